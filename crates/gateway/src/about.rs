@@ -1,4 +1,4 @@
-//! What an API's file says for its OpenAPI document only: who offers the API, under which licence, where, and groups of operations.
+//! The parts of an API's file that only its OpenAPI document shows: publisher, licence, servers, and groups of operations.
 
 use std::sync::Arc;
 
@@ -69,7 +69,7 @@ impl License {
         members(&[("name", &self.name), ("identifier", &self.identifier), ("url", &self.url)])
     }
 
-    /// What OpenAPI does not allow, with the remedy.
+    /// Returns what OpenAPI does not allow, with the remedy.
     pub(crate) fn wrong(&self) -> Option<(&'static str, &'static str)> {
         if self.name.is_empty() && self.json().is_some() {
             return Some(("the licence has no name", "add `name`, such as \"Apache 2.0\""));

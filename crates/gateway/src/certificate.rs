@@ -1,4 +1,4 @@
-//! What is read of a client's certificate. Whether it is to be trusted was decided before.
+//! Reading of a client's certificate, whose trust was decided before.
 
 /// The common name of a certificate's subject (X.509: `tbsCertificate.subject`, attribute 2.5.4.3), from its DER form.
 #[must_use]
@@ -29,7 +29,7 @@ pub fn common_name(certificate: &[u8]) -> Option<String> {
     None
 }
 
-/// Tag, content and what follows of the first DER element.
+/// Returns tag and content of the first DER element, and the rest.
 fn element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (tag, rest) = bytes.split_first()?;
     let (first, rest) = rest.split_first()?;

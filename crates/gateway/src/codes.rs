@@ -1,5 +1,5 @@
-//! The codes of the gateway; `docs/reference/errors/gateway.md` explains them. Below 100: findings about services and APIs; from 100: problems that a
-//! client is answered with.
+//! The codes of the gateway; `docs/reference/errors/gateway.md` explains them. Below 100: findings about services and APIs. From
+//! 100: problems in answers to clients.
 
 use quayline_core::Code;
 

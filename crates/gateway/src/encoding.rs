@@ -6,7 +6,7 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Bytes of hexadecimal digits, an even number of them; `None` for anything else.
+/// Decodes an even number of hexadecimal digits. Returns `None` for any other text.
 #[must_use]
 pub fn from_hex(text: &str) -> Option<Vec<u8>> {
     let nibble = |byte: u8| char::from(byte).to_digit(16).and_then(|n| u8::try_from(n).ok());
@@ -33,7 +33,7 @@ pub fn from_base64url(text: &str) -> Option<Vec<u8>> {
             bytes.push(u8::try_from(bits >> count & 0xff).ok()?);
         }
     }
-    // A lone letter is no byte, and bits that are left over are zero.
+    // A lone letter is not a byte, and left-over bits are zero.
     (count < 6 && bits & ((1 << count) - 1) == 0).then_some(bytes)
 }
 

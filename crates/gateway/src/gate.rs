@@ -1,4 +1,5 @@
-//! Between a request's sources (body, parameters, assignments) and the record encoder: who may set what, types, required fields.
+//! The gate between a request's sources (body, parameters, assignments) and the record encoder: which source may set which field,
+//! types, required fields.
 
 use std::sync::Arc;
 
@@ -9,24 +10,24 @@ use crate::problem::FieldError;
 use crate::service::Options;
 use crate::typed::Typed;
 
-/// What a body may hold. Made once for an operation.
+/// Rules for the content of a body, compiled once for an operation.
 #[derive(Debug)]
 pub(crate) struct GateRules {
     /// Nodes that the body may not set: a parameter or an assignment does, or they are omitted.
     pub(crate) closed: Vec<bool>,
     pub(crate) typed: Vec<Option<Arc<Typed>>>,
-    /// Nodes that must come.
+    /// Nodes that are required.
     pub(crate) required: Vec<NodeId>,
-    /// Fewest elements of each list, where that is enforced.
+    /// Minimum number of elements of each list, if it is enforced.
     pub(crate) minimum: Vec<u32>,
-    /// Whether numbers may come as strings and with leading zeros, and `null` or an empty string says that a number is absent.
+    /// Whether numbers may come as strings and with leading zeros, and `null` or an empty string means an absent number.
     pub(crate) numbers: Numbers,
 }
 
-/// How numbers of requests may be written.
+/// Forms of numbers in requests.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Numbers {
-    /// As JSON writes them.
+    /// As in JSON.
     Json,
     /// As clients of other gateways wrote them.
     Lenient,
@@ -46,7 +47,8 @@ impl GateRules {
     }
 }
 
-/// Fewest elements of each node's list by its OCCURS. A shape says 0 where a counter may: COBOL programs write it, whatever the minimum.
+/// Returns the minimum number of elements of each node's list by its OCCURS. A shape has 0 for a list with a counter, because COBOL
+/// programs may write 0 whatever the minimum.
 pub(crate) fn minimum_items(plan: &RecordPlan) -> Vec<u32> {
     let occurs = |node| plan.layout().field(plan.field_of(node)?).occurs;
     let is_list = |(_, node): &(NodeId, &quayline_core::Node)| node.is_list();
@@ -56,7 +58,7 @@ pub(crate) fn minimum_items(plan: &RecordPlan) -> Vec<u32> {
         .collect()
 }
 
-/// What was noticed while a request was read.
+/// Observations while a request is read.
 #[derive(Debug, Default)]
 pub(crate) struct GateState {
     pub(crate) errors: Vec<FieldError>,
@@ -75,12 +77,12 @@ impl GateState {
     }
 }
 
-/// The sink in front of the encoder. `leave(ROOT)` is held back: parameters follow the body.
+/// The sink before the encoder. `leave(ROOT)` is held back, because parameters follow the body.
 pub(crate) struct Gate<'a, S> {
     pub(crate) rules: &'a GateRules,
     pub(crate) shape: &'a Shape,
     pub(crate) state: &'a mut GateState,
-    /// Where the values come from: `body`, `query`, …
+    /// Source of the values: `body`, `query`, …
     pub(crate) place: &'static str,
     pub(crate) sink: &'a mut S,
 }
@@ -94,7 +96,7 @@ impl<S: Sink> Gate<'_, S> {
         }
     }
 
-    /// A value of a parameter or an assignment, below the groups it stands in.
+    /// Sets a value of a parameter or an assignment, inside its groups.
     pub(crate) fn set(&mut self, node: NodeId, value: Value<'_>) -> bool {
         self.enter_around(node);
         let done = self.put(node, value);
@@ -110,7 +112,7 @@ impl<S: Sink> Gate<'_, S> {
         self.shape.node(node).parent.filter(|parent| *parent != NodeId::ROOT)
     }
 
-    /// Enters the groups that a node stands in, outermost first.
+    /// Enters the groups around a node, outermost first.
     fn enter_around(&mut self, node: NodeId) {
         if let Some(parent) = self.around(node) {
             self.enter_around(parent);
@@ -118,7 +120,7 @@ impl<S: Sink> Gate<'_, S> {
         }
     }
 
-    /// A value that came in another form than JSON's: `None` where it says that nothing came.
+    /// Reads a value in another form than JSON's. Returns `None` if it means absent.
     fn lenient<'v>(&self, node: NodeId, value: Value<'v>, digits: &'v mut [u8; 40]) -> Result<Option<Value<'v>>, ()> {
         let is_number =
             matches!(self.shape.node(node).scalar(), Some(Scalar::Decimal { .. } | Scalar::Float32 | Scalar::Float64));
@@ -153,7 +155,7 @@ impl<S: Sink> Gate<'_, S> {
             self.sink.value(node, value);
             return true;
         };
-        // Something else than a number in a number's place is the encoder's to refuse.
+        // The encoder refuses a value of another type for a number.
         let number = !matches!(
             value,
             Value::Text(_) | Value::Ascii(_) | Value::Bool(_) | Value::Null | Value::Bytes(_) | Value::Raw(_)
@@ -237,7 +239,8 @@ impl<S: Sink> Sink for Gate<'_, S> {
     }
 }
 
-/// Digits, sign and scale of a number in JSON's grammar without exponent, at most 38 digits; zeros before it where they are allowed.
+/// Returns digits, sign and scale of a number in JSON's grammar without exponent, at most 38 digits, after leading zeros if they
+/// are allowed.
 pub(crate) fn plain_number(text: &str, numbers: Numbers, digits: &mut [u8; 40]) -> Option<(usize, bool, i16)> {
     let (negative, rest) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),

@@ -1,4 +1,4 @@
-//! JSON values with their members in the order in which they were written: what people read (OpenAPI documents, problems) has an order.
+//! JSON values with their members in the order of writing: texts for people (OpenAPI documents, problems) have an order.
 
 use core::fmt;
 
@@ -45,7 +45,7 @@ impl Json {
         }
     }
 
-    /// The object with one more member, where there is a value.
+    /// Returns the object with one more member, if there is a value.
     #[must_use]
     pub fn with(mut self, name: &str, value: Option<Json>) -> Json {
         if let Some(value) = value {
@@ -63,7 +63,7 @@ impl Json {
         }
     }
 
-    /// As text of several lines, indented by two blanks a level.
+    /// Returns text of several lines, indented by two blanks a level.
     #[must_use]
     pub fn pretty(&self) -> String {
         let mut text = String::new();

@@ -16,12 +16,12 @@ use crate::shaping::{self, Shaping, ShapingState};
 use crate::typed::Range;
 use crate::{codes, uri};
 
-/// What of an HTTP request an operation looks at.
+/// The parts of an HTTP request that an operation uses.
 #[derive(Clone, Copy)]
 pub struct Request<'a> {
     /// The values of the path's parameters as matched, still percent-encoded.
     pub path_values: &'a [&'a str],
-    /// What stands behind `?`.
+    /// The query, after `?`.
     pub query: &'a str,
     /// A header by its lower-case name.
     pub header: &'a dyn Fn(&str) -> Option<&'a str>,
@@ -41,7 +41,7 @@ pub enum Media {
 }
 
 impl Media {
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -51,7 +51,7 @@ impl Media {
     }
 }
 
-/// What a record became.
+/// Answer made from a record.
 #[derive(Debug)]
 pub struct Answer {
     /// HTTP status.
@@ -71,7 +71,7 @@ pub struct OperationLane {
     reader: JsonReader,
     gate: GateState,
     probe: Option<RecordDecoder>,
-    /// Tells how long an answer of varying length is, and by how many of its bytes.
+    /// The number of leading bytes that determine the length of an answer of varying length, and their decoder.
     length: Option<(usize, RecordDecoder)>,
     values: Vec<Vec<u8>>,
     responses: Vec<Option<ResponseLane>>,
@@ -113,7 +113,7 @@ impl OperationLane {
     /// The record of a request.
     ///
     /// # Errors
-    /// All that is wrong with the request: 400 with a line for each field, or 415.
+    /// All faults of the request: 400 with a line for each field, or 415.
     pub fn record<'a>(
         &'a mut self,
         operation: &'a Operation,
@@ -189,7 +189,7 @@ impl OperationLane {
         }
     }
 
-    /// Takes the record that a provider holds, no more of it than its counts say that there is.
+    /// Takes the record that a provider holds, limited to the length that its counts give.
     pub fn take(&mut self, held: Box<dyn Held>, record: &mut Vec<u8>) {
         match &mut self.length {
             Some((front, decoder)) => {
@@ -200,10 +200,10 @@ impl OperationLane {
         }
     }
 
-    /// The answer for a provider's record, which is not changed. `fields` is what the client asked for; `buffer` is reused.
+    /// Returns the answer for a provider's record, which is not changed. `fields` is the client's selection; `buffer` is reused.
     ///
     /// # Errors
-    /// 502 where the record is not of the service or no response fits it, 400 for `fields` that the response does not have.
+    /// 502 if the record is not one of the service or fits no response, 400 for `fields` that the response does not have.
     pub fn answer(
         &mut self,
         operation: &Operation,
@@ -279,7 +279,7 @@ impl OperationLane {
     }
 }
 
-/// How answers are written as XML: one element around the record.
+/// Returns the style of XML answers: one element around the record.
 pub(crate) fn xml_style() -> XmlStyle {
     XmlStyle { root: None, record: "answer".to_owned(), ..XmlStyle::default() }
 }
@@ -378,7 +378,7 @@ fn parameters<S: Sink>(operation: &Operation, request: &Request<'_>, gate: &mut 
     };
     // Each is compared with all before it, so their number has a bound of its own.
     const PAIRS_MAX: usize = 100;
-    // So many take two bytes each, at least.
+    // At least this many take two bytes each.
     let crowded = request.query.len() > 2 * PAIRS_MAX && uri::pairs(request.query).nth(PAIRS_MAX).is_some();
     if crowded {
         error(gate.state, "query", "", "number", format!("the query has more than {PAIRS_MAX} parameters"));
@@ -436,7 +436,7 @@ fn parameters<S: Sink>(operation: &Operation, request: &Request<'_>, gate: &mut 
     }
 }
 
-/// Sets the field of a parameter; the rule that the value breaks, and what is expected.
+/// Sets the field of a parameter. On failure, returns the rule that the value breaks and the expected form.
 fn set_parameter<S: Sink>(
     parameter: &Parameter,
     value: &str,
@@ -475,13 +475,13 @@ fn unfit<S: Sink>(node: NodeId, gate: &Gate<'_, S>) -> (&'static str, String) {
     (rule, format!("expected {expected}"))
 }
 
-/// Whether a parameter's default is a value that its field takes; what is wrong with it.
+/// Checks that a parameter's default is a value of its field. The error is the reason.
 pub(crate) fn default_fits(side: &RequestSide, rules: &GateRules, parameter: &Parameter) -> Result<(), String> {
     let Some(value) = &parameter.default else { return Ok(()) };
     constant_fits(side, rules, |gate| set_parameter(parameter, value, gate))
 }
 
-/// Whether an assigned value is one that its field takes; what is wrong with it.
+/// Checks that an assigned value is one of its field. The error is the reason.
 pub(crate) fn assigned_fits(side: &RequestSide, rules: &GateRules, node: NodeId, value: &str) -> Result<(), String> {
     constant_fits(side, rules, |gate| set_text(node, value, gate))
 }
@@ -506,7 +506,7 @@ fn constant_fits(
 /// The parameter that selects members of the answer.
 pub(crate) const FIELDS_PARAMETER: &str = "fields";
 
-/// The members a request asks for.
+/// Returns the members that a request selects.
 #[must_use]
 pub fn asked_fields(operation: &Operation, query: &str) -> Option<String> {
     if !query.contains(FIELDS_PARAMETER) || operation.parameters.iter().any(|p| p.name == FIELDS_PARAMETER) {

@@ -5,29 +5,29 @@
 //!              parameters, body, assignments                                rules, types, `fields=`
 //! ```
 //!
-//! * A [`Service`] is what a program or file offers: a copybook, what of it requests and answers show under which names, types, options,
-//!   and who answers ([`ProviderSpec`]).
-//! * An [`Api`] is what a client sees: paths, methods, parameters, bodies, and which answer is which response.
+//! * A [`Service`] is the offer of a program or file: a copybook, the selection, names and types for requests and answers, options,
+//!   and the provider ([`ProviderSpec`]).
+//! * An [`Api`] is the client's view: paths, methods, parameters, bodies, and the response for each answer.
 //! * [`Definitions`] are all of a project, compiled; they never change, a reload makes others.
 //! * An [`OperationLane`] is one thread's buffers and compiled loops for one operation. Nothing here waits: between record and answer the
 //!   caller waits for the [`Provider`].
 //!
 //! # Where a request field's value comes from (as in the original product, highest first)
-//! 1. a mapped parameter, or the JSON body; a field that a parameter or `assign` sets is no member of the body;
+//! 1. a mapped parameter, or the JSON body; a field that a parameter or `assign` sets is not a member of the body;
 //! 2. the default of the API's parameter;
 //! 3. the default of the service's request interface;
 //! 4. the service's initialisation: 0x00 (`low-values`, the default), spaces and zeros (`initial`), or VALUE clauses (`value`).
 //!
-//! So *absent* and *empty* differ: a member that is `""` writes spaces, one that is absent leaves what 3 or 4 say.
+//! *Absent* and *empty* therefore differ: a member that is `""` writes spaces, and an absent one has the value of 3 or 4.
 //!
 //! # Envelope
-//! A request costs its front of the record (0.3 us for a few fields), an answer its decoding and writing (11 us for 64 KB); nothing is
-//! allocated per field, a body's buffer comes back to its thread. `ARCHITECTURE.md`, "The gateway", has the whole arithmetic.
+//! A request costs its front of the record (0.3 us for a few fields), an answer its decoding and writing (11 us for 64 KB). Nothing
+//! is allocated per field, and a body's buffer returns to its thread. `ARCHITECTURE.md`, "The gateway", has the whole arithmetic.
 //!
 //! # Leniency
 //! * An unknown query parameter is refused; `unknown-parameters = "ignore"` passes it over.
 //! * A code without a name is shown as it is: code lists are open.
-//! * A record longer than its layout is taken: a COMMAREA may have room behind it.
+//! * A record longer than its layout is accepted: a COMMAREA may have room after it.
 
 mod about;
 mod api;

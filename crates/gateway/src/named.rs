@@ -1,5 +1,5 @@
-//! Names for the schemas of an OpenAPI document: generators of clients make a class of each schema in `components.schemas`, and invent names
-//! such as `InlineObject7` for those that stand where they are used.
+//! Names for the schemas of an OpenAPI document: generators of clients make a class of each schema in `components.schemas`, and
+//! invent names such as `InlineObject7` for inline ones.
 
 use crate::Json;
 

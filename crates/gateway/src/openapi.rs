@@ -18,7 +18,7 @@ pub struct Security {
 }
 
 impl Api {
-    /// The document. `server` is the URL in front of the paths; `/` where clients ask the server itself.
+    /// Returns the document. `server` is the URL before the paths; `/` if clients use the server directly.
     #[must_use]
     pub fn openapi(&self, server: &str, security: Security) -> Json {
         let mut paths: Vec<(String, Vec<&Operation>)> = Vec::new();
@@ -86,7 +86,7 @@ fn operation(operation: &Operation, security: Security) -> Json {
         let all = schemes.iter().map(|(name, _)| Json::Object(vec![((*name).to_owned(), scopes(name))])).collect();
         json.put("security", Json::List(all));
     } else if operation.public {
-        // An operation that says nothing has the security of the document, and linters miss the answer to who may call.
+        // An operation without security has that of the document, and linters report that the answer to who may call is missing.
         json.put("security", Json::List(Vec::new()));
     }
     json.with("x-roles", operation.roles.as_ref().map(|roles| Json::List(roles.iter().map(Json::text).collect())))
@@ -99,7 +99,7 @@ fn fields_schema(operation: &Operation) -> Json {
     schema.with("examples", (!names.is_empty()).then_some(Json::List(names)))
 }
 
-/// Members of the answers, as examples of what `fields` takes.
+/// Returns members of the answers, as examples for `fields`.
 fn field_names(operation: &Operation) -> Vec<Json> {
     let mut names: Vec<String> = Vec::new();
     for response in &operation.responses {
@@ -325,7 +325,7 @@ fn components(security: Security) -> Json {
         ("NotAcceptable", response("Answers are JSON or XML.")),
         ("TooLong", response("Path and query are longer than their limit.")),
         ("TooMany", response("More requests than the client may send.")),
-        // The server says this before it knows of any API, and without a body.
+        // The server answers this before it knows the API, and without a body.
         ("HeadersTooLarge", Json::object([("description", Json::text("The headers are larger than their limit."))])),
         ("TooSlow", response("The body did not arrive in time.")),
         ("TooLarge", response("The body is larger than its limit.")),

@@ -1,8 +1,9 @@
-//! What a client is told that went wrong (RFC 9457).
+//! Problems in answers to clients (RFC 9457).
 
 use crate::{Json, codes};
 
-/// A problem: status, what is wrong in general, and which fields break which rule. Never a value of the request or of a record.
+/// A problem: status, general description, and the rules that fields break. It never contains a value of the request or of a
+/// record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
     /// HTTP status.
@@ -11,26 +12,26 @@ pub struct Problem {
     pub code: &'static str,
     /// One line for this occurrence.
     pub detail: String,
-    /// Which fields break which rule.
+    /// The fields and the rules that they break.
     pub errors: Vec<FieldError>,
     /// Seconds after which another try makes sense.
     pub retry_after_s: Option<u32>,
-    /// For 405: the methods that there are. For 401: the schemes.
+    /// For 405: the allowed methods. For 401: the schemes.
     pub header: Option<(&'static str, String)>,
-    /// What an operator should know and a client must not be told.
+    /// Information for the operator that clients must not see.
     pub for_log: Option<String>,
 }
 
 /// One field that breaks a rule.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct FieldError {
-    /// Where the value came from: `body`, `query`, `path` or `header`.
+    /// Source of the value: `body`, `query`, `path` or `header`.
     pub place: &'static str,
     /// Parameter name, or JSON path as `$.a.b[3].c`.
     pub field: String,
     /// Stable code of the rule.
     pub rule: String,
-    /// What was expected and found, without the value.
+    /// Expected and found form, without the value.
     pub detail: String,
 }
 
@@ -49,7 +50,7 @@ impl Problem {
         }
     }
 
-    /// The same with a note for the log.
+    /// Returns the problem with a note for the log.
     #[must_use]
     pub fn logged(mut self, note: impl Into<String>) -> Problem {
         self.for_log = Some(note.into());
@@ -76,7 +77,7 @@ impl Problem {
         Problem::new(406, codes::NOT_ACCEPTABLE, "answers are application/json or application/xml")
     }
 
-    /// Who the client is, is not known. `challenge` goes into WWW-Authenticate.
+    /// The client is not authenticated. `challenge` goes into WWW-Authenticate.
     #[must_use]
     pub fn unauthenticated(challenge: &str, why: &str) -> Problem {
         let mut problem = Problem::new(401, codes::UNAUTHENTICATED, "the request is not authenticated");
@@ -92,7 +93,7 @@ impl Problem {
         problem.logged("no key of the issuer is known")
     }
 
-    /// The client has none of the roles.
+    /// The client has none of the required roles.
     #[must_use]
     pub fn forbidden() -> Problem {
         Problem::new(403, codes::FORBIDDEN, "the client has none of the roles that the operation needs")
@@ -143,7 +144,7 @@ impl Problem {
         problem
     }
 
-    /// A body that is compressed: nobody here expands it.
+    /// A compressed body, which the server does not expand.
     #[must_use]
     pub fn content_coding() -> Problem {
         let mut problem =
@@ -152,7 +153,7 @@ impl Problem {
         problem
     }
 
-    /// A body whose transfer has a coding beside chunks (RFC 9112, section 6.1).
+    /// A body whose transfer has a coding other than chunks (RFC 9112, section 6.1).
     #[must_use]
     pub fn transfer_coding() -> Problem {
         Problem::new(501, codes::MEDIA_TYPE, "bodies are taken in chunks or as they are, without a transfer coding")
@@ -182,7 +183,7 @@ impl Problem {
         Problem::new(431, codes::TOO_LARGE, "the request line and headers are larger than their limit, or too many")
     }
 
-    /// The request came too slowly.
+    /// The request arrived too slowly.
     #[must_use]
     pub fn too_slow(limit_s: u64) -> Problem {
         Problem::new(408, codes::TOO_SLOW, format!("the body did not arrive within {limit_s} s"))
@@ -191,7 +192,7 @@ impl Problem {
     /// The media type of [`Problem::json`].
     pub const MEDIA_TYPE: &'static str = "application/problem+json";
 
-    /// The body. `request_id` is what the log knows the request by.
+    /// Returns the body. `request_id` identifies the request in the log.
     #[must_use]
     pub fn json(&self, request_id: &str) -> Json {
         let errors = self.errors.iter().map(|error| {

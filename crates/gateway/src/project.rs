@@ -21,11 +21,11 @@ pub struct Definitions {
     /// All operations; a route's number is an index into it.
     pub operations: Vec<Arc<Operation>>,
     routes: HashMap<usize, Vec<Route>>,
-    /// What the project's folders looked like before they were read; nothing where they were not.
+    /// Stamp of the project's folders before they were read; `None` if the definitions were not read from folders.
     before: Option<u64>,
 }
 
-/// What the files of [`Definitions`] look like: another one when one of them has changed.
+/// State of the files of [`Definitions`]; it differs after one of them has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     project: u64,
@@ -35,16 +35,16 @@ pub struct Stamp {
 #[derive(Debug)]
 struct Route {
     segments: Vec<Segment>,
-    /// By method.
+    /// Operations by method.
     operations: Vec<(String, usize)>,
 }
 
-/// Which operation a path and method are for.
+/// The operation for a path and method.
 #[derive(Debug)]
 pub enum Routed<'a> {
     /// Index of the operation and the values of its path's parameters, percent-encoded.
     To(usize, Vec<&'a str>),
-    /// The path is known, the method is not: these are.
+    /// The path is known, the method is not; these are the known methods.
     Methods(Vec<&'a str>),
     /// No such path.
     Nowhere,
@@ -59,8 +59,8 @@ impl Definitions {
         Definitions::read(root, None)
     }
 
-    /// Reads them again. What cannot be read is no reason to take away what there is: a folder that is missing, or that no API is left, is an
-    /// error here, since a folder that was moved or is not mounted looks the same.
+    /// Reads the definitions again. Unreadable files do not remove the present definitions: a missing folder, or a project without
+    /// any API, is an error here, since a folder that was moved or is not mounted looks the same.
     ///
     /// # Errors
     /// All findings of all files at once.
@@ -74,7 +74,7 @@ impl Definitions {
     }
 
     fn read(root: &Path, old: Option<&Definitions>) -> Result<Definitions, Findings> {
-        // Programs run in folders of their own, so no path may depend on where this process stands.
+        // Programs run in folders of their own, so no path may depend on the working folder of this process.
         let root = &absolute(root);
         let before = Some(project_stamp(root));
         let mut findings = Vec::new();
@@ -97,7 +97,7 @@ impl Definitions {
         for (name, text) in texts(root, "apis", needed, &mut findings) {
             match Api::compile(&name, &text, &services) {
                 Ok(api) => apis.push(Arc::new(api)),
-                // Where a service is broken, that an API does not find it says nothing.
+                // If a service is broken, it is no news that an API does not find it.
                 Err(found) => findings.extend(
                     in_file(found, &name).into_iter().filter(|finding| !broken || finding.code != codes::NO_SUCH),
                 ),
@@ -111,7 +111,7 @@ impl Definitions {
         if findings.is_empty() { Ok(definitions) } else { Err(Findings(findings)) }
     }
 
-    /// Makes definitions of what is compiled already.
+    /// Creates definitions from compiled services and APIs.
     ///
     /// # Errors
     /// Two operations with one id, or with one path and method.
@@ -212,13 +212,13 @@ impl Definitions {
         if methods.is_empty() { Routed::Nowhere } else { Routed::Methods(methods) }
     }
 
-    /// What the files look like that definitions come from: services, APIs, copybooks, interface files and the modules of programs.
+    /// Returns the state of the files of the definitions: services, APIs, copybooks, interface files and the modules of programs.
     #[must_use]
     pub fn stamp(&self, root: &Path) -> Stamp {
         Stamp { project: project_stamp(&absolute(root)), programs: self.programs_stamp() }
     }
 
-    /// What they looked like before they were read, so that a change since then shows; modules as they are now.
+    /// Returns their state before they were read, so that a change since then shows, and the present state of modules.
     #[must_use]
     pub fn stamp_before(&self, root: &Path) -> Stamp {
         let project = self.before.unwrap_or_else(|| project_stamp(&absolute(root)));
@@ -232,7 +232,7 @@ impl Definitions {
 
     fn programs_stamp(&self) -> u64 {
         let mut folders: Vec<PathBuf> = Vec::new();
-        // What the server makes itself is no change from outside.
+        // Files that the server makes itself are not a change from outside.
         let mut made: Vec<PathBuf> = Vec::new();
         for service in &self.services {
             if let crate::ProviderSpec::Program(program) = &service.provider {
@@ -254,7 +254,7 @@ fn absolute(root: &Path) -> PathBuf {
     std::path::absolute(root).unwrap_or_else(|_| root.to_owned())
 }
 
-/// Names, sizes and times of the files that definitions can come from, without some.
+/// Hashes names, sizes and times of the files that definitions can come from, except some.
 fn folders_stamp(folders: &[PathBuf], without: &[PathBuf]) -> u64 {
     let mut seen: Vec<(PathBuf, u64, Option<std::time::SystemTime>)> = Vec::new();
     for folder in folders {
@@ -277,7 +277,7 @@ fn folders_stamp(folders: &[PathBuf], without: &[PathBuf]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(text.as_bytes())
 }
 
-/// Whether a folder must be there.
+/// Whether a folder must exist.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Needed {
     Yes,

@@ -1,4 +1,4 @@
-//! A service file for a copybook: the proposal that a user then edits, and the table that shows what it does.
+//! A service file for a copybook: a proposal for the user to edit, and a table that shows its effect.
 
 use quayline_charset::{Charset, CodePage};
 use quayline_cobol::layout::{Dialect, FieldIndex, FieldKind, Layout};
@@ -8,12 +8,12 @@ use quayline_core::{Fault, Finding, Findings, Limits, NodeId};
 use crate::codes;
 use crate::service::{gnucobol_options, node_of, single_values};
 
-/// What a proposal is made from.
+/// Input of a proposal.
 #[derive(Clone, Copy, Debug)]
 pub struct Proposed<'a> {
     /// The copybook as the service names it.
     pub copybook: &'a str,
-    /// The record, where it was chosen among several.
+    /// The record, if it was chosen among several.
     pub record: Option<&'a str>,
     /// Code page of the record.
     pub encoding: &'a str,
@@ -33,23 +33,23 @@ pub struct Proposal {
 /// One row of the table that an editor would show.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ServiceRow {
-    /// How deep the field stands.
+    /// Depth of the field.
     pub depth: usize,
     /// COBOL name.
     pub field: String,
-    /// Where it is shown.
+    /// Directions that show it.
     pub include: Include,
     /// Name in JSON.
     pub rename: String,
-    /// STRUCT, ARRAY with its bounds and what it is of, or picture and usage.
+    /// STRUCT, ARRAY with its bounds and element, or picture and usage.
     pub data_type: String,
     /// Bytes, of all occurrences.
     pub length: usize,
-    /// Position from 1; none behind a table of varying length and inside of tables.
+    /// Position from 1; `None` after a table of varying length and inside tables.
     pub start: Option<usize>,
 }
 
-/// Which directions show a field.
+/// The directions that show a field.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Include {
     /// Requests and answers.
@@ -63,10 +63,11 @@ pub enum Include {
 }
 
 impl Proposal {
-    /// Proposes a service for a program that is called like the record. Groups at the top whose names say so are request or response only.
+    /// Proposes a service for a program with the name of the record. Top-level groups whose names say so are for requests or
+    /// responses only.
     ///
     /// # Errors
-    /// A code page that there is none of, and what is wrong with the record for it.
+    /// An unknown code page, and the faults of the record in it.
     pub fn new(layout: &Layout, from: Proposed<'_>) -> Result<Proposal, Findings> {
         let Ok(page) = CodePage::by_name(from.encoding) else {
             let message = format!("`{}` is no single-byte code page", from.encoding);
@@ -89,7 +90,7 @@ impl Proposal {
     }
 }
 
-/// What one direction leaves out, by names that mean one field.
+/// Fields that one direction leaves out, by unambiguous names.
 struct Hidden {
     in_request: Vec<String>,
     in_response: Vec<String>,
@@ -105,7 +106,7 @@ impl Hidden {
             .map(|top| {
                 let field = layout.field(top);
                 let asks = field.name.split('-').any(|word| ["REQ", "REQUEST", "INPUT", "IN"].contains(&word));
-                // The shortest name that means it; none where two fields of the record have one name.
+                // The shortest unambiguous name; `None` if two fields of the record have one name.
                 (asks, [field.name.clone(), layout.path(top)].into_iter().find(|name| layout.named(name) == [top]))
             })
             .collect();
@@ -156,7 +157,7 @@ fn rows(layout: &Layout, request: &RecordPlan, response: &RecordPlan) -> Vec<Ser
     rows
 }
 
-/// The node that shows a field; a group is shown by what it holds.
+/// Returns the node that shows a field; the content of a group shows the group.
 fn shown_as(layout: &Layout, plan: &RecordPlan, index: FieldIndex) -> Option<NodeId> {
     node_of(plan, index).or_else(|| {
         let mut held = layout.children(index).filter_map(|child| shown_as(layout, plan, child));
@@ -226,7 +227,7 @@ fn file(layout: &Layout, from: Proposed<'_>, hidden: &Hidden) -> String {
     for (direction, names) in [("request", &hidden.in_request), ("response", &hidden.in_response)] {
         text.push_str(&format!("\n[{direction}]\nkey-style = \"camel\"\n{}", list("exclude", names)));
     }
-    // Other views of storage are shown where they are named.
+    // Other views of storage are shown if they are named.
     let views = layout.iter().filter(|(_, field)| field.redefines.is_some() && !field.filler);
     let views: Vec<String> = views.map(|(index, _)| layout.path(index)).collect();
     if !views.is_empty() {
@@ -242,7 +243,7 @@ fn file(layout: &Layout, from: Proposed<'_>, hidden: &Hidden) -> String {
     text
 }
 
-/// A program of GnuCOBOL where the record can be one's, otherwise a service elsewhere that takes and gives records.
+/// Returns a GnuCOBOL program if the record can be one's, otherwise a remote service that takes and returns records.
 fn provider(layout: &Layout, from: Proposed<'_>, program: &str) -> String {
     let is_ebcdic = CodePage::by_name(from.encoding).is_ok_and(|page| page.is_ebcdic());
     if is_ebcdic || !from.dialect.eq_ignore_ascii_case("gnucobol") {
@@ -259,7 +260,7 @@ fn provider(layout: &Layout, from: Proposed<'_>, program: &str) -> String {
 /// Reads the layout of a copybook's only or named record, as a service would, within `limits`.
 ///
 /// # Errors
-/// What is wrong with the copybook, or that it has several records.
+/// The findings of the copybook, or that it has several records.
 pub fn layout_of(
     path: &std::path::Path,
     record: Option<&str>,

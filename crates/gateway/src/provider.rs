@@ -1,4 +1,4 @@
-//! Who answers a call: the seam to programs, upstreams and files.
+//! Providers answer calls: the seam to programs, upstreams and files.
 
 use core::future::Future;
 use core::pin::Pin;
@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use crate::{Problem, codes};
 
-/// The record of a call, in two parts that stand one behind the other.
+/// The record of a call, in two consecutive parts.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing<'a> {
-    /// What the request has set.
+    /// The part that the request has set.
     pub front: &'a [u8],
     /// The rest, which is the same for every call of a service: who waits need not copy it.
     pub tail: &'a Arc<[u8]>,
-    /// How many bytes of the tail are not the 0x00 that it ends with.
+    /// Bytes of the tail up to the 0x00 that fills its end.
     pub tail_used: usize,
 }
 
@@ -31,21 +31,22 @@ impl Outgoing<'_> {
 pub enum Returned {
     /// Its bytes.
     Bytes(Vec<u8>),
-    /// It still lies where the provider got it: copied once, when it is looked at.
+    /// Still in the provider's memory: copied once, when it is read.
     Held(Box<dyn Held>),
 }
 
-/// A record that lies in a provider's memory until it is taken, or dropped.
+/// A record in a provider's memory until it is taken or dropped.
 pub trait Held {
-    /// Copies it and gives its place back; `to` is emptied before. Of a record that `length` measures no more than it has is copied.
+    /// Copies the record to `to`, which is emptied before, and frees its place. If `length` measures the record, only its actual
+    /// length is copied.
     fn take(self: Box<Self>, length: Option<Measure<'_>>, to: &mut Vec<u8>);
 }
 
-/// Tells how long a record is by its first bytes.
+/// Determines a record's length from its first bytes.
 pub struct Measure<'a> {
-    /// How many bytes that takes.
+    /// Number of bytes that it needs.
     pub front: usize,
-    /// Gets them; `None` says that the record is to be copied whole.
+    /// Takes those bytes and returns the length; `None` means that the record is copied whole.
     pub length: &'a mut dyn FnMut(&[u8]) -> Option<usize>,
 }
 
@@ -60,11 +61,11 @@ impl core::fmt::Debug for Returned {
 
 /// Answers calls of one service on one thread.
 pub trait Provider {
-    /// Calls with a record, whose parts are taken before this returns. `traceparent` makes the W3C trace context for whoever is called over
-    /// a protocol that carries one.
+    /// Calls with a record, whose parts are read before this returns. `traceparent` makes the W3C trace context for protocols that
+    /// carry one.
     fn call<'a>(&'a self, record: Outgoing<'_>, traceparent: &dyn Fn() -> String) -> Answered<'a>;
 
-    /// Whether calls can be answered now, for readiness: `Err` says why not.
+    /// Checks whether calls can be answered now, for readiness. `Err` is the reason why not.
     ///
     /// # Errors
     /// The reason, for an operator.
@@ -73,16 +74,16 @@ pub trait Provider {
     }
 }
 
-/// An answer to come.
+/// A pending answer.
 pub type Answered<'a> = Pin<Box<dyn Future<Output = Result<Returned, ProviderFault>> + 'a>>;
 
-/// Why there is no answer.
+/// Reason why there is no answer.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ProviderFault {
-    /// It ended while it worked at this call.
+    /// It ended while it processed this call.
     Ended {
-        /// How, for the client too.
+        /// How it ended, also for the client.
         reason: String,
     },
     /// It took too long and was stopped.
@@ -102,7 +103,7 @@ pub enum ProviderFault {
     },
     /// It has no record for the call.
     NoRecord,
-    /// It answered with something that is no record of the service.
+    /// Its answer is not a record of the service.
     BadAnswer {
         /// Why.
         reason: String,
@@ -110,7 +111,7 @@ pub enum ProviderFault {
 }
 
 impl ProviderFault {
-    /// What the client is answered.
+    /// Returns the answer to the client.
     #[must_use]
     pub fn problem(&self) -> Problem {
         match self {
@@ -157,14 +158,14 @@ impl ProgramSpec {
     }
 }
 
-/// What a service file says of its provider.
+/// The provider in a service file.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum ProviderSpec {
     /// A COBOL program, called with its COMMAREA.
     Program(ProgramSpec),
     /// Records of a file: for tests and for clients that are built before the program is.
     Canned(CannedSpec),
-    /// An HTTP service that takes and gives records.
+    /// An HTTP service that takes and returns records.
     Http(HttpSpec),
     /// A statement of a database.
     Sql(crate::SqlSpec),
@@ -183,31 +184,31 @@ pub struct ProgramSpec {
     pub workers: usize,
     /// Calls that one worker holds. Default 32.
     pub slots: usize,
-    /// How long one call may run. Default 5 s.
+    /// Longest time that one call may run. Default 5 s.
     pub time_limit: Duration,
-    /// How long a call may wait for a worker. Default 2 s.
+    /// Longest time that a call may wait for a worker. Default 2 s.
     pub wait_limit: Duration,
     /// Memory of a worker. Default 512 MiB.
     pub memory_bytes_max: u64,
-    /// What a call sees in WORKING-STORAGE. Default: its VALUE clauses.
+    /// Content of WORKING-STORAGE at the start of a call. Default: its VALUE clauses.
     pub working_storage: WorkingStorage,
     /// Environment of the worker.
     pub environment: Vec<(String, String)>,
-    /// What its module is compiled from.
+    /// Source of its module.
     pub source: Option<ProgramSource>,
 }
 
-/// What a call of a program sees in WORKING-STORAGE.
+/// Content of WORKING-STORAGE at the start of a program's call.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum WorkingStorage {
-    /// Its VALUE clauses, as a task of CICS does.
+    /// Its VALUE clauses, as for a task of CICS.
     #[default]
     Fresh,
-    /// What an earlier call in the same worker left there, which may be another client's.
+    /// The content that an earlier call in the same worker left, which may be another client's.
     Keep,
 }
 
-/// What a program's module is compiled from.
+/// Source of a program's module.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ProgramSource {
     /// The COBOL source.
@@ -221,7 +222,7 @@ pub struct ProgramSource {
 /// Records of a file.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct CannedSpec {
-    /// The file: records of the service's length, one behind the other.
+    /// The file: consecutive records of the service's length.
     pub file: PathBuf,
     /// Bytes that request and record must have alike: offset and length of a field; a call that no record fits has none. `None`: the first
     /// record answers every call.
@@ -231,11 +232,11 @@ pub struct CannedSpec {
 /// An HTTP service.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct HttpSpec {
-    /// Where the record is posted to.
+    /// URL to which the record is posted.
     pub url: String,
-    /// Headers that are sent, such as an authorization that comes from the environment.
+    /// Headers to send, such as an authorization from the environment.
     pub headers: Vec<(String, String)>,
-    /// How long an answer may take. Default 5 s.
+    /// Longest time for an answer. Default 5 s.
     pub time_limit: Duration,
     /// Certificates of the authorities that its own is checked against, for https.
     pub authorities: Option<PathBuf>,
@@ -253,7 +254,7 @@ impl CannedRecords {
     /// Records of `length` bytes from the file's bytes.
     ///
     /// # Errors
-    /// What is wrong with the file, for an operator.
+    /// The fault of the file, for an operator.
     pub fn new(records: Vec<u8>, length: usize, by: Option<(usize, usize)>) -> Result<Self, String> {
         if records.is_empty() || !records.len().is_multiple_of(length) {
             return Err(format!("it has {} bytes, which is no number of records of {length} bytes", records.len()));

@@ -1,4 +1,4 @@
-//! Which response a record is: conditions on its fields.
+//! Choice of the response for a record: conditions on its fields.
 
 use quayline_charset::Charset;
 use quayline_cobol::layout::{FieldIndex, Layout};
@@ -35,7 +35,7 @@ impl Condition {
     }
 }
 
-/// Numbers are compared as numbers, all else as text without trailing blanks.
+/// Compares numbers as numbers, and other values as text without trailing blanks.
 fn same(value: &[u8], text: &str) -> bool {
     match (number(value), number(text.as_bytes())) {
         (Some(a), Some(b)) => a == b,
@@ -132,7 +132,7 @@ impl Probe {
         values.resize_with(self.nodes.len(), Vec::new);
         values.iter_mut().for_each(Vec::clear);
         let mut sink = Values { nodes: &self.nodes, values };
-        // Only the front is looked at, so counters behind it are missed; what was read in front of them stands.
+        // Only the front is read, so counters after it are missing; the fields before them are still valid.
         let _ = decoder.decode(&record[..record.len().min(self.reach)], &mut sink);
     }
 }

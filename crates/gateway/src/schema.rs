@@ -1,4 +1,4 @@
-//! JSON Schema (2020-12) of a shape: what a layout says about lengths, digits, ranges and codes.
+//! JSON Schema (2020-12) of a shape: lengths, digits, ranges and codes of a layout.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,21 +12,21 @@ use crate::Json;
 use crate::service::single_values;
 use crate::typed::Typed;
 
-/// Which side of an operation a schema is for.
+/// The side of an operation that a schema is for.
 pub(crate) struct SchemaOf<'a> {
     pub(crate) plan: &'a RecordPlan,
     pub(crate) shape: &'a Shape,
     pub(crate) typed: &'a [Option<Arc<Typed>>],
-    /// For a request: what stands for nodes that nobody sets, by node; empty for none.
+    /// For a request: the value of each node that is not set, by node; empty for all.
     pub(crate) defaults: &'a [Option<String>],
     pub(crate) charset: Charset,
     /// For a request: members that the body does not have.
     pub(crate) closed: Option<&'a [bool]>,
-    /// For a request: members that must be there.
+    /// For a request: required members.
     pub(crate) required: &'a [NodeId],
     /// Whether lists have their minimum in the schema.
     pub(crate) minimum_items: bool,
-    /// For a response: whether numbers may be null where the record has blanks, and members may be left out.
+    /// For a response: whether numbers may be null if the record has blanks, and members may be left out.
     pub(crate) nullable: bool,
     pub(crate) optional: bool,
 }
@@ -59,17 +59,17 @@ impl SchemaOf<'_> {
         }
     }
 
-    /// Whether something that must be there stands in it.
+    /// Returns whether it contains something that is required.
     fn is_required(&self, node: NodeId) -> bool {
         let end = self.shape.node(node).subtree_end;
         match self.closed {
             Some(_) => self.required.iter().any(|required| (node..end).contains(required)),
-            // What the record has, the answer has, unless an option leaves members out.
+            // The answer has every member of the record, unless an option leaves members out.
             None => !self.optional && !self.is_view(node),
         }
     }
 
-    /// Whether the member is one of several views of its bytes.
+    /// Returns whether the member is one of several views of its bytes.
     fn is_view(&self, node: NodeId) -> bool {
         let layout = self.plan.layout();
         let Some(mut at) = self.plan.field_of(node) else { return false };
@@ -191,12 +191,12 @@ impl SchemaOf<'_> {
                 .map(|(name, value)| Json::object([("const", Json::text(value)), ("title", Json::text(name))]))
                 .collect()
         });
-        // Level-88 names say what values mean, not that there are no others.
+        // Level-88 names give meanings of values and do not exclude others.
         schema.with("x-conditions", (!values.is_empty()).then_some(Json::List(values)))
     }
 }
 
-/// Whether a decimal is written as JSON wants it: no plus, no leading zeros, digits on both sides of a point.
+/// Returns whether a decimal is valid JSON: no plus, no leading zeros, digits on both sides of a point.
 fn is_json_number(text: &str) -> bool {
     let text = text.strip_prefix('-').unwrap_or(text);
     let (whole, part) = text.split_once('.').map_or((text, None), |(whole, part)| (whole, Some(part)));
@@ -220,8 +220,9 @@ fn number(format: &str) -> Json {
     Json::object([("type", Json::text("number")), ("format", Json::text(format))])
 }
 
-/// Range of a decimal. A binary field that uses its whole range has that range. The number of places has no keyword: `multipleOf: 0.01` makes
-/// validators that compute in binary floating point refuse 0.07 and 0.29, so the description has the picture, and `format` says `decimal`.
+/// Returns the schema for the range of a decimal. A binary field that uses its whole range has that range. The number of places has
+/// no keyword: `multipleOf: 0.01` makes validators that compute in binary floating point refuse 0.07 and 0.29, so the description
+/// has the picture, and `format` is `decimal`.
 fn decimal(digits: u16, scale: i16, signed: bool, field: Option<&Field>) -> Json {
     let (low, high) = match field.map(|field| (&field.kind, field.size)) {
         Some((FieldKind::Item(Encoding::Binary { digits: written, full_range, signed, .. }), size @ 1..=8))
@@ -249,8 +250,8 @@ fn decimal(digits: u16, scale: i16, signed: bool, field: Option<&Field>) -> Json
     schema.with("multipleOf", step).with("format", format)
 }
 
-/// A bound as a JSON number. Validators read one with a point into binary floating point, which may round it away from zero, to a number that
-/// the field does not hold; then the bound is the next one towards zero.
+/// Returns a bound as a JSON number. Validators read one with a point into binary floating point, which may round it away from
+/// zero, to a number that the field does not hold; then the bound is the next one towards zero.
 fn bound(n: i128, scale: i16) -> String {
     let exact = scaled(n, scale);
     if scale <= 0 {
@@ -270,13 +271,13 @@ fn bound(n: i128, scale: i16) -> String {
     if whole.fract() == 0.0 { format!("{sign}{whole:.0}") } else { format!("{sign}{whole}") }
 }
 
-/// Whether a float is at most `n / unit`: its exact decimal digits are compared.
+/// Returns whether a float is at most `n / unit`, by its exact decimal digits.
 fn fits(float: f64, n: u128, unit: u128) -> bool {
     let (whole, limit) = (float.trunc(), n / unit);
     let text = format!("{whole:.0}");
     match text.parse::<u128>() {
         Ok(whole_digits) if whole_digits == limit => {
-            // So many places are all that a float of this size has, so nothing is rounded.
+            // A float of this size has at most this many places, so nothing is rounded.
             let fraction = format!("{:.200}", float.fract());
             let digits = fraction.trim_start_matches("0.");
             let places = unit.ilog10() as usize;
@@ -373,7 +374,7 @@ mod tests {
                 let text = bound(n, scale);
                 let float: f64 = text.parse().unwrap();
                 let unit = 10u128.pow(u32::from(scale.unsigned_abs()));
-                // What a validator makes of the text is at most the bound, or the text is the bound itself.
+                // A validator reads the text as at most the bound, or the text is the bound itself.
                 assert!(text == scaled(n, scale) || fits(float, n.unsigned_abs(), unit), "{digits} {scale}: {text}");
                 assert!(float >= 0.999 * 10f64.powi(i32::try_from(digits).unwrap() - i32::from(scale)) - 1.0);
             }

@@ -1,4 +1,4 @@
-//! Between decoder and writer: types, what is left out, what a client did not ask for, and lists that are too short.
+//! Shaping between decoder and writer: types, omitted members, members that a client did not select, and lists that are too short.
 
 use std::sync::Arc;
 
@@ -9,20 +9,20 @@ use crate::gate::minimum_items;
 use crate::service::Options;
 use crate::typed::{Shown, Typed};
 
-/// What is done with each node of a response. Made once.
+/// Treatment of each node of a response, compiled once.
 #[derive(Debug)]
 pub(crate) struct ShapingRules {
     typed: Vec<Option<Arc<Typed>>>,
     options: Options,
-    /// Groups that are left out where they show nothing.
+    /// Groups that are left out if they show nothing.
     groups_once: Vec<bool>,
-    /// Fewest elements of each list; empty where that is not enforced.
+    /// Minimum number of elements of each list; empty if it is not enforced.
     minimum: Vec<u32>,
     is_list: Vec<bool>,
 }
 
 impl ShapingRules {
-    /// `around` is what stands around every answer: its root, and the wrapper, where there is one.
+    /// `around` contains the nodes around every answer: its root, and the wrapper, if there is one.
     pub(crate) fn new(
         plan: &RecordPlan,
         shape: &Shape,
@@ -43,7 +43,7 @@ impl ShapingRules {
         &self.typed
     }
 
-    /// Whether the decoder may drive the writer itself.
+    /// Returns whether the decoder may drive the writer directly.
     pub(crate) fn is_plain(&self) -> bool {
         let Options { omit_empty, omit_low_values, controls_to_spaces, .. } = self.options;
         let changed = omit_empty || omit_low_values || controls_to_spaces || !self.minimum.is_empty();
@@ -56,9 +56,9 @@ impl ShapingRules {
 pub(crate) struct ShapingState {
     /// Groups and lists that are open and have shown nothing yet.
     pending: Vec<Pending>,
-    /// How deep in something that is left out.
+    /// Depth inside an omitted node.
     skip: u32,
-    /// Elements of the lists that are open, where their minimum is enforced.
+    /// Elements of the open lists, if their minimum is enforced.
     counts: Vec<u32>,
     /// The first list that has fewer elements than it must have, and how many those are.
     pub(crate) short: Option<(NodeId, u32)>,
@@ -76,7 +76,7 @@ enum Pending {
 pub(crate) struct Shaping<'a, S> {
     pub(crate) rules: &'a ShapingRules,
     pub(crate) state: &'a mut ShapingState,
-    /// Nodes that the client asked for; all of them where it asked for none.
+    /// Nodes that the client selected; all if it selected none.
     pub(crate) wanted: Option<&'a [bool]>,
     pub(crate) sink: &'a mut S,
 }
@@ -231,11 +231,11 @@ impl<S: Sink> Sink for Shaping<'_, S> {
     }
 }
 
-/// What `fields=` asks for: names or paths of members, separated by commas; `a(b,c)` is `a.b,a.c`. A path may be any unambiguous or common
-/// tail: every member that ends with it is wanted, with all that it holds and what it stands in.
+/// Returns the members that `fields=` selects: names or paths, separated by commas; `a(b,c)` is `a.b,a.c`. A path may be any tail,
+/// unambiguous or not: every member that ends with it is selected, with all of its content and the groups around it.
 ///
 /// # Errors
-/// What is wrong: a name that the response does not have, or unbalanced parentheses.
+/// The fault: a name that the response does not have, or unbalanced parentheses.
 pub(crate) fn wanted(shape: &Shape, asked: &str) -> Result<Vec<bool>, String> {
     let mut wanted = vec![false; shape.len()];
     for path in paths(asked)? {

@@ -1,7 +1,7 @@
 //! A database as provider: fields of the request are parameters of a statement, columns of its rows are fields of the answer.
 //!
-//! Here is what the fields are; the server holds the connections. The statement is the operator's and prepared once; what clients send is
-//! only ever a parameter.
+//! This module knows the fields; the server holds the connections. The statement is the operator's and prepared once; input from
+//! clients is only ever a parameter.
 
 use core::time::Duration;
 use std::path::PathBuf;
@@ -25,26 +25,26 @@ pub struct SqlSpec {
     pub database: String,
     /// User.
     pub user: String,
-    /// Where the user's password comes from.
+    /// Source of the user's password.
     pub password: SqlPassword,
     /// The statement, with `$1` and so on for the request's fields.
     pub query: String,
-    /// Certificates of the authorities that the server's own is checked against. Without them there is no TLS.
+    /// Certificates of the authorities that must have signed the server's own. Without them there is no TLS.
     pub authorities: Option<PathBuf>,
     /// Connections from each server thread. Default 2.
     pub connections: usize,
-    /// How long a statement may run. Default 5 s.
+    /// Longest time that a statement may run. Default 5 s.
     pub time_limit: Duration,
-    /// How long a call may wait for a connection. Default 2 s.
+    /// Longest time that a call may wait for a connection. Default 2 s.
     pub wait_limit: Duration,
     /// Fields of parameters and columns.
     pub form: Arc<SqlForm>,
 }
 
-/// Where a password comes from: never from a file of definitions.
+/// Source of a password: never a file of definitions.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum SqlPassword {
-    /// The server asks for none.
+    /// The server requires no password.
     None,
     /// The first line of a file, read for every connection.
     File(PathBuf),
@@ -52,17 +52,17 @@ pub enum SqlPassword {
     Environment(String),
 }
 
-/// How requests become parameters and rows become records.
+/// Mapping of requests to parameters and of rows to records.
 #[derive(Debug)]
 pub struct SqlForm {
     probe: Probe,
     plan: RecordPlan,
     /// The list that rows fill; `None`: there is one row.
     rows: Option<NodeId>,
-    /// A field that says how many rows there are.
+    /// A field for the number of rows.
     count: Option<NodeId>,
     length: usize,
-    /// Which copybook and settings it was made from.
+    /// Identity of its copybook and settings.
     stamp: u64,
 }
 
@@ -74,7 +74,7 @@ impl PartialEq for SqlForm {
 
 impl Eq for SqlForm {}
 
-/// What a service file names.
+/// The names in a service file.
 pub(crate) struct SqlNames {
     pub(crate) parameters: Vec<FieldIndex>,
     pub(crate) rows: Option<FieldIndex>,
@@ -119,7 +119,7 @@ impl SqlForm {
     /// The fields that columns are: the field's name, with `_` for `-`, in any case.
     ///
     /// # Errors
-    /// A column that is no field, or of several; for an operator.
+    /// A column that is not a field, or names several; for an operator.
     pub fn columns(&self, names: &[String]) -> Result<SqlColumns, String> {
         let shape = self.plan.shape();
         let mut needed = vec![false; shape.len()];

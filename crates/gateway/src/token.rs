@@ -5,10 +5,10 @@ use serde_json::Value;
 
 use crate::encoding::from_base64url;
 
-/// What a token must say beside being signed.
+/// Requirements on a token in addition to its signature.
 #[derive(Clone, Debug)]
 pub struct TokenRules {
-    /// Who must have issued it.
+    /// The required issuer.
     pub issuer: String,
     /// Whom it must be for.
     pub audience: String,
@@ -18,10 +18,10 @@ pub struct TokenRules {
     pub leeway_s: u64,
 }
 
-/// What a good token says.
+/// The claims of a valid token.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct TokenClaims {
-    /// Its subject.
+    /// Subject.
     pub subject: String,
     /// Roles.
     pub roles: Vec<String>,
@@ -29,10 +29,10 @@ pub struct TokenClaims {
     pub until_s: u64,
 }
 
-/// Why a token is not taken. None of them quotes it.
+/// Reason why a token is refused. None of them quotes it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum TokenFault {
-    /// It is not three parts of base64url, or its header is no JSON object with `alg`.
+    /// It is not three parts of base64url, or its header is not a JSON object with `alg`.
     #[error("the token is no signed JWT")]
     Malformed,
     /// It has extensions that must be understood (RFC 7515, section 4.1.11).
@@ -50,7 +50,7 @@ pub enum TokenFault {
     /// `exp` is past.
     #[error("the token has expired")]
     Expired,
-    /// `nbf` is yet to come.
+    /// `nbf` is in the future.
     #[error("the token is not valid yet")]
     NotYet,
     /// `iss` is another.
@@ -89,10 +89,10 @@ enum PublicKey {
 const TOKEN_BYTES_MAX: usize = 8 << 10;
 
 impl KeySet {
-    /// Reads a set of keys (RFC 7517); those of kinds that are not known, or that sign nothing, are passed over.
+    /// Parses a set of keys (RFC 7517). Keys of unknown kinds, or that do not sign, are skipped.
     ///
     /// # Errors
-    /// What is wrong with it, without a key.
+    /// The fault of the set, without a key.
     pub fn parse(bytes: &[u8]) -> Result<KeySet, &'static str> {
         let set: Value = serde_json::from_slice(bytes).map_err(|_| "it is no JSON")?;
         let all = set["keys"].as_array().ok_or("it has no list `keys`")?;
@@ -123,8 +123,8 @@ impl KeySet {
         if header.get("crit").is_some() {
             return Err(TokenFault::Critical);
         }
-        // The algorithm is the key's; what the token says only has to agree. So `none`, or a public key used as a secret, lead nowhere. Nor
-        // does a header's own key (`jwk`, `jku`, `x5c`): nobody looks at it.
+        // The algorithm is the key's; that of the token only has to agree. So `none`, or a public key used as a secret, has no
+        // effect. A header's own key (`jwk`, `jku`, `x5c`) is ignored.
         let fits = |key: &&TokenKey| key.algorithm == algorithm && (id.is_none() || key.id.as_deref() == id);
         let mut candidates = self.0.iter().filter(fits).peekable();
         if candidates.peek().is_none() {
@@ -166,7 +166,7 @@ impl KeySet {
     }
 }
 
-/// The claim of that name, or else the one that its parts between points lead to: `realm_access.roles`.
+/// Returns the claim of that name, otherwise the one at the path of its parts between points: `realm_access.roles`.
 fn nested<'a>(claims: &'a Value, name: &str) -> &'a Value {
     match claims.get(name) {
         Some(value) => value,
@@ -334,7 +334,7 @@ mod tests {
         let at = |leeway: u64, now: u64| keys.verify(&rules(leeway), &token, now).map(|claims| claims.until_s);
         assert_eq!((at(60, 2059), at(60, 2060)), (Ok(2060), Err(TokenFault::Expired)));
         assert_eq!((at(60, 940), at(60, 939)), (Ok(2060), Err(TokenFault::NotYet)));
-        // No sum runs over, whatever a token or the settings say.
+        // No sum overflows, whatever the token or the settings contain.
         assert_eq!(at(u64::MAX, 5), Ok(u64::MAX));
         let forever = sign(&pair, HEADER, &GOOD.replace("2000", "1e300"));
         assert_eq!(keys.verify(&rules(60), &forever, u64::MAX - 1).map(|claims| claims.until_s), Ok(u64::MAX));

@@ -1,22 +1,22 @@
-//! Types that a copybook cannot say: truth values, dates, names for codes and ranges of numbers.
+//! Types that a copybook cannot express: truth values, dates, names for codes and ranges of numbers.
 
 /// How a field's text is shown and read back.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Typed {
     /// `true` and `false` for two texts.
     Boolean {
-        /// What `true` is in the record.
+        /// The record's text for `true`.
         yes: String,
-        /// What `false` is.
+        /// The record's text for `false`.
         no: String,
     },
     /// An ISO 8601 date, time or both.
     Date(DatePattern),
     /// Names for codes: text in the record, name in JSON. A code that has no name is shown as it is.
     Codes(Vec<(String, String)>),
-    /// A whole number without sign as text, with all of so many digits: `0000000042`.
+    /// A whole number without sign as text, with exactly this many digits: `0000000042`.
     Digits(usize),
-    /// A number that requests bound more narrowly than its digits do. Answers show what the record has.
+    /// A number that requests limit more narrowly than its digits do. Answers show the value of the record.
     Range(Range),
 }
 
@@ -30,14 +30,14 @@ pub struct Range {
 }
 
 impl Range {
-    /// Whether a number in plain decimal notation lies in it.
+    /// Returns whether a number in plain decimal notation is in the range.
     pub(crate) fn holds(self, text: &str) -> bool {
         let point = text.bytes().position(|byte| byte == b'.');
         let (whole, part) = point.map_or((text, ""), |at| (&text[..at], &text[at + 1..]));
         let has_part = part.bytes().any(|b| b != b'0');
         let negative = text.starts_with('-');
-        // `-.5` is written by nobody here, but a whole part may be missing.
-        // Eighteen digits fit the smaller number, which is read in a quarter of the time.
+        // The writers here never produce `-.5`, but a whole part may be missing. Eighteen digits fit the smaller number, which is
+        // read in a quarter of the time.
         let n = match whole {
             "" | "-" => Ok(0),
             whole if whole.len() <= 18 => whole.parse::<i64>().map(i128::from),
@@ -49,7 +49,7 @@ impl Range {
         !self.minimum.is_some_and(below) && !self.maximum.is_some_and(above)
     }
 
-    /// What is expected, for messages.
+    /// Returns the expected form, for messages.
     pub(crate) fn expected(self) -> String {
         let low = self.minimum.map_or_else(String::new, |n| format!(" at least {n}"));
         let high = self.maximum.map_or_else(String::new, |n| format!(" at most {n}"));
@@ -57,20 +57,20 @@ impl Range {
     }
 }
 
-/// What a record's text becomes.
+/// Result for a record's text.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Shown {
     /// The text in the scratch buffer.
     Text,
     Bool(bool),
-    /// No value of the type: blank, zero or something else.
+    /// Not a value of the type: blank, zero or another text.
     Null,
-    /// As it stands.
+    /// Unchanged.
     Same,
 }
 
 impl Typed {
-    /// What `text` of a record is shown as.
+    /// Shows `text` of a record.
     pub(crate) fn show(&self, text: &[u8], out: &mut Vec<u8>) -> Shown {
         out.clear();
         match self {
@@ -94,7 +94,7 @@ impl Typed {
         }
     }
 
-    /// The record's text for what a client sent; `None` where it is no value of the type.
+    /// Returns the record's text for the text that a client sent; `None` if it is not a value of the type.
     pub(crate) fn read(&self, text: &[u8], out: &mut Vec<u8>) -> Option<()> {
         out.clear();
         match self {
@@ -124,7 +124,7 @@ impl Typed {
         }
     }
 
-    /// The rule that a value breaks that is none of the type.
+    /// Returns the rule that a value of another form breaks.
     pub(crate) fn rule(&self) -> &'static str {
         match self {
             Typed::Range(_) => "range",
@@ -132,7 +132,7 @@ impl Typed {
         }
     }
 
-    /// What is expected, for messages.
+    /// Returns the expected form, for messages.
     pub(crate) fn expected(&self) -> String {
         match self {
             Typed::Boolean { .. } => "true or false".to_owned(),
@@ -182,7 +182,7 @@ impl DatePattern {
     /// Reads a pattern.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The fault of the pattern.
     pub fn parse(text: &str) -> Result<DatePattern, String> {
         const WORDS: [(&str, Part); 8] = [
             ("yyyy", Part::Year4),
@@ -229,7 +229,7 @@ impl DatePattern {
         self.parts.contains(&Part::Hour)
     }
 
-    /// What it is, in words: JSON Schema has a format for dates only, since a record says no zone.
+    /// Returns its format in words: JSON Schema has a format for dates only, since a record has no zone.
     pub(crate) fn format(&self) -> &'static str {
         match (self.has_date(), self.has_time()) {
             (true, true) => "date and time",
@@ -238,7 +238,7 @@ impl DatePattern {
         }
     }
 
-    /// Whether it is a plain date, the one form that JSON Schema has a format for: its times have zones.
+    /// Returns whether it is a plain date, the one form that JSON Schema has a format for: its times have zones.
     pub(crate) fn is_date(&self) -> bool {
         self.has_date() && !self.has_time()
     }

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-/// What stands between bytes of one kind: as `str::split` with a character of ASCII, which costs more than parts as short as these.
+/// Returns the parts between bytes of one kind: like `str::split` with an ASCII character, which costs more for parts as short as
+/// these.
 pub(crate) fn parts(text: &str, at: u8) -> impl Iterator<Item = &str> + Clone {
     let mut rest = Some(text);
     core::iter::from_fn(move || {
@@ -13,7 +14,7 @@ pub(crate) fn parts(text: &str, at: u8) -> impl Iterator<Item = &str> + Clone {
     })
 }
 
-/// Names and values of a query, as they stand.
+/// Returns names and values of a query, undecoded.
 pub(crate) fn pairs(query: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut rest = query;
     core::iter::from_fn(move || {

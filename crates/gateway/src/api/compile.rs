@@ -250,7 +250,7 @@ impl Compiler<'_> {
     }
 
     fn parameter_name(&mut self, at: &Spanned<String>, place: ParameterPlace) {
-        // What HTTP and the server itself read them for (OpenAPI, section 4.12.2, knows the first three).
+        // HTTP and the server itself read these (OpenAPI, section 4.12.2, knows the first three).
         const TAKEN: [&str; 10] = [
             "accept",
             "content-type",
@@ -278,7 +278,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The leaf of the request that a field is; it stands in no list.
+    /// Returns the leaf of the request for a field, which is not in a list.
     fn request_node(&mut self, service: &Service, name: &Spanned<String>) -> Option<NodeId> {
         let plan = &service.request.plan;
         let found = named_field(&service.layout, name.get_ref());

@@ -1,4 +1,4 @@
-//! APIs: what a client sees of services.
+//! APIs: the client's view of services.
 
 mod compile;
 mod wire;
@@ -17,36 +17,36 @@ use crate::shaping::ShapingRules;
 /// A compiled API.
 #[derive(Debug)]
 pub struct Api {
-    /// Its name.
+    /// Name.
     pub name: String,
     /// Title for documents.
     pub title: String,
     /// Version for documents.
     pub version: String,
-    /// What it is for.
+    /// Purpose.
     pub description: String,
-    /// What every path begins with: `/car100`.
+    /// First part of every path: `/car100`.
     pub base_path: String,
     /// Whether answers have an ETag and conditional requests are answered with 304.
     pub etag: bool,
     /// Whether answers are compressed.
     pub compression: Compression,
-    /// Whether nobody needs to be authenticated.
+    /// Whether clients need not be authenticated.
     pub public: bool,
     /// Roles of which a client must have one; `None`: any client that is authenticated.
     pub roles: Option<Vec<String>>,
-    /// What only its document says.
+    /// Content for its OpenAPI document only.
     pub(crate) about: About,
-    /// Its operations.
+    /// Operations.
     pub operations: Vec<Arc<Operation>>,
-    /// Where its base path stands.
+    /// Place of its base path.
     pub(crate) at: Place,
 }
 
 /// When answers are compressed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Compression {
-    /// Where it pays: an answer of some kilobytes to a client that is not on this machine or in a private network.
+    /// When it pays: for an answer of a few kilobytes to a client that is neither on this machine nor in a private network.
     Auto,
     /// Never.
     Off,
@@ -69,7 +69,7 @@ pub struct Operation {
     pub description: String,
     /// Groups that documents show it in.
     pub tags: Vec<String>,
-    /// Whether nobody needs to be authenticated.
+    /// Whether clients need not be authenticated.
     pub public: bool,
     /// Roles of which a client must have one.
     pub roles: Option<Vec<String>>,
@@ -77,7 +77,7 @@ pub struct Operation {
     pub etag: bool,
     /// Whether answers are compressed.
     pub compression: Compression,
-    /// What answers it.
+    /// The service that answers it.
     pub service: Arc<Service>,
     /// Index of the service in the project.
     pub service_index: usize,
@@ -89,7 +89,7 @@ pub struct Operation {
     pub(crate) gate: GateRules,
     pub(crate) probe: Option<Probe>,
     pub(crate) responses: Vec<Response>,
-    /// Where it stands in its file.
+    /// Its place in the file.
     pub(crate) at: Place,
 }
 
@@ -101,7 +101,7 @@ pub(crate) enum Segment {
     Parameter(usize),
 }
 
-/// Where a parameter stands.
+/// Location of a parameter.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum ParameterPlace {
     Path,
@@ -122,7 +122,7 @@ impl ParameterPlace {
 /// A parameter and the field it sets.
 #[derive(Debug)]
 pub(crate) struct Parameter {
-    /// As the client writes it; lower case for headers.
+    /// Name as the client writes it; lower case for headers.
     pub(crate) name: String,
     pub(crate) place: ParameterPlace,
     pub(crate) node: NodeId,
@@ -144,7 +144,7 @@ pub(crate) struct Body {
 pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) description: String,
-    /// All of them hold.
+    /// Conditions, all of which hold.
     pub(crate) when: Vec<Condition>,
     pub(crate) body: ResponseBody,
 }
@@ -156,7 +156,7 @@ pub(crate) enum ResponseBody {
     Answer(Box<Projection>),
 }
 
-/// What of a record a response shows.
+/// The part of a record that a response shows.
 #[derive(Debug)]
 pub(crate) struct Projection {
     pub(crate) plan: RecordPlan,
@@ -172,7 +172,7 @@ impl Operation {
         self.parameters.iter().filter(|p| p.place == ParameterPlace::Header).map(|p| p.name.as_str())
     }
 
-    /// Whether it takes a body.
+    /// Returns whether it takes a body.
     #[must_use]
     pub fn takes_body(&self) -> bool {
         self.body.is_some()

@@ -26,7 +26,7 @@ pub(super) struct File {
     pub(super) servers: Vec<String>,
     #[serde(default, rename = "tag")]
     pub(super) tag: Vec<Tag>,
-    /// Of operations that name no tags of their own.
+    /// Tags of operations that name none of their own.
     #[serde(default)]
     pub(super) tags: Vec<String>,
     pub(super) base_path: Text,

@@ -5,10 +5,10 @@ use crate::Json;
 /// The script of every page.
 pub const DOCS_SCRIPT: &str = include_str!("docs.js");
 
-/// What a page may load and call (Content-Security-Policy).
+/// Resources that a page may load and call (Content-Security-Policy).
 pub const DOCS_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The page for an OpenAPI document. It asks for `docs.js` beside it.
+/// Returns the page for an OpenAPI document. It loads `docs.js` from the same folder.
 #[must_use]
 pub fn docs_page(openapi: &Json) -> String {
     // `<` is escaped in our JSON, so nothing in the document ends the element.

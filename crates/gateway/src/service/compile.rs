@@ -23,7 +23,7 @@ impl Service {
     /// Compiles a service file's text. `name` is the file as the user names it, `root` the project's folder.
     ///
     /// # Errors
-    /// All findings at once: about the file, the copybook and what the interfaces name.
+    /// All findings at once: about the file, the copybook and the names in the interfaces.
     pub fn compile(name: &str, text: &str, root: &Path) -> Result<Service, Findings> {
         let mut file = UserFile::new(name, text);
         let wire: wire::File = file.parse(codes::SYNTAX, "docs/reference/gateway.md")?;
@@ -69,7 +69,7 @@ impl Service {
                 None
             }
         };
-        // An answer shows what the record has, in the range or not.
+        // An answer shows the value of the record, in the range or not.
         types.retain(|(_, typed)| !matches!(typed, Typed::Range(_)));
         let (Some(side), Some(provider)) = (side, provider) else { return Err(Findings(file.findings)) };
         if file.findings.iter().any(|finding| finding.severity == Severity::Error) {
@@ -107,7 +107,7 @@ impl Service {
     }
 }
 
-/// Looks in folders, and remembers what it found.
+/// Reads members from folders, and remembers those it found.
 struct Remembering {
     folders: CopyFolders,
     found: RefCell<Vec<PathBuf>>,
@@ -196,7 +196,7 @@ fn charset(file: &mut UserFile, name: &Spanned<String>) -> Option<Charset> {
     found
 }
 
-/// A counter of a plain OCCURS makes it a table whose length varies but whose storage does not.
+/// Applies `counters`: a counter of a plain OCCURS makes it a table whose length varies but whose storage does not.
 fn counters(file: &mut UserFile, wire: &wire::File, layout: &mut Layout) {
     for counter in &wire.counters {
         let counter = counter.get_ref();
@@ -391,7 +391,7 @@ fn names(field: &Field, given: &BTreeMap<String, String>) -> Result<Typed, Strin
     Ok(Typed::Codes(codes))
 }
 
-/// Level-88 names of a field that stand for one value.
+/// Returns the level-88 names of a field that have one value.
 pub(crate) fn single_values(field: &Field) -> Vec<(String, String)> {
     let text = |literal: &Literal| match literal {
         Literal::Text(text) | Literal::Number(text) => Some(text.trim_end().to_owned()),
@@ -416,7 +416,7 @@ fn shared_words(names: &[(String, String)]) -> usize {
     names.iter().map(|(name, _)| shared(name)).min().unwrap_or(0).min(fewest - 1)
 }
 
-/// What a provider's specification is made from beside its table.
+/// Context of a provider's specification, in addition to its table.
 pub(super) struct Known<'a> {
     pub(super) layout: &'a Layout,
     pub(super) policies: &'a Policies,
@@ -471,7 +471,8 @@ pub(crate) fn request_side(
             interface.fields.retain(|rule| kept(&rule.field));
             interface.choices.retain(|choice| kept(&choice.storage));
             let plan = RecordPlan::new(&front, &interface, policies, charset)?;
-            // Groups behind the front that show nothing would be members of the whole, so the shapes are the same or the whole is taken.
+            // Groups after the front that show nothing would be members of the whole, so either the shapes are equal or the whole
+            // is used.
             if plan.shape() == whole.shape() { plan } else { whole }
         }
         None => whole,
@@ -480,7 +481,7 @@ pub(crate) fn request_side(
     if plan.layout().dialect.odo_slide
         && plan.layout().fields.iter().any(|f| f.occurs.is_some_and(|o| o.depending_on.is_some()))
     {
-        // Behind a sliding table nothing has a fixed place: what the record leaves free stays 0x00.
+        // After a sliding table nothing has a fixed place: the unused part of the record stays 0x00.
         tail.clear();
     }
     let (shape, typed) = typed_shape(&plan, types);
@@ -494,7 +495,7 @@ pub(crate) fn request_side(
     Ok(RequestSide { plan, shape, typed, defaults, tail: tail.into(), tail_used })
 }
 
-/// The layout up to the first top-level field at or behind `reach`; `None` where that is all of it.
+/// Returns the layout up to the first top-level field at or after `reach`; `None` if that is all of it.
 fn front(layout: &Layout, reach: usize) -> Option<Layout> {
     let cut = layout
         .children(FieldIndex::RECORD)

@@ -1,8 +1,8 @@
-//! Where a service and the compiler of its program must agree: sizes, byte orders, signs.
+//! Agreement between a service and the compiler of its program: sizes, byte orders, signs.
 //!
-//! A program provider runs programs of GnuCOBOL on this machine. Some settings of a dialect are options of its compiler, which Quayline
-//! passes when it compiles a module; the others follow from the machine. A field that the service would read in another way than the program
-//! writes it is an error when the service is loaded, since its values would be wrong without any sign of it.
+//! A program provider runs programs of GnuCOBOL on this machine. Some settings of a dialect are options of its compiler, which
+//! Quayline passes when it compiles a module; the others follow from the machine. A field that the service would read differently
+//! from how the program writes it is an error when the service is loaded, since its values would be wrong without any sign of it.
 
 use quayline_charset::Charset;
 use quayline_cobol::layout::{
@@ -16,12 +16,13 @@ use toml::Spanned;
 use super::wire;
 use crate::codes;
 
-/// The dialect of a service whose file does not name one.
+/// Returns the dialect of a service whose file does not name one.
 pub(super) fn default_dialect(kind: &str) -> Dialect {
     if kind == "program" { Dialect::GNUCOBOL } else { Dialect::IBM }
 }
 
-/// Options that make GnuCOBOL 3 compile a program as the dialect says. They come after the user's, so they win over those of `-std`.
+/// Returns the options that make GnuCOBOL 3 compile a program by the dialect. They follow the user's, so they override those of
+/// `-std`.
 pub(crate) fn compiler_options(dialect: &Dialect) -> Vec<String> {
     let choose = |yes: bool, a: &str, b: &str| if yes { a.to_owned() } else { b.to_owned() };
     let sizes = match dialect.binary_sizes {
@@ -39,7 +40,7 @@ pub(crate) fn compiler_options(dialect: &Dialect) -> Vec<String> {
     ]
 }
 
-/// Options of the compiler that change how data is stored, and the dialect settings that say the same.
+/// Options of the compiler that change how data is stored, and the equivalent dialect settings.
 const STORAGE: [(&str, &str); 11] = [
     ("-fbinary-size", "binary-sizes"),
     ("-fbinary-byteorder", "binary-order"),
@@ -90,7 +91,8 @@ fn realised(dialect: &Dialect) -> Dialect {
     }
 }
 
-/// Finds what a program of GnuCOBOL would store in another way than the service reads it. `build` makes the layout by a dialect.
+/// Reports fields that a program of GnuCOBOL would store differently from how the service reads them. `build` makes the layout by a
+/// dialect.
 pub(super) fn check(
     file: &mut UserFile,
     wire: &wire::File,
@@ -128,7 +130,7 @@ pub(super) fn check(
     if wire.provider.get_ref().source.is_some() {
         return;
     }
-    // Quayline did not compile the module, so nothing is known of options that are not the compiler's defaults.
+    // Quayline did not compile the module, so options other than the compiler's defaults are unknown.
     if dialect.overpunch == OverpunchVariant::Ebcdic
         && !says("overpunch")
         && let Some(name) = signed_by_overpunch(layout)
@@ -218,7 +220,7 @@ fn stored(encoding: &Encoding) -> &'static str {
     }
 }
 
-/// The first field in a table, or table, that slack bytes stand before or after.
+/// Returns the first field in a table, or table, with slack bytes before or after it.
 fn slack_in_table(layout: &Layout) -> Option<String> {
     layout.iter().find_map(|(index, field)| {
         let mut at = Some(index);
@@ -232,8 +234,8 @@ fn slack_in_table(layout: &Layout) -> Option<String> {
     })
 }
 
-/// A table whose count varies in a group that something follows: GnuCOBOL leaves what follows the table in its group in place without
-/// `-fodoslide`, but not what follows the group.
+/// Returns a table whose count varies, in a group that something follows: without `-fodoslide`, GnuCOBOL leaves fields after the
+/// table in its group in place, but not those after the group.
 fn varying_in_group(layout: &Layout) -> Option<(String, String)> {
     if layout.dialect.odo_slide {
         return None;
@@ -251,8 +253,9 @@ fn varying_in_group(layout: &Layout) -> Option<(String, String)> {
     })
 }
 
-/// A table whose count varies and that something follows, and a field before it that GnuCOBOL 3.1.2 counts wrongly where it adds up lengths: slack
-/// bytes not at all, redefinitions twice. It adds up those at the level of the table and of the groups around it, and with `-fodoslide` all.
+/// Returns a table whose count varies and that something follows, and a preceding field that GnuCOBOL 3.1.2 counts wrongly when it
+/// adds up lengths: slack bytes not at all, redefinitions twice. It adds up the fields at the level of the table and of the groups
+/// around it, and with `-fodoslide` all fields.
 fn before_varying(layout: &Layout) -> Option<(String, String)> {
     let end = layout.fields.len();
     let varying = |field: &Field| field.occurs.is_some_and(|occurs| occurs.depending_on.is_some());

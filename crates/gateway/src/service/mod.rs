@@ -1,4 +1,4 @@
-//! Services: what a program or file offers, as its copybook and a user's choices say.
+//! Services: the offer of a program or file, from its copybook and a user's choices.
 
 mod compile;
 mod database;
@@ -23,13 +23,13 @@ pub(crate) use gnucobol::compiler_options as gnucobol_options;
 /// A compiled service.
 #[derive(Debug)]
 pub struct Service {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// What it does, for documents.
+    /// Purpose, for documents.
     pub description: String,
     /// Who answers.
     pub provider: ProviderSpec,
-    /// Bytes of the record that goes to the provider and comes back.
+    /// Bytes of the record that goes to the provider and returns.
     pub length: usize,
     /// Files that it was read from: copybooks and all that they copy, interface files, a file of records.
     pub files: Vec<PathBuf>,
@@ -43,23 +43,23 @@ pub struct Service {
     pub(crate) types: Vec<(FieldIndex, Typed)>,
     /// Fields that a request must have.
     pub(crate) required: Vec<FieldIndex>,
-    /// Where its name stands; its file's first line, which it is named after, where it says none.
+    /// Place of its name; the first line of its file if the file's name is used.
     pub(crate) at: Place,
 }
 
 impl Service {
-    /// Whether a number may be null in an answer.
+    /// Returns whether a number may be null in an answer.
     pub(crate) fn nullable_numbers(&self) -> bool {
         self.policies.blank == quayline_cobol::BadValue::Null
     }
 }
 
-/// Options beside the interfaces. Names of the original's options stand behind each.
+/// Options of a service, in addition to the interfaces. The names of the original's options are in parentheses.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Options {
-    /// Members whose text is empty after trimming, and groups and lists that are empty then, are left out (omitOutputEmptyTags).
+    /// Leaves out members whose text is empty after trimming, and groups and lists that are empty then (omitOutputEmptyTags).
     pub omit_empty: bool,
-    /// Members whose bytes are all 0x00 are left out; binary numbers and floats are not looked at, since there 0x00 is zero
+    /// Leaves out members whose bytes are all 0x00, except binary numbers and floats, in which 0x00 is zero
     /// (omitOutputFieldsByValue 0x00).
     pub omit_low_values: bool,
     /// Control characters in text become spaces instead of `\u00XX` (escapeOutputControlCharacters=false).
@@ -68,25 +68,25 @@ pub struct Options {
     pub lenient_requests: bool,
     /// A list with fewer elements than its OCCURS minimum is refused (enforceMinArrayOccurrence).
     pub enforce_minimum_items: bool,
-    /// The same for answers, which are a 502 then (enforceMinArrayOccurrenceResponse).
+    /// Enforces it for answers too, which are a 502 otherwise (enforceMinArrayOccurrenceResponse).
     pub enforce_minimum_items_of_answers: bool,
 }
 
-/// The request's half: what a client may send, and how the record begins and ends.
+/// The request's half: the content that a client may send, and the beginning and end of the record.
 #[derive(Debug)]
 pub(crate) struct RequestSide {
     pub(crate) plan: RecordPlan,
     pub(crate) shape: Arc<Shape>,
     pub(crate) typed: Vec<Option<Arc<Typed>>>,
-    /// What the interface gives a node that nobody sets, as text.
+    /// The interface's value for a node that is not set, as text.
     pub(crate) defaults: Vec<Option<String>>,
-    /// What follows the plan's record: fields that no client sets.
+    /// Bytes after the plan's record: fields that no client sets.
     pub(crate) tail: std::sync::Arc<[u8]>,
     /// Bytes of the tail without the 0x00 at its end.
     pub(crate) tail_used: usize,
 }
 
-/// The shape with the types that a service gives: the same nodes under the same ids.
+/// Returns the shape with the types of a service: the same nodes under the same ids.
 pub(crate) fn typed_shape(plan: &RecordPlan, types: &[(FieldIndex, Typed)]) -> (Arc<Shape>, Vec<Option<Arc<Typed>>>) {
     let shape = plan.shape();
     let mut builder = Shape::builder(shape.node(NodeId::ROOT).name.clone());

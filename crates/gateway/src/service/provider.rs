@@ -131,10 +131,10 @@ fn working_storage(file: &mut UserFile, given: Option<&Spanned<String>>) -> Work
     }
 }
 
-/// A key, where it stands if it does, and the kinds that it belongs to.
+/// A key, its place if present, and the kinds of providers that it belongs to.
 type Belongs = (&'static str, Option<Spanned<()>>, &'static [&'static str]);
 
-/// Keys that belong to other kinds of providers: whoever wrote them expects something of them.
+/// Reports keys that belong to other kinds of providers: their author expects some effect.
 fn strangers(file: &mut UserFile, wire: &wire::Provider, kind: &str) {
     fn of<T>(value: &Option<Spanned<T>>) -> Option<Spanned<()>> {
         value.as_ref().map(|value| Spanned::new(value.span(), ()))
@@ -187,7 +187,7 @@ fn strangers(file: &mut UserFile, wire: &wire::Provider, kind: &str) {
     }
 }
 
-/// A number that is given, or its default; what is out of bounds is found.
+/// Returns the given number or its default, and reports a number that is out of bounds.
 pub(super) fn within(file: &mut UserFile, given: Option<&Spanned<u64>>, default: u64, least: u64, most: u64) -> u64 {
     let Some(given) = given else { return default };
     let number = *given.get_ref();
