@@ -41,7 +41,7 @@ pub(crate) const MAP32: u8 = 0xd1;
 pub(crate) const ARRAY8: u8 = 0xe0;
 pub(crate) const ARRAY32: u8 = 0xf0;
 
-/// Whether a constructor is one of the standard's.
+/// Returns whether a constructor is one of the standard's.
 pub(crate) fn is_known(code: u8) -> bool {
     matches!(
         code,

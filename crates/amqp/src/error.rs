@@ -10,7 +10,7 @@ use crate::writer::ListWriter;
 pub struct AmqpError {
     /// A symbol of the standard or of ours.
     pub condition: String,
-    /// A sentence; empty is none.
+    /// A sentence; may be empty.
     pub description: String,
 }
 
@@ -38,7 +38,7 @@ pub mod condition {
     pub const ILLEGAL_STATE: &str = "amqp:illegal-state";
     /// An operator ended the connection, or the server stops.
     pub const CONNECTION_FORCED: &str = "amqp:connection:forced";
-    /// A frame that is none.
+    /// A malformed frame.
     pub const FRAMING: &str = "amqp:connection:framing-error";
     /// More transfers than the session's window.
     pub const WINDOW_VIOLATION: &str = "amqp:session:window-violation";

@@ -1,4 +1,4 @@
-//! Frames and protocol headers: where one ends.
+//! Boundaries of frames and protocol headers.
 
 use crate::error::{AmqpError, condition};
 
@@ -7,12 +7,12 @@ pub const MIN_MAX_FRAME_SIZE: u32 = 512;
 /// Bytes of a frame's header and of a protocol header.
 pub const HEADER_BYTES: usize = 8;
 
-/// What a protocol header announces.
+/// Protocol that a header announces.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Protocol {
     /// AMQP 1.0.
     Amqp,
-    /// TLS inside of the connection; this crate knows only TLS around it.
+    /// TLS inside of the connection; this crate supports only TLS around it.
     Tls,
     /// SASL.
     Sasl,
@@ -30,7 +30,7 @@ impl Protocol {
         [b'A', b'M', b'Q', b'P', id, 1, 0, 0]
     }
 
-    /// What eight bytes announce; `None` is another protocol or version.
+    /// Returns the protocol that eight bytes announce; `None` for another protocol or version.
     #[must_use]
     pub fn of(header: &[u8; HEADER_BYTES]) -> Option<Protocol> {
         [Protocol::Amqp, Protocol::Tls, Protocol::Sasl].into_iter().find(|protocol| protocol.header() == *header)
@@ -58,10 +58,10 @@ pub struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// Takes the first frame of some bytes. `None` needs more bytes; otherwise the frame and its length.
+    /// Takes the first frame of some bytes. Returns the frame and its length, or `None` if more bytes are needed.
     ///
     /// # Errors
-    /// A framing error for a header that no frame has, or a frame of more than `max` bytes. It is known from the header alone.
+    /// A framing error for an invalid header, or a frame of more than `max` bytes. The header alone determines it.
     pub fn split(bytes: &'a [u8], max: u32) -> Result<Option<(Frame<'a>, usize)>, AmqpError> {
         let Some((header, _)) = bytes.split_first_chunk::<HEADER_BYTES>() else { return Ok(None) };
         let wrong = |what: String| Err(AmqpError::new(condition::FRAMING, what));
@@ -85,7 +85,7 @@ impl<'a> Frame<'a> {
         Ok(Some((Frame { kind, channel: u16::from_be_bytes([high, low]), body: &frame[begin..] }, size)))
     }
 
-    /// Writes a frame whose body `write` writes.
+    /// Writes a frame with the body that `write` writes.
     pub fn write(out: &mut Vec<u8>, kind: FrameType, channel: u16, write: impl FnOnce(&mut Vec<u8>)) {
         let begin = out.len();
         let [high, low] = channel.to_be_bytes();

@@ -6,12 +6,14 @@
 //!  socket ◀──bytes── Endpoint::output ◀───────────────────────┘
 //! ```
 //!
-//! - [`Reader`] and [`writer`] know the types, [`Performative`], [`SaslFrame`] and [`DeliveryState`] the composite types, [`Frame`] where a frame ends,
-//!   [`Sections`] where the sections of a message are. They decode and encode, so a client can use them too; tests do.
+//! - [`Reader`] and [`writer`] know the types, [`Performative`], [`SaslFrame`] and [`DeliveryState`] the composite types, [`Frame`]
+//!   the end of a frame, [`Sections`] the places of a message's sections. They decode and encode, so a client can use them too;
+//!   tests do.
 //! - [`Endpoint`] is the server's side of one connection: SASL, channels, handles, windows, credit, deliveries, multi-frame messages, time-outs.
 //! - **It never looks into a message**, knows no queue, opens no socket and reads no clock.
-//! - **Everything is bounded** by [`Limits`], [`NESTING_MAX`] and [`EMPTY_ITEMS_MAX`]. A peer that breaks the protocol gets the standard's condition and a
-//!   description that names place, found and expected; link, session or connection ends, whichever the standard says.
+//! - **Everything is bounded** by [`Limits`], [`NESTING_MAX`] and [`EMPTY_ITEMS_MAX`]. A peer that breaks the protocol gets the
+//!   standard's condition and a description with place, found and expected value; the link, session or connection ends, as the
+//!   standard requires.
 
 mod codes;
 mod endpoint;

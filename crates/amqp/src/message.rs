@@ -1,19 +1,20 @@
 //! Sections of a message (part 3 of the standard).
 //!
-//! The bare message is what an intermediary must not change: properties, application properties and body. [`Sections`] finds where each section begins
-//! and ends and decodes the header alone, so everything else can be kept and sent on byte for byte.
+//! The bare message is the part that an intermediary must not change: properties, application properties and body. [`Sections`]
+//! finds the beginning and end of each section and decodes the header alone, so everything else can be kept and sent on byte for
+//! byte.
 
 use crate::codes;
 use crate::reader::{DecodeError, Reader};
 use crate::value::Value;
 use crate::writer::{self, ListWriter};
 
-/// What an intermediary reads and changes.
+/// The section that an intermediary reads and changes.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Header {
     /// Whether the message must survive.
     pub durable: bool,
-    /// Priority; 4 if it is not given.
+    /// Priority; 4 by default.
     pub priority: Option<u8>,
     /// Milliseconds to live.
     pub ttl: Option<u32>,
@@ -64,7 +65,7 @@ pub enum BodyKind {
 pub struct Body<'a> {
     /// Kind.
     pub kind: BodyKind,
-    /// What comes before the content: descriptor, constructor and length. Together they are the section as it was.
+    /// Bytes before the content: descriptor, constructor and length. Together they are the section as it was.
     pub prefix: &'a [u8],
     /// Content.
     pub content: &'a [u8],
@@ -91,7 +92,7 @@ impl<'a> Sections<'a> {
     /// Finds the sections.
     ///
     /// # Errors
-    /// [`DecodeError`]; [`DecodeError::Order`] for sections that come twice or in another order than the standard's.
+    /// [`DecodeError`]; [`DecodeError::Order`] for sections that occur twice or out of the standard's order.
     pub fn split(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut sections = Sections {
             header: Header { priority: None, ..Header::default() },

@@ -8,7 +8,7 @@ use crate::terminus::{LinkTarget, Source};
 use crate::value::Value;
 use crate::writer::{self, ListWriter};
 
-/// Which end of a link somebody is.
+/// End of a link.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Role {
     /// Sends messages.
@@ -36,7 +36,7 @@ pub struct Open {
     pub container_id: String,
     /// Host that the client means.
     pub hostname: Option<String>,
-    /// Largest frame that the sender of this takes; none is no limit.
+    /// Largest frame that the sender of this accepts; `None` is no limit.
     pub max_frame_size: Option<u32>,
     /// Highest channel that it takes.
     pub channel_max: Option<u16>,
@@ -72,19 +72,19 @@ pub struct Attach {
     pub name: String,
     /// Number of the link in its session.
     pub handle: u32,
-    /// Which end the sender of this is.
+    /// Role of the sender.
     pub role: Role,
     /// 0 unsettled, 1 settled, 2 mixed.
     pub snd_settle_mode: u8,
     /// 0 the receiver settles first, 1 second.
     pub rcv_settle_mode: u8,
-    /// Where messages come from.
+    /// Source of messages.
     pub source: Option<Box<Source>>,
-    /// Where they go.
+    /// Target of messages.
     pub target: Option<LinkTarget>,
     /// Deliveries so far, of a sender.
     pub initial_delivery_count: Option<u32>,
-    /// Largest message that the sender of this takes; none or 0 is no limit.
+    /// Largest message that the sender of this accepts; `None` or 0 is no limit.
     pub max_message_size: Option<u64>,
     /// Extensions that it offers.
     pub offered_capabilities: Vec<String>,
@@ -113,7 +113,7 @@ pub struct Flow {
     pub link_credit: Option<u32>,
     /// Messages that there are.
     pub available: Option<u32>,
-    /// Whether credit that cannot be used is to be used up.
+    /// Whether credit without messages must be used up.
     pub drain: bool,
     /// Whether the peer requests an answer.
     pub echo: bool,
@@ -130,7 +130,7 @@ pub struct Transfer {
     pub delivery_tag: Option<Vec<u8>>,
     /// Format of the message; 0 is the standard's.
     pub message_format: Option<u32>,
-    /// Whether nobody waits for an outcome.
+    /// Whether the sender expects no outcome.
     pub settled: Option<bool>,
     /// Whether more frames follow.
     pub more: bool,
@@ -140,7 +140,7 @@ pub struct Transfer {
     pub state: Option<DeliveryState>,
     /// Whether an earlier link began the delivery.
     pub resume: bool,
-    /// Whether the message is given up.
+    /// Whether the message is aborted.
     pub aborted: bool,
     /// Whether the answer may wait for others.
     pub batchable: bool,
@@ -149,7 +149,7 @@ pub struct Transfer {
 /// States of deliveries.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Disposition {
-    /// Which end the sender of this is.
+    /// Role of the sender.
     pub role: Role,
     /// First delivery.
     pub first: u32,
@@ -168,7 +168,7 @@ pub struct Disposition {
 pub struct Detach {
     /// The link.
     pub handle: u32,
-    /// Whether it ends for good.
+    /// Whether the end is permanent.
     pub closed: bool,
     /// Why.
     pub error: Option<AmqpError>,
@@ -214,7 +214,7 @@ impl Performative {
                 channel_max: fields.next(Reader::ushort)?,
                 idle_time_out: fields.next(Reader::uint)?,
                 offered_capabilities: {
-                    // Languages of descriptions come first; ours are in English.
+                    // Languages of descriptions come first; those of Quayline are in English.
                     fields.next(Reader::symbols)?;
                     fields.next(Reader::symbols)?;
                     fields.next(Reader::symbols)?

@@ -5,17 +5,18 @@ use crate::value::{Array, Value};
 
 /// Deepest nesting of lists, maps, arrays and descriptors. Real messages have four or five.
 pub const NESTING_MAX: usize = 32;
-/// Most elements of an array whose elements take no bytes, such as an array of nulls: nothing else bounds their number.
+/// Maximum number of elements of an array whose elements take no bytes, such as an array of nulls: nothing else bounds their
+/// number.
 pub const EMPTY_ITEMS_MAX: usize = 16;
 
-/// Why bytes are not what the standard says. `at` counts from the first byte of what is decoded: a frame's body or a message.
+/// Reason why bytes violate the standard. `at` counts from the first byte of the decoded input: a frame's body or a message.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
     /// The bytes end inside a value.
     #[error("the bytes end at {at}, inside a value")]
     Short {
-        /// Where they end.
+        /// Place of the end.
         at: usize,
     },
     /// No such constructor.
@@ -33,16 +34,16 @@ pub enum DecodeError {
         at: usize,
         /// The constructor.
         code: u8,
-        /// What the field is.
+        /// Name of the field.
         expected: &'static str,
     },
-    /// A size or count contradicts what follows.
+    /// A size or count contradicts the bytes after it.
     #[error("the size or count at byte {at} contradicts what follows")]
     Size {
         /// Place after the count.
         at: usize,
     },
-    /// Text is not UTF-8, a symbol is not ASCII, or a character is none.
+    /// Text is not UTF-8, a symbol is not ASCII, or a character is invalid.
     #[error("the text at byte {at} is not {expected}")]
     Text {
         /// Place of the text.
@@ -96,13 +97,13 @@ impl<'a> Reader<'a> {
         self.at
     }
 
-    /// Whether everything was read.
+    /// Returns whether everything was read.
     #[must_use]
     pub fn is_at_end(&self) -> bool {
         self.at >= self.bytes.len()
     }
 
-    /// What was not read.
+    /// Returns the unread bytes.
     #[must_use]
     pub fn rest(&self) -> &'a [u8] {
         &self.bytes[self.at..]
@@ -139,7 +140,7 @@ impl<'a> Reader<'a> {
         self.bytes.get(self.at).copied().ok_or(DecodeError::Short { at: self.bytes.len() })
     }
 
-    /// The constructor of a field; `None` for null, and at the end of a list, where fields are null.
+    /// Reads the constructor of a field. Returns `None` for null, and at the end of a list, where fields are null.
     fn code(&mut self) -> Result<Option<u8>, DecodeError> {
         let code = self.byte()?;
         Ok((code != NULL).then_some(code))
@@ -149,7 +150,7 @@ impl<'a> Reader<'a> {
         Err(DecodeError::Type { at: self.at - 1, code, expected })
     }
 
-    /// Skips one value. Its bytes, the constructor included; what is inside a list, map or array is not looked at.
+    /// Skips one value and returns its bytes, including the constructor. The content of a list, map or array is not examined.
     ///
     /// # Errors
     /// [`DecodeError`].
@@ -462,7 +463,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Length of what follows: one byte for constructors 0xa., 0xc. and 0xe., else four.
+    /// Reads the length of the content: one byte for constructors 0xa., 0xc. and 0xe., otherwise four.
     fn length(&mut self, code: u8) -> Result<usize, DecodeError> {
         if code & 0x10 == 0 { self.byte().map(usize::from) } else { self.length32() }
     }
@@ -541,7 +542,7 @@ impl<'a> Fields<'a> {
     /// Reads the next field; `read` is not called for a field after the last.
     ///
     /// # Errors
-    /// What `read` answers.
+    /// The error of `read`.
     pub fn next<T: Default>(
         &mut self,
         read: impl FnOnce(&mut Reader<'a>) -> Result<T, DecodeError>,
@@ -556,7 +557,7 @@ impl<'a> Fields<'a> {
     /// Reads the next field, which must have a value.
     ///
     /// # Errors
-    /// [`DecodeError::Missing`]; what `read` answers.
+    /// [`DecodeError::Missing`], or the error of `read`.
     pub fn must<T>(
         &mut self,
         field: &'static str,
@@ -576,7 +577,7 @@ impl<'a> Fields<'a> {
     /// Reads the next field as a composite type; `None` is null.
     ///
     /// # Errors
-    /// What `read` answers.
+    /// The error of `read`.
     pub fn composite<T>(
         &mut self,
         read: impl FnOnce(&mut Reader<'a>) -> Result<T, DecodeError>,

@@ -5,14 +5,14 @@ use crate::reader::{DecodeError, Reader};
 use crate::value::Value;
 use crate::writer::ListWriter;
 
-/// How it ended.
+/// Outcome of the authentication.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum SaslCode {
     /// Authenticated.
     Ok,
     /// The credentials are wrong.
     Auth,
-    /// The server cannot tell, now.
+    /// The server cannot decide at present.
     SysTemp,
 }
 
@@ -29,9 +29,9 @@ impl SaslCode {
 /// A step of SASL.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum SaslFrame {
-    /// What the server offers.
+    /// Mechanisms that the server offers.
     Mechanisms(Vec<String>),
-    /// What the client chose.
+    /// Choice of the client.
     Init {
         /// The mechanism.
         mechanism: String,
@@ -42,7 +42,7 @@ pub enum SaslFrame {
     Challenge(Vec<u8>),
     /// The client answers.
     Response(Vec<u8>),
-    /// How it ended.
+    /// The outcome.
     Outcome(u8),
 }
 

@@ -26,14 +26,14 @@ pub enum DeliveryState {
     Modified {
         /// Whether the attempt failed.
         delivery_failed: bool,
-        /// Whether this receiver is not to get it again.
+        /// Whether this receiver must not get it again.
         undeliverable_here: bool,
         /// Annotations to merge into the message.
         message_annotations: Option<Value>,
     },
     /// A transaction began.
     Declared {
-        /// Its id.
+        /// Id of the transaction.
         txn_id: Vec<u8>,
     },
     /// The outcome holds if the transaction commits.
@@ -46,7 +46,7 @@ pub enum DeliveryState {
 }
 
 impl DeliveryState {
-    /// Whether it ends a delivery.
+    /// Returns whether it ends a delivery.
     #[must_use]
     pub fn is_outcome(&self) -> bool {
         !matches!(self, DeliveryState::Received { .. } | DeliveryState::Transactional { outcome: None, .. })
@@ -121,14 +121,14 @@ impl DeliveryState {
     }
 }
 
-/// What a controller sends to the coordinator, as the value of a message.
+/// Request of a controller to the coordinator, as the value of a message.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Control {
     /// Begin a transaction.
     Declare,
     /// End a transaction.
     Discharge {
-        /// Its id.
+        /// Id of the transaction.
         txn_id: Vec<u8>,
         /// Whether to roll back.
         fail: bool,

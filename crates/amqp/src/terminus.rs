@@ -1,4 +1,4 @@
-//! Sources, targets and coordinators: what a link leads from and to.
+//! Sources, targets and coordinators: the two ends of a link.
 
 use crate::codes;
 use crate::reader::{DecodeError, Reader};
@@ -6,10 +6,10 @@ use crate::state::DeliveryState;
 use crate::value::Value;
 use crate::writer::ListWriter;
 
-/// Where a link gets messages.
+/// Origin of a link's messages.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Source {
-    /// Name of the node; none asks for a new one if `dynamic`.
+    /// Name of the node; with `dynamic`, `None` requests a new one.
     pub address: Option<String>,
     /// 0 nothing, 1 configuration, 2 unsettled state survives.
     pub durable: u32,
@@ -17,15 +17,15 @@ pub struct Source {
     pub expiry_policy: Option<String>,
     /// Seconds until then.
     pub timeout: u32,
-    /// Whether a node is to be made.
+    /// Whether to create a node.
     pub dynamic: bool,
-    /// What the node is to be like.
+    /// Properties of the node to create.
     pub dynamic_node_properties: Option<Value>,
     /// `move` takes messages, `copy` browses.
     pub distribution_mode: Option<String>,
     /// Filters by name.
     pub filter: Option<Value>,
-    /// What becomes of deliveries that nobody settled.
+    /// Outcome of deliveries that nobody settled.
     pub default_outcome: Option<DeliveryState>,
     /// Outcomes that the receiver can answer.
     pub outcomes: Vec<String>,
@@ -33,7 +33,7 @@ pub struct Source {
     pub capabilities: Vec<String>,
 }
 
-/// Where a link puts messages.
+/// Destination of a link's messages.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Target {
     /// Name of the node; none is one for each message, or a new one if `dynamic`.
@@ -44,15 +44,15 @@ pub struct Target {
     pub expiry_policy: Option<String>,
     /// Seconds until then.
     pub timeout: u32,
-    /// Whether a node is to be made.
+    /// Whether to create a node.
     pub dynamic: bool,
-    /// What the node is to be like.
+    /// Properties of the node to create.
     pub dynamic_node_properties: Option<Value>,
     /// Extensions.
     pub capabilities: Vec<String>,
 }
 
-/// What a sending link leads to.
+/// Target of a sending link.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum LinkTarget {
     /// A node.

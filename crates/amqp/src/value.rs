@@ -1,6 +1,6 @@
 //! A value of any AMQP type (part 1 of the standard).
 
-/// A value of any type. Floating-point and decimal numbers are kept as bits, so every value comes back exactly.
+/// A value of any type. Floating-point and decimal numbers are kept as bits, so every value survives exactly.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Value {
     /// No value.
@@ -51,11 +51,11 @@ pub enum Value {
     Map(Vec<(Value, Value)>),
     /// Values of one type.
     Array(Array),
-    /// A value with the descriptor that gives it a meaning.
+    /// A value with the descriptor that defines its meaning.
     Described(Box<(Value, Value)>),
 }
 
-/// Values of one type, which is known even if there are none.
+/// Values of one type, which is known even if there are no values.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Array {
     /// Constructor of the elements as the array has it, without descriptor.

@@ -122,7 +122,7 @@ fn fixed(out: &mut Vec<u8>, code: u8, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// Writes size, count and content after it is known how long the content is.
+/// Writes size, count and content, after the length of the content is known.
 fn compound(out: &mut Vec<u8>, short: u8, write: impl FnOnce(&mut Vec<u8>), count: usize) {
     let begin = out.len();
     out.extend_from_slice(&[short, 0, 0]);
@@ -186,7 +186,7 @@ fn widest(value: &Value) -> u8 {
     }
 }
 
-/// Writes what follows a constructor. An element of an array has the constructor that was read, so it fits.
+/// Writes the bytes after a constructor. An element of an array has the constructor that was read, so it fits.
 fn content(out: &mut Vec<u8>, code: u8, value: &Value) {
     let narrow = |bytes: &[u8]| bytes.last().copied().unwrap_or(0);
     match value {
@@ -234,7 +234,7 @@ fn sized(out: &mut Vec<u8>, code: u8, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// A list, map or array as an element of an array: the constructor says how long size and count are.
+/// Writes a list, map or array as an element of an array: the constructor determines the length of size and count.
 fn nested(out: &mut Vec<u8>, code: u8, item: &Value) {
     if code == LIST0 {
         return;

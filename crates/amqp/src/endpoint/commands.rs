@@ -1,4 +1,4 @@
-//! What the user of an endpoint can do.
+//! Calls for the user of an endpoint.
 
 use super::link::{Link, LinkStage};
 use super::session::{Outgoing, Session};
@@ -22,7 +22,7 @@ impl Endpoint {
         Some((session, stage))
     }
 
-    /// Accepts a link with what it really leads from and to. `max_message_size` is what this side takes, for a link from the peer.
+    /// Accepts a link with its actual source and target. `max_message_size` is the limit of this side, for a link from the peer.
     pub fn accept(&mut self, id: LinkId, source: Option<Source>, target: Option<LinkTarget>, max_message_size: u64) {
         let Some((session, LinkStage::Attaching)) = self.link_mut(id) else { return };
         let Some(link) = session.links.get_mut(&id.handle) else { return };
@@ -46,7 +46,7 @@ impl Endpoint {
         self.write(id.channel, &Performative::Attach(Box::new(answer)));
     }
 
-    /// Refuses a link: it is attached without source and target and detached with the error, as the standard says.
+    /// Refuses a link: it is attached without source and target and detached with the error, as the standard requires.
     pub fn refuse(&mut self, id: LinkId, error: AmqpError) {
         let Some((session, LinkStage::Attaching)) = self.link_mut(id) else { return };
         let Some(link) = session.links.get_mut(&id.handle) else { return };
@@ -100,7 +100,8 @@ impl Endpoint {
         self.write(id.channel, &Performative::Flow(flow));
     }
 
-    /// Whether a message may be sent on a link to the peer now: credit, room for its outcome, and a socket that keeps up.
+    /// Returns whether a message may be sent on a link to the peer now: there is credit, room for its outcome, and a socket that
+    /// keeps up.
     #[must_use]
     pub fn can_send(&self, id: LinkId) -> bool {
         let limits = &self.settings.limits;
@@ -119,7 +120,7 @@ impl Endpoint {
         self.link(id).map_or(0, |(_, link)| link.credit)
     }
 
-    /// Whether messages of the link are sent settled.
+    /// Returns whether messages of the link are sent settled.
     #[must_use]
     pub fn sends_settled(&self, id: LinkId) -> bool {
         self.link(id).is_some_and(|(_, link)| link.sends_settled)
@@ -151,13 +152,13 @@ impl Endpoint {
         Some(Delivery { link: id, id: delivery_id })
     }
 
-    /// Whether the peer waits for its credit to be used up.
+    /// Returns whether the peer waits for its credit to be used up.
     #[must_use]
     pub fn is_draining(&self, id: LinkId) -> bool {
         self.link(id).is_some_and(|(_, link)| link.drain && link.credit > 0)
     }
 
-    /// Tells the peer that no messages are available for the remaining credit.
+    /// Reports to the peer that no messages are available for the remaining credit.
     pub fn drained(&mut self, id: LinkId) {
         self.flush();
         let Some((session, LinkStage::Attached)) = self.link_mut(id) else { return };
@@ -193,7 +194,7 @@ impl Endpoint {
         }
     }
 
-    /// Frames what waits and fits.
+    /// Frames pending performatives as far as they fit.
     pub(super) fn flush(&mut self) {
         let mut frames = Vec::new();
         for session in self.sessions.values_mut().filter(|session| !session.states.is_empty()) {

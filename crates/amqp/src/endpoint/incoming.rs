@@ -1,4 +1,4 @@
-//! What the peer's performatives do.
+//! Handling of the peer's performatives.
 
 use super::link::{Assembly, Link, LinkStage};
 use super::session::Session;
@@ -13,7 +13,7 @@ fn broken(condition: &str, what: impl Into<String>) -> AmqpError {
 }
 
 impl Endpoint {
-    /// Takes the body of a frame. An error ends the connection.
+    /// Handles the body of a frame. An error ends the connection.
     pub(super) fn receive_performative(&mut self, channel: u16, body: &[u8]) -> Result<(), AmqpError> {
         if body.is_empty() {
             return Ok(());
@@ -202,7 +202,7 @@ impl Endpoint {
             Role::Sender => {
                 let limit = flow.delivery_count.unwrap_or(0).wrapping_add(flow.link_credit.unwrap_or(0));
                 let credit = limit.wrapping_sub(link.delivery_count);
-                // Credit that was taken back below what is on its way.
+                // The peer reduced the credit below the messages on their way.
                 link.credit = if credit > u32::MAX / 2 { 0 } else { credit };
                 link.drain = flow.drain;
                 self.events.push_back(Event::Credit(id));

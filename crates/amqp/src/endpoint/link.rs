@@ -3,7 +3,7 @@
 use crate::performative::Role;
 use crate::state::DeliveryState;
 
-/// How far a link is.
+/// Stage of a link.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum LinkStage {
     /// The user of this crate has not answered the attach.
@@ -14,7 +14,7 @@ pub(super) enum LinkStage {
     Detaching,
 }
 
-/// A message whose last frame has not come.
+/// A message whose last frame has not arrived.
 #[derive(Debug)]
 pub(super) struct Assembly {
     pub(super) delivery_id: u32,
@@ -33,7 +33,7 @@ pub(super) struct Link {
     pub(super) stage: LinkStage,
     pub(super) delivery_count: u32,
     pub(super) credit: u32,
-    /// Whether the peer wants credit to be used up.
+    /// Whether the peer requests that credit be used up.
     pub(super) drain: bool,
     /// Whether this side sends settled.
     pub(super) sends_settled: bool,
@@ -43,7 +43,7 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// Whether the caller has received the event for the start of the link, but not the one for its end.
+    /// Returns whether the caller has received the event for the start of the link, but not the one for its end.
     pub(super) fn is_known(&self) -> bool {
         self.stage != LinkStage::Detaching
     }

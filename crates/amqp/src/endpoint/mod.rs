@@ -1,7 +1,7 @@
 //! The server's side of one connection.
 //!
-//! [`Endpoint::receive`] takes bytes and leaves [`Event`]s; calls answer them and leave bytes in [`Endpoint::output`]. An event that asks for an
-//! answer says which call gives it. Channels and handles of our side have the numbers of the peer's.
+//! [`Endpoint::receive`] takes bytes and leaves [`Event`]s; calls answer them and leave bytes in [`Endpoint::output`]. An event
+//! that requires an answer names the call for it. Channels and handles of this side have the numbers of the peer's.
 
 mod commands;
 mod incoming;
@@ -36,16 +36,16 @@ pub struct Delivery {
     pub id: u32,
 }
 
-/// Who a client is, once it is known.
+/// Identity of an authenticated client.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Identity {
-    /// It did not say.
+    /// It gave no identity.
     Anonymous,
     /// Its name.
     Named(String),
 }
 
-/// What happened.
+/// Events of a connection.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Event {
     /// The client chose a mechanism. Answer with [`Endpoint::authenticated`] or [`Endpoint::not_authenticated`].
@@ -61,7 +61,7 @@ pub enum Event {
     Attach(LinkId, Box<Attach>),
     /// A message is complete. Answer with [`Endpoint::settle`] unless it is settled.
     Message(Message),
-    /// The peer says what became of a delivery of ours.
+    /// The peer reports the outcome of a delivery from this side.
     Outcome {
         /// The delivery.
         delivery: Delivery,
@@ -81,9 +81,9 @@ pub enum Event {
 /// A message that arrived.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Message {
-    /// Its delivery.
+    /// The delivery.
     pub delivery: Delivery,
-    /// Whether the sender waits for no outcome.
+    /// Whether the sender expects no outcome.
     pub settled: bool,
     /// State at the sender: a transaction.
     pub state: Option<DeliveryState>,
@@ -93,14 +93,14 @@ pub struct Message {
     pub bytes: Vec<u8>,
 }
 
-/// What this side says of itself.
+/// Properties that this side announces, and its options.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Name of the container.
     pub container_id: String,
     /// SASL mechanisms, the best first.
     pub mechanisms: Vec<String>,
-    /// Whether a client may leave SASL out and be anonymous.
+    /// Whether a client may omit SASL and be anonymous.
     pub sasl_optional: bool,
     /// Extensions offered.
     pub capabilities: Vec<String>,
@@ -112,23 +112,23 @@ pub struct Settings {
 
 #[derive(Clone, Debug, Eq, PartialEq)]
 enum Stage {
-    /// A protocol header comes.
+    /// A protocol header is expected.
     Header,
-    /// SASL: the choice of a mechanism comes.
+    /// SASL: the choice of a mechanism is expected.
     Init,
-    /// SASL: a response to an empty challenge comes.
+    /// SASL: a response to an empty challenge is expected.
     Response(String),
     /// SASL: the user of this crate decides.
     Deciding,
-    /// After SASL: the header of AMQP comes.
+    /// After SASL: the header of AMQP is expected.
     SecondHeader,
-    /// An open frame comes.
+    /// An open frame is expected.
     Open,
-    /// Everything may come.
+    /// Any frame may arrive.
     Running,
     /// We closed; only the peer's close matters.
     Closing,
-    /// Nothing comes any more.
+    /// No frame may arrive.
     Closed,
 }
 
@@ -157,7 +157,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// A connection whose first byte has not come.
+    /// Creates a connection before its first byte.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         Endpoint {
@@ -180,7 +180,8 @@ impl Endpoint {
         }
     }
 
-    /// Takes one header or frame from the beginning of `input`. Returns the bytes taken; 0 needs more bytes. Bytes after an error are taken and dropped.
+    /// Takes one header or frame from the beginning of `input`. Returns the bytes taken; 0 means that more are needed. Bytes after
+    /// an error are taken and dropped.
     pub fn receive(&mut self, input: &[u8]) -> usize {
         if input.is_empty() {
             return 0;
@@ -189,7 +190,7 @@ impl Endpoint {
         match self.stage {
             Stage::Header | Stage::SecondHeader => self.receive_header(input),
             Stage::Closed => input.len(),
-            // The decision comes first; the bytes wait.
+            // The decision comes first; the bytes are kept until then.
             Stage::Deciding => 0,
             _ => self.receive_frame(input),
         }
@@ -227,7 +228,7 @@ impl Endpoint {
         HEADER_BYTES
     }
 
-    /// Answers with the header of what is spoken here, and ends.
+    /// Answers with the header of the supported protocol, and ends.
     fn refuse_protocol(&mut self) {
         let spoken = if self.stage == Stage::SecondHeader { Protocol::Amqp } else { Protocol::Sasl };
         self.out.extend_from_slice(&spoken.header());
@@ -271,7 +272,7 @@ impl Endpoint {
             return Ok(());
         }
         match response {
-            // Anonymous clients have nothing to say; others are asked once.
+            // Anonymous clients have no response to send; others are challenged once.
             None if mechanism != "ANONYMOUS" => {
                 let challenge = SaslFrame::Challenge(Vec::new());
                 Frame::write(&mut self.out, FrameType::Sasl, 0, |out| challenge.write(out));
@@ -282,7 +283,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// The client is who it says.
+    /// Confirms the client's identity.
     pub fn authenticated(&mut self) {
         if self.stage == Stage::Deciding {
             let outcome = SaslFrame::outcome(SaslCode::Ok);
@@ -322,19 +323,19 @@ impl Endpoint {
         }
     }
 
-    /// Whether both sides have closed, or the peer cannot be spoken with: write the output and close the socket.
+    /// Returns whether both sides have closed, or the peer cannot be reached: write the output and close the socket.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.stage == Stage::Closed
     }
 
-    /// Whether this side has closed and waits for the peer.
+    /// Returns whether this side has closed and waits for the peer.
     #[must_use]
     pub fn is_closing(&self) -> bool {
         self.stage == Stage::Closing
     }
 
-    /// Whether the open frame of the peer has come.
+    /// Returns whether the peer's open frame has arrived.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.stage == Stage::Running
@@ -346,7 +347,8 @@ impl Endpoint {
         self.assembling
     }
 
-    /// Lets time pass: sends a sign of life, or ends a connection that gives none. When to call again, in milliseconds of the same clock.
+    /// Advances the clock: sends a heartbeat, or ends a connection that sends none. Returns when to call again, in milliseconds of
+    /// the same clock.
     pub fn tick(&mut self, now_ms: u64) -> u64 {
         if std::mem::take(&mut self.heard) || self.heard_ms.is_none() {
             self.heard_ms = Some(now_ms);

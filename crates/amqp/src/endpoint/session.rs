@@ -1,4 +1,4 @@
-//! State of one session: windows, numbers of deliveries, what waits to be sent.
+//! State of one session: windows, numbers of deliveries, pending frames.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -39,7 +39,7 @@ pub(super) struct Session {
     pub(super) outgoing: VecDeque<Outgoing>,
     /// States to send: our role, delivery, state.
     pub(super) states: Vec<(Role, u32, DeliveryState)>,
-    /// Whether we ended it; only the peer's end matters.
+    /// Whether this side ended it; only the peer's end matters then.
     pub(super) is_ending: bool,
 }
 
@@ -68,7 +68,7 @@ impl Session {
             next_incoming_id: Some(self.next_incoming_id),
             incoming_window: self.incoming_window,
             next_outgoing_id: self.next_outgoing_id,
-            // What waits is bounded elsewhere.
+            // The pending frames are bounded elsewhere.
             outgoing_window: u32::MAX >> 1,
             ..Flow::default()
         }
@@ -85,7 +85,7 @@ impl Session {
         }
     }
 
-    /// Takes the states that wait, equal ones of consecutive deliveries as one.
+    /// Takes the pending states, equal ones of consecutive deliveries as one.
     pub(super) fn take_states(&mut self) -> Vec<Performative> {
         let mut frames: Vec<Disposition> = Vec::new();
         for (role, id, state) in self.states.drain(..) {
@@ -139,7 +139,7 @@ impl Session {
         true
     }
 
-    /// Takes the ids of a range that are unsettled; the cost is bounded by what there is, whatever range the peer names.
+    /// Takes the unsettled ids of a range. The cost is bounded by their number, whatever range the peer names.
     pub(super) fn in_range(unsettled: &BTreeMap<u32, (u32, u64)>, first: u32, last: u32) -> Vec<(u32, (u32, u64))> {
         let found = |from: u32, to: u32| unsettled.range(from..=to).map(|(id, link)| (*id, *link));
         if first <= last {
