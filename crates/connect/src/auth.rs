@@ -1,13 +1,13 @@
-//! Who a client is.
+//! Authentication of clients.
 
 use std::fmt;
 
-/// What is known of a connection before anything is said.
+/// Properties of a connection before its first byte.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Transport {
     /// Whether TLS protects it.
     pub is_encrypted: bool,
-    /// Whether the client showed a certificate that was verified.
+    /// Whether the client presented a certificate that was verified.
     pub has_certificate: bool,
 }
 

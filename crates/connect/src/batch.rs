@@ -1,7 +1,7 @@
 //! Messages and acknowledgments of one read as one unit of work.
 //!
-//! Each of them alone would be a unit of work too, but a thousand units cost more CPU than one unit of a thousand changes, and the log is synced once
-//! either way. They share their fate only if the commit fails, and then none of them is acknowledged.
+//! Each of them alone would be a unit of work too, but a thousand units cost more CPU than one unit of a thousand changes, and the
+//! log is synced once either way. They depend on each other only if the commit fails, and then none of them is acknowledged.
 
 use std::sync::Arc;
 
@@ -63,7 +63,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Whether the unit of work should be committed now.
+    /// Returns whether the unit of work should be committed now.
     pub(crate) fn is_full(&self) -> bool {
         self.changes >= CHANGES_MAX || self.bytes >= BYTES_MAX
     }

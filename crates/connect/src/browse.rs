@@ -13,7 +13,7 @@ use crate::get::now_ms;
 /// Messages read at once.
 const PAGE: usize = 16;
 
-/// A link that browses. It looks on when the client asks for more.
+/// A link that browses. It continues when the client requests more.
 #[derive(Debug)]
 pub(crate) struct BrowseLink {
     queue: Queue,

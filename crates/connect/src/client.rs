@@ -1,4 +1,4 @@
-//! One client: what its endpoint reports becomes work of the store, and the other way round. No I/O happens here.
+//! One client: translates the events of its endpoint to work of the store, and back. No I/O happens here.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::put::PutLink;
 use crate::settings::ListenerSettings;
 use crate::transaction::Transaction;
 
-/// What all connections share.
+/// State that all connections share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) store: Store,
@@ -30,13 +30,13 @@ pub(crate) struct Shared {
 /// How a connection ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum End {
-    /// The client said so.
+    /// The client closed it.
     Closed,
     /// Without a word, or by breaking the protocol.
     Lost,
 }
 
-/// What a link does.
+/// Purpose of a link.
 #[derive(Debug)]
 pub(crate) enum Link {
     Put(PutLink),
@@ -44,7 +44,7 @@ pub(crate) enum Link {
     Browse(BrowseLink),
     /// To the coordinator of transactions.
     Control,
-    /// Waits for its temporary queue to be made.
+    /// Waits for its temporary queue to be created.
     Making(Box<Attach>),
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Client {
     pub(crate) mailbox: Arc<Mailbox>,
     pub(crate) links: BTreeMap<LinkId, Link>,
     pub(crate) batch: Batch,
-    /// Bytes of messages whose commit is not known, as far as they are not in `batch`.
+    /// Bytes of messages whose commit is pending, except those in `batch`.
     pub(crate) committing: u64,
     /// Bytes of messages that the client has and has not settled.
     pub(crate) unsettled: u64,
@@ -107,12 +107,12 @@ impl Client {
         }
     }
 
-    /// Whether more bytes may be taken: the disk keeps up.
+    /// Returns whether more bytes may be read, because the disk keeps up.
     pub(crate) fn may_read(&self) -> bool {
         self.committing < self.shared.settings.limits.commit_bytes
     }
 
-    /// Takes bytes from the beginning of `input`, as far as they are whole frames, and does what they say. Returns the bytes taken.
+    /// Handles the whole frames at the beginning of `input`. Returns the bytes taken.
     pub(crate) fn receive(&mut self, input: &[u8], now_ms: u64) -> usize {
         let mut at = 0;
         while self.may_read() {
@@ -215,7 +215,7 @@ impl Client {
         }
     }
 
-    /// Sends what a link may be sent.
+    /// Sends the messages that a link may receive.
     pub(crate) fn serve(&mut self, link: LinkId) {
         match self.links.get(&link) {
             Some(Link::Get(_)) => self.serve_get(link),
@@ -225,7 +225,7 @@ impl Client {
         }
     }
 
-    /// Sends what all links may be sent: there is room again.
+    /// Sends the messages that all links may receive, after room became available.
     pub(crate) fn serve_all(&mut self) {
         self.is_starved = false;
         let links: Vec<LinkId> = self.links.keys().copied().collect();
@@ -234,7 +234,7 @@ impl Client {
         }
     }
 
-    /// Does what other threads left.
+    /// Handles the signals of other threads.
     pub(crate) fn signals(&mut self, now_ms: u64) {
         for signal in self.mailbox.take() {
             match signal {
@@ -249,7 +249,7 @@ impl Client {
         self.commit_batch();
     }
 
-    /// Lets time pass. Returns when to call again.
+    /// Advances the clock. Returns when to call again.
     pub(crate) fn tick(&mut self, now_ms: u64) -> u64 {
         let next_ms = self.endpoint.tick(now_ms);
         self.events(now_ms);
@@ -295,7 +295,7 @@ pub(crate) const CONTROL_CREDIT: u32 = 100;
 fn plain(response: &[u8]) -> Option<(&str, &str)> {
     let mut parts = std::str::from_utf8(response).ok()?.split('\0');
     let (authorization, user, password) = (parts.next()?, parts.next()?, parts.next()?);
-    // To act for somebody else is not offered.
+    // Acting for another identity is not supported.
     let is_self = authorization.is_empty() || authorization == user;
     (is_self && parts.next().is_none()).then_some((user, password))
 }

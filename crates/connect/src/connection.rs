@@ -25,7 +25,7 @@ impl Since {
     }
 }
 
-/// What woke the loop.
+/// The event that woke the loop.
 enum Woken {
     Read(std::io::Result<usize>),
     Wrote(std::io::Result<usize>),
@@ -127,7 +127,7 @@ where
                 is_stopping = true;
                 client.endpoint.close(AmqpError::new(condition::CONNECTION_FORCED, "the server stops"));
                 client.signals(clock.ms());
-                // Nobody failed: the messages go back as they were.
+                // No attempt failed: the messages return unchanged.
                 client.end = End::Closed;
             }
             Woken::Read(Ok(_)) | Woken::News | Woken::Time => {}

@@ -1,9 +1,9 @@
 //! Messages of AMQP as messages of the store, and back.
 //!
-//! Flows and commands see content, ids, priority, expiry, reply queue, and application properties as text. Everything that a flow does not change leaves
-//! with the bytes with which it came: the sections are kept beside the fields, under names that begin with `amqp.`, and are sent again
-//! where they still say the same as the fields. A message that a flow made of another one, such as a reply, has other ids, so its
-//! properties are written from its fields.
+//! Flows and commands see content, ids, priority, expiry, reply queue, and application properties as text. Anything that a flow
+//! does not change leaves with the bytes with which it arrived: the sections are kept beside the fields, under names that begin
+//! with `amqp.`, and are sent again if they still agree with the fields. A message that a flow made from another one, such as a
+//! reply, has other ids, so its properties are written from its fields.
 
 use quayline_amqp::{
     AmqpError, Body, BodyKind, Header, Properties, Sections, Value, condition, read_map, write_application_properties,
@@ -13,7 +13,7 @@ use quayline_store::queue::{Message, MessageId, PRIORITY_MAX, Persistence};
 
 use crate::ids;
 
-/// Names of kept sections begin with this; application properties of such a name are kept in their section only.
+/// Prefix of the names of kept sections; application properties with such a name are kept in their section only.
 const KEPT: &str = "amqp.";
 const ANNOTATIONS: &str = "amqp.annotations";
 const PROPERTIES: &str = "amqp.properties";
@@ -22,7 +22,7 @@ const BODY: &str = "amqp.body";
 const FOOTER: &str = "amqp.footer";
 /// Format of content that is encoded sections: lists, maps, several data sections.
 const FORMAT_SECTIONS: &str = "AMQP";
-/// Priority of a message that does not say: the standard's.
+/// Priority of a message that names none: the standard's default.
 const PRIORITY_DEFAULT: u8 = 4;
 /// Bytes of all sections but the body. Default of brokers is about the same; each is decoded as a whole.
 pub(crate) const HEADERS_BYTES_MAX: usize = 1 << 20;
@@ -30,11 +30,11 @@ pub(crate) const HEADERS_BYTES_MAX: usize = 1 << 20;
 /// A message that arrived.
 pub(crate) struct Arrived {
     pub(crate) message: Message,
-    /// Where it says it should go; an anonymous link needs it.
+    /// The destination that it names; an anonymous link needs it.
     pub(crate) to: Option<String>,
 }
 
-/// Takes a message of AMQP.
+/// Converts a message of AMQP.
 pub(crate) fn from_amqp(mut bytes: Vec<u8>, now_ms: u64) -> Result<Arrived, AmqpError> {
     let sections = Sections::split(&bytes)?;
     let headers = bytes.len() - sections.body.content.len();
@@ -67,7 +67,7 @@ pub(crate) fn from_amqp(mut bytes: Vec<u8>, now_ms: u64) -> Result<Arrived, Amqp
         group_sequence: properties.group_sequence.unwrap_or(0),
         priority: header.priority.unwrap_or(PRIORITY_DEFAULT).min(PRIORITY_MAX),
         persistence: if header.durable { Persistence::Persistent } else { Persistence::NotPersistent },
-        // 0 is never, so what has expired in 1970 expires a moment later.
+        // 0 means never, so a message that expired in 1970 expires a moment later.
         expires_ms: by_ttl.into_iter().chain(absolute).min().map_or(0, |at| at.max(1)),
         reply_to: properties.reply_to.unwrap_or_default(),
         properties: kept,
@@ -76,7 +76,7 @@ pub(crate) fn from_amqp(mut bytes: Vec<u8>, now_ms: u64) -> Result<Arrived, Amqp
     if sections.body.kind == BodyKind::Sections {
         message.format = FORMAT_SECTIONS.to_owned();
     }
-    // The content stays where it is: a message may have 100 MB.
+    // The content is not moved: a message may have 100 MB.
     let length = sections.body.content.len();
     let end = bytes.len() - sections.footer.map_or(0, <[u8]>::len);
     bytes.truncate(end);
@@ -132,7 +132,7 @@ fn write_properties(out: &mut Vec<u8>, message: &Message, kept: Option<&[u8]>) {
     let known: Vec<_> = known.map(|value| (ids::from_value(value), value)).collect();
     let value = |id: &MessageId| {
         let found = known.iter().find(|(of, _)| of == id).map(|(_, value)| (*value).clone());
-        // The digest of an id that nobody kept is better than nothing: it is the same for the same id.
+        // The digest of an id that was not kept still helps: it is the same for the same id.
         found.or_else(|| ids::to_value(id)).or_else(|| (*id != [0; 24]).then(|| Value::Binary(id.to_vec())))
     };
     let group = match ids::to_value(&message.group) {
@@ -152,7 +152,7 @@ fn write_properties(out: &mut Vec<u8>, message: &Message, kept: Option<&[u8]>) {
     properties.write(out);
 }
 
-/// Whether a client sent the message, so that a section that it lacks is one that the client left out.
+/// Returns whether a client sent the message, so that a missing section is one that the client left out.
 fn is_of_a_client(message: &Message) -> bool {
     message.format == FORMAT_SECTIONS || message.properties.iter().any(|(name, _)| name == BODY)
 }
@@ -187,7 +187,7 @@ fn write_content(out: &mut Vec<u8>, message: &Message, prefix: Option<&[u8]>) {
     if prefix.is_empty() && payload.is_empty() {
         return;
     }
-    // Still the same length: the section as it came, in its own encoding.
+    // Still the same length: the section as it arrived, in its own encoding.
     let length = match prefix.last_chunk::<5>() {
         // A length of four bytes after the constructor of the long form.
         Some([0xb0 | 0xb1, length @ ..]) => usize::try_from(u32::from_be_bytes(*length)).ok(),
@@ -236,7 +236,7 @@ fn text(value: &Value) -> Vec<u8> {
         other => match (other.text(), other.unsigned()) {
             (Some(text), _) => text.to_owned(),
             (None, Some(number)) => number.to_string(),
-            // Decimals, and what the standard does not allow here, in its own encoding.
+            // Decimals, and types that the standard does not allow here, in their own encoding.
             (None, None) => {
                 let mut out = Vec::new();
                 quayline_amqp::writer::value(&mut out, other);

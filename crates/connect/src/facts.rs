@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts since the start, and what is open now.
+/// Counts since the start, and the current number of connections and links.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct ListenerFacts {
     /// Connections that are open.

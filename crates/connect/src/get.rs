@@ -23,7 +23,7 @@ pub(crate) struct GetLink {
     waker: Waker,
     /// Messages that the client has, with their sizes, in the order in which they were sent.
     unsettled: BTreeMap<u32, (Claim, u64)>,
-    /// What becomes of messages that are settled without an outcome.
+    /// Treatment of messages that are settled without an outcome.
     default_outcome: Option<DeliveryState>,
     /// When a message on the queue ends its retry pause.
     due_ms: Option<u64>,
@@ -43,7 +43,7 @@ impl Client {
         let waker = waker(&self.mailbox, id);
         let unsettled = BTreeMap::new();
         self.links.insert(id, Link::Get(GetLink { queue, select, waker, unsettled, default_outcome, due_ms: None }));
-        // Credit may have come before the answer.
+        // Credit may have arrived before the answer.
         self.serve(id);
         Ok(())
     }
@@ -62,7 +62,7 @@ impl Client {
         Ok(queue)
     }
 
-    /// A queue said that it has a message.
+    /// Handles the signal that a queue has a message.
     pub(crate) fn arrived(&mut self, id: LinkId) {
         let Some(Link::Get(link)) = self.links.get(&id) else { return };
         if self.endpoint.can_send(id) && self.has_room() {
@@ -106,7 +106,7 @@ impl Client {
 
     fn send(&mut self, id: LinkId, claim: Claim, size: u64, bytes: Vec<u8>) {
         if self.endpoint.sends_settled(id) {
-            // At most once: it is gone before it is sent.
+            // At most once: it is deleted before it is sent.
             if self.batch.get(&self.shared.store, claim, None).is_ok() {
                 self.endpoint.send(id, bytes);
                 count(&self.shared.counters.sent);
@@ -124,11 +124,11 @@ impl Client {
         }
     }
 
-    /// The client said what became of a message.
+    /// Handles the client's outcome of a message.
     pub(crate) fn outcome(&mut self, delivery: Delivery, state: Option<DeliveryState>, settled: bool) {
         let confirm = !settled;
         let Some(Link::Get(link)) = self.links.get_mut(&delivery.link) else {
-            // A browsed message is a copy; whatever becomes of it, the queue has it.
+            // A browsed message is a copy; whatever its outcome, the queue still has it.
             self.endpoint.confirm(delivery, state.unwrap_or(DeliveryState::Released));
             return;
         };
@@ -154,7 +154,7 @@ impl Client {
         let confirmed = |state: DeliveryState| confirm.then_some((delivery, state));
         let attempt = match &state {
             DeliveryState::Accepted => {
-                // If the store refuses, its commit fails as well and says so.
+                // If the store refuses, its commit fails as well and reports it.
                 let _ = self.batch.get(&self.shared.store, claim, confirmed(state));
                 if self.batch.is_full() {
                     self.commit_batch();
@@ -202,8 +202,8 @@ impl Client {
         }
     }
 
-    /// Gives the messages of a link back. If the connection broke, the oldest counts as failed: a program that dies on a message dies on that one;
-    /// the others were sent ahead.
+    /// Returns the messages of a link to the queue. If the connection broke, the oldest counts as failed: a program that dies on a
+    /// message dies on that one; the others were sent ahead.
     pub(crate) fn end_get(&mut self, link: GetLink, how: End) {
         for (index, (claim, size)) in link.unsettled.into_values().enumerate() {
             self.unsettled -= size;
@@ -213,7 +213,7 @@ impl Client {
         link.queue.forget(&link.waker);
     }
 
-    /// Serves links whose queues have a message that ends its pause. When the next one does.
+    /// Serves links whose queues have a message that ends its pause. Returns when the next one does.
     pub(crate) fn serve_due(&mut self, now_ms: u64) -> u64 {
         // Pauses end by the clock of messages; the caller's clock only goes forward.
         let wall_ms = self::now_ms();
@@ -243,7 +243,7 @@ pub(crate) fn now_ms() -> u64 {
     quayline_store::Clock::now_ms(&quayline_store::SystemClock)
 }
 
-/// The messages that a filter selects. Only ids can be looked for; everything else is refused by name.
+/// Returns the messages that a filter selects. Only ids can be selected; every other filter is refused by name.
 fn selection(filter: Option<&Value>) -> Result<Select, AmqpError> {
     let pairs = match filter {
         None => return Ok(Select::First),

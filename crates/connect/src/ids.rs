@@ -1,8 +1,8 @@
 //! Ids of AMQP messages as ids of ours, and back.
 //!
-//! AMQP has four types of ids of any length; ours have 24 bytes. A binary of 24 bytes is itself, so ids that IBM MQ made pass unchanged. Any other id is
-//! `AMQP`, a byte for the type, a byte for the length, and up to 18 bytes of it. A longer id is a digest in its place: it still finds the message and its
-//! replies, and the id itself is kept with the message.
+//! AMQP has four types of ids of any length; the store's have 24 bytes. A binary of 24 bytes is unchanged, so ids that IBM MQ made
+//! pass unchanged. Any other id is `AMQP`, a byte for the type, a byte for the length, and up to 18 bytes of the id. A longer id is
+//! replaced by a digest: it still finds the message and its replies, and the id itself is kept with the message.
 
 use quayline_amqp::Value;
 use quayline_store::queue::MessageId;
@@ -38,7 +38,7 @@ pub(crate) fn from_text(text: &str) -> MessageId {
     any(STRING, text.as_bytes())
 }
 
-/// The id of AMQP for an id of ours; `None` for no id, and for a digest, from which nothing can be told.
+/// Returns the AMQP id for an id of the store; `None` for no id, and for a digest, which cannot be reversed.
 pub(crate) fn to_value(id: &MessageId) -> Option<Value> {
     if *id == [0; 24] {
         return None;

@@ -6,12 +6,12 @@
 //!                          └──────────────── bytes ◀────────────────────┴─ transactions: one unit of work each
 //! ```
 //!
-//! - **A message is accepted when its unit of work is durable**, and not before. No thread waits for that: the commit leaves its outcome in the
-//!   `Mailbox` of its connection. Messages and acknowledgments that one read brought are one unit of work.
+//! - **A message is accepted when its unit of work is durable**, and not before. No thread waits for that: the commit leaves its
+//!   outcome in the `Mailbox` of its connection. Messages and acknowledgments from one read are one unit of work.
 //! - **A message that is sent is claimed**; its get becomes a part of a unit of work when the client accepts it.
 //! - **A transaction of the client is a unit of work.**
-//! - **Everything is bounded** by [`ListenerLimits`] and the limits of `quayline-amqp`: a client that is slow stops being sent to, and one that is faster
-//!   than the disk stops being read.
+//! - **Everything is bounded** by [`ListenerLimits`] and the limits of `quayline-amqp`. Quayline stops sending to a slow client,
+//!   and stops reading from one that is faster than the disk.
 //! - One thread serves many connections; a connection never leaves its thread.
 
 mod auth;

@@ -47,7 +47,7 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Starts serving the queues of a store. Temporary queues that an earlier run left are deleted first.
+    /// Starts serving the queues of a store. Temporary queues from an earlier run are deleted first.
     ///
     /// # Errors
     /// [`ListenError`].
@@ -85,7 +85,8 @@ impl Listener {
         self.shared.counters.facts()
     }
 
-    /// Closes all connections: commits and answers what clients sent, returns the messages that they have not settled, and waits for the threads.
+    /// Closes all connections: commits and acknowledges received messages, returns unsettled messages to their queues, and waits
+    /// for the threads.
     pub fn stop(mut self) {
         self.end();
     }
@@ -126,7 +127,7 @@ async fn accept(
             _ = stopped.changed() => return,
         };
         let Ok((stream, _)) = accepted else {
-            // Most often there are no descriptors left.
+            // Usually there are no descriptors left.
             tokio::time::sleep(Duration::from_millis(10)).await;
             continue;
         };
@@ -171,7 +172,7 @@ async fn serve_thread(
     while connections.join_next().await.is_some() {}
 }
 
-/// A place among the connections, given back however the connection ends.
+/// A place among the connections, which is released however the connection ends.
 struct Place(Arc<Shared>);
 
 impl Drop for Place {

@@ -1,4 +1,4 @@
-//! What other threads leave for a connection: outcomes of commits, and queues where messages have arrived.
+//! Signals of other threads to a connection: outcomes of commits, and queues with new messages.
 
 use std::sync::Arc;
 use std::task::{Wake, Waker};

@@ -20,11 +20,11 @@ const OPEN_QUEUES_MAX: usize = 64;
 /// A link that puts messages.
 #[derive(Debug)]
 pub(crate) struct PutLink {
-    /// The queue; none if each message says where it goes.
+    /// The queue; `None` if each message names its own.
     queue: Option<Queue>,
     /// Queues that messages named.
     named: HashMap<String, Queue>,
-    /// Messages whose outcome is not known.
+    /// Messages with a pending outcome.
     pending: u32,
 }
 
@@ -41,7 +41,7 @@ impl Client {
         let queue = queue.map_err(|error| amqp_error(&error))?;
         let limit = match queue.as_ref().map(Queue::definition) {
             Some(Ok(definition)) => definition.message_bytes_max,
-            // A topic, or any queue: each queue says at the message.
+            // A topic, or any queue: each message names its queue.
             Some(Err(_)) | None => 100 << 20,
         };
         // A message must fit beside others that are not complete.
@@ -56,7 +56,7 @@ impl Client {
         quayline_amqp::Limits::default().assembly_bytes_max
     }
 
-    /// Lets the client send on, once half of the credit is used.
+    /// Renews the client's credit when half of it is used.
     pub(crate) fn grant(&mut self, id: LinkId) {
         let Some(Link::Put(link)) = self.links.get(&id) else { return };
         let most = self.shared.settings.limits.credit;
@@ -67,7 +67,7 @@ impl Client {
         }
     }
 
-    /// Takes a message of the client.
+    /// Handles a message of the client.
     pub(crate) fn take_message(&mut self, transferred: Transferred) {
         let Transferred { delivery, settled, state, format, bytes } = transferred;
         let waits = (!settled).then_some(delivery);
@@ -172,7 +172,7 @@ impl Client {
             }
         }
         if let Some(error) = error {
-            // Nothing commits any more, so no link is of use.
+            // No further commit is possible, so all links are useless.
             self.endpoint.close(error);
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::auth::Authenticator;
 
-/// Gives the settings of TLS handshakes, newer ones after certificates have changed.
+/// Returns the settings of TLS handshakes, newer ones after certificates have changed.
 #[derive(Clone)]
 pub struct TlsSettings(pub Arc<dyn Fn() -> Arc<rustls::ServerConfig> + Send + Sync>);
 
@@ -16,7 +16,7 @@ impl fmt::Debug for TlsSettings {
     }
 }
 
-/// How a listener runs.
+/// Settings of a listener.
 #[derive(Clone, Debug)]
 pub struct ListenerSettings {
     /// Address and port; port 0 takes a free one.
@@ -25,7 +25,7 @@ pub struct ListenerSettings {
     pub container_id: String,
     /// TLS from the first byte; none is plain TCP.
     pub tls: Option<TlsSettings>,
-    /// Who may connect.
+    /// Authenticates clients.
     pub authenticator: Arc<dyn Authenticator>,
     /// Threads.
     pub threads: usize,
@@ -40,10 +40,11 @@ pub struct ListenerLimits {
     pub connections: usize,
     /// Messages that a client may send on a link before the first is durable. Default 1,000.
     pub credit: u32,
-    /// Bytes of messages of one connection whose commit is not durable; beyond them nothing more is read from it. Default 16 MiB, and one
-    /// message whatever its size.
+    /// Bytes of messages of one connection whose commit is not durable. Above it, Quayline reads no more from the connection.
+    /// Default 16 MiB, and one message whatever its size.
     pub commit_bytes: u64,
-    /// Bytes of messages that one connection was sent and has not settled; beyond them it is sent nothing. Default 64 MiB, and one message whatever its size.
+    /// Bytes of messages sent to one connection and not settled. Above it, Quayline sends nothing to the connection. Default 64
+    /// MiB, and one message whatever its size.
     pub unsettled_bytes: u64,
     /// Open transactions of one connection. Default 100.
     pub transactions: usize,

@@ -1,4 +1,5 @@
-//! Temporary queues: made for a link with a dynamic address, deleted when the link or its connection ends, and at the next start if that never happened.
+//! Temporary queues: created for a link with a dynamic address, deleted when the link or its connection ends, or at the next start
+//! if neither happened.
 
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ pub(crate) fn is_temporary(name: &str) -> bool {
     name.starts_with(PREFIX)
 }
 
-/// Deletes temporary queues that an earlier run left.
+/// Deletes temporary queues from an earlier run.
 pub(crate) fn sweep(store: &Store) -> Result<(), StoreError> {
     let unit = store.begin()?;
     let names = store.queues(&unit)?;
@@ -35,7 +36,7 @@ impl Client {
         }
         let store = &self.shared.store;
         let name = format!("{PREFIX}{:016X}", SystemClock.random());
-        // Nobody is told what failed there.
+        // Failures there are not reported.
         let definition = QueueDefinition { backout_threshold: 0, ..QueueDefinition::local(&name) };
         let mut unit = store.begin().map_err(|error| amqp_error(&error))?;
         store.define_queue(&mut unit, definition).map_err(|error| amqp_error(&error))?;
@@ -81,7 +82,7 @@ impl Client {
 
     fn delete(&self, name: String) {
         let store = self.shared.store.clone();
-        // It waits for a commit, which this thread must not. What remains is deleted at the next start.
+        // It waits for a commit, which this thread must not. The next start deletes the rest.
         drop(tokio::task::spawn_blocking(move || store.delete_queue(&name)));
     }
 }

@@ -15,7 +15,7 @@ use crate::mailbox::Signal;
 pub(crate) struct Transaction {
     /// The unit of work; none after it was rolled back for its age.
     unit: Option<Unit>,
-    /// Messages to give back when it commits.
+    /// Messages to return when it commits.
     releases: Vec<(Claim, Attempt)>,
     /// Why it cannot commit.
     failed: Option<AmqpError>,
@@ -65,7 +65,7 @@ impl Client {
         let counters = &self.shared.counters;
         match (transaction.unit, transaction.failed, fail) {
             (Some(unit), None, false) => {
-                // What the batch has comes first, as the client sent it first.
+                // The content of the batch comes first, as the client sent it first.
                 let releases = transaction.releases;
                 let mailbox = Arc::clone(&self.mailbox);
                 self.commit_batch();
@@ -122,7 +122,7 @@ impl Client {
         };
         let put = match self.transactions.get_mut(txn_id) {
             None => return self.endpoint.detach(delivery.link, Some(unknown())),
-            // It cannot commit any more; the client learns that when it tries.
+            // It can no longer commit; the client learns that when it tries.
             Some(Transaction { unit: None, .. } | Transaction { failed: Some(_), .. }) => Ok(()),
             Some(Transaction { unit: Some(unit), .. }) => queue.put(unit, message).map(|_| ()),
         };
@@ -151,7 +151,7 @@ impl Client {
         }
     }
 
-    /// Makes the outcome of a message a part of the client's transaction.
+    /// Adds the outcome of a message to the client's transaction.
     pub(crate) fn get_in_transaction(
         &mut self,
         delivery: Delivery,
