@@ -18,7 +18,7 @@ pub enum FaultKind {
         digit: usize,
         /// Value found.
         found: u8,
-        /// What a digit looks like here.
+        /// Valid values of a digit here.
         expected: &'static str,
     },
     /// The sign nibble or zone is invalid.
@@ -26,7 +26,7 @@ pub enum FaultKind {
     BadSign {
         /// Value found.
         found: u8,
-        /// What a sign looks like here.
+        /// Valid values of a sign here.
         expected: &'static str,
     },
     /// An unsigned field holds a minus sign.
@@ -145,9 +145,9 @@ pub enum FaultKind {
     /// A value of a kind that the field cannot hold.
     #[error("expected {expected}, found {found}")]
     WrongKind {
-        /// What would fit.
+        /// Values that would fit.
         expected: &'static str,
-        /// What was found.
+        /// Value found.
         found: &'static str,
     },
     /// Text that does not have the insertion characters of its picture.

@@ -8,7 +8,7 @@
 //! # Types
 //! | shape | Arrow | Parquet |
 //! |---|---|---|
-//! | group that stands once | non-null `Struct` (its members alone with [`Nesting::Flat`]) | required group |
+//! | group that occurs once | non-null `Struct` (its members alone with [`Nesting::Flat`]) | required group |
 //! | optional group | nullable `Struct` | optional group |
 //! | list | nullable `List` whose field is named `element`: absent is null, empty is empty | `LIST`, three levels |
 //! | list element | a group is not null, a leaf is nullable | `element` |

@@ -17,7 +17,7 @@ use crate::validity::Validity;
 /// that a column refuses is removed when it ends. Call [`ColumnSink::take_refusal`] after each document: no batch is returned after
 /// a refusal that was not taken.
 ///
-/// # How rows are taken back
+/// # Removal of rows
 /// The columns are plain buffers, so a document is undone by truncating every buffer to its length at the start of the document.
 /// For columns outside lists that length is the number of rows; for the elements of a list it is in the list's offsets.
 #[derive(Debug)]

@@ -18,7 +18,7 @@ impl NodeId {
     }
 }
 
-/// How often a node occurs in one occurrence of its parent.
+/// Number of occurrences of a node in one occurrence of its parent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Occurs {
     /// Exactly once.
@@ -84,7 +84,7 @@ pub struct Node {
     pub subtree_end: NodeId,
     /// Group or leaf.
     pub kind: NodeKind,
-    /// How often it occurs.
+    /// Number of occurrences in its parent.
     pub occurs: Occurs,
     /// Whether a source may send it before the previous sibling. Consecutive siblings of this kind, with the one before the first
     /// of them, form a run that comes in any order.

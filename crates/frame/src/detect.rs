@@ -44,7 +44,7 @@ pub(crate) struct Sample<'a> {
     pub(crate) record_length: Option<usize>,
 }
 
-/// How far a framing is consistent with a sample.
+/// Extent to which a framing is consistent with a sample.
 pub(crate) struct Walked {
     pub(crate) records: u64,
     /// Bytes before the first junk.

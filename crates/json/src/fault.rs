@@ -11,7 +11,7 @@ pub enum JsonError {
     /// `JSON-001`: something that the grammar does not allow here.
     #[error("expected {expected}, found {found}")]
     Unexpected {
-        /// What the grammar allows.
+        /// Text that the grammar allows.
         expected: &'static str,
         /// Kind of the byte found.
         found: &'static str,
@@ -19,7 +19,7 @@ pub enum JsonError {
     /// `JSON-002`: the text ends inside the document.
     #[error("the document ends where {expected} is expected")]
     End {
-        /// What the grammar requires.
+        /// Text that the grammar requires.
         expected: &'static str,
     },
     /// `JSON-003`: a control character inside a string.
@@ -64,9 +64,9 @@ pub enum JsonError {
     /// `JSON-012`: a value of the wrong kind.
     #[error("expected {expected}, found {found}")]
     Kind {
-        /// What the node accepts.
+        /// Values that the node accepts.
         expected: &'static str,
-        /// What was found.
+        /// Value found.
         found: &'static str,
     },
     /// `JSON-013`: an exponent that gives more digits than a decimal can have.
@@ -90,7 +90,7 @@ pub enum JsonError {
     /// `JSON-021`: the array of documents is broken between two of them.
     #[error("expected {expected} in the array of documents, found {found}")]
     Array {
-        /// What the grammar allows.
+        /// Text that the grammar allows.
         expected: &'static str,
         /// Kind of the byte found.
         found: &'static str,

@@ -12,7 +12,7 @@
 //! | empty text | `<NAME></NAME>` |
 //! | null | `<NAME xsi:nil="true"/>`, so that it stays apart from empty text and from an absent element |
 //! | absent | no element |
-//! | list | one element an occurrence, one behind the other; an empty list is no element, and is read as empty where its minimum is 0 |
+//! | list | one element for each occurrence, in sequence; an empty list has no element, and is read as empty if its minimum is 0 |
 //! | text with characters that XML 1.0 cannot hold (0x00 to 0x1f but tab and line ends, U+FFFE, U+FFFF) | `<NAME escaped="true">`, each as `\uHHHH`, `\` as `\\` |
 //!
 //! The form of the last row loses nothing, and its attribute shows other readers that the text is not plain. An error would reject

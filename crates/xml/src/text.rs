@@ -1,6 +1,6 @@
 //! Character data: escapes, and characters that XML cannot hold.
 
-/// How a byte of UTF-8 is written.
+/// Class of a UTF-8 byte by the way to write it.
 const PLAIN: u8 = 0;
 /// `<`, `>`, `&`, CR.
 const ESCAPE: u8 = 1;

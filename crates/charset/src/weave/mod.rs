@@ -1,8 +1,8 @@
 //! Rows of blank-padded text between words that are always the same: `{"REF":"` … `","MODEL":"` … `"},`, once for each row.
 //!
 //! ```text
-//! words, places ──Weave::new──▶ steps: words, and a text behind them
-//! row ──▶ words and text as blocks ──▶ out; the next step begins behind the text's last byte that is no blank
+//! words, places ──Weave::new──▶ steps: words, and a text after them
+//! row ──▶ words and text as blocks ──▶ out; the next step begins after the text's last byte that is not a blank
 //! ```
 //! A text with its words costs about sixteen instructions whatever it contains; copying each separately costs forty.
 //!

@@ -9,7 +9,7 @@ use quayline_core::{Digits, Run};
 use crate::layout::{ByteOrder, Encoding, ZonedSign};
 use crate::plan::{Item, Plan, SignCode};
 
-/// How to write a node's value if it has the usual form.
+/// Fast way to write a node's value in the usual form.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Put {
     pub(super) way: Way,
