@@ -27,7 +27,7 @@ pub(crate) struct Shared {
     pub(crate) counters: Counters,
 }
 
-/// How a connection ended.
+/// The way a connection ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum End {
     /// The client closed it.

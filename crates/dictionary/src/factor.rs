@@ -178,7 +178,7 @@ impl Factor<'_> {
             let Some(base) = def.elements.get(at) else { continue };
             self.changes(&mut changes, element, base, (at + 1, 0));
             let ElementOf::Composite(id) = &base.of else { continue };
-            // Of an unused composite nothing else matters.
+            // Nothing else matters for an unused composite.
             if element.requirement == Requirement::NotUsed {
                 continue;
             }

@@ -83,7 +83,7 @@ pub type Answered<'a> = Pin<Box<dyn Future<Output = Result<Returned, ProviderFau
 pub enum ProviderFault {
     /// It ended while it processed this call.
     Ended {
-        /// How it ended, also for the client.
+        /// The way it ended, also for the client.
         reason: String,
     },
     /// It took too long and was stopped.

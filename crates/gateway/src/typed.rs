@@ -1,6 +1,6 @@
 //! Types that a copybook cannot express: truth values, dates, names for codes and ranges of numbers.
 
-/// How a field's text is shown and read back.
+/// Representation of a field's text in JSON, and its way back.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Typed {
     /// `true` and `false` for two texts.

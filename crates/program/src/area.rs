@@ -40,8 +40,8 @@
 //! * **Bounds.** Every address is `shared` or `private` and an offset that follows from the geometry. `map` makes mappings of that
 //!   size. `create` sets the length of the file; `open` takes the geometry from the file's head, which the caller of programs has
 //!   written, and refuses a wrong magic or more than [`SLOTS_MAX`] slots. `slot` asserts the number of a slot. Words are at constant
-//!   offsets of the control page, ring positions are taken modulo [`SLOTS_MAX`], and slot numbers from the ring are checked by
-//!   whoever reads them.
+//!   offsets of the control page, ring positions are taken modulo [`SLOTS_MAX`], and slot numbers from the ring are checked
+//!   where they are read.
 //! * **Sides.** `begin` and `finish` need the private pages, which only the worker's side has. Only `worker.rs` calls them, with an
 //!   `Area` from `open`. Nothing checks this at run time.
 //! * **The other process** may write at any time. So words are only used as atomics, and COMMAREAs only by copying bytes through raw
