@@ -1,4 +1,5 @@
-//! AMQP 1.0 (OASIS 2012, ISO/IEC 19464): types, frames, and the state of connections, sessions and links. Sans-IO: bytes in, events out, bytes out.
+//! AMQP 1.0 (OASIS 2012, ISO/IEC 19464): types, frames, and the state of connections, sessions and links. Sans-IO: bytes in, events
+//! out, bytes out.
 //!
 //! ```text
 //!  socket ──bytes──▶ Endpoint::receive ──▶ Event ──▶ who serves the queues
@@ -9,7 +10,8 @@
 //! - [`Reader`] and [`writer`] know the types, [`Performative`], [`SaslFrame`] and [`DeliveryState`] the composite types, [`Frame`]
 //!   the end of a frame, [`Sections`] the places of a message's sections. They decode and encode, so a client can use them too;
 //!   tests do.
-//! - [`Endpoint`] is the server's side of one connection: SASL, channels, handles, windows, credit, deliveries, multi-frame messages, time-outs.
+//! - [`Endpoint`] is the server's side of one connection: SASL, channels, handles, windows, credit, deliveries, multi-frame
+//!   messages, time-outs.
 //! - **It never looks into a message**, knows no queue, opens no socket and reads no clock.
 //! - **Everything is bounded** by [`Limits`], [`NESTING_MAX`] and [`EMPTY_ITEMS_MAX`]. A peer that breaks the protocol gets the
 //!   standard's condition and a description with place, found and expected value; the link, session or connection ends, as the

@@ -1,4 +1,5 @@
-//! Measures what one leaf costs the writer and the reader, on events like those of the car inquiry record (100 cars, 25 dealers, 2,100 leaves).
+//! Measures what one leaf costs the writer and the reader, on events like those of the car inquiry record (100 cars, 25 dealers,
+//! 2,100 leaves).
 #![expect(clippy::print_stdout, clippy::cast_possible_truncation, reason = "a measuring program")]
 //!
 //! `cargo run --release -p quayline-json --example json_rates [seconds]`

@@ -18,7 +18,8 @@
 //!   1024          4 × SLOTS_MAX   done ring: slot numbers
 //!   1536          4 × SLOTS_MAX   RETURN-CODE by slot
 //!   1792          4 × SLOTS_MAX   bytes that the caller wrote, by slot; the rest of the COMMAREA is 0x00
-//!   2048          4 × SLOTS_MAX   whose a submitted call is, by slot: 0 nobody's yet, 1 the worker has begun it, 2 the caller has withdrawn it
+//!   2048          4 × SLOTS_MAX   owner of a submitted call, by slot: 0 nobody yet, 1 the worker, which has begun it, 2 the caller,
+//!                                 which has withdrawn it
 //! 4096          slots × pages × 4096   the COMMAREAs
 //! ```
 //!

@@ -240,8 +240,8 @@ impl DelimiterIndex {
                 let mut carry = Carry::START;
                 scalar::<SEGMENTS>(&set, text, 0, &mut carry, self);
             }
-            // SAFETY: the kernel is no higher than the active one, whose instructions include those of the lower ones, or was just found to be
-            // available.
+            // SAFETY: the kernel is no higher than the active one, whose instructions include those of the lower ones, or was just
+            // found to be available.
             #[cfg(target_arch = "x86_64")]
             DelimiterKernel::Avx2 => unsafe { avx2::scan::<SEGMENTS>(&set, text, self) },
             // SAFETY: as above.

@@ -1,10 +1,11 @@
 //! Sixteen shuffles.
 //!
-//! `pshufb` looks up 16 entries by the low four bits of each byte and gives 0 where the byte's high bit is set. With the table cut into rows
-//! `T0 … T15`, a byte `x` below 0x80 has its answer in row `x / 16`. Saturating subtraction of 16 per row makes a byte negative (high bit
-//! set) once its row is passed, so a look-up gives 0 from then on. Rows are stored as differences `T0, T0^T1, T1^T2, …`, and the sum by
-//! exclusive or of the look-ups `0 ..= x / 16` is row `x / 16`. Bytes from 0x80 take the same road through rows 8 to 15 with the high bit
-//! flipped; each half gives 0 for the bytes of the other, so the two are merged by one more exclusive or.
+//! `pshufb` looks up 16 entries by the low four bits of each byte and gives 0 where the byte's high bit is set. With the table cut
+//! into rows `T0 … T15`, a byte `x` below 0x80 has its answer in row `x / 16`. Saturating subtraction of 16 per row makes a byte
+//! negative (high bit set) once its row is passed, so a look-up gives 0 from then on. Rows are stored as differences
+//! `T0, T0^T1, T1^T2, …`, and the sum by exclusive or of the look-ups `0 ..= x / 16` is row `x / 16`. Bytes from 0x80 take the same
+//! road through rows 8 to 15 with the high bit flipped; each half gives 0 for the bytes of the other, so the two are merged by one
+//! more exclusive or.
 //!
 //! Saturation goes down to -128, never to positive, and all bytes of a row keep their low four bits while it is theirs, since 16 is
 //! subtracted.

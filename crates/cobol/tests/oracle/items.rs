@@ -44,7 +44,8 @@ pub(crate) fn item(random: &mut Random, around: Around) -> (Vec<String>, Domain)
             _ => binary(random, around, &[""], false),
         };
     }
-    // GnuCOBOL 3.1.2 takes the SIGN of a group for that of text, edited items and pointers too: it adds a byte to some and crashes on others.
+    // GnuCOBOL 3.1.2 takes the SIGN of a group for that of text, edited items and pointers too: it adds a byte to some and crashes
+    // on others.
     let kinds = if around.sign.is_some() { 22..70 } else { 0..100 };
     match random.within(kinds.start, kinds.end - 1) {
         0..16 => text(random),

@@ -176,8 +176,8 @@ const MIXED: &str = "01 R.
  05 Z PIC X(4).";
 
 proptest! {
-    /// Every byte of a record of any length is in the document, or the record is refused, or the bytes are noted: what the document encodes to
-    /// begins with them.
+    /// Every byte of a record of any length is in the document, or the record is refused, or the bytes are noted: what the document
+    /// encodes to begins with them.
     #[test]
     fn no_byte_of_a_short_or_long_record_is_lost(
         count in 0u8..=4,

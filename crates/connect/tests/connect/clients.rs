@@ -1,4 +1,5 @@
-//! Clients that others made, against the listener: Qpid JMS and rhea. Maven and npm fetch them, at pinned versions; a test without them is skipped and says so.
+//! Clients that others made, against the listener: Qpid JMS and rhea. Maven and npm fetch them, at pinned versions; a test without
+//! them is skipped and says so.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

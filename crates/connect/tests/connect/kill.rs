@@ -1,7 +1,8 @@
 //! Kill -9 of the server while clients send, receive and transact.
 //!
-//! What must hold after any number of kills: a message whose acceptance a client saw is received or still there; a message is received twice only if the
-//! server died before it could confirm; a transaction that moves a message happened once, whatever the client saw.
+//! What must hold after any number of kills: a message whose acceptance a client saw is received or still there; a message is
+//! received twice only if the server died before it could confirm; a transaction that moves a message happened once, whatever the
+//! client saw.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader};

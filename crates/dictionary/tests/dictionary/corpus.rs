@@ -1,4 +1,5 @@
-//! Real files against imported guides: which pass, and what is found in the others. `verdicts.txt` is the table, `docs/studies/verdicts.md` explains it.
+//! Real files against imported guides: which pass, and what is found in the others. `verdicts.txt` is the table,
+//! `docs/studies/verdicts.md` explains it.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

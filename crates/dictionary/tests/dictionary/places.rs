@@ -1,5 +1,5 @@
-//! The law of places: a valid segment is read at the place that it was made for, in every place of every imported guide, unless the guide was
-//! reported to have two places for it (`GDE-110`).
+//! The law of places: a valid segment is read at the place that it was made for, in every place of every imported guide, unless the
+//! guide was reported to have two places for it (`GDE-110`).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -233,8 +233,8 @@ PROCEDURE DIVISION USING AREA-IN.
     GOBACK.
 ";
 
-/// A program wrote 8 KiB beyond its COMMAREA into the next call of its worker's queue, and read it. Now each call sees one private copy, and
-/// nothing is mapped around it.
+/// A program wrote 8 KiB beyond its COMMAREA into the next call of its worker's queue, and read it. Now each call sees one private
+/// copy, and nothing is mapped around it.
 #[test]
 fn no_overrun_or_underrun_reaches_another_call() {
     let folder = tempfile::tempdir().unwrap();
@@ -295,7 +295,8 @@ fn what_a_program_leaves_before_its_commarea_is_not_there_in_the_next_call() {
     assert_eq!(area[13..33], [0; 20]);
 }
 
-/// Keeps a count in its own WORKING-STORAGE, in that of a program in the same module, in one of another module, and in a file that it leaves open.
+/// Keeps a count in its own WORKING-STORAGE, in that of a program in the same module, in one of another module, and in a file that
+/// it leaves open.
 const COUNTS: &str = "IDENTIFICATION DIVISION.
 PROGRAM-ID. COUNTS.
 ENVIRONMENT DIVISION.
