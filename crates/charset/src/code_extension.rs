@@ -373,7 +373,7 @@ pub struct ExtendedText {
 }
 
 impl ExtendedText {
-    /// Returns to ASCII: before bytes of ASCII, and at the end.
+    /// Switches back to ASCII: before bytes of ASCII, and at the end.
     pub fn ascii(&mut self, out: &mut Vec<u8>) {
         if !self.left.is_empty() {
             out.extend_from_slice(b"\x1b(B");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::auth::Authenticator;
 
-/// Returns the settings of TLS handshakes, newer ones after certificates have changed.
+/// Supplier of the settings of TLS handshakes, with newer ones after certificates have changed.
 #[derive(Clone)]
 pub struct TlsSettings(pub Arc<dyn Fn() -> Arc<rustls::ServerConfig> + Send + Sync>);
 

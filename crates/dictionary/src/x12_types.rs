@@ -221,7 +221,7 @@ fn take(id: &str, elements: &mut BTreeMap<String, ElementDef>, from: &Dictionary
     }
 }
 
-/// An element that is named by its place in a segment.
+/// Returns whether an element is named by its place in a segment.
 fn is_placeholder(id: &str, tag: &str) -> bool {
     id.strip_prefix(tag).is_some_and(|number| number.len() == 2) && !id.bytes().all(|b| b.is_ascii_digit())
 }

@@ -412,7 +412,7 @@ fn local(name: &str) -> &str {
     name.rsplit(':').next().unwrap_or(name)
 }
 
-/// Simple types of XML Schema that are of use here.
+/// Returns whether a name is one of the supported simple types of XML Schema.
 fn is_built_in(name: &str) -> bool {
     const TYPES: [&str; 24] = [
         "string",

@@ -266,7 +266,7 @@ impl FrameFault {
         })
     }
 
-    /// Returns whether splitting or writing can continue.
+    /// Returns how splitting or writing can continue.
     #[must_use]
     pub fn resume(&self) -> Resume {
         match self.kind {

@@ -96,7 +96,7 @@ impl<S: Sink> Gate<'_, S> {
         }
     }
 
-    /// Sets a value of a parameter or an assignment, inside its groups.
+    /// Sets a value of a parameter or an assignment, inside its groups. Returns whether its field accepts it.
     pub(crate) fn set(&mut self, node: NodeId, value: Value<'_>) -> bool {
         self.enter_around(node);
         let done = self.put(node, value);

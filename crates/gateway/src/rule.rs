@@ -35,7 +35,7 @@ impl Condition {
     }
 }
 
-/// Compares numbers as numbers, and other values as text without trailing blanks.
+/// Returns whether two values are equal: numbers as numbers, others as text without trailing blanks.
 fn same(value: &[u8], text: &str) -> bool {
     match (number(value), number(text.as_bytes())) {
         (Some(a), Some(b)) => a == b,

@@ -147,7 +147,7 @@ impl SchemaOf<'_> {
         schema
     }
 
-    /// A truth value or date that the record does not hold is null.
+    /// Returns whether a value may be null: a truth value or date that the record does not hold.
     fn may_be_null(&self, node: NodeId) -> bool {
         matches!(self.typed[node.index()].as_deref(), Some(Typed::Boolean { .. } | Typed::Date(_)))
     }

@@ -122,7 +122,7 @@ fn plain_number(text: &str) -> Option<(u16, u16, bool)> {
     Some((u16::try_from(whole.len()).ok()?, u16::try_from(fraction.len()).ok()?, negative))
 }
 
-/// Codes and numbers of accounts begin with zeros that a number would lose.
+/// Returns whether a text begins with a zero that a number would lose, as codes and account numbers do.
 fn leading_zero(text: &str) -> bool {
     let digits = text.trim_start_matches('-').as_bytes();
     digits.len() > 1 && digits[0] == b'0' && digits[1] != b'.'

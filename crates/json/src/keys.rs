@@ -60,7 +60,7 @@ pub(crate) struct Prefix {
 pub(crate) struct NodeKeys {
     /// Before a value: `"KEY":"`, or `"` in a list; before a group: `"KEY":{`, or `{` in a list.
     pub(crate) one: Span,
-    /// Returns whether a decimal of this node is always a string.
+    /// Whether a decimal of this node is always a string.
     pub(crate) quoted: bool,
     /// Levels above the node's members, for pretty output.
     pub(crate) level: u16,

@@ -125,7 +125,7 @@ impl Members {
     }
 }
 
-/// Equality by blocks: key and text have the same length.
+/// Returns whether key and text, of the same length, are equal; compares by blocks.
 #[inline(always)]
 fn same(key: &[u8], text: &[u8]) -> bool {
     let word = |bytes: &[u8; 16]| u128::from_le_bytes(*bytes);

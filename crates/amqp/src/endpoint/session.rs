@@ -109,7 +109,8 @@ impl Session {
         frames.into_iter().map(Performative::Disposition).collect()
     }
 
-    /// The next frame of the first message that waits, and its content; `None` if nothing waits or the peer's window is closed.
+    /// Passes the next frame of the first waiting message and its content to `write`. Returns false if nothing waits or the peer's window
+    /// is closed.
     pub(super) fn next_transfer(&mut self, frame_max: usize, write: impl FnOnce(u16, Transfer, &[u8])) -> bool {
         /// Bytes of a transfer without content: header, fields, a tag of 32 bytes.
         const OVERHEAD: usize = 96;

@@ -161,7 +161,7 @@ fn placeholder(p: &mut Parser<'_>, at: Span) {
     p.error(codes::PLACEHOLDER, at.to(end), format!("`{text}` holds a placeholder that was not replaced"), hint);
 }
 
-/// Words a clause begins with.
+/// Returns whether a clause begins with the word.
 pub(super) fn is_clause_word(word: &str) -> bool {
     usage::is_usage_word(word)
         || matches!(
@@ -443,7 +443,7 @@ fn condition(p: &mut Parser<'_>) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Returns whether a literal is a number or text; figurative constants are either.
+/// Returns 1 for a number and 0 for text and figurative constants.
 fn kind(literal: &Literal) -> u8 {
     match literal {
         Literal::Number(_) => 1,

@@ -121,7 +121,8 @@ impl Splitter<'_> {
         self.char(index).is_none_or(char::is_whitespace)
     }
 
-    /// Skips blanks, and commas and semicolons that separate. A comma directly after `)` belongs to a picture: `9(3),9(3)`.
+    /// Skips blanks, and commas and semicolons that separate. Returns whether a token follows. A comma directly after `)` belongs to
+    /// a picture: `9(3),9(3)`.
     fn skip_separators(&mut self, last: Option<&Token>) -> bool {
         let behind_paren = !self.starts_line && last.is_some_and(|t| t.kind == Kind::RightParen);
         self.spaced = self.starts_line;

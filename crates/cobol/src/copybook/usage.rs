@@ -4,7 +4,7 @@ use super::codes;
 use super::entry::Usage;
 use super::parser::{Failed, Parser};
 
-/// Words that name a usage without the word USAGE.
+/// Returns whether the word names a usage without the word USAGE.
 pub(super) fn is_usage_word(word: &str) -> bool {
     // COMP-3 is a usage, supported or not; COMP-TABLE is a name.
     let computational = word.strip_prefix("COMPUTATIONAL-").or_else(|| word.strip_prefix("COMP-"));

@@ -9,12 +9,12 @@ pub(super) fn owned(value: Value<'_>) -> Option<Vec<u8>> {
     Some(text)
 }
 
-/// Calls [`same`] with a value kept by [`owned`].
+/// Returns whether a value kept by [`owned`] is the same as another, by [`same`].
 pub(super) fn same_as(kept: &[u8], value: Value<'_>) -> bool {
     same(Value::Text(kept.into()), value)
 }
 
-/// Compares numbers by value, with -0 different from 0, and text character by character.
+/// Returns whether two values are the same: numbers by value, with -0 different from 0, and text character by character.
 pub(super) fn same(a: Value<'_>, b: Value<'_>) -> bool {
     let (mut left, mut right) = (Vec::new(), Vec::new());
     let (Some(left), Some(right)) = (text(a, &mut left), text(b, &mut right)) else { return false };

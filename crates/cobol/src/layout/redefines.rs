@@ -30,7 +30,7 @@ pub(super) fn resolve(layout: &mut Layout, record: &RecordDescription, names: &N
     }
 }
 
-/// Checks that `reference` names one of `views` and reports it otherwise.
+/// Returns whether `reference` names one of `views`, and reports it otherwise.
 fn storage(
     layout: &Layout,
     record: &RecordDescription,

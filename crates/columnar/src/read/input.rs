@@ -51,7 +51,8 @@ impl ColumnForm {
     }
 }
 
-/// The continuation marker, a length of metadata in whole words, and a FlatBuffers root a few bytes after it.
+/// Returns whether a file starts with the continuation marker, a length of metadata in whole words, and a FlatBuffers root a few
+/// bytes after it.
 fn is_arrow_stream(head: &[u8]) -> bool {
     let word = |at: usize| head.get(at..at + 4).and_then(|word| word.try_into().ok()).map(u32::from_le_bytes);
     word(0) == Some(u32::MAX)

@@ -229,14 +229,14 @@ impl ValueSeen {
         to.elements.insert(name.to_owned(), def);
     }
 
-    /// Few short values, each several times, or always the same length.
+    /// Returns whether it looks like a code: few short values, each several times, or always the same length.
     fn is_coded(&self, codes: &BTreeSet<String>) -> bool {
         let often = self.times >= 2 * codes.len() as u64;
         let letters = codes.iter().any(|code| code.bytes().any(|byte| byte.is_ascii_uppercase()));
         !codes.is_empty() && (self.leading_zero || letters) && (often || self.shortest == self.longest)
     }
 
-    /// Numbers of things, rather than things that are called by numbers.
+    /// Returns whether it holds quantities, rather than identifiers made of digits.
     fn is_number(&self) -> bool {
         let varied = self.times >= FEW && self.fewest_digits != self.most_digits;
         self.numbers == self.times && !self.leading_zero && self.most_digits <= 18 && (self.with_mark || varied)
@@ -256,7 +256,7 @@ fn number(value: &[u8], mark: u8) -> Option<(usize, bool, bool)> {
     Some((whole.len() + fraction.map_or(0, <[u8]>::len), fraction.is_some(), leading_zero))
 }
 
-/// `CCYYMMDD` of our times.
+/// Returns whether a value is a present-day date in the form `CCYYMMDD`.
 fn is_day(value: &[u8]) -> bool {
     let Ok(text) = core::str::from_utf8(value) else { return false };
     if value.len() != 8 || !value.iter().all(u8::is_ascii_digit) {
