@@ -29,8 +29,8 @@
 //! runs all operations again for an encoder. Both set `quiet`, or notes would be doubled. After a bad counter or a cut field, `lost`
 //! hides every later fault of the record, since nobody knows where its fields are.
 //!
-//! Known gap: `lost` is not reset when the view that set it is dropped. If a record ends inside one view, another view then seems to
-//! fit, whatever its bytes are, and the end of the record is not checked.
+//! Each view of a union without a selector is tried with `lost` as it was before the union. A dropped view leaves nothing: neither
+//! its faults nor `lost`, since with `lost` set every other view would fit and nobody would check where the record ends.
 //!
 //! **Limits.** At most `RecordFaults::MAX` faults and `RecordDecoder::NOTES_MAX` notes are kept of a record.
 //!
@@ -533,7 +533,9 @@ impl State {
         let rename = union.views.len() == 1;
         let from = if rename { 0 } else { base };
         let known = self.faults.len();
+        let lost = self.lost;
         let mut first_faults = Vec::new();
+        let mut first_lost = false;
         let mut fitting = 0;
         let mut behind = base;
         for (i, view) in union.views.iter().enumerate() {
@@ -553,7 +555,9 @@ impl State {
                 let faults = self.faults.split_off(known);
                 if first_faults.is_empty() {
                     first_faults = faults;
+                    first_lost = self.lost;
                 }
+                self.lost = lost;
                 if let Some(node) = view.scalar {
                     sink.value(node, Value::Null);
                 }
@@ -561,6 +565,7 @@ impl State {
         }
         if fitting == 0 && !rename {
             self.faults.extend(first_faults);
+            self.lost |= first_lost;
         }
         behind
     }

@@ -246,3 +246,50 @@ fn lines_of_ebcdic_are_padded_in_their_code_page() {
     Charset::by_name("cp037").expect("known").encode_into("AAAAABBB", &mut bytes).expect("in the page");
     assert_eq!(line(&plan, &bytes).as_deref(), Ok(r#"{"A":"AAAAA","B":"BBB","C":""}"#));
 }
+
+const VIEWS: &str = "01 R.\n 05 K PIC X(2).\n 05 A PIC X(10).\n 05 B REDEFINES A PIC 9(4).\n 05 Z PIC 9(3).";
+
+/// A record that ended inside one view was read as null wherever it went on, without a word: the dropped view left its mark, so every other
+/// view seemed to fit, whatever its bytes, and nobody checked where the record ends.
+#[test]
+fn a_dropped_view_does_not_hide_that_the_record_ends() {
+    let plan = ascii(VIEWS, &Policies::default());
+    expect![[r#"
+        REC-011 A: record ends before the field: it has 6 bytes, 12 are needed
+    "#]]
+    .assert_eq(&decode(&plan, b"K1ABCD").expect_err("no view fits"));
+    expect![[r#"
+        REC-011 Z: record ends before the field: it has 6 bytes, 15 are needed
+    "#]]
+    .assert_eq(&decode(&plan, b"K11234").expect_err("a view fits, the fields after it are missing"));
+    assert_eq!(
+        decode(&plan, b"K1ABCDEFGHIJ123").as_deref(),
+        Ok(r#"{"K":"K1","A":"ABCDEFGHIJ","B":null,"Z":123}"#),
+        "a whole record whose digits fit one view only"
+    );
+    // The view that ends first is not always the first one.
+    let other = "01 R.\n 05 K PIC X(2).\n 05 B PIC 9(4).\n 05 A REDEFINES B PIC X(10).\n 05 Z PIC 9(3).";
+    let plan = ascii(other, &Policies::default());
+    assert!(decode(&plan, b"K1ABCD").expect_err("neither fits").contains("REC-"), "a fault of either view");
+}
+
+proptest! {
+    #[test]
+    fn no_prefix_of_a_record_with_views_is_accepted(
+        first in 1usize..12, second in 1usize..12, bytes in proptest::collection::vec(prop_oneof![Just(b'7'), Just(b'X')], 40),
+        numeric in any::<bool>(), group in any::<bool>(), cut in 0usize..40,
+    ) {
+        let (a, b) = if numeric { ("X", "9") } else { ("9", "X") };
+        let second = second.min(first);
+        let view = if group {
+            format!(" 05 B REDEFINES A.\n  10 B-1 PIC {b}({second}).")
+        } else {
+            format!(" 05 B REDEFINES A PIC {b}({second}).")
+        };
+        let plan = ascii(&format!("01 R.\n 05 K PIC X(2).\n 05 A PIC {a}({first}).\n{view}\n 05 Z PIC X(3)."), &Policies::default());
+        let whole = 2 + first + 3;
+        let cut = cut.min(whole - 1);
+        let decoded = decode(&plan, &bytes[..cut]);
+        prop_assert!(decoded.is_err(), "{cut} of {whole} bytes were accepted: {decoded:?}");
+    }
+}
