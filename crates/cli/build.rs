@@ -1,4 +1,4 @@
-//! Tells the command which commit it was built from, for `--version`.
+//! Passes the commit to the compiler, for `--version`.
 //!
 //! A debug build says so instead of naming a commit: tests and editors build it many times between two commits, and each new commit
 //! would otherwise compile the command again. `QUAYLINE_COMMIT` replaces what git says, for builds from an archive without a repository.
@@ -22,14 +22,14 @@ fn main() {
     println!("cargo:rustc-env=QUAYLINE_TARGET={}", std::env::var("TARGET").unwrap_or_default());
 }
 
-/// What git prints, if there is a repository and git is installed.
+/// The output of git, if git is installed and there is a repository.
 fn git(arguments: &[&str]) -> Option<String> {
     let output = Command::new("git").args(arguments).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();
     (output.status.success() && !text.is_empty()).then_some(text)
 }
 
-/// Runs this script again when another commit is checked out. In a linked worktree `HEAD` and the branch stand in different folders.
+/// Makes cargo run this script again after a checkout or a commit. In a linked worktree, `HEAD` and the branch are in different folders.
 fn follow_head() {
     let own = git(&["rev-parse", "--absolute-git-dir"]);
     let common = git(&["rev-parse", "--path-format=absolute", "--git-common-dir"]);

@@ -26,7 +26,7 @@ pub(crate) fn text(error: StoreError) -> String {
     error.to_string()
 }
 
-/// Opens a store in a folder that nobody else uses.
+/// Opens a store in a folder of its own.
 pub(crate) fn open(folder: &Path, durability: Durability) -> Result<Store, String> {
     let medium = Folder::create(folder).map_err(|error| error.to_string())?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -130,7 +130,7 @@ impl Orders {
         unit.commit().map(|_| ())
     }
 
-    /// Units of work by so many threads for a time: how many, and the CPU time of the process.
+    /// Runs units of work on a number of threads for a time. Returns their number and the CPU time of the process.
     fn run(&self, threads: u32, time: Duration) -> Result<(f64, Duration, Duration), String> {
         let (count, stop) = (AtomicU64::new(0), AtomicBool::new(false));
         let (began, cpu) = (Instant::now(), process_cpu());
@@ -153,7 +153,7 @@ impl Orders {
             workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| failed())?.map_err(text))
         })?;
         let wall = began.elapsed();
-        // What memory still holds is work of these units too.
+        // Changes that are still in memory are work of these units too.
         while self.store.facts().delta_bytes > 0 && began.elapsed() < wall + Duration::from_secs(10) {
             std::thread::sleep(Duration::from_millis(10));
         }

@@ -43,7 +43,7 @@ impl Runner {
         Share(if self.wall.is_zero() { 0.0 } else { self.waited.as_secs_f64() / self.wall.as_secs_f64() })
     }
 
-    /// The rate of a kernel on so many threads, each of which has work of its own.
+    /// Measures a kernel's rate on a number of threads, each with its own work.
     pub(crate) fn measure(
         &mut self,
         kernel: Kernel,
@@ -97,7 +97,7 @@ fn thread(
     slice: Duration,
 ) -> Result<Vec<Done>, String> {
     let prepared = prepare().and_then(|mut work| work.batch().map(|_| work));
-    // Every thread comes to the barrier, or the others wait for ever.
+    // Every thread must reach the barrier, or the others would wait forever.
     barrier.wait();
     let mut work = prepared?;
     let mut slices = Vec::with_capacity(SLICES);

@@ -20,7 +20,7 @@ pub(crate) struct About {
     pub(crate) tags: Vec<Tag>,
 }
 
-/// Whom to ask (OpenAPI 3.1, section 4.8.3).
+/// The contact for the API (OpenAPI 3.1, section 4.8.3).
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Contact {
@@ -80,7 +80,7 @@ impl License {
 }
 
 impl About {
-    /// `own`: the server that answers the document.
+    /// The list of servers. `own` is the URL of the server that serves the document.
     pub(crate) fn servers(&self, own: &str) -> Json {
         let urls: Vec<&str> =
             if self.servers.is_empty() { vec![own] } else { self.servers.iter().map(|s| &**s).collect() };

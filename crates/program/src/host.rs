@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use rustix::event::{EventfdFlags, eventfd};
-use rustix::fs::MemfdFlags;
+use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::process::PidfdFlags;
 
 use crate::area::{
@@ -133,10 +133,13 @@ impl Worker {
         }
         let system = |what: &'static str| move |error: io::Error| ProgramError::System { what, error };
         let slots = spec.slots.clamp(1, SLOTS_MAX);
-        let memory = rustix::fs::memfd_create("quayline-commarea", MemfdFlags::CLOEXEC)
+        let memory = rustix::fs::memfd_create("quayline-commarea", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)
             .map_err(|e| system("shared memory")(e.into()))?;
         let area =
             Area::create(memory.as_fd(), Geometry { slots, length: spec.length }).map_err(system("shared memory"))?;
+        // A program can reach the descriptor. If it could shorten the file, the caller's next access would end the server by SIGBUS.
+        let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
+        rustix::fs::fcntl_add_seals(&memory, seals).map_err(|e| system("shared memory")(e.into()))?;
         let bell = |flags| eventfd(0, flags).map_err(|e| system("a bell between processes")(e.into()));
         let to_worker = bell(EventfdFlags::CLOEXEC)?;
         let from_worker = bell(EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;

@@ -136,7 +136,7 @@ impl ReportWire {
 
     fn report(self) -> Result<Report, ReadError> {
         let verdict = Verdict::ALL.into_iter().find(|verdict| verdict.name() == self.verdict);
-        let verdict = verdict.ok_or_else(|| ReadError::Form(format!("there is no verdict `{}`", self.verdict)))?;
+        let verdict = verdict.ok_or_else(|| ReadError::Form(format!("unknown verdict `{}`", self.verdict)))?;
         let sections: Result<Vec<Section>, ReadError> = self.sections.into_iter().map(SectionWire::section).collect();
         Ok(Report {
             kind: self.kind,

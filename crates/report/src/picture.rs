@@ -48,7 +48,7 @@ pub(crate) fn drawn(title: &str, picture: &Picture) -> String {
     }
 }
 
-/// The distance between marks: 1, 2 or 5 times a power of ten, at most so many marks.
+/// The distance between marks: 1, 2 or 5 times a power of ten, chosen so that there are no more marks than allowed.
 fn step(range: f64, marks: f64) -> f64 {
     let rough = range / marks;
     let power = 10_f64.powf(rough.log10().floor());

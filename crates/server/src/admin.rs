@@ -45,7 +45,7 @@ pub(crate) async fn serve(thread: Rc<Thread>, listener: tokio::net::TcpListener)
     }
 }
 
-/// Answers load balancers, container platforms and scrapers: three paths that change nothing and show no data of clients.
+/// Answers load balancers, container platforms and scrapers, until the server ends. Its three paths change nothing and show no client's data.
 pub(crate) async fn serve_probes(thread: Rc<Thread>, listener: tokio::net::TcpListener) {
     loop {
         let Ok((stream, address)) = listener.accept().await else {
@@ -81,7 +81,7 @@ pub(crate) async fn serve_probes(thread: Rc<Thread>, listener: tokio::net::TcpLi
     }
 }
 
-/// Connections of probes at a time; further ones are closed, so that they cannot take the files of clients.
+/// The most connections of probes at a time. Further ones are closed, so that probes cannot use up the open files that clients need.
 const PROBES_MAX: usize = 64;
 
 /// How long a connection of a probe may last.

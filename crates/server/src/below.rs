@@ -1,5 +1,5 @@
-//! What goes wrong with a connection below requests: no operation, no client and no answer of ours belongs to it, so it has a count by
-//! reason, a line of the access log where HTTP answered, and now and then a line for the operator.
+//! Faults of connections that never become a request. No operation counts them, so each has a metric by reason, a line in the access log if
+//! HTTP sent a response, and at most one line in the log every ten seconds.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -11,9 +11,9 @@ use crate::shared::Shared;
 pub(crate) enum ConnectionFault {
     /// The TLS handshake failed or did not end in time.
     Handshake,
-    /// What came is not HTTP/1.1; the answer was 400.
+    /// The client did not send HTTP/1.1; the response was 400.
     Malformed,
-    /// Line or headers exceed `header-bytes`; the answer was 431.
+    /// The request line or headers exceed `header-bytes`; the response was 431.
     HeadersTooLarge,
     /// No request came within `idle-seconds`, or its headers did not end in time.
     Idle,
@@ -41,7 +41,7 @@ impl ConnectionFault {
         }
     }
 
-    /// The status that HTTP answered with by itself.
+    /// The status of the response that the HTTP library sent.
     fn status(self) -> Option<u16> {
         match self {
             ConnectionFault::Malformed => Some(400),
@@ -50,7 +50,7 @@ impl ConnectionFault {
         }
     }
 
-    /// What an error of the HTTP connection stands for.
+    /// The fault behind an error of the HTTP library.
     pub(crate) fn of(error: &hyper::Error) -> ConnectionFault {
         if error.is_parse_too_large() {
             ConnectionFault::HeadersTooLarge
@@ -65,7 +65,7 @@ impl ConnectionFault {
 }
 
 impl Shared {
-    /// Puts a fault on record. `why` is for the operator and has no data of the client.
+    /// Records a fault. `why` is for the operator and contains no data of the client.
     pub(crate) fn connection_fault(&self, fault: ConnectionFault, from: std::net::IpAddr, why: &str) {
         self.metrics.connection_faults[fault as usize].fetch_add(1, Ordering::Relaxed);
         if let (Some(log), Some(status)) = (&self.access_log, fault.status()) {

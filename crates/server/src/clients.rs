@@ -1,4 +1,4 @@
-//! Who a client is behind proxies: networks of addresses, and the header fields in which proxies name the client.
+//! Finds the client of a request that came through proxies.
 
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -6,7 +6,8 @@ use std::str::FromStr;
 use hyper::header::HeaderMap;
 use serde::{Deserialize, Deserializer, de};
 
-/// Addresses with a common prefix, as `10.0.0.0/8` or `2001:db8::/32` (RFC 4632, RFC 4291 section 2.3). An address alone is a network of one.
+/// A network: addresses with a common prefix, such as `10.0.0.0/8` or `2001:db8::/32` (RFC 4632, RFC 4291 section 2.3). A single address is a
+/// network of one.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Network {
     address: IpAddr,
@@ -50,10 +51,11 @@ impl<'de> Deserialize<'de> for Network {
     }
 }
 
-/// The client that a proxy names: the last address of `Forwarded` (RFC 7239), or else of `X-Forwarded-For`, that is not a trusted proxy itself.
+/// The address of the client. It is the last address in `Forwarded` (RFC 7239) that is not a trusted proxy; without that header,
+/// `X-Forwarded-For` counts.
 ///
-/// Only the part that trusted proxies wrote counts, so the list is read from its end: what stands before the first address that is not
-/// trusted was written by that client and may be anything. Where an entry is no address, the proxy that passed it on is the client.
+/// The list is read from its end, because only the entries that trusted proxies added can be believed: a client may send any entries of
+/// its own before them. If an entry is not an address, the proxy that passed it on counts as the client.
 pub(crate) fn client_of(peer: IpAddr, trusted: &[Network], headers: &HeaderMap) -> IpAddr {
     let is_trusted = |address| trusted.iter().any(|network| network.contains(address));
     if !is_trusted(peer) {

@@ -292,7 +292,7 @@ impl Shared {
         }
     }
 
-    /// Says once for each change that settings wait for a restart, and what is wrong with them, so that the restart does not fail.
+    /// Logs that changed settings need a restart, and any faults that would make the restart fail.
     pub(crate) fn settings_changed(&self) {
         match ServeConfig::load(&self.root) {
             Ok(_) => self

@@ -28,9 +28,9 @@ const NOISE_S: f64 = 0.02;
 /// How far a shape that is slow but linear is followed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Depth {
-    /// To 64 MB, whatever it takes.
+    /// To 64 MB in every case.
     Whole,
-    /// To 64 MB where that takes less than a third of a second of CPU by what 4 MB took, else to the largest size that does, at least 8 MB.
+    /// To the largest size, between 8 and 64 MB, that should take less than a third of a CPU second, judging by the time for 4 MB.
     Brief,
 }
 
@@ -38,7 +38,7 @@ pub enum Depth {
 const BRIEF_S: f64 = 0.33;
 
 impl Depth {
-    /// The largest size for a command that needs so many CPU seconds for [`SIZES`]' last.
+    /// The largest size to run, given the CPU seconds that the command took for the last of [`SIZES`].
     fn bytes(self, cpu_s: f64) -> usize {
         let mut bytes = BYTES_MAX;
         let last = SIZES[SIZES.len() - 1];
@@ -98,7 +98,7 @@ pub struct Growth {
     pub peak_bytes: u64,
 }
 
-/// Runs every shape of `format` under each of its commands, on every core: what counts is CPU time.
+/// Runs every shape of `format` under each of its commands. It uses every core, since it compares CPU time.
 ///
 /// # Errors
 /// A run that ends by a signal, takes longer than its limit, or ends with the status of a fault of ours.
@@ -155,7 +155,7 @@ struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// One shape under each command, whose time for the good file is in `starts`.
+    /// Runs one shape under each command. `starts` holds each command's time for the good file.
     fn shape(&self, shape: &Shape, starts: &[f64], depth: Depth) -> Result<Vec<Growth>, String> {
         let name = format!("hostile-{:?}.{}", std::thread::current().id(), self.format.extension);
         let file = self.folder.join(name.replace(['(', ')'], ""));
@@ -209,7 +209,7 @@ impl Runner<'_> {
 /// Growth above which a run is repeated: the bar.
 const EXPONENT_MAX: f64 = 1.05;
 
-/// The exponent between two sizes, of which one is `by` times the other; 0 where the larger run disappears in the noise.
+/// The exponent of growth between two sizes whose ratio is `by`; 0 if the larger run is within the noise.
 fn grown(small: f64, large: f64, by: f64) -> f64 {
     if large < NOISE_S * by.sqrt() { 0.0 } else { (large / small.max(NOISE_S / by)).ln() / by.ln() }
 }

@@ -94,8 +94,8 @@ pub struct BatchWindow {
     pub jobs_enough: f64,
 }
 
-/// The window of a step of so much CPU and I/O time in `jobs` jobs: jobs serialise on their own I/O, so several shorten the window until
-/// the processors are full.
+/// The batch window of a step that is split into `jobs` jobs, from its CPU and I/O time. Each job waits for its own I/O, so more jobs
+/// shorten the window until the processors are full.
 ///
 /// # Errors
 /// [`ModelError`] for negative times, or no jobs or processors.

@@ -72,7 +72,7 @@ pub fn compressed_length(record: &[u8], blank: u8) -> Estimate<u64> {
 
 /// Longest run of one control byte.
 const RUN_MAX: usize = 63;
-/// Control bytes by what follows: nothing (blanks), one byte (a run of it), or the bytes themselves.
+/// Kinds of control byte. A run of blanks has no byte after it, a run of another byte has that byte, and a literal has its bytes.
 const BLANKS: u8 = 0x80;
 const RUN: u8 = 0xc0;
 const LITERAL: u8 = 0x00;

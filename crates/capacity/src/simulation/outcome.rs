@@ -26,7 +26,7 @@ impl Sampled {
         Sampled { mean, half_width: t95(batches.len() - 1) * deviation / count.sqrt() }
     }
 
-    /// Whether a value lies within so many half widths of the mean.
+    /// Returns whether a value lies within `half_widths` half widths of the mean.
     #[must_use]
     pub fn is_near(&self, value: f64, half_widths: f64) -> bool {
         (value - self.mean).abs() <= half_widths * self.half_width

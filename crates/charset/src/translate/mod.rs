@@ -93,7 +93,8 @@ impl Kernel {
             if is_x86_feature_detected!("avx2") {
                 kernels.push(Kernel::Avx2);
             }
-            if is_x86_feature_detected!("avx512f")
+            if is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("avx512f")
                 && is_x86_feature_detected!("avx512bw")
                 && is_x86_feature_detected!("avx512vbmi")
             {

@@ -59,7 +59,7 @@ use quayline_core::Limits;
 use crate::env_vars;
 use crate::exit::Exit;
 
-/// What `--version` prints behind the name: the commit and how it was built.
+/// The text of `--version` after the name: version, commit, platform and features.
 const LONG_VERSION: &str = concat!(
     env!("CARGO_PKG_VERSION"),
     "\ncommit    ",

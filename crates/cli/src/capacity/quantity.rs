@@ -64,7 +64,7 @@ impl std::str::FromStr for KernelPart {
             text.split_once('=').ok_or_else(|| "expected KERNEL=PERCENT, such as json-write=40%".to_owned())?;
         let kernel = Kernel::by_name(name.trim()).ok_or_else(|| {
             let names: Vec<&str> = Kernel::ALL.iter().map(|kernel| kernel.name()).collect();
-            format!("there is no kernel `{name}`; the kernels are {}", names.join(", "))
+            format!("unknown kernel `{name}`, expected one of {}", names.join(", "))
         })?;
         let share: Percent = share.parse()?;
         Ok(KernelPart(kernel, share.0))

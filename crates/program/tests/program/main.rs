@@ -182,6 +182,24 @@ fn a_failing_program_says_how_it_failed_and_in_which_call() {
     }
 }
 
+/// The shared memory is descriptor 3 of the worker's process; a shorter file would have ended the server at its next access.
+#[test]
+fn a_program_cannot_shorten_the_shared_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let body = "    CALL 'ftruncate' USING BY VALUE 3 SIZE 4 BY VALUE 0 SIZE 8\n    MOVE NUMBER-IN TO NUMBER-OUT\n    MOVE 0 TO RETURN-CODE.";
+    let Some(()) = compile(folder.path(), "SHORTENS", body) else { return };
+    let mut worker = Worker::start(&spec(folder.path(), "SHORTENS")).unwrap();
+    let mut area = Vec::new();
+    for n in 1..4 {
+        let slot = worker.submit(&[format!("{n:08}").as_bytes()]).unwrap();
+        worker.ring();
+        assert_eq!(wait(&mut worker, 1, FOREVER), (vec![(slot, 0)], None));
+        area.clear();
+        worker.take(slot, usize::MAX, &mut area);
+        assert_eq!(area[8..16], *format!("{n:08}").as_bytes(), "the call has run to its end");
+    }
+}
+
 #[test]
 fn memory_beyond_the_limit_is_refused_to_the_program() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! A server behind proxies and among probes of a cluster.
+//! A server that proxies and probes of a cluster reach.
 
 use std::io::{Read as _, Write as _};
 
