@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use hyper::body::Incoming;
-use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderValue, ORIGIN};
+use hyper::header::{ACCEPT, ALLOW, CONTENT_TYPE, HOST, HeaderValue, ORIGIN};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -66,7 +66,7 @@ pub(crate) async fn serve_probes(thread: Rc<Thread>, listener: tokio::net::TcpLi
                     let known = matches!(request.uri().path(), "/health" | "/ready" | "/metrics");
                     let answered = match *request.method() {
                         Method::GET | Method::HEAD if known => operate(&thread, &request).await,
-                        _ if known => response(StatusCode::METHOD_NOT_ALLOWED, "", "text/plain"),
+                        _ if known => not_allowed(),
                         _ => response(StatusCode::NOT_FOUND, "GET /health, /ready or /metrics\n", "text/plain"),
                     };
                     Ok::<_, Infallible>(answered)
@@ -79,6 +79,13 @@ pub(crate) async fn serve_probes(thread: Rc<Thread>, listener: tokio::net::TcpLi
             thread.probes.set(thread.probes.get().saturating_sub(1));
         });
     }
+}
+
+/// The answer to other methods (RFC 9110, section 15.5.6).
+fn not_allowed() -> Response<Body> {
+    let mut response = response(StatusCode::METHOD_NOT_ALLOWED, "GET or HEAD\n", "text/plain");
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+    response
 }
 
 /// The most connections of probes at a time. Further ones are closed, so that probes cannot use up the open files that clients need.
@@ -126,7 +133,7 @@ async fn operate(thread: &Rc<Thread>, request: &Request<Incoming>) -> Response<B
             let answer = Json::object([("status", Json::text(word)), ("services", services)]);
             json(status, answer.with("reload", (!faults.is_empty()).then_some(Json::List(faults))))
         }
-        (&Method::GET, "/metrics") => {
+        (&Method::GET | &Method::HEAD, "/metrics") => {
             let connections = shared.connections.open();
             let accept = request.headers().get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or("");
             if protobuf::is_wanted(accept) {

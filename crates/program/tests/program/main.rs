@@ -186,14 +186,14 @@ fn a_failing_program_says_how_it_failed_and_in_which_call() {
 #[test]
 fn a_program_cannot_shorten_the_shared_memory() {
     let folder = tempfile::tempdir().unwrap();
-    let body = "    CALL 'ftruncate' USING BY VALUE 3 SIZE 4 BY VALUE 0 SIZE 8\n    MOVE NUMBER-IN TO NUMBER-OUT\n    MOVE 0 TO RETURN-CODE.";
+    let body = "    CALL 'ftruncate' USING BY VALUE SIZE 4 3 BY VALUE SIZE 8 0\n    MOVE NUMBER-IN TO NUMBER-OUT.";
     let Some(()) = compile(folder.path(), "SHORTENS", body) else { return };
     let mut worker = Worker::start(&spec(folder.path(), "SHORTENS")).unwrap();
     let mut area = Vec::new();
     for n in 1..4 {
         let slot = worker.submit(&[format!("{n:08}").as_bytes()]).unwrap();
         worker.ring();
-        assert_eq!(wait(&mut worker, 1, FOREVER), (vec![(slot, 0)], None));
+        assert_eq!(wait(&mut worker, 1, FOREVER), (vec![(slot, -1)], None), "the system refuses it");
         area.clear();
         worker.take(slot, usize::MAX, &mut area);
         assert_eq!(area[8..16], *format!("{n:08}").as_bytes(), "the call has run to its end");

@@ -49,6 +49,8 @@ fn probes_see_health_and_metrics_and_nothing_else() {
     assert_eq!(server.get("/v1/echo/x", "").status, 200);
     assert!(probe(port, "GET /health").starts_with("HTTP/1.1 200"));
     assert!(probe(port, "HEAD /ready").starts_with("HTTP/1.1 200"));
+    assert!(probe(port, "HEAD /metrics").starts_with("HTTP/1.1 200"));
+    assert!(probe(port, "POST /health").contains("allow: GET, HEAD"));
     assert!(probe(port, "GET /metrics").contains("quayline_connections"));
     for (request, status) in [
         ("GET /definitions", "404"),
