@@ -11,3 +11,6 @@ pub(crate) const DRIFT: Code = Code("JOB-025");
 pub(crate) const FENCED: Code = Code("JOB-026");
 pub(crate) const THROWN: Code = Code("JOB-027");
 pub(crate) const PROPERTY: Code = Code("JOB-028");
+pub(crate) const LOST: Code = Code("JOB-030");
+pub(crate) const DATABASE: Code = Code("JOB-031");
+pub(crate) const DATABASE_VERSION: Code = Code("JOB-032");

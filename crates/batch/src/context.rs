@@ -69,6 +69,8 @@ pub struct JobContext {
     pub instance: InstanceId,
     /// Execution.
     pub execution: ExecutionId,
+    /// When the instance was created, in milliseconds since 1970: with its number, it names the instance among those of all repositories.
+    pub created_ms: u64,
     /// Properties of the job.
     pub properties: BTreeMap<String, String>,
     /// Whether somebody asked the execution to stop.
@@ -96,6 +98,7 @@ impl JobContext {
             job: job.to_owned(),
             instance: ids.0,
             execution: ids.1,
+            created_ms: 0,
             properties,
             stop,
             state: Mutex::new(JobContextState { status: BatchStatus::Started, ..JobContextState::default() }),
@@ -105,7 +108,9 @@ impl JobContext {
     /// The same job for another thread.
     #[must_use]
     pub fn for_thread(&self) -> Self {
-        JobContext::new(&self.job, (self.instance, self.execution), self.properties.clone(), self.stop.clone())
+        let ids = (self.instance, self.execution);
+        let context = JobContext::new(&self.job, ids, self.properties.clone(), self.stop.clone());
+        JobContext { created_ms: self.created_ms, ..context }
     }
 
     /// Batch status.

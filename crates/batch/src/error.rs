@@ -3,6 +3,7 @@
 use std::fmt;
 
 use quayline_core::{Code, Fault, Finding};
+use quayline_postgres::SqlError;
 use quayline_store::StoreError;
 
 use crate::codes;
@@ -67,6 +68,23 @@ pub enum BatchError {
         /// Lines that differ.
         differences: String,
     },
+    /// The database of the repository does not answer. What was under way happened or not.
+    #[error("{0}")]
+    Lost(SqlError),
+    /// The database of the repository refuses what Quayline asks for.
+    #[error("the job repository in the database cannot be used: {0}")]
+    Database(SqlError),
+    /// The tables of the repository are of another version.
+    #[error("the job repository in the database has version {found}, expected {known}")]
+    Version {
+        /// The version that is there.
+        found: i64,
+        /// The version that this program knows.
+        known: i64,
+    },
+    /// A commit did not happen, because something that a writer did was refused.
+    #[error("{0}")]
+    Deferred(Box<Thrown>),
 }
 
 impl BatchError {
@@ -91,6 +109,15 @@ impl BatchError {
             }
             BatchError::Fenced { .. } => finding(codes::FENCED, Fault::Environment)
                 .hint("the other process continues the execution; nothing of this one was committed since"),
+            BatchError::Lost(_) => finding(codes::LOST, Fault::Environment)
+                .hint("check that the database runs and that its address is right; then restart the execution"),
+            BatchError::Database(SqlError::NoEntry { .. }) => finding(codes::DATABASE, Fault::Environment)
+                .hint("check the user, the password (PGPASSWORD) and the database in the address"),
+            BatchError::Database(_) => finding(codes::DATABASE, Fault::Environment)
+                .hint("the user needs the rights to create the schema quayline_jobs and to use its tables"),
+            BatchError::Version { .. } => finding(codes::DATABASE_VERSION, Fault::Environment)
+                .hint("use the version of Quayline that wrote it, or a newer one"),
+            BatchError::Deferred(thrown) => thrown.finding(),
             BatchError::Drift { .. } => finding(codes::DRIFT, Fault::Caller)
                 .hint("restart with --accept-drift if the new job XML is meant to continue the old work"),
         }
@@ -106,8 +133,22 @@ pub struct Thrown {
     pub message: String,
     /// What to do.
     pub remedy: Option<String>,
-    /// Whether the repository can no longer be written: nothing may be retried or skipped.
-    pub(crate) is_fatal: bool,
+    /// What the engine does about it, beyond what the job says.
+    pub(crate) kind: Kind,
+}
+
+/// What the engine does about an exception, beyond what the job says.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(crate) enum Kind {
+    /// Nothing: the job's own rules apply.
+    #[default]
+    Plain,
+    /// The repository can no longer be written: nothing may be retried or skipped.
+    Fatal,
+    /// A commit turned out to be refused: the chunk runs again, and each write is confirmed.
+    Deferred,
+    /// A database does not answer: the engine waits for it, and continues at the last checkpoint.
+    Lost,
 }
 
 /// Superclasses of everything that an artifact throws, so that jobs written for Java skip and retry what they always did.
@@ -129,7 +170,7 @@ impl Thrown {
                 lineage.push(root.to_owned());
             }
         }
-        Thrown { lineage, message: message.into(), remedy: None, is_fatal: false }
+        Thrown { lineage, message: message.into(), remedy: None, kind: Kind::Plain }
     }
 
     /// An exception from a finding: its class is the code, below `quayline.Rejected` for faults of the sender.
@@ -177,6 +218,13 @@ impl Thrown {
         }
     }
 
+    /// The same, if a database that does not answer is the reason: the engine waits for it.
+    #[must_use]
+    pub(crate) fn lost(mut self) -> Self {
+        self.kind = Kind::Lost;
+        self
+    }
+
     /// The code with which the exception can be looked up.
     #[must_use]
     pub fn code(&self) -> Code {
@@ -195,10 +243,11 @@ impl std::error::Error for Thrown {}
 /// The repository failed: what is under way cannot be committed, so nothing is skipped or retried.
 impl From<BatchError> for Thrown {
     fn from(error: BatchError) -> Self {
-        let finding = error.finding();
-        let mut thrown = Thrown::from_finding(&finding);
-        thrown.is_fatal = true;
-        thrown
+        if let BatchError::Deferred(thrown) = error {
+            return Thrown { kind: Kind::Deferred, ..*thrown };
+        }
+        let kind = if matches!(error, BatchError::Lost(_)) { Kind::Lost } else { Kind::Fatal };
+        Thrown { kind, ..Thrown::from_finding(&error.finding()) }
     }
 }
 
@@ -206,5 +255,43 @@ impl From<BatchError> for Thrown {
 impl From<StoreError> for Thrown {
     fn from(error: StoreError) -> Self {
         Thrown::from_finding(&error.finding())
+    }
+}
+
+/// A statement that a database refused. Classes: the SQLSTATE, its class, and what Java's programs skip.
+impl From<SqlError> for Thrown {
+    fn from(error: SqlError) -> Self {
+        match &error {
+            SqlError::Refused(refusal) if !error.is_lost() => {
+                let state = refusal.sqlstate.as_str();
+                let exact = format!("SQLSTATE-{state}");
+                let class = format!("SQLSTATE-{}", state.get(..2).unwrap_or(state));
+                let of_java = match state.get(..2) {
+                    Some("23") => "java.sql.SQLIntegrityConstraintViolationException",
+                    Some("22") => "java.sql.SQLDataException",
+                    Some("40") => "java.sql.SQLTransactionRollbackException",
+                    Some("42") => "java.sql.SQLSyntaxErrorException",
+                    _ => "java.sql.SQLNonTransientException",
+                };
+                let ours = match state.get(..2) {
+                    Some("22" | "23" | "02") => "quayline.Rejected",
+                    Some("42" | "26" | "3D" | "3F") => "quayline.Configuration",
+                    _ => "quayline.Environment",
+                };
+                Thrown::of(&[&exact, &class, of_java, "java.sql.SQLException", ours], refusal.to_string())
+            }
+            SqlError::NoEntry { .. } => {
+                Thrown::of(&["java.sql.SQLException", "quayline.Configuration"], error.to_string())
+                    .hint("check user, password (PGPASSWORD) and database")
+            }
+            _ => Thrown::of(&["java.sql.SQLException", "quayline.Environment"], error.to_string()).lost(),
+        }
+    }
+}
+
+/// What the repository's own statements meet.
+impl From<SqlError> for BatchError {
+    fn from(error: SqlError) -> Self {
+        if error.is_lost() { BatchError::Lost(error) } else { BatchError::Database(error) }
     }
 }

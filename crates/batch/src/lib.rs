@@ -14,6 +14,9 @@
 //! - **One record for each checkpoint**: the state of the step or partition. Launching costs the same after a million executions.
 //! - **One process for an execution**: each commit looks at the execution's lease. What is left of a process that ended becomes FAILED, and
 //!   can be restarted.
+//! - **In a database** ([`DatabaseBackend`]) a chunk's statements, its checkpoint and `COMMIT` travel in one round trip. Whether they hold is known
+//!   one chunk later: if the database refuses them, the chunk runs again with each write confirmed, and its error names the item. If the database
+//!   does not answer, the engine waits, reads the last checkpoint and continues there.
 //!
 //! Departures from the specification, and choices where it is silent:
 //! - A chunk also ends when its items have [`EngineSettings::chunk_bytes_max`] bytes.
@@ -31,6 +34,7 @@ pub mod record;
 
 mod codes;
 mod control;
+mod database;
 mod engine;
 mod error;
 mod repository;
@@ -39,9 +43,10 @@ mod store_backend;
 mod work;
 
 pub use control::StopRequests;
+pub use database::DatabaseBackend;
 pub use engine::{Drift, Engine, EngineSettings, Launched, StartError, SystemProperties, system_property};
 pub use error::{BatchError, ROOT_CLASSES, Thrown};
 pub use repository::Repository;
 pub use status::BatchStatus;
 pub use store_backend::StoreBackend;
-pub use work::{Backend, Entry, PageOf, Pending, Work, WorkMark};
+pub use work::{Backend, Entry, Fence, PageOf, Pending, Work, WorkMark};

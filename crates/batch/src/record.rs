@@ -10,6 +10,7 @@
 //! t <instance> <step> 0                 StepState       start count, status, checkpoint of a step that is not partitioned
 //! t <instance> <step> 0 <partition>     PartitionState  the same of a partition
 //! l <execution>                         Lease           of an execution that is not over
+//! q <execution>                         (empty)         somebody asked the execution to stop
 //! d <digest>                            job XML
 //! ```
 //! Numbers in keys are 8 bytes (4 of a partition), high byte first. A checkpoint writes one record: that of the step or partition.

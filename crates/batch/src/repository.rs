@@ -2,20 +2,31 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use quayline_core::Packed;
 
 use crate::error::BatchError;
 use crate::record::{Execution, ExecutionId, Instance, InstanceId, Lease, PartitionState, StepExecution, StepState};
 use crate::status::BatchStatus;
-use crate::work::{Backend, PageOf, Work};
+use crate::work::{Backend, Entry, Fence, PageOf, Work};
 
 /// Entries that are read at once.
 const PAGE: usize = 256;
+/// How long an operation waits for a database that does not answer.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// Between two attempts: the first, and the longest.
+pub(crate) const PAUSE: Duration = Duration::from_millis(100);
+pub(crate) const PAUSE_MAX: Duration = Duration::from_secs(2);
 
 /// The job repository. Launching a job reads and writes a fixed number of records, however many executions there were.
 pub struct Repository {
     backend: Arc<dyn Backend>,
+    /// How long an operation waits for a database that does not answer.
+    patience: Duration,
+    /// Whether nobody waits any more.
+    has_given_up: AtomicBool,
 }
 
 /// A new execution, or the next of an instance.
@@ -39,7 +50,44 @@ impl Repository {
     /// The repository that a backend keeps.
     #[must_use]
     pub fn new(backend: Arc<dyn Backend>) -> Self {
-        Repository { backend }
+        Repository { backend, patience: PATIENCE, has_given_up: AtomicBool::new(false) }
+    }
+
+    /// The same with another patience for a database that does not answer.
+    #[must_use]
+    pub fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// How long an operation waits for a database that does not answer.
+    #[must_use]
+    pub fn patience(&self) -> Duration {
+        if self.has_given_up.load(Ordering::Relaxed) { Duration::ZERO } else { self.patience }
+    }
+
+    /// Ends all waiting for a database that does not answer: now, and later.
+    pub fn give_up(&self) {
+        self.has_given_up.store(true, Ordering::Relaxed);
+    }
+
+    /// Does something again while the database does not answer.
+    fn patiently<T>(&self, mut attempt: impl FnMut() -> Result<T, BatchError>) -> Result<T, BatchError> {
+        let begin = Instant::now();
+        let mut pause = PAUSE;
+        loop {
+            match attempt() {
+                Err(BatchError::Lost(_)) if begin.elapsed() + pause < self.patience() => {
+                    std::thread::sleep(pause);
+                    pause = (pause * 2).min(PAUSE_MAX);
+                }
+                Err(BatchError::Lost(error)) => {
+                    self.give_up();
+                    return Err(BatchError::Lost(error));
+                }
+                outcome => return outcome,
+            }
+        }
     }
 
     /// Begins a unit of work.
@@ -62,7 +110,7 @@ impl Repository {
     /// Those of the store.
     pub fn recover(&self) -> Result<Vec<Execution>, BatchError> {
         let mut work = self.begin()?;
-        let (owner, now) = (self.backend.owner(), self.now_ms());
+        let now = self.now_ms();
         let mut recovered = Vec::new();
         let mut after: Option<Vec<u8>> = None;
         loop {
@@ -72,8 +120,11 @@ impl Repository {
             after = Some(last.clone());
             for (key, value) in &page {
                 let lease: Lease = read("a lease", value)?;
-                let is_gone = if self.backend.is_exclusive() { lease.owner != owner } else { lease.until_ms < now };
-                if !is_gone {
+                if !self.backend.is_gone(&lease)? {
+                    continue;
+                }
+                // Another process may recover it at the same time.
+                if work.get_for_update(key)?.is_none() {
                     continue;
                 }
                 let id = ExecutionId(number(&key[1..]));
@@ -84,6 +135,8 @@ impl Repository {
                     execution.cause = Some("the process that ran it ended".to_owned());
                     execution.ended_ms = Some(now);
                     execution.updated_ms = now;
+                    // First of all nothing of the old process commits any more; then what it had committed is read.
+                    work.adopt(&[b"t".as_slice(), &execution.instance.0.to_be_bytes()].concat(), 0)?;
                     fail_steps(work.as_mut(), &execution)?;
                     work.put(&key_of(b'e', id.0), &bytes(&execution))?;
                     recovered.push(execution);
@@ -173,7 +226,8 @@ impl Repository {
         work.put(&[b"x".as_slice(), &instance.id.0.to_be_bytes(), &id.0.to_be_bytes()].concat(), b"")?;
         // Numbers of executions ascend, so a later execution of an instance has a greater token.
         let token = id.0;
-        let lease = Lease { owner: self.backend.owner(), token, until_ms: u64::MAX };
+        let lease = Lease { owner: self.backend.owner()?, token, until_ms: u64::MAX };
+        work.adopt(&[b"t".as_slice(), &instance.id.0.to_be_bytes()].concat(), token)?;
         work.put(&key_of(b'l', id.0), &bytes(&lease))?;
         work.commit()?;
         Ok((execution, Held { execution: id, instance: instance.id, token }))
@@ -181,17 +235,42 @@ impl Repository {
 
     /// Refuses to continue if another process took the execution over. The lease stays locked until the unit of work ends.
     pub(crate) fn hold(&self, work: &mut dyn Work, held: Held) -> Result<(), BatchError> {
-        let lease = work.get_for_update(&key_of(b'l', held.execution.0))?;
-        let lease: Option<Lease> = lease.map(|value| read("a lease", &value)).transpose()?;
-        match lease {
-            Some(lease) if lease.token == held.token && lease.owner == self.backend.owner() => Ok(()),
-            _ => Err(BatchError::Fenced { execution: held.execution, token: held.token }),
-        }
+        let fence = self.fence(held)?;
+        let lease = work.get_for_update(&fence.lease)?;
+        lease_holds(lease.as_deref(), &fence)
+    }
+
+    fn fence(&self, held: Held) -> Result<Fence, BatchError> {
+        let lease = key_of(b'l', held.execution.0);
+        Ok(Fence { execution: held.execution, lease, token: held.token, owner: self.backend.owner()? })
     }
 
     /// Changes the execution that this process runs.
-    pub(crate) fn update(&self, held: Held, change: impl FnOnce(&mut Execution)) -> Result<Execution, BatchError> {
+    pub(crate) fn update(&self, held: Held, change: impl Fn(&mut Execution)) -> Result<Execution, BatchError> {
+        let mut is_again = false;
+        self.patiently(|| {
+            let ended = self.update_once(held, &change, is_again);
+            is_again = true;
+            ended
+        })
+    }
+
+    fn update_once(
+        &self,
+        held: Held,
+        change: &dyn Fn(&mut Execution),
+        is_again: bool,
+    ) -> Result<Execution, BatchError> {
         let mut work = self.begin()?;
+        if is_again {
+            // The attempt before may have committed, and with it the lease is gone.
+            let execution = execution_of(work.as_mut(), held.execution)?;
+            let mut wanted = execution.clone();
+            change(&mut wanted);
+            if !wanted.status.is_running() && wanted.status == execution.status {
+                return Ok(execution);
+            }
+        }
         self.hold(work.as_mut(), held)?;
         let mut execution = execution_of(work.as_mut(), held.execution)?;
         change(&mut execution);
@@ -199,6 +278,7 @@ impl Repository {
         work.put(&key_of(b'e', held.execution.0), &bytes(&execution))?;
         if !execution.status.is_running() {
             work.delete(&key_of(b'l', held.execution.0))?;
+            work.delete(&key_of(b'q', held.execution.0))?;
         }
         work.commit()?;
         Ok(execution)
@@ -362,26 +442,37 @@ impl Repository {
         step: &mut StepExecution,
         state: &mut StepState,
     ) -> Result<(), BatchError> {
-        let mut work = self.begin()?;
-        self.hold(work.as_mut(), held)?;
-        let mut execution = execution_of(work.as_mut(), held.execution)?;
-        execution.steps += 1;
-        execution.updated_ms = self.now_ms();
-        step.number = execution.steps;
-        state.last = (held.execution, step.number);
-        work.put(&key_of(b'e', held.execution.0), &bytes(&execution))?;
-        work.put(&step_execution_key(held.execution, step.number), &bytes(step))?;
-        work.put(&step_key(held.instance, &step.step), &bytes(state))?;
-        work.commit()
+        self.patiently(|| {
+            let mut work = self.begin()?;
+            self.hold(work.as_mut(), held)?;
+            let mut execution = execution_of(work.as_mut(), held.execution)?;
+            // An attempt whose outcome is not known may have taken the number.
+            let taken = work.get(&step_execution_key(held.execution, step.number.max(1)))?;
+            let is_there = step.number > 0 && taken.is_some_and(|taken| taken == bytes(step));
+            if !is_there {
+                execution.steps += 1;
+                execution.updated_ms = self.now_ms();
+                step.number = execution.steps;
+            }
+            state.last = (held.execution, step.number);
+            work.put(&key_of(b'e', held.execution.0), &bytes(&execution))?;
+            work.put(&step_execution_key(held.execution, step.number), &bytes(step))?;
+            let entry = (step_key(held.instance, &step.step), bytes(state));
+            work.put_all(std::slice::from_ref(&entry), held.token)?;
+            work.commit()
+        })
     }
 
     /// Writes a step execution and the step's state, in one unit of work.
     pub(crate) fn save_step(&self, held: Held, step: &StepExecution, state: &StepState) -> Result<(), BatchError> {
-        let mut work = self.begin()?;
-        self.hold(work.as_mut(), held)?;
-        work.put(&step_execution_key(held.execution, step.number), &bytes(step))?;
-        work.put(&step_key(held.instance, &step.step), &bytes(state))?;
-        work.commit()
+        self.patiently(|| {
+            let mut work = self.begin()?;
+            self.hold(work.as_mut(), held)?;
+            work.put(&step_execution_key(held.execution, step.number), &bytes(step))?;
+            let entry = (step_key(held.instance, &step.step), bytes(state));
+            work.put_all(std::slice::from_ref(&entry), held.token)?;
+            work.commit()
+        })
     }
 
     /// Writes the state of a step as a part of a unit of work: the checkpoint.
@@ -392,8 +483,50 @@ impl Repository {
         step: &str,
         state: &StepState,
     ) -> Result<(), BatchError> {
-        self.hold(work, held)?;
-        work.put(&step_key(held.instance, step), &bytes(state))
+        work.put_fenced(&step_key(held.instance, step), &bytes(state), &self.fence(held)?)
+    }
+
+    /// Writes the first state of partitions, and what the step knows of them, in one unit of work.
+    pub(crate) fn plan_partitions(
+        &self,
+        held: Held,
+        step: &str,
+        state: &StepState,
+        new: impl Iterator<Item = u32>,
+    ) -> Result<(), BatchError> {
+        let first = bytes(&PartitionState::default());
+        let entries: Vec<Entry> =
+            new.map(|number| (partition_key(held.instance, step, number), first.clone())).collect();
+        self.patiently(|| {
+            let mut work = self.begin()?;
+            self.hold(work.as_mut(), held)?;
+            let own = (step_key(held.instance, step), bytes(state));
+            work.put_all(std::slice::from_ref(&own), held.token)?;
+            work.put_all(&entries, held.token)?;
+            work.commit()
+        })
+    }
+
+    /// The partitions of a step that have a state, by number.
+    pub(crate) fn partitions(
+        &self,
+        instance: InstanceId,
+        step: &str,
+    ) -> Result<BTreeMap<u32, PartitionState>, BatchError> {
+        let prefix = step_key(instance, step);
+        let mut work = self.begin()?;
+        let mut found = BTreeMap::new();
+        let mut after = prefix.clone();
+        loop {
+            let of = PageOf { prefix: &prefix, after: Some(&after), newest_first: false, count: PAGE };
+            let page = work.page(of)?;
+            let Some((last, _)) = page.last() else { return Ok(found) };
+            after.clone_from(last);
+            for (key, value) in &page {
+                let number = key.get(prefix.len()..).and_then(|number| number.try_into().ok()).map(u32::from_be_bytes);
+                found.insert(number.ok_or(BatchError::Damaged { what: "a partition" })?, read("a partition", value)?);
+            }
+        }
     }
 
     /// Writes the state of a partition as a part of a unit of work.
@@ -404,13 +537,45 @@ impl Repository {
         at: (&str, u32),
         state: &PartitionState,
     ) -> Result<(), BatchError> {
-        // Partitions share the lease, so they look at it without a lock; the step's own record locks it when the step ends.
-        let lease = work.get(&key_of(b'l', held.execution.0))?;
-        let lease: Option<Lease> = lease.map(|value| read("a lease", &value)).transpose()?;
-        if lease.is_none_or(|lease| lease.token != held.token) {
-            return Err(BatchError::Fenced { execution: held.execution, token: held.token });
+        work.put_fenced(&partition_key(held.instance, at.0, at.1), &bytes(state), &self.fence(held)?)
+    }
+
+    /// Writes the state of a partition that ended.
+    pub(crate) fn save_partition(&self, held: Held, at: (&str, u32), state: &PartitionState) -> Result<(), BatchError> {
+        self.patiently(|| {
+            let mut work = self.begin()?;
+            self.put_partition(work.as_mut(), held, at, state)?;
+            work.commit()
+        })
+    }
+
+    /// Asks the process that runs an execution to stop it, wherever it is.
+    ///
+    /// # Errors
+    /// [`BatchError::NotRunning`], [`BatchError::NoSuchExecution`]; errors of the store.
+    pub fn request_stop(&self, id: ExecutionId) -> Result<(), BatchError> {
+        let mut work = self.begin()?;
+        let execution = execution_of(work.as_mut(), id)?;
+        if !execution.status.is_running() {
+            return Err(BatchError::NotRunning { execution: id, status: execution.status });
         }
-        work.put(&partition_key(held.instance, at.0, at.1), &bytes(state))
+        work.put(&key_of(b'q', id.0), b"")?;
+        work.commit()
+    }
+
+    /// Those of these executions that somebody asked to stop.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn stop_requests(&self, running: &[ExecutionId]) -> Result<Vec<ExecutionId>, BatchError> {
+        let mut work = self.begin()?;
+        let mut asked = Vec::new();
+        for id in running {
+            if work.get(&key_of(b'q', id.0))?.is_some() {
+                asked.push(*id);
+            }
+        }
+        Ok(asked)
     }
 
     /// Removes what is known of the partitions of a step.
@@ -472,6 +637,15 @@ impl Repository {
             }
             work.commit()?;
         }
+    }
+}
+
+/// Refuses if a lease is gone or another's.
+pub(crate) fn lease_holds(lease: Option<&[u8]>, fence: &Fence) -> Result<(), BatchError> {
+    let lease: Option<Lease> = lease.map(|value| read("a lease", value)).transpose()?;
+    match lease {
+        Some(lease) if lease.token == fence.token && lease.owner == fence.owner => Ok(()),
+        _ => Err(BatchError::Fenced { execution: fence.execution, token: fence.token }),
     }
 }
 

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use quayline_store::{Clock, Direction, KeyRange, LockWait, Page, PageLimit, Space, Store, Unit, UnitMark};
 
 use crate::error::BatchError;
-use crate::work::{Backend, PageOf, Pending, Work, WorkMark};
+use crate::record::Lease;
+use crate::repository::lease_holds;
+use crate::work::{Backend, Fence, PageOf, Pending, Work, WorkMark};
 
 /// A store as the place of the job repository.
 pub struct StoreBackend {
@@ -33,12 +35,13 @@ impl Backend for StoreBackend {
         Ok(Box::new(StoreWork { unit: self.store.begin()?, marks: Vec::new() }))
     }
 
-    fn owner(&self) -> u64 {
-        self.owner
+    fn owner(&self) -> Result<u64, BatchError> {
+        Ok(self.owner)
     }
 
-    fn is_exclusive(&self) -> bool {
-        true
+    /// Only one process at a time opens a store, so executions of other owners are certainly over.
+    fn is_gone(&self, lease: &Lease) -> Result<bool, BatchError> {
+        Ok(lease.owner != self.owner)
     }
 
     fn now_ms(&self) -> u64 {
@@ -88,6 +91,13 @@ impl Work for StoreWork {
         Ok(found)
     }
 
+    fn put_fenced(&mut self, key: &[u8], value: &[u8], fence: &Fence) -> Result<(), BatchError> {
+        // Partitions share the lease, so they look at it without a lock; the step's own record locks it when the step ends.
+        let lease = self.get(&fence.lease)?;
+        lease_holds(lease.as_deref(), fence)?;
+        self.put(key, value)
+    }
+
     fn unit(&mut self) -> Option<&mut Unit> {
         Some(&mut self.unit)
     }
@@ -97,12 +107,13 @@ impl Work for StoreWork {
         WorkMark(self.marks.len() as u64)
     }
 
-    fn back_to(&mut self, mark: WorkMark) {
+    fn back_to(&mut self, mark: WorkMark) -> Result<(), BatchError> {
         let at = usize::try_from(mark.0).unwrap_or(usize::MAX);
         self.marks.truncate(at);
         if let Some(mark) = self.marks.pop() {
             self.unit.back_to(mark);
         }
+        Ok(())
     }
 
     fn commit(self: Box<Self>) -> Result<(), BatchError> {
@@ -120,7 +131,7 @@ impl Work for StoreWork {
 }
 
 /// The first key after all keys that begin with a prefix.
-fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
     let mut end = prefix.to_vec();
     while let Some(last) = end.pop() {
         if last < u8::MAX {

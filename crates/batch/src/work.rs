@@ -1,6 +1,8 @@
 //! The unit of work of a chunk, and what keeps the repository's records.
 
-use crate::error::BatchError;
+use crate::error::{BatchError, Thrown};
+use crate::record::{ExecutionId, Lease};
+use quayline_postgres::Transaction;
 use quayline_store::Unit;
 
 /// Where the job repository keeps its records: bytes by key, in units of work that readers and writers share.
@@ -12,10 +14,16 @@ pub trait Backend: Send + Sync {
     fn begin(&self) -> Result<Box<dyn Work>, BatchError>;
 
     /// Number of this opening: greater than those of all earlier ones, so that a process that ended never has it again.
-    fn owner(&self) -> u64;
+    ///
+    /// # Errors
+    /// Those of the store, if the opening has no number yet.
+    fn owner(&self) -> Result<u64, BatchError>;
 
-    /// Whether only one process at a time can open the repository, so that executions of other owners are certainly over.
-    fn is_exclusive(&self) -> bool;
+    /// Whether the owner of a lease certainly runs nothing any more.
+    ///
+    /// # Errors
+    /// Those of the store.
+    fn is_gone(&self, lease: &Lease) -> Result<bool, BatchError>;
 
     /// Milliseconds since 1970.
     fn now_ms(&self) -> u64;
@@ -53,14 +61,67 @@ pub trait Work {
     /// Those of the store.
     fn page(&mut self, page: PageOf<'_>) -> Result<Vec<Entry>, BatchError>;
 
+    /// Sets a value as a part of a checkpoint. Nothing of this unit of work commits if the fence no longer holds.
+    ///
+    /// # Errors
+    /// [`BatchError::Fenced`], now or with the commit; those of the store.
+    fn put_fenced(&mut self, key: &[u8], value: &[u8], fence: &Fence) -> Result<(), BatchError>;
+
+    /// Sets many values, whose keys belong to the holder of a fence from now on.
+    ///
+    /// # Errors
+    /// Those of the store.
+    fn put_all(&mut self, entries: &[Entry], token: u64) -> Result<(), BatchError> {
+        let _ = token;
+        entries.iter().try_for_each(|(key, value)| self.put(key, value))
+    }
+
+    /// Keys with this prefix belong to the holder of a token from now on: checkpoints of others fail.
+    ///
+    /// # Errors
+    /// Those of the store.
+    fn adopt(&mut self, prefix: &[u8], token: u64) -> Result<(), BatchError> {
+        let _ = (prefix, token);
+        Ok(())
+    }
+
     /// The unit of the store, for record files and queues; `None` if the repository is elsewhere.
     fn unit(&mut self) -> Option<&mut Unit>;
+
+    /// The transaction of the database, for SQL; `None` if the repository is elsewhere.
+    fn transaction(&mut self) -> Option<&mut Transaction> {
+        None
+    }
+
+    /// Whether what was written may turn out to be refused with the commit. [`Work::confirm`] finds out earlier.
+    fn defers(&self) -> bool {
+        false
+    }
+
+    /// Waits until everything that was written so far is known to hold.
+    ///
+    /// # Errors
+    /// What a writer did is refused.
+    fn confirm(&mut self) -> Result<(), Thrown> {
+        Ok(())
+    }
+
+    /// The next writes are those of a chunk in which something was refused: writers send item by item, so that the answer names one.
+    fn set_by_item(&mut self) {}
+
+    /// Whether writers send item by item.
+    fn by_item(&self) -> bool {
+        false
+    }
 
     /// A point to which [`Work::back_to`] returns.
     fn mark(&mut self) -> WorkMark;
 
     /// Takes back everything since a mark.
-    fn back_to(&mut self, mark: WorkMark);
+    ///
+    /// # Errors
+    /// Those of the store.
+    fn back_to(&mut self, mark: WorkMark) -> Result<(), BatchError>;
 
     /// Commits and waits.
     ///
@@ -70,6 +131,19 @@ pub trait Work {
 
     /// Commits without waiting.
     fn submit(self: Box<Self>) -> Pending;
+}
+
+/// What a checkpoint holds against a take-over.
+#[derive(Clone, Debug)]
+pub struct Fence {
+    /// The execution.
+    pub execution: ExecutionId,
+    /// Key of its lease.
+    pub lease: Vec<u8>,
+    /// The token that this process has.
+    pub token: u64,
+    /// This opening of the repository.
+    pub owner: u64,
 }
 
 /// A key and its value.

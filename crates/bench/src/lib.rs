@@ -9,6 +9,8 @@
 //! * [`translator_study`] prints the rows of a translator's study of 2005 and ours beside them.
 //! * [`hostile`] makes inputs that a careless reader never finishes, and measures how cost grows with their size.
 //! * [`unit_of_work`] has what is measured of the store.
+//! * [`nats`] has the server that flows are compared with.
+//! * [`partner`] has what is measured of trading partners.
 //! * [`dealership`] measures the seven payloads of `examples/dealership`.
 //!
 //! A ratio says the same on a fast and on a slow machine, and in turns a busy neighbour slows both sides.
@@ -22,6 +24,8 @@ pub mod dealership;
 pub mod hostile;
 pub mod interchange;
 pub mod mapping;
+pub mod nats;
+pub mod partner;
 pub mod process;
 mod scratch;
 pub mod store_growth;

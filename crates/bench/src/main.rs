@@ -80,8 +80,10 @@ fn measure_bars(arguments: &[OsString]) -> Result<bool, String> {
     if outcomes.is_empty() && shown == 0 {
         say(&wanted.nothing()?);
     }
-    let short = outcomes.iter().filter(|outcome| !outcome.ok()).count();
-    say(&format!("{} bars, {short} short, {} s", outcomes.len(), began.elapsed().as_secs()));
+    let short = outcomes.iter().filter(|outcome| !outcome.ok() && !outcome.is_skipped()).count();
+    let skipped = outcomes.iter().filter(|outcome| outcome.is_skipped()).count();
+    let skipped = if skipped == 0 { String::new() } else { format!(", {skipped} skipped") };
+    say(&format!("{} bars, {short} short{skipped}, {} s", outcomes.len(), began.elapsed().as_secs()));
     // A part of the bars does not replace the results of the others.
     let file = folder.join("bars.json");
     write_rows(&file, &outcomes).map_err(|error| format!("{}: {error}", file.display()))?;
@@ -109,8 +111,11 @@ fn write_rows(file: &Path, outcomes: &[Outcome]) -> std::io::Result<()> {
     let rows: Vec<String> = bars::all()
         .iter()
         .filter_map(|bar| {
-            let measured = outcomes.iter().find(|outcome| outcome.bar.name == bar.name).map(Outcome::to_json);
-            measured.or_else(|| before.iter().find(|row| row["name"] == bar.name).cloned())
+            let measured = outcomes.iter().find(|outcome| outcome.bar.name == bar.name);
+            if measured.is_some_and(Outcome::is_skipped) {
+                return None;
+            }
+            measured.map(Outcome::to_json).or_else(|| before.iter().find(|row| row["name"] == bar.name).cloned())
         })
         .map(|row| format!("  {row}"))
         .collect();

@@ -8,11 +8,13 @@ use quayline_core::{Fault, Finding, Findings};
 use quayline_gateway::Definitions;
 use quayline_measure::{FlowStudy, FlowStudyOptions, GatewayStudy, StudyOptions};
 use quayline_server::{AdminPart, ServeConfig, ServeError};
+use quayline_store::Store;
 
 use crate::args::{FolderArg, MeasureArgs, MeasureCommand, MeasureFlowArgs, ServeArgs};
 use crate::console::Console;
 use crate::exit::{CLI_INPUT, CLI_LISTEN, CLI_MEASURE, Exit, Stop};
 use crate::flow::{FlowsPart, ServedFlows};
+use crate::partner::PartnersPart;
 use crate::store::{Missing, Opened};
 
 /// Serves the project until it is told to stop.
@@ -26,7 +28,8 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
         }
     };
     let has_flows = !quayline_flow::flow_files(&root)?.is_empty();
-    if definitions.operations.is_empty() && !has_flows && config.amqp.is_none() {
+    let has_partners = config.admin.listen.is_some() && root.join("partners").is_dir();
+    if definitions.operations.is_empty() && !has_flows && config.amqp.is_none() && !has_partners {
         let what =
             format!("{} has no API: expected services in services/*.toml and APIs in apis/*.toml", root.display());
         let hint = "`quayline service new COPYBOOK` proposes a service; docs/reference/gateway.md shows both files";
@@ -57,9 +60,23 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     }
     let store = FolderArg { folder: args.store.clone().unwrap_or_else(|| root.join("data")) };
     let flows = ServedFlows::start(&root, &store, config.threads)?;
-    let queues = ServedQueues::start(&config, flows.as_ref(), &store)?;
-    let parts =
-        flows.iter().map(|flows| Arc::new(FlowsPart(Arc::clone(&flows.engine))) as Arc<dyn AdminPart>).collect();
+    // Flows have opened the store that queues and partners use too.
+    let missing = if has_partners { Missing::Create } else { Missing::Refuse };
+    let needs_store = flows.is_none() && (config.amqp.is_some() || has_partners);
+    let opened = if needs_store { Some(Opened::open(&store, missing)?) } else { None };
+    let shared = flows.as_ref().map(|flows| flows.engine.store()).or(opened.as_ref().map(|opened| &opened.store));
+    let queues = match (&config.amqp, shared) {
+        (Some(_), Some(store)) => Some(ServedQueues::start(&config, store)?),
+        _ => None,
+    };
+    let mut parts: Vec<Arc<dyn AdminPart>> = Vec::new();
+    if let Some(flows) = &flows {
+        parts.push(Arc::new(FlowsPart(Arc::clone(&flows.engine))));
+    }
+    if let Some(store) = shared.filter(|_| has_partners) {
+        let ledger = quayline_partner::Ledger::open(store).map_err(crate::store::stop)?;
+        parts.push(Arc::new(PartnersPart::new(root.clone(), ledger)));
+    }
     let log = Box::new(|line: &str| eprintln!("{line}"));
     let served = quayline_server::serve_with(config, root, definitions, parts, log, |address| {
         eprintln!("listening on {address}")
@@ -76,44 +93,33 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     });
     // What clients of queues and the flows have in progress is finished also if the server could not begin.
     if let Some(queues) = queues {
-        queues.end()?;
+        queues.end();
     }
     let exit = match flows {
         Some(flows) => flows.end(Exit::Done)?,
         None => Exit::Done,
     };
+    let exit = opened.map_or(Ok(exit), |opened| opened.close(exit))?;
     served?;
     Ok(exit)
 }
 
-/// The listener for AMQP 1.0 beside the server, and the store that it opened where no flows did.
+/// The listener for AMQP 1.0 beside the server.
 struct ServedQueues {
     listener: Listener,
-    opened: Option<Opened>,
 }
 
 impl ServedQueues {
-    /// Starts the listener if `[serve.amqp]` is there.
-    fn start(
-        config: &ServeConfig,
-        flows: Option<&ServedFlows>,
-        folder: &FolderArg,
-    ) -> Result<Option<ServedQueues>, Stop> {
-        if config.amqp.is_none() {
-            return Ok(None);
-        }
-        let opened = if flows.is_none() { Some(Opened::open(folder, Missing::Refuse)?) } else { None };
-        let store = flows.map(|flows| flows.engine.store()).or(opened.as_ref().map(|opened| &opened.store));
-        let Some(store) = store else { return Ok(None) };
+    /// Starts the listener that `[serve.amqp]` describes.
+    fn start(config: &ServeConfig, store: &Store) -> Result<ServedQueues, Stop> {
         let listener = crate::queues::listen(store, config)?;
         eprintln!("listening on {} for AMQP", listener.address());
-        Ok(Some(ServedQueues { listener, opened }))
+        Ok(ServedQueues { listener })
     }
 
-    /// Ends the connections and closes the store.
-    fn end(self) -> Result<(), Stop> {
+    /// Ends the connections.
+    fn end(self) {
         self.listener.stop();
-        self.opened.map_or(Ok(()), |opened| opened.close(Exit::Done).map(|_| ()))
     }
 }
 

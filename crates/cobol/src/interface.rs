@@ -109,6 +109,8 @@ pub enum Trim {
     Both,
     /// No blanks.
     Keep,
+    /// Trailing spaces and NULs, as C programs leave them.
+    Nuls,
 }
 
 /// Value of a field that is missing in an input document and has no default in the interface.

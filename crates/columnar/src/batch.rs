@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use arrow_array::types::{ByteArrayType, GenericBinaryType, GenericStringType};
 use arrow_array::{
-    ArrayRef, BooleanArray, Decimal128Array, Decimal256Array, Float32Array, Float64Array, GenericByteArray, Int32Array,
-    Int64Array, ListArray, RecordBatch, RecordBatchOptions, StructArray,
+    ArrayRef, BooleanArray, Date32Array, Decimal128Array, Decimal256Array, Float32Array, Float64Array,
+    GenericByteArray, Int32Array, Int64Array, ListArray, RecordBatch, RecordBatchOptions, StructArray,
+    TimestampMicrosecondArray,
 };
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, FieldRef, Fields};
@@ -90,6 +91,12 @@ impl ColumnSink {
         };
         Ok(match &leaf.store {
             Store::Group => unreachable!("a leaf has a store"),
+            Store::Int32(numbers) if kind.is_moment() => {
+                Arc::new(Date32Array::try_new(scalars(&filled(&numbers.values, len)), nulls)?)
+            }
+            Store::Int64(numbers) if kind.is_moment() => {
+                Arc::new(TimestampMicrosecondArray::try_new(scalars(&filled(&numbers.values, len)), nulls)?)
+            }
             Store::Int32(numbers) if integer => {
                 Arc::new(Int32Array::try_new(scalars(&filled(&numbers.values, len)), nulls)?)
             }

@@ -1,7 +1,7 @@
 //! Buffers of one leaf's values.
 
 use arrow_buffer::i256;
-use quayline_core::{Run, Value};
+use quayline_core::{Moment, Run, Value};
 
 use crate::bytes_column::{BytesColumn, set, set_null};
 use crate::error::Reason;
@@ -14,6 +14,8 @@ use crate::validity::Validity;
 pub(crate) struct Leaf {
     pub(crate) store: Store,
     pub(crate) validity: Validity,
+    /// Of integers: the dates or timestamps that they are.
+    moment: Option<Moment>,
 }
 
 #[derive(Debug)]
@@ -62,8 +64,14 @@ impl Leaf {
             Some(LeafKind::Bool) => Store::Bool(Vec::new()),
             Some(LeafKind::Text) => Store::Text(BytesColumn::new(text)),
             Some(LeafKind::Bytes) => Store::Bytes(BytesColumn::new(text)),
+            Some(LeafKind::Moment(Moment::Date)) => Store::Int32(Numbers::integers(10, 1 << 31)),
+            Some(LeafKind::Moment(Moment::Timestamp)) => Store::Int64(Numbers::integers(19, u64::MAX)),
         };
-        Leaf { store, validity: Validity::default() }
+        let moment = match kind {
+            Some(LeafKind::Moment(moment)) => Some(moment),
+            _ => None,
+        };
+        Leaf { store, validity: Validity::default(), moment }
     }
 
     /// Puts a value at `at`, the column's length. The place is taken whatever happens: after an error it holds a null.
@@ -104,7 +112,10 @@ impl Leaf {
                 self.put_null(at);
                 return Ok(());
             }
-            value => self.convert(at, value),
+            value => match self.moment {
+                Some(moment) => moment_of(moment, value).and_then(|n| self.convert(at, Value::Int(n, 0))),
+                None => self.convert(at, value),
+            },
         };
         if done.is_err() {
             self.put_null(at);
@@ -344,6 +355,17 @@ fn number_text(value: Value<'_>) -> String {
     digits
 }
 
+/// Days or microseconds of a text.
+fn moment_of(moment: Moment, value: Value<'_>) -> Result<i64, Reason> {
+    match value {
+        Value::Text(run) | Value::Ascii(run) => moment
+            .read(run.bytes())
+            .ok_or(Reason::Mismatch("text of another form, or a day or time that does not exist")),
+        Value::Raw(_) => Err(Reason::Raw),
+        _ => Err(Reason::Mismatch("another value")),
+    }
+}
+
 #[inline]
 fn put_text(column: &mut BytesColumn, at: usize, value: Value<'_>) -> Result<(), Reason> {
     let text = match value {
@@ -357,7 +379,7 @@ fn put_text(column: &mut BytesColumn, at: usize, value: Value<'_>) -> Result<(),
         Value::Bytes(bytes) => hexadecimal("", bytes),
         Value::Raw(bytes) => hexadecimal("0x", bytes),
         Value::Bool(truth) => truth.to_string(),
-        Value::Float32(x) => x.to_string(),
+        Value::Float32(x) => f64::from(x).to_string(),
         Value::Float64(x) => x.to_string(),
         value => number_text(value),
     };

@@ -78,7 +78,7 @@ pub use ipc::{ArrowIpcWriter, Framing};
 pub use parquet::{Codec, ParquetEncoder, ParquetMark, ParquetOptions, ParquetPages, ParquetWriter};
 pub use plan::{ColumnOptions, Nesting, TextStore};
 pub use read::{
-    BATCH_BYTES, BATCH_ROWS_MAX, ColumnForm, ColumnInput, ColumnReadError, ColumnReader, RowSource, Rows,
-    UnknownColumn, null_element, shape_of,
+    BATCH_BYTES, BATCH_ROWS_MAX, ColumnForm, ColumnInput, ColumnReadError, ColumnReader, RowFault, RowSource, Rows,
+    UnknownColumn, shape_of,
 };
 pub use sink::ColumnSink;

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
-use quayline_core::{Code, Fault, Finding, Findings, Limits, NodeId, NodeKind, Occurs, Place, Scalar, Shape};
+use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef, TimeUnit};
+use quayline_core::{Code, Fault, Finding, Findings, Limits, Moment, NodeId, NodeKind, Occurs, Place, Scalar, Shape};
 
 use crate::number::Precision;
 
@@ -19,6 +19,8 @@ pub struct ColumnOptions {
     pub batch_rows_max: usize,
     /// Bytes of a batch's buffers, a goal met within one document. Default 2 MiB, for the same reason.
     pub batch_bytes_max: usize,
+    /// Text leaves that are columns of dates or timestamps.
+    pub moments: Vec<(NodeId, Moment)>,
     /// Most columns and other limits.
     pub limits: Limits,
 }
@@ -30,6 +32,7 @@ impl Default for ColumnOptions {
             text: TextStore::default(),
             batch_rows_max: 16_384,
             batch_bytes_max: 2 << 20,
+            moments: Vec::new(),
             limits: Limits::default(),
         }
     }
@@ -65,6 +68,7 @@ pub(crate) enum LeafKind {
     Bool,
     Text,
     Bytes,
+    Moment(Moment),
 }
 
 /// Bits of the integers in a column of numbers.
@@ -112,7 +116,13 @@ impl LeafKind {
             LeafKind::Bool => DataType::Boolean,
             LeafKind::Text => DataType::Utf8,
             LeafKind::Bytes => DataType::Binary,
+            LeafKind::Moment(Moment::Date) => DataType::Date32,
+            LeafKind::Moment(Moment::Timestamp) => DataType::Timestamp(TimeUnit::Microsecond, None),
         }
+    }
+
+    pub(crate) fn is_moment(self) -> bool {
+        matches!(self, LeafKind::Moment(_))
     }
 
     /// The type in a person's words.
@@ -130,6 +140,7 @@ impl LeafKind {
             LeafKind::Bool => "a truth value".to_owned(),
             LeafKind::Text => "text".to_owned(),
             LeafKind::Bytes => "bytes".to_owned(),
+            LeafKind::Moment(moment) => moment.form().to_owned(),
         }
     }
 }
@@ -241,7 +252,8 @@ fn nodes(shape: &Shape, options: &ColumnOptions, findings: &mut Vec<Finding>) ->
         let leaf = match &node.kind {
             NodeKind::Group => None,
             NodeKind::Scalar(scalar) => {
-                let kind = LeafKind::of(scalar);
+                let moment = options.moments.iter().find(|(leaf, _)| *leaf == id);
+                let kind = moment.map_or_else(|| LeafKind::of(scalar), |(_, moment)| Some(LeafKind::Moment(*moment)));
                 if kind.is_none() {
                     findings.push(too_precise(shape, id, scalar));
                 }

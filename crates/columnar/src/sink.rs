@@ -326,6 +326,8 @@ impl ColumnSink {
 }
 
 impl Sink for ColumnSink {
+    const TAKES_NOT_FINITE: bool = true;
+
     #[inline(always)]
     fn enter(&mut self, node: NodeId) {
         if node == NodeId::ROOT {

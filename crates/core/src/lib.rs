@@ -11,6 +11,7 @@
 mod document;
 mod finding;
 mod limits;
+mod moment;
 mod number;
 mod packed;
 mod position;
@@ -23,6 +24,7 @@ mod value;
 pub use document::Document;
 pub use finding::{Code, Fault, Finding, Findings, Place, Severity};
 pub use limits::Limits;
+pub use moment::Moment;
 pub use number::{NumberScratch, read_number, write_number};
 pub use packed::{Packed, Unpacker, pack_bytes};
 pub use position::{ByteOffset, Checkpoint, CheckpointError, RecordNumber, SourceDigest, Tally};

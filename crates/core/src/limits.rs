@@ -27,11 +27,13 @@ pub struct Limits {
     pub copybook_bytes_max: usize,
     /// Bytes of a guide with everything that it includes. Default 64 MiB: all of one X12 version has about 5 MB.
     pub guide_bytes_max: usize,
+    /// Keys of CSV documents of several rows that are remembered, to find those that come back. Default 1,000,000, which take 16 MiB.
+    pub groups_max: usize,
 }
 
 impl Limits {
     /// The names that users write in `--limit segment-bytes=N`: those of the fields without `_max`.
-    pub const NAMES: [&'static str; 11] = [
+    pub const NAMES: [&'static str; 12] = [
         "record-bytes",
         "line-bytes",
         "segment-bytes",
@@ -43,6 +45,7 @@ impl Limits {
         "copy-depth",
         "copybook-bytes",
         "guide-bytes",
+        "groups",
     ];
 
     /// Returns the bound of one of [`Limits::NAMES`], or `None` for another name.
@@ -59,6 +62,7 @@ impl Limits {
             "copy-depth" => &mut self.copy_depth_max,
             "copybook-bytes" => &mut self.copybook_bytes_max,
             "guide-bytes" => &mut self.guide_bytes_max,
+            "groups" => &mut self.groups_max,
             _ => return None,
         })
     }
@@ -78,6 +82,7 @@ impl Default for Limits {
             copy_depth_max: 64,
             copybook_bytes_max: 16 << 20,
             guide_bytes_max: 64 << 20,
+            groups_max: 1_000_000,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use crate::{Digits, Run, Scalar, Value};
 
 /// Appends the exact decimal text of a number (`-12.50`, `0.005`, `123000`) to `out`. A float gets the shortest text that reads
-/// back as the same float.
+/// back as the same double; a 32-bit float too, so that every format has the same value of it.
 ///
 /// It writes every decimal of the scale, so `S9(3)V99` gives `1.00`, and a minus sign also for -0. Returns `None`, and writes
 /// nothing, for a value that is not a number.
@@ -18,7 +18,7 @@ pub fn write_number(out: &mut Vec<u8>, value: Value<'_>) -> Option<()> {
         Value::Decimal(d) => {
             write_digits(out, decimal(d.unscaled.unsigned_abs(), &mut [0; 39]), d.unscaled < 0, d.scale);
         }
-        Value::Float32(x) => append(out, format_args!("{x}")),
+        Value::Float32(x) => append(out, format_args!("{}", f64::from(x))),
         Value::Float64(x) => append(out, format_args!("{x}")),
         _ => return None,
     }
@@ -199,7 +199,8 @@ mod tests {
         assert_eq!(decimal(i128::MIN, 0), i128::MIN.to_string());
         assert_eq!(decimal(u64::MAX.into(), 0), u64::MAX.to_string());
         assert_eq!(decimal(i128::from(u64::MAX) + 1, 1), "1844674407370955161.6");
-        assert_eq!(text(Value::Float32(0.1)), "0.1");
+        assert_eq!(text(Value::Float32(0.1)), "0.10000000149011612");
+        assert_eq!(text(Value::Float32(-736_519.375)), "-736519.375");
         assert_eq!(text(Value::Float64(-2.5e-3)), "-0.0025");
         assert_eq!(write_number(&mut Vec::new(), Value::Null), None);
     }

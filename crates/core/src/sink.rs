@@ -114,6 +114,9 @@ pub trait Sink {
     /// Whether [`Sink::texts`] or [`Sink::text_rows`] takes anything. A source checks it before it prepares texts.
     const TAKES_TEXTS: bool = false;
 
+    /// Whether a float may be an infinity or NaN. Text formats have no such value, so a source rejects the document.
+    const TAKES_NOT_FINITE: bool = false;
+
     /// Sends leaves whose nodes follow each other and are all text in one call; records of short texts consist mostly of these.
     /// Equal to `value(node, Value::Ascii(…))` for each place with trailing blanks cut. Returns the number of leading places that
     /// it took; it takes none with a byte above 0x7f.
@@ -206,6 +209,7 @@ impl<S: Sink> Sink for &mut S {
     }
 
     const TAKES_TEXTS: bool = S::TAKES_TEXTS;
+    const TAKES_NOT_FINITE: bool = S::TAKES_NOT_FINITE;
 
     #[inline(always)]
     fn texts(&mut self, places: &[TextPlace], text: &[u8], shift: u32) -> usize {

@@ -534,7 +534,9 @@ impl EdiError {
             EdiError::NotInDocument { together: false } => {
                 "correct the data, or add what it has to the guide, for example by an overlay"
             }
-            EdiError::NoInterchange => "`quayline inspect --as data` proposes what else the file may be",
+            EdiError::NoInterchange => {
+                "TRADACOMS (STX) and interactive EDIFACT (UIB) are not supported; `quayline inspect --as data` proposes what else the file may be"
+            }
             EdiError::IsaWidth { .. } => {
                 "pad ISA01 to ISA16 with spaces to 2, 10, 2, 10, 2, 15, 2, 15, 6, 4, 1, 5, 9, 1, 1, 1"
             }

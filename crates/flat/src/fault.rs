@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use quayline_core::{Code, Fault, Finding, Place};
+use quayline_core::{Code, Fault, Finding, Moment, Place};
 
 /// A row that cannot be written or read. `Display` writes the message; [`FlatFault::finding`] adds place and remedy. The content of
 /// cells is never shown.
@@ -43,6 +43,55 @@ pub enum FlatFaultKind {
     OpenQuote,
     /// `FLAT-015`: not UTF-8.
     NotUtf8,
+    /// `FLAT-016`: the cell of a field of bytes is not pairs of hexadecimal digits.
+    Hex,
+    /// `FLAT-017`: a key came before, or descends.
+    KeyOrder {
+        /// Whether keys are to ascend.
+        ascending: bool,
+    },
+    /// `FLAT-018`: more documents than keys can be remembered.
+    Groups {
+        /// The limit.
+        limit: usize,
+    },
+    /// `FLAT-019`: a document with more rows than fit into memory.
+    EndlessGroup {
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// `FLAT-020`: a row says another thing of its document than the first row.
+    Differs,
+    /// `FLAT-021`: no kind of row has what the kind cell holds.
+    UnknownKind {
+        /// The cell, from 0.
+        cell: usize,
+        /// Values of kinds.
+        known: String,
+    },
+    /// `FLAT-022`: no row of the parent's kind precedes the row.
+    NoParent {
+        /// The parent's name.
+        parent: String,
+    },
+    /// `FLAT-023`: a row has fewer or more cells than its kind.
+    KindCells {
+        /// The kind's name.
+        kind: String,
+        /// Cells of the row.
+        found: usize,
+        /// Fields of the kind.
+        expected: usize,
+    },
+    /// `FLAT-024`: the kind cell of a row that is written holds a value of another kind.
+    OtherKind {
+        /// The kind's name.
+        kind: String,
+    },
+    /// `FLAT-025`: a document without rows.
+    NoRow,
+    /// `FLAT-026`: the cell of a date or timestamp has another form, or the day or time does not exist.
+    NotMoment(Moment),
 }
 
 /// A cell or a column's name is not UTF-8.
@@ -59,19 +108,37 @@ impl FlatFault {
             FlatFaultKind::EndlessRow { .. } => Code("FLAT-013"),
             FlatFaultKind::OpenQuote => Code("FLAT-014"),
             FlatFaultKind::NotUtf8 => NOT_UTF8,
+            FlatFaultKind::Hex => Code("FLAT-016"),
+            FlatFaultKind::KeyOrder { .. } => Code("FLAT-017"),
+            FlatFaultKind::Groups { .. } => Code("FLAT-018"),
+            FlatFaultKind::EndlessGroup { .. } => Code("FLAT-019"),
+            FlatFaultKind::Differs => Code("FLAT-020"),
+            FlatFaultKind::UnknownKind { .. } => Code("FLAT-021"),
+            FlatFaultKind::NoParent { .. } => Code("FLAT-022"),
+            FlatFaultKind::KindCells { .. } => Code("FLAT-023"),
+            FlatFaultKind::OtherKind { .. } => Code("FLAT-024"),
+            FlatFaultKind::NoRow => Code("FLAT-025"),
+            FlatFaultKind::NotMoment(_) => Code("FLAT-026"),
         }
     }
 
     /// Returns whether the next row can be read or written; otherwise its start is unknown.
     #[must_use]
     pub fn next_row(&self) -> bool {
-        !matches!(self.kind, FlatFaultKind::EndlessRow { .. } | FlatFaultKind::OpenQuote)
+        !matches!(
+            self.kind,
+            FlatFaultKind::EndlessRow { .. }
+                | FlatFaultKind::OpenQuote
+                | FlatFaultKind::KeyOrder { .. }
+                | FlatFaultKind::Groups { .. }
+                | FlatFaultKind::EndlessGroup { .. }
+        )
     }
 
     /// The fault as a finding.
     #[must_use]
     pub fn finding(&self) -> Finding {
-        let hint = match self.kind {
+        let hint = match &self.kind {
             FlatFaultKind::Overflow { .. } => {
                 "raise the list's maximum in the copybook or write JSON, which holds any number"
             }
@@ -89,17 +156,50 @@ impl FlatFault {
                 "look for a quote that opens in this row and is never closed, or allow more with `--limit line-bytes=N`"
             }
             FlatFaultKind::NotUtf8 => "save the file as UTF-8",
+            FlatFaultKind::Hex => "write each byte as two hexadecimal digits, as Quayline writes bytes to CSV",
+            FlatFaultKind::KeyOrder { .. } => {
+                "sort the file by the key fields, or add the field that separates the documents to `group-by`"
+            }
+            FlatFaultKind::Groups { .. } => {
+                "sort the file by the key fields and set key-order = \"ascending\" in the layout, or allow more with `--limit groups=N`"
+            }
+            FlatFaultKind::EndlessGroup { .. } => {
+                "check the key fields or kinds in the layout: rows of several documents may be taken for one; or allow more with `--limit record-bytes=N`"
+            }
+            FlatFaultKind::Differs => {
+                "give the field list = \"NAME\" in the layout if each row has its own, or add it to `group-by` if it separates documents"
+            }
+            FlatFaultKind::UnknownKind { known, .. } => {
+                let place = self.place();
+                let hint = format!("known values are {known}; add the value to a [[record]] of the layout");
+                return Finding::error(self.code(), Fault::Sender, self.to_string()).at(place).hint(hint);
+            }
+            FlatFaultKind::NoParent { .. } => "check the order of the rows, and `parent` in the layout",
+            FlatFaultKind::KindCells { .. } => {
+                "describe every cell of the row by a [[record.field]] in the layout, and quote cells that hold the delimiter"
+            }
+            FlatFaultKind::OtherKind { .. } => "leave the field out in the map: it is set to the value of its kind",
+            FlatFaultKind::NoRow => {
+                "drop documents without an occurrence of the list in the map: if count(…) = 0 { drop }"
+            }
+            FlatFaultKind::NotMoment(_) if self.line.is_some() => {
+                "correct the cell, or make the field text in the layout and convert it in the map: date(…, \"DD.MM.YYYY\")"
+            }
+            FlatFaultKind::NotMoment(_) => "write it in this form in the map: format(…, \"YYYY-MM-DD\")",
         };
-        let line = self.line.map(|line| u32::try_from(line).unwrap_or(u32::MAX));
         let fault = if self.line.is_some() { Fault::Sender } else { Fault::Config };
-        let place = Place { line, path: self.column.clone(), ..Place::default() };
-        Finding::error(self.code(), fault, self.to_string()).at(place).hint(hint)
+        Finding::error(self.code(), fault, self.to_string()).at(self.place()).hint(hint)
+    }
+
+    fn place(&self) -> Place {
+        let line = self.line.map(|line| u32::try_from(line).unwrap_or(u32::MAX));
+        Place { line, path: self.column.clone(), ..Place::default() }
     }
 }
 
 impl fmt::Display for FlatFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.kind {
+        match &self.kind {
             FlatFaultKind::Overflow { max } => {
                 write!(f, "the document has more occurrences than the {max} that have columns")
             }
@@ -110,6 +210,30 @@ impl fmt::Display for FlatFault {
             FlatFaultKind::EndlessRow { limit } => write!(f, "no end of the row within {limit} bytes"),
             FlatFaultKind::OpenQuote => f.write_str("the file ends inside quotes"),
             FlatFaultKind::NotUtf8 => f.write_str("the cell is not UTF-8"),
+            FlatFaultKind::Hex => f.write_str("the cell is not pairs of hexadecimal digits"),
+            FlatFaultKind::KeyOrder { ascending: true } => {
+                f.write_str("the key of this row is less than that of the row before, expected ascending keys")
+            }
+            FlatFaultKind::KeyOrder { ascending: false } => f.write_str(
+                "the key of this row came before, and other keys between: rows of one document are not together",
+            ),
+            FlatFaultKind::Groups { limit } => {
+                write!(f, "more than {limit} keys, which are all remembered to find those that come back")
+            }
+            FlatFaultKind::EndlessGroup { limit } => write!(f, "no end of the document within {limit} bytes of rows"),
+            FlatFaultKind::Differs => f.write_str("the cell differs from that of the document's first row"),
+            FlatFaultKind::UnknownKind { cell, .. } => {
+                write!(f, "no kind of row has the value in cell {}", cell + 1)
+            }
+            FlatFaultKind::NoParent { parent } => write!(f, "no {parent} precedes this row as its parent"),
+            FlatFaultKind::KindCells { kind, found, expected } => {
+                write!(f, "the row has {found} cells, and {kind} has {expected} fields")
+            }
+            FlatFaultKind::OtherKind { kind } => write!(f, "the kind cell of {kind} holds a value of another kind"),
+            FlatFaultKind::NotMoment(moment) => write!(f, "the cell is not {}, or it does not exist", moment.form()),
+            FlatFaultKind::NoRow => {
+                f.write_str("the document has no occurrence of the list whose occurrences are rows")
+            }
         }
     }
 }

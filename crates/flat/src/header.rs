@@ -12,7 +12,7 @@ use crate::fault::NOT_UTF8;
 const TOLD_MAX: usize = 20;
 
 /// The cell of a row that holds each column.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Header {
     /// For each column of the shape its cell, or `None` if the file does not have the column.
     pub(crate) cells: Vec<Option<usize>>,

@@ -2,6 +2,7 @@
 //!
 //! * [`CsvWriter`] is a [`quayline_core::Sink`]: columns are the leaf paths of a shape, lists spread to their maximum (`A.B[0].C`).
 //! * [`RowSplitter`] finds rows in a byte stream, quotes respected; [`CsvReader`] maps columns by their header and drives a sink.
+//! * [`FamilyReader`] and [`FamilyWriter`] do the same for documents of several rows: head and line records, and rows with equal keys.
 //!
 //! Sans-IO. Grammar: RFC 4180, in UTF-8.
 //!
@@ -15,6 +16,7 @@
 
 mod cells;
 mod columns;
+mod family;
 mod fault;
 mod header;
 mod reader;
@@ -23,6 +25,9 @@ mod style;
 mod writer;
 
 pub use columns::Columns;
+pub use family::{
+    ColumnRole, FamilyRead, FamilyReader, FamilySplitter, FamilyWriter, KeyOrder, KeyedColumn, RowFamilies, RowKind,
+};
 pub use fault::{FlatFault, FlatFaultKind};
 pub use reader::{CsvReader, RowRead};
 pub use rows::{EndOfInput, Row, RowSplitter, RowStep};

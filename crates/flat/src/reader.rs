@@ -1,7 +1,8 @@
 //! The source that reads rows.
 
 use quayline_core::{
-    Finding, Findings, Limits, NodeId, NodeKind, NumberScratch, Occurs, Scalar, Shape, Sink, Value, read_number,
+    Finding, Findings, Limits, Moment, NodeId, NodeKind, NumberScratch, Occurs, Run, Scalar, Shape, Sink, Value,
+    read_number,
 };
 
 use crate::cells::Cells;
@@ -11,7 +12,8 @@ use crate::{Columns, CsvStyle, EmptyCell, FlatFault, FlatFaultKind, Row};
 
 /// Turns rows into documents of a shape. A document's values come in the order of the shape, whatever the order of the columns.
 ///
-/// The cell of a number is a number if [`read_number`] reads it as one; every other cell is text, which the receiver judges.
+/// The cell of a number is a number if [`read_number`] reads it as one, and a cell of bytes is its hexadecimal digits. Every other
+/// cell is text, which the receiver judges.
 ///
 /// If the style has a header, call [`CsvReader::header`] with the first row.
 #[derive(Clone, Debug)]
@@ -25,6 +27,8 @@ pub struct CsvReader {
     filled: Vec<u32>,
     /// For each column, the last column before it that the file has plus 1.
     present: Vec<u32>,
+    /// Columns whose cells are looked at before a row is sent.
+    checks: Vec<(usize, Check)>,
 }
 
 /// Content of a row.
@@ -45,6 +49,8 @@ impl CsvReader {
         style.check()?;
         let columns = Columns::new(shape, limits)?;
         let header = Header::all(&columns);
+        let mut checks = Vec::new();
+        checked_columns(shape, &columns, (NodeId::ROOT, 0), &[], &mut checks);
         let mut reader = CsvReader {
             shape: shape.clone(),
             columns,
@@ -53,9 +59,18 @@ impl CsvReader {
             cells: Cells::default(),
             filled: Vec::new(),
             present: Vec::new(),
+            checks,
         };
         reader.note_present();
         Ok(reader)
+    }
+
+    /// The same with text leaves whose cells are dates or timestamps (`FLAT-026`).
+    #[must_use]
+    pub fn with_moments(mut self, moments: &[(NodeId, Moment)]) -> Self {
+        self.checks.clear();
+        checked_columns(&self.shape, &self.columns, (NodeId::ROOT, 0), moments, &mut self.checks);
+        self
     }
 
     /// Reads the header row; does nothing if the style has none.
@@ -103,6 +118,13 @@ impl CsvReader {
         }
         let cells = &self.cells;
         note(&mut self.filled, &self.header.cells, |cell| !cells.is_empty_cell(cell));
+        let cell = |column: usize| self.header.cells[column].filter(|cell| !cells.is_empty_cell(*cell));
+        for (column, check) in &self.checks {
+            let Some(cell) = cell(*column) else { continue };
+            if let Some(kind) = check.fault(cells.run(row.raw, cell).bytes()) {
+                return Err(fault(kind, Some(self.columns.name_of(*column).to_owned())));
+            }
+        }
         let source = Source { reader: self, raw: row.raw, ascii };
         sink.enter(NodeId::ROOT);
         source.children(NodeId::ROOT, 0, sink);
@@ -143,7 +165,8 @@ struct Source<'a> {
 impl Source<'_> {
     /// Sends the children of a group occurrence whose columns begin at `base`.
     fn children<S: Sink>(&self, group: NodeId, base: u32, sink: &mut S) {
-        let shape = &self.reader.shape;
+        let reader = self.reader;
+        let shape = &reader.shape;
         for child in shape.children(group) {
             let columns = self.reader.columns.node(child);
             let at = base + columns.offset;
@@ -170,7 +193,8 @@ impl Source<'_> {
     }
 
     fn occurrence<S: Sink>(&self, node: NodeId, at: u32, in_list: bool, sink: &mut S) {
-        if self.reader.shape.node(node).kind == NodeKind::Group {
+        let reader = self.reader;
+        if reader.shape.node(node).kind == NodeKind::Group {
             sink.enter(node);
             self.children(node, at, sink);
             sink.leave(node);
@@ -178,14 +202,8 @@ impl Source<'_> {
         }
         match self.reader.header.cells[at as usize] {
             Some(cell) if !self.reader.cells.is_empty_cell(cell) => {
-                let run = self.reader.cells.run(self.raw, cell);
-                let mut scratch: NumberScratch = [0; _];
-                let number = match &self.reader.shape.node(node).kind {
-                    NodeKind::Scalar(Scalar::Text { .. }) | NodeKind::Group => None,
-                    NodeKind::Scalar(scalar) => read_number(scalar, run.bytes(), &mut scratch),
-                };
-                let text = if self.ascii { Value::Ascii(run) } else { Value::Text(run) };
-                sink.value(node, number.unwrap_or(text));
+                let NodeKind::Scalar(scalar) = &reader.shape.node(node).kind else { return };
+                send_cell(sink, node, scalar, reader.cells.run(self.raw, cell), self.ascii);
             }
             // Inside a list a place must be kept.
             cell if in_list || (cell.is_some() && self.reader.style.empty == EmptyCell::Null) => {
@@ -194,6 +212,89 @@ impl Source<'_> {
             _ => {}
         }
     }
+}
+
+/// Sends a cell that is not empty. A cell of bytes was checked before.
+#[inline]
+pub(crate) fn send_cell<S: Sink>(sink: &mut S, node: NodeId, scalar: &Scalar, run: Run<'_>, is_ascii: bool) {
+    let mut scratch: NumberScratch = [0; _];
+    let number = match scalar {
+        Scalar::Text { .. } => None,
+        Scalar::Bytes { .. } => return send_bytes(sink, node, run.bytes()),
+        scalar => read_number(scalar, run.bytes(), &mut scratch),
+    };
+    let text = if is_ascii { Value::Ascii(run) } else { Value::Text(run) };
+    sink.value(node, number.unwrap_or(text));
+}
+
+#[inline(never)]
+fn send_bytes<S: Sink>(sink: &mut S, node: NodeId, cell: &[u8]) {
+    match bytes_of(cell) {
+        Some((bytes, true)) => sink.value(node, Value::Raw(&bytes)),
+        Some((bytes, false)) => sink.value(node, Value::Bytes(&bytes)),
+        None => sink.value(node, Value::Null),
+    }
+}
+
+/// The bytes of a cell of hexadecimal digits, and whether they are behind `0x`: then they are no valid value of the field.
+pub(crate) fn bytes_of(cell: &[u8]) -> Option<(Vec<u8>, bool)> {
+    let (digits, is_raw) = cell.strip_prefix(b"0x").map_or((cell, false), |digits| (digits, true));
+    Some((unhex(digits)?, is_raw))
+}
+
+/// What is asked of a cell's text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Check {
+    Bytes,
+    Moment(Moment),
+}
+
+impl Check {
+    /// What is asked of the cells of a leaf.
+    pub(crate) fn of(leaf: NodeId, scalar: &Scalar, moments: &[(NodeId, Moment)]) -> Option<Check> {
+        match (scalar, moments.iter().find(|(node, _)| *node == leaf)) {
+            (Scalar::Bytes { .. }, _) => Some(Check::Bytes),
+            (_, Some((_, moment))) => Some(Check::Moment(*moment)),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn fault(self, cell: &[u8]) -> Option<FlatFaultKind> {
+        match self {
+            Check::Bytes => bytes_of(cell).is_none().then_some(FlatFaultKind::Hex),
+            Check::Moment(moment) => moment.read(cell).is_none().then_some(FlatFaultKind::NotMoment(moment)),
+        }
+    }
+}
+
+/// The columns that are checked, in a group occurrence whose columns begin at a column.
+fn checked_columns(
+    shape: &Shape,
+    columns: &Columns,
+    (group, base): (NodeId, u32),
+    moments: &[(NodeId, Moment)],
+    found: &mut Vec<(usize, Check)>,
+) {
+    for child in shape.children(group) {
+        let place = columns.node(child);
+        for occurrence in 0..place.max {
+            let at = base + place.offset + occurrence * place.width;
+            match &shape.node(child).kind {
+                NodeKind::Group => checked_columns(shape, columns, (child, at), moments, found),
+                NodeKind::Scalar(scalar) => {
+                    found.extend(Check::of(child, scalar, moments).map(|check| (at as usize, check)));
+                }
+            }
+        }
+    }
+}
+
+/// The bytes of pairs of hexadecimal digits.
+fn unhex(digits: &[u8]) -> Option<Vec<u8>> {
+    let (pairs, rest) = digits.as_chunks::<2>();
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let pair = |[high, low]: &[u8; 2]| Some(digit(*high)? << 4 | digit(*low)?);
+    if rest.is_empty() { pairs.iter().map(pair).collect() } else { None }
 }
 
 /// The last column noted in `from..to`.

@@ -1,7 +1,7 @@
 //! The sink that writes rows.
 
 use memchr::{memchr, memchr2, memchr3};
-use quayline_core::{Findings, Limits, NodeId, Shape, Sink, Value, write_number};
+use quayline_core::{Findings, Limits, Moment, NodeId, Shape, Sink, Value, write_number};
 
 use crate::{Columns, CsvStyle, FlatFault, FlatFaultKind, Header, Quotes};
 
@@ -29,6 +29,7 @@ pub struct CsvWriter {
     row: Row,
     fault: Option<FlatFault>,
     scratch: Vec<u8>,
+    moments: Moments,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -76,7 +77,15 @@ impl CsvWriter {
             row: Row::default(),
             fault: None,
             scratch: Vec::new(),
+            moments: Moments::default(),
         })
+    }
+
+    /// The same with text leaves that are dates or timestamps (`FLAT-026`).
+    #[must_use]
+    pub fn with_moments(mut self, shape: &Shape, moments: &[(NodeId, Moment)]) -> Self {
+        self.moments = Moments::new(shape, moments);
+        self
     }
 
     /// The columns.
@@ -94,7 +103,7 @@ impl CsvWriter {
             if column > 0 {
                 self.out.push(self.style.delimiter);
             }
-            text(&mut self.out, self.columns.name_of(column).as_bytes(), self.style.delimiter, Quotes::Needed);
+            put_name(&mut self.out, self.columns.name_of(column), self.style);
         }
         self.out.extend_from_slice(self.style.line_end.bytes());
         self.row.start = self.out.len();
@@ -271,24 +280,11 @@ impl Sink for CsvWriter {
         if matches!(value, Value::Null) {
             return;
         }
-        let start = self.open_cell(column);
-        let out = &mut self.out;
-        match value {
-            Value::Null => {}
-            Value::Ascii(run) => ascii(out, run.bytes(), self.style.delimiter, self.style.quotes),
-            Value::Text(run) => text(out, run.bytes(), self.style.delimiter, self.style.quotes),
-            Value::Bool(true) => out.extend_from_slice(b"true"),
-            Value::Bool(false) => out.extend_from_slice(b"false"),
-            Value::Bytes(bytes) => hex(out, bytes, self.style.quotes),
-            Value::Raw(bytes) => {
-                out.extend_from_slice(b"0x");
-                hex(out, bytes, Quotes::Needed);
-            }
-            number => {
-                let done = write_number(out, number);
-                debug_assert!(done.is_some());
-            }
+        if let Some(fault) = self.moments.fault(node, value) {
+            self.fault.get_or_insert(fault);
         }
+        let start = self.open_cell(column);
+        put_value(&mut self.out, value, self.style);
         let end = self.out.len();
         self.row.cells.push(Cell { column, start, end });
     }
@@ -304,6 +300,61 @@ impl Sink for CsvWriter {
 
 /// A file that begins with this begins with a byte order mark, not with text.
 pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// Which leaves are dates or timestamps, with their names; empty where none is.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Moments(Vec<Option<(Moment, String)>>);
+
+impl Moments {
+    pub(crate) fn new(shape: &Shape, moments: &[(NodeId, Moment)]) -> Self {
+        let of = |id: NodeId| moments.iter().find(|(leaf, _)| *leaf == id).map(|(_, moment)| (*moment, shape.path(id)));
+        Moments(if moments.is_empty() { Vec::new() } else { shape.iter().map(|(id, _)| of(id)).collect() })
+    }
+
+    /// What is wrong with a value of a leaf.
+    #[inline(always)]
+    pub(crate) fn fault(&self, node: NodeId, value: Value<'_>) -> Option<FlatFault> {
+        if self.0.is_empty() { None } else { self.check(node, value) }
+    }
+
+    #[inline(never)]
+    fn check(&self, node: NodeId, value: Value<'_>) -> Option<FlatFault> {
+        let (moment, name) = self.0.get(node.index())?.as_ref()?;
+        let is_right = match value {
+            Value::Null => true,
+            Value::Text(run) | Value::Ascii(run) => moment.read(run.bytes()).is_some(),
+            _ => false,
+        };
+        let kind = FlatFaultKind::NotMoment(*moment);
+        (!is_right).then(|| FlatFault { kind, line: None, column: Some(name.clone()) })
+    }
+}
+
+/// Appends a value as a cell; null is an empty cell.
+#[inline(always)]
+pub(crate) fn put_value(out: &mut Vec<u8>, value: Value<'_>, style: CsvStyle) {
+    match value {
+        Value::Null => {}
+        Value::Ascii(run) => ascii(out, run.bytes(), style.delimiter, style.quotes),
+        Value::Text(run) => text(out, run.bytes(), style.delimiter, style.quotes),
+        Value::Bool(true) => out.extend_from_slice(b"true"),
+        Value::Bool(false) => out.extend_from_slice(b"false"),
+        Value::Bytes(bytes) => hex(out, bytes, style.quotes),
+        Value::Raw(bytes) => {
+            out.extend_from_slice(b"0x");
+            hex(out, bytes, Quotes::Needed);
+        }
+        number => {
+            let done = write_number(out, number);
+            debug_assert!(done.is_some());
+        }
+    }
+}
+
+/// Appends the name of a column, or the value of a kind, as a cell.
+pub(crate) fn put_name(out: &mut Vec<u8>, name: &str, style: CsvStyle) {
+    text(out, name.as_bytes(), style.delimiter, Quotes::Needed);
+}
 
 /// Printable ASCII: no line ends to look for.
 #[inline]

@@ -137,9 +137,11 @@ impl Flow {
         self.file.nodes.iter().filter(|node| node.kind.name == "queue_input").filter_map(|node| node.text("queue"))
     }
 
-    /// Queues that the flow puts messages on, where the flow file names them.
+    /// Queues that the flow puts messages on, where the flow file names them, and outboxes.
     pub fn output_queues(&self) -> impl Iterator<Item = &str> {
-        self.file.nodes.iter().filter(|node| node.kind.name == "queue_output").filter_map(|node| node.text("queue"))
+        let outboxes = self.file.nodes.iter().filter_map(|node| node.text("outbox"));
+        let outputs = self.file.nodes.iter().filter(|node| node.kind.name == "queue_output");
+        outputs.filter_map(|node| node.text("queue")).chain(outboxes)
     }
 
     /// Record files that the flow file names.
@@ -159,6 +161,12 @@ pub fn missing_definitions(store: &Store, flows: &[Flow]) -> Result<Vec<Finding>
     for flow in flows {
         for node in &flow.file.nodes {
             let (property, known, what, remedy) = match node.kind.name {
+                name if crate::deliver::DELIVERED.contains(&name) => (
+                    "outbox",
+                    &queues,
+                    "queue",
+                    "define it with `quayline queue define NAME` or `quayline flow define`",
+                ),
                 "queue_input" | "queue_output" => {
                     ("queue", &queues, "queue", "define it with `quayline queue define NAME` or `quayline flow define`")
                 }
@@ -274,7 +282,10 @@ impl Compiler<'_> {
         };
         let record = self.shape(node, "layout");
         // Known before the wires are followed.
-        let _ = self.shape(node, "part");
+        for property in ["part", "whole", "row", "answer"] {
+            let _ = self.shape(node, property);
+        }
+        self.outside(node);
         let written = written(node);
         let mut expressions = None;
         if !written.is_empty() {
@@ -413,6 +424,9 @@ impl Compiler<'_> {
                     (None, Some("document")) => arriving.clone(),
                     (None, _) => Arriving::Unread,
                 },
+                ("aggregate", "out" | "incomplete") => self.named_shape(node, "whole"),
+                ("sql_query", "out") => self.named_shape(node, "row"),
+                ("http_request", "out") => self.named_shape(node, "answer"),
                 ("validate", "out") => {
                     match node.text("message").and_then(|name| self.shapes.get(name)).cloned().flatten() {
                         Some(own) => Arriving::One(own),
@@ -423,6 +437,35 @@ impl Compiler<'_> {
             };
             let known = std::mem::replace(&mut self.arriving[to], Arriving::Nothing);
             self.arriving[to] = joined(known, &leaves);
+        }
+    }
+
+    /// The shape that a property names, if it is set and was loaded.
+    fn named_shape(&self, node: &FlowNode, property: &str) -> Arriving {
+        let shape = node.text(property).and_then(|name| self.shapes.get(name)).cloned().flatten();
+        shape.map_or(Arriving::Unread, Arriving::One)
+    }
+
+    /// Names of databases and servers.
+    fn outside(&mut self, node: &FlowNode) {
+        if let (Some(database), Some(property)) = (node.text("database"), node.property("database"))
+            && let Err(why) = crate::sql::check(database)
+        {
+            let hint = "write it as `host=HOST user=USER dbname=NAME`, and give the password in the environment";
+            self.error(codes::BAD_DATABASE, &property.span, format!("`database`: {why}"), hint);
+        }
+        if let (Some(url), Some(property)) = (node.text("url"), node.property("url"))
+            && let Err(why) = crate::call::check(url)
+        {
+            self.error(codes::BAD_URL, &property.span, format!("`url`: {why}"), "write it as http://HOST:PORT/PATH");
+        }
+        if let (Some(outbox), Some(property)) = (node.text("outbox"), node.property("outbox"))
+            && self.file.nodes.iter().any(|other| {
+                other.name != node.name && [other.text("outbox"), other.text("queue")].contains(&Some(outbox))
+            })
+        {
+            let message = format!("another node uses the outbox `{outbox}` too");
+            self.error(codes::SHARED_OUTBOX, &property.span, message, "give each node an outbox of its own");
         }
     }
 
@@ -477,6 +520,14 @@ fn written(node: &FlowNode) -> Vec<Written> {
                 span: span.clone(),
                 gives: if property.kind.form == PropertyForm::Condition { Gives::Truth } else { Gives::Text },
             }),
+            PropertyValue::Expressions(expressions) => {
+                all.extend(expressions.iter().enumerate().map(|(number, (text, span))| Written {
+                    name: format!("{}{}", property.kind.name, number + 1),
+                    text: text.clone(),
+                    span: span.clone(),
+                    gives: Gives::Text,
+                }))
+            }
             PropertyValue::Cases(cases) => {
                 all.extend(cases.iter().enumerate().map(|(number, (text, span, _))| Written {
                     name: format!("case{}", number + 1),

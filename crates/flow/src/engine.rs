@@ -27,11 +27,24 @@ use crate::worker::run_flow;
 pub struct EngineOptions {
     /// Threads. Default: one for each core.
     pub threads: usize,
+    /// What an instance does while its unit of work commits.
+    pub commits: Commits,
+}
+
+/// What an instance does while its unit of work commits.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Commits {
+    /// It takes the next message; the outcome wakes what is left to do.
+    #[default]
+    Free,
+    /// It holds its thread, as the instances of other engines do. The slow twin, to compare with.
+    Held,
 }
 
 impl Default for EngineOptions {
     fn default() -> Self {
-        EngineOptions { threads: std::thread::available_parallelism().map_or(1, usize::from) }
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        EngineOptions { threads, commits: Commits::default() }
     }
 }
 
@@ -160,9 +173,10 @@ impl Engine {
         for number in 0..options.threads.max(1) {
             let (sender, receiver) = unbounded_channel();
             let (store, clock, observer) = (store.clone(), Arc::clone(clock), Arc::clone(observer));
+            let around = Around { store, clock, observer, commits: options.commits };
             let handle = std::thread::Builder::new()
                 .name(format!("flow-{number}"))
-                .spawn(move || thread(number, receiver, &store, &clock, &observer))
+                .spawn(move || thread(number, receiver, &around))
                 .map_err(|error| {
                     let message = format!("no thread can be started: {}", quayline_core::system_error_text(&error));
                     Findings(vec![
@@ -277,13 +291,16 @@ impl Drop for Engine {
     }
 }
 
-fn thread(
-    number: usize,
-    mut receiver: UnboundedReceiver<Arc<Deployed>>,
-    store: &Store,
-    clock: &Arc<dyn Clock>,
-    observer: &Arc<dyn Observer>,
-) {
+/// What a thread gives to each of its flows.
+#[derive(Clone)]
+pub(crate) struct Around {
+    pub(crate) store: Store,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) observer: Arc<dyn Observer>,
+    pub(crate) commits: Commits,
+}
+
+fn thread(number: usize, mut receiver: UnboundedReceiver<Arc<Deployed>>, around: &Around) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -291,11 +308,11 @@ fn thread(
     let local = tokio::task::LocalSet::new();
     local.block_on(&runtime, async {
         while let Some(deployed) = receiver.recv().await {
-            let (store, clock, observer) = (store.clone(), Arc::clone(clock), Arc::clone(observer));
+            let around = around.clone();
             tokio::task::spawn_local(async move {
                 // Counted even if the flow panics.
                 let end = End(Arc::clone(&deployed));
-                run_flow(deployed, store, clock, observer, number).await;
+                run_flow(deployed, around, number).await;
                 drop(end);
             });
         }

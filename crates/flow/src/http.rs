@@ -182,7 +182,13 @@ fn respond(status: StatusCode, content_type: &str, content: Bytes) -> Response<O
 
 /// A body in one piece.
 #[derive(Debug)]
-struct Once(Option<Bytes>);
+pub(crate) struct Once(Option<Bytes>);
+
+impl Once {
+    pub(crate) fn new(content: Bytes) -> Once {
+        Once((!content.is_empty()).then_some(content))
+    }
+}
 
 impl Body for Once {
     type Data = Bytes;

@@ -6,11 +6,14 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use quayline_project::FlowNode;
 use quayline_store::Unit;
-use quayline_store::queue::{Message, MessageId, Persistence, Polled, Queue, Select};
+use quayline_store::queue::{Claim, Claimed as Outgoing, Message, MessageId, Persistence, Polled, Queue, Select};
 use tokio::time::{Instant, Sleep};
 
+use crate::aggregate::{Groups, Overdue};
 use crate::codes;
+use crate::deliver::DELIVERED;
 use crate::expression::Evaluated;
 use crate::failure::Failure;
 use crate::folder::{Folder, Processed};
@@ -20,6 +23,11 @@ use crate::run::{After, Run};
 
 /// Pause after an input failed, such as a folder that is missing.
 const FAILED_PAUSE: Duration = Duration::from_secs(5);
+
+/// Pause while a unit of work adds to a group whose time is over.
+const LOCKED_PAUSE: Duration = Duration::from_millis(10);
+/// Longest pause between two looks for such groups.
+const GROUP_LOOK: Duration = Duration::from_secs(60);
 
 /// A message that was claimed, with the unit of work that claims it.
 pub(crate) struct Claimed {
@@ -33,6 +41,10 @@ pub(crate) struct Claimed {
     pub(crate) file: Option<Processed>,
     /// What is wrong with the message already.
     pub(crate) failure: Option<Failure>,
+    /// Whether its instance takes another message as soon as this unit of work is on its way to the log.
+    pub(crate) frees_early: bool,
+    /// A message of an outbox instead of one for the flow.
+    pub(crate) outgoing: Option<(Claim, Box<Message>)>,
 }
 
 /// How a unit of work ended.
@@ -43,6 +55,8 @@ pub(crate) struct Ended {
     pub(crate) is_good: bool,
     pub(crate) messages: u64,
     pub(crate) file: Option<Processed>,
+    /// Whether its instance took another message already.
+    pub(crate) is_free: bool,
 }
 
 /// An input of a flow on one thread.
@@ -59,6 +73,8 @@ enum Origin {
     Timer { every: Duration, payload: Rc<[u8]> },
     Folder { folder: Folder, interval: Duration },
     Http(Listener),
+    Outbox(Queue),
+    Groups { groups: Groups, timeout: Duration, terminal: &'static str },
 }
 
 struct QueueFrom {
@@ -87,9 +103,14 @@ struct Keyed {
 }
 
 impl Input {
-    /// The inputs of a flow. `slots` are the instances of this thread; 0 where the flow runs elsewhere.
-    pub(crate) fn all(run: &Run<'_>, slots: usize) -> Result<Vec<Input>, Failure> {
-        let nodes = run.flow.file.nodes.iter().enumerate().filter(|(_, node)| node.kind.is_input);
+    /// The inputs of a flow, and on its first thread what looks for messages to deliver and groups to send. `slots` are the instances of this thread; 0
+    /// where the flow runs elsewhere.
+    pub(crate) fn all(run: &Run<'_>, slots: usize, is_first: bool) -> Result<Vec<Input>, Failure> {
+        let own = |node: &FlowNode| {
+            DELIVERED.contains(&node.kind.name) || node.kind.name == "aggregate" && node.property("timeout").is_some()
+        };
+        let nodes = run.flow.file.nodes.iter().enumerate();
+        let nodes = nodes.filter(|(_, node)| node.kind.is_input || is_first && own(node));
         nodes.map(|(at, _)| Input::new(run, at, slots)).collect()
     }
 
@@ -118,6 +139,16 @@ impl Input {
                 };
                 (Origin::Http(listener.map_err(failed)?), None)
             }
+            "aggregate" => {
+                let counts = node.property("count").is_some() || node.property("last").is_some();
+                let from = Origin::Groups {
+                    groups: Groups::new(&run.name, &node.name, node.text("join")),
+                    timeout: time("timeout", 1_000),
+                    terminal: if counts { "incomplete" } else { "out" },
+                };
+                (from, Some(Duration::ZERO))
+            }
+            kind if DELIVERED.contains(&kind) => (Origin::Outbox(run.queue(text("outbox"))?), None),
             _ => {
                 let order = match node.text("order") {
                     Some("by_queue") => Order::ByQueue,
@@ -138,7 +169,7 @@ impl Input {
         let slots = match &from {
             Origin::Queue(queue) if queue.order == Order::ByQueue => slots.min(1),
             // A timer and a folder make one message after another.
-            Origin::Timer { .. } | Origin::Folder { .. } => slots.min(1),
+            Origin::Timer { .. } | Origin::Folder { .. } | Origin::Outbox(_) | Origin::Groups { .. } => slots.min(1),
             Origin::Queue(_) | Origin::Http(_) => slots,
         };
         let timer = timer.map(|after| Box::pin(tokio::time::sleep(after)));
@@ -173,10 +204,58 @@ impl Input {
                     Message { persistence: Persistence::Persistent, put_ms: run.clock.now_ms(), ..Message::default() };
                 let unit = run.store.begin()?;
                 let mut claimed = claimed(run, unit, header, asked.content, "", None);
+                claimed.frees_early = true;
                 if let Some(received) = Rc::get_mut(&mut claimed.received) {
                     received.reply = Some(asked.reply);
                 }
                 Poll::Ready(Ok(claimed))
+            }
+            Origin::Outbox(queue) => {
+                if *used >= *slots {
+                    return Poll::Pending;
+                }
+                let (claim, message) = match queue.claim(&run.store, Select::First, Some(context.waker()))? {
+                    Outgoing::Message(claim, message) => (claim, message),
+                    Outgoing::Nothing { due_ms } => {
+                        if let Some(due_ms) = due_ms {
+                            set(timer, Duration::from_millis(due_ms.saturating_sub(run.clock.now_ms()).max(1)));
+                            if due(timer, context) {
+                                context.waker().wake_by_ref();
+                            }
+                        }
+                        return Poll::Pending;
+                    }
+                };
+                *used += 1;
+                let mut claimed = claimed(run, run.store.begin()?, Message::default(), Rc::new([]), queue.name(), None);
+                claimed.outgoing = Some((claim, message));
+                Poll::Ready(Ok(claimed))
+            }
+            Origin::Groups { groups, timeout, terminal } => {
+                while *used < *slots && due(timer, context) {
+                    let mut unit = run.store.begin()?;
+                    let now_ms = run.clock.now_ms();
+                    let pause = match groups.overdue(&mut unit, now_ms)? {
+                        Overdue::Group(complete) => {
+                            *used += 1;
+                            set(timer, Duration::ZERO);
+                            let header = Message { put_ms: now_ms, id: complete.id, ..Message::default() };
+                            let mut claimed = claimed(run, unit, header, complete.content.into(), "", None);
+                            if let Some(received) = Rc::get_mut(&mut claimed.received) {
+                                (received.terminal, received.group) = (*terminal, Some(complete.group));
+                            }
+                            return Poll::Ready(Ok(claimed));
+                        }
+                        Overdue::Locked => LOCKED_PAUSE,
+                        Overdue::Next(due_ms) => {
+                            let until = due_ms.map(|due_ms| Duration::from_millis(due_ms.saturating_sub(now_ms)));
+                            // A group that begins now is due after the whole time; the clock may be set meanwhile.
+                            until.unwrap_or(*timeout).clamp(LOCKED_PAUSE, GROUP_LOOK)
+                        }
+                    };
+                    set(timer, pause);
+                }
+                Poll::Pending
             }
             Origin::Folder { folder, interval } => {
                 if *used >= *slots {
@@ -221,12 +300,23 @@ impl Input {
         }
     }
 
+    /// Takes note that a unit of work is on its way to the log, which frees its instance.
+    pub(crate) fn submitted(&mut self) {
+        self.used = self.used.saturating_sub(1);
+    }
+
     /// Takes note of the end of a unit of work; a message of the same key may be next.
     pub(crate) fn ended(&mut self, ended: &Ended) -> Result<Option<Claimed>, Failure> {
-        self.used = self.used.saturating_sub(1);
+        if !ended.is_free {
+            self.used = self.used.saturating_sub(1);
+        }
         match &mut self.from {
             Origin::Queue(queue) => Ok(queue.ended(ended)),
-            Origin::Timer { .. } | Origin::Http(_) => Ok(None),
+            Origin::Groups { .. } if !ended.is_good => {
+                set(&mut self.timer, FAILED_PAUSE);
+                Ok(None)
+            }
+            Origin::Timer { .. } | Origin::Http(_) | Origin::Outbox(_) | Origin::Groups { .. } => Ok(None),
             Origin::Folder { folder, .. } => {
                 let Some(file) = &ended.file else { return Ok(None) };
                 let done = folder.ended(file.path(), ended.is_good);
@@ -242,6 +332,9 @@ impl Input {
             queue.keys.clear();
             // This task no longer looks for messages, so another one has to.
             let _ = queue.queue.wake_all();
+        }
+        if let Origin::Outbox(queue) = &self.from {
+            let _ = queue.wake_all();
         }
     }
 }
@@ -265,16 +358,35 @@ fn claimed(
     from: &str,
     file_name: Option<String>,
 ) -> Claimed {
-    let received =
-        Received { header, from: from.to_owned(), flow: Rc::clone(&run.name), file_name, reply: None, content };
-    Claimed { unit, received: Rc::new(received), after: Vec::new(), key: None, count: 1, file: None, failure: None }
+    let received = Received {
+        header,
+        from: from.to_owned(),
+        flow: Rc::clone(&run.name),
+        file_name,
+        reply: None,
+        content,
+        terminal: "out",
+        group: None,
+    };
+    Claimed {
+        unit,
+        received: Rc::new(received),
+        after: Vec::new(),
+        key: None,
+        count: 1,
+        file: None,
+        failure: None,
+        frees_early: false,
+        outgoing: None,
+    }
 }
 
 /// The message of a queue as what a flow receives.
 pub(crate) fn received(run: &Run<'_>, mut message: Message, queue: &str) -> Rc<Received> {
     let content = std::mem::take(&mut message.payload).into();
     let flow = Rc::clone(&run.name);
-    Rc::new(Received { header: message, from: queue.to_owned(), flow, file_name: None, reply: None, content })
+    let (from, terminal) = (queue.to_owned(), "out");
+    Rc::new(Received { header: message, from, flow, file_name: None, reply: None, content, terminal, group: None })
 }
 
 impl QueueFrom {
@@ -351,7 +463,19 @@ impl QueueFrom {
         let count = if self.single > 0 || self.order != Order::None { 1 } else { self.commit_count };
         self.single = self.single.saturating_sub(1);
         let received = received(run, message, self.queue.name());
-        let mut claimed = Claimed { unit, received, after: Vec::new(), key, count, file: None, failure: None };
+        // By queue, the next message has to see everything that this one did, so it waits for the commit.
+        let frees_early = self.order != Order::ByQueue;
+        let mut claimed = Claimed {
+            unit,
+            received,
+            after: Vec::new(),
+            key,
+            count,
+            file: None,
+            failure: None,
+            frees_early,
+            outgoing: None,
+        };
         if claimed.key.is_none() {
             match self.order {
                 Order::None => {}

@@ -15,12 +15,18 @@
 //! - **A unit of work is a future, not a thread.** It is created when a message is claimed and ends with its commit or rollback, so idle instances cost
 //!   nothing, and a commit, a lock or a full queue holds a future and no thread.
 //! - **One unit of work for everything**: the get, record changes, puts, checkpoints of passes, files of the outbox. What fails is rolled back as a whole.
+//! - **The outside is behind an outbox.** What leaves for a database or a server is a message of a queue until it is accepted (`deliver`), so a rollback
+//!   never leaves and a crash repeats what the other side can recognize. Messages that wait for others of their group are in the store, too (`aggregate`).
 //! - **Failures have one way**: the `failure` terminal of the node, the nearest `try`, the `catch` terminal of the input, the rollback. The queue then counts,
 //!   waits longer each time, and moves the message to its backout queue.
 //! - **Shapes are known before a message comes.** Expressions and maps are checked against what arrives at their node.
 
+mod aggregate;
+mod call;
 mod codes;
 mod compile;
+mod deliver;
+mod edges;
 mod engine;
 mod expression;
 mod failure;
@@ -34,11 +40,13 @@ mod picture;
 mod pipes;
 mod records;
 mod run;
+mod sql;
 mod stats;
 mod worker;
 
 pub use compile::{Flow, STATUS_OUTLINE, flow_files, missing_definitions};
-pub use engine::{Engine, EngineOptions, FlowState};
+pub use edges::Edge;
+pub use engine::{Commits, Engine, EngineOptions, FlowState};
 pub use message::{ENVELOPE_NAMES, USER_ID};
 pub use picture::{svg, text};
 pub use run::Observer;

@@ -24,6 +24,8 @@ pub const ENVELOPE_NAMES: &[&str] = &[
     "user_id",
     "file_name",
     "part",
+    "group_key",
+    "group_count",
     "status",
     "error_code",
     "error_text",
@@ -50,6 +52,10 @@ pub(crate) struct Received {
     pub(crate) reply: Option<crate::http::ReplyTo>,
     /// The content as it was received.
     pub(crate) content: Rc<[u8]>,
+    /// Terminal of the node that it enters the flow by: `out` but for groups whose time is over.
+    pub(crate) terminal: &'static str,
+    /// Key and number of messages of such a group.
+    pub(crate) group: Option<Rc<(String, u64)>>,
 }
 
 /// A message between two nodes. Clones share everything.
@@ -63,11 +69,14 @@ pub(crate) struct Parcel {
     pub(crate) status: Option<&'static str>,
     /// The failure that led here.
     pub(crate) failure: Option<Rc<Failure>>,
+    /// Key and number of messages of the group that it was made of.
+    pub(crate) group: Option<Rc<(String, u64)>>,
 }
 
 impl Parcel {
     pub(crate) fn new(received: Rc<Received>) -> Self {
-        Parcel { content: Rc::clone(&received.content), received, part: 0, status: None, failure: None }
+        let (content, group) = (Rc::clone(&received.content), received.group.clone());
+        Parcel { content, received, part: 0, status: None, failure: None, group }
     }
 
     pub(crate) fn with_content(&self, content: impl Into<Rc<[u8]>>) -> Self {
@@ -99,6 +108,8 @@ impl Parcel {
             "user_id" => self.property(USER_ID),
             "file_name" => self.received.file_name.clone(),
             "part" => (self.part > 0).then(|| self.part.to_string()),
+            "group_key" => self.group.as_ref().map(|group| group.0.clone()),
+            "group_count" => self.group.as_ref().map(|group| group.1.to_string()),
             "status" => self.status.map(str::to_owned),
             "error_code" => self.failure.as_ref().map(|failure| failure.finding.code.to_string()),
             "error_text" => self.failure.as_ref().map(|failure| failure.finding.message.clone()),

@@ -53,6 +53,11 @@ impl Run<'_> {
             "reply" => self.reply(work, at, parcel).await,
             "queue_output" => self.queue_output(work, at, &values, parcel).await,
             "file_output" => self.file_output(work, at, &values, parcel).await,
+            "aggregate" => self.aggregate(work, at, &values, parcel).await,
+            "sql_query" => self.sql_query(work, at, &values, parcel).await,
+            "sql_output" => self.sql_output(work, at, &values, parcel).await,
+            "http_request" => self.http_request(work, at, &values, parcel).await,
+            "http_output" => self.http_output(work, at, &values, parcel).await,
             "record_input" => self.record_input(work, at, &values, parcel).await,
             _ => self.record(work, at, &values, parcel).await,
         }
@@ -158,7 +163,7 @@ impl Run<'_> {
     }
 
     /// Puts a message. While the queue is full the unit of work waits, without a thread, for room or its time limit.
-    async fn put(&self, work: &mut Work, queue: &str, message: &Message) -> Result<(), Failure> {
+    pub(crate) async fn put(&self, work: &mut Work, queue: &str, message: &Message) -> Result<(), Failure> {
         self.part(work, CpuPart::Queues);
         let queue = self.queue(queue)?;
         let mut pause_ms = FULL_PAUSE_MS.0;

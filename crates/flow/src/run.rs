@@ -2,21 +2,24 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::future::poll_fn;
+use std::future::{poll_fn, ready};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use futures_util::future::Either;
 use quayline_core::Finding;
 use quayline_meter::Clock as _;
+use quayline_project::{FlowProperty, PropertyValue};
 use quayline_store::queue::Queue;
 use quayline_store::record_file::RecordFile;
 use quayline_store::{Clock, Store, StoreError, Unit};
 
 use crate::codes;
 use crate::compile::Flow;
+use crate::engine::{Around, Commits, Deployed};
 use crate::expression::Evaluated;
 use crate::failure::Failure;
 use crate::http::{Answer, ReplyTo};
@@ -48,6 +51,12 @@ pub(crate) struct Run<'p> {
     pub(crate) lanes: Lanes<'p>,
     pub(crate) stats: Arc<FlowStats>,
     pub(crate) observer: Arc<dyn Observer>,
+    /// Numbers of the inputs whose units of work have gone to the log since the last look: their instances are free.
+    pub(crate) submitted: RefCell<Vec<usize>>,
+    commits: Commits,
+    stop: (Arc<Deployed>, usize),
+    pub(crate) sql: crate::sql::Sessions,
+    pub(crate) http: crate::call::Connections,
     queues: RefCell<HashMap<String, Queue>>,
     files: RefCell<HashMap<String, (RecordFile, Instant)>>,
     units: Cell<u64>,
@@ -97,14 +106,9 @@ pub(crate) enum Gives {
 }
 
 impl<'p> Run<'p> {
-    pub(crate) fn new(
-        flow: &'p Flow,
-        pipes: &'p Pipes,
-        store: Store,
-        clock: Arc<dyn Clock>,
-        stats: Arc<FlowStats>,
-        observer: Arc<dyn Observer>,
-    ) -> Self {
+    pub(crate) fn new(flow: &'p Flow, pipes: &'p Pipes, around: Around, stop: (Arc<Deployed>, usize)) -> Self {
+        let stats = Arc::clone(&stop.0.stats);
+        let Around { store, clock, observer, commits } = around;
         Run {
             flow,
             name: flow.name().into(),
@@ -113,6 +117,11 @@ impl<'p> Run<'p> {
             lanes: Lanes::new(pipes, flow),
             stats,
             observer,
+            submitted: RefCell::default(),
+            commits,
+            stop,
+            sql: crate::sql::Sessions::default(),
+            http: crate::call::Connections::default(),
             queues: RefCell::default(),
             files: RefCell::default(),
             units: Cell::new(0),
@@ -153,6 +162,11 @@ impl<'p> Run<'p> {
         Ok(queue)
     }
 
+    /// Waits, and says whether the flow is to stop.
+    pub(crate) async fn stopped_within(&self, pause: Duration) -> bool {
+        self.stop.0.stopped_within(pause, self.stop.1).await
+    }
+
     /// A record file, kept open as its node says.
     pub(crate) fn file(&self, unit: &Unit, name: &str, keep_open: Option<&str>) -> Result<RecordFile, StoreError> {
         let keeps = keep_open != Some("per_message");
@@ -179,6 +193,27 @@ impl<'p> Run<'p> {
         self.lanes.evaluate(at, self.clock.now_ms(), parcel)
     }
 
+    /// Number of the first value of a property among those of its node's expressions.
+    pub(crate) fn value_at(&self, at: usize, name: &str) -> usize {
+        let before = self.flow.file.nodes[at].properties.iter().take_while(|property| property.kind.name != name);
+        let count = |property: &FlowProperty| match &property.value {
+            PropertyValue::From(..) => 1,
+            PropertyValue::Expressions(all) => all.len(),
+            PropertyValue::Cases(cases) => cases.len(),
+            _ => 0,
+        };
+        before.map(count).sum()
+    }
+
+    /// The value of a property that is an expression.
+    pub(crate) fn value<'v>(&self, at: usize, values: &'v [Evaluated], name: &str) -> Option<&'v Evaluated> {
+        let property = self.flow.file.nodes[at].property(name)?;
+        if !matches!(property.value, PropertyValue::From(..)) {
+            return None;
+        }
+        Some(values.get(self.value_at(at, name)).unwrap_or(&Evaluated::Absent))
+    }
+
     /// A text property of a node: the constant, or the value of its expression.
     pub(crate) fn text<'v>(
         &'v self,
@@ -190,13 +225,8 @@ impl<'p> Run<'p> {
         if let Some(text) = node.text(name) {
             return Ok(Some(text));
         }
-        let expressions = node
-            .properties
-            .iter()
-            .filter(|property| matches!(property.value, quayline_project::PropertyValue::From(..)));
-        let mut numbered = expressions.enumerate();
-        let Some((number, _)) = numbered.find(|(_, property)| property.kind.name == name) else { return Ok(None) };
-        match values.get(number) {
+        match self.value(at, values, name) {
+            None => Ok(None),
             Some(Evaluated::Text(text)) => Ok(Some(text)),
             _ => Err(Failure::new(
                 codes::NO_VALUE,
@@ -249,9 +279,12 @@ impl<'p> Run<'p> {
     /// Processes a message from an input on: everything that its wires lead to. A failure that nothing handled is the result.
     pub(crate) async fn process(&self, work: &mut Work, input: usize, parcel: Parcel) -> Result<(), Failure> {
         work.messages += 1;
-        self.stats.received.fetch_add(1, Ordering::Relaxed);
-        self.stats.nodes[input].messages.fetch_add(1, Ordering::Relaxed);
-        let failed = match self.pass_on(work, input, "out", parcel.clone()).await {
+        let terminal = parcel.received.terminal;
+        if terminal == "out" {
+            self.stats.received.fetch_add(1, Ordering::Relaxed);
+            self.stats.nodes[input].messages.fetch_add(1, Ordering::Relaxed);
+        }
+        let failed = match self.pass_on(work, input, terminal, parcel.clone()).await {
             Ok(()) => return Ok(()),
             Err(failure) => failure,
         };
@@ -365,6 +398,10 @@ impl<'p> Run<'p> {
         self.part(&mut work, CpuPart::Commit);
         let Work { unit, after, sample, messages, .. } = work;
         let ticket = unit.submit();
+        let outcome = match self.commits {
+            Commits::Free => Either::Left(ticket),
+            Commits::Held => Either::Right(ready(ticket.wait())),
+        };
         if let Some(sample) = sample {
             let ns = u64::try_from(cpu().saturating_sub(sample.since).as_nanos()).unwrap_or(u64::MAX);
             self.stats.cpu.add(CpuPart::Commit, ns);
@@ -372,7 +409,7 @@ impl<'p> Run<'p> {
         }
         let (store, stats) = (self.store.clone(), Arc::clone(&self.stats));
         async move {
-            ticket.await?;
+            outcome.await?;
             stats.committed.fetch_add(1, Ordering::Relaxed);
             for one in after {
                 match one {

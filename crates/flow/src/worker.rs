@@ -10,45 +10,44 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
+use quayline_store::StoreError;
 use quayline_store::queue::{GetWait, Persistence, Select};
-use quayline_store::{Clock, Store, StoreError};
 
-use crate::engine::Deployed;
+use crate::engine::{Around, Deployed};
 use crate::failure::Failure;
 use crate::input::{Claimed, Ended, Input, received};
 use crate::message::Parcel;
 use crate::pipes::Pipes;
-use crate::run::{Observer, Run, Work};
+use crate::run::{Run, Work};
 use crate::stats::CpuPart;
 
 /// First pause before inputs that cannot begin try again: an address is free a moment after the flow that is replaced has ended.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 /// Pause before an input that failed tries again.
 const INPUT_PAUSE: Duration = Duration::from_secs(1);
+/// Units of work of a flow on one thread that may be on their way to the log beside those of its instances. Default 256: as many as instances, so
+/// that a disk that is slow stops the gets and not the memory.
+const COMMITS_MAX: usize = 256;
 /// Longest sleep between two looks for further messages of one unit of work.
 const BATCH_LOOK: Duration = Duration::from_millis(2);
 
 /// Runs a flow with this number of instances on the current thread until it is stopped.
-pub(crate) async fn run_flow(
-    deployed: Arc<Deployed>,
-    store: Store,
-    clock: Arc<dyn Clock>,
-    observer: Arc<dyn Observer>,
-    thread: usize,
-) {
+pub(crate) async fn run_flow(deployed: Arc<Deployed>, around: Around, thread: usize) {
     let flow = &*deployed.flow;
     let pipes = match Pipes::new(flow) {
         Ok(pipes) => pipes,
         Err(findings) => {
-            findings.0.iter().for_each(|finding| observer.failed(flow.name(), finding, false));
+            findings.0.iter().for_each(|finding| around.observer.failed(flow.name(), finding, false));
             return;
         }
     };
-    let run = Run::new(flow, &pipes, store, clock, Arc::clone(&deployed.stats), observer);
+    let run = Run::new(flow, &pipes, around, (Arc::clone(&deployed), thread));
+    // Outboxes and groups whose time is over have one owner.
+    let is_first = deployed.slots.iter().position(|slots| *slots > 0) == Some(thread);
     // A queue that is not defined yet may be defined while the flow runs.
     let mut before_next = FIRST_PAUSE;
     let mut inputs = loop {
-        match Input::all(&run, deployed.slots[thread]) {
+        match Input::all(&run, deployed.slots[thread], is_first) {
             Ok(inputs) => break inputs,
             Err(failure) => run.failed(&failure),
         }
@@ -72,6 +71,10 @@ pub(crate) async fn run_flow(
                     Err(failure) => run.failed(&failure),
                 }
             }
+            for input in run.submitted.borrow_mut().drain(..) {
+                is_idle = false;
+                inputs[input].submitted();
+            }
             if deployed.is_stopping() {
                 if units.is_empty() {
                     inputs.iter_mut().for_each(Input::stop);
@@ -85,8 +88,9 @@ pub(crate) async fn run_flow(
                 }
                 pause = None;
             }
+            let open_max = deployed.slots[thread] + COMMITS_MAX;
             for at in 0..inputs.len() {
-                loop {
+                while units.len() < open_max {
                     match inputs[at].poll_claim(&run, context) {
                         Poll::Ready(Ok(claimed)) => {
                             is_idle = false;
@@ -123,10 +127,14 @@ fn start<'r>(
 
 /// One unit of work: from the message that was claimed to the commit or rollback.
 async fn unit_of_work(run: &Run<'_>, input: usize, node: usize, claimed: Claimed) -> Ended {
-    let Claimed { unit, received, after, key, count, file, failure } = claimed;
-    let mut ended = Ended { input, id: received.header.id, key, is_good: false, messages: 1, file };
+    let Claimed { unit, received, after, key, count, file, failure, frees_early, outgoing } = claimed;
+    let mut ended = Ended { input, id: received.header.id, key, is_good: false, messages: 1, file, is_free: false };
     let mut work = run.work(unit);
     work.after = after;
+    if let Some((claim, message)) = outgoing {
+        ended.is_good = run.delivery(work, node, claim, &message).await;
+        return ended;
+    }
     let is_open = failure.is_none() && !commits_first(run, node, &received.header.persistence);
     let done = match failure {
         Some(failure) => Err(failure),
@@ -143,13 +151,20 @@ async fn unit_of_work(run: &Run<'_>, input: usize, node: usize, claimed: Claimed
         },
     };
     let failure = match done {
-        Ok(()) => match run.submit(work).await {
-            Ok(()) => {
-                ended.is_good = true;
-                return ended;
+        Ok(()) => {
+            let commit = run.submit(work);
+            if frees_early {
+                ended.is_free = true;
+                run.submitted.borrow_mut().push(input);
             }
-            Err(failure) => failure,
-        },
+            match commit.await {
+                Ok(()) => {
+                    ended.is_good = true;
+                    return ended;
+                }
+                Err(failure) => failure,
+            }
+        }
         Err(failure) => {
             work.unit.roll_back();
             failure

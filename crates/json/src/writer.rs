@@ -337,7 +337,7 @@ impl JsonWriter {
         let float_quoted = self.style.numbers == Numbers::Strings;
         match value {
             Value::Float32(x) if x.is_finite() => {
-                self.scalar(keys, float_quoted, number::SLACK, |out| number::put_float(x, out));
+                self.scalar(keys, float_quoted, number::SLACK, |out| number::put_float(f64::from(x), out));
             }
             Value::Float64(x) if x.is_finite() => {
                 self.scalar(keys, float_quoted, number::SLACK, |out| number::put_float(x, out));

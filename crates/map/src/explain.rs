@@ -113,7 +113,11 @@ impl MapPlan {
                 Op::Loop(number) => {
                     let over = &self.loops[usize::from(*number)];
                     let path = self.source.path(self.scopes[usize::from(over.scope)].node);
-                    let how = if over.streamed { "while it is read" } else { "as kept" };
+                    let how = match (over.streamed, over.sort.is_empty()) {
+                        (true, _) => "while it is read",
+                        (false, true) => "as kept",
+                        (false, false) => "as kept, sorted",
+                    };
                     let limit = over.limit.map_or(String::new(), |limit| format!(", {limit} at most"));
                     line(out, indent, &format!("line {}: each {path}, {how}{limit}", self.line_of(over.statement)));
                     let node = self.scopes[usize::from(over.scope)].node;

@@ -164,7 +164,8 @@ packed!(enum Op {
     11 Raise { statement }, 12 Envelope { name, expr, statement }, 13 Record { recording, output }, 14 EndRecord,
     15 Replay { recording, list },
 });
-packed!(struct LoopPlan { scope, owner, cursor, picks, body, streamed, recording, limit, statement });
+packed!(struct LoopPlan { scope, owner, cursor, picks, body, streamed, recording, sort, limit, statement });
+packed!(struct SortPlan { expr, order, descending });
 packed!(struct StatementPlan { span, target, sources, raise });
 packed!(struct RaisePlan { severity, message, id, hint });
 packed!(struct TargetPlan { bit, output, node, statement, fit });

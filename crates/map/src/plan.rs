@@ -348,8 +348,17 @@ pub(crate) struct LoopPlan {
     pub(crate) streamed: bool,
     /// Its output is kept back.
     pub(crate) recording: bool,
+    pub(crate) sort: Vec<SortPlan>,
     pub(crate) limit: Option<u32>,
     pub(crate) statement: u32,
+}
+
+/// What occurrences are ordered by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SortPlan {
+    pub(crate) expr: ExprId,
+    pub(crate) order: Order,
+    pub(crate) descending: bool,
 }
 
 #[derive(Clone, Debug)]

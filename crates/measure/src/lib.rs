@@ -3,7 +3,7 @@
 //! * [`Load`] is a number of keep-alive clients with think time, open arrivals, or clients without a pause; [`Load::run`] drives a server
 //!   with it and gives a [`Run`]: throughput, response times, CPU time per transaction by the operating system's accounting.
 //! * [`OutsideLoad`] is one load against a server that already runs.
-//! * [`FlowStudy`] runs the samples of IBM's report on VSAM nodes and prints its tables.
+//! * [`FlowBed`] is a store with one running flow and the applications that drive it; [`FlowStudy`] runs the samples of IBM's report on VSAM nodes and prints its tables.
 //! * [`GatewayStudy`] runs the scenarios of IBM's report over the dealership and prints its tables, a page with its figures and JSON.
 //!
 //! Response times are safe against coordinated omission: with open arrivals they begin when a request was due, whether or not a
@@ -15,6 +15,7 @@ mod client;
 mod cpu;
 mod draw;
 mod figures;
+mod flow_bed;
 mod flow_study;
 mod instructions;
 mod load;
@@ -24,7 +25,8 @@ mod study;
 mod tables;
 
 pub use cpu::CpuClock;
-pub use flow_study::{FlowRun, FlowStudy, FlowStudyOptions, sample_file};
+pub use flow_bed::{Applications, Drive, FLOW_RECORDS, FlowBed, bare_syncs, sample_file};
+pub use flow_study::{FlowRun, FlowStudy, FlowStudyOptions};
 pub use instructions::Instructions;
 pub use load::{Load, Pace, Run};
 pub use outside::OutsideLoad;

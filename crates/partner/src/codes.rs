@@ -48,10 +48,10 @@ pub(crate) const NO_ENVELOPE: Code = Code("PTN-204");
 /// Output cannot be delivered.
 pub(crate) const DELIVERY: Code = Code("PTN-300");
 /// There is no entry with this number.
-pub(crate) const NO_ENTRY: Code = Code("PTN-301");
+pub const NO_ENTRY: Code = Code("PTN-301");
 /// The entry's bytes are not kept.
-pub(crate) const NO_BYTES: Code = Code("PTN-302");
+pub const NO_BYTES: Code = Code("PTN-302");
 /// The entry's state does not allow it.
-pub(crate) const STATE: Code = Code("PTN-303");
+pub const STATE: Code = Code("PTN-303");
 /// A stored entry cannot be read.
 pub(crate) const DAMAGED: Code = Code("PTN-304");

@@ -32,6 +32,9 @@ pub struct DeskLimits {
     pub transaction_bytes_max: usize,
     /// Bytes of one source of documents to send. Default 256 MB.
     pub send_bytes_max: u64,
+    /// Numbers of entries that a worker takes in advance. Default 1: each is taken in its unit of work, without a gap, and other workers wait
+    /// for the outcome. Workers on several threads take more, and a worker that ends leaves a gap.
+    pub entry_numbers_ahead: u64,
 }
 
 impl Default for DeskLimits {
@@ -41,6 +44,7 @@ impl Default for DeskLimits {
             unit_bytes_max: 4 << 20,
             transaction_bytes_max: 64 << 20,
             send_bytes_max: 256 << 20,
+            entry_numbers_ahead: 1,
         }
     }
 }
@@ -60,6 +64,10 @@ pub struct Desk<'b> {
     now_ms: Box<dyn Fn() -> u64 + 'b>,
     /// Maps that were run.
     runs: u64,
+    /// Numbers of entries that were taken in advance.
+    ids: std::ops::Range<u64>,
+    /// Whether sources share a unit of work.
+    shares: bool,
 }
 
 /// A map with its memory.
@@ -100,6 +108,8 @@ impl<'b> Desk<'b> {
             written: Vec::new(),
             now_ms: Box::new(now_ms),
             runs: 0,
+            ids: 0..0,
+            shares: false,
         };
         desk.write_left()?;
         Ok(desk)
@@ -131,7 +141,32 @@ impl<'b> Desk<'b> {
     /// The next number of an entry.
     pub(crate) fn next_id(&mut self) -> Result<EntryId, Findings> {
         let ledger = self.ledger;
-        ledger.next_id(self.unit()?).map_err(of_store)
+        if self.limits.entry_numbers_ahead <= 1 {
+            return ledger.next_id(self.unit()?).map_err(of_store);
+        }
+        if self.ids.is_empty() {
+            self.ids = ledger.take_ids(self.limits.entry_numbers_ahead).map_err(of_store)?;
+        }
+        Ok(EntryId(self.ids.next().expect("numbers were taken above")))
+    }
+
+    /// Does several things, such as receiving and sending many small sources, in units of work that they share, up to [`DeskLimits`].
+    ///
+    /// Envelopes are released outside of it. Workers on several threads need partners of their own: a unit of work locks the control numbers
+    /// of its partners until it ends.
+    ///
+    /// # Errors
+    /// The first error of `work`, or of the commit. Everything that is not committed is undone, of the sources before it too; the next attempt
+    /// does what is committed already only once.
+    pub fn together<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, Findings>) -> Result<T, Findings> {
+        self.shares = true;
+        let done = work(self);
+        self.shares = false;
+        let done = done.and_then(|done| self.finish().map(|()| done));
+        if done.is_err() {
+            self.roll_back();
+        }
+        done
     }
 
     /// Counts a transaction; commits when the unit of work is full.
@@ -162,6 +197,9 @@ impl<'b> Desk<'b> {
 
     /// Commits, and removes what was written from the outbox.
     pub(crate) fn finish(&mut self) -> Result<(), Findings> {
+        if self.shares {
+            return Ok(());
+        }
         self.commit()?;
         if !self.written.is_empty() {
             self.unit()?;

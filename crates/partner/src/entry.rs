@@ -236,6 +236,9 @@ pub struct Details {
     /// Entry that replaces it.
     #[serde(skip_serializing_if = "is_zero")]
     pub replaced_by: u64,
+    /// Entry of the acknowledgment that answers it.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub answered_by: u64,
     /// The rule that took it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub rule: String,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quayline_core::{Fault, Finding, Findings, Place};
+use quayline_core::{Fault, Finding, Findings, Place, Severity};
 use quayline_edi::acknowledge::{Acknowledger, AcknowledgmentReader, MemoryOutput, Stamp};
 use quayline_edi::{EnvelopePass, Header, Level, Standard, ValidationLevel, Validator, ValidatorOptions};
 use quayline_project::partner::{DuplicatePolicy, NumberRange, Settings, Usage};
@@ -86,7 +86,17 @@ impl Run<'_> {
         let id = desk.next_id()?;
         let at = header.position();
         let place = Place { file: Some(self.name.into()), byte: Some(at.byte), ..Place::default() };
-        let verdict = self.verdict(desk, header, (partner, own), settings, (context, &number))?;
+        let mut verdict = self.verdict(desk, header, (partner, own), settings, (context, &number))?;
+        let mut missing = None;
+        if verdict.as_ref().is_none_or(|(state, _)| *state != State::Duplicate)
+            && let Some(partner) = partner
+        {
+            missing = gap(desk, standard, (own_or_first, partner), &number, settings)?;
+        }
+        if verdict.is_none() {
+            let rejecting = missing.take_if(|finding| finding.severity == Severity::Error);
+            verdict = rejecting.map(|finding| (State::Rejected, finding));
+        }
         let verdict = verdict.map(|(state, finding)| (state, finding.at(place.clone())));
         let mut details = Details {
             standard: standard.name().to_owned(),
@@ -109,10 +119,7 @@ impl Run<'_> {
             self.report.find(id, &finding);
             details.add_findings([&finding]);
         }
-        if verdict.as_ref().is_none_or(|(state, _)| *state != State::Duplicate)
-            && let Some(partner) = partner
-            && let Some(finding) = gap(desk, standard, (own_or_first, partner), &number, settings)?
-        {
+        if let Some(finding) = missing {
             let finding = finding.at(place);
             self.report.find(id, &finding);
             details.add_findings([&finding]);
@@ -240,6 +247,7 @@ impl Run<'_> {
         let unit = desk.unit()?;
         ledger.insert(unit, &entry).map_err(of_store)?;
         ledger.put_body(unit, id, Part::Document, &text).map_err(of_store)?;
+        open.entry.details.answered_by = id.0;
         open.entry.details.happened(now, format!("acknowledged by entry {id}"));
         self.report.acknowledgments += 1;
         Ok(())

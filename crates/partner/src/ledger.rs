@@ -3,7 +3,7 @@
 //! | file | key | record |
 //! |---|---|---|
 //! | `PARTNER.ENTRIES` | id | an [`Entry`], with the indexes `partner`, `state` and `number` |
-//! | `PARTNER.FIELDS` | name (16), value (40), id (8) | nothing else |
+//! | `PARTNER.FIELDS` | name (16), value (40), id (8) | nothing else; control numbers have a name of their own |
 //! | `PARTNER.BODIES` | id (8), part (1) | bytes, compressed |
 //! | `PARTNER.OUTBOX` | id (8), number (2) | a file that is still to be written |
 //! | `PARTNER.PENDING` | envelope (16), group (16), id (8) | a document that waits for its envelope |
@@ -18,7 +18,7 @@ use quayline_store::{LockWait, Store, StoreError, Unit};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::codes;
-use crate::entry::{self, Entry, EntryId, padded};
+use crate::entry::{self, Entry, EntryId, Kind, padded};
 
 /// The open transaction store. Clones share it.
 #[derive(Clone, Debug)]
@@ -140,6 +140,15 @@ impl Ledger {
         Ok(EntryId(unit.last_number(IDS)?))
     }
 
+    /// Takes numbers of entries in a unit of work of their own, so that workers do not wait for each other.
+    pub(crate) fn take_ids(&self, count: u64) -> Result<std::ops::Range<u64>, StoreError> {
+        let mut unit = self.begin()?;
+        let first = unit.next_number(IDS)?;
+        unit.set_number(IDS, first + count - 1)?;
+        unit.commit()?;
+        Ok(first..first + count)
+    }
+
     /// Adds an entry with its fields.
     ///
     /// # Errors
@@ -148,7 +157,16 @@ impl Ledger {
         for (name, value) in &entry.details.fields {
             self.fields.insert(unit, &field_record(name, value, entry.id))?;
         }
+        self.enter_numbers(unit, entry)?;
         self.entries.insert(unit, &entry.encode()).map(|_| ())
+    }
+
+    /// Makes an entry findable by its control numbers. An entry that gets them later than it is added calls it again.
+    pub(crate) fn enter_numbers(&self, unit: &mut Unit, entry: &Entry) -> Result<(), StoreError> {
+        for number in numbers_of(entry) {
+            self.fields.insert(unit, &field_record(NUMBER, number, entry.id))?;
+        }
+        Ok(())
     }
 
     /// Replaces an entry; its fields stay as they are.
@@ -236,6 +254,9 @@ impl Ledger {
         for (name, value) in &entry.details.fields {
             remove_key(&self.fields, unit, &field_record(name, value, entry.id))?;
         }
+        for number in numbers_of(entry) {
+            remove_key(&self.fields, unit, &field_record(NUMBER, number, entry.id))?;
+        }
         for part in [Part::Document, Part::Source] {
             remove_key(&self.bodies, unit, &body_key(entry.id, part))?;
         }
@@ -266,6 +287,27 @@ fn body_key(id: EntryId, part: Part) -> [u8; 9] {
     let mut key = [part.byte(); 9];
     key[..8].copy_from_slice(&id.0.to_be_bytes());
     key
+}
+
+/// Name of the field of control numbers: no name of a user's field begins so.
+const NUMBER: &str = "\u{1}number";
+
+/// The control numbers that an entry is found by, each once and without leading zeros: that of its interchange, and a group's own.
+fn numbers_of(entry: &Entry) -> impl Iterator<Item = &str> {
+    let interchange = if entry.kind == Kind::Interchange { &entry.number } else { &entry.details.interchange };
+    let interchange = trimmed(interchange);
+    let group = if entry.kind == Kind::Group { trimmed(&entry.number) } else { "" };
+    let group = if group == interchange { "" } else { group };
+    [interchange, group].into_iter().filter(|number| !number.is_empty())
+}
+
+fn trimmed(number: &str) -> &str {
+    number.trim().trim_start_matches('0')
+}
+
+/// The key of a control number, to which an id is added.
+pub(crate) fn control_number_key(number: &str) -> [u8; FIELD_KEY_BYTES] {
+    field_key(NUMBER, trimmed(number))
 }
 
 /// Name and value of a field as a key, to which an id is added. A value that does not fit ends with its digest.

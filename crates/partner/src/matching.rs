@@ -104,7 +104,7 @@ fn group(
         let rest = if state == State::Refused { State::Refused } else { State::Accepted };
         for entry in sent_in(desk, context)? {
             if entry.details.group == number && entry.details.parent != 0 && is_open(entry.state) {
-                set(desk, entry.id, rest, &format!("its group {id} was answered in entry {}", work.id))?;
+                set(desk, entry.id, work.id, rest, &format!("its group {id} was answered in entry {}", work.id))?;
             }
         }
     }
@@ -158,7 +158,7 @@ fn settle(
     let Some(id) = newest else { return Ok(None) };
     let words: Vec<&str> = reasons.iter().map(AcknowledgmentCode::words).collect();
     let why = if words.is_empty() { String::new() } else { format!(": {}", words.join("; ")) };
-    set(desk, id, state, &format!("{} in entry {}{why}", state.name(), work.id))?;
+    set(desk, id, work.id, state, &format!("{} in entry {}{why}", state.name(), work.id))?;
     work.details.happened(
         work.details.history.last().map_or(0, |line| line.at_ms),
         format!("{} of entry {id}: {}", kind.name(), state.name()),
@@ -175,13 +175,14 @@ fn settle(
     Ok(Some(id))
 }
 
-fn set(desk: &mut Desk<'_>, id: EntryId, state: State, what: &str) -> Result<(), Findings> {
+fn set(desk: &mut Desk<'_>, id: EntryId, by: EntryId, state: State, what: &str) -> Result<(), Findings> {
     let now = desk.now_ms();
     let ledger = desk.ledger;
     let unit = desk.unit()?;
     let mut entry = ledger.locked(unit, id)?;
     entry.state = state;
     entry.due_ms = now;
+    entry.details.answered_by = by.0;
     entry.details.happened(now, what);
     ledger.update(unit, &entry).map_err(of_store)
 }
@@ -236,13 +237,13 @@ fn children(desk: &mut Desk<'_>, work: &Work<'_>, interchange: EntryId, state: S
         if let Some(found) = ledger.numbered(unit, &key)?
             && is_open(found.state)
         {
-            set(desk, found.id, rest, &what)?;
+            set(desk, found.id, work.id, rest, &what)?;
         }
     }
     for context in contexts {
         for one in sent_in(desk, context)? {
             if one.details.parent == interchange.0 && is_open(one.state) {
-                set(desk, one.id, rest, &what)?;
+                set(desk, one.id, work.id, rest, &what)?;
             }
         }
     }

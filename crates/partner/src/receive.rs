@@ -172,6 +172,7 @@ impl Desk<'_> {
             let finding = finding.hint("nothing was done; --again receives them again, and finds duplicates by number");
             report.find(EntryId(0), &finding);
             report.rejected = 1;
+            self.finish()?;
             return Ok(report);
         }
         let arrival = arrival.filter(|one| !one.done).unwrap_or_default();
@@ -198,8 +199,9 @@ impl Desk<'_> {
     }
 
     fn arrival(&mut self, digest: &[u8; 16]) -> Result<Option<Arrival>, Findings> {
-        let unit = self.ledger.begin().map_err(of_store)?;
-        match self.ledger.arrivals.read(&unit, By::Key(digest), Relation::Equal) {
+        let ledger = self.ledger;
+        let unit = self.unit()?;
+        match ledger.arrivals.read(unit, By::Key(digest), Relation::Equal) {
             Ok(record) => {
                 let arrival = serde_json::from_slice(&record.bytes[16..]);
                 arrival.map(Some).map_err(|_| ledger::damaged("the state of an arrival is not readable"))

@@ -1,7 +1,7 @@
 //! Finding entries, and what can be done with those that were found: reprocess, purge.
 //!
-//! Every search walks one index, the one whose condition is the most selective: business field, state, partner and time, or all entries by
-//! number. Other conditions are looked at on the way. A page ends after a fixed number of entries was found or examined, and says where the next one
+//! Every search walks one index, the one whose condition is the most selective: business field, control number, state, partner and time, or
+//! all entries by their own number. Other conditions are looked at on the way. A page ends after a fixed number of entries was found or examined, and says where the next one
 //! begins, so the cost of a page does not depend on the number of entries in the store.
 
 use std::ops::ControlFlow;
@@ -32,7 +32,7 @@ pub struct Filter {
     pub way: Option<Way>,
     /// Type of document.
     pub document: Option<String>,
-    /// Control number of the entry, its group or its interchange.
+    /// Control number of an interchange, with the groups and documents in it, or of a group.
     pub number: Option<String>,
     /// Name and value of a business field.
     pub field: Option<(String, String)>,
@@ -80,6 +80,9 @@ impl Ledger {
         let unit = self.begin().map_err(of_store)?;
         if let Some((name, value)) = &filter.field {
             return self.by_field(&unit, filter, &ledger::field_key(name, value));
+        }
+        if let Some(number) = &filter.number {
+            return self.by_field(&unit, filter, &ledger::control_number_key(number));
         }
         let mut walk = walk_of(filter);
         if let Some(after) = &filter.after {
@@ -384,7 +387,7 @@ impl Desk<'_> {
 
     /// Checks an interchange with one transaction.
     #[allow(clippy::type_complexity, reason = "one caller")]
-    fn check(
+    pub(crate) fn check(
         &self,
         bytes: &[u8],
         id: EntryId,

@@ -185,8 +185,9 @@ impl Desk<'_> {
     }
 
     fn send_state(&mut self, key: &[u8; 16]) -> Result<SendState, Findings> {
-        let unit = self.ledger.begin().map_err(of_store)?;
-        match self.ledger.arrivals.read(&unit, By::Key(key), Relation::Equal) {
+        let ledger = self.ledger;
+        let unit = self.unit()?;
+        match ledger.arrivals.read(unit, By::Key(key), Relation::Equal) {
             Ok(record) => serde_json::from_slice(&record.bytes[16..])
                 .map_err(|_| ledger::damaged("the state of a source is not readable")),
             Err(StoreError::NotFound { .. }) => Ok(SendState::default()),
@@ -516,6 +517,7 @@ impl Desk<'_> {
                 entry.details.group.clone_from(&group);
                 entry.details.happened(now, format!("sent in interchange {number}, entry {interchange}"));
                 ledger.update(unit, &entry).map_err(of_store)?;
+                ledger.enter_numbers(unit, &entry).map_err(of_store)?;
             }
             if standard == Standard::X12 {
                 text.close_group();

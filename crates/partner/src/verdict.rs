@@ -39,7 +39,7 @@ pub(crate) fn processed_before(desk: &mut Desk<'_>, context: u64, number: &str) 
     }
 }
 
-/// A warning where numbers are missing before this one; keeps the highest.
+/// A finding where numbers are missing before this one. Keeps the highest number, unless the interchange is rejected for the gap.
 pub(crate) fn gap(
     desk: &mut Desk<'_>,
     standard: Standard,
@@ -55,12 +55,20 @@ pub(crate) fn gap(
     if number <= last {
         return Ok(None);
     }
-    unit.set_number(&name, number).map_err(of_store)?;
-    if last == 0 || number == last + 1 || settings.gaps == Some(GapPolicy::Ignore) {
+    let is_next = last == 0 || number == last + 1;
+    let rejects = settings.gaps == Some(GapPolicy::Reject);
+    if is_next || !rejects {
+        unit.set_number(&name, number).map_err(of_store)?;
+    }
+    if is_next || settings.gaps == Some(GapPolicy::Ignore) {
         return Ok(None);
     }
     let missing = number - last - 1;
     let message = format!("{missing} interchange numbers are missing before this one: {} to {}", last + 1, number - 1);
+    if rejects {
+        let hint = "receive the missing interchanges first, then this one again with --again; `gaps = \"warn\"` processes it now";
+        return Ok(Some(Finding::error(codes::GAP, Fault::Sender, message).hint(hint)));
+    }
     let finding = Finding::warning(codes::GAP, Fault::Sender, message);
     Ok(Some(finding.hint("ask the partner whether these interchanges are lost or were never sent")))
 }
@@ -71,7 +79,7 @@ pub(crate) fn verdict_of(entry: &Entry) -> Option<(State, Finding)> {
         return None;
     }
     let stored = entry.details.findings.last().cloned().unwrap_or_default();
-    let code = [codes::UNKNOWN_SENDER, codes::UNKNOWN_RECEIVER, codes::USAGE, codes::DUPLICATE]
+    let code = [codes::UNKNOWN_SENDER, codes::UNKNOWN_RECEIVER, codes::USAGE, codes::DUPLICATE, codes::GAP]
         .into_iter()
         .find(|code| code.0 == stored.code)
         .unwrap_or(codes::REJECTED_WITH);
@@ -93,6 +101,8 @@ pub(crate) fn answer_of(finding: &Finding, header: &Header) -> Option<EdiFault> 
         field("ISA08", "UNB S003 0010")
     } else if finding.code == codes::USAGE {
         field("ISA15", "UNB 0035")
+    } else if finding.code == codes::GAP {
+        field("ISA13", "UNB 0020")
     } else {
         return None;
     };

@@ -14,7 +14,7 @@ use quayline_xml::XmlWriter;
 
 use crate::block::{BLOCK_BYTES, Block, EdiPart, Position, Units};
 use crate::codes;
-use crate::cut::{CsvCutter, EdiCutter, JsonCutter, RecordCutter, XmlCutter, without_guides};
+use crate::cut::{CsvCutter, EdiCutter, FamilyCutter, JsonCutter, RecordCutter, XmlCutter, without_guides};
 use crate::error::PipelineError;
 use crate::intake::Cutter;
 use crate::lane::{Lane, Loop, Target};
@@ -22,7 +22,7 @@ use crate::output;
 use crate::reject::RejectForm;
 use crate::sink::map::TraceOut;
 use crate::source::{
-    ColumnsSource, CsvSource, EdiRowSource, EdiSource, JsonSource, RecordSource, TypedSource, XmlSource,
+    ColumnsSource, CsvSource, EdiRowSource, EdiSource, FamilySource, JsonSource, RecordSource, TypedSource, XmlSource,
 };
 use crate::source_head::{ColumnsHead, SourceHead};
 use crate::spool::SpoolFolder;
@@ -168,12 +168,18 @@ impl<'c> Ends<'c> {
         })
     }
 
-    /// The cutter of a source that is read in blocks, from a position on; `file` names it in findings. Rows of columns are not cut.
+    /// The cutter of a source that is read in blocks, from a position on; `header` is the first row of CSV, and `file` names the source in
+    /// findings. Rows of columns are not cut.
     ///
     /// # Errors
     /// A framing that contradicts itself.
-    pub fn cutter(&self, from: &Position, file: &Arc<str>) -> Result<Box<dyn Cutter>, PipelineError> {
-        self.cutter_for(self.block_bytes(), from, file)
+    pub fn cutter(
+        &self,
+        from: &Position,
+        header: Option<&[u8]>,
+        file: &Arc<str>,
+    ) -> Result<Box<dyn Cutter>, PipelineError> {
+        self.cutter_for(self.block_bytes(), from, header, file)
     }
 
     /// The same for blocks of so many bytes.
@@ -181,6 +187,7 @@ impl<'c> Ends<'c> {
         &self,
         block_bytes: usize,
         from: &Position,
+        header: Option<&[u8]>,
         file: &Arc<str>,
     ) -> Result<Box<dyn Cutter>, PipelineError> {
         Ok(match self.source {
@@ -188,6 +195,9 @@ impl<'c> Ends<'c> {
                 Box::new(RecordCutter::new(spec, self.limits, self.schema, from, file).map_err(spec_error)?)
             }
             SourceFormat::Json(_) => Box::new(JsonCutter::new(self.limits, from, file)),
+            SourceFormat::Csv(style) if let Some(families) = self.schema.families() => {
+                Box::new(FamilyCutter::new(*style, families, self.limits, from, header, file)?)
+            }
             SourceFormat::Csv(style) => Box::new(CsvCutter::new(*style, self.limits, from, file)),
             SourceFormat::Xml(style) => Box::new(XmlCutter::new(style, self.limits, from, file)),
             SourceFormat::Edi(read) => {
@@ -279,7 +289,11 @@ impl<'c> Ends<'c> {
         match (self.source, head) {
             (SourceFormat::Csv(style), head) => {
                 let header = head.and_then(SourceHead::csv).map(|header| &header.raw[..]);
-                Ok(CsvSource::new(self.shape(), *style, self.limits, header)?.warnings().to_vec())
+                if let Some(families) = self.schema.families() {
+                    let source = FamilySource::new(self.schema, families, *style, self.limits, header)?;
+                    return Ok(source.warnings().to_vec());
+                }
+                Ok(CsvSource::new(self.schema, *style, self.limits, header)?.warnings().to_vec())
             }
             (_, Some(SourceHead::Columns(head))) => Ok(head.rows.warnings().to_vec()),
             _ => Ok(Vec::new()),
@@ -297,7 +311,7 @@ impl<'c> Ends<'c> {
         Ok(SourceHead::Columns(Arc::new(ColumnsHead::new(self.shape(), rows))))
     }
 
-    pub(crate) fn columns_of(&self, shape: &Shape, text: TextStore) -> Result<ColumnSink, PipelineError> {
+    pub(crate) fn columns_of(&self, schema: &Schema, text: TextStore) -> Result<ColumnSink, PipelineError> {
         let defaults = ColumnOptions::default();
         let batch_rows_max = match self.source {
             // Batches take twice what pages do.
@@ -307,8 +321,15 @@ impl<'c> Ends<'c> {
             _ => usize::MAX,
         };
         let batch_bytes_max = if batch_rows_max == usize::MAX { usize::MAX } else { defaults.batch_bytes_max };
-        let options = ColumnOptions { text, limits: self.limits.clone(), batch_rows_max, batch_bytes_max, ..defaults };
-        Ok(ColumnSink::new(shape, &options)?)
+        let options = ColumnOptions {
+            text,
+            limits: self.limits.clone(),
+            batch_rows_max,
+            batch_bytes_max,
+            moments: schema.moments().to_vec(),
+            ..defaults
+        };
+        Ok(ColumnSink::new(schema.shape(), &options)?)
     }
 
     /// A lane into `target`, from whatever the source is.
@@ -333,7 +354,11 @@ impl<'c> Ends<'c> {
             }
             (SourceFormat::Csv(style), _) => {
                 let header = head.and_then(SourceHead::csv).map(|header| &header.raw[..]);
-                Box::new(Loop::new(CsvSource::new(self.shape(), *style, self.limits, header)?, target))
+                if let Some(families) = self.schema.families() {
+                    let source = FamilySource::new(self.schema, families, *style, self.limits, header)?;
+                    return Ok(Box::new(Loop::new(source, target)));
+                }
+                Box::new(Loop::new(CsvSource::new(self.schema, *style, self.limits, header)?, target))
             }
             (SourceFormat::Xml(style), _) => {
                 Box::new(Loop::new(XmlSource::new(self.shape(), style, self.limits)?, target))

@@ -3,6 +3,7 @@
 use core::any::Any;
 use core::fmt::Debug;
 use core::ops::Range;
+use std::sync::Arc;
 
 use quayline_columnar::{ParquetPages, RecordBatch};
 use quayline_core::{ByteOffset, Code, Finding, Place, RecordNumber, Severity, Tally};
@@ -70,8 +71,8 @@ pub trait Attachment: Any + Debug + Send {
 pub struct Excerpt {
     /// What stands in front of the bytes, where the document reached over blocks.
     pub front: Option<Spool>,
-    /// The envelopes around it.
-    pub around: Surroundings,
+    /// The envelopes around it, which neighbours share.
+    pub around: Arc<Surroundings>,
     /// Whether it is a transaction; otherwise it is what stands between two.
     pub is_transaction: bool,
     /// Its bytes in [`Lot::rejects`].
@@ -362,6 +363,8 @@ impl Lot {
             + self.rejects.capacity()
             + self.deferred_raw.capacity()
             + self.page_raw.capacity()
+            + self.excerpts.capacity() * size_of::<Excerpt>()
+            + self.deferred.capacity() * size_of::<Deferred>()
             + self.findings.len() * FINDING_BYTES
             + self.attachment.as_ref().map_or(0, |attachment| attachment.memory())
     }
@@ -437,6 +440,11 @@ impl Lot {
     pub(crate) fn excerpt(&mut self, around: Surroundings, is_transaction: bool, front: Option<Spool>, bytes: &[u8]) {
         let from = self.rejects.len();
         self.rejects.extend_from_slice(bytes);
+        // A copy of the headers for each document takes more than the documents, where they are short.
+        let around = match self.excerpts.last() {
+            Some(last) if *last.around == around => Arc::clone(&last.around),
+            _ => Arc::new(around),
+        };
         self.excerpts.push(Excerpt { front, around, is_transaction, raw: from..self.rejects.len() });
     }
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use quayline_columnar::{Codec, ColumnSink, Framing, ParquetEncoder, ParquetOptions, TextStore};
-use quayline_core::{Fault, Finding, Shape};
+use quayline_core::{Fault, Finding, Findings, Shape};
 use quayline_edi::EdiWriterOptions;
-use quayline_flat::{CsvStyle, CsvWriter};
+use quayline_flat::{CsvStyle, CsvWriter, FamilyWriter, RowFamilies};
 use quayline_frame::{FramerOptions, FramingSpec};
 use quayline_json::{JsonStyle, JsonWriter, Numbers, Stream};
 use quayline_map::Unwatched;
@@ -87,7 +87,8 @@ impl LaneOutput<'_> {
 enum Maker<'c> {
     Json { shape: &'c Shape, style: JsonStyle, apart: Apart },
     Xml { shape: &'c Shape, style: &'c XmlStyle, apart: Apart },
-    Csv { shape: &'c Shape, style: CsvStyle },
+    Csv { schema: &'c Schema, style: CsvStyle },
+    Families { schema: &'c Schema, families: &'c Arc<RowFamilies>, style: CsvStyle },
     Records { schema: &'c Arc<Schema>, spec: &'c FramingSpec, options: FramerOptions },
     Edi { options: &'c EdiWriterOptions, defaults: Arc<[(String, String)]> },
     Columns { sink: Box<ColumnSink>, encoder: Option<Box<ParquetEncoder>> },
@@ -138,11 +139,17 @@ impl<'c> Ends<'c> {
                 let start = OutputStart::Text { prologue, epilogue: writer.bytes().to_vec(), separator: 0 };
                 (start, Maker::Xml { shape, style, apart })
             }
+            TargetFormat::Csv(style) if let Some(families) = schema.families() => {
+                let mut writer = FamilyWriter::new(shape, families, *style)?;
+                writer.begin();
+                let start = OutputStart::Text { prologue: writer.bytes().to_vec(), epilogue: Vec::new(), separator: 0 };
+                (start, Maker::Families { schema, families, style: *style })
+            }
             TargetFormat::Csv(style) => {
                 let mut writer = CsvWriter::new(shape, *style, self.limits)?;
                 writer.begin();
                 let start = OutputStart::Text { prologue: writer.bytes().to_vec(), epilogue: Vec::new(), separator: 0 };
-                (start, Maker::Csv { shape, style: *style })
+                (start, Maker::Csv { schema, style: *style })
             }
             TargetFormat::Records(spec) => {
                 if matches!(schema.records(), Records::None) {
@@ -164,14 +171,14 @@ impl<'c> Ends<'c> {
                 (OutputStart::Edi(Box::new(counting)), Maker::Edi { options, defaults })
             }
             TargetFormat::Parquet(write) => {
-                let sink = Box::new(self.columns_of(shape, TextStore::Interned)?);
+                let sink = Box::new(self.columns_of(schema, TextStore::Interned)?);
                 let start =
                     OutputStart::Parquet { sink: Box::new(sink.sibling()), options: self.parquet_options(write) };
                 (start, Maker::Columns { sink, encoder: None })
             }
             TargetFormat::ArrowFile | TargetFormat::ArrowStream => {
                 let framing = if matches!(format, TargetFormat::ArrowFile) { Framing::File } else { Framing::Stream };
-                let sink = Box::new(self.columns_of(shape, TextStore::Plain)?);
+                let sink = Box::new(self.columns_of(schema, TextStore::Plain)?);
                 (OutputStart::Arrow { sink: Box::new(sink.sibling()), framing }, Maker::Columns { sink, encoder: None })
             }
         };
@@ -240,7 +247,10 @@ impl<'c> Ends<'c> {
         match maker {
             Maker::Json { shape, style, apart } => self.lane(JsonTarget::new(shape, *style, *apart), head),
             Maker::Xml { shape, style, apart } => self.lane(XmlTarget::new(shape, style, *apart)?, head),
-            Maker::Csv { shape, style } => self.lane(CsvTarget::new(shape, *style, self.limits)?, head),
+            Maker::Csv { schema, style } => self.lane(CsvTarget::new(self.csv_writer(schema, *style)?), head),
+            Maker::Families { schema, families, style } => {
+                self.lane(CsvTarget::new(family_writer(schema, families, *style)?), head)
+            }
             Maker::Records { schema, spec, options } => match schema.records() {
                 Records::One(plan) => self.lane(RecordTarget::new(plan, self.framed(spec, options, schema)?), head),
                 Records::Types(types) => {
@@ -298,8 +308,12 @@ impl<'c> Ends<'c> {
             Maker::Xml { shape, style, apart } => {
                 AnyPart::Xml(TextPart::new(XmlWriter::new(shape, (*style).clone())?, *apart, folder))
             }
-            Maker::Csv { shape, style } => {
-                AnyPart::Csv(TextPart::new(CsvWriter::new(shape, *style, self.limits)?, Apart::Together, folder))
+            Maker::Csv { schema, style } => {
+                AnyPart::Csv(TextPart::new(self.csv_writer(schema, *style)?, Apart::Together, folder))
+            }
+            Maker::Families { schema, families, style } => {
+                let writer = family_writer(schema, families, *style)?;
+                AnyPart::Families(Box::new(TextPart::new(writer, Apart::Together, folder)))
             }
             Maker::Records { schema, spec, options } => {
                 let framed = self.framed(spec, options, schema)?;
@@ -321,6 +335,11 @@ impl<'c> Ends<'c> {
         })
     }
 
+    fn csv_writer(&self, schema: &Schema, style: CsvStyle) -> Result<CsvWriter, Findings> {
+        let writer = CsvWriter::new(schema.shape(), style, self.limits)?;
+        Ok(writer.with_moments(schema.shape(), schema.moments()))
+    }
+
     fn framed(
         &self,
         spec: &FramingSpec,
@@ -329,6 +348,11 @@ impl<'c> Ends<'c> {
     ) -> Result<Framed, PipelineError> {
         Framed::new(spec, options.clone(), self.limits, schema).map_err(spec_error)
     }
+}
+
+fn family_writer(schema: &Schema, families: &Arc<RowFamilies>, style: CsvStyle) -> Result<FamilyWriter, Findings> {
+    let writer = FamilyWriter::new(schema.shape(), families, style)?;
+    Ok(writer.with_moments(schema.shape(), schema.moments()))
 }
 
 fn json<'c>(shape: &'c Shape, write: &JsonWrite, stream: Stream, apart: Apart) -> (OutputStart, Maker<'c>) {

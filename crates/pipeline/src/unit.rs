@@ -255,12 +255,14 @@ impl<'p> UnitLane<'p> {
         let io_error = || PipelineError::io("read", &*name);
         let mut reader: Box<dyn Read + Send + '_> = Box::new(unit);
         let mut from = Position::START;
+        let mut first_row = None;
         if let SourceFormat::Csv(style) = self.ends.source
             && style.header != Header::Absent
         {
             let (header, rest) = read_csv_header(reader, *style, self.ends.limits, &name, io_error())?;
             from = header.as_ref().map_or(from, |header| header.behind.clone());
             reader = rest;
+            first_row = header.as_ref().map(|header| header.raw.clone());
             self.begin(header.map(SourceHead::Csv), report)?;
         }
         let mut intake = if let SourceFormat::Columns(_) = self.ends.source {
@@ -270,7 +272,7 @@ impl<'p> UnitLane<'p> {
             Intake::of_rows(columns)
         } else {
             // One block holds the unit, so nothing waits for a next block.
-            let cutter = self.ends.cutter_for(usize::MAX, &from, &name)?;
+            let cutter = self.ends.cutter_for(usize::MAX, &from, first_row.as_deref(), &name)?;
             Intake::new(reader, cutter, unit.len() + 1, self.ends.limits)
         };
         let lane = self.lane.as_mut().expect("a lane was made with the pipeline's, or for the unit's head");

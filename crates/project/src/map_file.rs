@@ -129,8 +129,9 @@ fn kept_or_compiled(
         (target.name.clone(), format!("{:?}", target.shape.absent())).pack(&mut made_of);
         shape.pack(&mut made_of);
     }
-    // What guides know beyond shapes makes findings too.
+    // What guides and layouts know beyond shapes makes findings too.
     for shape in core::iter::once(source).chain(targets.iter().map(|target| &target.shape)) {
+        format!("{:?}", shape.schema().moments()).pack(&mut made_of);
         for file in shape.files().iter().filter(|_| guide_of(shape).is_some()) {
             let bytes = std::fs::read(file).unwrap_or_default();
             pack_bytes(&bytes, &mut made_of);
@@ -205,7 +206,12 @@ impl LeafRules for GuideRules<'_> {
     }
 
     fn target(&self, output: usize, leaf: NodeId, text: &str) -> Option<String> {
-        GuideRules::target(self, output)?.refuses(leaf, text)
+        if let Some(documents) = GuideRules::target(self, output) {
+            return documents.refuses(leaf, text);
+        }
+        let moments = self.targets.get(output)?.shape.schema().moments();
+        let (_, moment) = moments.iter().find(|(node, _)| *node == leaf)?;
+        moment.read(text.as_bytes()).is_none().then(|| format!("expected {}", moment.form()))
     }
 
     fn digits(&self, output: usize, leaf: NodeId) -> Option<String> {

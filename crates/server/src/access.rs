@@ -55,7 +55,7 @@ pub(crate) struct Denied {
 }
 
 /// Why it is not known who a client is.
-enum Unknown {
+pub(crate) enum Unknown {
     Wrong(String),
     /// The token's key may be a new one.
     NewKey,
@@ -189,7 +189,7 @@ impl Access {
         Box::new(Problem::unauthenticated(&schemes.join(", "), why))
     }
 
-    fn identify(
+    pub(crate) fn identify(
         &self,
         header: &dyn Fn(&str) -> Option<String>,
         certificate: Option<&str>,

@@ -13,11 +13,51 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use quayline_gateway::Json;
 
 use crate::body::Body;
+use crate::handle::read_body;
 use crate::protobuf;
 use crate::thread::Thread;
 
+/// A request that an operator sends to a part of the program.
+#[derive(Clone, Copy, Debug)]
+pub struct AdminRequest<'r> {
+    /// `GET`, `POST`.
+    pub method: &'r str,
+    /// The path, percent-encoded as it came.
+    pub path: &'r str,
+    /// What follows `?`, percent-encoded as it came.
+    pub query: &'r str,
+    /// The body, at most [`AdminRequest::BODY_BYTES_MAX`].
+    pub body: &'r [u8],
+    /// Who sends it, if the listener asks.
+    pub operator: Option<&'r str>,
+}
+
+impl AdminRequest<'_> {
+    /// Bytes of a body: an interchange with one transaction fits, which has at most 64 MB.
+    pub const BODY_BYTES_MAX: usize = 65 << 20;
+}
+
+/// The answer of a part of the program.
+#[derive(Clone, Debug)]
+pub struct AdminAnswer {
+    /// HTTP status.
+    pub status: u16,
+    /// Media type of the body.
+    pub media: &'static str,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
 /// What another part of the program, such as message flows, adds to the listener for operators.
 pub trait AdminPart: Send + Sync {
+    /// The answer to a request, or `None` if the path is not of this part. It may wait: it has a thread of its own. By default, it looks at
+    /// method and path alone.
+    fn request(&self, request: &AdminRequest<'_>) -> Option<AdminAnswer> {
+        let (status, text) = self.answer(request.method, request.path)?;
+        Some(AdminAnswer { status, media: "application/json", body: text.into_bytes() })
+    }
+
+
     /// The status and JSON for a request, or `None` if the path is not of this part. It may wait: it has a thread of its own.
     fn answer(&self, method: &str, path: &str) -> Option<(u16, String)>;
 
@@ -36,7 +76,7 @@ pub(crate) async fn serve(thread: Rc<Thread>, listener: tokio::net::TcpListener)
         tokio::task::spawn_local(async move {
             let service = service_fn(move |request| {
                 let thread = Rc::clone(&thread);
-                async move { Ok::<_, Infallible>(answer(&thread, &request).await) }
+                async move { Ok::<_, Infallible>(answer(&thread, request).await) }
             });
             let mut server = hyper::server::conn::http1::Builder::new();
             server.timer(TokioTimer::new()).header_read_timeout(std::time::Duration::from_secs(30));
@@ -65,7 +105,7 @@ pub(crate) async fn serve_probes(thread: Rc<Thread>, listener: tokio::net::TcpLi
                 async move {
                     let known = matches!(request.uri().path(), "/health" | "/ready" | "/metrics");
                     let answered = match *request.method() {
-                        Method::GET | Method::HEAD if known => operate(&thread, &request).await,
+                        Method::GET | Method::HEAD if known => operate(&thread, request, None).await,
                         _ if known => not_allowed(),
                         _ => response(StatusCode::NOT_FOUND, "GET /health, /ready or /metrics\n", "text/plain"),
                     };
@@ -94,17 +134,25 @@ const PROBES_MAX: usize = 64;
 /// How long a connection of a probe may last.
 const PROBE_LASTS: std::time::Duration = std::time::Duration::from_secs(600);
 
-async fn answer(thread: &Rc<Thread>, request: &Request<Incoming>) -> Response<Body> {
+async fn answer(thread: &Rc<Thread>, request: Request<Incoming>) -> Response<Body> {
     let json = |status: StatusCode, json: Json| response(status, json.to_string() + "\n", "application/json");
     // A page in an operator's browser is no operator: neither one of elsewhere, nor one whose host's name was made to mean this machine.
     let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or("localhost");
     if request.headers().contains_key(ORIGIN) || !is_local(host) {
         return json(StatusCode::FORBIDDEN, Json::object([("status", Json::text("not for pages of a browser"))]));
     }
-    operate(thread, request).await
+    let operator = match operator(thread, &request) {
+        Ok(operator) => operator,
+        Err(status) => {
+            let why = if status == StatusCode::UNAUTHORIZED { "no valid credentials" } else { "none of the roles" };
+            return json(status, Json::object([("status", Json::text(why))]));
+        }
+    };
+    operate(thread, request, operator).await
 }
 
-async fn operate(thread: &Rc<Thread>, request: &Request<Incoming>) -> Response<Body> {
+/// Answers a request that may be answered. `operator`: who sends it, where that is known.
+async fn operate(thread: &Rc<Thread>, request: Request<Incoming>, operator: Option<String>) -> Response<Body> {
     let shared = &thread.shared;
     let json = |status: StatusCode, json: Json| response(status, json.to_string() + "\n", "application/json");
     match (request.method(), request.uri().path()) {
@@ -170,21 +218,57 @@ async fn operate(thread: &Rc<Thread>, request: &Request<Incoming>) -> Response<B
             });
             json(StatusCode::OK, Json::object([("operations", Json::List(operations.collect()))]))
         }
-        (method, path) if !shared.parts.is_empty() => {
-            let (parts, method, path) = (shared.parts.clone(), method.to_string(), path.to_owned());
-            let answered =
-                tokio::task::spawn_blocking(move || parts.iter().find_map(|part| part.answer(&method, &path))).await;
-            match answered {
-                Ok(Some((status, text))) => {
-                    response(StatusCode::from_u16(status).unwrap_or(StatusCode::OK), text, "application/json")
+        _ if !shared.parts.is_empty() => {
+            let parts = shared.parts.clone();
+            let (head, body) = request.into_parts();
+            let Ok(body) = read_body(body, AdminRequest::BODY_BYTES_MAX).await else {
+                let status = StatusCode::PAYLOAD_TOO_LARGE;
+                return json(status, Json::object([("status", Json::text("the body is too large or incomplete"))]));
+            };
+            let answered = tokio::task::spawn_blocking(move || {
+                let request = AdminRequest {
+                    method: head.method.as_str(),
+                    path: head.uri.path(),
+                    query: head.uri.query().unwrap_or(""),
+                    body: &body,
+                    operator: operator.as_deref(),
+                };
+                parts.iter().find_map(|part| part.request(&request))
+            });
+            match answered.await {
+                Ok(Some(AdminAnswer { status, media, body })) => {
+                    response(StatusCode::from_u16(status).unwrap_or(StatusCode::OK), body, media)
                 }
-                _ => json(StatusCode::NOT_FOUND, Json::object([("status", Json::text("no such path"))])),
+                Ok(None) => json(StatusCode::NOT_FOUND, Json::object([("status", Json::text("no such path"))])),
+                Err(_) => {
+                    let status = StatusCode::INTERNAL_SERVER_ERROR;
+                    json(status, Json::object([("status", Json::text("a bug ended the request; see the log"))]))
+                }
             }
         }
         _ => json(
             StatusCode::NOT_FOUND,
             Json::object([("paths", Json::text("/health /ready /metrics /definitions; POST /reload"))]),
         ),
+    }
+}
+
+/// Who sends a request, where `[serve.admin]` names roles: `read` for requests that change nothing, `operate` for all. Health, readiness and
+/// metrics are for everybody who reaches the listener.
+fn operator(thread: &Thread, request: &Request<Incoming>) -> Result<Option<String>, StatusCode> {
+    let config = &thread.shared.config.admin;
+    if config.is_open() || matches!(request.uri().path(), "/health" | "/ready" | "/metrics") {
+        return Ok(None);
+    }
+    let header = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let identity = thread.access().identify(&header, None, &thread.tokens);
+    let Ok(Some(identity)) = identity else { return Err(StatusCode::UNAUTHORIZED) };
+    let has = |roles: &[String]| roles.iter().any(|role| identity.roles.contains(role));
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+    if has(&config.operate) || (reads && has(&config.read)) {
+        Ok(Some(identity.name.clone()))
+    } else {
+        Err(StatusCode::FORBIDDEN)
     }
 }
 

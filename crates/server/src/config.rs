@@ -275,6 +275,18 @@ pub struct AdminConfig {
     pub probes: Option<SocketAddr>,
     /// Who may use it: all by default.
     pub probes_from: Vec<Network>,
+    /// Roles that may read. Without roles here and in `operate`, everybody who reaches the listener may do everything.
+    pub read: Vec<String>,
+    /// Roles that may read and change.
+    pub operate: Vec<String>,
+}
+
+impl AdminConfig {
+    /// Whether the listener takes requests without credentials.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.read.is_empty() && self.operate.is_empty()
+    }
 }
 
 #[derive(Default, Deserialize)]

@@ -560,7 +560,7 @@ fn cross_origin(thread: &Thread, origin: Option<&HeaderValue>, headers: &mut Hea
     }
 }
 
-async fn read_body(mut body: Incoming, limit: usize) -> Result<Vec<u8>, Box<Problem>> {
+pub(crate) async fn read_body(mut body: Incoming, limit: usize) -> Result<Vec<u8>, Box<Problem>> {
     let too_large = || Box::new(Problem::too_large(413, "the request's body", limit));
     if body.size_hint().lower() > limit as u64 {
         return Err(too_large());

@@ -44,7 +44,7 @@ mod trace;
 mod upstream;
 
 pub use access::key_digest;
-pub use admin::AdminPart;
+pub use admin::{AdminAnswer, AdminPart, AdminRequest};
 pub use amqp::{AmqpConfig, Users, tls_without_http};
 pub use config::{
     AdminConfig, AuditFailure, AuthenticationConfig, CorsConfig, JwtConfig, LimitsConfig, ServeConfig, TlsConfig,

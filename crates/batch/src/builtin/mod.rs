@@ -1,5 +1,6 @@
 //! The artifacts that come with Quayline.
 
+mod accounts;
 mod command;
 mod file_mapper;
 mod file_reader;
@@ -7,11 +8,15 @@ mod file_writer;
 mod map;
 mod queue;
 mod record_file;
+mod sql;
 
 use crate::artifact::Registry;
 
 /// Adds the artifacts that come with Quayline: `quayline.fileReader` and the others that `docs/reference/jobs.md` lists.
 pub fn register(registry: &mut Registry) {
+    registry.reader("quayline.accountReader", |with| Ok(Box::new(accounts::AccountReader::new(with)?)));
+    registry.writer("quayline.accountWriter", |with| Ok(Box::new(accounts::AccountWriter::new(with)?)));
+    registry.listener("quayline.chunkTimesListener", |with| Ok(Box::new(accounts::ChunkTimes::new(with)?)));
     registry.reader("quayline.fileReader", |with| Ok(Box::new(file_reader::FileReader::new(with)?)));
     registry.reader("quayline.queueReader", |with| Ok(Box::new(queue::QueueReader::new(with)?)));
     registry.reader("quayline.recordFileReader", |with| Ok(Box::new(record_file::RecordFileReader::new(with)?)));
@@ -19,6 +24,9 @@ pub fn register(registry: &mut Registry) {
     registry.writer("quayline.queueWriter", |with| Ok(Box::new(queue::QueueWriter::new(with)?)));
     registry.writer("quayline.recordFileWriter", |with| Ok(Box::new(record_file::RecordFileWriter::new(with)?)));
     registry.mapper("quayline.fileMapper", |with| Ok(Box::new(file_mapper::FileMapper::new(with)?)));
+    registry.reader("quayline.sqlReader", |with| Ok(Box::new(sql::SqlReader::new(with)?)));
+    registry.writer("quayline.sqlWriter", |with| Ok(Box::new(sql::SqlWriter::new(with)?)));
+    registry.batchlet("quayline.sqlBatchlet", |with| Ok(Box::new(sql::SqlBatchlet::new(with)?)));
     let maps = map::Maps::default();
     registry.processor("quayline.mapProcessor", move |with| Ok(Box::new(maps.processor(with)?)));
     registry.batchlet("quayline.commandBatchlet", |with| Ok(Box::new(command::Command::new(with)?)));

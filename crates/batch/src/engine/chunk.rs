@@ -17,9 +17,10 @@ use super::listeners::Listeners;
 use super::step::ns;
 use crate::artifact::{Answer, CheckpointAlgorithm, Item, Processor, Reader, Writer};
 use crate::context::{JobContext, StepContext};
-use crate::error::Thrown;
+use crate::error::{Kind, Thrown};
 use crate::event;
 use crate::record::{Counts, PartitionState, Progress, StepState, Times};
+use crate::repository::{PAUSE, PAUSE_MAX};
 use crate::work::{Pending, Work};
 
 /// How the loop ended.
@@ -68,6 +69,10 @@ pub(super) struct ChunkRun<'c, 's> {
     pending: Option<Pending>,
     /// Metrics at the last checkpoint.
     counts: Counts,
+    /// Where the chunk before the last checkpoint ended, as long as that checkpoint is not known to be durable.
+    before: Option<(Progress, Counts)>,
+    /// Whether the answers to what is written are waited for in the chunk, because a commit without that was refused.
+    confirms: bool,
     pub(super) times: Times,
     items: Vec<Item>,
 }
@@ -131,18 +136,16 @@ impl<'c, 's> ChunkRun<'c, 's> {
             is_retrying: false,
             pending: None,
             counts: Counts::default(),
+            before: None,
+            confirms: false,
             times: Times::default(),
             items: Vec::new(),
         })
     }
 
     pub(super) fn run(&mut self) -> Answer<ChunkEnd> {
-        let ended = self.open().and_then(|()| self.chunks());
-        // A commit that is under way is waited for, whatever happened after it.
-        let ended = match (self.settle(), ended) {
-            (Err(thrown), Ok(_)) => Err(thrown),
-            (_, ended) => ended,
-        };
+        let opened = self.open().or_else(|thrown| self.recover(thrown));
+        let ended = opened.and_then(|()| self.chunks());
         let complete = matches!(ended, Ok(ChunkEnd::Finished));
         let closed = self.reader.close();
         let closed = self.writer.close(complete && closed.is_ok()).and(closed);
@@ -169,42 +172,124 @@ impl<'c, 's> ChunkRun<'c, 's> {
 
     fn chunks(&mut self) -> Answer<ChunkEnd> {
         loop {
-            if self.job.stop.is_set() {
-                return Ok(ChunkEnd::Stopped);
-            }
-            if self.one_by_one == 0
-                && let Some(algorithm) = &mut self.algorithm
-            {
-                // The specification has a time for the checkpoint here; the unit of work has bounds of its own.
-                let _ = algorithm.timeout_s()?;
-                algorithm.begin()?;
-            }
-            let mut work = self.run.repository().begin()?;
-            let mut read = 0;
-            let left = self.one_by_one;
-            self.is_retrying = left > 0;
-            match self.one_chunk(&mut work, &mut read) {
-                Ok(filled) => {
-                    self.commit(work, &filled)?;
-                    match filled {
-                        Filled::Full => {}
-                        Filled::AtEnd => return Ok(ChunkEnd::Finished),
-                        Filled::Stop => return Ok(ChunkEnd::Stopped),
-                    }
-                }
-                Err(Broken::RollBack(thrown)) => {
-                    self.roll_back(work, &thrown)?;
-                    // All that the chunk had read, with the item that failed, runs one by one; and what still ran so, runs so again.
-                    self.one_by_one = left.max(read);
-                    self.reopen()?;
-                }
-                Err(Broken::Fail(thrown)) => {
-                    // The first exception counts; what listeners add to it does not.
-                    let _ = self.roll_back(work, &thrown);
-                    return Err(thrown);
-                }
+            match self.next_chunk() {
+                Ok(Some(end)) => return Ok(end),
+                Ok(None) => {}
+                Err(thrown) => self.recover(thrown)?,
             }
         }
+    }
+
+    /// One chunk; how the step ended if it was the last. The last commit is waited for.
+    fn next_chunk(&mut self) -> Answer<Option<ChunkEnd>> {
+        if self.job.stop.is_set() {
+            self.settle()?;
+            return Ok(Some(ChunkEnd::Stopped));
+        }
+        if self.one_by_one == 0
+            && let Some(algorithm) = &mut self.algorithm
+        {
+            // The specification has a time for the checkpoint here; the unit of work has bounds of its own.
+            let _ = algorithm.timeout_s()?;
+            algorithm.begin()?;
+        }
+        let mut work = self.run.repository().begin()?;
+        let mut read = 0;
+        let left = self.one_by_one;
+        self.is_retrying = left > 0;
+        match self.one_chunk(&mut work, &mut read) {
+            Ok(filled) => {
+                self.commit(work, &filled)?;
+                let end = match filled {
+                    Filled::Full => return Ok(None),
+                    Filled::AtEnd => ChunkEnd::Finished,
+                    Filled::Stop => ChunkEnd::Stopped,
+                };
+                self.settle()?;
+                Ok(Some(end))
+            }
+            Err(Broken::RollBack(thrown)) => {
+                self.roll_back(work, &thrown)?;
+                // All that the chunk had read, with the item that failed, runs one by one; and what still ran so, runs so again.
+                self.one_by_one = left.max(read);
+                self.reopen()?;
+                Ok(None)
+            }
+            Err(Broken::Fail(thrown)) => {
+                // The first exception counts; what listeners add to it does not.
+                let _ = self.roll_back(work, &thrown);
+                Err(thrown)
+            }
+        }
+    }
+
+    /// Continues after a commit that was refused, or when a database that did not answer answers again; otherwise the step fails.
+    fn recover(&mut self, thrown: Thrown) -> Answer<()> {
+        match thrown.kind {
+            // What was refused shows itself again, this time to the writer.
+            Kind::Deferred if !self.confirms => {
+                self.confirms = true;
+                self.reopen().or_else(|thrown| if thrown.kind == Kind::Lost { self.wait(thrown) } else { Err(thrown) })
+            }
+            Kind::Lost => self.wait(thrown),
+            _ => Err(thrown),
+        }
+    }
+
+    fn wait(&mut self, thrown: Thrown) -> Answer<()> {
+        let begin = Instant::now();
+        let patience = self.run.repository().patience();
+        let text = format!("the database does not answer; the step waits for it, at most {} s", patience.as_secs());
+        self.run.log_thrown(Some(self.context), &text, &thrown);
+        let mut pause = PAUSE;
+        loop {
+            if self.job.stop.wait(pause) || begin.elapsed() + pause > patience {
+                self.run.repository().give_up();
+                return Err(Thrown { kind: Kind::Fatal, ..thrown });
+            }
+            pause = (pause * 2).min(PAUSE_MAX);
+            match self.come_back() {
+                Ok(()) => break,
+                Err(again) if again.kind == Kind::Lost => {}
+                Err(other) => return Err(other),
+            }
+        }
+        let text = format!("the database answers again after {:.1} s", begin.elapsed().as_secs_f64());
+        self.run.event(event::LOG, Some(self.context), None, text);
+        Ok(())
+    }
+
+    /// Begins again at the last checkpoint that is durable, whatever became of the commit that was under way.
+    fn come_back(&mut self) -> Answer<()> {
+        let (repository, instance) = (self.run.repository(), self.run.held.instance);
+        let durable = match &*self.place {
+            Place::Step(_) => repository.step_state(instance, &self.step.id)?.map(|state| state.progress),
+            Place::Partition(number, _) => {
+                repository.partition(instance, &self.step.id, *number)?.map(|state| state.progress)
+            }
+        };
+        let durable = durable.unwrap_or_default();
+        // Metrics of an earlier execution are not those of this one.
+        let is_at = |progress: &Progress| progress.reader == durable.reader && progress.writer == durable.writer;
+        self.counts = match &self.before {
+            Some((before, counts)) if is_at(before) => *counts,
+            None if is_at(self.place.progress()) => self.counts,
+            _ => durable.counts,
+        };
+        self.pending = None;
+        self.before = None;
+        self.items.clear();
+        *self.place.progress() = durable;
+        self.context.set_user_data(self.place.progress().user_data.clone());
+        let kept = self.counts;
+        self.context.count(|counts| {
+            (counts.read, counts.write, counts.filter, counts.commit) =
+                (kept.read, kept.write, kept.filter, kept.commit);
+        });
+        // What they had open is of no use any more.
+        let _ = self.reader.close();
+        let _ = self.writer.close(false);
+        self.open()
     }
 
     fn one_chunk(&mut self, work: &mut Box<dyn Work>, read: &mut u64) -> Result<Filled, Broken> {
@@ -225,7 +310,9 @@ impl<'c, 's> ChunkRun<'c, 's> {
             self.context.count(|counts| counts.commit -= 1);
         })?;
         let progress = Progress { reader, writer, user_data: self.context.user_data(), counts: self.counts };
-        *self.place.progress() = progress;
+        let last = std::mem::replace(self.place.progress(), progress);
+        let counts = last.counts;
+        self.before = Some((last, counts));
         let (repository, held) = (self.run.repository(), self.run.held);
         match &*self.place {
             Place::Step(state) => repository.put_step(work.as_mut(), held, &self.step.id, state),
@@ -363,10 +450,18 @@ impl<'c, 's> ChunkRun<'c, 's> {
 
     fn write_items(&mut self, work: &mut Box<dyn Work>, items: &[Item]) -> Result<(), Broken> {
         loop {
-            let mark = work.mark();
+            // Listeners hear what holds. Without them the answer may come with the commit.
+            let confirms = self.confirms || !work.defers() || !self.listeners.is_empty();
+            let mark = confirms.then(|| work.mark());
             self.listeners.each(|listener| listener.before_write(items))?;
             let begin = Instant::now();
-            let answer = self.writer.write(items, work.as_mut());
+            if self.confirms {
+                work.set_by_item();
+            }
+            let mut answer = self.writer.write(items, work.as_mut());
+            if confirms && answer.is_ok() {
+                answer = work.confirm();
+            }
             self.times.write_ns += ns(begin);
             let thrown = match answer {
                 Ok(()) => {
@@ -376,7 +471,14 @@ impl<'c, 's> ChunkRun<'c, 's> {
                 }
                 Err(thrown) => thrown,
             };
-            work.back_to(mark);
+            if thrown.kind != Kind::Plain {
+                return Err(Broken::Fail(thrown));
+            }
+            match mark {
+                Some(mark) if self.confirms || !work.defers() => work.back_to(mark).map_err(Thrown::from)?,
+                // The chunk begins again, with marks, and its items one by one.
+                _ => return Err(Broken::Fail(Thrown { kind: Kind::Deferred, ..thrown })),
+            }
             self.context.set_exception(Some(&thrown));
             self.listeners.each(|listener| listener.on_write_error(items, &thrown))?;
             match self.remedy(&thrown) {
@@ -426,14 +528,37 @@ impl<'c, 's> ChunkRun<'c, 's> {
         let begin = Instant::now();
         let outcome = pending.wait();
         self.times.commit_ns += ns(begin);
-        Ok(outcome?)
+        match outcome {
+            Ok(()) => {
+                self.before = None;
+                self.confirms = false;
+                Ok(())
+            }
+            Err(error) => {
+                self.forget_checkpoint();
+                Err(error.into())
+            }
+        }
+    }
+
+    /// The last checkpoint did not become durable: the one before counts.
+    fn forget_checkpoint(&mut self) {
+        if let Some((progress, counts)) = self.before.take() {
+            *self.place.progress() = progress;
+            self.counts = counts;
+        }
     }
 
     fn roll_back(&mut self, work: Box<dyn Work>, thrown: &Thrown) -> Answer<()> {
         let told = self.listeners.each(|listener| listener.on_chunk_error(thrown));
         drop(work);
         self.items.clear();
-        let settled = self.settle();
+        let settled = if self.pending.is_some() {
+            self.settle()
+        } else {
+            self.forget_checkpoint();
+            Ok(())
+        };
         let kept = self.counts;
         self.context.count(|counts| {
             counts.rollback += 1;

@@ -3,7 +3,7 @@
 use quayline_project::job::Chunk;
 
 use crate::artifact::Registry;
-use crate::error::Thrown;
+use crate::error::{Kind, Thrown};
 
 /// What becomes of an exception.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -33,7 +33,7 @@ impl Faults {
 
     /// Decides, and counts what is decided. While a chunk is retried after a rollback, skip wins over retry; before, retry wins.
     pub(super) fn remedy(&mut self, chunk: &Chunk, registry: &Registry, thrown: &Thrown, is_retrying: bool) -> Remedy {
-        if thrown.is_fatal {
+        if thrown.kind != Kind::Plain {
             return Remedy::Fail;
         }
         let lineage = registry.lineage(thrown);

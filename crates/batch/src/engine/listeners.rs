@@ -26,6 +26,11 @@ impl Listeners {
         Ok(())
     }
 
+    /// Whether nobody listens.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Tells all listeners. All hear it; the first that throws is the answer.
     pub(super) fn each(&mut self, mut tell: impl FnMut(&mut dyn Listener) -> Answer<()>) -> Answer<()> {
         let mut answer = Ok(());

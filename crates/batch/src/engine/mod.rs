@@ -129,7 +129,7 @@ impl Engine {
             folder: self.folder.display().to_string(),
         };
         let (execution, held) = self.repository.launch(launch)?;
-        Ok(self.launched(job, execution, held, None, unresolved))
+        self.launched(job, execution, held, None, unresolved)
     }
 
     /// Creates the next execution of an instance.
@@ -162,7 +162,7 @@ impl Engine {
         }
         let launch = Launch { job: &job.id, parameters, digest, text, folder: String::new() };
         let (before, execution, held) = self.repository.relaunch(last, launch)?;
-        Ok(self.launched(job, execution, held, Some(before), unresolved))
+        self.launched(job, execution, held, Some(before), unresolved)
     }
 
     fn launched(
@@ -172,10 +172,12 @@ impl Engine {
         held: Held,
         before: Option<Execution>,
         unresolved: Vec<Unresolved>,
-    ) -> Launched<'_> {
+    ) -> Result<Launched<'_>, StartError> {
+        let created_ms = self.repository.instance(held.instance)?.map_or(0, |instance| instance.created_ms);
         let stop = StopSignal::default();
         self.running.lock().insert(held.execution, stop.clone());
-        let context = JobContext::new(&job.id, (held.instance, held.execution), job.properties.clone(), stop);
+        let mut context = JobContext::new(&job.id, (held.instance, held.execution), job.properties.clone(), stop);
+        context.created_ms = created_ms;
         let run = Run { engine: self, job, held, context: Arc::new(context), restart_of: before };
         run.event(
             event::SUBMITTED,
@@ -183,7 +185,7 @@ impl Engine {
             None,
             format!("execution {} of instance {}", execution.id, execution.instance),
         );
-        Launched { run, unresolved, execution }
+        Ok(Launched { run, unresolved, execution })
     }
 
     /// Asks an execution of this process to stop at its next checkpoint.

@@ -119,12 +119,12 @@ impl Run<'_> {
         let count = u32::try_from(plan.properties.len()).unwrap_or(u32::MAX);
         *partitions = count;
         state.plan = Some(count);
-        let mut work = self.repository().begin()?;
-        self.repository().put_step(work.as_mut(), self.held, &step.id, state)?;
-        work.commit()?;
+        let mut known = self.repository().partitions(self.held.instance, &step.id)?;
+        let new = (0..count).filter(|number| !known.contains_key(number)).collect::<Vec<_>>();
+        self.repository().plan_partitions(self.held, &step.id, state, new.into_iter())?;
         let mut todo = Vec::new();
         for number in 0..count {
-            let known = self.repository().partition(self.held.instance, &step.id, number)?.unwrap_or_default();
+            let known = known.remove(&number).unwrap_or_default();
             if known.status != BatchStatus::Completed {
                 todo.push((number, known));
             }
@@ -221,10 +221,7 @@ impl Run<'_> {
         state.exit_status = Some(exit_status.clone());
         state.progress.user_data = context.user_data();
         state.progress.counts = context.counts();
-        let saved = self.repository().begin().and_then(|mut work| {
-            self.repository().put_partition(work.as_mut(), self.held, (&step.id, number), &state)?;
-            work.commit()
-        });
+        let saved = self.repository().save_partition(self.held, (&step.id, number), &state);
         if let Err(error) = saved {
             end = BodyEnd { times: end.times, ..BodyEnd::failed(error.into()) };
         }

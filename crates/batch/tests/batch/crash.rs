@@ -7,7 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use quayline_batch::{Backend, BatchError, BatchStatus, PageOf, Pending, Work, WorkMark};
+use quayline_batch::record::Lease;
+use quayline_batch::{Backend, BatchError, BatchStatus, Fence, PageOf, Pending, Work, WorkMark};
 use quayline_store::queue::{GetWait, Message, QueueDefinition, Select};
 use quayline_store::record_file::{FileDefinition, KeyPlace, Organisation};
 use quayline_store::{MemoryEngine, Unit};
@@ -60,12 +61,12 @@ impl Backend for Mortal {
         Ok(Box::new(MortalWork { inner: Some(self.inner.begin()?), ending: Arc::clone(&self.ending) }))
     }
 
-    fn owner(&self) -> u64 {
+    fn owner(&self) -> Result<u64, BatchError> {
         self.inner.owner()
     }
 
-    fn is_exclusive(&self) -> bool {
-        true
+    fn is_gone(&self, lease: &Lease) -> Result<bool, BatchError> {
+        self.inner.is_gone(lease)
     }
 
     fn now_ms(&self) -> u64 {
@@ -106,8 +107,11 @@ impl Work for MortalWork {
     fn mark(&mut self) -> WorkMark {
         self.inner().mark()
     }
-    fn back_to(&mut self, mark: WorkMark) {
-        self.inner().back_to(mark);
+    fn put_fenced(&mut self, key: &[u8], value: &[u8], fence: &Fence) -> Result<(), BatchError> {
+        self.inner().put_fenced(key, value, fence)
+    }
+    fn back_to(&mut self, mark: WorkMark) -> Result<(), BatchError> {
+        self.inner().back_to(mark)
     }
     fn commit(mut self: Box<Self>) -> Result<(), BatchError> {
         let inner = self.inner.take().unwrap();

@@ -10,6 +10,7 @@
 
 mod builtins;
 mod crash;
+mod database;
 mod java;
 mod jsl;
 mod kit;

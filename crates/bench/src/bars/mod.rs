@@ -2,10 +2,12 @@
 //!
 //! To add one, write a function `fn(&Bench) -> Result<Measured, String>` in the module of its area and a row in its table.
 
+mod flow;
 mod capacity;
 mod growth;
 mod interchanges;
 mod maps;
+mod partner;
 mod records;
 mod store;
 
@@ -117,6 +119,14 @@ pub struct Measured {
     pub detail: String,
 }
 
+impl Measured {
+    /// Nothing, because something that is compared with is missing here. The row says so, and no bar falls short.
+    #[must_use]
+    pub fn skipped(why: &str) -> Measured {
+        Measured { value: f64::NAN, detail: why.to_owned() }
+    }
+}
+
 impl From<Comparison> for Measured {
     fn from(found: Comparison) -> Self {
         let detail = format!("{} of {}", rate(found.subject), rate(found.ceiling));
@@ -144,6 +154,12 @@ impl Outcome {
         }
     }
 
+    /// Whether what the bar compares with is missing here.
+    #[must_use]
+    pub fn is_skipped(&self) -> bool {
+        self.measured.as_ref().is_ok_and(|measured| measured.value.is_nan())
+    }
+
     /// The row of `bars.json`.
     #[must_use]
     pub fn to_json(&self) -> Value {
@@ -160,7 +176,11 @@ impl Outcome {
     /// The row as people read it.
     #[must_use]
     pub fn to_line(&self) -> String {
-        self.to_line_as(if self.ok() { "ok" } else { "SHORT" })
+        self.to_line_as(match (self.is_skipped(), self.ok()) {
+            (true, _) => "skip",
+            (_, true) => "ok",
+            _ => "SHORT",
+        })
     }
 
     /// The row with a word of its own in front.
@@ -168,6 +188,7 @@ impl Outcome {
     pub fn to_line_as(&self, verdict: &str) -> String {
         let sign = if self.bar.side == Side::AtLeast { ">=" } else { "<=" };
         let (value, detail) = match &self.measured {
+            Ok(measured) if measured.value.is_nan() => ("skipped".to_owned(), measured.detail.as_str()),
             Ok(measured) => (format!("{:.3}", measured.value), measured.detail.as_str()),
             Err(why) => ("none".to_owned(), why.as_str()),
         };
@@ -179,13 +200,13 @@ impl Outcome {
 /// Every bar, in the order in which they are measured.
 #[must_use]
 pub fn all() -> Vec<Bar> {
-    [records::BARS, interchanges::BARS, maps::BARS, growth::BARS, store::BARS, capacity::BARS].concat()
+    [records::BARS, interchanges::BARS, maps::BARS, growth::BARS, store::BARS, flow::BARS, partner::BARS, capacity::BARS].concat()
 }
 
 /// What is measured and shown beside the bars without deciding anything: files on which we do worse.
 #[must_use]
 pub fn also() -> Vec<Bar> {
-    [records::ALSO, interchanges::ALSO, maps::ALSO].concat()
+    [records::ALSO, interchanges::ALSO, maps::ALSO, partner::ALSO].concat()
 }
 
 /// A rate as people read it.
@@ -225,6 +246,20 @@ mod tests {
             outcome.to_json().to_string(),
             r#"{"area":"store","bar":0.0,"name":"x","ok":false,"unit":"ratio","value":null}"#
         );
+    }
+
+    #[test]
+    fn a_bar_without_its_peer_is_skipped_and_not_reached() {
+        let bar = Bar {
+            area: Area::Flow,
+            name: "x",
+            bar: 1.0,
+            side: Side::AtLeast,
+            unit: "ratio",
+            measure: |_| Err(String::new()),
+        };
+        let outcome = Outcome { bar, measured: Ok(Measured::skipped("no server")) };
+        assert!(outcome.is_skipped() && !outcome.ok() && outcome.to_line().starts_with("skip"));
     }
 
     #[test]

@@ -126,7 +126,7 @@ pub(crate) struct ConvertArgs {
     /// Numeric fields that hold only binary zeros: error, null or raw
     #[arg(long, value_enum, value_name = "POLICY", help_heading = "Values")]
     pub(crate) low_values: Option<BadValueArg>,
-    /// Blanks to cut from text: padding, both or keep
+    /// Blanks to cut from text: padding, both, keep or nul
     #[arg(long, value_enum, value_name = "WHICH", help_heading = "Values")]
     pub(crate) trim: Option<TrimArg>,
     /// Records shorter than the layout: error, pad or null
@@ -339,6 +339,8 @@ pub(crate) enum TrimArg {
     Both,
     /// No blanks
     Keep,
+    /// Trailing blanks and NULs
+    Nul,
 }
 
 /// Records that end before their layout does.

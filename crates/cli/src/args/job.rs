@@ -55,6 +55,22 @@ impl JobCommand {
     }
 }
 
+/// Where the job repository is.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RepositoryArg {
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+    /// PostgreSQL database of the job repository
+    ///
+    /// The form is postgresql://USER@HOST:PORT/DATABASE. Without this option, the repository is in the store. The data folder always holds the job
+    /// logs.
+    #[arg(long, value_name = "URL")]
+    pub(crate) repository: Option<String>,
+    /// How long a job waits for a database that does not answer
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    pub(crate) database_wait: u64,
+}
+
 /// Arguments of `quayline job check` and `plan`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct JobCheckArgs {
@@ -74,7 +90,7 @@ pub(crate) struct StartArgs {
     /// Job XML file
     pub(crate) file: PathBuf,
     #[command(flatten)]
-    pub(crate) store: FolderArg,
+    pub(crate) place: RepositoryArg,
     /// Job parameter
     #[arg(short = 'p', long = "param", value_name = "NAME=VALUE")]
     pub(crate) parameters: Vec<String>,
@@ -92,7 +108,7 @@ pub(crate) struct RestartArgs {
     /// Number of the execution
     pub(crate) execution: u64,
     #[command(flatten)]
-    pub(crate) store: FolderArg,
+    pub(crate) place: RepositoryArg,
     /// Job XML file [default: the job XML that the execution ran]
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
@@ -116,14 +132,14 @@ pub(crate) struct IdArgs {
     /// Number of the execution
     pub(crate) execution: u64,
     #[command(flatten)]
-    pub(crate) store: FolderArg,
+    pub(crate) place: RepositoryArg,
 }
 
 /// Arguments of `quayline job list`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ListJobsArgs {
     #[command(flatten)]
-    pub(crate) store: FolderArg,
+    pub(crate) place: RepositoryArg,
     /// Only executions of this job
     #[arg(long, value_name = "ID")]
     pub(crate) job: Option<String>,
@@ -141,7 +157,7 @@ pub(crate) struct ShowJobArgs {
     /// Number of the execution
     pub(crate) execution: u64,
     #[command(flatten)]
-    pub(crate) store: FolderArg,
+    pub(crate) place: RepositoryArg,
     /// Print the execution as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -151,7 +167,7 @@ pub(crate) struct ShowJobArgs {
 #[derive(Debug, clap::Args)]
 pub(crate) struct PurgeJobsArgs {
     #[command(flatten)]
-    pub(crate) store: FolderArg,
+    pub(crate) place: RepositoryArg,
     /// Number of an instance
     #[arg(long, value_name = "NUMBER", required_unless_present = "older_than_days")]
     pub(crate) instance: Option<u64>,

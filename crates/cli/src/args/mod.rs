@@ -32,7 +32,7 @@ pub(crate) use fmt::FmtArgs;
 pub(crate) use guide::{CheckArgs, GuideArgs, GuideCommand, ImportArgs, ShowArgs};
 pub(crate) use infer::{InferArgs, InferForm};
 pub(crate) use inspect::{As, InspectArgs};
-pub(crate) use job::{IdArgs, JobArgs, JobCheckArgs, JobCommand, ListJobsArgs, PurgeJobsArgs, RestartArgs, StartArgs};
+pub(crate) use job::{IdArgs, JobArgs, JobCheckArgs, JobCommand, PurgeJobsArgs, RepositoryArg, RestartArgs, StartArgs};
 pub(crate) use map::{MapArgs, MapCheckArgs, MapCommand, MapNewArgs};
 pub(crate) use partner::{
     EntryArgs, EnvelopeArgs, EnvelopeCommand, ExplainArgs, FilterArgs, InterchangeArgs, InterchangeCommand, ListArgs,
@@ -295,7 +295,8 @@ columns           columns of a table [20000]
 findings          findings kept in a run; for validate, --max-findings [1000]
 copy-depth        COPY in COPY, include in include [64]
 copybook-bytes    a copybook with its COPY members [16M]
-guide-bytes       a guide with its includes [64M]";
+guide-bytes       a guide with its includes [64M]
+groups            keys of CSV documents of several rows [1M]";
 
 /// Arguments of `quayline completions`.
 #[derive(Debug, clap::Args)]

@@ -254,7 +254,7 @@ pub(crate) struct FilterArgs {
     /// Type of document, such as 850
     #[arg(long, value_name = "TYPE")]
     pub(crate) document: Option<String>,
-    /// Control number of the document, its group or its interchange
+    /// Control number of an interchange, with what is in it, or of a group
     #[arg(long, value_name = "NUMBER")]
     pub(crate) number: Option<String>,
     /// Business field of a rule, as NAME=VALUE

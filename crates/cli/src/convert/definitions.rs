@@ -418,6 +418,7 @@ fn policies(args: &ConvertArgs) -> Policies {
             Some(TrimArg::Padding) => Trim::Padding,
             Some(TrimArg::Both) => Trim::Both,
             Some(TrimArg::Keep) => Trim::Keep,
+            Some(TrimArg::Nul) => Trim::Nuls,
         },
         absent: match args.absent {
             None => Absent::default(),

@@ -93,6 +93,9 @@ fn check(args: &FlowNamesArgs, console: &Console) -> Result<Exit, Stop> {
     let flows = open(args)?;
     for flow in &flows {
         console.findings(&flow.findings);
+        for edge in flow.edges() {
+            console.line(&format!("{}, {} ({}): {}", flow.name(), edge.node, edge.kind, edge.guarantee));
+        }
     }
     let nodes: usize = flows.iter().map(|flow| flow.file.nodes.len()).sum();
     let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });

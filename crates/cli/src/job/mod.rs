@@ -1,25 +1,27 @@
 //! `quayline job`.
 
+mod ask;
 mod show;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use quayline_batch::artifact::Registry;
 use quayline_batch::event::{CHECKPOINT, Event, Observer};
 use quayline_batch::log::{JobLogs, line_of};
 use quayline_batch::record::{Execution, ExecutionId, InstanceId};
 use quayline_batch::{
-    BatchError, BatchStatus, Drift, Engine, Launched, Repository, StartError, StopRequests, StoreBackend, builtin,
-    system_property,
+    Backend, BatchError, BatchStatus, DatabaseBackend, Drift, Engine, Launched, Repository, StartError, StopRequests,
+    StoreBackend, builtin, system_property,
 };
 use quayline_core::{Finding, Findings, Severity};
+use quayline_postgres::Endpoint;
 use quayline_project::job::{JobFile, Parameters};
 use quayline_store::SystemClock;
 
-use crate::args::{FolderArg, IdArgs, JobArgs, JobCheckArgs, JobCommand, PurgeJobsArgs, RestartArgs, StartArgs};
+use crate::args::{IdArgs, JobArgs, JobCheckArgs, JobCommand, PurgeJobsArgs, RepositoryArg, RestartArgs, StartArgs};
 use crate::console::{Console, write_stdout};
 use crate::exit::{Exit, Stop, argument};
 use crate::interrupt;
@@ -27,6 +29,8 @@ use crate::store::{Missing, Opened, unreadable};
 
 /// How often stop requests and signals are looked at.
 const LOOK: Duration = Duration::from_millis(100);
+/// How often stop requests in the repository are looked at.
+const LOOK_IN_REPOSITORY: Duration = Duration::from_secs(1);
 
 /// Runs `quayline job`.
 pub(crate) fn run(args: &JobArgs, console: &Console) -> Result<Exit, Stop> {
@@ -43,54 +47,71 @@ pub(crate) fn run(args: &JobArgs, console: &Console) -> Result<Exit, Stop> {
         JobCommand::Restart(args) => restart(args, console),
         JobCommand::Stop(args) => stop(args, console),
         JobCommand::Abandon(args) => {
-            let opened = Jobs::open(&args.store)?;
+            let opened = Jobs::open(&args.place)?;
             let abandoned = opened.repository.abandon(ExecutionId(args.execution)).map_err(batch)?;
             console.line(&format!("execution {} is {}", abandoned.id, abandoned.status));
             opened.close(Exit::Done)
         }
         JobCommand::List(args) => {
-            let opened = Jobs::open(&args.store)?;
-            let text = show::list(args, &opened.repository).map_err(batch)?;
-            write_stdout(text.as_bytes())?;
-            opened.close(Exit::Done)
+            let question = ask::Question::List { job: args.job.clone(), count: args.count, json: args.json };
+            ask::answered(&args.place, &question)
         }
         JobCommand::Show(args) => {
-            let opened = Jobs::open(&args.store)?;
-            let id = ExecutionId(args.execution);
-            let execution = opened.repository.execution(id).map_err(batch)?;
-            let steps = opened.repository.steps(id).map_err(batch)?;
-            write_stdout(show::execution(&execution, &steps, args.json).as_bytes())?;
-            opened.close(Exit::Done)
+            let question = ask::Question::Show { execution: ExecutionId(args.execution), json: args.json };
+            ask::answered(&args.place, &question)
         }
         JobCommand::Log(args) => log(args),
         JobCommand::Purge(args) => purge(args, console),
     }
 }
 
-/// The store with the job repository. Executions whose process is gone have become FAILED.
+/// The job repository, in the store or in a database. Executions whose process is gone have become FAILED.
 struct Jobs {
-    opened: Opened,
+    /// The store, if the repository is there.
+    opened: Option<Opened>,
+    /// What a command that continues these jobs has to say to find them.
+    place: String,
     repository: Arc<Repository>,
     recovered: Vec<Execution>,
 }
 
 impl Jobs {
-    fn open(folder: &FolderArg) -> Result<Self, Stop> {
-        Jobs::open_or(folder, Missing::Refuse)
+    fn open(place: &RepositoryArg) -> Result<Self, Stop> {
+        Jobs::open_or(place, Missing::Refuse)
     }
 
-    fn open_or(folder: &FolderArg, missing: Missing) -> Result<Self, Stop> {
-        let opened = Opened::open(folder, missing)?;
-        let backend = StoreBackend::new(opened.store.clone(), Arc::new(SystemClock)).map_err(batch)?;
-        let repository = Arc::new(Repository::new(Arc::new(backend)));
-        StopRequests::new(&folder.folder).clear();
+    fn open_or(place: &RepositoryArg, missing: Missing) -> Result<Self, Stop> {
+        let folder = &place.store;
+        let mut options = String::new();
+        if folder.folder != Path::new("data") {
+            options.push_str(&format!(" --store {}", folder.folder.display()));
+        }
+        let (opened, backend): (_, Arc<dyn Backend>) = match &place.repository {
+            Some(address) => {
+                let endpoint = Endpoint::parse(address).map_err(|error| {
+                    Stop::from(argument(format!("--repository: {}", error.what)).hint(error.remedy))
+                })?;
+                options.push_str(&format!(" --repository postgresql://{endpoint}"));
+                (None, Arc::new(DatabaseBackend::open(endpoint, Arc::new(SystemClock)).map_err(batch)?))
+            }
+            None => {
+                let opened = Opened::open(folder, missing)?;
+                let backend = StoreBackend::new(opened.store.clone(), Arc::new(SystemClock)).map_err(batch)?;
+                StopRequests::new(&folder.folder).clear();
+                (Some(opened), Arc::new(backend))
+            }
+        };
+        let repository = Repository::new(backend).with_patience(Duration::from_secs(place.database_wait));
         let recovered = repository.recover().map_err(batch)?;
-        Ok(Jobs { opened, repository, recovered })
+        Ok(Jobs { opened, place: options, repository: Arc::new(repository), recovered })
     }
 
     fn close(self, exit: Exit) -> Result<Exit, Stop> {
         drop(self.repository);
-        self.opened.close(exit)
+        match self.opened {
+            Some(opened) => opened.close(exit),
+            None => Ok(exit),
+        }
     }
 
     fn engine(&self, store: &Path, folder: PathBuf, console: &Console) -> Engine {
@@ -175,11 +196,11 @@ fn start(args: &StartArgs, console: &Console) -> Result<Exit, Stop> {
     let given = parameters(&args.parameters)?;
     let folder = project_of(&args.file, args.project.as_ref())?;
     checked(&file, &given, console)?;
-    let jobs = Jobs::open_or(&args.store, Missing::Create)?;
-    told(&jobs.recovered, console);
-    let engine = jobs.engine(&args.store.folder, folder, console);
-    let ended =
-        engine.start(&file, given).map_err(started).and_then(|launched| watched(&engine, &args.store.folder, launched));
+    let jobs = Jobs::open_or(&args.place, Missing::Create)?;
+    told(&jobs, console);
+    let store = &args.place.store.folder;
+    let engine = jobs.engine(store, folder, console);
+    let ended = engine.start(&file, given).map_err(started).and_then(|launched| watched(&engine, store, launched));
     drop(engine);
     finish(jobs, ended, console)
 }
@@ -195,8 +216,9 @@ fn checked(file: &JobFile, given: &Parameters, console: &Console) -> Result<(), 
 }
 
 fn restart(args: &RestartArgs, console: &Console) -> Result<Exit, Stop> {
-    let jobs = Jobs::open(&args.store)?;
-    told(&jobs.recovered, console);
+    let jobs = Jobs::open(&args.place)?;
+    told(&jobs, console);
+    let store = &args.place.store.folder;
     let id = ExecutionId(args.execution);
     let before = jobs.repository.execution(id).map_err(batch)?;
     let mut given = if args.same_params { before.parameters.clone() } else { Parameters::new() };
@@ -211,12 +233,10 @@ fn restart(args: &RestartArgs, console: &Console) -> Result<Exit, Stop> {
     checked(&file, &given, console)?;
     let instance = jobs.repository.instance(before.instance).map_err(batch)?;
     let folder = instance.map_or_else(PathBuf::new, |instance| PathBuf::from(instance.folder));
-    let engine = jobs.engine(&args.store.folder, folder, console);
+    let engine = jobs.engine(store, folder, console);
     let drift = if args.accept_drift { Drift::Accept } else { Drift::Refuse };
-    let ended = engine
-        .restart(id, &file, given, drift)
-        .map_err(started)
-        .and_then(|launched| watched(&engine, &args.store.folder, launched));
+    let ended =
+        engine.restart(id, &file, given, drift).map_err(started).and_then(|launched| watched(&engine, store, launched));
     drop(engine);
     finish(jobs, ended, console)
 }
@@ -228,11 +248,22 @@ fn watched(engine: &Engine, store: &Path, launched: Launched<'_>) -> Result<Exec
     let requests = StopRequests::new(store);
     let ended = std::thread::scope(|scope| {
         let watch = || {
+            let mut asked = Instant::now();
             while !over.load(Ordering::Relaxed) {
                 if signalled.load(Ordering::Relaxed) {
                     engine.stop_all();
+                    // A database that does not answer is not waited for any longer.
+                    engine.repository.give_up();
                 }
                 requests.look(engine);
+                ask::answer(store, &engine.repository);
+                if asked.elapsed() >= LOOK_IN_REPOSITORY {
+                    asked = Instant::now();
+                    // A database that does not answer is asked again.
+                    for id in engine.repository.stop_requests(&engine.running()).unwrap_or_default() {
+                        let _ = engine.stop(id);
+                    }
+                }
                 std::thread::park_timeout(LOOK);
             }
         };
@@ -243,6 +274,7 @@ fn watched(engine: &Engine, store: &Path, launched: Launched<'_>) -> Result<Exec
         ended
     });
     requests.clear();
+    ask::clear(store);
     ended.map_err(batch)
 }
 
@@ -262,32 +294,39 @@ fn finish(jobs: Jobs, ended: Result<Execution, Stop>, console: &Console) -> Resu
         _ => Exit::Rejected,
     };
     if exit != Exit::Done {
-        console.paragraph(&format!("to continue: quayline job restart {}", execution.id));
+        console.paragraph(&format!("to continue: quayline job restart {}{}", execution.id, jobs.place));
     }
     jobs.close(exit)
 }
 
-fn told(recovered: &[Execution], console: &Console) {
-    for execution in recovered {
+fn told(jobs: &Jobs, console: &Console) {
+    for execution in &jobs.recovered {
         console.paragraph(&format!(
-            "execution {} of {} is FAILED: the process that ran it ended; quayline job restart {} continues it",
-            execution.id, execution.job, execution.id
+            "execution {} of {} is FAILED: the process that ran it ended; quayline job restart {}{} continues it",
+            execution.id, execution.job, execution.id, jobs.place
         ));
     }
 }
 
 fn stop(args: &IdArgs, console: &Console) -> Result<Exit, Stop> {
     let id = ExecutionId(args.execution);
+    if args.place.repository.is_some() {
+        let jobs = Jobs::open(&args.place)?;
+        jobs.repository.request_stop(id).map_err(batch)?;
+        console.line(&format!("execution {id} is asked to stop at its next checkpoint"));
+        return jobs.close(Exit::Done);
+    }
     // Only the process that runs executions has the store open.
-    match Jobs::open(&args.store) {
+    match Jobs::open(&args.place) {
         Ok(jobs) => {
             let status = jobs.repository.execution(id).map_err(batch)?.status;
             jobs.close(Exit::Done)?;
             Err(batch(BatchError::NotRunning { execution: id, status }))
         }
         Err(Stop::Findings(findings)) if findings.0.iter().any(|finding| finding.code == IN_USE) => {
-            let requests = StopRequests::new(&args.store.folder);
-            requests.request(id).map_err(|error| unreadable(&args.store.folder, &error))?;
+            let folder = &args.place.store.folder;
+            let requests = StopRequests::new(folder);
+            requests.request(id).map_err(|error| unreadable(folder, &error))?;
             console.line(&format!("execution {id} is asked to stop at its next checkpoint"));
             Ok(Exit::Done)
         }
@@ -296,7 +335,7 @@ fn stop(args: &IdArgs, console: &Console) -> Result<Exit, Stop> {
 }
 
 fn log(args: &IdArgs) -> Result<Exit, Stop> {
-    let path = JobLogs::new(&args.store.folder).path(ExecutionId(args.execution));
+    let path = JobLogs::new(&args.place.store.folder).path(ExecutionId(args.execution));
     let text = std::fs::read(&path).map_err(|error| unreadable(&path, &error))?;
     write_stdout(&text)?;
     Ok(Exit::Done)
@@ -304,7 +343,7 @@ fn log(args: &IdArgs) -> Result<Exit, Stop> {
 
 fn purge(args: &PurgeJobsArgs, console: &Console) -> Result<Exit, Stop> {
     const DAY_MS: u64 = 86_400_000;
-    let jobs = Jobs::open(&args.store)?;
+    let jobs = Jobs::open(&args.place)?;
     let repository = &jobs.repository;
     let mut instances = Vec::new();
     match (args.instance, args.older_than_days) {
@@ -328,7 +367,7 @@ fn purge(args: &PurgeJobsArgs, console: &Console) -> Result<Exit, Stop> {
             }
         }
     }
-    let logs = JobLogs::new(&args.store.folder);
+    let logs = JobLogs::new(&args.place.store.folder);
     for id in &instances {
         for execution in repository.purge(*id).map_err(batch)? {
             logs.remove(execution).map_err(|error| unreadable(&logs.path(execution), &error))?;

@@ -8,25 +8,28 @@ use quayline_batch::{BatchError, Repository};
 use quayline_project::job::{ArtifactRef, Element, Job, PartitionSource, Step, StepBody, TransitionAction};
 use serde_json::{Map, Value, json};
 
-use crate::args::ListJobsArgs;
-
 /// Executions in rows.
-pub(super) fn list(args: &ListJobsArgs, repository: &Repository) -> Result<String, BatchError> {
+pub(super) fn list(
+    job: Option<&str>,
+    count: usize,
+    as_json: bool,
+    repository: &Repository,
+) -> Result<String, BatchError> {
     let mut executions = Vec::new();
-    match &args.job {
-        None => executions = repository.latest(0, args.count)?,
+    match job {
+        None => executions = repository.latest(0, count)?,
         Some(job) => {
-            for instance in repository.instances(job, 0, args.count)? {
+            for instance in repository.instances(job, 0, count)? {
                 for id in repository.executions(instance)? {
                     executions.push(repository.execution(id)?);
                 }
             }
             executions.sort_by_key(|execution| std::cmp::Reverse(execution.id));
-            executions.truncate(args.count);
+            executions.truncate(count);
         }
     }
     let mut text = String::new();
-    if args.json {
+    if as_json {
         for found in &executions {
             let _ = writeln!(text, "{}", execution_json(found, None));
         }
@@ -214,6 +217,10 @@ fn delivery(artifact: &ArtifactRef) -> &'static str {
         "quayline.recordFileReader" => "continues after the key of the last checkpoint",
         "quayline.queueReader" => "gets in the unit of work of the chunk: each message once",
         "quayline.fileWriter" => "cuts the file back to the last checkpoint: each item once",
+        "quayline.sqlReader" => "continues after the key of the last checkpoint",
+        "quayline.sqlWriter" => {
+            "writes in the transaction of the checkpoint, or with a token in another database: each item once"
+        }
         "quayline.queueWriter" | "quayline.recordFileWriter" => {
             "writes in the unit of work of the chunk: each item once"
         }

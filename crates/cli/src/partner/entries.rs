@@ -214,7 +214,7 @@ fn print(entries: &[Entry], json: bool) -> Result<(), Stop> {
 }
 
 /// An entry as programs read it.
-fn entry_json(entry: &Entry) -> Value {
+pub(super) fn entry_json(entry: &Entry) -> Value {
     let details = &entry.details;
     let fields: serde_json::Map<String, Value> =
         details.fields.iter().map(|(name, value)| (name.clone(), Value::String(value.clone()))).collect();
@@ -232,7 +232,7 @@ fn entry_json(entry: &Entry) -> Value {
         "time": time_text(entry.time_ms), "due": due, "partner": entry.partner, "own": details.own, "standard": details.standard,
         "document": details.document, "version": details.version, "number": entry.number, "group": details.group,
         "interchange": details.interchange, "test": details.test, "sender": details.sender, "receiver": details.receiver,
-        "parent": id(details.parent), "about": id(details.about), "replaced_by": id(details.replaced_by), "rule": details.rule,
+        "parent": id(details.parent), "about": id(details.about), "replaced_by": id(details.replaced_by), "answered_by": id(details.answered_by), "rule": details.rule,
         "map": details.map, "bytes": details.bytes, "transactions": details.transactions, "transactions_bad": details.transactions_bad,
         "source": details.source, "outputs": details.outputs, "fields": fields, "findings": findings,
         "findings_more": details.findings_more, "history": history,
@@ -286,6 +286,7 @@ fn show(args: &EntryArgs, store: &Ledger) -> Result<Exit, Stop> {
     row("in entry", &number(details.parent));
     row("about entry", &number(details.about));
     row("replaced by entry", &number(details.replaced_by));
+    row("answered by entry", &number(details.answered_by));
     row("rule", &details.rule);
     row("map", &details.map);
     row("bytes", &number(details.bytes));

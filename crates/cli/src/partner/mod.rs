@@ -1,7 +1,9 @@
 //! `quayline partner`, `transaction`, `interchange` and `envelope`.
 
+mod api;
 mod entries;
 mod folders;
+mod openapi;
 mod show;
 
 use std::fs::File;
@@ -10,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use quayline_core::{Finding, Findings, Severity};
 use quayline_partner::{
-    Again, Book, Desk, DeskLimits, Ledger, ReceiveReport, Release, SendReport, SendRequest, Source,
+    Again, Book, Desk, DeskLimits, Ledger, ReceiveReport, Release, SendReport, SendRequest, Source, Waiting,
 };
 use quayline_project::ShapeOptions;
 use quayline_store::{Clock as _, SystemClock};
@@ -26,6 +28,7 @@ use crate::exit::{Exit, Stop};
 use crate::render::{count_of, finding_json};
 use crate::store::{Missing, Opened};
 
+pub(crate) use api::PartnersPart;
 pub(crate) use entries::{run_interchange, run_transaction};
 
 /// Milliseconds since 1970.
@@ -240,12 +243,10 @@ pub(crate) fn run_envelope(args: &EnvelopeArgs, console: &Console) -> Result<Exi
     match &args.command {
         EnvelopeCommand::List(args) => {
             for one in desk.waiting()? {
-                let since = quayline_partner::time_text(one.since_ms);
                 let line = if args.json {
-                    json!({"partner": one.partner, "own": one.own, "standard": one.standard, "test": one.test,
-                        "documents": one.count, "bytes": one.bytes, "since": since})
-                    .to_string()
+                    envelope_json(&one).to_string()
                 } else {
+                    let since = quayline_partner::time_text(one.since_ms);
                     let test = if one.test { " test" } else { "" };
                     let documents = count_of(one.count, "document");
                     format!("{} {}{test}: {documents}, {} bytes, since {since}", one.partner, one.standard, one.bytes)
@@ -265,6 +266,12 @@ pub(crate) fn run_envelope(args: &EnvelopeArgs, console: &Console) -> Result<Exi
     }
     drop(desk);
     opened.close(Exit::Done)
+}
+
+/// An envelope that documents wait for, as programs read it.
+fn envelope_json(one: &Waiting) -> serde_json::Value {
+    json!({"partner": one.partner, "own": one.own, "standard": one.standard, "test": one.test, "documents": one.count, "bytes": one.bytes,
+        "since": quayline_partner::time_text(one.since_ms)})
 }
 
 /// Whether a finding is an error.

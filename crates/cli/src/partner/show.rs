@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use quayline_core::nearest;
 use quayline_partner::{Book, Explanation, Query};
 use quayline_project::partner::{Direction, PartnerFile};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::book;
 use crate::args::{ExplainArgs, PartnerListArgs, PartnerShowArgs};
@@ -19,12 +19,10 @@ pub(super) fn list(args: &PartnerListArgs, console: &Console) -> Result<Exit, St
     let width = book.partners().iter().map(|partner| partner.name.len()).max().unwrap_or(0);
     let mut out = String::new();
     for partner in book.partners() {
-        let identities = identities(partner);
         if args.json {
-            let line = json!({"name": partner.name, "own": partner.is_own, "identities": identities,
-                "rules": partner.rules.len(), "description": partner.description, "contact": partner.contact});
-            let _ = writeln!(out, "{line}");
+            let _ = writeln!(out, "{}", partner_line_json(partner));
         } else {
+            let identities = identities(partner);
             let own = if partner.is_own { "own, " } else { "" };
             let rules = count_of(partner.rules.len() as u64, "rule");
             let _ = writeln!(out, "{:width$}  {own}{}; {rules}", partner.name, identities.join(", "));
@@ -32,6 +30,12 @@ pub(super) fn list(args: &PartnerListArgs, console: &Console) -> Result<Exit, St
     }
     write_stdout(out.as_bytes())?;
     Ok(Exit::Done)
+}
+
+/// A partner in a list, as programs read it.
+pub(super) fn partner_line_json(partner: &PartnerFile) -> Value {
+    json!({"name": partner.name, "own": partner.is_own, "identities": identities(partner), "rules": partner.rules.len(),
+        "description": partner.description, "contact": partner.contact})
 }
 
 fn identities(partner: &PartnerFile) -> Vec<String> {
@@ -54,7 +58,32 @@ fn named(book: &Book, name: &str) -> Result<usize, Stop> {
 pub(super) fn show(args: &PartnerShowArgs, console: &Console) -> Result<Exit, Stop> {
     let book = book(&args.project, console)?;
     let number = named(&book, &args.name)?;
+    if args.json {
+        write_stdout(format!("{}\n", partner_json(&book, number)).as_bytes())?;
+        return Ok(Exit::Done);
+    }
     let partner = book.partner(number);
+    let mut out = String::new();
+    let _ = writeln!(out, "{}{}", partner.name, if partner.is_own { " (own)" } else { "" });
+    for text in [&partner.description, &partner.contact].into_iter().flatten() {
+        let _ = writeln!(out, "  {text}");
+    }
+    for identity in identities(partner) {
+        let _ = writeln!(out, "  identity {identity}");
+    }
+    write_settings(&mut out, &settings_of(&book, number));
+    for (name, direction, conditions, map, deliver) in rules_of(partner) {
+        let conditions = if conditions.is_empty() { "any document".to_owned() } else { conditions.join(", ") };
+        let map = map.map(|map| format!(", map {map}")).unwrap_or_default();
+        let deliver = if deliver.is_empty() { String::new() } else { format!(", to {}", deliver.join(", ")) };
+        let _ = writeln!(out, "  rule {name}: {direction} {conditions}{map}{deliver}");
+    }
+    write_stdout(out.as_bytes())?;
+    Ok(Exit::Done)
+}
+
+/// The settings of a partner that hold: key, value, and what gives it.
+fn settings_of(book: &Book, number: usize) -> Vec<(&'static str, String, String)> {
     let mut settings: Vec<(&str, String, String)> = Vec::new();
     for layer in book.layers(book.own()[0], number, None) {
         for (key, value) in layer.settings.given() {
@@ -64,7 +93,14 @@ pub(super) fn show(args: &PartnerShowArgs, console: &Console) -> Result<Exit, St
         }
     }
     settings.sort_by_key(|(key, ..)| *key);
-    let rules: Vec<_> = partner
+    settings
+}
+
+/// A rule for people: its name, direction, conditions, map and deliveries.
+type RuleText = (String, &'static str, Vec<String>, Option<String>, Vec<String>);
+
+fn rules_of(partner: &PartnerFile) -> Vec<RuleText> {
+    partner
         .rules
         .iter()
         .map(|rule| {
@@ -83,35 +119,23 @@ pub(super) fn show(args: &PartnerShowArgs, console: &Console) -> Result<Exit, St
                 .collect();
             (rule.name.clone(), rule.direction.name(), conditions, map, deliver)
         })
-        .collect();
-    if args.json {
-        let rules: Vec<_> = rules.iter().map(|(name, direction, conditions, map, deliver)| {
+        .collect()
+}
+
+/// A partner as programs read it.
+pub(super) fn partner_json(book: &Book, number: usize) -> Value {
+    let partner = book.partner(number);
+    let rules: Vec<_> = rules_of(partner)
+        .into_iter()
+        .map(|(name, direction, conditions, map, deliver)| {
             json!({"name": name, "direction": direction, "conditions": conditions, "map": map, "deliver": deliver})
-        }).collect();
-        let settings: Vec<_> =
-            settings.iter().map(|(key, value, from)| json!({"key": key, "value": value, "from": from})).collect();
-        let line = json!({"name": partner.name, "own": partner.is_own, "description": partner.description, "contact": partner.contact,
-            "identities": identities(partner), "settings": settings, "rules": rules});
-        write_stdout(format!("{line}\n").as_bytes())?;
-        return Ok(Exit::Done);
-    }
-    let mut out = String::new();
-    let _ = writeln!(out, "{}{}", partner.name, if partner.is_own { " (own)" } else { "" });
-    for text in [&partner.description, &partner.contact].into_iter().flatten() {
-        let _ = writeln!(out, "  {text}");
-    }
-    for identity in identities(partner) {
-        let _ = writeln!(out, "  identity {identity}");
-    }
-    write_settings(&mut out, &settings);
-    for (name, direction, conditions, map, deliver) in rules {
-        let conditions = if conditions.is_empty() { "any document".to_owned() } else { conditions.join(", ") };
-        let map = map.map(|map| format!(", map {map}")).unwrap_or_default();
-        let deliver = if deliver.is_empty() { String::new() } else { format!(", to {}", deliver.join(", ")) };
-        let _ = writeln!(out, "  rule {name}: {direction} {conditions}{map}{deliver}");
-    }
-    write_stdout(out.as_bytes())?;
-    Ok(Exit::Done)
+        })
+        .collect();
+    let settings = settings_of(book, number);
+    let settings: Vec<_> =
+        settings.iter().map(|(key, value, from)| json!({"key": key, "value": value, "from": from})).collect();
+    json!({"name": partner.name, "own": partner.is_own, "description": partner.description, "contact": partner.contact,
+        "identities": identities(partner), "settings": settings, "rules": rules})
 }
 
 fn write_settings(out: &mut String, settings: &[(&str, String, String)]) {
@@ -156,22 +180,23 @@ pub(super) fn explain(args: &ExplainArgs, console: &Console) -> Result<Exit, Sto
     let mut out = String::new();
     for one in &all {
         if args.json {
-            let rules: Vec<_> = one.rules.iter().map(|(name, why)| json!({"rule": name, "refused": why})).collect();
-            let settings: Vec<_> = one
-                .settings
-                .iter()
-                .map(|(key, value, from)| json!({"key": key, "value": value, "from": from}))
-                .collect();
-            let outcome = one.outcome.as_ref().map(|(map, deliver)| json!({"map": map, "deliver": deliver}));
-            let line = json!({"document": one.document.0, "version": one.document.1, "own": one.own, "partner": one.partner,
-                "test": one.test, "rules": rules, "outcome": outcome, "settings": settings});
-            let _ = writeln!(out, "{line}");
+            let _ = writeln!(out, "{}", explanation_json(one));
         } else {
             write_explanation(&mut out, one);
         }
     }
     write_stdout(out.as_bytes())?;
     Ok(if all.iter().all(|one| one.outcome.is_some()) { Exit::Done } else { Exit::Rejected })
+}
+
+/// An explanation as programs read it.
+pub(super) fn explanation_json(one: &Explanation) -> Value {
+    let rules: Vec<_> = one.rules.iter().map(|(name, why)| json!({"rule": name, "refused": why})).collect();
+    let settings: Vec<_> =
+        one.settings.iter().map(|(key, value, from)| json!({"key": key, "value": value, "from": from})).collect();
+    let outcome = one.outcome.as_ref().map(|(map, deliver)| json!({"map": map, "deliver": deliver}));
+    json!({"document": one.document.0, "version": one.document.1, "own": one.own, "partner": one.partner, "test": one.test,
+        "rules": rules, "outcome": outcome, "settings": settings})
 }
 
 fn write_explanation(out: &mut String, one: &Explanation) {

@@ -206,7 +206,7 @@ fn short_help_is_a_line_an_option() {
               --invalid <POLICY>     Bytes that are not a value of their field: error, null or raw
               --blank <POLICY>       Numeric fields that hold only spaces: error, null or raw
               --low-values <POLICY>  Numeric fields that hold only binary zeros: error, null or raw
-              --trim <WHICH>         Blanks to cut from text: padding, both or keep
+              --trim <WHICH>         Blanks to cut from text: padding, both, keep or nul
               --short <POLICY>       Records shorter than the layout: error, pad or null
               --long <POLICY>        Records longer than the layout: error or accept
               --absent <POLICY>      Members missing in a document: value, initialize, low-values or error

@@ -40,7 +40,7 @@ fn what_is_no_readable_edi_is_named() {
         error[EDI-002]: no interchange found: nothing begins with ISA, UNA or UNB
           at none.x12, byte 0
 
-        hint: `quayline inspect --as data` proposes what else the file may be
+        hint: TRADACOMS (STX) and interactive EDIFACT (UIB) are not supported; `quayline inspect --as data` proposes what else the file may be
     "#]]);
 }
 

@@ -71,6 +71,11 @@ fn another_process_stops_a_job_at_its_next_checkpoint() {
     let mut command = world.command(["job", "start", "job.xml"]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
     progress(&world, &mut child, 1);
+    // The process that has the store open answers.
+    let listed = world.run("job list");
+    assert!(listed.code(0).out().contains("copy"), "{}", listed.out());
+    let shown = world.run("job show 1 --json");
+    assert!(shown.code(0).out().contains("\"jobExecutionId\":1"), "{}", shown.out());
     let stopped = world.run("job stop 1");
     let status = child.wait().expect("it ends");
     // On a quick machine the job may have completed before the request.

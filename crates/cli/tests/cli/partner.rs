@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::world::{Ran, World};
 
 /// The examples in a folder of their own: maps name their shapes relative to their own folder.
-fn examples() -> World {
+pub(crate) fn examples() -> World {
     let world = World::new();
     copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples"), &world.path("."));
     world

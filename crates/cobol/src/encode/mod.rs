@@ -280,11 +280,12 @@ impl State {
         for (index, at, node) in core::mem::take(&mut self.null_views) {
             let item = &plan.items[index as usize];
             let range = at..at + item.size;
-            if self.lenient || self.written[range.clone()].contains(&true) {
+            if self.written[range.clone()].contains(&true) {
                 continue;
             }
             match encode_item(plan, item, Value::Null, &mut self.image[range.clone()]) {
                 Ok(()) => self.written[range].fill(true),
+                Err(_) if self.lenient => {}
                 Err(kind) => self.refuse(plan, kind, node, index, at, Value::Null),
             }
         }
@@ -599,17 +600,17 @@ impl State {
         let item = &plan.items[item as usize];
         at += item.offset;
         let is_view = self.has_unions && target.view.is_some();
-        let done = if matches!(value, Value::Null) && (is_view || self.lenient) {
-            // Views are judged together at the end; a value that is only compared with its bytes has no policy.
-            if is_view {
-                self.null_views.push((index, at, node));
-            }
+        let done = if matches!(value, Value::Null) && is_view {
+            // Views are judged together at the end.
+            self.null_views.push((index, at, node));
             Ok(())
         } else if is_view {
             self.write_view(plan, item, at, value)
         } else {
             self.write(plan, item, at, value)
         };
+        // A null that has no bytes leaves the template, here as in the encoding that the patch is laid over.
+        let done = if self.lenient && matches!(value, Value::Null) { Ok(()) } else { done };
         if counter && !matches!(value, Value::Null) {
             self.given.push(at);
         }

@@ -100,6 +100,34 @@ fn preserved_nulls_come_back() {
     assert!(encode(&plan, r#"{"A":null,"B":"b"}"#).expect_err("no patch").starts_with("REC-035"));
 }
 
+/// The patch was made for a field of the template, and laid over one that null had become: `00 f0 f0` came back as `00 40 40`.
+#[test]
+fn preserved_nulls_come_back_whatever_null_becomes() {
+    let text = "01 R.\n 05 A PIC 9(3).\n 05 V PIC 9(2).\n 05 W REDEFINES V PIC 9(2).\n 05 B PIC X.";
+    for null in [NullAs::Spaces, NullAs::Zeros, NullAs::LowValues, NullAs::Value] {
+        let fields = vec![FieldRule { field: "A".into(), null: Some(null), ..FieldRule::default() }];
+        let policies = Policies {
+            preserve: Preserve::Yes,
+            invalid: BadValue::Null,
+            short: Some(quayline_cobol::ShortRecord::Null),
+            null: Some(null),
+            ..Policies::default()
+        };
+        let plan = plan_in(&layout(text), "cp037", &Interface { fields, ..Interface::default() }, &policies);
+        for record in [
+            &[0, 0xf0, 0xf0, 0xf1, 0xf2, 0xc1][..],
+            &[0x40, 0x40, 0, 0xf1, 0xf2, 0xc1],
+            &[0, 0, 0x40, 0, 0xf2, 0xc1],
+            &[0xf0, 0xf0],
+            &[0, 0xf0, 0xf0],
+            &[],
+        ] {
+            let Ok(json) = decode(&plan, record) else { continue };
+            assert_eq!(encode(&plan, &json).as_deref(), Ok(record), "{null:?}: {json}");
+        }
+    }
+}
+
 proptest! {
     /// What decoding reads as null is written as it was, with the same option.
     #[test]

@@ -345,6 +345,14 @@ fn trimming_by_policy() {
         [with(Trim::Padding), with(Trim::Both), with(Trim::Keep)],
         [r#"{"A":" A B"}"#, r#"{"A":"A B"}"#, r#"{"A":" A B "}"#]
     );
+    // Text of C programs ends with NULs; those inside of it are data.
+    let nuls = plan(
+        "01 R.\n 05 A PIC X(5).\n 05 B PIC X(3).",
+        &Interface::default(),
+        &Policies { trim: Trim::Nuls, ..Policies::default() },
+    );
+    let record = [0xc1, 0, 0xc2, 0, 0x40, 0, 0, 0];
+    assert_eq!(decode(&nuls, &record).as_deref(), Ok("{\"A\":\"A\\u0000B\",\"B\":\"\"}"));
 }
 
 #[test]

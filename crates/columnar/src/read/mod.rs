@@ -22,9 +22,9 @@
 //! | dictionary | as its values | as its values |
 //! | interval, duration, union, run ends, view of a list | none: `COL-034` | |
 //!
-//! A null in place of a struct in a list is refused with its row (`COL-041`). A null leaf is
-//! [`Value::Null`](quayline_core::Value::Null), or absent if the shape allows that: Parquet has one form for both. A document's
-//! values come in the order of the shape, whatever the order of the columns.
+//! A null in place of a struct in a list is refused with its row (`COL-041`), and so is a float that is an infinity or NaN, unless
+//! the sink takes it (`COL-042`). A null leaf is [`Value::Null`](quayline_core::Value::Null), or absent if the shape allows that:
+//! Parquet has one form for both. A document's values come in the order of the shape, whatever the order of the columns.
 //!
 //! # Bounds
 //! A [`ColumnReader`] holds one page of each column and one batch. By the footer's sizes, a batch has as many rows as fit
@@ -42,7 +42,7 @@ mod walk;
 pub use error::ColumnReadError;
 pub use input::{ColumnForm, ColumnInput, ColumnReader};
 pub use shape::shape_of;
-pub use walk::{RowSource, Rows, UnknownColumn, null_element};
+pub use walk::{RowFault, RowSource, Rows, UnknownColumn};
 
 /// Most rows of a batch that is read. Default of the readers that people compare with; more rows save nothing.
 pub const BATCH_ROWS_MAX: usize = 8192;

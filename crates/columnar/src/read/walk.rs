@@ -62,13 +62,13 @@ impl Rows<'_> {
     /// Sends one row.
     ///
     /// # Errors
-    /// The list with a null in place of a struct (`COL-041`), which documents cannot have. The row was sent without it; discard it.
-    pub fn send<S: Sink>(&mut self, row: usize, sink: &mut S) -> Result<(), NodeId> {
-        let mut walk = Walk { scratch: &mut self.scratch, sink, null_element: None };
+    /// [`RowFault`]: what the sink's documents have no form for. The row was sent without it, so void it.
+    pub fn send<S: Sink>(&mut self, row: usize, sink: &mut S) -> Result<(), RowFault> {
+        let mut walk = Walk { scratch: &mut self.scratch, sink, fault: None };
         walk.sink.enter(NodeId::ROOT);
         walk.each(self.members, &self.views, row);
         walk.sink.leave(NodeId::ROOT);
-        walk.null_element.map_or(Ok(()), Err)
+        walk.fault.map_or(Ok(()), Err)
     }
 }
 
@@ -151,7 +151,7 @@ fn items(array: &ArrayRef) -> (Offsets<'_>, &[ArrayRef], Option<&NullBuffer>) {
 struct Walk<'w, S> {
     scratch: &'w mut Scratch,
     sink: &'w mut S,
-    null_element: Option<NodeId>,
+    fault: Option<RowFault>,
 }
 
 impl<S: Sink> Walk<'_, S> {
@@ -166,7 +166,10 @@ impl<S: Sink> Walk<'_, S> {
         match (&bind.kind, view) {
             (BindKind::Leaf, View::Leaf(column)) => match column.value(row, self.scratch) {
                 Value::Null if bind.optional => {}
-                value => self.sink.value(bind.node, value),
+                value => {
+                    let value = finite::<S>(bind.node, value, &mut self.fault);
+                    self.sink.value(bind.node, value);
+                }
             },
             (BindKind::Group(members), View::Group { nulls, members: views }) => {
                 if !is_null(nulls, row) {
@@ -180,7 +183,8 @@ impl<S: Sink> Walk<'_, S> {
             (BindKind::Leaves, View::Leaves { nulls, offsets, leaf }) if !is_null(nulls, row) => {
                 self.sink.open_list(bind.node);
                 for at in offsets.of_row(row) {
-                    self.sink.value(bind.node, leaf.value(at, self.scratch));
+                    let value = finite::<S>(bind.node, leaf.value(at, self.scratch), &mut self.fault);
+                    self.sink.value(bind.node, value);
                 }
                 self.sink.close_list(bind.node);
             }
@@ -191,7 +195,7 @@ impl<S: Sink> Walk<'_, S> {
                 for at in offsets.of_row(row) {
                     self.sink.enter(bind.node);
                     if is_null(item_nulls, at) {
-                        self.null_element = Some(bind.node);
+                        self.fault = Some(RowFault::NullElement(bind.node));
                     } else {
                         self.each(members, views, at);
                     }
@@ -205,11 +209,49 @@ impl<S: Sink> Walk<'_, S> {
     }
 }
 
-/// Returns the finding for a list in which [`Rows::send`] found a null.
-#[must_use]
-pub fn null_element(shape: &Shape, list: NodeId) -> Finding {
-    let finding = Finding::error(Code("COL-041"), Fault::Sender, "an element of the list is null, expected a struct");
-    finding
-        .at(Place { path: Some(shape.path(list)), ..Place::default() })
-        .hint("leave such elements out in the program that writes the file")
+/// A row that is no document.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum RowFault {
+    /// `COL-041`: a list has a null in the place of a struct.
+    NullElement(NodeId),
+    /// `COL-042`: a float is an infinity or no number, and the sink has no such values.
+    NotFinite(NodeId),
+}
+
+impl RowFault {
+    /// The fault as a finding.
+    #[must_use]
+    pub fn finding(self, shape: &Shape) -> Finding {
+        let (code, node, message, hint) = match self {
+            RowFault::NullElement(node) => (
+                Code("COL-041"),
+                node,
+                "an element of the list is null, expected a struct",
+                "leave such elements out in the program that writes the file",
+            ),
+            RowFault::NotFinite(node) => (
+                Code("COL-042"),
+                node,
+                "the float is an infinity or NaN, expected a number",
+                "write null instead in the program that writes the file, or convert to Parquet or Arrow, which have such floats",
+            ),
+        };
+        let place = Place { path: Some(shape.path(node)), ..Place::default() };
+        Finding::error(code, Fault::Sender, message).at(place).hint(hint)
+    }
+}
+
+/// The value, or null and a fault for a float that the sink has no form for.
+#[inline(always)]
+fn finite<'v, S: Sink>(node: NodeId, value: Value<'v>, fault: &mut Option<RowFault>) -> Value<'v> {
+    let is_odd = match value {
+        Value::Float32(x) => !x.is_finite(),
+        Value::Float64(x) => !x.is_finite(),
+        _ => false,
+    };
+    if S::TAKES_NOT_FINITE || !is_odd {
+        return value;
+    }
+    *fault = Some(RowFault::NotFinite(node));
+    Value::Null
 }

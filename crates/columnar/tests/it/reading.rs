@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use arrow_array::builder::{Int32Builder, ListBuilder};
-use arrow_array::types::{Int8Type, Int32Type};
+use arrow_array::types::{Float64Type, Int8Type, Int32Type};
 use arrow_array::{
     Array as _, ArrayRef, BinaryArray, BooleanArray, Date32Array, Date64Array, Decimal128Array, Decimal256Array,
-    DictionaryArray, DurationSecondArray, FixedSizeBinaryArray, FixedSizeListArray, Float32Array, Int8Array,
-    Int64Array, LargeStringArray, ListArray, RecordBatch, StringArray, StringViewArray, StructArray,
+    DictionaryArray, DurationSecondArray, FixedSizeBinaryArray, FixedSizeListArray, Float32Array, Float64Array,
+    Int8Array, Int64Array, LargeStringArray, ListArray, RecordBatch, StringArray, StringViewArray, StructArray,
     Time32MillisecondArray, TimestampMicrosecondArray, UInt64Array,
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer, i256};
@@ -19,7 +19,9 @@ use expect_test::expect;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
-use quayline_columnar::{ColumnInput, ColumnReader, RowSource, UnknownColumn, null_element, shape_of};
+use quayline_columnar::{
+    ColumnInput, ColumnOptions, ColumnReader, ColumnSink, RowFault, RowSource, UnknownColumn, shape_of,
+};
 use quayline_core::{Limits, NodeId, Occurs, Scalar, Shape, Sink, Value, write_number};
 
 /// Writes events as text.
@@ -171,7 +173,7 @@ fn every_type_keeps_its_values_whatever_the_form_and_codec() {
           long=-9223372036854775808
           amount=-0.005
           wide=123456789012345678901234567890123456789012345678.90
-          float=1.1
+          float=1.100000023841858
           yes=true
           large="é"
           view="a
@@ -326,8 +328,37 @@ fn a_null_among_structs_refuses_its_row() {
     let source = RowSource::new(&batch.schema(), &shape, UnknownColumn::Error).unwrap();
     let mut rows = source.rows(&batch);
     assert_eq!(rows.send(0, &mut Text(&shape, String::new())), Ok(()));
-    let list = rows.send(1, &mut Text(&shape, String::new())).unwrap_err();
-    assert_eq!(null_element(&shape, list).place.path.as_deref(), Some("people"));
+    let fault = rows.send(1, &mut Text(&shape, String::new())).unwrap_err();
+    assert_eq!(fault, RowFault::NullElement(NodeId(1)));
+    assert_eq!(fault.finding(&shape).place.path.as_deref(), Some("people"));
+}
+
+/// NaN and infinities became null of JSON, and a text that is no number of CSV and XML, without a finding.
+#[test]
+fn a_float_that_is_no_number_is_a_finding_unless_the_sink_has_it() {
+    let floats = Float32Array::from(vec![Some(1.5), Some(f32::NAN), Some(f32::INFINITY), None]);
+    let doubles = Float64Array::from(vec![0.5, 0.5, 0.5, f64::NEG_INFINITY]);
+    let list = ListArray::from_iter_primitive::<Float64Type, _, _>(vec![
+        Some(vec![Some(2.0)]),
+        None,
+        None,
+        Some(vec![Some(f64::NAN)]),
+    ]);
+    let batch = batch(vec![("a", Arc::new(floats) as ArrayRef), ("b", Arc::new(doubles)), ("c", Arc::new(list))]);
+    let shape = shape_of(&batch.schema(), &Limits::default()).unwrap();
+    let source = RowSource::new(&batch.schema(), &shape, UnknownColumn::Error).unwrap();
+    let mut rows = source.rows(&batch);
+    assert_eq!(rows.send(0, &mut Text(&shape, String::new())), Ok(()));
+    for (row, column) in [(1, 1), (2, 1), (3, 3)] {
+        let fault = rows.send(row, &mut Text(&shape, String::new())).unwrap_err();
+        assert_eq!(fault, RowFault::NotFinite(NodeId(column)), "row {row}");
+        assert_eq!(fault.finding(&shape).code.0, "COL-042");
+    }
+    let mut sink = ColumnSink::new(&shape, &ColumnOptions::default()).unwrap();
+    for row in 0..4 {
+        assert_eq!(rows.send(row, &mut sink), Ok(()), "columns have such floats");
+    }
+    assert_eq!(sink.rows(), 4);
 }
 
 /// Files of strangers: each cut and each flipped byte gives rows or an error, and the process goes on.

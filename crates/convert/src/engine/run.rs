@@ -373,7 +373,8 @@ impl Run {
         let mut intake = match self.columns.take() {
             Some(columns) => Intake::of_rows(columns),
             None => {
-                let cutter = ends.cutter(&self.from, &facts.file)?;
+                let header = self.head.as_ref().and_then(SourceHead::csv).map(|header| &header.raw[..]);
+                let cutter = ends.cutter(&self.from, header, &facts.file)?;
                 let reader = core::mem::replace(&mut self.reader, ended());
                 Intake::new(reader, cutter, ends.block_bytes(), &conversion.limits)
             }

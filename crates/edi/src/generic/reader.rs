@@ -149,10 +149,7 @@ impl DocumentReader {
     pub fn new(options: &GenericOptions) -> Self {
         let (shape, nodes) = match &options.guides {
             Some(documents) => (documents.shared_shape(), Arc::clone(&documents.nodes)),
-            None => {
-                let (shape, nodes) = Nodes::build();
-                (Arc::new(shape), Arc::new(nodes))
-            }
+            None => Nodes::shared(),
         };
         let body = options.guides.as_ref().map(|guides| {
             Box::new(GuideBody::new(Arc::clone(guides), options.page_bytes, options.validation.as_ref()))

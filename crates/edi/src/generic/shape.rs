@@ -1,5 +1,7 @@
 //! The shape of documents that hold any transaction.
 
+use std::sync::{Arc, OnceLock};
+
 use quayline_core::{NodeId, Occurs, Scalar, Shape, ShapeBuilder};
 
 use super::draft::Draft;
@@ -143,6 +145,16 @@ impl Nodes {
         let mut shape = Shape::builder("edi");
         let nodes = Nodes::open(&mut shape, Paged::Whole);
         (shape.finish(), nodes)
+    }
+
+    /// The shape without a guide, built once: readers of small units are made by the thousand.
+    pub(super) fn shared() -> (Arc<Shape>, Arc<Nodes>) {
+        static GENERIC: OnceLock<(Arc<Shape>, Arc<Nodes>)> = OnceLock::new();
+        let (shape, nodes) = GENERIC.get_or_init(|| {
+            let (shape, nodes) = Nodes::build();
+            (Arc::new(shape), Arc::new(nodes))
+        });
+        (Arc::clone(shape), Arc::clone(nodes))
     }
 
     /// Adds head and segments below the root.

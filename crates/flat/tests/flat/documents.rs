@@ -177,6 +177,8 @@ impl Sink for Events {
     fn value(&mut self, node: NodeId, value: Value<'_>) {
         let text = match value {
             Value::Null => "null".to_owned(),
+            Value::Bytes(bytes) => format!("bytes {bytes:x?}"),
+            Value::Raw(bytes) => format!("raw {bytes:x?}"),
             Value::Text(run) | Value::Ascii(run) => format!("{:?}", std::str::from_utf8(run.bytes()).unwrap()),
             number => {
                 let mut out = Vec::new();

@@ -1,7 +1,7 @@
 //! What is read, and what is refused.
 
 use expect_test::{Expect, expect};
-use quayline_core::Limits;
+use quayline_core::{Limits, Occurs, Scalar, Shape};
 use quayline_flat::{CsvReader, CsvStyle, EmptyCell, RowRead};
 
 use crate::documents::{Events, shape};
@@ -215,4 +215,41 @@ fn bytes_that_are_not_utf_8_are_refused() {
         hint: save the file as UTF-8"#]]
     .assert_eq(&fault.finding().to_string());
     assert_eq!(events.text, "");
+}
+
+/// Bytes were written as hexadecimal digits, and the digits were read as the bytes.
+#[test]
+fn bytes_come_back_and_other_text_is_refused() {
+    let mut b = Shape::builder("R");
+    b.scalar("ID", Scalar::Text { chars_max: None }, Occurs::Once);
+    b.open("PART", Occurs::Many { min: 0, max: Some(2) });
+    b.scalar("DATA", Scalar::Bytes { len_max: None }, Occurs::Once);
+    b.close();
+    let shape = b.finish();
+    let row = |raw: &[u8]| {
+        let mut reader = CsvReader::new(&shape, CsvStyle::default(), &Limits::default()).unwrap();
+        let mut events = Events::default();
+        let read = reader.row(quayline_flat::Row { raw, line: 2 }, &mut events);
+        read.map(|_| events.text).map_err(|fault| fault.finding().to_string())
+    };
+    expect![[r#"
+        0 {
+         1 "6162"
+         2 [
+          2 {
+           3 bytes [61, 62]
+          }
+          2 {
+           3 raw [0]
+          }
+         ]
+        }
+    "#]]
+    .assert_eq(&row(b"6162,6162,0x00").unwrap());
+    expect![[r#"
+        error[FLAT-016]: the cell is not pairs of hexadecimal digits
+          at line 2, PART[1].DATA
+
+        hint: write each byte as two hexadecimal digits, as Quayline writes bytes to CSV"#]]
+    .assert_eq(&row(b"1,6162,abc").unwrap_err());
 }

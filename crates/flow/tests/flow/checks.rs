@@ -275,6 +275,7 @@ fn reference() -> String {
         PropertyForm::Constant => "text".to_owned(),
         PropertyForm::Condition => "condition".to_owned(),
         PropertyForm::Expression => "expression".to_owned(),
+        PropertyForm::Expressions => "list of expressions".to_owned(),
         PropertyForm::Cases => "list of `{ when = \"CONDITION\", to = \"NODE\" }`".to_owned(),
         PropertyForm::Labels => "list of nodes".to_owned(),
         PropertyForm::Shape => "shape".to_owned(),

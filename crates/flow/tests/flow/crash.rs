@@ -20,9 +20,10 @@ const FOLDER: &str = "QUAYLINE_TEST_CRASH_FOLDER";
 const FILE: &str = "DATA.IA13.VSAM.KSDS1";
 const KEYS: u32 = 27;
 const REQUESTS: u32 = 3_000;
+/// Kills of the process. More with `QUAYLINE_KILLS`.
 const KILLS: u32 = 25;
 
-fn open(folder: &Path) -> (Store, Arc<EmbeddedEngine>) {
+pub(crate) fn open(folder: &Path) -> (Store, Arc<EmbeddedEngine>) {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let medium = Folder::create(folder).expect("a folder");
     let engine = Arc::new(EmbeddedEngine::open(Arc::new(medium), &clock, Settings::default()).expect("an engine"));
@@ -34,7 +35,8 @@ fn run(store: &Store) -> (Engine, Arc<Said>) {
     let said = Arc::new(Said::default());
     let observer: Arc<dyn Observer> = Arc::clone(&said) as Arc<dyn Observer>;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let engine = Engine::start(store, &clock, &observer, EngineOptions { threads: 2 }).expect("threads");
+    let engine = Engine::start(store, &clock, &observer, EngineOptions { threads: 2, ..EngineOptions::default() })
+        .expect("threads");
     let project = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/flows"));
     engine.deploy(
         Flow::open(&project.join("flows/sample4.toml"), &project, None).unwrap_or_else(|findings| panic!("{findings}")),
@@ -113,7 +115,7 @@ fn every_request_has_its_effect_once_however_often_the_process_is_killed() {
         engine.close().expect("closed");
     }
     let mut seed = 0x9e37_79b9_u32;
-    for _ in 0..KILLS {
+    for _ in 0..crate::support::kills(KILLS) {
         let mark = folder.join("running");
         let _ = std::fs::remove_file(&mark);
         let mut child = start(&folder);

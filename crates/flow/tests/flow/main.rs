@@ -1,7 +1,10 @@
 //! Flows over a store: definitions, nodes, order, failures, exactly once.
 
+mod aggregate;
 mod checks;
 mod crash;
 mod nodes;
 mod order;
+mod outside;
+mod postgres;
 mod support;

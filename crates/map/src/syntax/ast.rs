@@ -173,9 +173,17 @@ pub(crate) struct For {
     pub(crate) binding: Option<Name>,
     pub(crate) path: Path,
     pub(crate) filter: Option<Expr>,
+    /// `sort by PO102 desc, PO101`.
+    pub(crate) sort: Vec<SortKey>,
     pub(crate) limit: Option<u32>,
     pub(crate) make: Option<TargetPath>,
     pub(crate) body: ForBody,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct SortKey {
+    pub(crate) value: Expr,
+    pub(crate) descending: bool,
 }
 
 #[derive(Clone, Debug)]

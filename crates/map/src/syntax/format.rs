@@ -86,7 +86,23 @@ fn layout(source: &SourceText, all: &[Token]) -> String {
 }
 
 fn is_operator_word(word: &str) -> bool {
-    matches!(word, "and" | "or" | "not" | "in" | "if" | "then" | "else" | "where" | "for" | "match" | "limit" | "make")
+    matches!(
+        word,
+        "and"
+            | "or"
+            | "not"
+            | "in"
+            | "if"
+            | "then"
+            | "else"
+            | "where"
+            | "for"
+            | "match"
+            | "limit"
+            | "make"
+            | "sort"
+            | "by"
+    )
 }
 
 /// Whether a line goes on with the one before it.
@@ -96,7 +112,7 @@ fn continues(source: &SourceText, token: Token, last: Token, operand: bool, then
         Kind::Sign("{" | "}" | ")" | "]") | Kind::Comment => false,
         Kind::Sign(sign) => operand || sign == "-",
         Kind::Word => match word {
-            "and" | "or" | "then" | "where" | "limit" => operand,
+            "and" | "or" | "then" | "where" | "sort" | "limit" => operand,
             "else" => thens > 0,
             _ => {
                 matches!(

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use quayline_core::{Code, Fault, Finding, Severity};
 
 use super::ast::{
-    For, ForBody, Function, Item, Lookup, Name, Part, Path, Pattern, Quote, SetOp, Step, Stmt, StmtKind, Table,
-    TargetPath, TypeName,
+    For, ForBody, Function, Item, Lookup, Name, Part, Path, Pattern, Quote, SetOp, SortKey, Step, Stmt, StmtKind,
+    Table, TargetPath, TypeName,
 };
 use super::text::{SourceText, Span};
 use super::token::{Kind, Token, tokens};
@@ -448,6 +448,7 @@ impl Parser<'_> {
         };
         let path = self.path()?;
         let filter = if self.take_word("where") { Some(self.expression()?) } else { None };
+        let sort = if self.take_word("sort") { self.sort_keys()? } else { Vec::new() };
         let limit = if self.take_word("limit") { Some(self.count("a number of occurrences")?) } else { None };
         let make = if self.take_word("make") { Some(self.target_path()?) } else { None };
         let span = start.to(self.last());
@@ -456,8 +457,27 @@ impl Parser<'_> {
         } else {
             ForBody::Block(self.block()?)
         };
-        let kind = StmtKind::For(Box::new(For { binding, path, filter, limit, make, body }));
+        let kind = StmtKind::For(Box::new(For { binding, path, filter, sort, limit, make, body }));
         Ok(Stmt { kind, span })
+    }
+
+    /// What stands behind `sort`.
+    fn sort_keys(&mut self) -> Parse<Vec<SortKey>> {
+        if !self.take_word("by") {
+            return self.expected("`by`");
+        }
+        let mut keys = Vec::new();
+        loop {
+            let value = self.expression()?;
+            let descending = self.take_word("desc");
+            if !descending {
+                self.take_word("asc");
+            }
+            keys.push(SortKey { value, descending });
+            if !self.take(",") {
+                return Ok(keys);
+            }
+        }
     }
 
     fn if_statement(&mut self, start: Span) -> Parse<(StmtKind, Span)> {

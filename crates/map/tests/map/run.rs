@@ -319,3 +319,43 @@ fn what_is_there_is_joined_and_a_row_may_go_one_way() {
     "#]]
     .assert_eq(&text);
 }
+
+/// A sorted list keeps equal keys in their order, and any number of keys gives one order.
+#[test]
+fn sorted_loops_are_stable_by_every_key() {
+    let lines = |keys: &[(&str, &str, &str)]| {
+        let parts: Vec<String> = keys
+            .iter()
+            .map(|(line, quantity, price)| {
+                let price = if price.is_empty() { String::new() } else { format!(",\"PO104\":{price}") };
+                format!("{{\"PO101\":\"{line}\",\"PO102\":{quantity}{price}}}")
+            })
+            .collect();
+        format!("{{\"BEG\":{{\"BEG03\":\"1\"}},\"PO1\":[{}]}}", parts.join(","))
+    };
+    let input = lines(&[("a", "10", "2"), ("b", "9", ""), ("c", "10", "1.5"), ("d", "9", "7"), ("e", "10", "2.00")]);
+    let ordered = |sort: &str| {
+        let map = format!(
+            "number = BEG.BEG03\nfor PO1 {sort} make lines {{\n  line = PO101 ?? \"-\"\n  quantity = PO102\n}}\ncount = count(PO1)\n"
+        );
+        let case = Case { source: ORDER, targets: vec![("out", JSON, Absent::Refused)], order: SourceOrder::AsShape };
+        let out = case.run(&map, &[&input]);
+        out.split("\"line\":\"").skip(1).map(|part| part[..1].to_owned()).collect::<String>()
+    };
+    assert_eq!(ordered("sort by PO102"), "bdace");
+    assert_eq!(ordered("sort by PO102 desc"), "acebd");
+    assert_eq!(ordered("sort by PO104"), "bcaed", "absent keys first, 2 equals 2.00");
+    assert_eq!(ordered("sort by PO102 desc, PO104 desc limit 3"), "aec");
+    assert_eq!(ordered("where PO102 > 9 sort by upper(PO101 ?? \"\") desc"), "eca");
+    assert_eq!(ordered("sort by text(PO102), position() desc"), "ecadb");
+}
+
+#[test]
+fn what_cannot_be_sorted_is_a_finding() {
+    let case = Case { source: ORDER, targets: vec![("out", JSON, Absent::Refused)], order: SourceOrder::AsShape };
+    let said = case.findings("number = BEG.BEG03\nfor BEG sort by BEG03 { date = BEG05 }\nomit lines\n");
+    assert!(said.contains("MAP-031") && said.contains("nothing to sort"), "{said}");
+    let several = "number = BEG.BEG03\nfor PO1.PID sort by PID05 make lines { line = left(PID05, 20) quantity = 1 }\n";
+    let said = case.findings(several);
+    assert!(said.contains("MAP-036") && said.contains("several"), "{said}");
+}

@@ -90,6 +90,7 @@ const LIMITS: DeskLimits = DeskLimits {
     unit_bytes_max: 4 << 20,
     transaction_bytes_max: 64 << 20,
     send_bytes_max: 256 << 20,
+    entry_numbers_ahead: 1,
 };
 
 type Work<'w> = &'w dyn Fn(&mut Desk<'_>) -> Result<(), Findings>;

@@ -61,6 +61,22 @@ fn missing_numbers_are_a_warning() {
 }
 
 #[test]
+fn a_gap_can_hold_interchanges_back() {
+    let world = World::with("gaps = \"reject\"\nacknowledge = [\"ta1\"]", "");
+    assert!(world.receive(&orders(7, &["PO1"])).is_good());
+    let early = world.receive(&orders(9, &["PO3"]));
+    assert_eq!((early.delivered, early.rejected), (0, 1), "{early:?}");
+    assert_eq!(early.findings[0].1.code.0, "PTN-104");
+    let answers: String = world.files("outbox/ACME").into_iter().map(|(_, text)| text).collect();
+    assert!(answers.contains("TA1*000000009*260401*1200*R*018~"), "{answers}");
+    // It is still too early, also when it comes again; after the missing one it is taken.
+    assert_eq!(world.receive_again(&orders(9, &["PO3"]), Again::Yes).delivered, 0);
+    assert_eq!(world.receive(&orders(8, &["PO2"])).delivered, 1);
+    assert_eq!(world.receive_again(&orders(9, &["PO3"]), Again::Yes).delivered, 1);
+    assert_eq!(world.files("orders").len(), 3);
+}
+
+#[test]
 fn unknown_senders_receivers_and_wrong_tests_are_named_and_kept() {
     let world = World::with("usage = \"production\"\nacknowledge = [\"ta1\"]", "");
     for (edi, code, state) in [

@@ -1,6 +1,8 @@
 //! Searching and purging the transaction store.
 
-use quayline_partner::{Filter, Kind, State};
+use std::io::Cursor;
+
+use quayline_partner::{Again, Desk, DeskLimits, EntryId, Filter, Kind, Release, State, Way};
 
 use crate::world::{NOON_MS, World, orders};
 
@@ -62,6 +64,62 @@ fn every_search_pages_through_the_same_entries() {
     assert_eq!(all(&Filter { field: Some(("order".into(), "PO4-17".into())), ..Filter::default() }), 1);
     assert_eq!(all(&Filter { field: Some(("order".into(), "PO4".into())), ..Filter::default() }), 0);
     assert_eq!(all(&Filter { document: Some("855".into()), ..transactions }), 0);
+}
+
+#[test]
+fn a_control_number_finds_an_interchange_with_what_is_in_it() {
+    let world = World::with("usage = \"both\"\nenvelope = \"delayed\"", "");
+    world.receive(&orders(905, &["PO1", "PO2"]));
+    let kinds = |number: &str| {
+        let entries = world.search(&Filter { number: Some(number.into()), limit: 100, ..Filter::default() });
+        entries.iter().map(|entry| (entry.kind, entry.way)).collect::<Vec<_>>()
+    };
+    let received = [(Kind::Interchange, Way::Received), (Kind::Transaction, Way::Received), (Kind::Transaction, Way::Received), (Kind::Group, Way::Received)];
+    assert_eq!(kinds("905"), received);
+    assert_eq!(kinds("000000905"), received);
+    // Documents get their number when their envelope closes. Number 1 is also that of our acknowledgment.
+    world.send(Some("ACME"), "order", "{\"number\":\"A1\",\"kind\":\"SA\"}\n").expect("it waits");
+    assert_eq!(kinds("2").len(), 0);
+    assert_eq!(world.release(&Release::All).interchanges, 1);
+    let sent = [Kind::Transaction, Kind::Interchange, Kind::Group];
+    let found = kinds("2");
+    assert!(found.len() == 3 && sent.iter().all(|kind| found.contains(&(*kind, Way::Sent))), "{found:?}");
+    assert_eq!(kinds("906"), []);
+}
+
+#[test]
+fn workers_that_take_numbers_ahead_share_units_of_work() {
+    let world = World::new();
+    let limits = DeskLimits { entry_numbers_ahead: 10, ..DeskLimits::default() };
+    let receive = |desk: &mut Desk<'_>, number: u32, order: &str| {
+        let edi = orders(number, &[order]);
+        desk.receive("in.x12", &mut Cursor::new(edi.into_bytes()), Again::No)
+    };
+    let before = world.engine.position();
+    world
+        .at_desk(limits, |desk| {
+            desk.together(|desk| {
+                receive(desk, 1, "PO1")?;
+                let again = receive(desk, 1, "PO1")?;
+                assert_eq!(again.findings[0].1.code.0, "PTN-106", "what is not committed yet counts");
+                receive(desk, 2, "PO2")
+            })
+        })
+        .expect("received");
+    assert_eq!(world.files("orders").len(), 2);
+    assert!(world.engine.position() > before);
+    // What fails undoes what shares its unit of work.
+    let failed = world.at_desk(limits, |desk| {
+        desk.together(|desk| {
+            receive(desk, 3, "PO3")?;
+            desk.resend(EntryId(9_999))
+        })
+    });
+    assert_eq!(failed.expect_err("no such entry").0[0].code.0, "PTN-301");
+    assert_eq!(world.files("orders").len(), 2);
+    assert_eq!(world.receive(&orders(3, &["PO3"])).delivered, 1);
+    let ids: Vec<u64> = world.entries(Kind::Transaction).iter().map(|entry| entry.id.0).collect();
+    assert!(ids.windows(2).all(|pair| pair[0] < pair[1]), "{ids:?}");
 }
 
 #[test]

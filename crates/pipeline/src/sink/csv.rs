@@ -1,44 +1,70 @@
 //! Rows of CSV.
 
-use quayline_core::{Finding, Findings, Limits, Shape};
-use quayline_flat::{CsvStyle, CsvWriter};
+use quayline_core::{Finding, Sink};
+use quayline_flat::{CsvWriter, FamilyWriter, FlatFault};
 
 use crate::lane::Target;
 use crate::lot::Payload;
 
-pub(crate) struct CsvTarget {
-    writer: CsvWriter,
+/// A writer of rows: a row for each document, or several.
+pub(crate) trait RowWriter: Sink + Send {
+    /// The whole documents since the last [`RowWriter::clear`].
+    fn bytes(&self) -> &[u8];
+    fn clear(&mut self);
+    /// Why the document left last has no rows.
+    fn take_fault(&mut self) -> Option<FlatFault>;
 }
 
-impl CsvTarget {
-    pub(crate) fn new(shape: &Shape, style: CsvStyle, limits: &Limits) -> Result<Self, Findings> {
-        Ok(CsvTarget { writer: CsvWriter::new(shape, style, limits)? })
+macro_rules! row_writer {
+    ($writer:ty) => {
+        impl RowWriter for $writer {
+            fn bytes(&self) -> &[u8] {
+                <$writer>::bytes(self)
+            }
+            fn clear(&mut self) {
+                <$writer>::clear(self);
+            }
+            fn take_fault(&mut self) -> Option<FlatFault> {
+                <$writer>::take_fault(self)
+            }
+        }
+    };
+}
+
+row_writer!(CsvWriter);
+row_writer!(FamilyWriter);
+
+pub(crate) struct CsvTarget<W>(W);
+
+impl<W: RowWriter> CsvTarget<W> {
+    pub(crate) fn new(writer: W) -> Self {
+        CsvTarget(writer)
     }
 }
 
-impl Target for CsvTarget {
-    type Sink = CsvWriter;
+impl<W: RowWriter> Target for CsvTarget<W> {
+    type Sink = W;
 
     #[inline(always)]
-    fn sink(&mut self) -> &mut CsvWriter {
-        &mut self.writer
+    fn sink(&mut self) -> &mut W {
+        &mut self.0
     }
 
     #[inline]
     fn accept(&mut self) -> Result<(), Vec<Finding>> {
-        match self.writer.take_fault() {
+        match self.0.take_fault() {
             None => Ok(()),
             Some(fault) => Err(vec![fault.finding()]),
         }
     }
 
     fn mark(&mut self) -> Result<usize, Vec<Finding>> {
-        Ok(self.writer.bytes().len())
+        Ok(self.0.bytes().len())
     }
 
     fn drain(&mut self, payload: &mut Payload) -> Result<(), Vec<Finding>> {
-        payload.fill(self.writer.bytes());
-        self.writer.clear();
+        payload.fill(self.0.bytes());
+        self.0.clear();
         Ok(())
     }
 }

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use quayline_columnar::null_element;
-
 use crate::block::{Block, Units};
 use crate::lane::{LaneFacts, Source, Target};
 use crate::lot::{Lot, locate, place_of};
@@ -35,9 +33,9 @@ impl Source for ColumnsSource {
                     }
                     Err(findings) => findings,
                 },
-                Err(list) => {
+                Err(fault) => {
                     target.void();
-                    vec![null_element(&self.head.shape, list)]
+                    vec![fault.finding(&self.head.shape)]
                 }
             };
             let findings = locate(findings, &place_of(block, row, &facts.file));

@@ -1,7 +1,8 @@
 //! Rows of CSV.
 
-use quayline_core::{Findings, Limits, Shape};
+use quayline_core::{Findings, Limits};
 use quayline_flat::{CsvReader, CsvStyle, Row, RowRead};
+use quayline_project::Schema;
 
 use crate::block::Block;
 use crate::lane::{LaneFacts, Source, Target};
@@ -14,12 +15,12 @@ pub(crate) struct CsvSource {
 impl CsvSource {
     /// `header` is the file's first row, where it has one.
     pub(crate) fn new(
-        shape: &Shape,
+        schema: &Schema,
         style: CsvStyle,
         limits: &Limits,
         header: Option<&[u8]>,
     ) -> Result<Self, Findings> {
-        let mut reader = CsvReader::new(shape, style, limits)?;
+        let mut reader = CsvReader::new(schema.shape(), style, limits)?.with_moments(schema.moments());
         if let Some(raw) = header {
             reader.header(Row { raw, line: 1 })?;
         }

@@ -50,6 +50,8 @@ pub enum Form {
     Condition,
     /// An expression that gives a text.
     Expression,
+    /// A list of expressions that give texts.
+    Expressions,
     /// Cases: `{ when = "CONDITION", to = "NODE" }`.
     Cases,
     /// Names of nodes.
@@ -99,6 +101,20 @@ const TRANSACTION: PropertyKind = optional(
     Form::Choice(&["yes", "no", "automatic"]),
     "whether the get commits with everything the flow does; `automatic`: for persistent messages. Default yes",
 );
+const DATABASE: PropertyKind = required(
+    "database",
+    Form::Constant,
+    "connection string of PostgreSQL without a password, such as `host=127.0.0.1 user=quay dbname=orders`",
+);
+const PASSWORD_VARIABLE: PropertyKind =
+    optional("password_variable", Form::Constant, "environment variable that holds the password. Default PGPASSWORD");
+const PARAMETERS: PropertyKind = optional(
+    "parameters",
+    Form::Expressions,
+    "an expression for each of `$1`, `$2` and so on; one without a value is null",
+);
+const OUTBOX: PropertyKind =
+    required("outbox", Form::Constant, "queue that keeps what is not delivered yet; only this node may use it");
 const FILE: PropertyKind = required("file", Form::Text, "record file");
 const KEY: PropertyKind = optional("key", Form::Text, "key; a shorter key is generic");
 const KEY_TYPE: PropertyKind = optional(
@@ -118,6 +134,12 @@ const KEEP_OPEN: PropertyKind = optional(
     Form::Choice(&["always", "until_idle", "per_message"]),
     "how long the file stays open. Default until_idle: 10 seconds without use",
 );
+
+const METHOD: PropertyKind =
+    optional("method", Form::Choice(&["GET", "POST", "PUT", "PATCH", "DELETE"]), "method of the request. Default POST");
+const CONTENT_TYPE: PropertyKind =
+    optional("content_type", Form::Constant, "content type of the request. Default `application/octet-stream`");
+const WAIT_LIMIT: PropertyKind = optional("wait_limit", Form::Time, "longest wait for the answer. Default 30s");
 
 /// Every type of node.
 pub const NODE_KINDS: &[NodeKind] = &[
@@ -295,6 +317,32 @@ pub const NODE_KINDS: &[NodeKind] = &[
         help: "Makes several messages of one.",
     },
     NodeKind {
+        name: "aggregate",
+        is_input: false,
+        terminals: &[
+            wired("out", "one message of all messages of a complete group"),
+            terminal("incomplete", "one message of the messages so far, when the time of a group is over"),
+            FAILURE,
+        ],
+        properties: &[
+            optional("key", Form::Text, "group that the message belongs to. Default one group"),
+            optional("count", Form::Text, "number of messages that complete a group"),
+            optional("last", Form::Condition, "condition that is true for the message that completes its group"),
+            optional(
+                "timeout",
+                Form::Time,
+                "longest time from the first message of a group until it leaves. Default unlimited",
+            ),
+            optional(
+                "join",
+                Form::Choice(&["lines", "bytes", "json"]),
+                "form of the new message: each content as a line, one after another, or a JSON array. Default lines",
+            ),
+            optional("whole", Form::Shape, "shape of the new message"),
+        ],
+        help: "Makes one message of several that belong together.",
+    },
+    NodeKind {
         name: "try",
         is_input: false,
         terminals: &[
@@ -363,6 +411,66 @@ pub const NODE_KINDS: &[NodeKind] = &[
             optional("expiry", Form::Time, "time after which the message expires. Default never"),
         ],
         help: "Puts the message on a queue or topic.",
+    },
+    NodeKind {
+        name: "sql_query",
+        is_input: false,
+        terminals: &[
+            wired("out", "the row as a JSON object; with `rows = \"each\"`, one message for each row"),
+            terminal("no_row", "the message, if the query gives no row"),
+            FAILURE,
+        ],
+        properties: &[
+            DATABASE,
+            PASSWORD_VARIABLE,
+            required("statement", Form::Constant, "query, with `$1`, `$2` and so on for parameters"),
+            PARAMETERS,
+            optional("rows", Form::Choice(&["first", "each"]), "rows that become messages. Default first"),
+            optional("row", Form::Shape, "shape of a row"),
+        ],
+        help: "Reads rows from a PostgreSQL database.",
+    },
+    NodeKind {
+        name: "sql_output",
+        is_input: false,
+        terminals: &[OUT, FAILURE],
+        properties: &[
+            DATABASE,
+            PASSWORD_VARIABLE,
+            required("statement", Form::Constant, "statement, with `$1`, `$2` and so on for parameters"),
+            PARAMETERS,
+            OUTBOX,
+        ],
+        help: "Executes a statement in a PostgreSQL database, once, after the commit.",
+    },
+    NodeKind {
+        name: "http_request",
+        is_input: false,
+        terminals: &[
+            wired("out", "the answer"),
+            terminal("failure", "the message, if the server does not answer, or with a status from 400"),
+        ],
+        properties: &[
+            required("url", Form::Text, "URL, such as `http://127.0.0.1:8080/prices`"),
+            METHOD,
+            CONTENT_TYPE,
+            WAIT_LIMIT,
+            optional("answer", Form::Shape, "shape of the answer"),
+        ],
+        help: "Sends the message by HTTP and continues with the answer.",
+    },
+    NodeKind {
+        name: "http_output",
+        is_input: false,
+        terminals: &[OUT, FAILURE],
+        properties: &[
+            required("url", Form::Text, "URL, such as `http://127.0.0.1:8080/orders`"),
+            METHOD,
+            CONTENT_TYPE,
+            WAIT_LIMIT,
+            OUTBOX,
+        ],
+        help: "Sends the message by HTTP after the commit, until the server accepts it.",
     },
     NodeKind {
         name: "file_output",

@@ -70,6 +70,8 @@ pub enum PropertyValue {
     Text(String),
     /// An expression, and where its text begins.
     From(String, Range<usize>),
+    /// Expressions, and where their texts begin.
+    Expressions(Vec<(String, Range<usize>)>),
     /// A number; times are in milliseconds.
     Number(u64),
     /// True or false.

@@ -310,6 +310,19 @@ impl Reader<'_> {
                     return None;
                 }
             },
+            (Form::Expressions, Raw::List(list)) => {
+                let mut all = Vec::new();
+                for one in list {
+                    let Raw::Text(text) = one.get_ref() else {
+                        let message =
+                            format!("an entry of `{}` is {}, expected a text", kind.name, one.get_ref().what());
+                        self.error(codes::BAD_VALUE, &one.span(), message, kind.help);
+                        return None;
+                    };
+                    all.push((text.clone(), one.span()));
+                }
+                PropertyValue::Expressions(all)
+            }
             (Form::Labels, _) => PropertyValue::Nodes(self.nodes(given)),
             (Form::Cases, Raw::List(list)) => {
                 PropertyValue::Cases(list.iter().filter_map(|one| self.case(one)).collect())
@@ -398,6 +411,19 @@ impl Reader<'_> {
             "record_read" | "record_delete" if !has("key") && !matches!(node.text("mode"), Some("FIRST" | "LAST")) => {
                 Some(("there is no key, and the mode needs one", "set `key`, or `mode = \"FIRST\"`"))
             }
+            "aggregate" if !has("count") && !has("last") && !has("timeout") => {
+                Some(("nothing completes a group", "set `count`, `last` or `timeout`"))
+            }
+            "aggregate"
+                if has("timeout")
+                    && (has("count") || has("last"))
+                    && !node.wires.iter().any(|wire| wire.terminal == "incomplete") =>
+            {
+                Some((
+                    "a group whose time is over leaves by `incomplete`, which is not wired",
+                    "add `incomplete = \"NODE\"`, or `incomplete = []` to drop such groups",
+                ))
+            }
             "record_input" if matches!(node.text("mode"), Some("LAST")) => Some((
                 "a pass begins with the first record or at a key",
                 "use `mode = \"KEY_GE\"` with a key, or leave `mode` out",
@@ -471,6 +497,7 @@ fn expected(form: Form) -> &'static str {
         Form::Constant | Form::Shape | Form::Map | Form::Choice(_) | Form::Time => "a text",
         Form::Condition | Form::Expression => "a text with an expression",
         Form::Cases => "a list of cases",
+        Form::Expressions => "a list of texts with expressions",
         Form::Labels => "a list of nodes",
         Form::Number(..) => "a whole number",
         Form::Flag => "true or false",

@@ -235,6 +235,8 @@ words! {
 words! {
     /// What happens where interchange numbers are missing.
     GapPolicy {
+        /// The interchange is rejected until those before it have come.
+        Reject = "reject",
         /// A warning.
         Warn = "warn",
         /// Nothing.

@@ -104,7 +104,7 @@ impl Compiler<'_> {
             edges: Edges { skip_first: rules.skip_first.into(), skip_last: rules.skip_last as usize },
             nested,
         };
-        Some(Schema { shape, records: Records::Types(types) })
+        Some(Schema { shape, records: Records::Types(types), families: None, moments: Vec::new() })
     }
 
     fn draft(&mut self, rules: &RecordRules, of_type: &RecordType) -> Option<Draft> {

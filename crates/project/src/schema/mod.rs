@@ -5,12 +5,15 @@ mod compile;
 mod extent;
 mod record_types;
 
+use std::sync::Arc;
+
 use crate::InterfaceFile;
 use quayline_charset::Charset;
 use quayline_cobol::layout::Layout;
 use quayline_cobol::{Policies, RecordPlan};
-use quayline_core::{Findings, Shape};
+use quayline_core::{Findings, Moment, NodeId, Shape};
 use quayline_edi::guide::GuideDocuments;
+use quayline_flat::RowFamilies;
 
 pub use extent::SchemaExtent;
 pub use record_types::{Found, RecordTypes, UnknownType};
@@ -25,6 +28,8 @@ pub use record_types::{Found, RecordTypes, UnknownType};
 pub struct Schema {
     shape: Shape,
     records: Records,
+    families: Option<Arc<RowFamilies>>,
+    moments: Vec<(NodeId, Moment)>,
 }
 
 /// The record descriptions of a [`Schema`].
@@ -59,13 +64,19 @@ impl Schema {
     /// One record description.
     #[must_use]
     pub fn single(plan: RecordPlan) -> Schema {
-        Schema { shape: plan.shape().clone(), records: Records::One(plan) }
+        Schema { shape: plan.shape().clone(), records: Records::One(plan), families: None, moments: Vec::new() }
     }
 
     /// No records at either end: documents of this shape (JSON to CSV and the like).
     #[must_use]
     pub fn of_shape(shape: Shape) -> Schema {
-        Schema { shape, records: Records::None }
+        Schema { shape, records: Records::None, families: None, moments: Vec::new() }
+    }
+
+    /// CSV whose documents have several rows.
+    #[must_use]
+    pub fn of_families(shape: Shape, families: RowFamilies) -> Schema {
+        Schema { shape, records: Records::None, families: Some(Arc::new(families)), moments: Vec::new() }
     }
 
     /// Transactions of any kind as generic documents.
@@ -96,6 +107,24 @@ impl Schema {
     #[must_use]
     pub fn records(&self) -> &Records {
         &self.records
+    }
+
+    /// The same with text leaves that are dates or timestamps, for formats that have types for them.
+    #[must_use]
+    pub fn with_moments(self, moments: Vec<(NodeId, Moment)>) -> Schema {
+        Schema { moments, ..self }
+    }
+
+    /// Text leaves that are dates or timestamps.
+    #[must_use]
+    pub fn moments(&self) -> &[(NodeId, Moment)] {
+        &self.moments
+    }
+
+    /// How rows of CSV make documents, where one has several.
+    #[must_use]
+    pub fn families(&self) -> Option<&Arc<RowFamilies>> {
+        self.families.as_ref()
     }
 
     /// The record types, where there are several.

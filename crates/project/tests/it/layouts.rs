@@ -140,7 +140,7 @@ fn what_is_wrong_with_a_layout() {
     check(
         "layout = \"csv\"\nfoo = 1\n",
         expect![[r#"
-        Error SHP-009 orders.toml:2:1: unknown field `foo`, expected one of `layout`, `name`, `delimiter`, `header`, `line-end`, `quotes`, `encoding`, `framing`, `copybook`, `record-name`, `interface`, `dialect`, `field`, `key`, `record` (docs/reference/layouts.md has every key of a layout file)
+        Error SHP-009 orders.toml:2:1: unknown field `foo`, expected one of `layout`, `name`, `delimiter`, `header`, `line-end`, `quotes`, `encoding`, `framing`, `copybook`, `record-name`, `interface`, `dialect`, `field`, `key`, `group-by`, `key-order`, `record` (docs/reference/layouts.md has every key of a layout file)
     "#]],
     );
     check(
@@ -197,4 +197,112 @@ fn outlines() {
     expect![[r#"
         Error SHP-001 gone.shape: cannot be read: no such file or directory (check the path; paths in a map are seen from the map's folder)
     "#]].assert_eq(&load("gone.shape", &[]));
+}
+
+#[test]
+fn rows_with_equal_keys_are_one_document() {
+    check(
+        r#"
+layout = "csv"
+group-by = ["order"]
+key-order = "ascending"
+[[field]]
+name = "sku"
+list = "lines"
+[[field]]
+name = "order"
+required = true
+"#,
+        expect![[r#"
+            orders
+              order text
+              lines*1..
+                sku? text
+            CsvStyle { delimiter: 44, quotes: Needed, header: Present, line_end: Lf, empty: Absent }
+        "#]],
+    );
+    check(
+        r#"
+layout = "csv"
+group-by = ["nothing", "sku"]
+[[field]]
+name = "sku"
+list = "lines"
+[[field]]
+name = "text"
+list = "texts"
+[[field]]
+name = "lines"
+"#,
+        expect![[r#"
+            Error SHP-009 orders.toml:3:12: the key `nothing` is not a field (keys are fields that all rows of a document have)
+            Error SHP-009 orders.toml:3:12: the key `sku` is a field of the list (keys are fields that all rows of a document have)
+            Error SHP-009 orders.toml:9:8: a second list `texts` (each row is one occurrence of one list)
+            Error SHP-009 orders.toml:6:8: the list cannot have the name `lines` (name it as no field is named)
+        "#]],
+    );
+    check(
+        "layout = \"csv\"\n[[field]]\nname = \"sku\"\nlist = \"lines\"\n",
+        expect![[r#"
+        Error SHP-009 orders.toml:4:8: `list` is for CSV layouts with `group-by` (name the fields that separate documents: group-by = ["order"])
+    "#]],
+    );
+}
+
+#[test]
+fn rows_of_several_kinds() {
+    let record = |name: &str, rest: &str| {
+        format!(
+            "[[record]]\nname = \"{name}\"\n{rest}\n[[record.field]]\nname = \"kind\"\n[[record.field]]\nname = \"x\"\n"
+        )
+    };
+    let head = record("head", "value = \"H\"");
+    let lines = record("lines", "value = \"L\"\nparent = \"head\"");
+    check(
+        &format!("layout = \"csv\"\n{head}{lines}"),
+        expect![[r#"
+        orders
+          head?
+            kind? text
+            x? text
+            lines*
+              kind? text
+              x? text
+        CsvStyle { delimiter: 44, quotes: Needed, header: Absent, line_end: Lf, empty: Absent }
+    "#]],
+    );
+    let wrong = record("lines", "parent = \"nobody\"");
+    let key = "key = { start = 1, length = 1 }";
+    check(
+        &format!("layout = \"csv\"\nheader = true\n{key}\n{head}{head}{wrong}"),
+        expect![[r#"
+        Error SHP-009 orders.toml:1:10: rows of several kinds have no header (leave `header` out)
+        Error SHP-009 orders.toml:3:7: the key of rows is a column, counted from 1 (say key = { column = 1 }, which is also the default)
+        Error SHP-009 orders.toml:20:10: there is no record `nobody` above (describe it before its parts)
+        Error SHP-009 orders.toml:5:8: two records `head` (names of records are unique)
+        Error SHP-009 orders.toml:12:8: two kinds of row have the value `H` (give each kind values of its own)
+        Error SHP-009 orders.toml:12:8: two records `head` (names of records are unique)
+        Error SHP-009 orders.toml:19:8: `lines` has no value, or no field for the cell 1 that holds it (say what its key holds: value = "H", and its [[record.field]])
+    "#]],
+    );
+}
+
+/// Dates in the wrong format are reported before the map runs.
+#[test]
+fn maps_are_checked_by_dates_of_their_target() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let layout = "layout = \"parquet\"\n[[field]]\nname = \"day\"\ntype = \"date\"\n[[field]]\nname = \"id\"\n";
+    std::fs::write(folder.path().join("rows.toml"), layout).expect("written");
+    std::fs::write(folder.path().join("in.shape"), "order\n  number text(10)\n  day text(8)\n").expect("written");
+    let warnings = |value: &str| {
+        let map = format!("map \"m\"\nsource \"in.shape\"\ntarget rows \"rows.toml\"\nday = {value}\nid = number\n");
+        std::fs::write(folder.path().join("m.qmap"), map).expect("written");
+        let options = quayline_project::ShapeOptions::default();
+        let opened = quayline_project::MapFile::open(&folder.path().join("m.qmap"), &options, &options);
+        let findings = opened.unwrap_or_else(|findings| panic!("{findings}")).findings;
+        findings.iter().map(|finding| finding.code.0).collect::<Vec<_>>()
+    };
+    assert_eq!(warnings("format(date(day, \"CCYYMMDD\"), \"YYYY-MM-DD\")"), [""; 0]);
+    assert_eq!(warnings("format(date(day, \"CCYYMMDD\"), \"DD.MM.YYYY\")"), ["MAP-066"]);
+    assert_eq!(warnings("\"2026-02-29\""), ["MAP-066"]);
 }

@@ -118,6 +118,8 @@ impl<'p, O: Parts, V: Waits> Sink for Front<'p, O, V> {
         self.mapper.discard();
     }
 
+    // A map judges the floats that it reads, and says so where it writes one.
+    const TAKES_NOT_FINITE: bool = true;
     const TAKES_TEXTS: bool = !V::WATCHES && <Mapper<'p, O, RunHost, V> as Sink>::TAKES_TEXTS;
 
     #[inline(always)]

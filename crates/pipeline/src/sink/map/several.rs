@@ -1,7 +1,7 @@
 //! Outputs of any kinds.
 
 use quayline_core::{Finding, NodeId, Sink, Value};
-use quayline_flat::CsvWriter;
+use quayline_flat::{CsvWriter, FamilyWriter};
 use quayline_json::JsonWriter;
 use quayline_map::Outputs;
 use quayline_xml::XmlWriter;
@@ -21,6 +21,7 @@ pub(crate) enum AnyPart<'s> {
     Json(TextPart<JsonWriter>),
     Xml(TextPart<XmlWriter>),
     Csv(TextPart<CsvWriter>),
+    Families(Box<TextPart<FamilyWriter>>),
     Record(Box<RecordPart<One>>),
     Typed(Box<RecordPart<TypedEncoder<'s>>>),
     Edi(Box<EdiPart>),
@@ -34,6 +35,7 @@ macro_rules! each {
             AnyPart::Json($part) => $work,
             AnyPart::Xml($part) => $work,
             AnyPart::Csv($part) => $work,
+            AnyPart::Families($part) => $work,
             AnyPart::Record($part) => $work,
             AnyPart::Typed($part) => $work,
             AnyPart::Edi($part) => $work,

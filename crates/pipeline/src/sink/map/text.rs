@@ -1,7 +1,7 @@
 //! Documents as text: JSON, XML, CSV.
 
 use quayline_core::{Finding, NodeId, Sink, Value};
-use quayline_flat::CsvWriter;
+use quayline_flat::{CsvWriter, FamilyWriter};
 use quayline_json::JsonWriter;
 use quayline_xml::XmlWriter;
 
@@ -56,24 +56,32 @@ impl TextWriter for XmlWriter {
     }
 }
 
-impl TextWriter for CsvWriter {
-    fn written(&self) -> usize {
-        self.bytes().len()
-    }
-    fn back_to(&mut self, len: usize) {
-        CsvWriter::back_to(self, len);
-    }
-    fn take(&mut self, into: &mut Vec<u8>) {
-        into.extend_from_slice(self.bytes());
-        self.clear();
-    }
-    fn is_in_order(&self) -> bool {
-        false
-    }
-    fn refusal(&mut self) -> Option<Finding> {
-        self.take_fault().map(|fault| fault.finding())
-    }
+/// Rows; a row with values that come before their turn is put in order at its end.
+macro_rules! text_writer_of_rows {
+    ($writer:ty) => {
+        impl TextWriter for $writer {
+            fn written(&self) -> usize {
+                self.bytes().len()
+            }
+            fn back_to(&mut self, len: usize) {
+                <$writer>::back_to(self, len);
+            }
+            fn take(&mut self, into: &mut Vec<u8>) {
+                into.extend_from_slice(self.bytes());
+                self.clear();
+            }
+            fn is_in_order(&self) -> bool {
+                false
+            }
+            fn refusal(&mut self) -> Option<Finding> {
+                self.take_fault().map(|fault| fault.finding())
+            }
+        }
+    };
 }
+
+text_writer_of_rows!(CsvWriter);
+text_writer_of_rows!(FamilyWriter);
 
 /// Text of the documents of a lane.
 pub(crate) struct TextPart<W> {

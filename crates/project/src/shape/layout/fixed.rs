@@ -91,9 +91,9 @@ impl Writer<'_> {
             wrong(format!("`{name}` has no length"), "say how many characters it has: length = 9");
             return None;
         };
-        if field.required.is_some() || field.digits.is_some() || field.signed.is_some() {
+        if field.required.is_some() || field.digits.is_some() || field.signed.is_some() || field.list.is_some() {
             wrong(
-                "`required`, `digits` and `signed` say nothing of a fixed field".to_owned(),
+                "`required`, `digits`, `signed` and `list` are not for fixed fields".to_owned(),
                 "its length says how many digits it has, `sign` whether it has one",
             );
         }
@@ -103,7 +103,7 @@ impl Writer<'_> {
             }
             TypeName::Integer => 0,
             TypeName::Decimal => u32::try_from(field.decimals.unwrap_or(0)).unwrap_or(0),
-            TypeName::Text | TypeName::Float | TypeName::Bool => {
+            TypeName::Text | TypeName::Float | TypeName::Bool | TypeName::Date | TypeName::Timestamp => {
                 wrong(
                     format!("`{name}` cannot be such a field"),
                     "fixed fields are text, decimal or integer; decimals, point and sign are for numbers",
@@ -157,11 +157,13 @@ impl Writer<'_> {
             return String::new();
         };
         let bytes = key.get_ref();
-        if bytes.start == 0 || bytes.length == 0 {
-            self.findings.push(self.loader.wrong(&key.span(), "columns count from 1", "say start = 1, length = 2"));
+        let (Some(start @ 1..), Some(length @ 1..), None) = (bytes.start, bytes.length, bytes.column) else {
+            let message =
+                "the key of fixed records is the columns from `start`, `length` of them, and they count from 1";
+            self.findings.push(self.loader.wrong(&key.span(), message, "say key = { start = 1, length = 2 }"));
             return String::new();
-        }
-        let mut rules = format!("[records]\nby = {{ offset = {}, length = {} }}\n", bytes.start - 1, bytes.length);
+        };
+        let mut rules = format!("[records]\nby = {{ offset = {}, length = {length} }}\n", start - 1);
         for (number, record) in (1..).zip(&layout.record) {
             self.one_type(number, record.get_ref(), &layout.record, &mut rules);
         }

@@ -1,6 +1,7 @@
 //! Layouts: what a file of rows or records looks like, in TOML. `docs/reference/layouts.md` has every key.
 
 mod columns;
+mod families;
 mod fixed;
 mod wire;
 
@@ -76,30 +77,52 @@ impl Loader<'_> {
         if layout.quotes == Some(wire::QuotesName::Text) {
             style.quotes = Quotes::Text;
         }
-        self.unused(layout, &["copybook", "record-name", "interface", "framing", "dialect", "key", "record"])?;
-        self.of_columns(layout, Form::Csv(style))
+        self.unused(layout, &["copybook", "record-name", "interface", "framing", "dialect"])?;
+        let name = layout.name.clone().unwrap_or_else(|| self.reference.stem());
+        let schema = match (&layout.group_by, layout.record.is_empty()) {
+            (None, true) => {
+                self.unused(layout, &["key", "key-order"])?;
+                return self.of_columns(layout, Form::Csv(style));
+            }
+            (Some(keys), true) => {
+                self.unused(layout, &["key"])?;
+                families::keyed(self, &name, layout, keys)?
+            }
+            (_, false) => {
+                self.unused(layout, &["group-by", "key-order"])?;
+                style.header = Header::Absent;
+                families::kinds(self, &name, layout)?
+            }
+        };
+        Ok(self.of_schema(schema, Form::Csv(style)))
     }
 
     fn table(&self, layout: &wire::Layout, form: Form) -> Result<ShapeFile, Findings> {
         let foreign = ["delimiter", "header", "line-end", "quotes"];
         self.unused(layout, &foreign)?;
         self.unused(layout, &["copybook", "record-name", "interface", "framing", "dialect", "key", "record"])?;
+        self.unused(layout, &["group-by", "key-order"])?;
         self.of_columns(layout, form)
     }
 
     fn of_columns(&self, layout: &wire::Layout, form: Form) -> Result<ShapeFile, Findings> {
         let name = layout.name.clone().unwrap_or_else(|| self.reference.stem());
-        let shape = columns::shape(self, &name, &layout.field)?;
-        Ok(ShapeFile {
+        let (shape, moments) = columns::shape(self, &name, &layout.field)?;
+        Ok(self.of_schema(Schema::of_shape(shape).with_moments(moments), form))
+    }
+
+    fn of_schema(&self, schema: Schema, form: Form) -> ShapeFile {
+        ShapeFile {
             path: self.reference.path.clone(),
             form,
-            schema: Arc::new(Schema::of_shape(shape)),
+            schema: Arc::new(schema),
             findings: Vec::new(),
             files: vec![self.reference.path.clone()],
-        })
+        }
     }
 
     fn fixed(&self, layout: &wire::Layout) -> Result<ShapeFile, Findings> {
+        self.unused(layout, &["group-by", "key-order"])?;
         self.unused(
             layout,
             &["copybook", "record-name", "interface", "dialect", "delimiter", "header", "line-end", "quotes"],
@@ -123,7 +146,10 @@ impl Loader<'_> {
     }
 
     fn records(&self, layout: &wire::Layout) -> Result<ShapeFile, Findings> {
-        self.unused(layout, &["delimiter", "header", "line-end", "quotes", "field", "key", "record"])?;
+        self.unused(
+            layout,
+            &["delimiter", "header", "line-end", "quotes", "field", "key", "record", "group-by", "key-order"],
+        )?;
         let Some(copybook) = &layout.copybook else {
             let hint = "name it relative to this file: copybook = \"orders.cpy\"";
             return Err(self.wrong(&layout.layout.span(), "a layout of records needs a copybook", hint).into());

@@ -19,9 +19,13 @@ pub(crate) const KEYS: &[&str] = &[
     "dialect",
     "field",
     "key",
+    "group-by",
+    "key-order",
+    "list",
     "record",
     "start",
     "length",
+    "column",
     "type",
     "digits",
     "decimals",
@@ -51,7 +55,9 @@ pub(crate) struct Layout {
     pub(crate) dialect: Option<Spanned<String>>,
     #[serde(default)]
     pub(crate) field: Vec<Spanned<Field>>,
-    pub(crate) key: Option<Spanned<Bytes>>,
+    pub(crate) key: Option<Spanned<Key>>,
+    pub(crate) group_by: Option<Spanned<Vec<String>>>,
+    pub(crate) key_order: Option<Spanned<KeyOrderName>>,
     #[serde(default)]
     pub(crate) record: Vec<Spanned<Record>>,
 }
@@ -70,6 +76,8 @@ impl Layout {
             "dialect" => self.dialect.is_some(),
             "field" => !self.field.is_empty(),
             "key" => self.key.is_some(),
+            "group-by" => self.group_by.is_some(),
+            "key-order" => self.key_order.is_some(),
             "record" => !self.record.is_empty(),
             _ => false,
         }
@@ -126,6 +134,7 @@ pub(crate) struct Field {
     pub(crate) decimals: Option<i16>,
     pub(crate) signed: Option<bool>,
     pub(crate) required: Option<bool>,
+    pub(crate) list: Option<Spanned<String>>,
     pub(crate) point: Option<Point>,
     pub(crate) sign: Option<Sign>,
 }
@@ -139,6 +148,8 @@ pub(crate) enum TypeName {
     Integer,
     Float,
     Bool,
+    Date,
+    Timestamp,
 }
 
 #[derive(Clone, Copy, Deserialize, Eq, PartialEq)]
@@ -157,12 +168,20 @@ pub(crate) enum Sign {
     Overpunch,
 }
 
-/// Bytes of a record that tell its type; `start` from 1.
+/// What tells the kinds of record apart: bytes of a fixed record, `start` from 1; or a cell of a row, `column` from 1.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Bytes {
-    pub(crate) start: usize,
-    pub(crate) length: usize,
+pub(crate) struct Key {
+    pub(crate) start: Option<usize>,
+    pub(crate) length: Option<usize>,
+    pub(crate) column: Option<usize>,
+}
+
+#[derive(Clone, Copy, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum KeyOrderName {
+    Together,
+    Ascending,
 }
 
 #[derive(Deserialize)]

@@ -1,0 +1,229 @@
+//! `quayline.sqlWriter`: items become rows, a chunk in one statement or in one for each item; all travel together.
+//!
+//! - **In the repository's database** the statements are a part of the chunk's transaction, beside the checkpoint.
+//! - **In another database** each chunk is a transaction of its own, with a row in `quayline_chunk` that says which chunk it was. A restart finds
+//!   it there and does not write the chunk twice.
+
+use std::sync::Arc;
+
+use quayline_postgres::{Param, Pool, Statement, Transaction};
+
+use super::statement::{Mode, Target};
+use super::{items_of, names, pool_of};
+use crate::artifact::{Answer, Injected, Item, Writer};
+use crate::builtin::file_reader::{damaged, numbers};
+use crate::database::thrown;
+use crate::error::{Kind, Thrown};
+use crate::work::Work;
+
+/// How a chunk is sent.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Send {
+    /// One statement for all items.
+    Set,
+    /// A statement for each item.
+    Rows,
+}
+
+pub(in crate::builtin) struct SqlWriter {
+    name: String,
+    target: Target,
+    send: Send,
+    pool: Option<Arc<Pool>>,
+    /// What names this step in `quayline_chunk`.
+    origin: String,
+    open: Option<Open>,
+}
+
+/// What an open writer knows.
+struct Open {
+    set: Statement,
+    row: Statement,
+    /// The writer's own database, if that is not the repository's.
+    other: Option<Other>,
+}
+
+struct Other {
+    pool: Arc<Pool>,
+    /// Number of the chunk that is written next.
+    chunk: u64,
+    /// Items of this chunk that the database already has.
+    there: usize,
+}
+
+const TOKENS: &str =
+    "CREATE TABLE IF NOT EXISTS quayline_chunk (origin text PRIMARY KEY, chunk bigint NOT NULL, items bigint NOT NULL)";
+const TOKEN: &str = "SELECT chunk, items FROM quayline_chunk WHERE origin = $1::text";
+const SET_TOKEN: &str = "INSERT INTO quayline_chunk VALUES ($1::text, $2::bigint, $3::bigint) \
+    ON CONFLICT (origin) DO UPDATE SET chunk = excluded.chunk, items = excluded.items";
+
+impl SqlWriter {
+    pub(in crate::builtin) fn new(with: &Injected) -> Answer<Self> {
+        with.only(&["database", "table", "columns", "key", "mode", "items", "send", "missing"])?;
+        let mode = match with.property("mode").unwrap_or("insert") {
+            "insert" => Mode::Insert,
+            "update" => Mode::Update,
+            "upsert" => Mode::Upsert,
+            "delete" => Mode::Delete,
+            _ => {
+                let remedy = "write insert, update, upsert or delete";
+                return Err(Thrown::property(&with.name, "mode", "is not known", remedy));
+            }
+        };
+        let send = match with.property("send").unwrap_or("set") {
+            "set" => Send::Set,
+            "rows" => Send::Rows,
+            _ => return Err(Thrown::property(&with.name, "send", "is not known", "write set or rows")),
+        };
+        let must_exist = match with.property("missing").unwrap_or("error") {
+            "error" => matches!(mode, Mode::Update | Mode::Delete),
+            "ignore" => false,
+            _ => return Err(Thrown::property(&with.name, "missing", "is not known", "write error or ignore")),
+        };
+        with.required("columns")?;
+        let (columns, key) = (names(with, "columns")?, names(with, "key")?);
+        if mode != Mode::Insert {
+            with.required("key")?;
+        }
+        if let Some(name) = key.iter().find(|name| !columns.contains(name)) {
+            let remedy = format!("add {name} to the property columns");
+            return Err(Thrown::property(&with.name, "key", format!("names {name}, which columns does not"), remedy));
+        }
+        if mode == Mode::Update && columns.len() == key.len() {
+            let remedy = "name the columns to change beside those of the key";
+            return Err(Thrown::property(&with.name, "columns", "has nothing to update", remedy));
+        }
+        let (job, step) = (&with.job, with.step.as_deref());
+        let partition = step.and_then(|step| step.partition).map(|number| format!("/{number}")).unwrap_or_default();
+        let step = step.map_or("", |step| step.step.as_str());
+        Ok(SqlWriter {
+            name: with.name.clone(),
+            target: Target {
+                mode,
+                items: items_of(with)?,
+                table: with.required("table")?.to_owned(),
+                columns,
+                key,
+                must_exist,
+            },
+            send,
+            pool: pool_of(with)?,
+            origin: format!("{}/{}/{}/{step}{partition}", job.job, job.instance, job.created_ms),
+            open: None,
+        })
+    }
+
+    /// Adds the statements for items to a transaction.
+    fn add(&self, items: &[Item], send: Send, transaction: &mut Transaction) -> Answer<()> {
+        let open = self.open.as_ref().expect("the writer is open");
+        if send == Send::Set {
+            let mut values = self.target.values(items)?;
+            if self.target.must_exist {
+                values.push(i64::try_from(items.len()).unwrap_or(i64::MAX).to_be_bytes().to_vec());
+            }
+            let params: Vec<&[u8]> = values.iter().map(Vec::as_slice).collect();
+            transaction.change(&open.set, &params, 0);
+            return Ok(transaction.make_room()?);
+        }
+        for (number, item) in (1u32..).zip(items) {
+            let values = self.target.values(std::slice::from_ref(item)).map_err(|thrown| Thrown {
+                message: thrown.message.replacen("item 1 ", &format!("item {number} "), 1),
+                ..thrown
+            })?;
+            let params: Vec<&[u8]> = values.iter().map(Vec::as_slice).collect();
+            transaction.change(&open.row, &params, number);
+            if self.target.must_exist {
+                transaction.must_change_one(number);
+            }
+            transaction.make_room()?;
+        }
+        Ok(())
+    }
+
+    /// Writes a chunk into a database that is not the repository's, with its token.
+    fn write_there(&mut self, items: &[Item]) -> Answer<()> {
+        let Some(other) = self.open.as_mut().and_then(|open| open.other.as_mut()) else { return Ok(()) };
+        // A chunk that the database has already, from before a restart, is passed over, item by item.
+        let passed = other.there.min(items.len());
+        other.there -= passed;
+        let items = &items[passed..];
+        if items.is_empty() {
+            return Ok(());
+        }
+        let (pool, chunk) = (Arc::clone(&other.pool), other.chunk.to_be_bytes());
+        let count = i64::try_from(passed + items.len()).unwrap_or(i64::MAX).to_be_bytes();
+        let attempt = |send: Send| -> Answer<()> {
+            let mut transaction = Transaction::new(&pool);
+            self.add(items, send, &mut transaction)?;
+            transaction.change(&Statement::new(SET_TOKEN), &[self.origin.as_bytes(), &chunk, &count], 0);
+            transaction.answers().map_err(|error| thrown(error, passed))?;
+            transaction.commit().map_err(|error| thrown(error, passed))
+        };
+        match attempt(self.send) {
+            // The same again, to find the item that is wrong.
+            Err(failed) if self.send == Send::Set && failed.kind == Kind::Plain => attempt(Send::Rows),
+            done => done,
+        }
+    }
+}
+
+impl Writer for SqlWriter {
+    fn open(&mut self, checkpoint: Option<&[u8]>, work: &mut dyn Work) -> Answer<()> {
+        let own = work.transaction().map(|transaction| Arc::clone(transaction.pool()));
+        let (pool, is_other) = match (&self.pool, own) {
+            (Some(pool), Some(own)) if own.endpoint().is_same_database(pool.endpoint()) => (own, false),
+            (Some(pool), _) => (Arc::clone(pool), true),
+            (None, Some(own)) => (own, false),
+            (None, None) => {
+                let remedy = "add the property database, or keep the job repository in the database: --repository";
+                return Err(Thrown::property(&self.name, "database", "is missing", remedy));
+            }
+        };
+        let mut connection = pool.take()?;
+        let types = self.target.types(&mut connection)?;
+        let must_exist = self.target.must_exist;
+        let set = Statement::new(&self.target.text(&types, must_exist));
+        let row = if must_exist { Statement::new(&self.target.text(&types, false)) } else { set.clone() };
+        let other = if is_other {
+            let [chunk] = checkpoint.map_or(Some([0]), numbers).ok_or_else(damaged)?;
+            connection.script(TOKENS)?;
+            let found = connection.query(TOKEN, &[Param::Binary(self.origin.as_bytes())])?;
+            let there = found.row(0).and_then(|row| Some((row.int8(0)?, row.int8(1)?)));
+            let there = there.filter(|(at, _)| u64::try_from(*at) == Ok(chunk));
+            let there = there.and_then(|(_, items)| usize::try_from(items).ok()).unwrap_or(0);
+            Some(Other { pool: Arc::clone(&pool), chunk, there })
+        } else {
+            None
+        };
+        pool.put(connection);
+        self.open = Some(Open { set, row, other });
+        Ok(())
+    }
+
+    fn write(&mut self, items: &[Item], work: &mut dyn Work) -> Answer<()> {
+        if self.open.as_ref().is_some_and(|open| open.other.is_some()) {
+            return self.write_there(items);
+        }
+        // When something was refused, the items are sent one by one, so that the answer names one.
+        let send = if work.by_item() { Send::Rows } else { self.send };
+        let transaction = work.transaction().expect("the writer's database is the repository's");
+        self.add(items, send, transaction)
+    }
+
+    fn isolates(&self) -> bool {
+        self.open.as_ref().is_some_and(|open| open.other.is_none())
+    }
+
+    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
+        let Some(other) = self.open.as_mut().and_then(|open| open.other.as_mut()) else { return Ok(None) };
+        if other.there > 0 {
+            let message =
+                format!("the database already has {} items more of this chunk than were read again", other.there);
+            return Err(Thrown::of(&["quayline.Configuration"], message).hint(
+                "the input or the size of chunks changed since the execution before: restore them, or start the job anew",
+            ));
+        }
+        other.chunk += 1;
+        Ok(Some(other.chunk.to_le_bytes().to_vec()))
+    }
+}

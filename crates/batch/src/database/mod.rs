@@ -1,0 +1,116 @@
+//! The job repository in a PostgreSQL database, which several processes and machines may share.
+//!
+//! ```text
+//! schema quayline_jobs
+//!   meta   version of the tables
+//!   record (key, value, token)     the records of `crate::record`; a checkpoint updates one row
+//!   owner  (id, host, process, server_start, until)   a row for each process that runs jobs
+//! ```
+//!
+//! - **One round trip for each chunk.** `BEGIN`, the writer's statements, the checkpoint and `COMMIT` travel in one write.
+//! - **The fence.** A checkpoint updates its row only where `token` is that of its execution, and divides by the number of rows: without a row the
+//!   transaction fails. A take-over sets the tokens of the instance first, so it waits for a checkpoint that is under way, and nothing of the old
+//!   process commits afterwards.
+//! - **Who is alive.** A process holds an advisory lock by a session of its own, so the server knows when it ended. After a restart of the server all
+//!   locks are free; then a process counts as alive until `until`, which it moves every few seconds, by the server's clock. No clock of a client decides.
+
+mod owner;
+mod work;
+
+use std::sync::Arc;
+
+use quayline_postgres::{Connection, Endpoint, Pool, SqlError};
+use quayline_store::Clock;
+
+use crate::error::BatchError;
+use crate::record::Lease;
+use crate::work::{Backend, Work};
+
+use owner::Owner;
+use work::DatabaseWork;
+
+pub(crate) use work::thrown;
+
+/// Version of the tables.
+const VERSION: i64 = 1;
+
+/// What brings the tables from the version before to each version.
+const MIGRATIONS: &[&str] = &["\
+CREATE TABLE quayline_jobs.record (key bytea PRIMARY KEY, value bytea NOT NULL, token bigint NOT NULL DEFAULT 0) WITH (fillfactor = 50);
+CREATE TABLE quayline_jobs.owner (id bigserial PRIMARY KEY, host text NOT NULL, process bigint NOT NULL,
+    server_start timestamptz NOT NULL, until timestamptz NOT NULL);
+INSERT INTO quayline_jobs.record (key, value) VALUES ('\\x2369', '\\x0000000000000000'), ('\\x2365', '\\x0000000000000000');"];
+
+/// A database as the place of the job repository.
+pub struct DatabaseBackend {
+    pool: Arc<Pool>,
+    clock: Arc<dyn Clock>,
+    owner: Owner,
+}
+
+impl DatabaseBackend {
+    /// Opens the repository in a database, or makes its tables there.
+    ///
+    /// # Errors
+    /// [`BatchError::Lost`], [`BatchError::Database`], [`BatchError::Version`].
+    pub fn open(endpoint: Endpoint, clock: Arc<dyn Clock>) -> Result<Self, BatchError> {
+        let pool = Pool::new(endpoint);
+        let mut connection = pool.take()?;
+        migrate(&mut connection)?;
+        pool.put(connection);
+        Ok(DatabaseBackend { owner: Owner::new(&pool), pool, clock })
+    }
+}
+
+/// Brings the tables to this program's version, if another process has not done so.
+fn migrate(connection: &mut Connection) -> Result<(), BatchError> {
+    let version = |connection: &mut Connection| -> Result<i64, SqlError> {
+        let there = connection.query("SELECT to_regclass('quayline_jobs.meta') IS NOT NULL", &[])?;
+        if there.row(0).and_then(|row| row.bool(0)) != Some(true) {
+            return Ok(0);
+        }
+        let found = connection.query("SELECT max(version) FROM quayline_jobs.meta", &[])?;
+        Ok(found.row(0).and_then(|row| row.int8(0)).unwrap_or(0))
+    };
+    let mut found = version(connection)?;
+    if found < VERSION {
+        connection.script("BEGIN; SELECT pg_advisory_xact_lock(8175558129219530342)")?;
+        found = version(connection)?;
+        let mut script = String::new();
+        if found == 0 {
+            script.push_str("CREATE SCHEMA IF NOT EXISTS quayline_jobs; CREATE TABLE quayline_jobs.meta (version bigint PRIMARY KEY);\n");
+        }
+        for (number, migration) in (1i64..).zip(MIGRATIONS) {
+            if number > found {
+                script.push_str(migration);
+                script.push_str(&format!("\nINSERT INTO quayline_jobs.meta VALUES ({number});\n"));
+            }
+        }
+        script.push_str("COMMIT");
+        if let Err(error) = connection.script(&script) {
+            // The transaction is undone with the connection, if not by this.
+            let _ = connection.script("ROLLBACK");
+            return Err(error.into());
+        }
+        found = VERSION.max(found);
+    }
+    if found == VERSION { Ok(()) } else { Err(BatchError::Version { found, known: VERSION }) }
+}
+
+impl Backend for DatabaseBackend {
+    fn begin(&self) -> Result<Box<dyn Work>, BatchError> {
+        Ok(Box::new(DatabaseWork::new(&self.pool)))
+    }
+
+    fn owner(&self) -> Result<u64, BatchError> {
+        self.owner.number()
+    }
+
+    fn is_gone(&self, lease: &Lease) -> Result<bool, BatchError> {
+        self.owner.is_gone(lease.owner)
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.clock.now_ms()
+    }
+}

@@ -1,0 +1,188 @@
+//! A unit of work: one transaction of the repository's database, whose statements travel together.
+
+use std::sync::Arc;
+
+use quayline_postgres::{Param, Pool, Savepoint, SqlError, Statement, Transaction};
+use quayline_store::Unit;
+
+use crate::error::{BatchError, Thrown};
+use crate::store_backend::after_prefix;
+use crate::work::{Entry, Fence, PageOf, Pending, Work, WorkMark};
+
+const GET: &str = "SELECT value FROM quayline_jobs.record WHERE key = $1::bytea";
+const GET_FOR_UPDATE: &str = "SELECT value FROM quayline_jobs.record WHERE key = $1::bytea FOR UPDATE";
+const PUT: &str = "INSERT INTO quayline_jobs.record (key, value) VALUES ($1::bytea, $2::bytea) \
+    ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+const PUT_ALL: &str = "INSERT INTO quayline_jobs.record (key, value, token) SELECT k, v, $3::bigint FROM unnest($1::bytea[], $2::bytea[]) AS new (k, v) \
+    ON CONFLICT (key) DO UPDATE SET value = excluded.value, token = excluded.token";
+const DELETE: &str = "DELETE FROM quayline_jobs.record WHERE key = $1::bytea";
+/// Fails with a division by zero if the fence no longer holds.
+const CHECKPOINT: &str = "WITH done AS (UPDATE quayline_jobs.record SET value = $2::bytea WHERE key = $1::bytea AND token = $3::bigint RETURNING 1) \
+    SELECT 1 / count(*) FROM done";
+const ADOPT: &str = "UPDATE quayline_jobs.record SET token = $3::bigint WHERE key >= $1::bytea AND key < $2::bytea";
+const PAGE: &str = "SELECT key, value FROM quayline_jobs.record WHERE key >= $1::bytea AND key < $2::bytea ORDER BY key LIMIT $3::bigint";
+const PAGE_BACK: &str = "SELECT key, value FROM quayline_jobs.record WHERE key >= $1::bytea AND key < $2::bytea ORDER BY key DESC LIMIT $3::bigint";
+
+/// The tag of a checkpoint.
+const FENCE: u32 = u32::MAX;
+
+pub(super) struct DatabaseWork {
+    transaction: Transaction,
+    marks: Vec<Savepoint>,
+    fence: Option<Fence>,
+    by_item: bool,
+}
+
+impl DatabaseWork {
+    pub(super) fn new(pool: &Arc<Pool>) -> Self {
+        DatabaseWork { transaction: Transaction::new(pool), marks: Vec::new(), fence: None, by_item: false }
+    }
+
+    fn one(&mut self, text: &str, key: &[u8]) -> Result<Option<Vec<u8>>, BatchError> {
+        let answers = self.transaction.query(&Statement::new(text), &[Param::Binary(key)])?;
+        Ok(answers.row(0).and_then(|row| row.get(0)).map(<[u8]>::to_vec))
+    }
+}
+
+/// An array of `bytea` in binary form.
+fn array<'v>(values: impl ExactSizeIterator<Item = &'v [u8]>) -> Vec<u8> {
+    const BYTEA: u32 = 17;
+    let count = u32::try_from(values.len()).unwrap_or(u32::MAX);
+    let mut bytes: Vec<u8> = [1, 0, BYTEA, count, 1].into_iter().flat_map(u32::to_be_bytes).collect();
+    for value in values {
+        bytes.extend_from_slice(&u32::try_from(value.len()).unwrap_or(u32::MAX).to_be_bytes());
+        bytes.extend_from_slice(value);
+    }
+    bytes
+}
+
+impl Work for DatabaseWork {
+    fn get(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, BatchError> {
+        self.one(GET, key)
+    }
+
+    fn get_for_update(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, BatchError> {
+        self.one(GET_FOR_UPDATE, key)
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), BatchError> {
+        self.transaction.change(&Statement::new(PUT), &[key, value], 0);
+        Ok(())
+    }
+
+    fn put_all(&mut self, entries: &[Entry], token: u64) -> Result<(), BatchError> {
+        let keys = array(entries.iter().map(|(key, _)| key.as_slice()));
+        let values = array(entries.iter().map(|(_, value)| value.as_slice()));
+        if !entries.is_empty() {
+            self.transaction.change(&Statement::new(PUT_ALL), &[&keys, &values, &token.to_be_bytes()], 0);
+        }
+        Ok(())
+    }
+
+    fn put_fenced(&mut self, key: &[u8], value: &[u8], fence: &Fence) -> Result<(), BatchError> {
+        self.fence = Some(fence.clone());
+        self.transaction.at_end(&Statement::new(CHECKPOINT), &[key, value, &fence.token.to_be_bytes()], FENCE);
+        Ok(())
+    }
+
+    fn adopt(&mut self, prefix: &[u8], token: u64) -> Result<(), BatchError> {
+        let end = after_prefix(prefix).unwrap_or_else(|| vec![0xff; 64]);
+        self.transaction.change(&Statement::new(ADOPT), &[prefix, &end, &token.to_be_bytes()], 0);
+        Ok(())
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<(), BatchError> {
+        self.transaction.change(&Statement::new(DELETE), &[key], 0);
+        Ok(())
+    }
+
+    fn page(&mut self, of: PageOf<'_>) -> Result<Vec<Entry>, BatchError> {
+        let mut from = of.prefix.to_vec();
+        let mut to = after_prefix(of.prefix).unwrap_or_else(|| vec![0xff; 64]);
+        match (of.after, of.newest_first) {
+            (Some(after), true) => to = after.to_vec(),
+            // The next key after it is the same with a byte 0.
+            (Some(after), false) => from = [after, &[0]].concat(),
+            (None, _) => {}
+        }
+        let count = i64::try_from(of.count.max(1)).unwrap_or(i64::MAX).to_be_bytes();
+        let params = [Param::Binary(&from), Param::Binary(&to), Param::Binary(&count)];
+        let text = if of.newest_first { PAGE_BACK } else { PAGE };
+        let answers = self.transaction.query(&Statement::new(text), &params)?;
+        let entry = |row: quayline_postgres::Row<'_>| Some((row.get(0)?.to_vec(), row.get(1)?.to_vec()));
+        Ok(answers.rows().filter_map(entry).collect())
+    }
+
+    fn unit(&mut self) -> Option<&mut Unit> {
+        None
+    }
+
+    fn transaction(&mut self) -> Option<&mut Transaction> {
+        Some(&mut self.transaction)
+    }
+
+    fn defers(&self) -> bool {
+        true
+    }
+
+    fn confirm(&mut self) -> Result<(), Thrown> {
+        self.transaction.answers().map(|_| ()).map_err(|error| thrown(error, 0))
+    }
+
+    fn set_by_item(&mut self) {
+        self.by_item = true;
+    }
+
+    fn by_item(&self) -> bool {
+        self.by_item
+    }
+
+    fn mark(&mut self) -> WorkMark {
+        self.marks.push(self.transaction.savepoint());
+        WorkMark(self.marks.len() as u64)
+    }
+
+    fn back_to(&mut self, mark: WorkMark) -> Result<(), BatchError> {
+        let at = usize::try_from(mark.0).unwrap_or(usize::MAX);
+        self.marks.truncate(at);
+        match self.marks.pop() {
+            Some(mark) => Ok(self.transaction.back_to(&mark)?),
+            None => Ok(()),
+        }
+    }
+
+    fn commit(self: Box<Self>) -> Result<(), BatchError> {
+        self.submit().wait()
+    }
+
+    fn submit(self: Box<Self>) -> Pending {
+        let fence = self.fence;
+        let way = self.transaction.submit();
+        Pending::new(move || way.wait().map_err(|error| outcome(error, fence.as_ref())))
+    }
+}
+
+/// A refused statement of a writer, which gave it the number of its item, from 1, as a tag; `before` items of the chunk were not sent.
+pub(crate) fn thrown(error: SqlError, before: usize) -> Thrown {
+    let item = match &error {
+        SqlError::Refused(refusal) if refusal.tag > 0 && refusal.tag < FENCE => Some(refusal.tag as usize + before),
+        _ => None,
+    };
+    let thrown = Thrown::from(error);
+    match item {
+        Some(item) => Thrown { message: format!("item {item} of the chunk: {}", thrown.message), ..thrown },
+        None => thrown,
+    }
+}
+
+/// What a commit that did not happen means.
+fn outcome(error: SqlError, fence: Option<&Fence>) -> BatchError {
+    match (&error, fence) {
+        (SqlError::Refused(refusal), Some(fence)) if refusal.tag == FENCE && refusal.sqlstate == "22012" => {
+            BatchError::Fenced { execution: fence.execution, token: fence.token }
+        }
+        // A unit of work with a checkpoint is a chunk: what is refused in it is its writer's.
+        (SqlError::Refused(_), Some(_)) if !error.is_lost() => BatchError::Deferred(Box::new(thrown(error, 0))),
+        _ => error.into(),
+    }
+}

@@ -1,0 +1,368 @@
+//! The job repository in PostgreSQL, SQL artifacts, and what happens when the database is gone. One server serves all tests here.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use quayline_batch::record::Execution;
+use quayline_batch::{Backend, BatchError, BatchStatus, DatabaseBackend, Drift, Repository};
+use quayline_postgres::Connection;
+use quayline_postgres::server::{Durable, OwnServer};
+use quayline_store::SystemClock;
+
+use crate::kit::{Process, given, job};
+
+/// The server, or nothing where PostgreSQL is not installed: the test is counted as skipped.
+fn server(folder: &Path) -> Option<OwnServer> {
+    match OwnServer::start(&folder.join("server"), Durable::No) {
+        Ok(server) => Some(server),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            eprintln!("skipped: PostgreSQL is not installed");
+            None
+        }
+        Err(error) => panic!("the server does not start: {error}"),
+    }
+}
+
+fn backend(server: &OwnServer) -> Arc<dyn Backend> {
+    Arc::new(DatabaseBackend::open(server.endpoint(), Arc::new(SystemClock)).unwrap())
+}
+
+fn process(server: &OwnServer, folder: &Path) -> Process {
+    Process::new(backend(server), folder.to_owned())
+}
+
+fn sql(server: &OwnServer, text: &str) {
+    Connection::open(&server.endpoint()).unwrap().script(text).unwrap();
+}
+
+/// The only value of a query, as text.
+fn value(server: &OwnServer, query: &str) -> String {
+    let mut connection = Connection::open(&server.endpoint()).unwrap();
+    let answers = connection.query(&format!("SELECT ({query})::text"), &[]).unwrap();
+    answers.row(0).and_then(|row| row.text(0)).unwrap_or("null").to_owned()
+}
+
+fn properties(list: &[(&str, &str)]) -> String {
+    let quoted = |value: &str| value.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;");
+    let one = |(name, value): &(&str, &str)| format!("<property name=\"{name}\" value=\"{}\"/>", quoted(value));
+    format!("<properties>{}</properties>", list.iter().map(one).collect::<String>())
+}
+
+fn artifact(element: &str, name: &str, list: &[(&str, &str)]) -> String {
+    format!("<{element} ref=\"quayline.{name}\">{}</{element}>", properties(list))
+}
+
+/// A step of one chunk.
+fn chunk(count: u32, reader: &str, writer: &str, more: &str) -> String {
+    format!("<step id=\"s\"><chunk item-count=\"{count}\">{reader}{writer}{more}</chunk></step>")
+}
+
+fn lines(folder: &Path, name: &str, numbers: impl Iterator<Item = u32>) {
+    let text: String = numbers.map(|n| format!("{{\"id\":{n},\"name\":\"row {n}\",\"amount\":{n}.50}}\n")).collect();
+    std::fs::write(folder.join(name), text).unwrap();
+}
+
+fn in_file(name: &str) -> String {
+    artifact("reader", "fileReader", &[("file", name)])
+}
+
+fn into(table: &str, more: &[(&str, &str)]) -> String {
+    let mut list = vec![("table", table), ("columns", "id,name,amount")];
+    list.extend_from_slice(more);
+    artifact("writer", "sqlWriter", &list)
+}
+
+fn completed(process: &Process, execution: &Execution) {
+    assert_eq!(execution.status, BatchStatus::Completed, "{execution:?} {:?}", process.steps(execution.id));
+}
+
+#[test]
+fn jobs_in_a_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(server) = server(folder.path()) else { return };
+    sql(
+        &server,
+        "CREATE TABLE t (id bigint PRIMARY KEY, name varchar(12), amount numeric(12,2) NOT NULL); CREATE TABLE u (LIKE t INCLUDING ALL)",
+    );
+    all_modes(&server, folder.path());
+    items_that_fail(&server, folder.path());
+    read_and_restarted(&server, folder.path());
+    a_token_in_another_database(&server, folder.path());
+    two_processes(&server, folder.path());
+    partitions(&server, folder.path());
+    the_database_goes(&server, folder.path());
+}
+
+/// Insert, upsert, update and delete, in one statement for a chunk and in one for each item, from JSON and CSV.
+fn all_modes(server: &OwnServer, folder: &Path) {
+    lines(folder, "in.json", 1..=1_050);
+    let csv: String = (1..=1_050).map(|n| format!("{n},\"new, {n}\",{}\n", n * 2)).collect();
+    std::fs::write(folder.join("in.csv"), csv).unwrap();
+    let process = process(server, folder);
+    for send in ["set", "rows"] {
+        let run = |file: &str, more: &[(&str, &str)]| {
+            let mut list = vec![("send", send)];
+            list.extend_from_slice(more);
+            let execution = process.start(&chunk(100, &in_file(file), &into("t", &list), ""), &[]);
+            completed(&process, &execution);
+            let step = &process.steps(execution.id)[0];
+            assert_eq!((step.counts.read, step.counts.write, step.counts.commit), (1_050, 1_050, 11));
+        };
+        run("in.json", &[]);
+        assert_eq!(value(server, "SELECT count(*) || ' ' || sum(amount) FROM t"), "1050 552300.00");
+        run("in.csv", &[("items", "csv"), ("mode", "upsert"), ("key", "id")]);
+        assert_eq!(value(server, "SELECT name || ' ' || amount FROM t WHERE id = 7"), "new, 7 14.00");
+        run("in.json", &[("mode", "update"), ("key", "id")]);
+        assert_eq!(value(server, "SELECT name || ' ' || amount FROM t WHERE id = 7"), "row 7 7.50");
+        run("in.csv", &[("items", "csv"), ("mode", "delete"), ("key", "id")]);
+        assert_eq!(value(server, "SELECT count(*) FROM t"), "0");
+    }
+}
+
+/// A refused commit loses nothing: the error names the item, a skip loses only that item, a restart continues.
+fn items_that_fail(server: &OwnServer, folder: &Path) {
+    lines(folder, "in.json", 1..=300);
+    sql(server, "INSERT INTO t VALUES (137, 'there', 0)");
+    let process = process(server, folder);
+    for send in ["set", "rows"] {
+        let failing = chunk(50, &in_file("in.json"), &into("t", &[("send", send)]), "");
+        let execution = process.start(&failing, &[]);
+        assert_eq!(execution.status, BatchStatus::Failed);
+        let cause = execution.cause.clone().unwrap();
+        assert!(cause.contains("item 37 of the chunk") && cause.contains("SQLSTATE-23505"), "{cause}");
+        assert!(!cause.contains("137"), "no value: {cause}");
+        let counts = process.steps(execution.id)[0].counts;
+        assert_eq!((counts.read, counts.write, counts.commit), (100, 100, 2), "two chunks are durable");
+        assert_eq!(value(server, "SELECT count(*) FROM t WHERE id <= 100"), "100");
+        assert_eq!(value(server, "SELECT count(*) FROM t"), "101", "nothing of the third chunk");
+        sql(server, "DELETE FROM t WHERE id = 137");
+        let again = process.restart(execution.id, &failing, &[]);
+        completed(&process, &again);
+        assert_eq!(process.steps(again.id)[0].counts.read, 200, "what is durable is not read again");
+        assert_eq!(value(server, "SELECT count(*) || ' ' || max(id) FROM t"), "300 300");
+        sql(server, "DELETE FROM t WHERE id NOT IN (137, 205)");
+        let skip = "<skippable-exception-classes><include class=\"java.sql.SQLIntegrityConstraintViolationException\"/></skippable-exception-classes>";
+        let execution = process.start(&chunk(50, &in_file("in.json"), &into("t", &[("send", send)]), skip), &[]);
+        completed(&process, &execution);
+        let counts = process.steps(execution.id)[0].counts;
+        assert_eq!((counts.read, counts.write, counts.write_skip), (300, 298, 2));
+        assert_eq!(value(server, "SELECT count(*) FROM t"), "300");
+        // Rows that are not there to be deleted.
+        sql(server, "DELETE FROM t WHERE id = 260");
+        let delete = into("t", &[("send", send), ("mode", "delete"), ("key", "id")]);
+        let execution = process.start(&chunk(50, &in_file("in.json"), &delete, ""), &[]);
+        let cause = execution.cause.unwrap_or_default();
+        assert!(cause.contains("item 10 of the chunk") && cause.contains("SQLSTATE-02000"), "{cause}");
+        assert_eq!(value(server, "SELECT count(*) FROM t"), "49");
+        sql(server, "TRUNCATE t; INSERT INTO t VALUES (137, 'there', 0)");
+    }
+    sql(server, "TRUNCATE t");
+    std::fs::write(folder.join("bad.json"), "{\"id\":1,\"name\":\"a\",\"amount\":1}\n{\"id\":2},{\"id\":3}\n").unwrap();
+    let execution = process.start(&chunk(50, &in_file("bad.json"), &into("t", &[]), ""), &[]);
+    let cause = execution.cause.unwrap_or_default();
+    assert!(cause.contains("item 2 of the chunk") && cause.contains("SQLSTATE-22P02"), "{cause}");
+    assert_eq!(value(server, "SELECT count(*) FROM t"), "0");
+}
+
+/// Rows in the order of a key of two columns; a restart continues behind the key, with rows inserted before it left alone.
+fn read_and_restarted(server: &OwnServer, folder: &Path) {
+    sql(
+        server,
+        "CREATE TABLE k (a int, b text, v text, PRIMARY KEY (a, b)); INSERT INTO k SELECT n / 3, 'b' || n % 3, repeat('x', n % 50) FROM generate_series(1, 2500) AS n",
+    );
+    let reader = |items: &str| {
+        artifact(
+            "reader",
+            "sqlReader",
+            &[("query", "SELECT a, b, v FROM k WHERE a >= 0;"), ("key", "a,b"), ("items", items), ("fetch", "100")],
+        )
+    };
+    let process = process(server, folder);
+    let writer = artifact("writer", "fileWriter", &[("file", "rows.csv")]);
+    let execution = process.start(&chunk(70, &reader("csv"), &writer, ""), &[]);
+    completed(&process, &execution);
+    let rows = std::fs::read_to_string(folder.join("rows.csv")).unwrap();
+    assert_eq!(rows.lines().count(), 2_500);
+    assert_eq!(rows.lines().nth(2), Some("1,b0,xxx"));
+    // The target refuses one row; the reader continues behind the last chunk.
+    sql(server, "CREATE TABLE copy (a int, b text, v text CHECK (v <> repeat('x', 49)), PRIMARY KEY (a, b))");
+    let write = artifact("writer", "sqlWriter", &[("table", "copy"), ("columns", "a,b,v")]);
+    let xml = chunk(20, &reader("json"), &write, "");
+    let execution = process.start(&xml, &[]);
+    assert_eq!(execution.status, BatchStatus::Failed, "{execution:?}");
+    assert_eq!(process.steps(execution.id)[0].counts.read, 40);
+    sql(
+        server,
+        "ALTER TABLE copy DROP CONSTRAINT copy_v_check; INSERT INTO k VALUES (-1, 'z', 'excluded'), (0, 'a', 'before')",
+    );
+    let again = process.restart(execution.id, &xml, &[]);
+    completed(&process, &again);
+    assert_eq!(process.steps(again.id)[0].counts.read, 2_460);
+    assert_eq!(value(server, "SELECT count(*) || ' ' || count(DISTINCT (a, b)) FROM copy"), "2500 2500");
+    assert_eq!(value(server, "SELECT count(*) FROM k JOIN copy USING (a, b, v)"), "2500");
+    let twice = artifact("reader", "sqlReader", &[("query", "SELECT a, v FROM k"), ("key", "a")]);
+    let execution = process.start(&chunk(20, &twice, &writer, ""), &[]);
+    let cause = execution.cause.unwrap_or_default();
+    assert!(cause.contains("have the same a"), "{cause}");
+}
+
+/// The repository in memory, the rows in the database: each chunk once, whatever happens between the two commits.
+fn a_token_in_another_database(server: &OwnServer, folder: &Path) {
+    lines(folder, "in.json", 1..=95);
+    let url = server.url();
+    let writer = |table: &str| into(table, &[("database", url.as_str())]);
+    let medium = crate::kit::medium();
+    let process = Process::new(crate::kit::backend(&medium), folder.to_owned());
+    sql(server, "INSERT INTO u VALUES (55, 'there', 0)");
+    let xml = chunk(10, &in_file("in.json"), &writer("u"), "");
+    let execution = process.start(&xml, &[]);
+    let cause = execution.cause.clone().unwrap_or_default();
+    assert!(cause.contains("item 5 of the chunk"), "{cause}");
+    assert_eq!(value(server, "SELECT count(*) FROM u"), "51");
+    // As if the chunk had been committed there, and the process had ended before its own commit.
+    sql(
+        server,
+        "DELETE FROM u WHERE id = 55; INSERT INTO u SELECT n, 'x', 0 FROM generate_series(51, 60) AS n; UPDATE quayline_chunk SET chunk = 5, items = 10",
+    );
+    let again = process.restart(execution.id, &xml, &[]);
+    completed(&process, &again);
+    assert_eq!(value(server, "SELECT count(*) || ' ' || count(*) FILTER (WHERE name = 'x') FROM u"), "95 10");
+    sql(server, "TRUNCATE u");
+}
+
+/// Another process takes over what a process left behind; the first one commits nothing afterwards. A process that lives is left alone.
+fn two_processes(server: &OwnServer, folder: &Path) {
+    lines(folder, "in.json", 1..=100);
+    let xml = chunk(10, &in_file("in.json"), &into("u", &[]), "");
+    let first = process(server, folder);
+    let launched = first.engine.start(&job(&xml), given(&[])).unwrap();
+    let id = launched.id();
+    let second = Repository::new(backend(server));
+    assert!(second.recover().unwrap().is_empty(), "the first process lives");
+    // The server ends all sessions of the first process, as it does when the process is killed.
+    sql(
+        server,
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND application_name = 'quayline'",
+    );
+    let mut taken = Vec::new();
+    for _ in 0..100 {
+        // The first process opens a session again within half a second; then it lives.
+        taken = second.recover().unwrap_or_default();
+        if !taken.is_empty() {
+            break;
+        }
+        sql(
+            server,
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND application_name = 'quayline'",
+        );
+    }
+    assert_eq!(taken.iter().map(|execution| execution.id).collect::<Vec<_>>(), [id]);
+    // The first process tries to go on and is refused: nothing of it is there.
+    let refused = launched.run();
+    assert!(matches!(refused, Err(BatchError::Fenced { .. })), "{refused:?}");
+    assert_eq!(value(server, "SELECT count(*) FROM u"), "0");
+    let third = process(server, folder);
+    let again = third.engine.restart(id, &job(&xml), given(&[]), Drift::Refuse).unwrap().run().unwrap();
+    completed(&third, &again);
+    assert_eq!(value(server, "SELECT count(*) FROM u"), "100");
+    sql(server, "TRUNCATE u");
+}
+
+/// More partitions than threads, each with its own checkpoints, rows and counters.
+fn partitions(server: &OwnServer, folder: &Path) {
+    let reader = artifact(
+        "reader",
+        "sqlReader",
+        &[
+            (
+                "query",
+                "SELECT n AS id, 'n' AS name, 1 AS amount FROM generate_series(#{partitionPlan['from']}::bigint, #{partitionPlan['from']}::bigint + 9) AS n",
+            ),
+            ("key", "id"),
+        ],
+    );
+    let plan: String = (0..60)
+        .map(|n| format!("<properties partition=\"{n}\"><property name=\"from\" value=\"{}\"/></properties>", n * 10))
+        .collect();
+    let xml = format!(
+        "<step id=\"s\"><chunk item-count=\"4\">{reader}{}</chunk><partition><plan partitions=\"60\" threads=\"8\">{plan}</plan></partition></step>",
+        into("u", &[])
+    );
+    let process = process(server, folder);
+    sql(server, "INSERT INTO u VALUES (307, 'there', 0)");
+    let execution = process.start(&xml, &[]);
+    assert_eq!(execution.status, BatchStatus::Failed);
+    assert_eq!(value(server, "SELECT count(*) FROM u"), "595", "59 partitions, and the first chunk of one");
+    sql(server, "DELETE FROM u WHERE id = 307");
+    let again = process.restart(execution.id, &xml, &[]);
+    completed(&process, &again);
+    assert_eq!(process.steps(again.id)[0].counts.read, 6, "only what was left of one partition");
+    assert_eq!(value(server, "SELECT count(*) || ' ' || sum(id) FROM u"), "600 179700");
+    sql(server, "TRUNCATE u");
+}
+
+/// The server stops in the middle of a job and comes back: the job waits and ends with each row once. Then it goes for good: the job ends, and
+/// continues when there is a database again.
+fn the_database_goes(server: &OwnServer, folder: &Path) {
+    const ROWS: u32 = 60_000;
+    lines(folder, "in.json", 1..=ROWS);
+    let xml = chunk(50, &in_file("in.json"), &into("u", &[]), "");
+    let waits = |patience| {
+        let repository = Repository::new(backend(server)).with_patience(Duration::from_secs(patience));
+        repository.recover().unwrap();
+        let mut process = process(server, folder);
+        process.engine.repository = Arc::new(repository);
+        process
+    };
+    let rows = || {
+        let mut connection = Connection::open(&server.endpoint()).ok()?;
+        let answers = connection.query("SELECT count(*) FROM u", &[]).ok()?;
+        answers.row(0).and_then(|row| row.int8(0))
+    };
+    let until = |count: i64| {
+        for _ in 0..2_000 {
+            if rows().is_some_and(|found| found >= count) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        panic!("the job does not reach {count} rows");
+    };
+    let patient = waits(120);
+    let execution = std::thread::scope(|scope| {
+        let running = scope.spawn(|| patient.start(&xml, &[]));
+        for round in 1..=2i64 {
+            until(round * 5_000);
+            server.stop();
+            std::thread::sleep(Duration::from_millis(500));
+            server.run().unwrap();
+        }
+        running.join().unwrap()
+    });
+    completed(&patient, &execution);
+    let counts = patient.steps(execution.id)[0].counts;
+    assert_eq!((counts.read, counts.write), (u64::from(ROWS), u64::from(ROWS)));
+    assert_eq!(value(server, "SELECT count(*) || ' ' || count(DISTINCT id) FROM u"), format!("{ROWS} {ROWS}"));
+    sql(server, "TRUNCATE u");
+    let impatient = waits(1);
+    let ended = std::thread::scope(|scope| {
+        let running = scope.spawn(|| impatient.engine.start(&job(&xml), given(&[])).unwrap().run());
+        until(5_000);
+        server.stop();
+        running.join().unwrap()
+    });
+    assert!(matches!(ended, Err(BatchError::Lost(_))), "{ended:?}");
+    drop(impatient);
+    server.run().unwrap();
+    let next = process(server, folder);
+    let last = next.engine.repository.latest(0, 1).unwrap().remove(0);
+    // By the server's clock the process may be alive for a minute after the server's restart; the test does not wait.
+    if last.status.is_running() {
+        sql(server, "UPDATE quayline_jobs.owner SET until = now() - interval '1 second'");
+        assert_eq!(next.engine.repository.recover().unwrap().len(), 1);
+    }
+    let again = next.restart(last.id, &xml, &[]);
+    completed(&next, &again);
+    assert_eq!(value(server, "SELECT count(*) || ' ' || count(DISTINCT id) FROM u"), format!("{ROWS} {ROWS}"));
+}

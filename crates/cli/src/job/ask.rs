@@ -1,0 +1,132 @@
+//! `job list` and `job show` while a job runs: the process that has the store open answers, through files beside the store.
+//!
+//! The command writes `job-asks/NUMBER.ask`; the process that runs jobs writes the text into `job-asks/NUMBER.answer`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use quayline_batch::record::ExecutionId;
+use quayline_batch::{BatchError, Repository};
+
+use super::{IN_USE, Jobs, batch, show};
+use crate::args::RepositoryArg;
+use crate::console::write_stdout;
+use crate::exit::{Exit, Stop};
+
+/// How long a command waits for the answer of a process that may be a server without jobs.
+const WAIT: Duration = Duration::from_secs(10);
+/// Between two looks for the answer.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What a command wants to know.
+#[derive(Debug, Eq, PartialEq)]
+pub(super) enum Question {
+    List { job: Option<String>, count: usize, json: bool },
+    Show { execution: ExecutionId, json: bool },
+}
+
+impl Question {
+    fn text(&self) -> String {
+        match self {
+            Question::List { job, count, json } => format!("list\n{count}\n{json}\n{}", job.as_deref().unwrap_or("")),
+            Question::Show { execution, json } => format!("show\n{execution}\n{json}\n"),
+        }
+    }
+
+    fn parse(text: &str) -> Option<Question> {
+        let mut lines = text.splitn(4, '\n');
+        let (kind, number, json, job) = (lines.next()?, lines.next()?, lines.next()? == "true", lines.next()?);
+        match kind {
+            "list" => {
+                let job = Some(job.to_owned()).filter(|job| !job.is_empty());
+                Some(Question::List { job, count: number.parse().ok()?, json })
+            }
+            "show" => Some(Question::Show { execution: ExecutionId(number.parse().ok()?), json }),
+            _ => None,
+        }
+    }
+
+    fn answer(&self, repository: &Repository) -> Result<String, BatchError> {
+        match self {
+            Question::List { job, count, json } => show::list(job.as_deref(), *count, *json, repository),
+            Question::Show { execution, json } => {
+                let found = repository.execution(*execution)?;
+                let steps = repository.steps(*execution)?;
+                Ok(show::execution(&found, &steps, *json))
+            }
+        }
+    }
+}
+
+/// Prints the answer to a question: from the repository, or from the process that has the store open.
+pub(super) fn answered(place: &RepositoryArg, question: &Question) -> Result<Exit, Stop> {
+    match Jobs::open(place) {
+        Ok(jobs) => {
+            let text = question.answer(&jobs.repository).map_err(batch)?;
+            write_stdout(text.as_bytes())?;
+            jobs.close(Exit::Done)
+        }
+        Err(Stop::Findings(findings)) if findings.0.iter().any(|finding| finding.code == IN_USE) => {
+            match asked(&folder(&place.store.folder), question) {
+                Some(text) => {
+                    write_stdout(text.as_bytes())?;
+                    Ok(Exit::Done)
+                }
+                None => Err(Stop::Findings(findings)),
+            }
+        }
+        Err(stop) => Err(stop),
+    }
+}
+
+fn folder(store: &Path) -> PathBuf {
+    store.join("job-asks")
+}
+
+/// The answer of the other process, if it answers.
+fn asked(folder: &Path, question: &Question) -> Option<String> {
+    fs::create_dir_all(folder).ok()?;
+    let name = std::process::id().to_string();
+    let (ask, answer) = (folder.join(format!("{name}.ask")), folder.join(format!("{name}.answer")));
+    let written = folder.join(format!("{name}.new"));
+    fs::write(&written, question.text()).and_then(|()| fs::rename(&written, &ask)).ok()?;
+    let begin = Instant::now();
+    let found = loop {
+        match fs::read_to_string(&answer) {
+            Ok(text) => break Some(text),
+            Err(_) if begin.elapsed() > WAIT => break None,
+            Err(_) => std::thread::sleep(LOOK),
+        }
+    };
+    // What is left is removed with the folder, when the job ends.
+    let _ = fs::remove_file(&ask);
+    let _ = fs::remove_file(&answer);
+    found.and_then(|text| text.strip_prefix("ok\n").map(str::to_owned))
+}
+
+/// Answers the questions beside a store.
+pub(super) fn answer(store: &Path, repository: &Repository) {
+    let Ok(entries) = fs::read_dir(folder(store)) else { return };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        if path.extension().is_none_or(|extension| extension != "ask") {
+            continue;
+        }
+        let question = fs::read_to_string(&path).ok().and_then(|text| Question::parse(&text));
+        let text = match question.map(|question| question.answer(repository)) {
+            Some(Ok(text)) => format!("ok\n{text}"),
+            // The command shows that the store is in use.
+            Some(Err(_)) | None => "no\n".to_owned(),
+        };
+        let _ = fs::remove_file(&path);
+        let new = path.with_extension("tmp");
+        // Who asked waits no longer than some seconds.
+        let _ = fs::write(&new, text).and_then(|()| fs::rename(&new, path.with_extension("answer")));
+    }
+}
+
+/// Removes what is left of questions.
+pub(super) fn clear(store: &Path) {
+    // Without the folder there are none.
+    let _ = fs::remove_dir_all(folder(store));
+}

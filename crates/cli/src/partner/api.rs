@@ -1,0 +1,397 @@
+//! Trading partners on the listener for operators: what the commands do, over HTTP. `docs/reference/partners.md` lists the paths; `openapi`
+//! describes them.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use quayline_core::{Fault, Finding, Findings};
+use quayline_partner::{
+    Again, Book, Desk, DeskLimits, EntryId, Filter, Kind, Ledger, NO_BYTES, NO_ENTRY, Part, Release, STATE, SendReport,
+    SendRequest, State, Story, Way, time_of,
+};
+use quayline_project::ShapeOptions;
+use quayline_server::{AdminAnswer, AdminPart, AdminRequest};
+use quayline_store::{Clock as _, SystemClock};
+use serde_json::{Value, json};
+
+use super::entries::entry_json;
+use super::show::{explanation_json, partner_json, partner_line_json};
+use super::{envelope_json, now_ms, openapi, raw, receive_json, send_json};
+use crate::cache::cache;
+use crate::exit::{Stop, argument};
+use crate::store::from_hex;
+
+/// Entries of a page, unless the request says otherwise, and at most.
+const PAGE: usize = 50;
+const PAGE_MAX: usize = 1_000;
+
+/// The partners of a project, for operators.
+pub(crate) struct PartnersPart {
+    project: PathBuf,
+    ledger: Ledger,
+    /// One request that changes something at a time: numbers are taken in order, and nothing waits for locks.
+    desk: Mutex<()>,
+}
+
+/// A status with a body.
+type Answer = Result<(u16, Value), Findings>;
+
+impl PartnersPart {
+    pub(crate) fn new(project: PathBuf, ledger: Ledger) -> Self {
+        PartnersPart { project, ledger, desk: Mutex::new(()) }
+    }
+
+    /// The partner files as they are now, so that a change needs no restart.
+    fn book(&self) -> Result<Book, Findings> {
+        let options = ShapeOptions { cache: cache(), ..ShapeOptions::default() };
+        let now_us = i64::try_from(now_ms()).unwrap_or(i64::MAX).saturating_mul(1_000);
+        Book::open(&self.project, options, now_us, SystemClock.random())
+    }
+
+    fn at_desk<T>(&self, work: impl FnOnce(&mut Desk<'_>) -> Result<T, Findings>) -> Result<T, Findings> {
+        // Whoever panicked committed nothing that is half done.
+        let _alone = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
+        let book = self.book()?;
+        let mut desk = Desk::new(&book, &self.ledger, DeskLimits::default(), now_ms)?;
+        work(&mut desk)
+    }
+
+    fn route(&self, request: &AdminRequest<'_>, parts: &[&str]) -> Option<Answer> {
+        let query = match Query::parse(request.query) {
+            Ok(query) => query,
+            Err(findings) => return Some(Err(findings)),
+        };
+        Some(match (request.method, parts) {
+            ("GET", ["openapi.json"]) => Ok((200, openapi::document())),
+            ("GET", ["partners"]) => self.book().map(|book| (200, json!({ "partners": book.partners().iter().map(partner_line_json).collect::<Vec<_>>() }))),
+            ("GET", ["partners", name]) => self.partner(name),
+            ("POST", ["explain"]) => self.explain(request.body),
+            ("GET", ["entries"]) => self.entries(&query),
+            ("GET", ["entries", id]) => entry_id(id).and_then(|id| self.entry(id)),
+            ("GET", ["entries", id, "story"]) => entry_id(id).and_then(|id| {
+                let story = self.at_desk(|desk| desk.story(id))?;
+                Ok((200, story_json(&story)))
+            }),
+            ("POST", ["entries", id, "reprocess"]) => entry_id(id).and_then(|id| self.reprocess(id, request.body)),
+            ("POST", ["entries", id, "resend"]) => entry_id(id).and_then(|id| {
+                let place = self.at_desk(|desk| desk.resend(id))?;
+                Ok((200, json!({ "entry": id.0, "output": place })))
+            }),
+            ("POST", ["entries", id, "reenvelope"]) => entry_id(id).and_then(|id| {
+                let report = self.at_desk(|desk| desk.reenvelope(id))?;
+                Ok((200, send_json(&format!("entry {id}"), &report)))
+            }),
+            ("GET", ["overdue"]) => self.overdue(&query),
+            ("GET", ["envelopes"]) => self.at_desk(|desk| desk.waiting()).map(|waiting| {
+                (200, json!({ "envelopes": waiting.iter().map(envelope_json).collect::<Vec<_>>() }))
+            }),
+            ("POST", ["envelopes", "release"]) => self.release(&query),
+            ("POST", ["receive"]) => self.receive(&query, request.body),
+            ("POST", ["send"]) => self.send(&query, request.body),
+            _ => return None,
+        })
+    }
+
+    fn partner(&self, name: &str) -> Answer {
+        let book = self.book()?;
+        match book.named(name) {
+            Some(number) => Ok((200, partner_json(&book, number))),
+            None => Ok((404, json!({ "status": "no such partner", "partner": name }))),
+        }
+    }
+
+    fn explain(&self, body: &[u8]) -> Answer {
+        let all = self.book()?.explain(body)?;
+        Ok((200, json!({ "documents": all.iter().map(explanation_json).collect::<Vec<_>>() })))
+    }
+
+    fn page(&self, filter: &Filter) -> Answer {
+        let mut filter = filter.clone();
+        // A page of the store may end without an entry, after it has examined its share.
+        let found = loop {
+            let found = self.ledger.search(&filter)?;
+            match found.next {
+                Some(next) if found.entries.is_empty() => filter.after = Some(next),
+                _ => break found,
+            }
+        };
+        let next = found.next.map(|place| place.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
+        Ok((200, json!({ "entries": found.entries.iter().map(entry_json).collect::<Vec<_>>(), "next": next })))
+    }
+
+    fn entries(&self, query: &Query) -> Answer {
+        query.only(&[
+            "kind", "partner", "state", "way", "document", "number", "field", "from", "to", "count", "after",
+        ])?;
+        let one_of = |key: &str, words: &[&str]| {
+            let hint = format!("write one of {}", words.join(", "));
+            wrong(format!("`{key}` has no such value"), hint)
+        };
+        let kind = match query.value("kind") {
+            None => None,
+            Some("interchange") => Some(Kind::Interchange),
+            Some("group") => Some(Kind::Group),
+            Some("transaction") => Some(Kind::Transaction),
+            Some(_) => return Err(one_of("kind", &["interchange", "group", "transaction"])),
+        };
+        let way = match query.value("way") {
+            None => None,
+            Some("received") => Some(Way::Received),
+            Some("sent") => Some(Way::Sent),
+            Some(_) => return Err(one_of("way", &["received", "sent"])),
+        };
+        let state = query.value("state").map(|word| State::named(word).ok_or_else(|| one_of("state", State::WORDS)));
+        let field = query.value("field").map(|text| {
+            let split = text.split_once('=').filter(|(name, _)| !name.is_empty());
+            let split = split.map(|(name, value)| (name.to_owned(), value.to_owned()));
+            split.ok_or_else(|| wrong("`field` has no `=`".to_owned(), "write it as field=purchase-order=PO4711".to_owned()))
+        });
+        self.page(&Filter {
+            kind,
+            way,
+            state: state.transpose()?,
+            field: field.transpose()?,
+            partner: query.value("partner").map(str::to_owned),
+            document: query.value("document").map(str::to_owned),
+            number: query.value("number").map(str::to_owned),
+            from_ms: query.time("from")?,
+            to_ms: query.time("to")?,
+            limit: query.count()?,
+            after: query.place()?,
+            ..Filter::default()
+        })
+    }
+
+    fn overdue(&self, query: &Query) -> Answer {
+        query.only(&["at", "count", "after"])?;
+        let at = query.time("at")?.unwrap_or_else(now_ms);
+        self.page(&Filter {
+            state: Some(State::Expecting),
+            overdue_at_ms: Some(at),
+            limit: query.count()?,
+            after: query.place()?,
+            ..Filter::default()
+        })
+    }
+
+    fn entry(&self, id: EntryId) -> Answer {
+        let unit = self.ledger.begin().map_err(|error| Findings::from(error.finding()))?;
+        Ok((200, entry_json(&self.ledger.need(&unit, id)?)))
+    }
+
+    /// The bytes of an entry.
+    fn bytes(&self, id: &str) -> Result<Vec<u8>, Findings> {
+        let id = entry_id(id)?;
+        let unit = self.ledger.begin().map_err(|error| Findings::from(error.finding()))?;
+        self.ledger.need(&unit, id)?;
+        let body = match self.ledger.body(&unit, id, Part::Document)? {
+            Some(body) => Some(body),
+            None => self.ledger.body(&unit, id, Part::Source)?,
+        };
+        body.ok_or_else(|| {
+            let finding = Finding::error(NO_BYTES, Fault::Caller, format!("the bytes of entry {id} are not kept"));
+            finding.hint("set keep = \"all\" in the partner's settings").into()
+        })
+    }
+
+    fn reprocess(&self, id: EntryId, body: &[u8]) -> Answer {
+        let corrected = (!body.is_empty()).then_some(body);
+        let done = self.at_desk(|desk| desk.reprocess(id, corrected))?;
+        let findings: Vec<Value> = done.findings.iter().map(raw).collect();
+        let answer = json!({ "replaces": id.0, "entry": done.entry.0, "state": done.state.name(), "outputs": done.outputs, "findings": findings });
+        Ok((200, answer))
+    }
+
+    fn release(&self, query: &Query) -> Answer {
+        query.only(&["partner", "due"])?;
+        let which = match (query.value("partner"), query.value("due")) {
+            (Some(partner), None) => Release::Partner(partner),
+            (None, Some("true")) => Release::Due,
+            (None, None | Some("false")) => Release::All,
+            _ => {
+                let hint = "name a partner, or write due=true, or neither for all envelopes";
+                return Err(wrong("`partner` and `due` do not fit together".to_owned(), hint.to_owned()));
+            }
+        };
+        let report: SendReport = self.at_desk(|desk| desk.release(&which))?;
+        Ok((200, json!({ "interchanges": report.interchanges })))
+    }
+
+    fn receive(&self, query: &Query, body: &[u8]) -> Answer {
+        query.only(&["name", "again"])?;
+        let name = query.value("name").unwrap_or("<http>");
+        let again = query.again()?;
+        let report = self.at_desk(|desk| desk.receive(name, &mut std::io::Cursor::new(body), again))?;
+        Ok((200, receive_json(name, &report)))
+    }
+
+    fn send(&self, query: &Query, body: &[u8]) -> Answer {
+        query.only(&["name", "again", "document", "to", "from"])?;
+        let name = query.value("name").unwrap_or("<http>");
+        let request = SendRequest {
+            name,
+            to: query.value("to"),
+            from: query.value("from"),
+            document: query.value("document").unwrap_or(""),
+            again: query.again()?,
+        };
+        let report = self.at_desk(|desk| desk.send(&request, &mut std::io::Cursor::new(body)))?;
+        Ok((200, send_json(name, &report)))
+    }
+}
+
+impl AdminPart for PartnersPart {
+    fn request(&self, request: &AdminRequest<'_>) -> Option<AdminAnswer> {
+        let rest = request.path.strip_prefix("/partner/")?;
+        let decoded: Option<Vec<String>> = rest.split('/').map(decoded).collect();
+        let Some(decoded) = decoded else { return Some(failure(&wrong("the path is not UTF-8".to_owned(), "encode it".to_owned()))) };
+        let parts: Vec<&str> = decoded.iter().map(String::as_str).collect();
+        if let ("GET", ["entries", id, "bytes"]) = (request.method, parts.as_slice()) {
+            return Some(match self.bytes(id) {
+                Ok(body) => AdminAnswer { status: 200, media: "application/octet-stream", body },
+                Err(findings) => failure(&findings),
+            });
+        }
+        Some(match self.route(request, &parts)? {
+            Ok((status, value)) => answer(status, &value),
+            Err(findings) => failure(&findings),
+        })
+    }
+
+    fn answer(&self, _method: &str, _path: &str) -> Option<(u16, String)> {
+        None
+    }
+
+    fn metrics(&self) -> String {
+        String::new()
+    }
+}
+
+fn answer(status: u16, value: &Value) -> AdminAnswer {
+    AdminAnswer { status, media: "application/json", body: format!("{value}\n").into_bytes() }
+}
+
+/// Findings with the status that says whose fault they are.
+fn failure(findings: &Findings) -> AdminAnswer {
+    let first = findings.0.first();
+    let status = match first.map(|finding| (finding.code, finding.fault)) {
+        Some((NO_ENTRY, _)) => 404,
+        Some((NO_BYTES | STATE, _)) => 409,
+        Some((_, Fault::Caller | Fault::Sender)) => 400,
+        Some((_, Fault::Config)) => 422,
+        Some((_, Fault::Environment)) => 503,
+        _ => 500,
+    };
+    answer(status, &json!({ "findings": findings.0.iter().map(raw).collect::<Vec<_>>() }))
+}
+
+fn story_json(story: &Story) -> Value {
+    let entries = |all: &[quayline_partner::Entry]| all.iter().map(entry_json).collect::<Vec<_>>();
+    let segments: Vec<Value> = story
+        .segments
+        .iter()
+        .map(|segment| {
+            let findings: Vec<Value> = segment.findings.iter().map(raw).collect();
+            json!({ "byte": segment.byte, "text": segment.text, "findings": findings })
+        })
+        .collect();
+    json!({
+        "entry": entry_json(&story.entry), "interchange": story.interchange.as_ref().map(entry_json),
+        "answer": story.answer.as_ref().map(entry_json), "before": entries(&story.before), "after": entries(&story.after),
+        "checked": story.is_checked, "segments": segments, "segments_more": story.segments_more,
+        "elsewhere": story.elsewhere.iter().map(raw).collect::<Vec<_>>(),
+    })
+}
+
+fn wrong(message: String, hint: String) -> Findings {
+    argument(message).hint(hint).into()
+}
+
+fn entry_id(text: &str) -> Result<EntryId, Findings> {
+    let wrong = |_| wrong(format!("`{text}` is not the number of an entry"), "write the number that a search returns".to_owned());
+    text.parse().map(EntryId).map_err(wrong)
+}
+
+/// The parameters of a request.
+struct Query(Vec<(String, String)>);
+
+impl Query {
+    fn parse(text: &str) -> Result<Query, Findings> {
+        let mut all = Vec::new();
+        for pair in text.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let (Some(name), Some(value)) = (decoded(name), decoded(&value.replace('+', " "))) else {
+                return Err(wrong("a parameter is not percent-encoded UTF-8".to_owned(), "encode parameters".to_owned()));
+            };
+            all.push((name, value));
+        }
+        Ok(Query(all))
+    }
+
+    fn value(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Refuses parameters that would have no effect, and those that are given twice.
+    fn only(&self, names: &[&str]) -> Result<(), Findings> {
+        for (at, (name, _)) in self.0.iter().enumerate() {
+            if !names.contains(&name.as_str()) {
+                let hint = match quayline_core::nearest(name, names.iter().copied()) {
+                    Some(meant) => format!("did you mean `{meant}`?"),
+                    None => format!("the parameters are {}", names.join(", ")),
+                };
+                return Err(wrong(format!("there is no parameter `{name}`"), hint));
+            }
+            if self.0[..at].iter().any(|(known, _)| known == name) {
+                return Err(wrong(format!("`{name}` is given twice"), "remove one of them".to_owned()));
+            }
+        }
+        Ok(())
+    }
+
+    fn time(&self, name: &str) -> Result<Option<u64>, Findings> {
+        let Some(text) = self.value(name) else { return Ok(None) };
+        let hint = "write 2026-04-01 or 2026-04-01T12:00, in UTC";
+        time_of(text).map(Some).ok_or_else(|| wrong(format!("`{name}` is not a time"), hint.to_owned()))
+    }
+
+    fn count(&self) -> Result<usize, Findings> {
+        let Some(text) = self.value("count") else { return Ok(PAGE) };
+        text.parse().ok().filter(|count| (1..=PAGE_MAX).contains(count)).ok_or_else(|| {
+            wrong("`count` is not a number of entries".to_owned(), format!("write a number from 1 to {PAGE_MAX}"))
+        })
+    }
+
+    fn place(&self) -> Result<Option<Vec<u8>>, Findings> {
+        let Some(text) = self.value("after") else { return Ok(None) };
+        from_hex("after", text).map(Some).map_err(|stop| match stop {
+            Stop::Findings(findings) => findings,
+            Stop::ClosedPipe => argument("`after` is not a place").into(),
+        })
+    }
+
+    fn again(&self) -> Result<Again, Findings> {
+        match self.value("again") {
+            None | Some("false") => Ok(Again::No),
+            Some("true") => Ok(Again::Yes),
+            Some(_) => Err(wrong("`again` is neither true nor false".to_owned(), "write again=true".to_owned())),
+        }
+    }
+}
+
+/// Text with its `%41` decoded; `None` where it is not UTF-8 then.
+fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        rest = after;
+        if *first != b'%' {
+            bytes.push(*first);
+            continue;
+        }
+        let (digits, after) = rest.split_at_checked(2)?;
+        bytes.push(u8::from_str_radix(core::str::from_utf8(digits).ok()?, 16).ok()?);
+        rest = after;
+    }
+    String::from_utf8(bytes).ok()
+}

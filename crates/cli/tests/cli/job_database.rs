@@ -1,0 +1,116 @@
+//! `quayline job --repository`: kill, take over, list and stop from other processes, addresses that are wrong.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use quayline_postgres::Connection;
+use quayline_postgres::server::{Durable, OwnServer};
+
+use crate::world::World;
+
+const ROWS: usize = 20_000;
+
+fn world() -> World {
+    let lines: String = (1..=ROWS).map(|n| format!("{n},row {n}\n")).collect();
+    let job = "<job id=\"load\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\"><step id=\"load\"><chunk item-count=\"20\">\
+        <reader ref=\"quayline.fileReader\"><properties><property name=\"file\" value=\"in.csv\"/></properties></reader>\
+        <writer ref=\"quayline.sqlWriter\"><properties><property name=\"table\" value=\"load\"/><property name=\"items\" value=\"csv\"/>\
+        <property name=\"columns\" value=\"id,name\"/></properties></writer></chunk></step></job>";
+    World::with([("in.csv", lines.as_bytes()), ("job.xml", job.as_bytes())])
+}
+
+fn number(server: &OwnServer, query: &str) -> i64 {
+    let mut connection = Connection::open(&server.endpoint()).expect("the server answers");
+    let answers = connection.query(query, &[]).expect("the query is right");
+    answers.row(0).and_then(|row| row.int8(0)).expect("a number")
+}
+
+#[test]
+fn jobs_of_a_shared_repository() {
+    let world = world();
+    let server = match OwnServer::start(&world.path("server"), Durable::No) {
+        Ok(server) => server,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            eprintln!("skipped: PostgreSQL is not installed");
+            return;
+        }
+        Err(error) => panic!("the server does not start: {error}"),
+    };
+    let script = "CREATE TABLE load (id bigint PRIMARY KEY, name text)";
+    Connection::open(&server.endpoint()).and_then(|mut c| c.script(script)).expect("the table is made");
+    let url = server.url();
+    let job = |words: &[&str]| {
+        let mut all = vec!["job"];
+        all.extend_from_slice(words);
+        all.extend_from_slice(&["--repository", &url]);
+        all.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>()
+    };
+    // Killed again and again; each restart takes over what the process before left.
+    let mut words = job(&["start", "job.xml"]);
+    let mut kills = 0;
+    loop {
+        let before = number(&server, "SELECT count(*) FROM load");
+        let mut child = world.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        let is_over = loop {
+            if child.try_wait().expect("it runs").is_some() {
+                break true;
+            }
+            if kills < 8 && number(&server, "SELECT count(*) FROM load") >= before + 1_500 {
+                break false;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        };
+        if is_over {
+            break;
+        }
+        if kills == 0 {
+            // While it runs, other processes see it and leave it alone.
+            let shown = world.run(&job(&["show", "1"]).join(" "));
+            assert!(shown.code(0).out().contains("STARTED"), "{}", shown.out());
+        }
+        child.kill().expect("it is killed");
+        child.wait().expect("it is gone");
+        kills += 1;
+        let listed = world.run(&job(&["list", "-n", "1", "--json"]).join(" "));
+        let last = listed.code(0).out();
+        let last =
+            last.split("\"jobExecutionId\":").nth(1).and_then(|rest| rest.split(',').next()).expect("an execution");
+        assert!(listed.out().contains("FAILED"), "{}", listed.out());
+        words = job(&["restart", last]);
+    }
+    assert!(kills > 0, "the job ended before the first kill");
+    assert_eq!(number(&server, "SELECT count(*) FROM load"), ROWS as i64);
+    assert!(world.run(&job(&["list", "-n", "1"]).join(" ")).out().contains("COMPLETED"));
+    stopped_from_elsewhere(&world, &server, &job);
+    let bare = world.run("job list --repository mysql://somewhere");
+    assert_eq!(bare.code, Some(2));
+    assert!(bare.err().contains("write postgresql://USER@HOST:PORT/DATABASE"), "{}", bare.err());
+    let tls = world.run("job list --repository postgresql://u@127.0.0.1/db?sslmode=require");
+    assert!(tls.err().contains("needs TLS"), "{}", tls.err());
+    let closed = world.run("job list --repository postgresql://secretuser:secretword@127.0.0.1:1/db");
+    assert!(closed.err().contains("error[JOB-030]") && !closed.err().contains("secretword"), "{}", closed.err());
+}
+
+fn stopped_from_elsewhere(world: &World, server: &OwnServer, job: &dyn Fn(&[&str]) -> Vec<String>) {
+    let mut connection = Connection::open(&server.endpoint()).expect("the server answers");
+    connection.script("TRUNCATE load").expect("the table is there");
+    let mut child = world.command(job(&["start", "job.xml"]));
+    let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    while number(server, "SELECT count(*) FROM load") == 0 {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let last =
+        number(server, "SELECT max(get_byte(key, 8)) ::bigint FROM quayline_jobs.record WHERE get_byte(key, 0) = 101")
+            .to_string();
+    let stopped = world.run(&job(&["stop", &last]).join(" "));
+    let status = child.wait().expect("it ends");
+    // On a quick machine the job may have completed before it looked.
+    if status.code() == Some(3) {
+        stopped.code(0);
+        let again = world.run(&job(&["restart", &last]).join(" "));
+        again.code(0);
+    } else {
+        assert_eq!(status.code(), Some(0));
+    }
+    assert_eq!(number(server, "SELECT count(*) FROM load"), ROWS as i64);
+}

@@ -1,0 +1,201 @@
+//! Trading partners over HTTP, on the listener for operators of a running server.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::partner::examples;
+use crate::world::World;
+
+/// A server that ends with the test.
+struct Server {
+    child: Child,
+    admin: SocketAddr,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Server {
+    fn start(world: &World) -> Server {
+        let free = || TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a free port");
+        let (api, admin) = (free(), free());
+        let entry = |id: &str, key: &str, role: &str| {
+            let digest = quayline_server::key_digest(key);
+            format!("[[key]]\nid = \"{id}\"\nsha256 = \"{digest}\"\nroles = [\"{role}\"]\n")
+        };
+        world.write("partners/keys.toml", entry("rita", "reader", "auditor") + &entry("karl", "keeper", "operator"));
+        world.write(
+            "partners/quayline.toml",
+            format!(
+                "[serve]\nlisten = \"{api}\"\n[serve.authentication]\napi-keys = \"keys.toml\"\n\
+                 [serve.admin]\nlisten = \"{admin}\"\nread = [\"auditor\"]\noperate = [\"operator\"]\n"
+            ),
+        );
+        let child = world.command(["serve", "partners"]).stdout(Stdio::null()).spawn().expect("a server");
+        let server = Server { child, admin };
+        let end = Instant::now() + Duration::from_secs(60);
+        while server.ask("GET", "/health", "", b"").is_none_or(|(status, _)| status != 200) {
+            assert!(Instant::now() < end, "the server does not answer");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        server
+    }
+
+    /// Status and body, `None` where nobody listens.
+    fn ask(&self, method: &str, path: &str, key: &str, body: &[u8]) -> Option<(u16, Vec<u8>)> {
+        let mut stream = TcpStream::connect(self.admin).ok()?;
+        stream.set_read_timeout(Some(Duration::from_secs(60))).ok()?;
+        let key = if key.is_empty() { String::new() } else { format!("x-api-key: {key}\r\n") };
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n{key}content-length: {}\r\n\r\n",
+            self.admin,
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).ok()?;
+        stream.write_all(body).ok()?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).ok()?;
+        let end = answer.windows(4).position(|window| window == b"\r\n\r\n")?;
+        let status = std::str::from_utf8(&answer[..end]).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()?;
+        Some((status, answer[end + 4..].to_vec()))
+    }
+
+    fn json(&self, method: &str, path: &str, body: &[u8], status: u16) -> Value {
+        let (found, text) = self.ask(method, path, "keeper", body).expect("an answer");
+        assert_eq!(found, status, "{method} {path}: {}", String::from_utf8_lossy(&text));
+        serde_json::from_slice(&text).expect("JSON")
+    }
+
+    fn get(&self, path: &str) -> Value {
+        self.json("GET", path, b"", 200)
+    }
+
+    fn post(&self, path: &str, body: &[u8]) -> Value {
+        self.json("POST", path, body, 200)
+    }
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("not a number: {value}"))
+}
+
+#[test]
+fn a_document_is_found_told_corrected_and_sent_again_over_http() {
+    let world = examples();
+    let server = Server::start(&world);
+    // Roles: nobody without a key, the auditor reads, the operator changes too.
+    let status = |method: &str, path: &str, key: &str| server.ask(method, path, key, b"").expect("an answer").0;
+    assert_eq!(status("GET", "/partner/partners", ""), 401);
+    assert_eq!(status("GET", "/partner/partners", "wrong"), 401);
+    assert_eq!(status("GET", "/partner/partners", "reader"), 200);
+    assert_eq!(status("POST", "/partner/envelopes/release", "reader"), 403);
+    assert_eq!(status("POST", "/partner/envelopes/release", "keeper"), 200);
+    assert_eq!(status("GET", "/health", ""), 200);
+
+    // An order with a bad quantity among good ones.
+    let good = String::from_utf8(world.read("edi/850.x12")).expect("text");
+    let line = good.split('~').find(|segment| segment.trim().starts_with("PO1*")).expect("a line").trim().to_owned();
+    let elements: Vec<&str> = line.split('*').collect();
+    let wrong = line.replacen(&format!("*{}*", elements[2]), "*X*", 1);
+    let report = server.post("/partner/receive?name=orders.x12", good.replacen(&line, &wrong, 1).as_bytes());
+    assert_eq!((&report["delivered"], &report["rejected"]), (&2.into(), &1.into()), "{report}");
+    let rejected = server.get("/partner/entries?state=rejected&kind=transaction&partner=ALDER");
+    let entry = number(&rejected["entries"][0]["entry"]);
+    assert_eq!(rejected["entries"].as_array().map(Vec::len), Some(1), "{rejected}");
+
+    // Its story: the finding is at the segment, the acknowledgment is there.
+    let story = server.get(&format!("/partner/entries/{entry}/story"));
+    let at_fault: Vec<&Value> = story["segments"]
+        .as_array()
+        .expect("segments")
+        .iter()
+        .filter(|segment| segment["findings"].as_array().is_some_and(|all| !all.is_empty()))
+        .collect();
+    assert_eq!(at_fault.len(), 1, "{story}");
+    assert_eq!(at_fault[0]["text"].as_str(), Some(wrong.as_str()));
+    assert_eq!(story["interchange"]["kind"], "interchange");
+    assert_eq!(story["answer"]["document"], "acknowledgment");
+    assert_eq!(story["answer"]["about"], story["interchange"]["entry"]);
+
+    // Its bytes, corrected and processed again.
+    let (code, bytes) = server.ask("GET", &format!("/partner/entries/{entry}/bytes"), "reader", b"").expect("an answer");
+    assert_eq!(code, 200);
+    let corrected = String::from_utf8(bytes).expect("text").replacen(&wrong, &line, 1);
+    let done = server.post(&format!("/partner/entries/{entry}/reprocess"), corrected.as_bytes());
+    assert_eq!((&done["state"], &done["replaces"]), (&"delivered".into(), &entry.into()), "{done}");
+    let story = server.get(&format!("/partner/entries/{entry}/story"));
+    assert_eq!(story["after"][0]["entry"], done["entry"], "{story}");
+    let again = server.json("POST", &format!("/partner/entries/{entry}/reprocess"), b"", 409);
+    assert_eq!(again["findings"][0]["code"], "PTN-303", "{again}");
+
+    // Pages: all entries, each once, the newest first.
+    let mut path = "/partner/entries?count=2".to_owned();
+    let mut ids = Vec::new();
+    loop {
+        let page = server.get(&path);
+        let entries = page["entries"].as_array().expect("entries");
+        assert!(entries.len() <= 2);
+        ids.extend(entries.iter().map(|entry| number(&entry["entry"])));
+        let Some(next) = page["next"].as_str() else { break };
+        path = format!("/partner/entries?count=2&after={next}");
+    }
+    assert!(ids.len() > 5 && ids.windows(2).all(|pair| pair[0] > pair[1]), "{ids:?}");
+    let by_field = server.get("/partner/entries?field=purchase-order%3DPO4712");
+    assert_eq!(by_field["entries"].as_array().map(Vec::len), Some(1), "{by_field}");
+
+    // Outbound: documents wait, are released, sent again, and put into a new envelope.
+    let invoices = world.read("maps/data/invoices.dat");
+    let sent = server.post("/partner/send?document=invoice&name=invoices.dat", &invoices);
+    assert_eq!((&sent["waiting"], &sent["interchanges"]), (&3.into(), &0.into()), "{sent}");
+    assert_eq!(server.get("/partner/envelopes")["envelopes"].as_array().map(Vec::len), Some(2));
+    assert_eq!(server.post("/partner/envelopes/release?partner=ALDER", b"")["interchanges"], 1);
+    assert_eq!(server.post("/partner/envelopes/release", b"")["interchanges"], 1);
+    let overdue = server.get("/partner/overdue?at=2999-01-01");
+    assert!(!overdue["entries"].as_array().expect("entries").is_empty());
+    let interchanges = server.get("/partner/entries?kind=interchange&way=sent&partner=ALDER");
+    let interchange = number(&interchanges["entries"][0]["entry"]);
+    let place = server.post(&format!("/partner/entries/{interchange}/resend"), b"");
+    assert!(place["output"].as_str().is_some_and(|place| place.ends_with("-again-1.x12")), "{place}");
+    assert_eq!(server.post(&format!("/partner/entries/{interchange}/reenvelope"), b"")["sent"], 2);
+
+    // What does not work says why.
+    assert_eq!(server.json("GET", "/partner/entries/9999", b"", 404)["findings"][0]["code"], "PTN-301");
+    let unknown = server.json("GET", "/partner/entries?sate=rejected", b"", 400);
+    assert_eq!(unknown["findings"][0]["hint"], "did you mean `state`?", "{unknown}");
+    server.json("GET", "/partner/entries?state=lost", b"", 400);
+    server.json("GET", "/partner/partners/NOBODY", b"", 404);
+    assert_eq!(server.get("/partner/partners/ALDER")["rules"][0]["name"], "orders");
+    let explained = server.post("/partner/explain", good.as_bytes());
+    assert_eq!(explained["documents"][0]["partner"], "ALDER", "{explained}");
+}
+
+/// Every operation of the document answers, and nothing else does.
+#[test]
+fn the_openapi_document_has_every_path() {
+    let world = examples();
+    let server = Server::start(&world);
+    let document = server.get("/partner/openapi.json");
+    assert_eq!(document["openapi"], "3.1.0");
+    let mut operations = 0;
+    for (path, methods) in document["paths"].as_object().expect("paths") {
+        for (method, operation) in methods.as_object().expect("methods") {
+            assert!(operation["operationId"].is_string() && operation["responses"]["200"].is_object(), "{path}");
+            let path = path.replace("{entry}", "1").replace("{name}", "ALDER");
+            let (status, body) = server.ask(&method.to_uppercase(), &path, "keeper", b"").expect("an answer");
+            let body = String::from_utf8_lossy(&body);
+            assert!(!body.contains("no such path") && (200..500).contains(&status), "{method} {path}: {status} {body}");
+            operations += 1;
+        }
+    }
+    assert_eq!(operations, 16);
+    let (status, _) = server.ask("POST", "/partner/entries", "keeper", b"").expect("an answer");
+    assert_eq!(status, 404);
+}

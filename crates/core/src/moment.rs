@@ -1,0 +1,125 @@
+//! Dates and timestamps as text, where a format has types for them.
+
+/// What a text leaf holds, beyond being text.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Moment {
+    /// `2026-01-31`.
+    Date,
+    /// `2026-01-31T23:59:59`, with up to six decimals and without a time zone. A blank may be in the place of `T`.
+    Timestamp,
+}
+
+impl Moment {
+    /// Characters of the longest text.
+    #[must_use]
+    pub fn chars_max(self) -> u32 {
+        match self {
+            Moment::Date => 10,
+            Moment::Timestamp => 26,
+        }
+    }
+
+    /// The form of the text, for findings.
+    #[must_use]
+    pub fn form(self) -> &'static str {
+        match self {
+            Moment::Date => "a date YYYY-MM-DD",
+            Moment::Timestamp => "a timestamp YYYY-MM-DDThh:mm:ss with up to 6 decimals",
+        }
+    }
+
+    /// Days, or microseconds, since 1970-01-01 in the proleptic Gregorian calendar; `None` for text of another form and for days and times that
+    /// do not exist.
+    #[must_use]
+    pub fn read(self, text: &[u8]) -> Option<i64> {
+        let (date, rest) = text.split_at_checked(10)?;
+        let days = days(date)?;
+        match (self, rest) {
+            (Moment::Date, []) => Some(days),
+            (Moment::Timestamp, [b'T' | b' ', time @ ..]) => Some(days * 86_400_000_000 + micros(time)?),
+            _ => None,
+        }
+    }
+}
+
+fn number(digits: &[u8]) -> Option<i64> {
+    digits.iter().try_fold(0, |n, d| d.is_ascii_digit().then(|| n * 10 + i64::from(d - b'0')))
+}
+
+fn days(date: &[u8]) -> Option<i64> {
+    let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = date else { return None };
+    let (year, month, day) = (number(&[*y1, *y2, *y3, *y4])?, number(&[*m1, *m2])?, number(&[*d1, *d2])?);
+    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let last = match month {
+        2 => 28 + i64::from(is_leap),
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return None,
+    };
+    if !(1..=last).contains(&day) {
+        return None;
+    }
+    // Years begin in March here, so that a leap day is the last of its year.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let leaps = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    Some(365 * year + leaps + (153 * month + 2) / 5 + day - 1 - 719_468)
+}
+
+fn micros(time: &[u8]) -> Option<i64> {
+    let (clock, fraction) = time.split_at_checked(8)?;
+    let [h1, h2, b':', m1, m2, b':', s1, s2] = clock else { return None };
+    let (hours, minutes, seconds) = (number(&[*h1, *h2])?, number(&[*m1, *m2])?, number(&[*s1, *s2])?);
+    if hours > 23 || minutes > 59 || seconds > 59 {
+        return None;
+    }
+    let fraction = match fraction {
+        [] => 0,
+        [b'.', digits @ ..] if (1..=6).contains(&digits.len()) => {
+            let missing = u32::try_from(6 - digits.len()).unwrap_or(0);
+            number(digits)? * 10i64.pow(missing)
+        }
+        _ => return None,
+    };
+    Some((hours * 3600 + minutes * 60 + seconds) * 1_000_000 + fraction)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_and_instants_that_exist_are_read() {
+        let date = |text: &str| Moment::Date.read(text.as_bytes());
+        assert_eq!((date("1970-01-01"), date("1969-12-31"), date("2000-02-29")), (Some(0), Some(-1), Some(11_016)));
+        assert_eq!(
+            (date("2026-11-23"), date("0000-01-01"), date("9999-12-31")),
+            (Some(20_780), Some(-719_528), Some(2_932_896))
+        );
+        for wrong in [
+            "2026-02-29",
+            "1900-02-29",
+            "2026-13-01",
+            "2026-00-10",
+            "2026-04-31",
+            "20260101",
+            "2026-1-01",
+            "2026-01-01 ",
+            "",
+        ] {
+            assert_eq!(date(wrong), None, "{wrong}");
+        }
+        let at = |text: &str| Moment::Timestamp.read(text.as_bytes());
+        assert_eq!(at("1970-01-01T00:00:01.5"), Some(1_500_000));
+        assert_eq!(at("1969-12-31 23:59:59.999999"), Some(-1));
+        for wrong in [
+            "1970-01-01",
+            "1970-01-01T24:00:00",
+            "1970-01-01T00:60:00",
+            "1970-01-01T00:00:00Z",
+            "1970-01-01T00:00:00.",
+            "1970-01-01T00:00:00.1234567",
+        ] {
+            assert_eq!(at(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! All rows of a document as its events.
+
+use core::ops::Range;
+use std::sync::Arc;
+
+use quayline_core::{Finding, Findings, Limits, Moment, NodeId, NodeKind, Shape, Sink, Value};
+
+use super::{ColumnRole, RowFamilies, RowKind};
+use crate::cells::Cells;
+use crate::header::Header;
+use crate::reader::{Check, send_cell};
+use crate::{CsvStyle, EmptyCell, EndOfInput, FlatFault, FlatFaultKind, Row, RowSplitter, RowStep};
+
+/// Turns the rows of one document into the document.
+#[derive(Clone, Debug)]
+pub struct FamilyReader {
+    shape: Shape,
+    families: Arc<RowFamilies>,
+    style: CsvStyle,
+    limits: Limits,
+    header: Header,
+    cells: Cells,
+    /// Of the document's first row: the cells that all its rows have.
+    common: Vec<Vec<u8>>,
+    rows: Vec<Member>,
+    faults: Vec<FlatFault>,
+    moments: Vec<(NodeId, Moment)>,
+}
+
+/// What the rows were.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum FamilyRead {
+    /// Blank lines; nothing was sent.
+    Blank,
+    /// A document, which went to the sink; with faults it is to be voided.
+    Document(Vec<FlatFault>),
+}
+
+/// A row of a kind.
+#[derive(Clone, Debug)]
+struct Member {
+    bytes: Range<usize>,
+    line: u64,
+    kind: usize,
+    /// How deep it is nested; 0 for the row that begins the document.
+    depth: usize,
+}
+
+impl FamilyReader {
+    /// A reader of documents of `shape`.
+    ///
+    /// # Errors
+    /// As [`CsvStyle::check`].
+    pub fn new(shape: &Shape, families: &Arc<RowFamilies>, style: CsvStyle, limits: &Limits) -> Result<Self, Findings> {
+        style.check()?;
+        let header = families.columns().map(|columns| Header::all(&columns)).unwrap_or_default();
+        Ok(FamilyReader {
+            shape: shape.clone(),
+            families: Arc::clone(families),
+            style,
+            limits: limits.clone(),
+            header,
+            cells: Cells::default(),
+            common: Vec::new(),
+            rows: Vec::new(),
+            faults: Vec::new(),
+            moments: Vec::new(),
+        })
+    }
+
+    /// The same with text leaves whose cells are dates or timestamps (`FLAT-026`).
+    #[must_use]
+    pub fn with_moments(mut self, moments: &[(NodeId, Moment)]) -> Self {
+        self.moments = moments.to_vec();
+        self
+    }
+
+    /// Reads the header row; rows of kinds have none.
+    ///
+    /// # Errors
+    /// As [`crate::CsvReader::header`].
+    pub fn header(&mut self, row: Row<'_>) -> Result<(), Findings> {
+        let Some(columns) = self.families.columns() else { return Ok(()) };
+        if let Err((kind, _)) = self.cells.split(row.raw, self.style.delimiter) {
+            return Err(FlatFault { kind, line: Some(row.line), column: None }.finding().into());
+        }
+        self.header = Header::read(row.raw, &self.cells, &columns)?;
+        Ok(())
+    }
+
+    /// What is odd about the header: columns that are missing (`FLAT-007`).
+    #[must_use]
+    pub fn warnings(&self) -> &[Finding] {
+        &self.header.warnings
+    }
+
+    /// Sends the document whose rows are `raw`, the first of them on `line`.
+    pub fn document<S: Sink>(&mut self, raw: &[u8], line: u64, sink: &mut S) -> FamilyRead {
+        self.faults.clear();
+        self.rows.clear();
+        let mut splitter = RowSplitter::resume(self.style, &self.limits, line);
+        let mut at = 0;
+        loop {
+            match splitter.split(&raw[at..], EndOfInput::Yes) {
+                Ok(RowStep::Row { row, consumed }) => {
+                    if !row.raw.is_empty() {
+                        let bytes = at..at + row.raw.len();
+                        self.rows.push(Member { bytes, line: row.line, kind: 0, depth: 0 });
+                    }
+                    at += consumed;
+                }
+                Ok(RowStep::NeedMore { .. } | RowStep::Done) => break,
+                Err(fault) => {
+                    self.faults.push(fault);
+                    break;
+                }
+            }
+        }
+        if self.rows.is_empty() && self.faults.is_empty() {
+            return FamilyRead::Blank;
+        }
+        let families = Arc::clone(&self.families);
+        let rows = core::mem::take(&mut self.rows);
+        sink.enter(NodeId::ROOT);
+        self.rows = match &*families {
+            RowFamilies::Kinds { cell, kinds } => {
+                let rows = self.kinds(raw, rows, *cell, kinds);
+                if self.faults.is_empty() {
+                    let whole = 0..rows.len();
+                    self.send(raw, &rows, whole, kinds, sink);
+                }
+                rows
+            }
+            RowFamilies::Keys { columns, list, .. } => {
+                let roles: Vec<(NodeId, ColumnRole)> =
+                    columns.iter().map(|column| (column.leaf, column.role)).collect();
+                self.keyed(raw, &rows, &roles, *list, sink);
+                rows
+            }
+        };
+        sink.leave(NodeId::ROOT);
+        FamilyRead::Document(core::mem::take(&mut self.faults))
+    }
+
+    fn fault(&mut self, kind: FlatFaultKind, line: u64, column: Option<String>) {
+        if self.faults.len() < FAULTS_MAX {
+            self.faults.push(FlatFault { kind, line: Some(line), column });
+        }
+    }
+
+    /// Splits a row; false, and a fault, where it has no cells that can be read.
+    fn split(&mut self, raw: &[u8], line: u64) -> bool {
+        if let Err((kind, _)) = self.cells.split(raw, self.style.delimiter) {
+            self.fault(kind, line, None);
+            return false;
+        }
+        if core::str::from_utf8(raw).is_err() {
+            self.fault(FlatFaultKind::NotUtf8, line, None);
+            return false;
+        }
+        true
+    }
+
+    /// The rows with their kinds and depths. The first is the outermost.
+    fn kinds(&mut self, raw: &[u8], mut rows: Vec<Member>, cell: usize, kinds: &[RowKind]) -> Vec<Member> {
+        // The kinds of the rows above the next one, outermost first.
+        let mut open: Vec<usize> = Vec::new();
+        for row in &mut rows {
+            let bytes = &raw[row.bytes.clone()];
+            if !self.split(bytes, row.line) {
+                continue;
+            }
+            let value = if cell < self.cells.len() { self.cells.run(bytes, cell).bytes() } else { b"" };
+            let Some(kind) = kinds.iter().position(|kind| kind.values.iter().any(|v| v.as_bytes() == value)) else {
+                let mut known: Vec<&str> = kinds.iter().flat_map(|kind| &kind.values).map(String::as_str).collect();
+                known.truncate(KINDS_SHOWN);
+                self.fault(FlatFaultKind::UnknownKind { cell, known: known.join(", ") }, row.line, None);
+                continue;
+            };
+            let (found, expected) = (self.cells.len(), kinds[kind].cells.len());
+            if found != expected {
+                self.fault(
+                    FlatFaultKind::KindCells { kind: kinds[kind].name.clone(), found, expected },
+                    row.line,
+                    None,
+                );
+            }
+            row.kind = kind;
+            match kinds[kind].parent {
+                None => open.clear(),
+                Some(parent) => match open.iter().position(|known| *known == parent) {
+                    Some(depth) => {
+                        open.truncate(depth + 1);
+                        row.depth = depth + 1;
+                    }
+                    None => {
+                        let parent = kinds[parent].name.clone();
+                        self.fault(FlatFaultKind::NoParent { parent }, row.line, None);
+                    }
+                },
+            }
+            open.push(kind);
+        }
+        rows
+    }
+
+    /// Sends row `range.start` with its descendants, the rest of `range`.
+    fn send<S: Sink>(&mut self, raw: &[u8], rows: &[Member], range: Range<usize>, kinds: &[RowKind], sink: &mut S) {
+        let Member { bytes, line, kind, depth } = &rows[range.start];
+        let of = &kinds[*kind];
+        sink.enter(of.group);
+        let bytes = &raw[bytes.clone()];
+        if self.split(bytes, *line) {
+            for (cell, leaf) in of.cells.iter().enumerate() {
+                self.cell(bytes, *line, Some(cell), *leaf, sink);
+            }
+        }
+        for (number, child) in kinds.iter().enumerate().filter(|(_, child)| child.parent == Some(*kind)) {
+            let mut opened = false;
+            let mut at = range.start + 1;
+            while at < range.end {
+                // Descendants of a child are behind it, deeper than it.
+                let end = (at + 1..range.end).find(|next| rows[*next].depth <= depth + 1).unwrap_or(range.end);
+                if rows[at].kind == number {
+                    if !opened {
+                        sink.open_list(child.group);
+                        opened = true;
+                    }
+                    self.send(raw, rows, at..end, kinds, sink);
+                }
+                at = end;
+            }
+            if opened {
+                sink.close_list(child.group);
+            }
+        }
+        sink.leave(of.group);
+    }
+
+    /// Sends rows of one key.
+    fn keyed<S: Sink>(
+        &mut self,
+        raw: &[u8],
+        rows: &[Member],
+        columns: &[(NodeId, ColumnRole)],
+        list: NodeId,
+        sink: &mut S,
+    ) {
+        self.common.clear();
+        let mut opened = false;
+        for row in rows {
+            let bytes = &raw[row.bytes.clone()];
+            if !self.split(bytes, row.line) {
+                continue;
+            }
+            let (found, expected) = (self.cells.len(), self.header.width);
+            if found != expected {
+                self.fault(FlatFaultKind::Cells { found, expected }, row.line, None);
+                continue;
+            }
+            if opened {
+                self.compare(bytes, row.line, columns);
+            } else {
+                for (column, (leaf, role)) in columns.iter().enumerate() {
+                    let cell = self.header.cells[column];
+                    let text = cell.map(|cell| self.cells.run(bytes, cell).bytes().to_vec()).unwrap_or_default();
+                    self.common.push(text);
+                    if *role != ColumnRole::Row {
+                        self.cell(bytes, row.line, cell, *leaf, sink);
+                    }
+                }
+                sink.open_list(list);
+                opened = true;
+            }
+            sink.enter(list);
+            for (column, (leaf, role)) in columns.iter().enumerate() {
+                if *role == ColumnRole::Row {
+                    self.cell(bytes, row.line, self.header.cells[column], *leaf, sink);
+                }
+            }
+            sink.leave(list);
+        }
+        if opened {
+            sink.close_list(list);
+        }
+    }
+
+    /// Checks that a row says the same of its document as the first one.
+    fn compare(&mut self, bytes: &[u8], line: u64, columns: &[(NodeId, ColumnRole)]) {
+        for (column, (leaf, role)) in columns.iter().enumerate() {
+            let Some(cell) = self.header.cells[column] else { continue };
+            if *role != ColumnRole::Row && self.cells.run(bytes, cell).bytes() != self.common[column] {
+                let name = self.shape.node(*leaf).name.clone();
+                self.fault(FlatFaultKind::Differs, line, Some(name));
+            }
+        }
+    }
+
+    fn cell<S: Sink>(&mut self, raw: &[u8], line: u64, cell: Option<usize>, leaf: NodeId, sink: &mut S) {
+        let Some(cell) = cell else { return };
+        if self.cells.is_empty_cell(cell) {
+            if self.style.empty == EmptyCell::Null {
+                sink.value(leaf, Value::Null);
+            }
+            return;
+        }
+        let NodeKind::Scalar(scalar) = &self.shape.node(leaf).kind else { return };
+        let run = self.cells.run(raw, cell);
+        if let Some(kind) = Check::of(leaf, scalar, &self.moments).and_then(|check| check.fault(run.bytes())) {
+            let name = self.shape.path(leaf);
+            return self.fault(kind, line, Some(name));
+        }
+        send_cell(sink, leaf, scalar, run, run.bytes().iter().all(|b| (0x20..0x7f).contains(b)));
+    }
+}
+
+/// Faults of one document that are told; a document with many is refused anyway.
+const FAULTS_MAX: usize = 20;
+
+/// Values of kinds that a finding shows.
+const KINDS_SHOWN: usize = 20;

@@ -1,0 +1,131 @@
+//! Which row begins a document.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+
+use quayline_core::{Findings, Limits};
+
+use super::{ColumnRole, KeyOrder, RowFamilies};
+use crate::cells::Cells;
+use crate::header::Header;
+use crate::{CsvStyle, FlatFault, FlatFaultKind, Row};
+
+/// Tells rows that begin a document from those that continue one. Rows come in their order, each once or again from the first row of the
+/// document that was not complete.
+#[derive(Clone, Debug)]
+pub struct FamilySplitter {
+    families: Arc<RowFamilies>,
+    delimiter: u8,
+    cells: Cells,
+    /// The cells of keys.
+    keys: Vec<usize>,
+    key: Vec<u8>,
+    previous: Option<Vec<u8>>,
+    seen: HashSet<u64>,
+    hashes: RandomState,
+    groups_max: usize,
+}
+
+impl FamilySplitter {
+    /// A splitter behind the header, which is its first row where the style has one.
+    ///
+    /// # Errors
+    /// A header that does not fit the columns.
+    pub fn new(
+        families: &Arc<RowFamilies>,
+        style: CsvStyle,
+        limits: &Limits,
+        header: Option<&[u8]>,
+    ) -> Result<Self, Findings> {
+        let mut cells = Cells::default();
+        let mut keys = Vec::new();
+        if let RowFamilies::Keys { columns, .. } = &**families
+            && let Some(named) = families.columns()
+        {
+            let header = match header {
+                None => Header::all(&named),
+                Some(raw) => {
+                    cells.split(raw, style.delimiter).map_err(|(kind, _)| {
+                        Findings::from(FlatFault { kind, line: Some(1), column: None }.finding())
+                    })?;
+                    Header::read(raw, &cells, &named)?
+                }
+            };
+            let places = columns.iter().zip(&header.cells);
+            keys = places.filter(|(column, _)| column.role == ColumnRole::Key).filter_map(|(_, cell)| *cell).collect();
+        }
+        Ok(FamilySplitter {
+            families: Arc::clone(families),
+            delimiter: style.delimiter,
+            cells,
+            keys,
+            key: Vec::new(),
+            previous: None,
+            seen: HashSet::new(),
+            hashes: RandomState::new(),
+            groups_max: limits.groups_max,
+        })
+    }
+
+    /// Whether a row begins a document. A row whose kind or key cannot be read continues the document before it, and is refused with it.
+    ///
+    /// # Errors
+    /// `FLAT-017` for a key that comes back or descends, and `FLAT-018` beyond the limit of remembered keys: rows of one document may lie
+    /// anywhere, so the file cannot be read on.
+    pub fn begins(&mut self, row: Row<'_>) -> Result<bool, FlatFault> {
+        if self.cells.split(row.raw, self.delimiter).is_err() {
+            return Ok(false);
+        }
+        let order = match &*self.families {
+            RowFamilies::Kinds { cell, kinds } => {
+                let parentless = |value: &[u8]| {
+                    kinds.iter().any(|kind| kind.parent.is_none() && kind.values.iter().any(|v| v.as_bytes() == value))
+                };
+                return Ok(*cell < self.cells.len() && parentless(self.cells.run(row.raw, *cell).bytes()));
+            }
+            RowFamilies::Keys { order, .. } => *order,
+        };
+        if self.keys.iter().any(|cell| *cell >= self.cells.len()) {
+            return Ok(false);
+        }
+        self.key.clear();
+        for cell in &self.keys {
+            // A zero between the parts sorts before every character of a longer part.
+            self.key.extend_from_slice(self.cells.run(row.raw, *cell).bytes());
+            self.key.push(0);
+        }
+        let Some(previous) = &self.previous else {
+            self.remember(row, order)?;
+            return Ok(true);
+        };
+        match self.key.as_slice().cmp(previous) {
+            core::cmp::Ordering::Equal => return Ok(false),
+            core::cmp::Ordering::Less if order == KeyOrder::Ascending => {
+                return Err(fault(row, FlatFaultKind::KeyOrder { ascending: true }));
+            }
+            _ => {}
+        }
+        self.remember(row, order)?;
+        Ok(true)
+    }
+
+    fn remember(&mut self, row: Row<'_>, order: KeyOrder) -> Result<(), FlatFault> {
+        if order == KeyOrder::Together {
+            if self.seen.len() >= self.groups_max {
+                return Err(fault(row, FlatFaultKind::Groups { limit: self.groups_max }));
+            }
+            if !self.seen.insert(self.hashes.hash_one(self.key.as_slice())) {
+                return Err(fault(row, FlatFaultKind::KeyOrder { ascending: false }));
+            }
+        }
+        let previous = self.previous.get_or_insert_default();
+        previous.clear();
+        previous.extend_from_slice(&self.key);
+        Ok(())
+    }
+}
+
+fn fault(row: Row<'_>, kind: FlatFaultKind) -> FlatFault {
+    FlatFault { kind, line: Some(row.line), column: None }
+}

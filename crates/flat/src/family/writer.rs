@@ -1,0 +1,255 @@
+//! Documents as the rows that they are made of.
+
+use core::ops::Range;
+use std::sync::Arc;
+
+use quayline_core::{Findings, Moment, NodeId, Shape, Sink, Value};
+
+use super::{ColumnRole, RowFamilies};
+use crate::writer::{Moments, put_name, put_value};
+use crate::{CsvStyle, FlatFault, FlatFaultKind, Header};
+
+/// Writes each document as its rows: what a [`super::FamilyReader`] of the same families reads as that document.
+///
+/// A row of a kind whose kind cell got no value has the first value of its kind there. Members may come in any order.
+#[derive(Clone, Debug)]
+pub struct FamilyWriter {
+    families: Arc<RowFamilies>,
+    style: CsvStyle,
+    /// By node: the row that it is a cell of, and the cell; or the row that it begins.
+    nodes: Vec<Place>,
+    /// By kind: its values as cells, each in the two forms that a text and a number give.
+    values: Vec<Vec<Vec<u8>>>,
+    out: Vec<u8>,
+    /// Where the document begun last begins.
+    start: usize,
+    /// Cells of the open document.
+    text: Vec<u8>,
+    rows: Vec<OpenRow>,
+    open: Vec<usize>,
+    fault: Option<FlatFault>,
+    moments: Moments,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Nowhere,
+    /// Begins a row of this kind.
+    Row(usize),
+    /// A cell of a row of this kind.
+    Cell(usize, usize),
+}
+
+#[derive(Clone, Debug)]
+struct OpenRow {
+    kind: usize,
+    cells: Vec<Option<Range<usize>>>,
+}
+
+/// With keys: what all rows of a document have, and what each has.
+const DOCUMENT: usize = 0;
+const LINE: usize = 1;
+
+impl FamilyWriter {
+    /// A writer for documents of `shape`.
+    ///
+    /// # Errors
+    /// As [`CsvStyle::check`].
+    pub fn new(shape: &Shape, families: &Arc<RowFamilies>, style: CsvStyle) -> Result<Self, Findings> {
+        style.check()?;
+        let mut nodes = vec![Place::Nowhere; shape.len()];
+        let mut values = Vec::new();
+        match &**families {
+            RowFamilies::Kinds { kinds, .. } => {
+                for (number, kind) in kinds.iter().enumerate() {
+                    nodes[kind.group.index()] = Place::Row(number);
+                    values.push(kind.values.iter().flat_map(|value| forms(value, style)).collect());
+                    for (cell, leaf) in kind.cells.iter().enumerate() {
+                        nodes[leaf.index()] = Place::Cell(number, cell);
+                    }
+                }
+            }
+            RowFamilies::Keys { columns, list, .. } => {
+                nodes[NodeId::ROOT.index()] = Place::Row(DOCUMENT);
+                nodes[list.index()] = Place::Row(LINE);
+                for (cell, column) in columns.iter().enumerate() {
+                    let row = if column.role == ColumnRole::Row { LINE } else { DOCUMENT };
+                    nodes[column.leaf.index()] = Place::Cell(row, cell);
+                }
+            }
+        }
+        Ok(FamilyWriter {
+            families: Arc::clone(families),
+            style,
+            nodes,
+            values,
+            out: Vec::new(),
+            start: 0,
+            text: Vec::new(),
+            rows: Vec::new(),
+            open: Vec::new(),
+            fault: None,
+            moments: Moments::default(),
+        })
+    }
+
+    /// The same with text leaves that are dates or timestamps (`FLAT-026`).
+    #[must_use]
+    pub fn with_moments(mut self, shape: &Shape, moments: &[(NodeId, Moment)]) -> Self {
+        self.moments = Moments::new(shape, moments);
+        self
+    }
+
+    /// Begins the file: the header, where the style has one. Several writers for one file: the first only.
+    pub fn begin(&mut self) {
+        let RowFamilies::Keys { columns, .. } = &*self.families else { return };
+        if self.style.header == Header::Absent {
+            return;
+        }
+        for (number, column) in columns.iter().enumerate() {
+            if number > 0 {
+                self.out.push(self.style.delimiter);
+            }
+            put_name(&mut self.out, &column.name, self.style);
+        }
+        self.out.extend_from_slice(self.style.line_end.bytes());
+    }
+
+    /// The rows of the documents that were left since the last [`FamilyWriter::clear`].
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.out
+    }
+
+    /// Forgets [`FamilyWriter::bytes`] and keeps the memory.
+    pub fn clear(&mut self) {
+        self.out.clear();
+        self.start = 0;
+    }
+
+    /// Goes back to the first `len` bytes of [`FamilyWriter::bytes`], at the end of a document.
+    pub fn back_to(&mut self, len: usize) {
+        self.out.truncate(len);
+        self.start = self.out.len();
+        self.forget();
+    }
+
+    /// Why the document left last has no rows, if it has none.
+    pub fn take_fault(&mut self) -> Option<FlatFault> {
+        self.fault.take()
+    }
+
+    fn forget(&mut self) {
+        self.text.clear();
+        self.rows.clear();
+        self.open.clear();
+        self.fault = None;
+    }
+
+    fn width(&self, kind: usize) -> usize {
+        match &*self.families {
+            RowFamilies::Kinds { kinds, .. } => kinds[kind].cells.len(),
+            RowFamilies::Keys { columns, .. } => columns.len(),
+        }
+    }
+
+    fn end_document(&mut self) {
+        if self.fault.is_some() {
+            return;
+        }
+        let families = Arc::clone(&self.families);
+        match &*families {
+            RowFamilies::Kinds { cell, kinds } => {
+                for row in &self.rows {
+                    let values = &self.values[row.kind];
+                    let text = |number: usize| row.cells[number].clone().map(|range| &self.text[range]);
+                    if text(*cell).is_some_and(|text| !values.iter().any(|value| value == text)) {
+                        let kind = FlatFaultKind::OtherKind { kind: kinds[row.kind].name.clone() };
+                        self.fault = Some(FlatFault { kind, line: None, column: None });
+                        self.out.truncate(self.start);
+                        return;
+                    }
+                    for number in 0..row.cells.len() {
+                        if number > 0 {
+                            self.out.push(self.style.delimiter);
+                        }
+                        let first = || values.first().map(Vec::as_slice).filter(|_| number == *cell);
+                        self.out.extend_from_slice(text(number).or_else(first).unwrap_or_default());
+                    }
+                    self.out.extend_from_slice(self.style.line_end.bytes());
+                }
+            }
+            RowFamilies::Keys { columns, .. } => {
+                let [document, lines @ ..] = self.rows.as_slice() else { return };
+                if lines.is_empty() {
+                    self.fault = Some(FlatFault { kind: FlatFaultKind::NoRow, line: None, column: None });
+                    return;
+                }
+                for line in lines {
+                    for (number, column) in columns.iter().enumerate() {
+                        if number > 0 {
+                            self.out.push(self.style.delimiter);
+                        }
+                        let row = if column.role == ColumnRole::Row { line } else { document };
+                        let text = row.cells[number].clone().map(|range| &self.text[range]);
+                        self.out.extend_from_slice(text.unwrap_or_default());
+                    }
+                    self.out.extend_from_slice(self.style.line_end.bytes());
+                }
+            }
+        }
+    }
+}
+
+/// The value of a kind as a cell: as text, and as a number that is never in quotes.
+fn forms(value: &str, style: CsvStyle) -> [Vec<u8>; 2] {
+    let mut text = Vec::new();
+    put_value(&mut text, Value::Text(value.as_bytes().into()), style);
+    [text, value.as_bytes().to_vec()]
+}
+
+impl Sink for FamilyWriter {
+    fn enter(&mut self, node: NodeId) {
+        if node == NodeId::ROOT {
+            self.forget();
+            self.start = self.out.len();
+        }
+        if let Place::Row(kind) = self.nodes[node.index()] {
+            self.open.push(self.rows.len());
+            let cells = vec![None; self.width(kind)];
+            self.rows.push(OpenRow { kind, cells });
+        }
+    }
+
+    fn leave(&mut self, node: NodeId) {
+        if let Place::Row(_) = self.nodes[node.index()] {
+            self.open.pop();
+        }
+        if node == NodeId::ROOT {
+            self.end_document();
+        }
+    }
+
+    fn open_list(&mut self, _node: NodeId) {}
+
+    fn close_list(&mut self, _node: NodeId) {}
+
+    fn value(&mut self, node: NodeId, value: Value<'_>) {
+        let Place::Cell(kind, cell) = self.nodes[node.index()] else { return };
+        let Some(row) = self.open.last().and_then(|row| self.rows.get_mut(*row)) else { return };
+        if matches!(value, Value::Null) || row.kind != kind {
+            return;
+        }
+        if let Some(fault) = self.moments.fault(node, value) {
+            self.fault.get_or_insert(fault);
+        }
+        let start = self.text.len();
+        put_value(&mut self.text, value, self.style);
+        row.cells[cell] = Some(start..self.text.len());
+    }
+
+    fn discard(&mut self) {
+        self.out.truncate(self.start);
+        self.forget();
+    }
+}

@@ -1,0 +1,259 @@
+//! Messages that wait for others of their group.
+//!
+//! ```text
+//! checkpoint "flow-group/FLOW/NODE/DIGEST"       ─▶ version, count, bytes, due time, key
+//! checkpoint "flow-group/FLOW/NODE/DIGEST/" + n  ─▶ content of part n (n: 8 bytes, big-endian)
+//! checkpoint "flow-due/FLOW/NODE/" + due time    ─▶ digest, one entry for each group that has a time limit
+//! ```
+//!
+//! Everything that a group is made of changes in the unit of work of the message that changes it, so a group survives a crash and counts each message
+//! once. The lock on the head keeps two units of work from adding to one group at the same time. A group whose time is over is a message of its own:
+//! one thread of the flow looks for it in the order of due times.
+
+use std::ops::Bound;
+use std::rc::Rc;
+
+use quayline_store::{Direction, KeyRange, LockWait, Page, PageLimit, Space, StoreError, Unit};
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::codes;
+use crate::expression::Evaluated;
+use crate::failure::Failure;
+use crate::message::Parcel;
+use crate::run::{Gives, Run, Work};
+use crate::stats::CpuPart;
+
+/// Messages of one group. Default 1,000,000: about what one unit of work may change.
+const PARTS_MAX: u64 = 900_000;
+/// Bytes of the content of one group. Default 100 MB: the longest message of a queue.
+const BYTES_MAX: u64 = 100 << 20;
+/// Version of the head of a group.
+const VERSION: u8 = 1;
+
+/// The head of a group.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+struct Head {
+    count: u64,
+    bytes: u64,
+    due_ms: u64,
+    key: String,
+}
+
+impl Head {
+    fn encode(&self) -> Vec<u8> {
+        let numbers = [self.count, self.bytes, self.due_ms];
+        let mut bytes = vec![VERSION];
+        numbers.iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+        bytes.extend(self.key.as_bytes());
+        bytes
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Head> {
+        let (version, rest) = bytes.split_first()?;
+        let (count, rest) = rest.split_first_chunk::<8>()?;
+        let (size, rest) = rest.split_first_chunk::<8>()?;
+        let (due_ms, key) = rest.split_first_chunk::<8>()?;
+        (*version == VERSION).then_some(())?;
+        let number = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes);
+        let key = String::from_utf8(key.to_vec()).ok()?;
+        Some(Head { count: number(count), bytes: number(size), due_ms: number(due_ms), key })
+    }
+}
+
+/// The groups of one node.
+#[derive(Clone, Debug)]
+pub(crate) struct Groups {
+    heads: String,
+    dues: String,
+    join: Join,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Join {
+    Lines,
+    Bytes,
+    Json,
+}
+
+/// A group that left the node.
+#[derive(Debug)]
+pub(crate) struct Complete {
+    pub(crate) content: Vec<u8>,
+    /// Its key, and the number of its parts.
+    pub(crate) group: Rc<(String, u64)>,
+    /// The same for every attempt to send it.
+    pub(crate) id: [u8; 24],
+}
+
+/// What a look for groups whose time is over finds.
+#[derive(Debug)]
+pub(crate) enum Overdue {
+    Group(Complete),
+    /// None; the next one is due then.
+    Next(Option<u64>),
+    /// A unit of work is adding to the group.
+    Locked,
+}
+
+fn damaged() -> Failure {
+    Failure::new(codes::GROUP, "the state of the group is of no known form", "restore the store from a save")
+}
+
+impl Groups {
+    pub(crate) fn new(flow: &str, node: &str, join: Option<&str>) -> Groups {
+        let join = match join {
+            Some("bytes") => Join::Bytes,
+            Some("json") => Join::Json,
+            _ => Join::Lines,
+        };
+        Groups { heads: format!("flow-group/{flow}/{node}/"), dues: format!("flow-due/{flow}/{node}/"), join }
+    }
+
+    fn head_key(&self, digest: &str) -> Vec<u8> {
+        format!("{}{digest}", self.heads).into_bytes()
+    }
+
+    fn part_key(&self, digest: &str, number: u64) -> Vec<u8> {
+        let mut key = format!("{}{digest}/", self.heads).into_bytes();
+        key.extend(number.to_be_bytes());
+        key
+    }
+
+    fn due_key(&self, due_ms: u64, digest: &str) -> Vec<u8> {
+        let mut key = self.dues.clone().into_bytes();
+        key.extend(due_ms.to_be_bytes());
+        key.extend(digest.as_bytes());
+        key
+    }
+
+    /// Takes a group out of the store and joins its parts.
+    fn take(&self, unit: &mut Unit, digest: &str, head: &Head) -> Result<Complete, Failure> {
+        let mut content = Vec::with_capacity(usize::try_from(head.bytes + head.count + 2).unwrap_or_default());
+        if matches!(self.join, Join::Json) {
+            content.push(b'[');
+        }
+        for number in 0..head.count {
+            let key = self.part_key(digest, number);
+            let part = unit.read(Space::CHECKPOINTS, &key)?.ok_or_else(damaged)?;
+            match self.join {
+                Join::Json if number > 0 => content.push(b','),
+                _ => {}
+            }
+            content.extend_from_slice(&part);
+            if matches!(self.join, Join::Lines) {
+                content.push(b'\n');
+            }
+            unit.delete(Space::CHECKPOINTS, &key)?;
+        }
+        if matches!(self.join, Join::Json) {
+            content.push(b']');
+        }
+        unit.delete(Space::CHECKPOINTS, &self.head_key(digest))?;
+        if head.due_ms > 0 {
+            unit.delete(Space::CHECKPOINTS, &self.due_key(head.due_ms, digest))?;
+        }
+        let mut id = [0; 24];
+        id[..16].copy_from_slice(&xxh3_128(head.key.as_bytes()).to_be_bytes());
+        id[16..].copy_from_slice(&head.due_ms.to_be_bytes());
+        Ok(Complete { content, group: Rc::new((head.key.clone(), head.count)), id })
+    }
+
+    /// The first group whose time is over, as a part of a unit of work.
+    pub(crate) fn overdue(&self, unit: &mut Unit, now_ms: u64) -> Result<Overdue, Failure> {
+        let from = self.dues.as_bytes();
+        let to = self.due_key(u64::MAX, "~");
+        let range = KeyRange { from: Bound::Included(from), to: Bound::Excluded(&to) };
+        let mut page = Page::default();
+        let limit = PageLimit { entries: 1, ..PageLimit::default() };
+        unit.page(Space::CHECKPOINTS, range, Direction::Forward, limit, &mut page)?;
+        let Some((key, _)) = page.iter().next() else { return Ok(Overdue::Next(None)) };
+        let (due, digest) = key.get(from.len()..).and_then(<[u8]>::split_first_chunk::<8>).ok_or_else(damaged)?;
+        let due_ms = u64::from_be_bytes(*due);
+        if due_ms > now_ms {
+            return Ok(Overdue::Next(Some(due_ms)));
+        }
+        let digest = std::str::from_utf8(digest).map_err(|_| damaged())?.to_owned();
+        match unit.read_for_update(Space::CHECKPOINTS, &self.head_key(&digest), LockWait::No) {
+            // The group became complete after the page was read.
+            Ok(None) => Ok(Overdue::Locked),
+            Ok(Some(head)) => {
+                let head = Head::decode(&head).ok_or_else(damaged)?;
+                if head.due_ms != due_ms {
+                    return Ok(Overdue::Locked);
+                }
+                self.take(unit, &digest, &head).map(Overdue::Group)
+            }
+            Err(StoreError::LockTimeout { .. }) => Ok(Overdue::Locked),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl Run<'_> {
+    /// Adds a message to its group. The last one of the group takes the whole group on.
+    pub(crate) async fn aggregate(
+        &self,
+        work: &mut Work,
+        at: usize,
+        values: &[Evaluated],
+        parcel: &Parcel,
+    ) -> Result<Gives, Failure> {
+        let node = &self.flow.file.nodes[at];
+        let groups = Groups::new(&self.name, &node.name, node.text("join"));
+        let key = self.text(at, values, "key")?.unwrap_or_default().to_owned();
+        let digest = format!("{:032x}", xxh3_128(key.as_bytes()));
+        let expected = match self.text(at, values, "count")? {
+            Some(text) => Some(text.trim().parse::<u64>().ok().filter(|count| *count > 0).ok_or_else(|| {
+                Failure::new(codes::GROUP, "`count` is not a whole number from 1", "correct the expression of `count`")
+            })?),
+            None => None,
+        };
+        let is_last = self.value(at, values, "last") == Some(&Evaluated::Truth(true));
+        let head_key = groups.head_key(&digest);
+        let known =
+            self.locked(work, |unit| unit.read_for_update(Space::CHECKPOINTS, &head_key, LockWait::Default)).await?;
+        self.part(work, CpuPart::Files);
+        let mut head = match known {
+            Some(known) => Head::decode(&known).filter(|head| head.key == key).ok_or_else(damaged)?,
+            None => Head { key, ..Head::default() },
+        };
+        let size = parcel.content.len() as u64;
+        if head.count >= PARTS_MAX || head.bytes + size > BYTES_MAX {
+            let message =
+                format!("the group has {} messages of {} bytes, and this one is too much", head.count, head.bytes);
+            let hint = format!(
+                "groups hold {PARTS_MAX} messages and {BYTES_MAX} bytes; complete them earlier with `count`, `last` or `timeout`"
+            );
+            return Err(Failure::new(codes::GROUP, message, hint));
+        }
+        if matches!(groups.join, Join::Json)
+            && serde_json::from_slice::<serde::de::IgnoredAny>(&parcel.content).is_err()
+        {
+            let message = "the message is not one JSON value, so it cannot be an element of an array";
+            return Err(Failure::new(
+                codes::GROUP,
+                message,
+                "use `join = \"lines\"`, or map the message to JSON first",
+            ));
+        }
+        let unit = &mut work.unit;
+        unit.put(Space::CHECKPOINTS, &groups.part_key(&digest, head.count), &*parcel.content)?;
+        head.count += 1;
+        head.bytes += size;
+        if is_last || expected.is_some_and(|expected| head.count >= expected) {
+            let complete = groups.take(unit, &digest, &head)?;
+            self.part(work, CpuPart::Flow);
+            let whole = Parcel { group: Some(complete.group), ..parcel.with_content(complete.content) };
+            return Ok(Gives::Out(vec![("out", whole)]));
+        }
+        if head.count == 1
+            && let Some(timeout_ms) = node.number("timeout")
+        {
+            head.due_ms = self.clock.now_ms().saturating_add(timeout_ms).max(1);
+            unit.put(Space::CHECKPOINTS, &groups.due_key(head.due_ms, &digest), digest.as_bytes())?;
+        }
+        unit.put(Space::CHECKPOINTS, &head_key, head.encode())?;
+        self.part(work, CpuPart::Flow);
+        Ok(Gives::Out(Vec::new()))
+    }
+}

@@ -1,0 +1,135 @@
+//! What leaves for the outside after the commit.
+//!
+//! ```text
+//! node ─put─▶ outbox (a queue) ─claim─▶ delivery: the outside accepts ─▶ get commits
+//!                                              │ refuses: backout queue, with the reason
+//!                                              └ is not reachable: pause, and again
+//! ```
+//!
+//! The put is a part of the unit of work, so what is rolled back never leaves. The message's id is the same for each attempt, and the outside remembers it,
+//! so an attempt whose outcome nobody knows is repeated without a second effect. One message after another leaves an outbox.
+
+use std::time::Duration;
+
+use quayline_store::queue::{Attempt, Claim, Message, Persistence};
+
+use crate::codes;
+use crate::failure::Failure;
+use crate::message::Parcel;
+use crate::run::{Run, Work};
+
+/// Types of nodes that deliver after the commit.
+pub(crate) const DELIVERED: &[&str] = &["sql_output", "http_output"];
+/// First and longest pause while the outside is not reachable.
+const PAUSE_MS: (u64, u64) = (50, 10_000);
+
+/// Why a message is still here.
+#[derive(Debug)]
+pub(crate) enum Outside {
+    /// It will never be accepted.
+    Refuses(Failure),
+    /// It may be accepted later.
+    Waits(Failure),
+}
+
+impl Run<'_> {
+    /// Puts a message on the outbox of a node.
+    pub(crate) async fn keep(
+        &self,
+        work: &mut Work,
+        at: usize,
+        parcel: &Parcel,
+        payload: Vec<u8>,
+    ) -> Result<(), Failure> {
+        let outbox = self.flow.file.nodes[at].text("outbox").unwrap_or_default().to_owned();
+        let header = &parcel.received.header;
+        let message = Message {
+            correlation: header.id,
+            persistence: Persistence::Persistent,
+            properties: header.properties.clone(),
+            payload,
+            ..Message::default()
+        };
+        self.put(work, &outbox, &message).await
+    }
+
+    /// Delivers a message of an outbox. Returns whether its get is durable.
+    pub(crate) async fn delivery(&self, mut work: Work, at: usize, claim: Claim, message: &Message) -> bool {
+        let mut pause_ms = PAUSE_MS.0;
+        loop {
+            let failure = match self.attempt(at, message).await {
+                Ok(()) => {
+                    work.messages += 1;
+                    let done = match claim.get(&mut work.unit) {
+                        Ok(()) => self.submit(work).await,
+                        Err(error) => Err(error.into()),
+                    };
+                    return done.map_err(|failure| self.failed(&failure)).is_ok();
+                }
+                Err(Outside::Refuses(failure)) => {
+                    let reason = format!("{}: {}", failure.finding.code, failure.finding.message);
+                    self.failed(&self.named(at, failure));
+                    match claim.move_to_backout(&mut work.unit, &reason) {
+                        Ok(()) => {
+                            return self.submit(work).await.map_err(|failure| self.failed(&failure)).is_ok();
+                        }
+                        Err(refused) => {
+                            let (claim, error) = *refused;
+                            self.failed(&self.named(at, error.into()));
+                            work.unit.roll_back();
+                            // Without a backout queue it stays where it is, and what is after it waits.
+                            self.stopped_within(Duration::from_millis(PAUSE_MS.1)).await;
+                            claim.release(Attempt::NotMade);
+                            return false;
+                        }
+                    }
+                }
+                Err(Outside::Waits(failure)) => failure,
+            };
+            self.waits(at, &failure);
+            if self.stopped_within(Duration::from_millis(pause_ms)).await {
+                claim.release(Attempt::NotMade);
+                return false;
+            }
+            pause_ms = (pause_ms * 2).min(PAUSE_MS.1);
+        }
+    }
+
+    async fn attempt(&self, at: usize, message: &Message) -> Result<(), Outside> {
+        match self.flow.file.nodes[at].kind.name {
+            "sql_output" => {
+                let outbox = self.outbox_id(at).await.map_err(Outside::Waits)?;
+                self.deliver_sql(at, &outbox, message).await
+            }
+            _ => self.deliver_http(at, message).await,
+        }
+    }
+
+    /// Name of an outbox that no other store has.
+    async fn outbox_id(&self, at: usize) -> Result<String, Failure> {
+        let name = format!("flow-outbox/{}/{}", self.name, self.flow.file.nodes[at].name);
+        let mut unit = self.store.begin()?;
+        if let Some(id) = unit.checkpoint(&name)? {
+            return String::from_utf8(id.to_vec()).map_err(|_| {
+                let message = "the identity of the outbox is of no known form";
+                Failure::new(codes::NOT_READABLE, message, "restore the store from a save")
+            });
+        }
+        let id = format!("{}/{}/{:016x}", self.name, self.flow.file.nodes[at].name, self.clock.random());
+        unit.put_checkpoint(&name, id.as_bytes())?;
+        unit.submit().await?;
+        Ok(id)
+    }
+
+    fn named(&self, at: usize, mut failure: Failure) -> Failure {
+        failure.node = Some(self.flow.file.nodes[at].name.clone());
+        failure
+    }
+
+    /// Takes note that a node waits for the outside.
+    pub(crate) fn waits(&self, at: usize, failure: &Failure) {
+        let located = self.named(at, failure.clone()).located(&self.name);
+        self.observer.failed(&self.name, &located, false);
+        self.stats.nodes[at].failed(self.clock.now_ms(), located);
+    }
+}

@@ -1,0 +1,41 @@
+//! What is certain at each place where a flow meets something other than its store.
+
+use quayline_project::FlowNode;
+
+use crate::compile::Flow;
+
+/// What is certain at a node that reaches the outside.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Edge<'f> {
+    /// Name of the node.
+    pub node: &'f str,
+    /// Its type.
+    pub kind: &'static str,
+    /// How often a message has its effect, and what that depends on.
+    pub guarantee: &'static str,
+}
+
+impl Flow {
+    /// The nodes that reach something other than the store, with what is certain there. Queues and record files commit with the unit of work.
+    pub fn edges(&self) -> impl Iterator<Item = Edge<'_>> {
+        self.file.nodes.iter().filter_map(|node| {
+            guarantee(node).map(|guarantee| Edge { node: &node.name, kind: node.kind.name, guarantee })
+        })
+    }
+}
+
+fn guarantee(node: &FlowNode) -> Option<&'static str> {
+    Some(match node.kind.name {
+        "folder_input" => "exactly once: the unit of work remembers the file",
+        "http_input" => "at least once: a client without an answer repeats its request, which is a new message",
+        "file_output" => "exactly once: the file is written after the commit, and again after a crash",
+        "sql_query" => "at least once: the query runs again after a rollback, so it should only read",
+        "sql_output" => "exactly once: the database remembers the message in the transaction of the statement",
+        "http_request" => "at least once: the request is sent again after a rollback, with the same Idempotency-Key",
+        "http_output" => {
+            "at least once: the request is sent after the commit until it is accepted, with the same Idempotency-Key; \
+             exactly once if the server remembers the key"
+        }
+        _ => return None,
+    })
+}

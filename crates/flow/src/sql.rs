@@ -1,0 +1,261 @@
+//! Statements in a PostgreSQL database: queries while a message is processed, and statements that are delivered after the commit.
+//!
+//! A query runs at once, outside of the unit of work, so it is for reading. A statement of a `sql_output` node comes from its outbox after the unit of work
+//! is durable. Its effect happens once: the transaction that executes it also remembers the id of the message, and deliveries of one outbox are one
+//! after another, so that only the last one can be repeated.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::str::FromStr as _;
+use std::time::{Duration, Instant};
+
+use bytes::{BufMut as _, BytesMut};
+use quayline_project::{FlowNode, PropertyValue};
+use quayline_store::queue::Message;
+use tokio_postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
+use tokio_postgres::{Client, Config, NoTls, Statement};
+
+use crate::codes;
+use crate::deliver::Outside;
+use crate::expression::Evaluated;
+use crate::failure::Failure;
+use crate::message::{Parcel, hex};
+use crate::run::{Gives, Run, Work};
+
+/// Rows of one query. Default 100,000: more are a pass over a table, which does not belong in one unit of work.
+const ROWS_MAX: i64 = 100_000;
+/// Longest wait for a connection.
+const CONNECT_WAIT: Duration = Duration::from_secs(10);
+/// First and longest pause while the database is not reachable.
+const PAUSE_MS: (u64, u64) = (50, 5_000);
+/// Variable of the environment with the password, where the node names none.
+const PASSWORD: &str = "PGPASSWORD";
+/// Classes of SQLSTATE that the data of a message causes: it fails again however often it is repeated.
+const REFUSED: &[&str] = &["21", "22", "23", "44", "P0"];
+
+/// The connection of one node, with its statement.
+struct Session {
+    client: Client,
+    statement: Statement,
+    has_table: Cell<bool>,
+}
+
+/// Connections of a flow on one thread, by number of the node.
+#[derive(Default)]
+pub(crate) struct Sessions(RefCell<HashMap<usize, Rc<Session>>>);
+
+/// A parameter as the text that PostgreSQL reads as the type of its place.
+#[derive(Debug)]
+struct Parameter(Option<String>);
+
+impl ToSql for Parameter {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+        let Some(text) = &self.0 else { return Ok(IsNull::Yes) };
+        out.put_slice(text.as_bytes());
+        Ok(IsNull::No)
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    fn encode_format(&self, _: &Type) -> Format {
+        Format::Text
+    }
+
+    to_sql_checked!();
+}
+
+/// What is wrong with the name of a database.
+pub(crate) fn check(database: &str) -> Result<Config, String> {
+    let config = Config::from_str(database).map_err(|_| "it is not a connection string of PostgreSQL".to_owned())?;
+    if config.get_password().is_some() {
+        return Err("it has a password, and flow files are not secret".to_owned());
+    }
+    if config.get_hosts().is_empty() {
+        return Err("it names no host".to_owned());
+    }
+    Ok(config)
+}
+
+/// An error without values: the messages of a server quote them.
+fn failure(error: &tokio_postgres::Error) -> Failure {
+    let Some(db) = error.as_db_error() else {
+        let hint = "check the server and the network; the flow tries again";
+        return Failure::new(codes::SQL_UNREACHABLE, "the database cannot be reached, or the connection ended", hint);
+    };
+    let code = db.code().code();
+    let mut message = format!("the database refuses the statement with SQLSTATE {code}");
+    // What is said of the statement itself quotes the flow file, not the message.
+    if code.starts_with("42") || code.starts_with("28") || code.starts_with("3D") {
+        message.push_str(&format!(": {}", db.message()));
+    }
+    let places = [("table", db.table()), ("column", db.column()), ("constraint", db.constraint())];
+    for (what, name) in places.into_iter().filter_map(|(what, name)| Some((what, name?))) {
+        message.push_str(&format!(", {what} {name}"));
+    }
+    Failure::new(codes::SQL_REFUSED, message, "look the SQLSTATE up in the manual of PostgreSQL, appendix A")
+}
+
+fn is_of_data(error: &tokio_postgres::Error) -> bool {
+    error.code().is_some_and(|code| REFUSED.iter().any(|class| code.code().starts_with(class)))
+}
+
+/// Parameters of a node for one message.
+fn parameters(node: &FlowNode, values: &[Evaluated], first: usize) -> Vec<Option<String>> {
+    let count = match node.property("parameters").map(|property| &property.value) {
+        Some(PropertyValue::Expressions(all)) => all.len(),
+        _ => 0,
+    };
+    let value = |value: &Evaluated| match value {
+        Evaluated::Text(text) => Some(text.clone()),
+        Evaluated::Truth(truth) => Some(truth.to_string()),
+        Evaluated::Absent => None,
+    };
+    values.iter().skip(first).take(count).map(value).collect()
+}
+
+impl Run<'_> {
+    /// The connection of a node, made if there is none.
+    async fn session(&self, at: usize, text: &str) -> Result<Rc<Session>, tokio_postgres::Error> {
+        if let Some(session) = self.sql.0.borrow().get(&at)
+            && !session.client.is_closed()
+        {
+            return Ok(Rc::clone(session));
+        }
+        let node = &self.flow.file.nodes[at];
+        let mut config = Config::from_str(node.text("database").unwrap_or_default())?;
+        config.connect_timeout(CONNECT_WAIT).application_name(format!("quayline {}", self.name));
+        let variable = node.text("password_variable").unwrap_or(PASSWORD);
+        if let Some(password) = std::env::var_os(variable) {
+            config.password(password.as_encoded_bytes());
+        }
+        let (client, connection) = config.connect(NoTls).await?;
+        // Its end shows as an error of the next statement.
+        tokio::task::spawn_local(async move { drop(connection.await) });
+        let statement = client.prepare(text).await?;
+        let session = Rc::new(Session { client, statement, has_table: Cell::new(false) });
+        self.sql.0.borrow_mut().insert(at, Rc::clone(&session));
+        Ok(session)
+    }
+
+    /// Runs a query; its rows are messages. While the database is not reachable, the unit of work waits until its time limit.
+    pub(crate) async fn sql_query(
+        &self,
+        work: &mut Work,
+        at: usize,
+        values: &[Evaluated],
+        parcel: &Parcel,
+    ) -> Result<Gives, Failure> {
+        let node = &self.flow.file.nodes[at];
+        let limit = if node.text("rows") == Some("each") { ROWS_MAX + 1 } else { 1 };
+        let statement = node.text("statement").unwrap_or_default().trim_end().trim_end_matches(';');
+        // The server writes rows as JSON: each of its types has one exact form there.
+        let text = format!("SELECT row_to_json(quayline_row)::text FROM (\n{statement}\n) quayline_row LIMIT {limit}");
+        let parameters: Vec<Parameter> =
+            parameters(node, values, self.value_at(at, "parameters")).into_iter().map(Parameter).collect();
+        let mut pause_ms = PAUSE_MS.0;
+        let rows = loop {
+            let done = match self.session(at, &text).await {
+                Ok(session) => {
+                    let all: Vec<&(dyn ToSql + Sync)> =
+                        parameters.iter().map(|one| one as &(dyn ToSql + Sync)).collect();
+                    if all.len() != session.statement.params().len() {
+                        return Err(parameter_count(session.statement.params().len(), all.len()));
+                    }
+                    session.client.query(&session.statement, &all).await
+                }
+                Err(error) => Err(error),
+            };
+            match done {
+                Ok(rows) => break rows,
+                Err(error) if error.as_db_error().is_some() => return Err(failure(&error)),
+                Err(error) => {
+                    if Instant::now() + Duration::from_millis(pause_ms) >= work.deadline {
+                        return Err(failure(&error));
+                    }
+                    self.waits(at, &failure(&error));
+                    tokio::time::sleep(Duration::from_millis(pause_ms)).await;
+                    pause_ms = (pause_ms * 2).min(PAUSE_MS.1);
+                }
+            }
+        };
+        self.resumed(work);
+        if rows.len() as u64 > ROWS_MAX.unsigned_abs() {
+            let message = format!("the query gives more than {ROWS_MAX} rows");
+            return Err(Failure::new(
+                codes::SQL_REFUSED,
+                message,
+                "read a part of them, with LIMIT and a key to begin at",
+            ));
+        }
+        if rows.is_empty() {
+            return Ok(Gives::Out(vec![("no_row", parcel.clone())]));
+        }
+        let row = |row: &tokio_postgres::Row| row.try_get::<_, String>(0).map_err(|error| failure(&error));
+        let out = rows.iter().map(|one| Ok(("out", parcel.with_content(row(one)?.into_bytes()))));
+        Ok(Gives::Out(out.collect::<Result<Vec<_>, Failure>>()?))
+    }
+
+    /// Keeps the parameters of a statement in the outbox.
+    pub(crate) async fn sql_output(
+        &self,
+        work: &mut Work,
+        at: usize,
+        values: &[Evaluated],
+        parcel: &Parcel,
+    ) -> Result<Gives, Failure> {
+        let node = &self.flow.file.nodes[at];
+        let parameters = parameters(node, values, self.value_at(at, "parameters"));
+        let payload = serde_json::Value::from(parameters).to_string().into_bytes();
+        self.keep(work, at, parcel, payload).await?;
+        Ok(Gives::Out(vec![("out", parcel.clone())]))
+    }
+
+    /// Executes the statement of a message of the outbox, once.
+    pub(crate) async fn deliver_sql(&self, at: usize, outbox: &str, message: &Message) -> Result<(), Outside> {
+        let node = &self.flow.file.nodes[at];
+        let unknown = |_| {
+            let hint = "only this node puts messages on its outbox; remove the message";
+            Outside::Refuses(Failure::new(codes::NOT_READABLE, "the message of the outbox is of no known form", hint))
+        };
+        let parameters: Vec<Option<String>> = serde_json::from_slice(&message.payload).map_err(unknown)?;
+        let parameters: Vec<Parameter> = parameters.into_iter().map(Parameter).collect();
+        let all: Vec<&(dyn ToSql + Sync)> = parameters.iter().map(|one| one as &(dyn ToSql + Sync)).collect();
+        let waits = |error: tokio_postgres::Error| Outside::Waits(failure(&error));
+        let session = self.session(at, node.text("statement").unwrap_or_default()).await.map_err(waits)?;
+        if all.len() != session.statement.params().len() {
+            return Err(Outside::Waits(parameter_count(session.statement.params().len(), all.len())));
+        }
+        let client = &session.client;
+        if !session.has_table.get() {
+            let table = "CREATE TABLE IF NOT EXISTS quayline_delivered (outbox text PRIMARY KEY, last text NOT NULL)";
+            client.batch_execute(table).await.map_err(waits)?;
+            session.has_table.set(true);
+        }
+        client.batch_execute("BEGIN").await.map_err(waits)?;
+        let id = hex(&message.id);
+        let remember = "INSERT INTO quayline_delivered VALUES ($1, $2) ON CONFLICT (outbox) DO UPDATE SET last = excluded.last \
+                        WHERE quayline_delivered.last <> excluded.last";
+        let done = match client.execute(remember, &[&outbox, &id]).await {
+            // It was executed before, and the connection or this process ended too early to know.
+            Ok(0) => Ok(0),
+            Ok(_) => client.execute(&session.statement, &all).await,
+            Err(error) => Err(error),
+        };
+        match done {
+            Ok(_) => client.batch_execute("COMMIT").await.map_err(waits),
+            Err(error) => {
+                // A connection that is lost rolls back by its end.
+                let _ = client.batch_execute("ROLLBACK").await;
+                Err(if is_of_data(&error) { Outside::Refuses(failure(&error)) } else { waits(error) })
+            }
+        }
+    }
+}
+
+fn parameter_count(expected: usize, found: usize) -> Failure {
+    let message = format!("the statement has {expected} parameters, and `parameters` gives {found}");
+    Failure::new(codes::SQL_REFUSED, message, "list an expression for each of $1, $2 and so on")
+}

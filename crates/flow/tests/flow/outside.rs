@@ -1,0 +1,324 @@
+//! Nodes that reach other systems: a real database, a real HTTP server, and both sides killed.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use quayline_flow::{Engine, EngineOptions, Flow, Observer};
+use quayline_project::FlowFile;
+use quayline_store::queue::{DEAD_LETTER, Message, QueueDefinition};
+use quayline_store::{Clock, Store, SystemClock};
+
+use crate::crash::open;
+use crate::postgres::Postgres;
+use crate::support::{PATIENCE, Said, World, ended, kills, until};
+
+const FOLDER: &str = "QUAYLINE_TEST_OUTSIDE_FOLDER";
+const MESSAGES: usize = 400;
+
+const ITEM: &str = "item\n  id text(12)\n  amount? decimal(9,2)\n";
+
+fn input(properties: &str) -> String {
+    format!("[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nmessage = \"item.shape\"\nout = \"sql\"\n{properties}")
+}
+
+fn output(database: &str) -> String {
+    input(&format!(
+        "[node.sql]\ntype = \"sql_output\"\ndatabase = \"{database}\"\noutbox = \"SQL.OUT\"\n\
+         statement = \"INSERT INTO effect VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET n = effect.n + 1\"\nparameters = ['id', 'amount']\n"
+    ))
+}
+
+fn skip(test: &str) {
+    eprintln!("skipped: {test}: PostgreSQL's server is not installed");
+}
+
+#[test]
+fn rows_of_a_query_are_messages() {
+    let Some(postgres) = Postgres::start() else { return skip("rows_of_a_query_are_messages") };
+    let made = "CREATE TABLE price (id text, region text, price numeric(12,4), at timestamptz); \
+                INSERT INTO price VALUES ('a', 'north', 12345678.1000, '2026-01-02 03:04:05+00'), ('a', 'south', NULL, NULL)";
+    postgres.sql(made).expect("a table");
+    let world = World::new();
+    world.write("item.shape", ITEM);
+    let (queue, out, none) = (world.queue("IN"), world.queue("OUT"), world.queue("NONE"));
+    let node = |rows: &str, statement: &str| {
+        input(&format!(
+            "[node.sql]\ntype = \"sql_query\"\ndatabase = \"{}\"\nstatement = \"{statement}\"\nparameters = ['id']\n{rows}\nout = \"put\"\nno_row = \"none\"\n\
+             [node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n[node.none]\ntype = \"queue_output\"\nqueue = \"NONE\"\n",
+            postgres.name()
+        ))
+    };
+    let select = "SELECT region, price FROM price WHERE id = $1 ORDER BY region";
+    let engine = world.engine(&node("", select));
+    world.put(&queue, &Message::new(*br#"{"id":"a"}"#));
+    world.put(&queue, &Message::new(*br#"{"id":"zz"}"#));
+    assert_eq!(world.get_text(&out), r#"{"region":"north","price":12345678.1000}"#);
+    assert_eq!(world.get_text(&none), r#"{"id":"zz"}"#);
+    drop(engine);
+    let engine = world.engine(&node("rows = \"each\"", select));
+    world.put(&queue, &Message::new(*br#"{"id":"a"}"#));
+    let rows = [world.get_text(&out), world.get_text(&out)];
+    assert_eq!(rows, [r#"{"region":"north","price":12345678.1000}"#, r#"{"region":"south","price":null}"#]);
+    drop(engine);
+    // While the database is down, the message waits.
+    postgres.stop("-INT");
+    let engine = world.engine(&node("", select));
+    world.put(&queue, &Message::new(*br#"{"id":"a"}"#));
+    until("the node says that it waits", || world.errors().contains("FLO-054"));
+    postgres.again();
+    assert_eq!(world.get_text(&out), r#"{"region":"north","price":12345678.1000}"#);
+    drop(engine);
+    // An error of the statement names no value.
+    let engine = world.engine(&node("failure = \"none\"", "SELECT 1/0 AS x FROM price WHERE id = $1"));
+    world.put(&queue, &Message::new(*br#"{"id":"a"}"#));
+    assert_eq!(world.get_text(&none), r#"{"id":"a"}"#);
+    assert!(world.errors().contains("SQLSTATE 22012"), "{}", world.errors());
+    drop(engine);
+}
+
+#[test]
+fn a_statement_has_its_effect_once_while_the_database_crashes() {
+    let Some(postgres) = Postgres::start() else {
+        return skip("a_statement_has_its_effect_once_while_the_database_crashes");
+    };
+    postgres.sql("CREATE TABLE effect (id text PRIMARY KEY, amount numeric(9,2), n int DEFAULT 0)").expect("a table");
+    let world = World::new();
+    world.write("item.shape", ITEM);
+    let (queue, dead) = (world.queue("IN"), world.queue(DEAD_LETTER));
+    let outbox = world.queue("SQL.OUT");
+    let statement = "$1, $2) ON";
+    let engine = world.engine(&output(&postgres.name()).replace(statement, "$1, $2::int / $2::int) ON"));
+    for number in 0..MESSAGES {
+        // The database refuses one of them: it divides by zero.
+        let amount = if number == 17 { "0" } else { "2" };
+        world.put(&queue, &Message::new(format!(r#"{{"id":"{number}","amount":{amount}}}"#)));
+        if number % 100 == 50 {
+            postgres.stop("-QUIT");
+            std::thread::sleep(Duration::from_millis(100));
+            postgres.again();
+        }
+    }
+    until("the outbox is empty", || outbox.facts().expect("facts").depth == 0 && ended(&engine).0 >= MESSAGES as u64);
+    let refused = world.get(&dead);
+    assert_eq!(refused.payload, br#"["17","0"]"#);
+    assert!(refused.reason.starts_with("FLO-055: ") && refused.reason.contains("22012"), "{}", refused.reason);
+    until("the database answers", || postgres.sql("SELECT 1").is_some());
+    let found = postgres.sql("SELECT count(*), sum(n) FROM effect").expect("a count");
+    assert_eq!(found, format!("{}|0", MESSAGES - 1), "every statement once: {}", world.errors());
+}
+
+fn run(store: &Store, project: &Path, database: &str) -> (Engine, Arc<Said>) {
+    let said = Arc::new(Said::default());
+    let observer: Arc<dyn Observer> = Arc::clone(&said) as Arc<dyn Observer>;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let options = EngineOptions { threads: 2, ..EngineOptions::default() };
+    let engine = Engine::start(store, &clock, &observer, options).expect("threads");
+    let file = FlowFile::parse("outside.toml", &output(database)).expect("a flow file");
+    engine.deploy(Flow::compile(file, project, None).expect("a flow"));
+    (engine, said)
+}
+
+/// The child. Without the variable this is no test of its own.
+#[test]
+fn child_that_delivers() {
+    let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };
+    let database = std::fs::read_to_string(folder.join("database")).expect("a file");
+    let (store, _engine) = open(&folder.join("data"));
+    let _running = run(&store, &folder, &database);
+    std::fs::write(folder.join("running"), "").expect("a file");
+    std::thread::sleep(PATIENCE);
+}
+
+#[test]
+fn a_statement_has_its_effect_once_however_often_both_sides_are_killed() {
+    let Some(postgres) = Postgres::start() else {
+        return skip("a_statement_has_its_effect_once_however_often_both_sides_are_killed");
+    };
+    postgres.sql("CREATE TABLE effect (id text PRIMARY KEY, amount numeric(9,2), n int DEFAULT 0)").expect("a table");
+    let place = tempfile::TempDir::new().expect("a temporary folder");
+    std::fs::write(place.path().join("item.shape"), ITEM).expect("a file");
+    std::fs::write(place.path().join("database"), postgres.name()).expect("a file");
+    let folder = place.path().join("data");
+    {
+        let (store, engine) = open(&folder);
+        let mut unit = store.begin().expect("a unit");
+        for name in ["IN", "SQL.OUT", DEAD_LETTER] {
+            store.define_queue(&mut unit, QueueDefinition::local(name)).expect("a definition");
+        }
+        unit.commit().expect("a commit");
+        let queue = store.queue("IN").expect("a queue");
+        let mut unit = store.begin().expect("a unit");
+        for number in 0..MESSAGES {
+            queue.put(&mut unit, &Message::new(format!(r#"{{"id":"{number}"}}"#))).expect("a put");
+        }
+        unit.commit().expect("a commit");
+        drop(store);
+        engine.close().expect("closed");
+    }
+    let mut seed = 0x0dd5_u32;
+    for round in 0..kills(8) {
+        let mark = place.path().join("running");
+        let _ = std::fs::remove_file(&mark);
+        let mut child = Command::new(std::env::current_exe().expect("this test has a path"))
+            .args(["--exact", "outside::child_that_delivers", "--test-threads", "1"])
+            .env(FOLDER, place.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("a child");
+        until("the child runs the flow", || mark.exists());
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        std::thread::sleep(Duration::from_millis(u64::from((seed >> 16) % 80)));
+        if round % 3 == 1 {
+            postgres.stop("-QUIT");
+            postgres.again();
+        }
+        child.kill().expect("kill -9");
+        child.wait().expect("the child ended");
+    }
+    let (store, engine) = open(&folder);
+    let (flows, said) = run(&store, place.path(), &postgres.name());
+    let depth = |name: &str| store.queue(name).and_then(|queue| queue.facts()).expect("facts").depth;
+    until("everything is delivered", || depth("IN") + depth("SQL.OUT") == 0);
+    flows.drain();
+    assert_eq!(depth(DEAD_LETTER), 0);
+    until("the database answers", || postgres.sql("SELECT 1").is_some());
+    let found = postgres.sql("SELECT count(*), sum(n) FROM effect").expect("a count");
+    let failed = said.failed.lock().expect("no panic").iter().map(|(f, _)| f.to_string()).collect::<String>();
+    assert_eq!(found, format!("{MESSAGES}|0"), "every statement once: {failed}");
+    drop(store);
+    engine.close().expect("closed");
+}
+
+/// A request: path, idempotency key, content.
+type Asked = (String, String, String);
+
+/// An HTTP server that answers as it is told: the status by the number of the request.
+fn server(status: impl Fn(usize) -> u16 + Send + 'static) -> (SocketAddr, Arc<Mutex<Vec<Asked>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let asked: Arc<Mutex<Vec<Asked>>> = Arc::default();
+    let kept = Arc::clone(&asked);
+    std::thread::spawn(move || {
+        let count = AtomicUsize::new(0);
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let mut reader = BufReader::new(stream.try_clone().expect("a stream"));
+            let mut first = String::new();
+            if reader.read_line(&mut first).unwrap_or(0) == 0 {
+                continue;
+            }
+            let (mut length, mut key) = (0, String::new());
+            loop {
+                let mut line = String::new();
+                reader.read_line(&mut line).expect("a line");
+                let Some((name, value)) = line.trim().split_once(':') else { break };
+                match name {
+                    "content-length" => length = value.trim().parse().expect("a length"),
+                    "idempotency-key" => key = value.trim().to_owned(),
+                    _ => {}
+                }
+            }
+            let mut content = vec![0; length];
+            reader.read_exact(&mut content).expect("the content");
+            let path = first.split(' ').nth(1).unwrap_or_default().to_owned();
+            let content = String::from_utf8(content).expect("text");
+            let status = status(count.fetch_add(1, Ordering::Relaxed));
+            let answer = format!("answer to {content}");
+            kept.lock().expect("no panic").push((path, key, content));
+            let text = format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\n\r\n{answer}", answer.len());
+            // The connection ends with each answer, so each reuse fails first.
+            let _ = stream.write_all(text.as_bytes());
+        }
+    });
+    (address, asked)
+}
+
+#[test]
+fn a_flow_continues_with_the_answer_of_a_server() {
+    let (address, asked) = server(|number| if number == 1 { 404 } else { 200 });
+    let world = World::new();
+    let (queue, out, bad) = (world.queue("IN"), world.queue("OUT"), world.queue("BAD"));
+    let _engine = world.engine(&format!(
+        "[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nout = \"ask\"\n\
+         [node.ask]\ntype = \"http_request\"\nurl.from = '\"http://{address}/\" & envelope.property_key'\nmethod = \"PUT\"\nout = \"put\"\nfailure = \"bad\"\n\
+         [node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n[node.bad]\ntype = \"queue_output\"\nqueue = \"BAD\"\n"
+    ));
+    let message =
+        |text: &str| Message { properties: vec![("key".into(), text.into())], ..Message::new(text.as_bytes()) };
+    for (text, answered) in [("one", true), ("two", false), ("three", true)] {
+        world.put(&queue, &message(text));
+        if answered {
+            assert_eq!(world.get_text(&out), format!("answer to {text}"));
+        } else {
+            assert_eq!(world.get_text(&bad), text);
+        }
+    }
+    assert!(world.errors().contains("FLO-057") && world.errors().contains("status 404"), "{}", world.errors());
+    let asked = asked.lock().expect("no panic");
+    let keys: BTreeSet<&str> = asked.iter().map(|(_, key, _)| key.as_str()).collect();
+    assert_eq!((asked.len(), keys.len(), asked[2].0.as_str()), (3, 3, "/three"));
+}
+
+#[test]
+fn requests_of_an_outbox_are_repeated_with_the_same_key_until_they_are_accepted() {
+    let (address, asked) = server(|number| [503, 500, 201, 422, 200][number.min(4)]);
+    let world = World::new();
+    let (queue, dead, outbox) = (world.queue("IN"), world.queue(DEAD_LETTER), world.queue("HTTP.OUT"));
+    let engine = world.engine(&format!(
+        "[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nout = [\"send\", \"check\"]\n\
+         [node.send]\ntype = \"http_output\"\nurl = \"http://{address}/orders\"\noutbox = \"HTTP.OUT\"\n\
+         [node.check]\ntype = \"filter\"\nwhen = 'envelope.property_bad = \"yes\"'\nout = \"fail\"\n\
+         [node.fail]\ntype = \"throw\"\ntext = \"no\"\n"
+    ));
+    let bad = Message { properties: vec![("bad".into(), b"yes".to_vec())], ..Message::new(*b"never sent") };
+    world.put(&queue, &bad);
+    for text in ["one", "two", "three"] {
+        world.put(&queue, &Message::new(text.as_bytes()));
+    }
+    until("the outbox is empty", || outbox.facts().expect("facts").depth == 0 && ended(&engine).0 >= 6);
+    assert_eq!(world.get(&dead).payload.as_slice(), b"never sent", "what is rolled back does not leave");
+    let refused = world.get(&dead);
+    assert!(refused.reason.contains("status 422") && refused.payload.ends_with(b"\ntwo"), "{}", refused.reason);
+    let asked = asked.lock().expect("no panic");
+    let contents: Vec<&str> = asked.iter().map(|(_, _, content)| content.as_str()).collect();
+    assert_eq!(contents, ["one", "one", "one", "two", "three"]);
+    assert!(asked[0].1 == asked[2].1 && asked[2].1 != asked[3].1, "{asked:?}");
+}
+
+#[test]
+fn the_guarantee_of_each_edge_is_stated() {
+    let world = World::new();
+    world.write("item.shape", ITEM);
+    let flow = world.compile(&output("host=127.0.0.1 user=quay")).expect("a flow");
+    let edges: Vec<_> = flow.edges().map(|edge| (edge.node, edge.kind, edge.guarantee.split(':').next())).collect();
+    assert_eq!(edges, [("sql", "sql_output", Some("exactly once"))]);
+    assert_eq!(flow.output_queues().collect::<Vec<_>>(), ["SQL.OUT"]);
+}
+
+#[test]
+fn databases_urls_and_outboxes_are_checked() {
+    let world = World::new();
+    let wrong = |text: &str| world.compile(text).expect_err("an error").to_string();
+    let start = "[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nout = [\"a\", \"b\"]\n";
+    let text = wrong(&format!(
+        "{start}[node.a]\ntype = \"sql_output\"\ndatabase = \"host=h user=u password=p\"\nstatement = \"x\"\noutbox = \"IN\"\n\
+         [node.b]\ntype = \"http_output\"\nurl = \"https://h/\"\noutbox = \"O\"\n"
+    ));
+    for part in [
+        "FLO-027",
+        "it has a password",
+        "FLO-028",
+        "https is not supported",
+        "FLO-029",
+        "another node uses the outbox `IN` too",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}

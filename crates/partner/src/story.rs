@@ -1,0 +1,151 @@
+//! One document's whole story: its entry, the interchange around it, what answered it, what it replaces, and its segments with what is found in
+//! them by the definitions of now.
+
+use std::collections::BTreeMap;
+
+use quayline_core::{Finding, Findings};
+use quayline_edi::{Closed, EndOfInput, EnvelopeReader, Event, Rules};
+
+use crate::desk::Desk;
+use crate::entry::{Entry, EntryId, Kind, Way};
+use crate::ledger::{Part, of_store};
+
+/// A segment of a stored document.
+#[derive(Clone, Debug, Default)]
+pub struct StorySegment {
+    /// Offset of its first byte in the stored bytes.
+    pub byte: u64,
+    /// Its text without the terminator.
+    pub text: String,
+    /// What is found in it.
+    pub findings: Vec<Finding>,
+}
+
+/// One document's whole story.
+#[derive(Clone, Debug)]
+pub struct Story {
+    /// Its entry.
+    pub entry: Entry,
+    /// The interchange that it is in.
+    pub interchange: Option<Entry>,
+    /// The acknowledgment: ours of what came, the partner's of what was sent.
+    pub answer: Option<Entry>,
+    /// Entries that it replaces, the newest first, and what an acknowledgment answers.
+    pub before: Vec<Entry>,
+    /// Entries that replace it, the oldest first.
+    pub after: Vec<Entry>,
+    /// The first segments of its bytes, at most [`Story::SEGMENTS_MAX`]; empty where no bytes are kept.
+    pub segments: Vec<StorySegment>,
+    /// Segments beyond those.
+    pub segments_more: u64,
+    /// Findings that are in no segment, or in one beyond those.
+    pub elsewhere: Vec<Finding>,
+    /// Whether the document was checked by the definitions of now: documents that came are.
+    pub is_checked: bool,
+}
+
+impl Story {
+    /// Segments that a story has.
+    pub const SEGMENTS_MAX: usize = 2_000;
+    /// Entries before and after that a story has.
+    pub const CHAIN_MAX: usize = 100;
+}
+
+impl Desk<'_> {
+    /// The story of an entry.
+    ///
+    /// # Errors
+    /// There is no such entry, or the store cannot be read.
+    pub fn story(&self, id: EntryId) -> Result<Story, Findings> {
+        let ledger = self.ledger;
+        let unit = ledger.begin().map_err(of_store)?;
+        let entry = ledger.need(&unit, id)?;
+        // A purge may have removed entries that others name.
+        let named = |id: u64| if id == 0 { Ok(None) } else { ledger.get(&unit, EntryId(id)) };
+        let interchange = named(entry.details.parent)?;
+        let answered_by = match (&interchange, entry.details.answered_by) {
+            (Some(interchange), 0) => interchange.details.answered_by,
+            (_, own) => own,
+        };
+        let answer = named(answered_by)?;
+        let chain = |next: fn(&Entry) -> u64| -> Result<Vec<Entry>, Findings> {
+            let mut chain: Vec<Entry> = Vec::new();
+            let mut next_id = next(&entry);
+            while chain.len() < Story::CHAIN_MAX
+                && let Some(found) = named(next_id)?
+            {
+                next_id = next(&found);
+                chain.push(found);
+            }
+            Ok(chain)
+        };
+        let before = chain(|entry| entry.details.about)?;
+        let after = chain(|entry| entry.details.replaced_by)?;
+        let bytes = ledger.body(&unit, id, Part::Document)?;
+        drop(unit);
+        let mut story = Story {
+            interchange,
+            answer,
+            before,
+            after,
+            segments: Vec::new(),
+            segments_more: 0,
+            elsewhere: Vec::new(),
+            is_checked: false,
+            entry,
+        };
+        if let Some(bytes) = bytes {
+            story.read(self, &bytes);
+        }
+        Ok(story)
+    }
+}
+
+impl Story {
+    /// Splits the bytes into segments, and checks a document that came.
+    fn read(&mut self, desk: &Desk<'_>, bytes: &[u8]) {
+        let mut reader = EnvelopeReader::new(desk.book.limits(), Rules::Lenient);
+        let mut pass = reader.over(bytes, EndOfInput::Yes);
+        loop {
+            let event = pass.advance();
+            match event {
+                Event::InterchangeStart
+                | Event::GroupStart
+                | Event::TransactionStart
+                | Event::Segment
+                | Event::TransactionEnd(Closed::ByTrailer)
+                | Event::GroupEnd(Closed::ByTrailer)
+                | Event::InterchangeEnd(Closed::ByTrailer) => {
+                    if self.segments.len() < Story::SEGMENTS_MAX {
+                        self.segments.push(StorySegment {
+                            byte: pass.segment_start() as u64,
+                            text: crate::time::text_of(pass.segment().raw().trim_ascii()),
+                            findings: Vec::new(),
+                        });
+                    } else {
+                        self.segments_more += 1;
+                    }
+                }
+                Event::Done => break,
+                _ => {}
+            }
+        }
+        if self.entry.kind != Kind::Transaction || self.entry.way != Way::Received {
+            return;
+        }
+        // Bytes that are not one transaction are those of a source that nothing could be made of.
+        let Ok((_, _, findings, ..)) = desk.check(bytes, self.entry.id, &self.entry) else { return };
+        self.is_checked = true;
+        let starts: BTreeMap<u64, usize> =
+            self.segments.iter().enumerate().map(|(number, segment)| (segment.byte, number)).collect();
+        for finding in findings {
+            let place = finding.place.byte.map(|byte| byte.0);
+            let number = place.and_then(|byte| starts.range(..=byte).next_back()).map(|(_, number)| *number);
+            let is_beyond = self.segments_more > 0 && number == Some(self.segments.len() - 1);
+            match number.filter(|_| !is_beyond) {
+                Some(number) => self.segments[number].findings.push(finding),
+                None => self.elsewhere.push(finding),
+            }
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Addresses of databases.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Where a database is, and who asks.
+#[derive(Clone, Eq, PartialEq)]
+pub struct Endpoint {
+    /// Host name, address, or folder of the server's socket.
+    pub host: String,
+    /// Port.
+    pub port: u16,
+    /// Name of the database.
+    pub database: String,
+    /// User.
+    pub user: String,
+    /// Password, if the server wants one.
+    pub password: Option<String>,
+    /// How long a connection may take to open. Default 10 s.
+    pub connect_timeout: Duration,
+    /// How long an answer may take before the connection counts as lost. Default 15 min.
+    pub answer_timeout: Duration,
+}
+
+/// An address that cannot be used.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{what}")]
+pub struct EndpointError {
+    /// What is wrong, without the address: it may have a password.
+    pub what: String,
+    /// What to write instead.
+    pub remedy: String,
+}
+
+/// Without the password.
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Endpoint({self})")
+    }
+}
+
+/// As messages name the database: without the password.
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}:{}/{}", self.user, self.host, self.port, self.database)
+    }
+}
+
+const FORM: &str = "write postgresql://USER@HOST:PORT/DATABASE";
+
+fn wrong(what: impl Into<String>, remedy: impl Into<String>) -> EndpointError {
+    EndpointError { what: what.into(), remedy: remedy.into() }
+}
+
+impl Endpoint {
+    /// An address in the form of libpq's URI: `postgresql://USER[:PASSWORD]@HOST[:PORT]/DATABASE[?KEY=VALUE&...]`. `?host=/folder` names the folder of
+    /// a socket. Without a password, `PGPASSWORD` or the line of the password file (`PGPASSFILE`, `~/.pgpass`) applies.
+    ///
+    /// # Errors
+    /// The text has another form, or requires TLS.
+    pub fn parse(text: &str) -> Result<Endpoint, EndpointError> {
+        let rest = text.strip_prefix("postgresql://").or_else(|| text.strip_prefix("postgres://"));
+        let rest = rest.ok_or_else(|| wrong("the address of a database has no postgresql://", FORM))?;
+        let (place, options) = rest.split_once('?').unwrap_or((rest, ""));
+        let (who, whole) = place.rsplit_once('@').unwrap_or(("", place));
+        let (server, database) = whole.split_once('/').unwrap_or((whole, ""));
+        let (user, password) = match who.split_once(':') {
+            Some((user, password)) => (decoded(user)?, Some(decoded(password)?)),
+            None => (decoded(who)?, None),
+        };
+        let user = if user.is_empty() { std::env::var("PGUSER").unwrap_or_default() } else { user };
+        if user.is_empty() {
+            return Err(wrong("the address of the database names no user", FORM));
+        }
+        let (host, port) = match server.rsplit_once(':') {
+            Some((host, port)) if !port.contains(']') => (host, Some(port)),
+            _ => (server, None),
+        };
+        let port = match port {
+            None | Some("") => 5432,
+            Some(port) => port.parse().map_err(|_| wrong("the port of the database is not a number", FORM))?,
+        };
+        let host = decoded(host.trim_start_matches('[').trim_end_matches(']'))?;
+        let database = decoded(database)?;
+        let mut endpoint = Endpoint {
+            host: if host.is_empty() { "127.0.0.1".to_owned() } else { host },
+            port,
+            database: if database.is_empty() { user.clone() } else { database },
+            user,
+            password,
+            connect_timeout: Duration::from_secs(10),
+            answer_timeout: Duration::from_secs(900),
+        };
+        for option in options.split('&').filter(|option| !option.is_empty()) {
+            let (name, value) = option.split_once('=').unwrap_or((option, ""));
+            endpoint.option(name, &decoded(value)?)?;
+        }
+        if endpoint.password.is_none() {
+            endpoint.password = std::env::var("PGPASSWORD").ok().or_else(|| endpoint.of_password_file());
+        }
+        Ok(endpoint)
+    }
+
+    fn option(&mut self, name: &str, value: &str) -> Result<(), EndpointError> {
+        let seconds = || {
+            let seconds = value.parse().ok().filter(|seconds| *seconds > 0);
+            let wrong =
+                || wrong(format!("{name} of the database is not a number of seconds"), format!("write {name}=10"));
+            seconds.map(Duration::from_secs).ok_or_else(wrong)
+        };
+        match name {
+            "host" => value.clone_into(&mut self.host),
+            "connect_timeout" => self.connect_timeout = seconds()?,
+            "answer_timeout" => self.answer_timeout = seconds()?,
+            "application_name" => {}
+            "sslmode" => match value {
+                "disable" | "allow" | "prefer" => {}
+                _ => {
+                    let what = format!("sslmode={value} needs TLS, which jobs do not speak to databases");
+                    let remedy =
+                        "reach the database over a socket, the loopback address or a tunnel, with sslmode=disable";
+                    return Err(wrong(what, remedy));
+                }
+            },
+            _ => {
+                let known = "host, connect_timeout, answer_timeout, application_name and sslmode";
+                return Err(wrong(
+                    format!("the option {name} of the database is not known"),
+                    format!("known are {known}"),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The password of the first line of the password file that is about this database.
+    fn of_password_file(&self) -> Option<String> {
+        let path = std::env::var_os("PGPASSFILE").map(PathBuf::from);
+        let path = path.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".pgpass")))?;
+        let text = std::fs::read_to_string(path).ok()?;
+        let port = self.port.to_string();
+        let wanted = [self.host.as_str(), &port, &self.database, &self.user];
+        text.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
+            let mut fields = line.splitn(5, ':');
+            let is_meant =
+                wanted.iter().all(|wanted| fields.next().is_some_and(|field| field == "*" || field == *wanted));
+            fields.next().filter(|_| is_meant).map(str::to_owned)
+        })
+    }
+
+    /// Whether two addresses are the same database.
+    #[must_use]
+    pub fn is_same_database(&self, other: &Endpoint) -> bool {
+        (self.host == other.host || (is_loopback(&self.host) && is_loopback(&other.host)))
+            && self.port == other.port
+            && self.database == other.database
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    matches!(host, "localhost" | "127.0.0.1" | "::1")
+}
+
+/// Text with `%41` written for `A`.
+fn decoded(text: &str) -> Result<String, EndpointError> {
+    let bad = || {
+        wrong("the address of the database has a % that is not followed by two hexadecimal digits", "write %25 for %")
+    };
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let mut digit =
+            || rest.next().and_then(|digit| char::from(digit).to_digit(16)).and_then(|d| u8::try_from(d).ok());
+        let (high, low) = (digit().ok_or_else(bad)?, digit().ok_or_else(bad)?);
+        bytes.push(high << 4 | low);
+    }
+    String::from_utf8(bytes).map_err(|_| wrong("the address of the database is not UTF-8", FORM))
+}
