@@ -3,6 +3,7 @@
 //! Data goes to standard output, everything else to standard error. What another way of using Quayline would need too (reading, converting,
 //! detecting) lives in the crates below; here are arguments, what people read, and exit codes.
 
+mod api;
 mod args;
 mod cache;
 mod capacity;
@@ -78,6 +79,7 @@ fn run() -> Exit {
         Command::Envelope(args) => partner::run_envelope(&args, &console),
         Command::Serve(args) => serve::run(&args, &console),
         Command::Service(args) => service::run(&args, &console),
+        Command::Api(args) => api::run(&args, &console),
         Command::Measure(args) => serve::measure(&args, &console),
         Command::Validate(args) => validate::run(&args, &console),
         Command::Guide(args) => guide::run(&args, &console),

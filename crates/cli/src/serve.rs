@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use quayline_connect::Listener;
 use quayline_core::{Fault, Finding, Findings};
-use quayline_gateway::Definitions;
+use quayline_gateway::{Definitions, ProviderSpec};
 use quayline_measure::{FlowStudy, FlowStudyOptions, GatewayStudy, StudyOptions};
-use quayline_server::{AdminPart, ServeConfig, ServeError};
-use quayline_store::Store;
+use quayline_server::{AdminPart, Beside, ServeConfig, ServeError, store_misfits};
+use quayline_store::{STO_IN_USE, Store};
 
 use crate::args::{FolderArg, MeasureArgs, MeasureCommand, MeasureFlowArgs, ServeArgs};
 use crate::console::Console;
@@ -40,8 +40,12 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
         config.check()?;
     }
     config.threads = args.threads.or(config.threads);
+    let folder = FolderArg { folder: args.store.clone().unwrap_or_else(|| root.join("data")) };
     if args.check {
-        let findings = quayline_server::cannot_work(&config, &definitions);
+        let mut findings = quayline_server::cannot_work(&config, &definitions);
+        if needs_store(&definitions) {
+            findings.extend(store_findings(&folder, &definitions)?);
+        }
         if !findings.is_empty() {
             return Err(Findings(findings).into());
         }
@@ -58,27 +62,32 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
         }
         return Ok(Exit::Done);
     }
-    let store = FolderArg { folder: args.store.clone().unwrap_or_else(|| root.join("data")) };
-    let flows = ServedFlows::start(&root, &store, config.threads)?;
-    // Flows have opened the store that queues and partners use too.
+    let flows = ServedFlows::start(&root, &folder, config.threads)?;
+    // Flows have opened the store that queues, services and partners use too.
     let missing = if has_partners { Missing::Create } else { Missing::Refuse };
-    let needs_store = flows.is_none() && (config.amqp.is_some() || has_partners);
-    let opened = if needs_store { Some(Opened::open(&store, missing)?) } else { None };
-    let shared = flows.as_ref().map(|flows| flows.engine.store()).or(opened.as_ref().map(|opened| &opened.store));
-    let queues = match (&config.amqp, shared) {
-        (Some(_), Some(store)) => Some(ServedQueues::start(&config, store)?),
-        _ => None,
+    let opened = if flows.is_none() && (config.amqp.is_some() || has_partners || needs_store(&definitions)) {
+        Some(Opened::open(&folder, missing)?)
+    } else {
+        None
     };
+    let store = flows.as_ref().map(|flows| flows.engine.store()).or(opened.as_ref().map(|opened| &opened.store));
+    let store = store.cloned();
+    let queues = ServedQueues::start(&config, store.as_ref())?;
+    for finding in store.iter().flat_map(|store| store_misfits(store, &definitions)) {
+        // Other services work, and what is missing may be defined before the next start.
+        eprintln!("{finding}");
+    }
     let mut parts: Vec<Arc<dyn AdminPart>> = Vec::new();
     if let Some(flows) = &flows {
         parts.push(Arc::new(FlowsPart(Arc::clone(&flows.engine))));
     }
-    if let Some(store) = shared.filter(|_| has_partners) {
+    if let Some(store) = store.as_ref().filter(|_| has_partners) {
         let ledger = quayline_partner::Ledger::open(store).map_err(crate::store::stop)?;
         parts.push(Arc::new(PartnersPart::new(root.clone(), ledger)));
     }
     let log = Box::new(|line: &str| eprintln!("{line}"));
-    let served = quayline_server::serve_with(config, root, definitions, parts, log, |address| {
+    let beside = Beside { parts, store };
+    let served = quayline_server::serve_with(config, root, definitions, beside, log, |address| {
         eprintln!("listening on {address}")
     })
     .map_err(|error| {
@@ -104,17 +113,40 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     Ok(exit)
 }
 
+/// Whether a service is a record file or a queue.
+fn needs_store(definitions: &Definitions) -> bool {
+    let of_store = |spec: &ProviderSpec| matches!(spec, ProviderSpec::File(_) | ProviderSpec::Queue(_));
+    definitions.services.iter().any(|service| of_store(&service.provider))
+}
+
+/// What services expect of the store and do not find. A store that another process has is not looked at.
+fn store_findings(folder: &FolderArg, definitions: &Definitions) -> Result<Vec<Finding>, Stop> {
+    let opened = match Opened::open(folder, Missing::Refuse) {
+        Ok(opened) => opened,
+        Err(Stop::Findings(Findings(findings))) if findings.iter().any(|finding| finding.code == STO_IN_USE) => {
+            eprintln!("the store is in use, so its record files and queues are not checked");
+            return Ok(Vec::new());
+        }
+        Err(Stop::Findings(Findings(findings))) => return Ok(findings),
+        Err(stop) => return Err(stop),
+    };
+    let findings = store_misfits(&opened.store, definitions);
+    opened.close(Exit::Done)?;
+    Ok(findings)
+}
+
 /// The listener for AMQP 1.0 beside the server.
 struct ServedQueues {
     listener: Listener,
 }
 
 impl ServedQueues {
-    /// Starts the listener that `[serve.amqp]` describes.
-    fn start(config: &ServeConfig, store: &Store) -> Result<ServedQueues, Stop> {
+    /// Starts the listener if `[serve.amqp]` is there.
+    fn start(config: &ServeConfig, store: Option<&Store>) -> Result<Option<ServedQueues>, Stop> {
+        let (Some(_), Some(store)) = (&config.amqp, store) else { return Ok(None) };
         let listener = crate::queues::listen(store, config)?;
         eprintln!("listening on {} for AMQP", listener.address());
-        Ok(ServedQueues { listener })
+        Ok(Some(ServedQueues { listener }))
     }
 
     /// Ends the connections.

@@ -11,11 +11,16 @@ use crate::args::{LimitArg, ServiceArgs, ServiceCommand};
 use crate::console::Console;
 use crate::exit::{Exit, Stop, argument};
 
+/// The dialect that is given, or that of the compiler that a code page belongs to.
+pub(crate) fn dialect_name<'a>(given: Option<&'a str>, encoding: &str) -> &'a str {
+    let is_ebcdic = CodePage::by_name(encoding).is_ok_and(|page| page.is_ebcdic());
+    given.unwrap_or(if is_ebcdic { "ibm" } else { "gnucobol" })
+}
+
 /// Proposes a service for a copybook: the file, and on standard error the table of its fields.
 pub(crate) fn run(args: &ServiceArgs, _console: &Console) -> Result<Exit, Stop> {
     let ServiceCommand::New(args) = &args.what;
-    let is_ebcdic = CodePage::by_name(&args.encoding).is_ok_and(|page| page.is_ebcdic());
-    let name = args.dialect.as_deref().unwrap_or(if is_ebcdic { "ibm" } else { "gnucobol" });
+    let name = dialect_name(args.dialect.as_deref(), &args.encoding);
     let dialect = Dialect::preset(name).map_err(|error| argument(error.to_string()))?;
     let limits = LimitArg::limits(&args.limit);
     let layout = layout_of(&args.copybook, args.record.as_deref(), &dialect, &limits)?;

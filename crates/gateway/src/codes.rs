@@ -42,3 +42,13 @@ pub(crate) const BROKEN: &str = "GTW-127";
 pub(crate) const NO_RECORD: &str = "GTW-128";
 /// A precondition of the request is false.
 pub(crate) const PRECONDITION: &str = "GTW-129";
+/// A record with the key exists.
+pub(crate) const DUPLICATE_KEY: &str = "GTW-130";
+/// Another unit of work holds the record.
+pub(crate) const RECORD_HELD: &str = "GTW-131";
+/// The store does not take what the request makes.
+pub(crate) const NOT_STORED: &str = "GTW-132";
+/// The store is full.
+pub(crate) const STORE_FULL: &str = "GTW-133";
+/// No reply came.
+pub(crate) const NO_REPLY: &str = "GTW-134";

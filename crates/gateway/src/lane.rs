@@ -11,6 +11,7 @@ use crate::api::{Operation, Parameter, ParameterPlace, Projection, ResponseBody}
 use crate::gate::{Gate, GateRules, GateState, Numbers, plain_number};
 use crate::problem::{FieldError, Problem};
 use crate::provider::{Held, Measure, Outgoing};
+use crate::record_call::{Conditions, FileAction, PAGE_PARAMETERS, RecordCall};
 use crate::service::RequestSide;
 use crate::shaping::{self, Shaping, ShapingState};
 use crate::typed::Range;
@@ -187,6 +188,113 @@ impl OperationLane {
                 Err(Box::new(refused(errors)))
             }
         }
+    }
+
+    /// What a request asks of a record file, for an operation of a service that is one.
+    ///
+    /// # Errors
+    /// Those of [`Self::record`], and page parameters that are not valid.
+    pub fn record_call(
+        &mut self,
+        operation: &Operation,
+        request: &Request<'_>,
+        conditions: Conditions,
+    ) -> Result<RecordCall, Box<Problem>> {
+        let Some(file) = &operation.file else { return Err(Box::new(Problem::broken())) };
+        let mut record = self.record(operation, request)?.to_vec();
+        let mut errors = Vec::new();
+        let mut wrong = |field: &str, rule: &str, detail: String| {
+            let field = field.to_owned();
+            errors.push(FieldError { place: "query", field, rule: rule.to_owned(), detail });
+        };
+        let mut page = [None, None];
+        if file.action == FileAction::Browse {
+            for (name, value) in uri::pairs(request.query) {
+                if let Some(at) = PAGE_PARAMETERS.iter().position(|known| *known == name) {
+                    page[at] = uri::decode_query(value);
+                }
+            }
+        }
+        let [limit, after] = page;
+        let count = match limit.as_deref().map(str::parse) {
+            None => file.page.0,
+            Some(Ok(count)) if (1..=file.page.1).contains(&count) => count,
+            Some(_) => {
+                wrong("limit", "range", format!("expected 1 to {}", file.page.1));
+                0
+            }
+        };
+        let after = after.and_then(|token| {
+            let place = file.place_of(&token);
+            if place.is_none() {
+                wrong("after", "type", "expected the token of the page before".to_owned());
+            }
+            place
+        });
+        let key = file.key_of(&record, &self.gate.seen).unwrap_or_else(|missing| {
+            let parameter = operation.parameters.iter().find(|parameter| parameter.node == missing);
+            let name = parameter.map_or_else(|| file.key.field.clone(), |parameter| parameter.name.clone());
+            wrong(&name, "required", "a later part of the key is given, so this one is needed".to_owned());
+            Vec::new()
+        });
+        if !errors.is_empty() {
+            return Err(Box::new(refused(errors)));
+        }
+        let sets = |node: NodeId| {
+            let seen = self.gate.seen.get(node.index()).copied().unwrap_or(false);
+            seen || file.action == FileAction::Replace && !operation.gate.closed[node.index()]
+        };
+        let changed = (!file.slides && file.action != FileAction::Insert)
+            .then(|| file.places.iter().filter(|(node, _)| sets(*node)).map(|(_, place)| place.clone()).collect());
+        if !file.action.takes_body() {
+            record.clear();
+        }
+        Ok(RecordCall {
+            action: file.action,
+            index: file.index.clone(),
+            key,
+            matching: file.matching,
+            record,
+            changed,
+            conditions,
+            count,
+            after,
+        })
+    }
+
+    /// A page of records as JSON: `items`, and `next` if another page follows. `buffer` is reused.
+    ///
+    /// # Errors
+    /// Those of [`Self::answer`]; 406 for another form than JSON.
+    pub fn page(
+        &mut self,
+        operation: &Operation,
+        (records, next): (Vec<Vec<u8>>, Option<Vec<u8>>),
+        media: Media,
+        fields: Option<&str>,
+        buffer: Vec<u8>,
+    ) -> Result<Answer, Box<Problem>> {
+        if media == Media::Xml {
+            return Err(Box::new(Problem::new(406, codes::NOT_ACCEPTABLE, "a page of records has no XML form")));
+        }
+        let mut page = b"{\"items\":[".to_vec();
+        let (mut status, mut buffer) = (200, buffer);
+        for (at, mut record) in records.into_iter().enumerate() {
+            if at > 0 {
+                page.push(b',');
+            }
+            let answer = self.answer(operation, &mut record, media, fields, buffer)?;
+            page.extend_from_slice(&answer.buffer[..answer.len]);
+            (status, buffer) = (answer.status, answer.buffer);
+        }
+        page.push(b']');
+        if let (Some(next), Some(file)) = (next, &operation.file) {
+            // Letters and digits: nothing in it needs an escape.
+            page.extend_from_slice(format!(",\"next\":\"{}\"", file.token(&next)).as_bytes());
+        }
+        page.push(b'}');
+        let len = page.len();
+        Ok(Answer { status, media: Some(media), buffer: page, len })
     }
 
     /// Takes the record that a provider holds, limited to the length that its counts give.
@@ -383,6 +491,8 @@ fn parameters<S: Sink>(operation: &Operation, request: &Request<'_>, gate: &mut 
     if crowded {
         error(gate.state, "query", "", "number", format!("the query has more than {PAIRS_MAX} parameters"));
     }
+    let browses = operation.file_action() == Some(FileAction::Browse);
+    let pages = |name: &str| browses && PAGE_PARAMETERS.contains(&name);
     for (name, value) in uri::pairs(request.query).take(if crowded { 0 } else { PAIRS_MAX }) {
         let (Some(name), Some(value)) = (uri::decode_query(name), uri::decode_query(value)) else {
             error(gate.state, "query", "", "encoding", "a name or value is not percent-encoded UTF-8".to_owned());
@@ -391,7 +501,7 @@ fn parameters<S: Sink>(operation: &Operation, request: &Request<'_>, gate: &mut 
         let known = operation.parameters.iter().any(|p| p.place == ParameterPlace::Query && p.name == name);
         if given.iter().any(|(other, _)| *other == name) {
             error(gate.state, "query", &name, "once", "the parameter occurs twice".to_owned());
-        } else if !known && name != FIELDS_PARAMETER && !operation.ignore_unknown {
+        } else if !known && name != FIELDS_PARAMETER && !pages(&name) && !operation.ignore_unknown {
             error(gate.state, "query", &name, "unknown", "the operation has no such parameter".to_owned());
         }
         given.push((name, value));

@@ -12,6 +12,8 @@
 //! * An [`OperationLane`] is one thread's buffers and compiled loops for one operation. Nothing here waits: between record and answer the
 //!   caller waits for the [`Provider`].
 //!
+//! * A record file or a queue is a service too: operations of a file say what they do with its records ([`RecordCall`]).
+//!
 //! # Where a request field's value comes from (as in the original product, highest first)
 //! 1. a mapped parameter, or the JSON body; a field that a parameter or `assign` sets is not a member of the body;
 //! 2. the default of the API's parameter;
@@ -44,6 +46,7 @@ mod problem;
 mod project;
 mod propose;
 mod provider;
+mod record_call;
 mod rule;
 mod schema;
 mod service;
@@ -62,10 +65,13 @@ pub use openapi::Security;
 pub use page::{DOCS_POLICY, DOCS_SCRIPT, docs_page};
 pub use problem::{FieldError, Problem, allowed, title};
 pub use project::{Definitions, Routed, Stamp};
-pub use propose::{Include, Proposal, Proposed, ServiceRow, layout_of, service_table};
+pub use propose::{FileProposal, Include, Proposal, Proposed, ProposedFile, ServiceRow, layout_of, service_table};
 pub use provider::{
     Answered, CannedRecords, CannedSpec, Held, HttpSpec, Measure, Outgoing, ProgramSource, ProgramSpec, Provider,
     ProviderFault, ProviderSpec, Returned, WorkingStorage,
+};
+pub use record_call::{
+    Conditions, FileAction, FileIndex, FileKey, FileSpec, Matching, PAGE_BYTES_MAX, QueueSpec, RecordCall, record_tag,
 };
 pub use service::{Options, Service};
 pub use sql::{SqlColumns, SqlForm, SqlPassword, SqlSpec};

@@ -3,6 +3,8 @@
 use crate::api::{Api, Operation, Parameter, ParameterPlace, ResponseBody};
 use crate::lane::FIELDS_PARAMETER;
 use crate::named::name_schemas;
+use crate::provider::ProviderSpec;
+use crate::record_call::FileAction;
 use crate::schema::SchemaOf;
 use crate::{Json, Problem, title};
 
@@ -73,6 +75,7 @@ fn operation(operation: &Operation, security: Security) -> Json {
             ("schema", fields_schema(operation)),
         ]));
     }
+    parameters.extend(file_parameters(operation));
     let mut json = Json::object([("operationId", Json::text(operation.id.clone()))])
         .with("summary", some(&operation.summary))
         .with("description", some(&operation.description))
@@ -90,6 +93,69 @@ fn operation(operation: &Operation, security: Security) -> Json {
         json.put("security", Json::List(Vec::new()));
     }
     json.with("x-roles", operation.roles.as_ref().map(|roles| Json::List(roles.iter().map(Json::text).collect())))
+}
+
+/// Parameters that operations on records have without saying so.
+fn file_parameters(operation: &Operation) -> Vec<Json> {
+    let Some(file) = &operation.file else { return Vec::new() };
+    let one = |name: &str, place: &str, description: &str, schema: Json| {
+        Json::object([
+            ("name", Json::text(name)),
+            ("in", Json::text(place)),
+            ("required", Json::Bool(false)),
+            ("description", Json::text(description)),
+            ("schema", schema),
+        ])
+    };
+    let text = || Json::object([("type", Json::text("string")), ("minLength", Json::int(1))]);
+    let number = |n: usize| Json::int(i64::try_from(n).unwrap_or(i64::MAX));
+    match file.action {
+        FileAction::Browse => {
+            let limit = Json::object([
+                ("type", Json::text("integer")),
+                ("minimum", Json::int(1)),
+                ("maximum", number(file.page.1)),
+                ("default", number(file.page.0)),
+            ]);
+            vec![
+                one("limit", "query", "Records of a page.", limit),
+                one("after", "query", "Where the page begins: `next` of the page before.", text()),
+            ]
+        }
+        FileAction::Replace | FileAction::Update | FileAction::Delete => {
+            vec![one("If-Match", "header", "The ETag of the record that the request changes; 412 for another.", text())]
+        }
+        FileAction::Read | FileAction::Insert => Vec::new(),
+    }
+}
+
+/// Schema of a page of records.
+fn page_schema(record: Json) -> Json {
+    let items = Json::object([("type", Json::text("array")), ("items", record)]);
+    let next = Json::object([
+        ("type", Json::text("string")),
+        ("description", Json::text("`after` of the next page; the last page has none.")),
+    ]);
+    Json::object([
+        ("type", Json::text("object")),
+        ("required", Json::List(vec![Json::text("items")])),
+        ("properties", Json::object([("items", items), ("next", next)])),
+    ])
+}
+
+/// Schema of the answer to a message that nobody replies to.
+fn accepted_schema() -> Json {
+    let id = Json::object([("type", Json::text("string")), ("pattern", Json::text("^[0-9a-f]{48}$"))]);
+    Json::object([
+        ("type", Json::text("object")),
+        ("required", Json::List(vec![Json::text("messageId")])),
+        ("properties", Json::object([("messageId", id)])),
+    ])
+}
+
+/// Whether a message is all that the operation's provider takes.
+fn is_put(operation: &Operation) -> bool {
+    matches!(&operation.service.provider, ProviderSpec::Queue(spec) if spec.reply_queue.is_none())
 }
 
 /// Names or paths with commas between them, and parentheses; an enumeration of names would keep generated clients from sending two.
@@ -204,7 +270,14 @@ fn responses(operation: &Operation) -> Json {
                     // `fields` leaves members out too.
                     optional: options.omit_empty || options.omit_low_values || true_for_fields(operation),
                 };
-                (Some(schema.document()), false)
+                let schema = if is_put(operation) {
+                    accepted_schema()
+                } else if operation.file_action() == Some(FileAction::Browse) {
+                    page_schema(schema.document())
+                } else {
+                    schema.document()
+                };
+                (Some(schema), false)
             }
         };
         let known = by_status.iter().position(|(status, ..)| *status == response.status);
@@ -228,12 +301,23 @@ fn responses(operation: &Operation) -> Json {
             let schema =
                 if schemas.len() == 1 { schemas.remove(0) } else { Json::object([("anyOf", Json::List(schemas))]) };
             content.push(("application/json".to_owned(), Json::object([("schema", schema)])));
-            content.push(("application/xml".to_owned(), Json::object([])));
+            if !is_put(operation) && operation.file_action() != Some(FileAction::Browse) {
+                content.push(("application/xml".to_owned(), Json::object([])));
+            }
         }
         if problem || status >= 400 {
             content.push((Problem::MEDIA_TYPE.to_owned(), problem_media()));
         }
-        let response = Json::object([("description", Json::text(text))]);
+        let tag = || {
+            let header = Json::object([
+                ("description", Json::text("Validator of the record, for If-Match and If-None-Match.")),
+                ("schema", Json::object([("type", Json::text("string"))])),
+            ]);
+            Json::object([("ETag", header)])
+        };
+        let has_tag = status < 300
+            && operation.file_action().is_some_and(|action| !matches!(action, FileAction::Browse | FileAction::Delete));
+        let response = Json::object([("description", Json::text(text))]).with("headers", has_tag.then(tag));
         members.push((
             status.to_string(),
             response.with("content", (!content.is_empty()).then_some(Json::Object(content))),
@@ -251,6 +335,23 @@ fn responses(operation: &Operation) -> Json {
         let needless = operation.public && matches!(status, "401" | "403");
         if !needless && members.iter().all(|(known, _)| known != status) {
             members.push((status.to_owned(), reference(name)));
+        }
+    }
+    if let Some(action) = operation.file_action() {
+        let mut more = Vec::new();
+        if action.needs_key() {
+            more.push(("404", "NoRecord"));
+        }
+        if action.takes_body() {
+            more.push(("409", "DuplicateKey"));
+        }
+        if action.changes() {
+            more.push(("412", "OtherRecord"));
+        }
+        for (status, name) in more {
+            if members.iter().all(|(known, _)| known != status) {
+                members.push((status.to_owned(), reference(name)));
+            }
         }
     }
     if operation.body.is_some() {
@@ -327,6 +428,9 @@ fn components(security: Security) -> Json {
         ("TooMany", response("More requests than the client may send.")),
         // The server answers this before it knows the API, and without a body.
         ("HeadersTooLarge", Json::object([("description", Json::text("The headers are larger than their limit."))])),
+        ("NoRecord", response("No record has the key.")),
+        ("DuplicateKey", response("A record with the key exists.")),
+        ("OtherRecord", response("The record is not the one that the client has seen.")),
         ("TooSlow", response("The body did not arrive in time.")),
         ("TooLarge", response("The body is larger than its limit.")),
         ("MediaType", response("The body is not application/json.")),

@@ -4,7 +4,7 @@ use crate::{Json, codes};
 
 /// A problem: status, general description, and the rules that fields break. It never contains a value of the request or of a
 /// record.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Problem {
     /// HTTP status.
     pub status: u16,

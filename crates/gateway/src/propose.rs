@@ -6,7 +6,7 @@ use quayline_cobol::{FieldRule, Interface, KeyStyle, Policies, RecordPlan, Redef
 use quayline_core::{Fault, Finding, Findings, Limits, NodeId};
 
 use crate::codes;
-use crate::service::{gnucobol_options, node_of, single_values};
+use crate::service::{gnucobol_options, named_field, node_of, single_values, slides};
 
 /// Input of a proposal.
 #[derive(Clone, Copy, Debug)]
@@ -86,7 +86,9 @@ impl Proposal {
             RecordPlan::new(layout, &interface, &Policies::default(), Charset::SingleByte(page))
         };
         let (request, response) = (plan(&hidden.in_request)?, plan(&hidden.in_response)?);
-        Ok(Proposal { file: file(layout, from, &hidden), rows: rows(layout, &request, &response) })
+        let program = program_name(layout);
+        let file = file(layout, from, &hidden, &provider(layout, from, &program));
+        Ok(Proposal { file, rows: rows(layout, &request, &response) })
     }
 }
 
@@ -209,21 +211,23 @@ pub fn service_table(rows: &[ServiceRow]) -> String {
     text
 }
 
-fn file(layout: &Layout, from: Proposed<'_>, hidden: &Hidden) -> String {
-    let program: String =
-        layout.field(FieldIndex::RECORD).name.chars().filter(|c| c.is_ascii_alphanumeric()).take(8).collect();
+fn program_name(layout: &Layout) -> String {
+    layout.field(FieldIndex::RECORD).name.chars().filter(|c| c.is_ascii_alphanumeric()).take(8).collect()
+}
+
+fn file(layout: &Layout, from: Proposed<'_>, hidden: &Hidden, provider: &str) -> String {
     let list = |key: &str, names: &[String]| {
         let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
         if quoted.is_empty() { String::new() } else { format!("{key} = [{}]\n", quoted.join(", ")) }
     };
-    let mut text = "# Proposed by `quayline service new`; docs/reference/gateway.md explains every key.\n".to_owned();
+    let mut text = "# Proposed by Quayline; docs/reference/gateway.md explains every key.\n".to_owned();
     text.push_str(&format!("copybook = \"{}\"\n", from.copybook));
     if let Some(record) = from.record {
         text.push_str(&format!("record = \"{record}\"\n"));
     }
     text.push_str(&format!("encoding = \"{}\"\n", from.encoding));
     text.push_str(&format!("dialect = \"{}\"\n", from.dialect.to_ascii_lowercase()));
-    text.push_str(&provider(layout, from, &program));
+    text.push_str(provider);
     for (direction, names) in [("request", &hidden.in_request), ("response", &hidden.in_response)] {
         text.push_str(&format!("\n[{direction}]\nkey-style = \"camel\"\n{}", list("exclude", names)));
     }
@@ -255,6 +259,146 @@ fn provider(layout: &Layout, from: Proposed<'_>, program: &str) -> String {
     format!(
         "\n[provider]\nkind = \"program\"\nprogram = \"{program}\"\n# source = \"{program}.cbl\"            # Quayline compiles it as the dialect says; by hand, with the same storage of data:\n# cobc -m -O2 -std=ibm {options} -o modules/{program}.so {program}.cbl\n"
     )
+}
+
+/// A record file that is to be an API.
+#[derive(Clone, Copy, Debug)]
+pub struct ProposedFile<'a> {
+    /// The copybook and how its records are stored.
+    pub from: Proposed<'a>,
+    /// Name of the service and the API.
+    pub name: &'a str,
+    /// Name of the record file.
+    pub file: &'a str,
+    /// Field that is the key.
+    pub key: &'a str,
+    /// Alternate indexes: name and field.
+    pub indexes: &'a [(String, String)],
+}
+
+/// A service and an API for a record file.
+#[derive(Clone, Debug)]
+pub struct FileProposal {
+    /// Text of the service file.
+    pub service: String,
+    /// Text of the API file.
+    pub api: String,
+}
+
+impl FileProposal {
+    /// Proposes an API that reads, inserts, replaces, updates, deletes and browses the records of a file.
+    ///
+    /// # Errors
+    /// A key or index that is no field of the copybook, or has no elementary field with a name.
+    pub fn new(layout: &Layout, of: ProposedFile<'_>) -> Result<FileProposal, Findings> {
+        let key = members(layout, of.key)?;
+        let indexes: Vec<(&str, &str, Vec<String>)> = of
+            .indexes
+            .iter()
+            .map(|(name, field)| Ok((name.as_str(), field.as_str(), members(layout, field)?)))
+            .collect::<Result<_, Findings>>()?;
+        let mut provider = format!("\n[provider]\nkind = \"file\"\nfile = \"{}\"\nkey = \"{}\"\n", of.file, of.key);
+        for (name, field, _) in &indexes {
+            provider.push_str(&format!("[[provider.index]]\nname = \"{name}\"\nfield = \"{field}\"\n"));
+        }
+        provider.push_str(
+            "\n[options]\ninitialize = \"initial\"           # absent members of a new record: spaces and zeros\n",
+        );
+        let hidden = Hidden { in_request: Vec::new(), in_response: Vec::new() };
+        let mut api = Api { text: String::new(), service: of.name, slides: slides(layout) };
+        api.head(of);
+        api.operations(&key, &indexes);
+        Ok(FileProposal { service: file(layout, of.from, &hidden, &provider), api: api.text })
+    }
+}
+
+/// Elementary fields of a key in their order, by names that mean one field.
+fn members(layout: &Layout, key: &str) -> Result<Vec<String>, Findings> {
+    let wrong =
+        |message: String, hint: &str| Findings::from(Finding::error(codes::NO_SUCH, Fault::Config, message).hint(hint));
+    let index = named_field(layout, key).map_err(|message| {
+        wrong(message, "write the field's COBOL name, qualified by its groups where needed: `GROUP.FIELD`")
+    })?;
+    let inside = (index.0..layout.field(index).subtree_end.0).map(FieldIndex);
+    let names: Vec<String> = inside
+        .filter(|at| {
+            let field = layout.field(*at);
+            matches!(field.kind, FieldKind::Item(_)) && !field.filler && field.redefines.is_none()
+        })
+        .filter_map(|at| {
+            [layout.field(at).name.clone(), layout.path(at)].into_iter().find(|name| layout.named(name) == [at])
+        })
+        .collect();
+    if names.is_empty() {
+        return Err(wrong(format!("`{key}` has no field with a name"), "name a field that clients can give"));
+    }
+    Ok(names)
+}
+
+/// The text of an API file.
+struct Api<'a> {
+    text: String,
+    service: &'a str,
+    slides: bool,
+}
+
+impl Api<'_> {
+    fn head(&mut self, of: ProposedFile<'_>) {
+        self.text = format!(
+            "# Proposed by Quayline; docs/reference/gateway.md explains every key.\ntitle = \"Records of {}\"\nbase-path = \"/{}\"\n",
+            of.file, of.name
+        );
+    }
+
+    fn operation(&mut self, action: &str, method: &str, path: &str, more: &str, parameters: (&str, &[String])) {
+        let words = |text: &str| KeyStyle::Pascal.key(&text.replace(|c: char| !c.is_ascii_alphanumeric(), "-"));
+        let (first, rest) = action.split_once('-').unwrap_or((action, ""));
+        let id = format!("{first}{}{}", words(self.service), words(rest));
+        self.text.push_str(&format!(
+            "\n[[operation]]\nid = \"{id}\"\nmethod = \"{method}\"\npath = \"{path}\"\nservice = \"{}\"\naction = \"{first}\"\n{more}",
+            self.service
+        ));
+        let (place, fields) = parameters;
+        for field in fields {
+            let name = parameter(field);
+            self.text.push_str(&format!(
+                "[[operation.parameter]]\nname = \"{name}\"\nin = \"{place}\"\nfield = \"{field}\"\n"
+            ));
+        }
+    }
+
+    fn operations(&mut self, key: &[String], indexes: &[(&str, &str, Vec<String>)]) {
+        let one = format!("/records{}", path_of(key));
+        self.operation(
+            "browse",
+            "GET",
+            "/records",
+            "match = \"from\"                    # records from a key on; equal and generic are the others\n",
+            ("query", key),
+        );
+        for (name, _, fields) in indexes {
+            let word = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+            let path: String = name.chars().map(word).collect();
+            let by = format!("by = \"{name}\"\n");
+            let (action, path) = (format!("browse-by-{path}"), format!("/by-{path}{}", path_of(fields)));
+            self.operation(&action, "GET", &path, &by, ("path", fields));
+        }
+        self.operation("read", "GET", &one, "", ("path", key));
+        self.operation("insert", "POST", "/records", "", ("path", &[]));
+        self.operation("replace", "PUT", &one, "", ("path", key));
+        if !self.slides {
+            self.operation("update", "PATCH", &one, "", ("path", key));
+        }
+        self.operation("delete", "DELETE", &one, "", ("path", key));
+    }
+}
+
+fn parameter(field: &str) -> String {
+    KeyStyle::Camel.key(field.rsplit('.').next().unwrap_or(field))
+}
+
+fn path_of(fields: &[String]) -> String {
+    fields.iter().map(|field| format!("/{{{}}}", parameter(field))).collect()
 }
 
 /// Reads the layout of a copybook's only or named record, as a service would, within `limits`.

@@ -6,6 +6,7 @@ use core::time::Duration;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::record_call::{FileSpec, QueueSpec, RecordCall};
 use crate::{Problem, codes};
 
 /// The record of a call, in two consecutive parts.
@@ -33,6 +34,21 @@ pub enum Returned {
     Bytes(Vec<u8>),
     /// Still in the provider's memory: copied once, when it is read.
     Held(Box<dyn Held>),
+    /// The record of a file as it is now, committed.
+    Record(Vec<u8>),
+    /// The client has the record of the file already; its tag.
+    Known(String),
+    /// A page of a file's records, and the place after which the next one begins.
+    Records {
+        /// One after another.
+        records: Vec<Vec<u8>>,
+        /// `None` after the last page.
+        next: Option<Vec<u8>>,
+    },
+    /// The record of a file is deleted, committed.
+    Deleted,
+    /// A message is on its queue, committed; its id as hexadecimal digits.
+    Accepted(String),
 }
 
 /// A record in a provider's memory until it is taken or dropped.
@@ -55,6 +71,11 @@ impl core::fmt::Debug for Returned {
         f.write_str(match self {
             Returned::Bytes(_) => "Bytes",
             Returned::Held(_) => "Held",
+            Returned::Record(_) => "Record",
+            Returned::Known(_) => "Known",
+            Returned::Records { .. } => "Records",
+            Returned::Deleted => "Deleted",
+            Returned::Accepted(_) => "Accepted",
         })
     }
 }
@@ -64,6 +85,13 @@ pub trait Provider {
     /// Calls with a record, whose parts are read before this returns. `traceparent` makes the W3C trace context for protocols that
     /// carry one.
     fn call<'a>(&'a self, record: Outgoing<'_>, traceparent: &dyn Fn() -> String) -> Answered<'a>;
+
+    /// Does something with the records of a file, in one unit of work that is committed before the answer. Providers without a file have nothing
+    /// to do it with.
+    fn act<'a>(&'a self, _call: RecordCall) -> Answered<'a> {
+        let reason = "the provider has no record file".to_owned();
+        Box::pin(core::future::ready(Err(ProviderFault::Absent { reason })))
+    }
 
     /// Checks whether calls can be answered now, for readiness. `Err` is the reason why not.
     ///
@@ -108,6 +136,8 @@ pub enum ProviderFault {
         /// Why.
         reason: String,
     },
+    /// What is wrong is for the client to know.
+    Refused(Box<Problem>),
 }
 
 impl ProviderFault {
@@ -137,6 +167,7 @@ impl ProviderFault {
                 Problem::new(502, codes::BAD_ANSWER, "the service answered with something that is no record of it")
                     .logged(reason.clone())
             }
+            ProviderFault::Refused(problem) => Problem::clone(problem),
         }
     }
 }
@@ -169,6 +200,10 @@ pub enum ProviderSpec {
     Http(HttpSpec),
     /// A statement of a database.
     Sql(crate::SqlSpec),
+    /// A record file of the store.
+    File(FileSpec),
+    /// A queue of the store.
+    Queue(QueueSpec),
 }
 
 /// A COBOL program.

@@ -10,7 +10,9 @@ use hyper::body::{Body as _, Incoming};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
-use quayline_gateway::{Api, Media, Operation, Problem, Returned, Routed, allowed, asked_fields, etag};
+use quayline_gateway::{
+    Answer, Api, Conditions, Media, Operation, Problem, Returned, Routed, allowed, asked_fields, etag, record_tag,
+};
 
 use crate::access::{Denied, Identity};
 use crate::body::Body;
@@ -209,8 +211,11 @@ async fn respond(
         }
     }
     // A condition that needs the answer is judged with it.
-    let tags_answer = operation.etag && matches!(head.method, Method::GET | Method::HEAD);
-    precondition(heads, tags_answer, matches!(head.method, Method::GET | Method::HEAD), &head.headers)?;
+    let is_of_file = operation.file_action().is_some();
+    let tags_answer = operation.etag && !is_of_file && matches!(head.method, Method::GET | Method::HEAD);
+    if !is_of_file {
+        precondition(heads, tags_answer, matches!(head.method, Method::GET | Method::HEAD), &head.headers)?;
+    }
     let media = if heads.have(Head::Accept) { accepted(&head.headers) } else { Some(Media::Json) };
     let media = media.ok_or_else(|| Box::new(Problem::not_acceptable()))?;
     let parsed = Instant::now();
@@ -240,6 +245,11 @@ async fn respond(
         quayline_gateway::Request { path_values: &path_values, query, header: &header, body: &body, media_type };
     let provider = version.provider(operation.service_index);
     let answered = version.with_lane(index, |lane| {
+        if is_of_file {
+            let all = |name| head.headers.get_all(name).iter().map(HeaderValue::as_bytes);
+            let conditions = Conditions::new(all(header::IF_MATCH), all(header::IF_NONE_MATCH));
+            return Ok(provider.act(lane.record_call(operation, &parts, conditions)?));
+        }
         let record = lane.record(operation, &parts)?;
         Ok::<_, Box<Problem>>(provider.call(record, &|| trace.traceparent()))
     })?;
@@ -261,6 +271,7 @@ async fn respond(
             Vec::new()
         },
         fields: asked_fields(operation, query),
+        record_tag: None,
         headers: HeaderMap::new(),
     };
     // The request's headers are done with; the answer's go into their place.
@@ -275,6 +286,34 @@ async fn respond(
             let mut record = thread.record.borrow_mut();
             version.with_lane(index, |lane| lane.take(held, &mut record));
             answer(thread, &version, index, operation, &mut record, client)
+        }
+        Returned::Record(mut record) => {
+            client.record_tag = Some(record_tag(&record));
+            answer(thread, &version, index, operation, &mut record, client)
+        }
+        Returned::Records { records, next } => {
+            let (fields, buffer) = (client.fields.take(), thread.buffers.take());
+            let page = version.with_lane(index, |lane| {
+                lane.page(operation, (records, next), client.media, fields.as_deref(), buffer)
+            });
+            page.and_then(|page| finish(thread, operation, page, client))
+        }
+        Returned::Known(tag) => {
+            let form = if client.media == Media::Xml { "-xml" } else { "" };
+            Ok(not_modified(&format!("\"{tag}{form}\"")))
+        }
+        Returned::Deleted => {
+            let mut response = Response::new(Body::empty());
+            *response.status_mut() = StatusCode::from_u16(operation.status()).unwrap_or(StatusCode::NO_CONTENT);
+            Ok(response)
+        }
+        Returned::Accepted(id) => {
+            let mut response = Response::new(Body::shared(format!("{{\"messageId\":\"{id}\"}}")));
+            *response.status_mut() = StatusCode::from_u16(operation.status()).unwrap_or(StatusCode::ACCEPTED);
+            let headers = response.headers_mut();
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(Media::Json.name()));
+            headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+            Ok(response)
         }
     };
     let answered = Instant::now();
@@ -394,6 +433,8 @@ struct Client<'a> {
     /// The same of `if-match`.
     wanted: Vec<HeaderValue>,
     fields: Option<String>,
+    /// Of the record of a file that is the answer.
+    record_tag: Option<String>,
     /// Empty, with room for the answer's.
     headers: HeaderMap,
 }
@@ -409,6 +450,27 @@ fn answer(
     let buffer = thread.buffers.take();
     let answer = version
         .with_lane(index, |lane| lane.answer(operation, record, client.media, client.fields.as_deref(), buffer))?;
+    finish(thread, operation, answer, client)
+}
+
+/// The client has the answer already.
+fn not_modified(tag: &str) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NOT_MODIFIED;
+    let headers = response.headers_mut();
+    insert(headers, header::ETAG, tag);
+    headers.insert(header::VARY, HeaderValue::from_static(VARIES));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    response
+}
+
+/// The answer with its tag, as it is or compressed.
+fn finish(
+    thread: &Rc<Thread>,
+    operation: &Operation,
+    answer: Answer,
+    client: Client<'_>,
+) -> Result<Response<Body>, Box<Problem>> {
     let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
     let Some(media) = answer.media else {
         thread.buffers.give(answer.buffer);
@@ -417,7 +479,11 @@ fn answer(
         return Ok(response);
     };
     let bytes = &answer.buffer[..answer.len];
-    let tag = (client.tags_answer && status == StatusCode::OK).then(|| etag(bytes));
+    let form = if media == Media::Xml { "-xml" } else { "" };
+    let tag = match &client.record_tag {
+        Some(record) => Some(format!("\"{record}{form}\"")),
+        None => (client.tags_answer && status == StatusCode::OK).then(|| etag(bytes)),
+    };
     if let Some(tag) = &tag
         && !client.wanted.is_empty()
         && !client.wanted.iter().any(|known| is_etag(known.as_bytes(), tag))
@@ -429,13 +495,7 @@ fn answer(
         && client.tags.iter().any(|known| matches_etag(known.as_bytes(), tag))
     {
         thread.buffers.give(answer.buffer);
-        let mut response = Response::new(Body::empty());
-        *response.status_mut() = StatusCode::NOT_MODIFIED;
-        let headers = response.headers_mut();
-        insert(headers, header::ETAG, tag);
-        headers.insert(header::VARY, HeaderValue::from_static(VARIES));
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        return Ok(response);
+        return Ok(not_modified(tag));
     }
     let taken = client.taken;
     let zipped = if !taken.gzip {
@@ -469,8 +529,13 @@ fn answer(
     headers.insert(header::VARY, HeaderValue::from_static(VARIES));
     match &tag {
         Some(tag) => {
-            // The compressed form is another representation; the tag says only that the content is the same.
-            insert(headers, header::ETAG, &if coded { format!("W/{tag}") } else { tag.clone() });
+            // The compressed form is another representation; a weak tag says only that the content is the same. That of a record names its form.
+            let tag = match &client.record_tag {
+                Some(record) if coded => format!("\"{record}{form}-gzip\""),
+                _ if coded => format!("W/{tag}"),
+                _ => tag.clone(),
+            };
+            insert(headers, header::ETAG, &tag);
             headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         }
         None => {

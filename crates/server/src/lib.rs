@@ -7,7 +7,7 @@
 //! Each server thread runs a runtime of its own with its own connections, lanes, buffers and program workers; threads share the settings, the
 //! current definitions and counters, and nothing that a request waits for.
 //!
-//! Providers that do I/O live here: programs in worker processes, HTTP services, databases.
+//! Providers that do I/O live here: programs in worker processes, HTTP services, databases, record files and queues.
 
 mod access;
 mod admin;
@@ -34,6 +34,7 @@ mod pages;
 mod preflight;
 mod program;
 mod protobuf;
+mod records;
 mod reply;
 mod run;
 mod shared;
@@ -51,4 +52,5 @@ pub use config::{
 };
 pub use error::ServeError;
 pub use preflight::cannot_work;
-pub use run::{LogLine, serve, serve_fixed, serve_with};
+pub use records::{file_misfit, store_misfits};
+pub use run::{Beside, LogLine, serve, serve_fixed, serve_with};

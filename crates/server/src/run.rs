@@ -14,6 +14,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use quayline_core::Fault;
 use quayline_gateway::Definitions;
+use quayline_store::Store;
 use tokio::net::TcpStream;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
@@ -46,10 +47,19 @@ pub fn serve(
     log: LogLine,
     ready: impl FnOnce(SocketAddr),
 ) -> Result<(), ServeError> {
-    serve_with(config, root, definitions, Vec::new(), log, ready)
+    serve_with(config, root, definitions, Beside::default(), log, ready)
 }
 
-/// The same with other parts of the program on the listener for operators.
+/// What a server has beside its definitions.
+#[derive(Clone, Default)]
+pub struct Beside {
+    /// Other parts of the program on the listener for operators.
+    pub parts: Vec<Arc<dyn AdminPart>>,
+    /// Record files and queues; without it, providers that need them answer 503.
+    pub store: Option<Store>,
+}
+
+/// The same with other parts of the program, and a store.
 ///
 /// # Errors
 /// As [`serve`].
@@ -57,7 +67,7 @@ pub fn serve_with(
     config: ServeConfig,
     root: PathBuf,
     definitions: Definitions,
-    parts: Vec<Arc<dyn AdminPart>>,
+    beside: Beside,
     log: LogLine,
     ready: impl FnOnce(SocketAddr),
 ) -> Result<(), ServeError> {
@@ -71,9 +81,7 @@ pub fn serve_with(
     let threads = config.threads.unwrap_or(cores).max(1);
     let admin = config.admin.listen.map(listen).transpose()?;
     let probes = config.admin.probes.map(listen).transpose()?;
-    let mut shared = Shared::new(config, root, definitions, log)?;
-    shared.parts = parts;
-    let shared = Arc::new(shared);
+    let shared = Arc::new(Shared::new(config, root, definitions, beside, log)?);
     report_once(&shared);
     let (stop, stopped) = watch::channel(false);
     let mut others = Vec::new();

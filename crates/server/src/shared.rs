@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use quayline_core::{Code, Fault, Finding, Findings};
 use quayline_gateway::{Definitions, KeySet, ProgramSpec, ProviderSpec, Stamp};
+use quayline_store::Store;
 
 use crate::access::Access;
 use crate::admin::AdminPart;
@@ -17,6 +18,7 @@ use crate::issuer::Issuer;
 use crate::journal::{Journal, Keeping, Log};
 use crate::limiter::Limiter;
 use crate::metrics::Metrics;
+use crate::run::Beside;
 use crate::tls;
 
 /// Settings, the current definitions and secrets, counters.
@@ -25,6 +27,8 @@ pub(crate) struct Shared {
     pub(crate) root: PathBuf,
     /// Other parts of the program on the listener for operators.
     pub(crate) parts: Vec<Arc<dyn AdminPart>>,
+    /// Record files and queues of providers.
+    pub(crate) store: Option<Store>,
     definitions: Mutex<Arc<Definitions>>,
     /// Counts reloads; threads compare it with theirs for every request.
     pub(crate) generation: AtomicU64,
@@ -106,6 +110,7 @@ impl Shared {
         config: ServeConfig,
         root: PathBuf,
         definitions: Definitions,
+        beside: Beside,
         log: Box<dyn Fn(&str) + Send + Sync>,
     ) -> Result<Self, ServeError> {
         let made = compile_programs(&definitions, &*log);
@@ -144,7 +149,8 @@ impl Shared {
             Some(path) => Some(journal(&root.join(path), Keeping::BestEffort, &metrics.access_log_lost)?),
         };
         Ok(Shared {
-            parts: Vec::new(),
+            parts: beside.parts,
+            store: beside.store,
             limiter: Limiter::new(&config.limits),
             config,
             root,

@@ -11,6 +11,8 @@ use quayline_gateway::{
     CannedRecords, Definitions, OperationLane, Outgoing, Provider, ProviderFault, ProviderSpec, Service,
 };
 
+use quayline_store::Store;
+
 use crate::access::{Access, TokenCache};
 use crate::body::Buffers;
 use crate::metrics::OperationMetrics;
@@ -123,7 +125,7 @@ impl Version {
             let module = match &service.provider {
                 ProviderSpec::Program(program) => program.module_time(),
                 ProviderSpec::Canned(records) => std::fs::metadata(&records.file).and_then(|data| data.modified()).ok(),
-                ProviderSpec::Http(_) | ProviderSpec::Sql(_) => None,
+                ProviderSpec::Http(_) | ProviderSpec::Sql(_) | ProviderSpec::File(_) | ProviderSpec::Queue(_) => None,
             };
             let stale = match &service.provider {
                 ProviderSpec::Program(program) => shared.stale(program),
@@ -205,6 +207,19 @@ fn provider(shared: &Arc<Shared>, service: &Service) -> Rc<dyn Provider> {
             Ok(provider) => provider,
             Err(why) => Rc::new(Absent(why)),
         },
+        ProviderSpec::File(spec) => of_store(shared, |store| crate::records::record_file(store, spec)),
+        ProviderSpec::Queue(spec) => {
+            let log = Arc::clone(shared);
+            of_store(shared, |store| crate::records::queue(store, spec, Rc::new(move |line| log.log(line))))
+        }
+    }
+}
+
+/// A provider that needs the store.
+fn of_store(shared: &Shared, make: impl FnOnce(Store) -> Rc<dyn Provider>) -> Rc<dyn Provider> {
+    match &shared.store {
+        Some(store) => make(store.clone()),
+        None => Rc::new(Absent("the server was started without a store; start it again".to_owned())),
     }
 }
 
@@ -229,10 +244,10 @@ mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
     use super::*;
-    use crate::ServeConfig;
     use crate::guard::{caught, report_once};
     use crate::handle::Peer;
     use crate::run::exchange;
+    use crate::{Beside, ServeConfig};
 
     fn shared(root: &std::path::Path, lines: &Arc<Mutex<Vec<String>>>) -> Arc<Shared> {
         for folder in ["services", "apis"] {
@@ -249,7 +264,7 @@ mod tests {
         let definitions = Definitions::load(root).unwrap();
         let lines = Arc::clone(lines);
         let log = Box::new(move |line: &str| lines.lock().unwrap().push(line.to_owned()));
-        Arc::new(Shared::new(config, root.to_owned(), definitions, log).unwrap())
+        Arc::new(Shared::new(config, root.to_owned(), definitions, Beside::default(), log).unwrap())
     }
 
     /// A panic left the client without an answer, its connection counted for ever, and the call out of the audit.

@@ -41,7 +41,10 @@ pub(crate) use partner::{
 };
 pub(crate) use project::{CheckProjectArgs, NewArgs};
 pub(crate) use records::{CopybookArgs, SourceFormatArg};
-pub(crate) use serve::{MeasureArgs, MeasureCommand, MeasureFlowArgs, ServeArgs, ServiceArgs, ServiceCommand};
+pub(crate) use serve::{
+    ApiArgs, ApiCommand, ApiNewArgs, MeasureArgs, MeasureCommand, MeasureFlowArgs, ServeArgs, ServiceArgs,
+    ServiceCommand,
+};
 pub(crate) use store::{
     AlterArgs, BrowseArgs, DefineFileArgs, DefineQueueArgs, DeleteArgs, FactsArgs, FileArgs, FileCommand, FolderArg,
     GetArgs, GetMessageArgs, KeyArgs, LoadArgs, OrganisationArg, PutArgs, PutMessageArgs, QueueArgs, QueueCommand,
@@ -121,6 +124,8 @@ pub(crate) enum Command {
     Serve(ServeArgs),
     /// Propose a service for a copybook
     Service(ServiceArgs),
+    /// Make a REST API of a record file
+    Api(ApiArgs),
     /// Measure the cost of transactions on this machine
     Measure(MeasureArgs),
     /// Check X12 and EDIFACT interchanges, and acknowledge them
@@ -169,7 +174,7 @@ impl Command {
             Command::Translate(args) => args.json,
             Command::Validate(args) => args.json,
             Command::Check(args) => args.json,
-            Command::New(_) | Command::Serve(_) | Command::Service(_) | Command::Measure(_) => false,
+            Command::New(_) | Command::Serve(_) | Command::Service(_) | Command::Api(_) | Command::Measure(_) => false,
             Command::Infer(_) | Command::Completions(_) => false,
             Command::File(_) | Command::Queue(_) | Command::Store(_) | Command::Flow(_) => false,
             Command::Partner(args) => args.command.json(),

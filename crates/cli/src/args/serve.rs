@@ -24,8 +24,67 @@ pub(crate) struct ServeArgs {
     /// Read everything, report all faults, and exit
     #[arg(long)]
     pub(crate) check: bool,
-    /// Data folder of the flows [default: FOLDER/data]
+    /// Data folder of flows, record files and queues [default: FOLDER/data]
     #[arg(long = "store", value_name = "DIR")]
+    pub(crate) store: Option<PathBuf>,
+}
+
+/// Propose an API.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ApiArgs {
+    /// What is done.
+    #[command(subcommand)]
+    pub(crate) what: ApiCommand,
+}
+
+/// What is done with APIs.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum ApiCommand {
+    /// Write a service and an API for a record file, and define the file
+    ///
+    /// Writes services/NAME.toml and apis/NAME.toml, whose operations browse, read, insert, replace, update and delete records.
+    /// If the store has no such file, the command defines it empty. It replaces no file.
+    New(ApiNewArgs),
+}
+
+/// Arguments of `quayline api new`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_long_help = "Examples:\n  quayline api new customer.cpy --file CUSTOMER --key CUSTOMER-ID\n  quayline api new customer.cpy --file CUSTOMER --key CUSTOMER-ID --encoding cp037 --index CITY=CITY:duplicates"
+)]
+pub(crate) struct ApiNewArgs {
+    /// Copybook of the records
+    #[arg(value_name = "COPYBOOK")]
+    pub(crate) copybook: PathBuf,
+    /// Record file of the store
+    #[arg(long, value_name = "NAME")]
+    pub(crate) file: String,
+    /// Field or group that is the key
+    #[arg(long, value_name = "FIELD")]
+    pub(crate) key: String,
+    /// Alternate index: NAME=FIELD, or NAME=FIELD:duplicates
+    #[arg(long = "index", value_name = "INDEX")]
+    pub(crate) indexes: Vec<String>,
+    /// Name of the service and the API [default: the file's name in lower case]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Record description, if the copybook has several
+    #[arg(long, value_name = "NAME")]
+    pub(crate) record: Option<String>,
+    /// Code page of the records; cp037 or another EBCDIC page for records of z/OS
+    #[arg(long, default_value = "ascii", value_name = "PAGE")]
+    pub(crate) encoding: String,
+    /// Compiler to follow: ibm, gnucobol or microfocus [default: gnucobol; ibm for an EBCDIC page]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) dialect: Option<String>,
+    /// Change a limit: NAME=N, such as fields=200K
+    #[arg(long, value_name = "NAME=N", long_help = super::LIMIT_LONG_HELP)]
+    pub(crate) limit: Vec<super::LimitArg>,
+    /// Folder of the project
+    #[arg(long, default_value = ".", value_name = "FOLDER")]
+    pub(crate) project: PathBuf,
+    /// Data folder of the store [default: FOLDER/data]
+    #[arg(long, value_name = "DIR")]
     pub(crate) store: Option<PathBuf>,
 }
 

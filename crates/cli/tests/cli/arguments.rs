@@ -26,6 +26,7 @@ fn nothing_at_all_is_answered_with_help() {
           envelope      List and release delayed envelopes
           serve         Serve a project's APIs over HTTP
           service       Propose a service for a copybook
+          api           Make a REST API of a record file
           measure       Measure the cost of transactions on this machine
           validate      Check X12 and EDIFACT interchanges, and acknowledge them
           guide         Import, check and show guides, which describe EDI transaction sets and messages
@@ -97,6 +98,7 @@ fn short_help_is_a_line_an_option() {
           envelope      List and release delayed envelopes
           serve         Serve a project's APIs over HTTP
           service       Propose a service for a copybook
+          api           Make a REST API of a record file
           measure       Measure the cost of transactions on this machine
           validate      Check X12 and EDIFACT interchanges, and acknowledge them
           guide         Import, check and show guides, which describe EDI transaction sets and messages

@@ -26,6 +26,7 @@ mod partner_api;
 mod probes;
 mod project;
 mod queue_serve;
+mod records_api;
 mod serve;
 mod store;
 mod translate;

@@ -15,6 +15,7 @@ use super::{
 use crate::about::About;
 use crate::codes;
 use crate::gate::GateRules;
+use crate::record_call::FileAction;
 use crate::rule::{Condition, Probe, Test};
 use crate::service::{Service, named_field, node_of, typed_shape};
 use crate::shaping::ShapingRules;
@@ -91,8 +92,8 @@ impl Api {
     }
 }
 
-struct Compiler<'a> {
-    file: &'a mut UserFile,
+pub(super) struct Compiler<'a> {
+    pub(super) file: &'a mut UserFile,
     wire: &'a wire::File,
     api: &'a Api,
 }
@@ -158,9 +159,13 @@ impl Compiler<'_> {
                 gate.closed[node.index()] = true;
             }
         }
-        let body = wire.body.as_ref().map(|body| Body { required: body.get_ref().required });
-        for field in &service.required {
+        let mut body = wire.body.as_ref().map(|body| Body { required: body.get_ref().required });
+        let file = self.file_operation(at, &method, &path, &service, &parameters, &mut gate, &mut body);
+        // Where a record is looked for, its members are no part of the request.
+        let is_new = file.as_ref().is_none_or(|file| matches!(file.action, FileAction::Insert | FileAction::Replace));
+        for field in service.required.iter().filter(|_| is_new) {
             match node_of(&request.plan, *field) {
+                Some(node) if gate.required.contains(&node) => {}
                 Some(node) => gate.required.push(node),
                 None => {
                     let message =
@@ -174,7 +179,14 @@ impl Compiler<'_> {
                 }
             }
         }
-        let (probe, responses) = self.responses(at, &service)?;
+        let (probe, mut responses) = self.responses(at, &service, file.as_ref().map(|file| file.action))?;
+        self.accepted(&service, &mut responses);
+        if let (Some(FileAction::Browse), Some(first)) = (file.as_ref().map(|file| file.action), wire.responses.first())
+            && (wire.responses.len() > 1 || !first.get_ref().when.is_empty())
+        {
+            let hint = "keep one response without `when`: a page has records of all kinds";
+            self.file.find(codes::RULES, "a browse has one response", first, hint);
+        }
         let id = wire.id.as_ref().map_or_else(|| default_id(&method, &path), |id| id.get_ref().clone());
         let roles = wire.roles.clone().or_else(|| self.wire.roles.clone());
         Some(Operation {
@@ -198,6 +210,7 @@ impl Compiler<'_> {
             gate,
             probe,
             responses,
+            file,
             at: self.file.text.place(&at.span()),
         })
     }
@@ -407,6 +420,7 @@ impl Compiler<'_> {
         &mut self,
         at: &Spanned<wire::Operation>,
         service: &Service,
+        action: Option<FileAction>,
     ) -> Option<(Option<Probe>, Vec<Response>)> {
         let wire = at.get_ref();
         let mut fields: Vec<FieldIndex> = Vec::new();
@@ -434,8 +448,13 @@ impl Compiler<'_> {
             responses.push(Response { status, description: wire.description.clone(), when, body });
         }
         if responses.is_empty() {
-            let body = self.projection(at, service, &[], &[])?;
-            responses.push(Response { status: 200, description: "The answer.".to_owned(), when: Vec::new(), body });
+            let body = match action {
+                Some(FileAction::Delete) => ResponseBody::None,
+                _ => self.projection(at, service, &[], &[])?,
+            };
+            let status = action.map_or(200, FileAction::status);
+            let description = action.map_or("The answer.", |action| super::records::description(action)).to_owned();
+            responses.push(Response { status, description, when: Vec::new(), body });
         }
         for (i, response) in responses.iter().enumerate() {
             if response.when.is_empty() && i + 1 < responses.len() {

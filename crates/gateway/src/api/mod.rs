@@ -1,6 +1,7 @@
 //! APIs: the client's view of services.
 
 mod compile;
+mod records;
 mod wire;
 
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use quayline_core::{NodeId, Place, Shape};
 
 use crate::about::About;
 use crate::gate::GateRules;
+use crate::record_call::{FileAction, FileOperation};
 use crate::rule::{Condition, Probe};
 use crate::service::Service;
 use crate::shaping::ShapingRules;
@@ -89,6 +91,8 @@ pub struct Operation {
     pub(crate) gate: GateRules,
     pub(crate) probe: Option<Probe>,
     pub(crate) responses: Vec<Response>,
+    /// What it does with the records of a file, if the service is one.
+    pub(crate) file: Option<FileOperation>,
     /// Its place in the file.
     pub(crate) at: Place,
 }
@@ -170,6 +174,24 @@ impl Operation {
     /// Headers that are parameters, in lower case.
     pub fn header_parameters(&self) -> impl Iterator<Item = &str> {
         self.parameters.iter().filter(|p| p.place == ParameterPlace::Header).map(|p| p.name.as_str())
+    }
+
+    /// What it does with the records of a file; `None` if the service is no file.
+    #[must_use]
+    pub fn file_action(&self) -> Option<FileAction> {
+        self.file.as_ref().map(|file| file.action)
+    }
+
+    /// Status of the answer where it does not depend on a record.
+    #[must_use]
+    pub fn status(&self) -> u16 {
+        self.responses.first().map_or(200, |response| response.status)
+    }
+
+    /// Name of the alternate index that it looks in.
+    #[must_use]
+    pub fn file_index(&self) -> Option<&str> {
+        self.file.as_ref().and_then(|file| file.index.as_deref())
     }
 
     /// Returns whether it takes a body.

@@ -72,6 +72,11 @@ pub(super) struct Operation {
     pub(super) description: String,
     pub(super) tags: Option<Vec<String>>,
     pub(super) service: Text,
+    pub(super) action: Option<Text>,
+    pub(super) by: Option<Text>,
+    #[serde(rename = "match")]
+    pub(super) matching: Option<Text>,
+    pub(super) page: Option<Spanned<Page>>,
     pub(super) roles: Option<Vec<String>>,
     #[serde(default, rename = "parameter")]
     pub(super) parameters: Vec<Spanned<Parameter>>,
@@ -99,6 +104,14 @@ pub(super) struct Parameter {
     #[serde(default)]
     pub(super) description: String,
     pub(super) example: Option<Spanned<Plain>>,
+}
+
+/// Records of a page.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Page {
+    pub(super) default: Option<Spanned<u64>>,
+    pub(super) most: Option<Spanned<u64>>,
 }
 
 #[derive(Deserialize)]

@@ -4,6 +4,7 @@ mod compile;
 mod database;
 mod gnucobol;
 mod provider;
+mod records;
 mod wire;
 
 use std::path::PathBuf;
@@ -19,6 +20,7 @@ use crate::typed::Typed;
 
 pub(crate) use compile::{in_file, layout_at, named_field, node_of, single_values};
 pub(crate) use gnucobol::compiler_options as gnucobol_options;
+pub(crate) use records::slides;
 
 /// A compiled service.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use quayline_cobol::layout::Dialect;
 use toml::Spanned;
 
 use super::compile::{Known, one_field};
-use super::{database, gnucobol, wire};
+use super::{database, gnucobol, records, wire};
 use crate::codes;
 use crate::provider::{CannedSpec, HttpSpec, ProgramSource, ProgramSpec, ProviderSpec, WorkingStorage};
 
@@ -98,10 +98,12 @@ pub(super) fn provider(file: &mut UserFile, wire: &wire::File, known: &Known<'_>
             }))
         }
         "sql" => database::database(file, at, known).map(ProviderSpec::Sql),
+        "file" => records::record_file(file, at, known).map(ProviderSpec::File),
+        "queue" => records::queue(file, at, time_limit).map(ProviderSpec::Queue),
         other => {
             let hint = match other {
                 "records" => "`records` is now `canned`",
-                _ => "write program, canned, http or sql",
+                _ => "write program, canned, http, sql, file or queue",
             };
             file.find(codes::VALUE, format!("`{other}` is no kind of provider"), &wire.kind, hint);
             None
@@ -142,7 +144,7 @@ fn strangers(file: &mut UserFile, wire: &wire::Provider, kind: &str) {
     fn first<'a, T: 'a>(mut values: impl Iterator<Item = &'a Spanned<T>>) -> Option<Spanned<()>> {
         values.next().map(|value| Spanned::new(value.span(), ()))
     }
-    let keys: [Belongs; 29] = [
+    let keys: [Belongs; 39] = [
         ("program", of(&wire.program), &["program"]),
         ("modules", first(wire.modules.iter()), &["program"]),
         ("source", of(&wire.source), &["program"]),
@@ -153,9 +155,9 @@ fn strangers(file: &mut UserFile, wire: &wire::Provider, kind: &str) {
         ("memory-mib", of(&wire.memory_mib), &["program"]),
         ("working-storage", of(&wire.working_storage), &["program"]),
         ("environment", first(wire.environment.keys()), &["program"]),
-        ("time-limit-ms", of(&wire.time_limit_ms), &["program", "http", "sql"]),
-        ("wait-limit-ms", of(&wire.wait_limit_ms), &["program", "sql"]),
-        ("file", of(&wire.file), &["canned"]),
+        ("time-limit-ms", of(&wire.time_limit_ms), &["program", "http", "sql", "queue"]),
+        ("wait-limit-ms", of(&wire.wait_limit_ms), &["program", "sql", "file"]),
+        ("file", of(&wire.file), &["canned", "file"]),
         ("by", of(&wire.by), &["canned"]),
         ("url", of(&wire.url), &["http"]),
         ("headers", first(wire.headers.keys()), &["http"]),
@@ -172,8 +174,19 @@ fn strangers(file: &mut UserFile, wire: &wire::Provider, kind: &str) {
         ("count", of(&wire.count), &["sql"]),
         ("connections", of(&wire.connections), &["sql"]),
         ("plain-text", of(&wire.plain_text), &["sql"]),
+        ("key", of(&wire.key), &["file"]),
+        ("index", first(wire.indexes.iter()), &["file"]),
+        // A program provider with it is told the key's new name.
+        ("queue", of(&wire.queue).filter(|_| kind != "program"), &["queue"]),
+        ("reply-queue", of(&wire.reply_queue), &["queue"]),
+        ("late-limit-ms", of(&wire.late_limit_ms), &["queue"]),
+        ("waiting", of(&wire.waiting), &["queue"]),
+        ("priority", of(&wire.priority), &["queue"]),
+        ("persistent", of(&wire.persistent), &["queue"]),
+        ("expires-ms", of(&wire.expires_ms), &["queue"]),
+        ("format", of(&wire.format), &["queue"]),
     ];
-    if !["program", "canned", "http", "sql"].contains(&kind) {
+    if !["program", "canned", "http", "sql", "file", "queue"].contains(&kind) {
         return;
     }
     if let (Some(queue), "program") = (&wire.queue, kind) {

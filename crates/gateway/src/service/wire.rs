@@ -75,6 +75,23 @@ pub(super) struct Provider {
     pub(super) count: Option<Text>,
     pub(super) connections: Option<Spanned<u64>>,
     pub(super) plain_text: Option<Spanned<bool>>,
+    pub(super) key: Option<Text>,
+    #[serde(default, rename = "index")]
+    pub(super) indexes: Vec<Spanned<Index>>,
+    pub(super) reply_queue: Option<Text>,
+    pub(super) late_limit_ms: Option<Spanned<u64>>,
+    pub(super) waiting: Option<Spanned<u64>>,
+    pub(super) priority: Option<Spanned<u64>>,
+    pub(super) persistent: Option<Spanned<bool>>,
+    pub(super) expires_ms: Option<Spanned<u64>>,
+    pub(super) format: Option<Text>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Index {
+    pub(super) name: Text,
+    pub(super) field: Text,
 }
 
 #[derive(Default, Deserialize)]

@@ -14,7 +14,7 @@ fn finds(service: &str, api: &str, expected: &[&str]) {
 fn services() {
     finds(&SERVICE.replace("order.cpy", "absent.cpy"), GET, &["GTW-002", "services/orders.toml:2:12", "absent.cpy"]);
     finds(&SERVICE.replace("ascii", "ebcdic-ish"), GET, &["GTW-005", "ebcdic-ish"]);
-    finds(&SERVICE.replace("\"canned\"", "\"magic\""), GET, &["GTW-005", "program, canned, http or sql"]);
+    finds(&SERVICE.replace("\"canned\"", "\"magic\""), GET, &["GTW-005", "program, canned, http, sql, file or queue"]);
     finds(&SERVICE.replace("file =", "files ="), GET, &["GTW-001", "files", "did you mean `file`?"]);
     for (more, found) in [
         ("url = \"http://x\"", "`url` is no key of a canned provider, but of http"),

@@ -10,6 +10,7 @@ mod findings;
 mod lenient;
 mod openapi;
 mod proposals;
+mod record_files;
 mod requests;
 mod responses;
 mod world;

@@ -86,7 +86,7 @@ impl Queue {
     /// Wakes another task, for a message that the task that was woken left.
     pub fn pass_on(&self) {
         if let Ok(queue) = self.local() {
-            let wakers = queue.state.lock().wakers_of_one();
+            let wakers = queue.state.lock().wakers_of(None);
             wakers.into_iter().for_each(Waker::wake);
             queue.arrived.notify_one();
         }
@@ -97,7 +97,7 @@ impl Queue {
         let Ok(queue) = self.local() else { return };
         let mut state = queue.state.lock();
         let before = state.wakers.len();
-        state.wakers.retain(|known| !known.will_wake(waker));
+        state.wakers.retain(|(known, _)| !known.will_wake(waker));
         let was_waiting = before > state.wakers.len();
         let has_more = state.window.len() > 0 || state.window.horizon().is_some();
         drop(state);

@@ -110,8 +110,8 @@ impl Queue {
     /// # Errors
     /// [`StoreError::Unsupported`] for a topic.
     pub fn wake_all(&self) -> Result<(), StoreError> {
-        let wakers = std::mem::take(&mut self.local()?.state.lock().wakers);
-        wakers.into_iter().for_each(Waker::wake);
+        let wakers = self.local()?.state.lock().take_wakers();
+        wakers.for_each(Waker::wake);
         Ok(())
     }
 
@@ -393,9 +393,9 @@ impl QueueState {
         } else {
             state.window.delay(key, held, store.clock.now_ms() + pause_ms);
         }
-        let wakers = std::mem::take(&mut state.wakers);
+        let wakers = state.take_wakers();
         drop(state);
-        wakers.into_iter().for_each(Waker::wake);
+        wakers.for_each(Waker::wake);
         // All: the one that would be woken alone may look for another message.
         self.arrived.notify_all();
     }

@@ -34,6 +34,7 @@ pub use claim::{Attempt, Claim, Claimed};
 pub(crate) use definition::StoredQueue;
 pub use definition::{DEAD_LETTER, QueueDefinition, QueueKind};
 pub use get::Browsed;
+pub(crate) use message::Head;
 pub use message::{Message, MessageId, PRIORITY_MAX, Persistence};
 pub use retry::{FAILED_ON, RetryOutcome};
 pub use window::Select;
@@ -92,31 +93,33 @@ struct State {
     window: Window,
     /// Gets that wait for one message and not for any.
     choosy: usize,
-    /// Tasks that found nothing and wait, the one that waits longest first.
-    wakers: Vec<Waker>,
-    /// Whether one of them looks for one message and not for any.
-    choosy_wakers: bool,
+    /// Tasks that found nothing and wait, with what they look for, the one that waits longest first.
+    wakers: Vec<(Waker, Select)>,
     facts: QueueFacts,
 }
 
 impl State {
     /// Keeps a task to wake.
     fn register(&mut self, waker: &Waker, select: Select) {
-        if !self.wakers.iter().any(|known| known.will_wake(waker)) {
-            self.wakers.push(waker.clone());
+        if !self.wakers.iter().any(|(known, looks_for)| *looks_for == select && known.will_wake(waker)) {
+            self.wakers.push((waker.clone(), select));
         }
-        self.choosy_wakers |= select != Select::First;
     }
 
-    /// The tasks to wake for one message that arrived: the one that waits longest, or all if one of them is choosy.
-    fn wakers_of_one(&mut self) -> Vec<Waker> {
-        if self.wakers.is_empty() {
-            Vec::new()
-        } else if std::mem::take(&mut self.choosy_wakers) {
-            std::mem::take(&mut self.wakers)
-        } else {
-            vec![self.wakers.remove(0)]
-        }
+    /// The tasks to wake for a message that arrived: those that look for it, and of those that take any the one that waits longest. Without its head,
+    /// all that look for a certain message are woken.
+    fn wakers_of(&mut self, head: Option<&Head>) -> Vec<Waker> {
+        let mut any = false;
+        let wakes = |(_, select): &mut (Waker, Select)| match select {
+            Select::First => !core::mem::replace(&mut any, true),
+            certain => head.is_none_or(|head| certain.fits(head)),
+        };
+        self.wakers.extract_if(.., wakes).map(|(waker, _)| waker).collect()
+    }
+
+    /// All that wait.
+    fn take_wakers(&mut self) -> impl Iterator<Item = Waker> + use<> {
+        std::mem::take(&mut self.wakers).into_iter().map(|(waker, _)| waker)
     }
 }
 
@@ -228,7 +231,7 @@ impl QueueState {
         let facts = QueueFacts { depth, depth_high: depth, ..QueueFacts::default() };
         Ok(QueueState {
             stored,
-            state: Mutex::new(State { window, choosy: 0, wakers: Vec::new(), choosy_wakers: false, facts }),
+            state: Mutex::new(State { window, choosy: 0, wakers: Vec::new(), facts }),
             arrived: Condvar::new(),
         })
     }

@@ -3,12 +3,20 @@
 use std::sync::Arc;
 use std::task::Waker;
 
-use super::message::{Message, MessageId, PRIORITY_MAX, Persistence, Stamped};
+use super::message::{Head, Message, MessageId, PRIORITY_MAX, Persistence, Stamped};
 use super::window::{Held, MessageKey, key_of};
 use super::{Queue, QueueState};
 use crate::store::Inner;
 use crate::unit::Outcome;
-use crate::{Position, StoreError, Unit, Value};
+use crate::{Position, Store, StoreError, Unit, Value};
+
+impl Store {
+    /// A message id that no other message has, for a message whose reply is waited for by its id.
+    #[must_use]
+    pub fn new_message_id(&self) -> MessageId {
+        new_id(&self.0)
+    }
+}
 
 impl Queue {
     /// Puts a message; it becomes available when the unit of work commits. A topic puts it on every subscribed queue. Returns the message id.
@@ -76,6 +84,7 @@ struct PutOutcome {
 
 impl Outcome for PutOutcome {
     fn committed(&mut self, _position: Position) {
+        let head = self.held.as_ref().and_then(|held| Head::of(&held.value));
         let mut state = self.queue.state.lock();
         state.window.uncommitted.remove(&self.key);
         if let Some(held) = self.held.take() {
@@ -87,7 +96,7 @@ impl Outcome for PutOutcome {
         state.facts.depth += 1;
         state.facts.depth_high = state.facts.depth_high.max(state.facts.depth);
         let choosy = state.choosy > 0;
-        let wakers = state.wakers_of_one();
+        let wakers = state.wakers_of(head.as_ref());
         drop(state);
         wakers.into_iter().for_each(Waker::wake);
         // One that waits for another message must not be the only one to wake.

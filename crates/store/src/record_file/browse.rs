@@ -119,6 +119,21 @@ impl Browse {
         Ok(())
     }
 
+    /// Where the browse is after reading a record, for [`Self::resume`]: of use as long as the file has its keys and indexes, also after the record is gone.
+    #[must_use]
+    pub fn place(&self) -> Option<&[u8]> {
+        match &self.at {
+            At::Read(key) => Some(key),
+            _ => None,
+        }
+    }
+
+    /// Positions the browse after a place of a browse by the same key or index; the next read, either way, reads what follows it.
+    pub fn resume(&mut self, place: &[u8]) {
+        self.at = At::Read(place.to_vec());
+        self.forget_page();
+    }
+
     /// Positions the browse before the first record.
     pub fn to_begin(&mut self) {
         self.at = At::Begin;

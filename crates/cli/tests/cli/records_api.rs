@@ -1,0 +1,129 @@
+//! `quayline api new`, and what `quayline serve` then does.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use expect_test::expect;
+
+use crate::world::World;
+
+const COPYBOOK: &str = "       01 CUSTOMER.\n          05 CUSTOMER-ID PIC 9(6).\n          05 CITY PIC X(10).\n          05 BALANCE PIC S9(5)V99 COMP-3.\n";
+
+const NEW: &str =
+    "api new customer.cpy --file CUSTOMER --key CUSTOMER-ID --encoding cp037 --index CITY=CITY:duplicates";
+
+const OPEN: &str = "[serve]\nlisten = \"127.0.0.1:0\"\n[serve.authentication]\nrequired = false\n";
+
+struct Serving {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Serving {
+    fn start(world: &World) -> Serving {
+        let mut child = world.command(["serve"]).stderr(Stdio::piped()).spawn().expect("the command starts");
+        let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
+        let address = lines.find_map(|line| line.strip_prefix("listening on ")?.parse().ok());
+        std::thread::spawn(move || lines.for_each(drop));
+        Serving { child, address: address.expect("an address") }
+    }
+
+    /// The head and the body of the answer, over a connection that ends with it.
+    fn call(&self, method: &str, target: &str, body: &str) -> (String, String) {
+        let mut stream = TcpStream::connect(self.address).expect("the server accepts");
+        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a time limit");
+        let length = body.len();
+        let head = format!(
+            "{method} {target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+        );
+        stream.write_all(head.as_bytes()).expect("the server reads");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+        (head[9..12].to_owned(), body.to_owned())
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        // As a crash does.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn one_command_makes_an_api_of_a_copybook() {
+    let world = World::with([("customer.cpy", COPYBOOK.as_bytes()), ("quayline.toml", OPEN.as_bytes())]);
+    world.run(NEW).check(expect![[r#"
+        exit 0
+        --- stdout
+        ./services/customer.toml
+        ./apis/customer.toml
+        --- stderr
+        the record file CUSTOMER is defined in ./data, empty
+
+        next: quayline serve .; clients need the keys that [serve.authentication] of quayline.toml names
+    "#]]);
+    world.run("serve --check").check(expect![[r#"
+        exit 0
+        --- stderr
+        1 service, 1 API, 7 operations: no findings
+    "#]]);
+    assert!(world.run("check").code(0).out().contains("1 service, 1 API: no findings"));
+    let serving = Serving::start(&world);
+    let one = r#"{"customerId":42,"city":"BERLIN","balance":-12.50}"#;
+    let told = |answer: (String, String)| format!("{} {}", answer.0, answer.1);
+    assert_eq!(told(serving.call("POST", "/customer/records", one)), format!("201 {one}"));
+    assert_eq!(serving.call("POST", "/customer/records", one).0, "409");
+    let page = format!("200 {{\"items\":[{one}]}}");
+    assert_eq!(told(serving.call("GET", "/customer/by-city/BERLIN", "")), page);
+    let (status, document) = serving.call("GET", "/customer/openapi.json", "");
+    assert_eq!(status, "200");
+    for part in ["\"/customer/records/{customerId}\"", "\"If-Match\"", "\"ETag\"", "\"next\"", "\"409\"", "\"412\""] {
+        assert!(document.contains(part), "{part}: {document}");
+    }
+    // What was answered is durable, however the server ends.
+    drop(serving);
+    let record = world.shell("$Q file get CUSTOMER --key-hex F0F0F0F0F4F2 | od -An -v -tx1 | tr -d ' \n'");
+    assert_eq!(record.out(), "f0f0f0f0f4f2c2c5d9d3c9d540404040".to_owned() + "0001250d");
+    let serving = Serving::start(&world);
+    assert_eq!(told(serving.call("GET", "/customer/records/42", "")), format!("200 {one}"));
+}
+
+#[test]
+fn what_does_not_fit_is_refused_before_anything_is_written() {
+    let world = World::with([("customer.cpy", COPYBOOK.as_bytes())]);
+    for (arguments, told) in [
+        ("--file CUSTOMER --key NOWHERE", "the copybook has no field `NOWHERE`"),
+        ("--file CUSTOMER --key CUSTOMER-ID --index CITY", "--index is not an index"),
+        ("--file CUSTOMER --key CUSTOMER-ID --name a/b", "`a/b` is not a name for a service"),
+        ("--file CUSTOMER --key CUSTOMER-ID --encoding nothing", "`nothing` is no single-byte code page"),
+    ] {
+        let ran = world.run(&format!("api new customer.cpy {arguments}"));
+        assert!(ran.code(2).err().contains(told), "{told}: {}", ran.err());
+    }
+    assert_eq!(world.files(), ["customer.cpy"]);
+    // A file that is there already has to fit, and its definition stays.
+    world.run("file define CUSTOMER --record 20 --key 0:5").code(0);
+    let ran = world.run("api new customer.cpy --file CUSTOMER --key CUSTOMER-ID");
+    assert!(
+        ran.code(2).err().contains("its key has 5 bytes at offset 0, the field CUSTOMER-ID has 6"),
+        "{}",
+        ran.err()
+    );
+    world.run("file delete CUSTOMER --all").code(0);
+    world.run("file define CUSTOMER --record 20 --key 0:6").code(0);
+    let made = world.run("api new customer.cpy --file CUSTOMER --key CUSTOMER-ID");
+    assert!(made.code(0).err().contains("is as it was"), "{}", made.err());
+    let again = world.run("api new customer.cpy --file CUSTOMER --key CUSTOMER-ID");
+    assert!(again.code(2).err().contains("services/customer.toml is there already"), "{}", again.err());
+    // The check before a start looks into the store.
+    world.write("quayline.toml", OPEN);
+    world.run("file delete CUSTOMER --all").code(0);
+    let checked = world.run("serve --check");
+    let hint = "error[SRV-008]: no record file CUSTOMER\n  at services/customer.toml\n\nhint: define it with `quayline file define CUSTOMER --record 20 --key 0:6`";
+    assert!(checked.code(2).err().contains(hint), "{}", checked.err());
+}

@@ -1,0 +1,305 @@
+//! Operations of a service whose provider is a record file or a queue.
+
+use core::ops::Range;
+
+use quayline_cobol::RecordPlan;
+use quayline_core::{NodeId, NodeKind};
+use toml::Spanned;
+
+use super::compile::Compiler;
+use super::{Body, Parameter, Response, wire};
+use crate::codes;
+use crate::gate::GateRules;
+use crate::provider::ProviderSpec;
+use crate::record_call::{FileAction, FileOperation, FileSpec, Matching, PAGE_PARAMETERS};
+use crate::service::{Service, slides};
+
+/// Records of a page by default, and the most that an API may allow.
+const PAGE_DEFAULT: u64 = 50;
+const PAGE_MOST: u64 = 10_000;
+
+/// What the answer is, for documents.
+pub(super) fn description(action: FileAction) -> &'static str {
+    match action {
+        FileAction::Read => "The record.",
+        FileAction::Insert => "The record as it was added.",
+        FileAction::Replace | FileAction::Update => "The record as it is now.",
+        FileAction::Delete => "The record is deleted.",
+        FileAction::Browse => "A page of records, and a token for the next one.",
+    }
+}
+
+impl Compiler<'_> {
+    /// What the operation does with a file's records; all that does not fit is found.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one operation")]
+    pub(super) fn file_operation(
+        &mut self,
+        at: &Spanned<wire::Operation>,
+        method: &str,
+        path: &str,
+        service: &Service,
+        parameters: &[Parameter],
+        gate: &mut GateRules,
+        body: &mut Option<Body>,
+    ) -> Option<FileOperation> {
+        let wire = at.get_ref();
+        let ProviderSpec::File(spec) = &service.provider else {
+            self.only_of_files(wire);
+            return None;
+        };
+        let action = match &wire.action {
+            None => FileAction::of_method(method),
+            Some(word) => match FileAction::named(word.get_ref()) {
+                Some(action) => action,
+                None => {
+                    let message = format!("`{}` is not an action", word.get_ref());
+                    self.file.find(codes::VALUE, message, word, format!("write one of {}", FileAction::WORDS));
+                    return None;
+                }
+            },
+        };
+        if action.changes() && method == "GET" || !action.changes() && !matches!(method, "GET" | "POST") {
+            let message = format!("{method} does not fit the action `{}`", wire.action.as_ref()?.get_ref());
+            let hint = "GET reads and browses; POST, PUT, PATCH and DELETE change the file";
+            self.file.find(codes::RULES, message, &wire.method, hint);
+        }
+        let (index, key) = match &wire.by {
+            None => (None, spec.key.clone()),
+            Some(name) => match spec.indexes.iter().find(|index| index.name == *name.get_ref()) {
+                Some(index) => (Some(index.name.clone()), index.key.clone()),
+                None => {
+                    let names: Vec<&str> = spec.indexes.iter().map(|index| index.name.as_str()).collect();
+                    let message = format!("the service has no index `{}`", name.get_ref());
+                    let hint = if names.is_empty() {
+                        "add it to the service as `[[provider.index]]` with `name` and `field`".to_owned()
+                    } else {
+                        format!("the indexes are {}; `[[provider.index]]` of the service adds one", names.join(", "))
+                    };
+                    self.file.find(codes::NO_SUCH, message, name, hint);
+                    return None;
+                }
+            },
+        };
+        if let (Some(by), true) = (&wire.by, action.changes()) {
+            let hint = "records are changed by their primary key; remove `by`";
+            self.file.find(codes::RULES, "`by` is for read and browse", by, hint);
+        }
+        let matching = self.matching(wire, action);
+        let places = places(&service.request.plan);
+        let mut key_nodes: Vec<(NodeId, Range<usize>)> =
+            places.iter().filter(|(_, place)| overlap(place, &key.range())).cloned().collect();
+        key_nodes.sort_by_key(|(_, place)| place.start);
+        self.body(at, action, body);
+        let page = self.page(wire, action);
+        let operation = FileOperation {
+            action,
+            index,
+            matching,
+            key_nodes,
+            places,
+            slides: slides(&service.layout),
+            pad: service.request.plan.pad_byte(),
+            page,
+            mark: xxhash_rust::xxh3::xxh3_64(
+                format!("{method} {path}\n{}\n{:?}\n{key:?}", spec.file, wire.by.as_ref().map(Spanned::get_ref))
+                    .as_bytes(),
+            ),
+            key,
+        };
+        self.key(at, &operation, spec, service, parameters, gate);
+        self.changed_places(at, &operation, service);
+        Some(operation)
+    }
+
+    /// The answer to a message that nobody replies to.
+    pub(super) fn accepted(&mut self, service: &Service, responses: &mut [Response]) {
+        let ProviderSpec::Queue(spec) = &service.provider else { return };
+        if spec.reply_queue.is_none()
+            && let [response] = responses
+            && response.status == 200
+        {
+            response.status = 202;
+            "The message is on its queue.".clone_into(&mut response.description);
+        }
+    }
+
+    fn only_of_files(&mut self, wire: &wire::Operation) {
+        let page = wire.page.as_ref().map(|page| Spanned::new(page.span(), ()));
+        let of = |text: &Option<Spanned<String>>| text.as_ref().map(|text| Spanned::new(text.span(), ()));
+        for (key, at) in
+            [("action", of(&wire.action)), ("by", of(&wire.by)), ("match", of(&wire.matching)), ("page", page)]
+        {
+            if let Some(at) = at {
+                let message = format!("`{key}` belongs to operations of a record file, and the service is none");
+                self.file.find(codes::RULES, message, &at, "remove it, or write `kind = \"file\"` in the service");
+            }
+        }
+    }
+
+    fn matching(&mut self, wire: &wire::Operation, action: FileAction) -> Matching {
+        let Some(word) = &wire.matching else { return Matching::Equal };
+        if action != FileAction::Browse {
+            self.file.find(codes::RULES, "`match` belongs to a browse", word, "remove it");
+        }
+        Matching::named(word.get_ref()).unwrap_or_else(|| {
+            let message = format!("`{}` is not a value of `match`", word.get_ref());
+            let hint =
+                "write equal (the default), generic (keys that begin with the values) or from (keys from there on)";
+            self.file.find(codes::VALUE, message, word, hint);
+            Matching::Equal
+        })
+    }
+
+    fn body(&mut self, at: &Spanned<wire::Operation>, action: FileAction, body: &mut Option<Body>) {
+        match (&at.get_ref().body, action.takes_body()) {
+            (Some(given), false) => {
+                let message = "the operation takes no body: it has a key and no record";
+                self.file.find(codes::RULES, message, given, "remove `[operation.body]`");
+            }
+            // Without a member there is nothing to do.
+            (_, true) => *body = Some(Body { required: true }),
+            (None, false) => {}
+        }
+    }
+
+    fn page(&mut self, wire: &wire::Operation, action: FileAction) -> (usize, usize) {
+        let Some(page) = &wire.page else { return (usize_of(PAGE_DEFAULT), 1_000) };
+        if action != FileAction::Browse {
+            self.file.find(codes::RULES, "`page` belongs to a browse", page, "remove it");
+        }
+        let page = page.get_ref();
+        let most = self.records(page.most.as_ref(), 1_000, PAGE_MOST);
+        let default = self.records(page.default.as_ref(), PAGE_DEFAULT.min(most), most);
+        (usize_of(default), usize_of(most))
+    }
+
+    fn records(&mut self, given: Option<&Spanned<u64>>, default: u64, most: u64) -> u64 {
+        let Some(given) = given else { return default };
+        if !(1..=most).contains(given.get_ref()) {
+            let message = format!("expected 1 to {most} records, found {}", given.get_ref());
+            self.file.find(codes::VALUE, message, given, format!("leave it out for {default}"));
+        }
+        (*given.get_ref()).clamp(1, most)
+    }
+
+    /// A request for a record names its whole key; one for a new record has it in its body or parameters.
+    fn key(
+        &mut self,
+        at: &Spanned<wire::Operation>,
+        operation: &FileOperation,
+        spec: &FileSpec,
+        service: &Service,
+        parameters: &[Parameter],
+        gate: &mut GateRules,
+    ) {
+        let shape = &service.request.shape;
+        let key = &operation.key;
+        let covered: usize = operation.key_nodes.iter().map(|(_, place)| place.len()).sum();
+        let outside = operation.key_nodes.iter().find(|(_, place)| {
+            let range = key.range();
+            place.start < range.start || place.end > range.end
+        });
+        if let Some((node, _)) = outside {
+            let message =
+                format!("the key {} ends inside of {}, which a request sets as a whole", key.field, shape.path(*node));
+            self.file.find(codes::RULES, message, at, "make the key of whole fields that the request shows");
+            return;
+        }
+        if covered == 0 || operation.action == FileAction::Insert && covered < key.length {
+            let message =
+                format!("requests do not set all of the key {}: {covered} of {} bytes", key.field, key.length);
+            let hint = "show its fields in the service's `[request]`";
+            self.file.find(codes::RULES, message, at, hint);
+            return;
+        }
+        let given = |node: NodeId| {
+            let parameter = parameters.iter().find(|parameter| parameter.node == node);
+            // Assigned values close a node too.
+            parameter.map_or(gate.closed[node.index()], |parameter| parameter.required || parameter.default.is_some())
+        };
+        if operation.action.needs_key() {
+            for (node, _) in operation.key_nodes.iter().filter(|(node, _)| !given(*node)) {
+                let message =
+                    format!("the operation does not say which record: {} is part of the key", shape.path(*node));
+                let hint = "add a parameter for it, such as `in = \"path\"`, or assign it";
+                self.file.find(codes::RULES, message, at, hint);
+            }
+        }
+        let stranger = parameters.iter().find(|parameter| {
+            !operation.action.takes_body() && operation.key_nodes.iter().all(|(node, _)| *node != parameter.node)
+        });
+        if let Some(parameter) = stranger {
+            let message = format!("the parameter `{}` is no part of the key {}", parameter.name, key.field);
+            let hint = match spec.indexes.as_slice() {
+                [] => "remove it: records are found by their key".to_owned(),
+                _ => "remove it, or name the index that it belongs to with `by`".to_owned(),
+            };
+            self.file.find(codes::RULES, message, at, hint);
+        }
+        if operation.action == FileAction::Browse
+            && let Some(parameter) = parameters.iter().find(|p| PAGE_PARAMETERS.contains(&p.name.as_str()))
+        {
+            let message = format!("`{}` is a parameter of every browse", parameter.name);
+            self.file.find(codes::TWICE, message, at, "rename the operation's parameter");
+        }
+        if operation.action == FileAction::Insert {
+            let open = operation.key_nodes.iter().map(|(node, _)| *node).filter(|node| !gate.closed[node.index()]);
+            let missing: Vec<NodeId> = open.filter(|node| !gate.required.contains(node)).collect();
+            gate.required.extend(missing);
+        } else if operation.action.takes_body() {
+            // The key is in the path; a body that has it too would have it twice.
+            for (node, _) in &operation.key_nodes {
+                gate.closed[node.index()] = true;
+            }
+        }
+    }
+
+    /// Where places depend on counters, what a request does not set cannot be kept.
+    fn changed_places(&mut self, at: &Spanned<wire::Operation>, operation: &FileOperation, service: &Service) {
+        if !operation.slides || !matches!(operation.action, FileAction::Replace | FileAction::Update) {
+            return;
+        }
+        if operation.action == FileAction::Update {
+            let message = "the record has a table of varying length, so single members cannot be updated";
+            self.file.find(codes::RULES, message, at, "use PUT, which replaces the record");
+            return;
+        }
+        let shown: usize = operation.places.iter().map(|(_, place)| place.len()).sum();
+        if shown < service.layout.length_max {
+            let message = "the request does not show all of the record, and a table of varying length moves the rest: a replacement would lose it";
+            let hint = "show every field in the service's `[request]`, or leave the operation out";
+            self.file.find(codes::RULES, message, at, hint);
+        }
+    }
+}
+
+fn usize_of(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
+    a.start < b.end && b.start < a.end
+}
+
+/// Bytes of each member that a request can set: of elementary fields, and of whole tables.
+fn places(plan: &RecordPlan) -> Vec<(NodeId, Range<usize>)> {
+    let (shape, layout) = (plan.shape(), plan.layout());
+    let in_list = |node: NodeId| {
+        let mut around = shape.node(node).parent;
+        while let Some(id) = around {
+            if shape.node(id).is_list() {
+                return true;
+            }
+            around = shape.node(id).parent;
+        }
+        false
+    };
+    let members = shape.iter().filter(|(id, node)| (node.is_list() || node.kind != NodeKind::Group) && !in_list(*id));
+    members
+        .filter_map(|(id, _)| {
+            let field = layout.field(plan.field_of(id)?);
+            let length = field.occurs.map_or(field.size, |occurs| usize_of(u64::from(occurs.max)) * field.stride);
+            Some((id, field.offset..field.offset + length))
+        })
+        .collect()
+}

@@ -1,0 +1,479 @@
+//! Operations on the records of a file: what a request asks for, and what comes back.
+//!
+//! ```text
+//! Request ─▶ OperationLane::record_call ─▶ RecordCall ─▶ Provider::act ─▶ Returned::Record | Records | Nothing ─▶ Answer
+//!              key, record, changed bytes, conditions, page              one unit of work, committed before the answer
+//! ```
+//!
+//! The record of a request is encoded like that of any service, so keys have the code page and the form that the file has. What a request does not set
+//! keeps its bytes: an update carries the places that it changes ([`RecordCall::merged`]).
+
+use core::ops::Range;
+use core::time::Duration;
+
+use quayline_core::NodeId;
+
+use crate::{Problem, codes, from_base64url, to_base64url};
+
+/// A record file as a service names it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct FileSpec {
+    /// Name of the record file.
+    pub file: String,
+    /// The primary key.
+    pub key: FileKey,
+    /// Alternate indexes that operations use.
+    pub indexes: Vec<FileIndex>,
+    /// Bytes of the shortest and the longest record that a request can make.
+    pub record_bytes: (usize, usize),
+    /// How long a request waits for a record that another unit of work holds. Default 2 s.
+    pub wait_limit: Duration,
+}
+
+/// Where a key is in the record.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct FileKey {
+    /// The field.
+    pub field: String,
+    /// Bytes before it.
+    pub offset: usize,
+    /// Its bytes.
+    pub length: usize,
+}
+
+impl FileKey {
+    pub(crate) fn range(&self) -> Range<usize> {
+        self.offset..self.offset + self.length
+    }
+}
+
+/// An alternate index of a record file.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct FileIndex {
+    /// Its name in the file.
+    pub name: String,
+    /// Its key.
+    pub key: FileKey,
+}
+
+/// A queue as a service names it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct QueueSpec {
+    /// Name of the queue that records are put on.
+    pub queue: String,
+    /// Name of the queue that replies come to; without it a request is answered once its message is durable.
+    pub reply_queue: Option<String>,
+    /// How long a request waits for its reply. Default 5 s.
+    pub time_limit: Duration,
+    /// How long a reply that nobody waits for any more is expected, to be moved away. Default 60 s.
+    pub late_limit: Duration,
+    /// Requests of one server thread that wait for replies. Default 1,000.
+    pub waiting_max: usize,
+    /// 0 to 9.
+    pub priority: u8,
+    /// Whether messages survive a restart. Default true.
+    pub persistent: bool,
+    /// Time after which nobody may get the message. Default: the time limit where a reply is expected, otherwise never.
+    pub expires: Option<Duration>,
+    /// Format name of messages.
+    pub format: String,
+}
+
+/// What an operation does.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum FileAction {
+    /// Reads the record with a key.
+    Read,
+    /// Adds a record.
+    Insert,
+    /// Gives the members of a record new values; absent members get their defaults.
+    Replace,
+    /// Gives those members new values that the request has.
+    Update,
+    /// Deletes the record with a key.
+    Delete,
+    /// Reads a page of records.
+    Browse,
+}
+
+impl FileAction {
+    pub(crate) const WORDS: &'static str = "read, insert, replace, update, delete, browse";
+
+    pub(crate) fn named(word: &str) -> Option<FileAction> {
+        Some(match word {
+            "read" => FileAction::Read,
+            "insert" => FileAction::Insert,
+            "replace" => FileAction::Replace,
+            "update" => FileAction::Update,
+            "delete" => FileAction::Delete,
+            "browse" => FileAction::Browse,
+            _ => return None,
+        })
+    }
+
+    /// What a method does where nothing is said.
+    pub(crate) fn of_method(method: &str) -> FileAction {
+        match method {
+            "POST" => FileAction::Insert,
+            "PUT" => FileAction::Replace,
+            "PATCH" => FileAction::Update,
+            "DELETE" => FileAction::Delete,
+            _ => FileAction::Read,
+        }
+    }
+
+    /// Whether it changes the file.
+    #[must_use]
+    pub fn changes(self) -> bool {
+        !matches!(self, FileAction::Read | FileAction::Browse)
+    }
+
+    /// Whether requests have a body.
+    pub(crate) fn takes_body(self) -> bool {
+        matches!(self, FileAction::Insert | FileAction::Replace | FileAction::Update)
+    }
+
+    /// Whether it is about the one record with a key.
+    pub(crate) fn needs_key(self) -> bool {
+        !matches!(self, FileAction::Insert | FileAction::Browse)
+    }
+
+    pub(crate) fn status(self) -> u16 {
+        match self {
+            FileAction::Insert => 201,
+            FileAction::Delete => 204,
+            _ => 200,
+        }
+    }
+}
+
+/// How the records of a browse relate to the key that a request gives.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Matching {
+    /// They have the values of the request (`KEY_EQ`, the leading fields of the key).
+    Equal,
+    /// They begin with them (a generic key).
+    Generic,
+    /// Their keys are equal or greater (`KEY_GE`).
+    From,
+}
+
+impl Matching {
+    pub(crate) fn named(word: &str) -> Option<Matching> {
+        Some(match word {
+            "equal" => Matching::Equal,
+            "generic" => Matching::Generic,
+            "from" => Matching::From,
+            _ => return None,
+        })
+    }
+}
+
+/// What an operation does with the records of a file, compiled.
+#[derive(Debug)]
+pub(crate) struct FileOperation {
+    pub(crate) action: FileAction,
+    /// The index that it looks in; the primary key without.
+    pub(crate) index: Option<String>,
+    /// The key that it looks for.
+    pub(crate) key: FileKey,
+    pub(crate) matching: Matching,
+    /// Fields of the key in the order of their bytes.
+    pub(crate) key_nodes: Vec<(NodeId, Range<usize>)>,
+    /// Bytes of each member that a request can set.
+    pub(crate) places: Vec<(NodeId, Range<usize>)>,
+    /// Whether places depend on counters, so that a record is replaced whole.
+    pub(crate) slides: bool,
+    /// Byte that text is padded with.
+    pub(crate) pad: u8,
+    /// Records of a page by default, and at most.
+    pub(crate) page: (usize, usize),
+    /// Tells continuation tokens of this operation from those of others.
+    pub(crate) mark: u64,
+}
+
+/// Query parameters of a browse: the number of records, and where to continue.
+pub(crate) const PAGE_PARAMETERS: [&str; 2] = ["limit", "after"];
+
+/// Bytes of records in one page; a page ends with the record that reaches it.
+pub const PAGE_BYTES_MAX: usize = 4 << 20;
+
+/// A request for the records of a file.
+#[derive(Clone, Debug)]
+pub struct RecordCall {
+    /// What is done.
+    pub action: FileAction,
+    /// Alternate index to look in.
+    pub index: Option<String>,
+    /// The key; for a browse the leading bytes of it that are given.
+    pub key: Vec<u8>,
+    /// How a browse treats the key.
+    pub matching: Matching,
+    /// The record that the request makes.
+    pub record: Vec<u8>,
+    /// The bytes of it that the request sets; `None` for all.
+    pub changed: Option<Vec<Range<usize>>>,
+    /// Conditions of the request.
+    pub conditions: Conditions,
+    /// Records of a page.
+    pub count: usize,
+    /// Where a browse continues.
+    pub after: Option<Vec<u8>>,
+}
+
+impl RecordCall {
+    /// The record that an update makes of the one that is there.
+    #[must_use]
+    pub fn merged(&self, old: &[u8]) -> Vec<u8> {
+        let Some(changed) = &self.changed else { return self.record.clone() };
+        let mut new = old.to_vec();
+        let end = changed.iter().map(|range| range.end).max().unwrap_or(0).min(self.record.len());
+        if let Some(more) = self.record.get(new.len()..end) {
+            // What was not there begins as in a new record.
+            new.extend_from_slice(more);
+        }
+        for range in changed {
+            if let (Some(to), Some(from)) = (new.get_mut(range.clone()), self.record.get(range.clone())) {
+                to.copy_from_slice(from);
+            }
+        }
+        new
+    }
+}
+
+/// A validator of a record (RFC 9110, section 8.8.3), without quotes: two records with one tag have the same bytes.
+#[must_use]
+pub fn record_tag(record: &[u8]) -> String {
+    format!("{:032x}", xxhash_rust::xxh3::xxh3_128(record))
+}
+
+/// `If-Match` and `If-None-Match` of a request for a record.
+///
+/// Tags of a record are strong for each of its forms: `"hash"` is JSON, `"hash-xml"` and so on are others. A condition is about the record, so it
+/// holds for the tag of any form.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Conditions {
+    matches: Option<Tags>,
+    none_match: Option<Tags>,
+}
+
+#[derive(Clone, Debug, Eq, PartialEq)]
+enum Tags {
+    Any,
+    Of(Vec<String>),
+}
+
+impl Tags {
+    /// `None` without a header.
+    fn of<'a>(values: impl Iterator<Item = &'a [u8]>) -> Option<Tags> {
+        let mut tags = None;
+        for value in values.flat_map(|value| value.split(|byte| *byte == b',')) {
+            let value = value.trim_ascii();
+            if value == b"*" {
+                return Some(Tags::Any);
+            }
+            let tags = tags.get_or_insert_with(Vec::new);
+            let inner = value.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\""));
+            // A weak tag, or one that is none, is the tag of no record.
+            let Some(inner) = inner else { continue };
+            let record = inner.split(|byte| *byte == b'-').next().unwrap_or_default();
+            tags.extend(core::str::from_utf8(record).map(str::to_owned));
+        }
+        tags.map(Tags::Of)
+    }
+
+    fn hold(&self, record: Option<&[u8]>) -> bool {
+        match (self, record) {
+            (_, None) => false,
+            (Tags::Any, Some(_)) => true,
+            (Tags::Of(tags), Some(record)) => tags.contains(&record_tag(record)),
+        }
+    }
+}
+
+impl Conditions {
+    /// Of the values of both headers, all of them.
+    pub fn new<'a>(
+        if_match: impl Iterator<Item = &'a [u8]>,
+        if_none_match: impl Iterator<Item = &'a [u8]>,
+    ) -> Conditions {
+        Conditions { matches: Tags::of(if_match), none_match: Tags::of(if_none_match) }
+    }
+
+    /// Whether a change may be made of the record that is there, if one is.
+    ///
+    /// # Errors
+    /// 412 (RFC 9110, section 13.2.2).
+    pub fn check(&self, record: Option<&[u8]>) -> Result<(), Box<Problem>> {
+        if self.matches.as_ref().is_some_and(|tags| !tags.hold(record)) {
+            return Err(Box::new(Problem::precondition("if-match")));
+        }
+        if self.none_match.as_ref().is_some_and(|tags| tags.hold(record)) {
+            return Err(Box::new(Problem::precondition("if-none-match")));
+        }
+        Ok(())
+    }
+
+    /// Whether the client has the record that a read found already: the answer is 304.
+    ///
+    /// # Errors
+    /// 412 for `If-Match`.
+    pub fn known(&self, record: &[u8]) -> Result<bool, Box<Problem>> {
+        if self.matches.as_ref().is_some_and(|tags| !tags.hold(Some(record))) {
+            return Err(Box::new(Problem::precondition("if-match")));
+        }
+        Ok(self.none_match.as_ref().is_some_and(|tags| tags.hold(Some(record))))
+    }
+}
+
+/// Version of the form of continuation tokens.
+const TOKEN_VERSION: u8 = 1;
+
+impl FileOperation {
+    /// A token that continues after a place. It is no secret: it says what the last record of the page says.
+    pub(crate) fn token(&self, place: &[u8]) -> String {
+        let mut bytes = vec![TOKEN_VERSION];
+        bytes.extend_from_slice(&self.mark.to_be_bytes());
+        bytes.extend_from_slice(place);
+        to_base64url(&bytes)
+    }
+
+    /// The place of a token of this operation.
+    pub(crate) fn place_of(&self, token: &str) -> Option<Vec<u8>> {
+        // A key and a stamp of 8 bytes.
+        const PLACE_BYTES_MAX: usize = 255 + 8;
+        let bytes = from_base64url(token)?;
+        let place = bytes.strip_prefix(&[TOKEN_VERSION])?.strip_prefix(&self.mark.to_be_bytes())?;
+        (!place.is_empty() && place.len() <= PLACE_BYTES_MAX).then(|| place.to_vec())
+    }
+
+    /// The key of a request's record; for a browse the bytes that the request gives.
+    ///
+    /// # Errors
+    /// The first part of the key that is missing before one that is given.
+    pub(crate) fn key_of(&self, record: &[u8], seen: &[bool]) -> Result<Vec<u8>, NodeId> {
+        let all = record.get(self.key.range()).unwrap_or_default();
+        if self.action != FileAction::Browse {
+            return Ok(all.to_vec());
+        }
+        let given = |node: &NodeId| seen.get(node.index()).copied().unwrap_or(false);
+        let count = self.key_nodes.iter().take_while(|(node, _)| given(node)).count();
+        if let Some((missing, _)) = self.key_nodes.get(count)
+            && self.key_nodes[count..].iter().any(|(node, _)| given(node))
+        {
+            return Err(*missing);
+        }
+        let end = match self.key_nodes.get(count) {
+            _ if count == 0 => self.key.offset,
+            Some((_, next)) => next.start,
+            None => self.key.range().end,
+        };
+        let mut key = record.get(self.key.offset..end).unwrap_or_default();
+        if self.matching == Matching::Generic
+            && let Some((_, last)) = count.checked_sub(1).and_then(|last| self.key_nodes.get(last))
+        {
+            let fixed = last.start - self.key.offset;
+            while key.len() > fixed && key.last() == Some(&self.pad) {
+                key = &key[..key.len() - 1];
+            }
+        }
+        Ok(key.to_vec())
+    }
+}
+
+impl Problem {
+    /// File status 23: the file has no record with the key.
+    #[must_use]
+    pub fn no_record() -> Problem {
+        Problem::new(404, codes::NO_RECORD, "no record has this key (file status 23)")
+    }
+
+    /// File status 22: the file has a record with the key, or with a unique key of the index.
+    #[must_use]
+    pub fn duplicate_key(index: Option<&str>) -> Problem {
+        let what = match index {
+            None => "a record with this key exists (file status 22)".to_owned(),
+            Some(index) => format!("a record with this key of the index {index} exists (file status 22)"),
+        };
+        Problem::new(409, codes::DUPLICATE_KEY, what)
+    }
+
+    /// File status 93: the record was not free in time.
+    #[must_use]
+    pub fn record_held() -> Problem {
+        let mut problem =
+            Problem::new(503, codes::RECORD_HELD, "another unit of work holds the record (file status 93)");
+        problem.retry_after_s = Some(1);
+        problem
+    }
+
+    /// The store does not take what the request makes, by COBOL file status or for its length.
+    #[must_use]
+    pub fn not_stored(detail: impl Into<String>) -> Problem {
+        Problem::new(400, codes::NOT_STORED, detail)
+    }
+
+    /// A limit of the store or the space of its disk is reached.
+    #[must_use]
+    pub fn store_full(detail: impl Into<String>) -> Problem {
+        Problem::new(507, codes::STORE_FULL, detail)
+    }
+
+    /// No reply came in time.
+    #[must_use]
+    pub fn no_reply(limit: Duration) -> Problem {
+        let detail = format!(
+            "no reply came within {} ms; the request may have been performed, or may be later",
+            limit.as_millis()
+        );
+        Problem::new(504, codes::NO_REPLY, detail)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn conditions(if_match: &str, if_none_match: &str) -> Conditions {
+        let values = |text: &'static str| Some(text.as_bytes()).filter(|text| !text.is_empty()).into_iter();
+        Conditions::new(values(if_match.to_owned().leak()), values(if_none_match.to_owned().leak()))
+    }
+
+    #[test]
+    fn conditions_are_about_the_record_whatever_its_form() {
+        let tag = record_tag(b"one");
+        let status = |conditions: Conditions, record: Option<&[u8]>| conditions.check(record).err().map(|p| p.status);
+        for form in ["", "-xml", "-gzip"] {
+            assert_eq!(status(conditions(&format!("\"x\", \"{tag}{form}\""), ""), Some(b"one")), None);
+            assert_eq!(status(conditions(&format!("\"{tag}{form}\""), ""), Some(b"two")), Some(412));
+            assert_eq!(conditions("", &format!("\"{tag}{form}\"")).known(b"one"), Ok(true));
+        }
+        // Weak tags never match strongly, and without a record nothing matches.
+        assert_eq!(status(conditions(&format!("W/\"{tag}\""), ""), Some(b"one")), Some(412));
+        assert_eq!(status(conditions("*", ""), None), Some(412));
+        assert_eq!(status(conditions("*", ""), Some(b"one")), None);
+        assert_eq!(status(conditions("", "*"), Some(b"one")), Some(412));
+        assert_eq!(status(conditions("", "*"), None), None);
+        assert_eq!(status(conditions("", ""), None), None);
+    }
+
+    #[test]
+    fn an_update_keeps_what_it_does_not_set() {
+        let call = |record: &[u8], changed: Option<Vec<Range<usize>>>| RecordCall {
+            action: FileAction::Update,
+            index: None,
+            key: Vec::new(),
+            matching: Matching::Equal,
+            record: record.to_vec(),
+            changed,
+            conditions: Conditions::default(),
+            count: 0,
+            after: None,
+        };
+        assert_eq!(call(b"ABCDEF", Some(vec![0..2, 4..5])).merged(b"abcdef"), b"ABcdEf");
+        // A longer record keeps its end, a shorter one grows as far as it must.
+        assert_eq!(call(b"ABCDEF", Some(vec![0..0, 1..2])).merged(b"abcdefgh"), b"aBcdefgh");
+        assert_eq!(call(b"ABCDEF", Some(vec![0..0, 3..4])).merged(b"ab"), b"abCD");
+        assert_eq!(call(b"ABCDEF", None).merged(b"ab"), b"ABCDEF");
+    }
+}

@@ -1,0 +1,172 @@
+//! Services and APIs of record files: what does not fit together is found in the files, without a store.
+
+use quayline_cobol::layout::Dialect;
+use quayline_core::Limits;
+use quayline_gateway::{Definitions, FileAction, FileProposal, Proposed, ProposedFile, layout_of};
+
+const COPYBOOK: &str = "
+       01 CUSTOMER.
+          05 CUST-KEY.
+             10 BRANCH  PIC X(2).
+             10 CUST-ID PIC 9(4).
+          05 NAME       PIC X(8).
+          05 LINES-USED PIC 9.
+          05 LINE-TEXT  PIC X(4) OCCURS 3 TIMES.
+";
+
+const SLIDING: &str = "
+       01 CUSTOMER.
+          05 CUST-KEY   PIC X(6).
+          05 LINES-USED PIC 9.
+          05 LINE-TEXT  PIC X(4) OCCURS 0 TO 3 TIMES
+             DEPENDING ON LINES-USED.
+          05 NAME       PIC X(8).
+";
+
+const PROVIDER: &str =
+    "kind = \"file\"\nfile = \"CUSTOMER\"\nkey = \"CUST-KEY\"\n[[provider.index]]\nname = \"NAME\"\nfield = \"NAME\"\n";
+
+/// The findings of a project of one service and one operation; nothing where there are none.
+fn findings(copybook: &str, provider: &str, interface: &str, operation: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    for sub in ["services", "apis"] {
+        std::fs::create_dir_all(folder.path().join(sub)).unwrap();
+    }
+    std::fs::write(folder.path().join("a.cpy"), copybook).unwrap();
+    let service =
+        format!("copybook = \"a.cpy\"\nencoding = \"ascii\"\n[provider]\n{provider}\n[request]\n{interface}\n");
+    std::fs::write(folder.path().join("services/s.toml"), service).unwrap();
+    let api = format!("base-path = \"/v\"\n[[operation]]\nservice = \"s\"\n{operation}\n");
+    std::fs::write(folder.path().join("apis/a.toml"), api).unwrap();
+    Definitions::load(folder.path()).err().map_or_else(String::new, |findings| findings.to_string())
+}
+
+fn parameter(name: &str, place: &str, field: &str) -> String {
+    format!("[[operation.parameter]]\nname = \"{name}\"\nin = \"{place}\"\nfield = \"{field}\"\n")
+}
+
+#[track_caller]
+fn finds(found: &str, expected: &[&str]) {
+    for part in expected {
+        assert!(found.contains(part), "`{part}` is not in\n{found}");
+    }
+}
+
+#[test]
+fn providers() {
+    let get = format!("method = \"GET\"\npath = \"/c/{{k}}\"\n{}", parameter("k", "path", "CUST-KEY"));
+    for (provider, expected) in [
+        ("kind = \"file\"", ["GTW-006", "needs `file`", "needs `key`"]),
+        ("kind = \"file\"\nfile = \"F\"\nkey = \"NOWHERE\"", ["GTW-003", "NOWHERE", "s.toml"]),
+        ("kind = \"file\"\nfile = \"F\"\nkey = \"LINE-TEXT\"", ["GTW-012", "a key is not in a table", "s.toml"]),
+        (
+            "kind = \"file\"\nfile = \"F\"\nkey = \"CUST-KEY\"\nworkers = 2",
+            ["GTW-012", "`workers`", "no key of a file provider"],
+        ),
+        ("kind = \"queue\"", ["GTW-006", "needs `queue`", "s.toml"]),
+        ("kind = \"queue\"\nqueue = 4", ["GTW-005", "`queue` is not a name", "s.toml"]),
+        ("kind = \"queue\"\nqueue = \"Q\"\nwaiting = 2", ["GTW-012", "`waiting` without a `reply-queue`", "s.toml"]),
+        ("kind = \"queue\"\nqueue = \"Q\"\npriority = 10", ["GTW-005", "expected 0 to 9, found 10", "s.toml"]),
+    ] {
+        finds(&findings(COPYBOOK, provider, "", &get), &expected);
+    }
+    let twice = format!("{PROVIDER}[[provider.index]]\nname = \"NAME\"\nfield = \"BRANCH\"\n");
+    finds(&findings(COPYBOOK, &twice, "", &get), &["GTW-004", "two indexes have this name"]);
+    let behind = "kind = \"file\"\nfile = \"F\"\nkey = \"NAME\"";
+    finds(&findings(SLIDING, behind, "", &get), &["GTW-012", "follows a table of varying length"]);
+}
+
+#[test]
+fn operations() {
+    let branch = parameter("branch", "path", "BRANCH");
+    let id = parameter("id", "path", "CUST-ID");
+    let both = format!("{branch}{id}");
+    let found = |operation: &str| findings(COPYBOOK, PROVIDER, "", operation);
+    for (method, path, more) in [
+        ("GET", "/c/{branch}/{id}", both.as_str()),
+        ("GET", "/c", "action = \"browse\"\nby = \"NAME\"\nmatch = \"generic\"\npage = { default = 5, most = 10 }\n"),
+        ("POST", "/c", ""),
+        ("PUT", "/c/{branch}/{id}", &both),
+        ("PATCH", "/c/{branch}/{id}", &both),
+        ("DELETE", "/c/{branch}/{id}", &both),
+        ("GET", "/c/B1/{id}", &format!("assign = {{ \"BRANCH\" = \"B1\" }}\n{id}")),
+    ] {
+        assert_eq!(found(&format!("method = \"{method}\"\npath = \"{path}\"\n{more}")), "", "{method} {path}");
+    }
+    let get = |more: &str| found(&format!("method = \"GET\"\npath = \"/c\"\n{more}"));
+    finds(&get("action = \"fetch\""), &["GTW-005", "`fetch` is not an action", "read, insert, replace"]);
+    finds(&get("action = \"delete\""), &["GTW-012", "GET does not fit the action `delete`"]);
+    finds(&get("action = \"browse\"\nby = \"CITY\""), &["GTW-003", "no index `CITY`", "the indexes are NAME"]);
+    finds(&get("action = \"browse\"\nmatch = \"like\""), &["GTW-005", "`like` is not a value of `match`"]);
+    finds(&get("action = \"browse\"\npage = { most = 20000 }"), &["GTW-005", "1 to 10000 records, found 20000"]);
+    finds(&get("action = \"browse\"\n[operation.body]\n"), &["GTW-012", "takes no body"]);
+    finds(
+        &get(
+            "action = \"browse\"\n[[operation.response]]\nstatus = 404\nwhen = [{ field = \"LINES-USED\", equals = 1 }]\n[[operation.response]]\nstatus = 200\n",
+        ),
+        &["GTW-012", "a browse has one response"],
+    );
+    finds(&get(&format!("action = \"browse\"\n{}", parameter("limit", "query", "BRANCH"))), &["GTW-004", "`limit`"]);
+    finds(
+        &get(&format!("action = \"browse\"\n{}", parameter("n", "query", "NAME"))),
+        &["GTW-012", "no part of the key"],
+    );
+    finds(
+        &found(&format!("method = \"GET\"\npath = \"/c/{{branch}}\"\n{branch}")),
+        &["GTW-012", "which record", "CUST-ID"],
+    );
+    finds(&found("method = \"DELETE\"\npath = \"/c\"\nby = \"NAME\"\n"), &["GTW-012", "changed by their primary key"]);
+    let hidden = findings(COPYBOOK, PROVIDER, "exclude = [\"CUST-ID\"]", "method = \"POST\"\npath = \"/c\"");
+    finds(&hidden, &["GTW-012", "do not set all of the key", "2 of 6 bytes"]);
+    let other = findings(
+        COPYBOOK,
+        "kind = \"queue\"\nqueue = \"Q\"",
+        "",
+        "method = \"POST\"\npath = \"/c\"\naction = \"insert\"\n",
+    );
+    finds(&other, &["GTW-012", "`action` belongs to operations of a record file"]);
+}
+
+/// What a table of varying length moves has no place that could be kept.
+#[test]
+fn records_of_varying_length_are_replaced_whole_or_not_at_all() {
+    let provider = "kind = \"file\"\nfile = \"F\"\nkey = \"CUST-KEY\"";
+    let operation =
+        |method: &str| format!("method = \"{method}\"\npath = \"/c/{{k}}\"\n{}", parameter("k", "path", "CUST-KEY"));
+    assert_eq!(findings(SLIDING, provider, "", &operation("PUT")), "");
+    finds(&findings(SLIDING, provider, "", &operation("PATCH")), &["GTW-012", "single members cannot be updated"]);
+    let hidden = findings(SLIDING, provider, "exclude = [\"NAME\"]", &operation("PUT"));
+    finds(&hidden, &["GTW-012", "a replacement would lose it"]);
+}
+
+#[test]
+fn a_proposal_compiles_and_says_what_it_does() {
+    for (copybook, key, actions) in [(COPYBOOK, "CUST-KEY", 7), (SLIDING, "CUST-KEY", 5)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.cpy");
+        std::fs::write(&path, copybook).unwrap();
+        for sub in ["services", "apis"] {
+            std::fs::create_dir_all(folder.path().join(sub)).unwrap();
+        }
+        let dialect = Dialect::preset("ibm").unwrap();
+        let layout = layout_of(&path, None, &dialect, &Limits::default()).unwrap();
+        let indexes = [("CUST.NAME".to_owned(), "NAME".to_owned())];
+        let proposal = FileProposal::new(
+            &layout,
+            ProposedFile {
+                from: Proposed { copybook: "a.cpy", record: None, encoding: "ascii", dialect: "ibm" },
+                name: "customer",
+                file: "CUSTOMER",
+                key,
+                indexes: if actions == 7 { &indexes } else { &[] },
+            },
+        )
+        .unwrap();
+        std::fs::write(folder.path().join("services/customer.toml"), &proposal.service).unwrap();
+        std::fs::write(folder.path().join("apis/customer.toml"), &proposal.api).unwrap();
+        let definitions = Definitions::load(folder.path()).unwrap_or_else(|findings| panic!("{findings}"));
+        let all = definitions.operations.iter().map(|operation| operation.file_action());
+        assert_eq!(all.clone().count(), actions);
+        assert_eq!(all.filter(|action| *action == Some(FileAction::Update)).count(), usize::from(actions == 7));
+    }
+}
