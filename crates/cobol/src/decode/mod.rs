@@ -165,6 +165,7 @@ impl RecordDecoder {
         {
             // The patch keeps the bytes that the notes are about, and a second pass would note them twice.
             state.quiet = true;
+            encoder.keep_zero_signs(S::KEEPS_SIGNED_ZERO);
             encoder.enter(NodeId::ROOT);
             state.run(plan, 0, plan.ops.len(), 0, &mut **encoder);
             encoder.leave(NodeId::ROOT);
@@ -322,21 +323,21 @@ impl State {
                 }
                 Op::ZonedTrailing { offset, size, scale, node } => {
                     let (at, size) = (base.wrapping_add(offset as usize), usize::from(size));
-                    if let Some(negative) = self.zoned_trailing(plan, at, size) {
-                        let digits = Run::new(&self.scratch.digits, size);
-                        sink.value(node, Value::Digits(Digits { digits, negative, scale }));
-                    } else {
-                        self.slow(plan, pc, at, sink);
+                    let negative = self.zoned_trailing(plan, at, size);
+                    let digits = Run::new(&self.scratch.digits, size);
+                    match negative.map(|negative| Digits { digits, negative, scale }) {
+                        Some(digits) if !loses_sign::<S>(digits) => sink.value(node, Value::Digits(digits)),
+                        _ => self.slow(plan, pc, at, sink),
                     }
                 }
                 Op::Packed { offset, size, pad, signed, scale, node } => {
                     let at = base.wrapping_add(offset as usize);
-                    if let Some(negative) = self.packed(at, usize::from(size), usize::from(pad), signed) {
-                        let pad = usize::from(pad);
-                        let digits = Run::new(&self.scratch.digits[pad..], 2 * usize::from(size) - 1 - pad);
-                        sink.value(node, Value::Digits(Digits { digits, negative, scale }));
-                    } else {
-                        self.slow(plan, pc, at, sink);
+                    let negative = self.packed(at, usize::from(size), usize::from(pad), signed);
+                    let pad = usize::from(pad);
+                    let digits = Run::new(&self.scratch.digits[pad..], 2 * usize::from(size) - 1 - pad);
+                    match negative.map(|negative| Digits { digits, negative, scale }) {
+                        Some(digits) if !loses_sign::<S>(digits) => sink.value(node, Value::Digits(digits)),
+                        _ => self.slow(plan, pc, at, sink),
                     }
                 }
                 Op::Binary { offset, size, signed, digits, scale, node } => {
@@ -655,10 +656,15 @@ impl State {
         let kind = match read {
             Ok(value) => {
                 let beyond = is_beyond_picture(plan, item, value);
+                let unsigned = matches!(value, Value::Digits(digits) if loses_sign::<S>(digits));
                 sink.value(node, value);
-                return if beyond {
-                    self.note(plan, NoteKind::BeyondPicture, Some(item.field), at)
-                };
+                if beyond {
+                    self.note(plan, NoteKind::BeyondPicture, Some(item.field), at);
+                }
+                if unsigned {
+                    self.note(plan, NoteKind::ZeroSign, Some(item.field), at);
+                }
+                return;
             }
             Err(kind) => kind,
         };
@@ -719,6 +725,12 @@ static DIGITS_BOUND: [u64; 21] = {
 };
 
 /// Returns whether a binary number has more digits than its picture, if the picture limits it.
+/// Returns whether `S` loses the minus sign of this zero.
+#[inline(always)]
+fn loses_sign<S: Sink>(digits: Digits<'_>) -> bool {
+    !S::KEEPS_SIGNED_ZERO && digits.negative && digits.is_zero()
+}
+
 fn is_beyond_picture(plan: &Plan, item: &Item, value: Value<'_>) -> bool {
     let Some(digits) = plan.picture_digits(&item.encoding) else { return false };
     let magnitude = match value {

@@ -218,6 +218,8 @@ impl<S: Sink> Graft<'_, S> {
 }
 
 impl<S: Sink> Sink for Graft<'_, S> {
+    const KEEPS_SIGNED_ZERO: bool = S::KEEPS_SIGNED_ZERO;
+
     #[inline(always)]
     fn enter(&mut self, node: NodeId) {
         self.sink.enter(self.moved(node));
