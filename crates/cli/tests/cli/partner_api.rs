@@ -126,8 +126,7 @@ fn a_document_is_found_told_corrected_and_sent_again_over_http() {
     assert_eq!(story["answer"]["about"], story["interchange"]["entry"]);
 
     // Its bytes, corrected and processed again.
-    let (code, bytes) =
-        server.ask("GET", &format!("/partner/entries/{entry}/bytes"), "reader", b"").expect("an answer");
+    let (code, bytes) = server.ask("GET", &format!("/partner/entries/{entry}/bytes"), "reader", b"").expect("an answer");
     assert_eq!(code, 200);
     let corrected = String::from_utf8(bytes).expect("text").replacen(&wrong, &line, 1);
     let done = server.post(&format!("/partner/entries/{entry}/reprocess"), corrected.as_bytes());

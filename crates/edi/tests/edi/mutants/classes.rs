@@ -10,7 +10,7 @@ const MISSING: &[[&str; 3]] = &[["3", "", "13"]];
 const QUALIFIER: &[[&str; 3]] = &[["8", "7", "12"]];
 
 /// Classes of faults.
-pub(crate) const CLASSES: [(&str, Mutator); 33] = [
+pub(crate) const CLASSES: [(&str, Mutator); 35] = [
     ("mandatory segment missing", mandatory_segment_missing),
     ("loop trigger missing", trigger_missing),
     ("mandatory loop missing", mandatory_loop_missing),
@@ -18,6 +18,8 @@ pub(crate) const CLASSES: [(&str, Mutator); 33] = [
     ("segment not in the guide", segment_not_in_guide),
     ("segment superfluous", segment_superfluous),
     ("segments in the wrong order", wrong_order),
+    ("segment moved two down", moved_two),
+    ("sibling loops swapped", loops_swapped),
     ("segment too often", segment_too_often),
     ("loop too often", loop_too_often),
     ("segment not used", segment_not_used),
@@ -206,6 +208,47 @@ fn wrong_order(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
     let mut segments = subject.segments.clone();
     segments.swap(at, at + 1);
     Some(Mutant { segments, codes: &[["7", "", "15"]], at: (at, at + 1), element: None })
+}
+
+/// A segment two places behind its own, in the same loop.
+fn moved_two(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
+    let at = pick(subject, dice, |i, line, item| {
+        let behind = subject.segments.get(i + 1..i + 3).unwrap_or_default();
+        let uses = subject.uses();
+        let position = |id: ItemId| uses[id.0 as usize].map_or(0, |usage| usage.position);
+        let fixed = |other: &Line| {
+            let Some(id) = other.item else { return false };
+            let free = position(item) == position(id) && position(item) != 0;
+            let (a, b) = (subject.compiled.item(item), subject.compiled.item(id));
+            a.parent == b.parent && line.loops.last() == other.loops.last() && a.id != b.id && !free
+        };
+        behind.len() == 2 && behind.iter().all(fixed) && !subject.compiled.item(item).is_trigger
+    })?;
+    let mut segments = subject.segments.clone();
+    segments[at..at + 3].rotate_left(1);
+    Some(Mutant { segments, codes: &[["7", "", "15"]], at: (at, at + 2), element: None })
+}
+
+/// Two loops of one loop that follow each other, in the wrong order.
+fn loops_swapped(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
+    let uses = subject.uses();
+    let position = |id: ItemId| uses[id.0 as usize].map_or(0, |usage| usage.position);
+    let at = pick(subject, dice, |i, _, item| {
+        let compiled = subject.compiled.item(item);
+        if !compiled.is_trigger {
+            return false;
+        }
+        let end = instance(subject, i).end;
+        let Some(next) = subject.segments[end].item.map(|id| (id, subject.compiled.item(id))) else { return false };
+        let free = position(item) == position(next.0) && position(item) != 0;
+        let siblings = subject.compiled.item(next.1.parent).parent == subject.compiled.item(compiled.parent).parent;
+        // HL loops are ordered by their levels.
+        next.1.is_trigger && siblings && next.1.parent != compiled.parent && !free && &*compiled.id != "HL"
+    })?;
+    let (first, second) = (instance(subject, at), instance(subject, instance(subject, at).end));
+    let mut segments = subject.segments.clone();
+    segments[first.start..second.end].rotate_left(first.len());
+    Some(Mutant { segments, codes: &[["7", "", "15"]], at: (at, second.end - 1), element: None })
 }
 
 fn segment_too_often(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
