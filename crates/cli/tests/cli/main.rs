@@ -18,6 +18,7 @@ mod job_database;
 mod jobs;
 mod json_docs;
 mod maps;
+mod measure;
 mod outbound;
 mod outbound_law;
 mod outputs;
