@@ -42,6 +42,7 @@
 
 mod end;
 mod item;
+mod origin;
 mod short;
 
 use core::mem;
@@ -57,6 +58,7 @@ use crate::{
 };
 
 pub(crate) use item::{as_text, integer, read};
+use origin::Origin;
 use short::read_short;
 
 /// Decodes records of one plan. Holds the buffers that it reuses from record to record; make one for each thread.
@@ -66,6 +68,8 @@ pub struct RecordDecoder {
     state: State,
     /// Encoder of the canonical form, for `_preserve`.
     canonical: Option<Box<RecordEncoder>>,
+    /// Set if documents have members that say where a record comes from.
+    origin: Option<Origin>,
 }
 
 impl RecordDecoder {
@@ -86,7 +90,7 @@ impl RecordDecoder {
         let canonical = plan.0.preserve_node.map(|_| Box::new(RecordEncoder::lenient(plan)));
         let short = plan.0.policies.short.unwrap_or(default);
         let state = State { slots: vec![0; plan.0.captures.len()], short, ..State::default() };
-        RecordDecoder { plan: plan.clone(), state, canonical }
+        RecordDecoder { plan: plan.clone(), state, canonical, origin: None }
     }
 
     /// Returns the notes on the record that was decoded last, at most [`RecordDecoder::NOTES_MAX`]; empty if it was refused.
@@ -172,6 +176,9 @@ impl RecordDecoder {
             if let Some(patch) = encoder.patch_for(&state.loaded.raw[..len]) {
                 sink.value(node, Value::Ascii(Run::from(patch.as_bytes())));
             }
+        }
+        if let Some(origin) = &self.origin {
+            origin.send(plan, sink);
         }
         sink.leave(NodeId::ROOT);
         if state.faults.is_empty() { Ok(()) } else { Err(RecordFaults(mem::take(&mut state.faults))) }
