@@ -27,6 +27,7 @@ mod partner_api;
 mod probes;
 mod project;
 mod queue_serve;
+mod record_files;
 mod records_api;
 mod serve;
 mod store;
