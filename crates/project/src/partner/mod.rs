@@ -13,6 +13,7 @@ mod wire;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use quayline_core::{Fault, Finding, Findings, Place, Severity};
 use quayline_edi::Standard;
@@ -44,7 +45,7 @@ pub struct PartnerFile {
     /// How interchanges name the partner.
     pub identities: Vec<Identity>,
     /// Settings of the partner.
-    pub settings: Settings,
+    pub settings: Arc<Settings>,
     /// Settings for one of our identities.
     pub agreements: Vec<Agreement>,
     /// What happens to documents.
@@ -72,7 +73,7 @@ pub struct Agreement {
     /// Name of our file.
     pub with: String,
     /// The settings.
-    pub settings: Settings,
+    pub settings: Arc<Settings>,
     /// Where the agreement is in its file.
     pub place: Place,
 }
@@ -123,7 +124,7 @@ pub struct Rule {
     /// Fields to find the document by: name, and `BEG03` or `CLM01`.
     pub fields: Vec<(String, String)>,
     /// Settings that win over those of agreement, partner and house.
-    pub settings: Settings,
+    pub settings: Arc<Settings>,
     /// Where the rule is in its file.
     pub place: Place,
 }

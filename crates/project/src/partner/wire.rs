@@ -139,10 +139,10 @@ pub(super) fn partner(file: &mut UserFile, path: &Path, wire: File) -> PartnerFi
         }
     };
     let identities = wire.identity.into_iter().filter_map(|one| identity(file, one)).collect();
-    let settings = wire.settings.map(|wire| settings(file, wire)).unwrap_or_default();
+    let settings = wire.settings.map(|wire| settings(file, wire)).unwrap_or_default().shared();
     let agreements = wire.agreement.into_iter().map(|one| {
         let place = file.text.place(&one.with.span());
-        Agreement { with: one.with.into_inner(), settings: self::settings(file, one.settings), place }
+        Agreement { with: one.with.into_inner(), settings: self::settings(file, one.settings).shared(), place }
     });
     let agreements = agreements.collect();
     let mut rules: Vec<Rule> = Vec::new();
@@ -323,7 +323,7 @@ fn rule(file: &mut UserFile, wire: Spanned<WireRule>, number: usize) -> Rule {
         map: wire.map,
         deliver,
         fields,
-        settings: settings(file, wire.settings),
+        settings: settings(file, wire.settings).shared(),
         place,
     }
 }
