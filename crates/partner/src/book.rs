@@ -9,7 +9,7 @@ use quayline_core::{Fault, Finding, Findings, Limits, Place};
 use quayline_edi::guide::GuideSet;
 use quayline_edi::{Header, Standard};
 use quayline_pipeline::{Pipeline, UnitWorld, World};
-use quayline_project::partner::{Direction, PartnerFile, PartnerFolder, Rule, Settings};
+use quayline_project::partner::{Delivery, Direction, PartnerFile, PartnerFolder, Rule, Settings};
 use quayline_project::{MapFile, ShapeOptions, TargetFormat, read_guides};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -58,6 +58,18 @@ pub struct LoadedMap {
 }
 
 impl LoadedMap {
+    /// What `deliver` and files of a rule call each output: the output's name, or in a rule with several maps that of the map's file, and after
+    /// it the output's if the map has several.
+    pub(crate) fn delivery_names<'m>(&'m self, rule: &Rule, path: &Path) -> impl Iterator<Item = String> + use<'m> {
+        let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        let (several_maps, several_outputs) = (rule.maps.len() > 1, self.outputs.len() > 1);
+        self.outputs.iter().map(move |output| match (several_maps, several_outputs) {
+            (false, _) => output.name.clone(),
+            (true, false) => stem.clone(),
+            (true, true) => format!("{stem}.{}", output.name),
+        })
+    }
+
     /// Sets the clock and the seed of ids for the unit that runs next: what is processed at another time has another time and other ids.
     pub(crate) fn begin_unit(&self, now_ms: u64, number: u64) {
         let now = i64::try_from(now_ms.saturating_mul(1_000)).unwrap_or(i64::MAX);
@@ -130,7 +142,7 @@ impl Book {
                 book.by_identity.insert(key, u32::try_from(number).unwrap_or(u32::MAX));
             }
             for rule in &partner.rules {
-                if let Some(map) = &rule.map {
+                for map in &rule.maps {
                     let slot = || MapSlot { used_at: rule.place.clone(), loaded: OnceLock::new() };
                     book.maps.entry(map.clone()).or_insert_with(slot);
                 }
@@ -172,29 +184,48 @@ impl Book {
         if found.is_empty() { Ok(()) } else { Err(Findings(found)) }
     }
 
-    /// Whether the map of a rule fits the rule.
+    /// Whether the maps of a rule fit the rule.
     fn check_rule(&self, rule: &Rule) -> Option<Finding> {
-        let map = self.map(rule.map.as_ref()?).ok()?;
+        let maps = rule.maps.iter().map(|map| self.map(map).ok()).collect::<Option<Vec<_>>>()?;
         let wrong = |message: String, hint: &str| {
             Some(Finding::error(codes::MAP, Fault::Config, message).at(rule.place.clone()).hint(hint))
         };
+        let outputs = || maps.iter().flat_map(|map| &map.outputs);
+        let named = || outputs().zip(rule.maps.iter().zip(&maps).flat_map(|(path, map)| map.delivery_names(rule, path)));
         match rule.direction {
-            Direction::Receive if !map.from_edi => {
-                wrong("the source of the map is not EDI".to_owned(), "documents received are EDI: name another map")
+            Direction::Receive if maps.iter().any(|map| !map.from_edi) => {
+                return wrong(
+                    "the source of the map is not EDI".to_owned(),
+                    "documents received are EDI: name another map",
+                );
             }
-            Direction::Send if !map.outputs.iter().all(|output| output.is_edi) => {
-                wrong("an output of the map is not EDI".to_owned(), "documents to send are EDI: name another map")
+            Direction::Send if !outputs().all(|output| output.is_edi) => {
+                return wrong(
+                    "an output of the map is not EDI".to_owned(),
+                    "documents to send are EDI: name another map",
+                );
             }
-            _ => {
-                let unknown = rule
-                    .deliver
-                    .keys()
-                    .find(|name| !name.is_empty() && !map.outputs.iter().any(|output| output.name == **name))?;
-                let names: Vec<&str> = map.outputs.iter().map(|output| output.name.as_str()).collect();
-                let message = format!("the map has no output `{unknown}`, but {}", names.join(", "));
-                wrong(message, "correct the name in `deliver`")
-            }
+            Direction::Send => return None,
+            Direction::Receive => {}
         }
+        let names: Vec<String> = named().map(|(_, name)| name).collect();
+        if let Some((_, twice)) = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name)) {
+            let message = format!("two maps of the rule have the name `{twice}`");
+            return wrong(message, "rename the file of one of the maps: files and deliveries are named after it");
+        }
+        if maps.is_empty() {
+            let answers = rule.deliver.values().any(|to| *to == Delivery::Answer);
+            let hint = "name a map with an EDI target, or deliver to a folder or queue";
+            return if answers { wrong("the document itself is no answer to its sender".to_owned(), hint) } else { None };
+        }
+        if let Some(unknown) = rule.deliver.keys().find(|name| !name.is_empty() && !names.contains(name)) {
+            let message = format!("the map has no output `{unknown}`, but {}", names.join(", "));
+            return wrong(message, "correct the name in `deliver`");
+        }
+        let to = |name: &str| rule.deliver.get(name).or_else(|| rule.deliver.get(""));
+        let (_, other) = named().find(|(output, name)| !output.is_edi && to(name) == Some(&Delivery::Answer))?;
+        let message = format!("output `{other}` is not EDI, so it cannot answer the partner");
+        wrong(message, "deliver it to a folder or queue, or choose an EDI target")
     }
 
     /// Warnings about the partner files.

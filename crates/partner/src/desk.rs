@@ -246,6 +246,11 @@ impl<'b> Desk<'b> {
                 open.1.put(unit, &message).map_err(of_store)?;
                 Ok(format!("queue:{queue}"))
             }
+            Delivery::Answer => {
+                let message = "a document without a partner has nobody to answer";
+                let finding = Finding::error(codes::NO_PARTNER, Fault::Config, message);
+                Err(finding.hint("add the sender to a partner file, then run again").into())
+            }
             Delivery::Folder(folder) => {
                 let folder = self.book.project().join(folder);
                 let mut key = [0; 10];

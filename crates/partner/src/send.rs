@@ -167,7 +167,7 @@ impl Desk<'_> {
             }
             let target = self.target(own, to, rule, &piece);
             let bytes = piece.text.len();
-            self.send_one(request, piece, target, &mut report)?;
+            self.send_one(request, EntryId(0), piece, target, &mut report)?;
             report.transactions += 1;
             if self.is_full_after(bytes) {
                 state = SendState { documents: number, ..state };
@@ -230,27 +230,62 @@ impl Desk<'_> {
         let book = self.book;
         let limits = book.limits();
         let fields = rule.map_or(&[][..], |id| &book.rule(id).fields);
-        let Some(map) = rule.and_then(|id| book.rule(id).map.as_deref()) else {
+        let maps = rule.map_or(&[][..], |id| &book.rule(id).maps);
+        if maps.is_empty() {
             return Ok((pieces(input, limits, fields)?, None));
-        };
-        let (now_ms, run) = self.begin_map();
-        let lane = self.lane(map)?;
-        lane.map.begin_unit(now_ms, run);
+        }
         let name: Arc<str> = request.name.into();
-        let done = lane.lane.run(&name, input, &mut lane.buffers);
-        let edi: Vec<Vec<u8>> = lane.buffers.iter_mut().map(quayline_pipeline::OutputBuffer::take).collect();
-        if let Some(lost) = done.lost {
-            return Err(lost);
-        }
         let mut all = Vec::new();
-        for edi in edi.iter().filter(|edi| !edi.is_empty()) {
-            all.extend(pieces(edi, limits, fields)?);
+        let mut rejected: Option<(Vec<u8>, Vec<Finding>)> = None;
+        for map in maps {
+            let (now_ms, run) = self.begin_map();
+            let lane = self.lane(map)?;
+            lane.map.begin_unit(now_ms, run);
+            let done = lane.lane.run(&name, input, &mut lane.buffers);
+            let edi: Vec<Vec<u8>> = lane.buffers.iter_mut().map(quayline_pipeline::OutputBuffer::take).collect();
+            if let Some(lost) = done.lost {
+                return Err(lost);
+            }
+            for edi in edi.iter().filter(|edi| !edi.is_empty()) {
+                all.extend(pieces(edi, limits, fields)?);
+            }
+            let (errors, others): (Vec<_>, Vec<_>) =
+                done.findings.into_iter().partition(|one| one.severity == Severity::Error);
+            report.findings.extend(others.into_iter().take(100).map(|finding| (EntryId(0), finding)));
+            if done.tally.records_rejected > 0 {
+                let (_, findings) = rejected.get_or_insert_with(|| (done.rejects, Vec::new()));
+                findings.extend(errors);
+            }
         }
-        let (errors, others): (Vec<_>, Vec<_>) =
-            done.findings.into_iter().partition(|one| one.severity == Severity::Error);
-        report.findings.extend(others.into_iter().take(100).map(|finding| (EntryId(0), finding)));
-        let rejected = (done.tally.records_rejected > 0).then_some((done.rejects, errors));
+        // What one map takes and another rejects is sent by neither: the document is corrected and sent again as a whole.
+        if maps.len() > 1 && rejected.is_some() {
+            let (_, findings) = rejected.unwrap_or_default();
+            return Ok((Vec::new(), Some((input.to_vec(), findings))));
+        }
         Ok((all, rejected))
+    }
+
+    /// What a map made as the answer to a received document, with where it goes. Changes nothing.
+    pub(crate) fn prepare_answer(
+        &self,
+        (own, partner): (usize, usize),
+        edi: &[u8],
+    ) -> Result<Vec<(Piece, Target)>, Findings> {
+        let with_target = |piece: Piece| {
+            let target = self.target(own, Some(partner), None, &piece).map_err(|finding| Findings::from(*finding))?;
+            Ok((piece, target))
+        };
+        pieces(edi, self.book.limits(), &[])?.into_iter().map(with_target).collect()
+    }
+
+    /// Sends an answer in the unit of work that is open. Returns the new entries; a document that cannot be written with the partner's delimiters
+    /// is one of them, rejected.
+    pub(crate) fn answer(&mut self, about: EntryId, pieces: Vec<(Piece, Target)>) -> Result<Vec<EntryId>, Findings> {
+        let name = format!("answer to entry {about}");
+        let request = SendRequest { name: &name, to: None, from: None, document: "", again: Again::No };
+        let mut report = SendReport::default();
+        let send = |(piece, target)| self.send_one(&request, about, piece, Ok(target), &mut report);
+        pieces.into_iter().map(send).collect()
     }
 
     /// The partner and settings of a document.
@@ -299,14 +334,15 @@ impl Desk<'_> {
         Ok(Target { own, partner, rule, settings: book.settings_of_rule(own, partner, rule) })
     }
 
-    /// One document: enveloped at once, made to wait, or rejected.
+    /// One document: enveloped at once, made to wait, or rejected. `about` is the entry that it answers, or 0.
     fn send_one(
         &mut self,
         request: &SendRequest<'_>,
+        about: EntryId,
         mut piece: Piece,
         target: Result<Target, Box<Finding>>,
         report: &mut SendReport,
-    ) -> Result<(), Findings> {
+    ) -> Result<EntryId, Findings> {
         let id = self.next_id()?;
         let now = self.now_ms();
         let mut details = Details {
@@ -315,6 +351,7 @@ impl Desk<'_> {
             version: piece.version.clone(),
             bytes: piece.text.len() as u64,
             source: request.name.to_owned(),
+            about: about.0,
             keep_days: KEEP_DAYS,
             ..Details::default()
         };
@@ -333,7 +370,7 @@ impl Desk<'_> {
         };
         let target = match target {
             Ok(target) => target,
-            Err(finding) => return self.refuse(entry, &piece.text, &finding, report),
+            Err(finding) => return self.refuse(entry, &piece.text, &finding, report).map(|()| id),
         };
         let book = self.book;
         let (own, partner) = (book.partner(target.own), book.partner(target.partner));
@@ -351,9 +388,8 @@ impl Desk<'_> {
         if let Some(rule) = target.rule {
             let of = book.rule(rule);
             entry.details.rule = format!("{}/{}", book.partner(rule.owner).name, of.name);
-            if let Some(map) = &of.map {
-                entry.details.map = book.map(map).map(|map| format!("{:016x}", map.digest)).unwrap_or_default();
-            }
+            let digests = of.maps.iter().filter_map(|map| book.map(map).ok());
+            entry.details.map = digests.map(|map| format!("{:016x}", map.digest)).collect::<Vec<_>>().join(",");
             entry.details.fields = std::mem::take(&mut piece.fields);
         }
         let delimiters = delimiters_for(&target.settings, &piece);
@@ -365,7 +401,7 @@ impl Desk<'_> {
         };
         let text = match text {
             Ok(text) => text,
-            Err(Findings(found)) => return self.refuse(entry, &piece.text, &found[0], report),
+            Err(Findings(found)) => return self.refuse(entry, &piece.text, &found[0], report).map(|()| id),
         };
         let delayed = target.settings.envelope == Some(EnvelopePolicy::Delayed);
         entry.state = if delayed { State::Waiting } else { State::Sent };
@@ -375,12 +411,14 @@ impl Desk<'_> {
             let ledger = self.ledger;
             ledger.insert(self.unit()?, &entry).map_err(of_store)?;
             report.waiting += 1;
-            return self.wait(&target, &entry, &document, report);
+            self.wait(&target, &entry, &document, report)?;
+            return Ok(id);
         }
         report.sent += 1;
         let route = Route::of(&target, &entry);
         document.entry = Some(Box::new(entry));
-        self.write_interchange(&route, vec![document], report)
+        self.write_interchange(&route, vec![document], report)?;
+        Ok(id)
     }
 
     fn refuse(
