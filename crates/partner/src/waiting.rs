@@ -58,7 +58,7 @@ impl Desk<'_> {
         let record = pending_record(&key, document);
         let ledger = self.ledger;
         let unit = self.unit()?;
-        ledger.pending.insert(unit, &record).map_err(of_store)?;
+        ledger.pending.insert_fresh(unit, &record).map_err(of_store)?;
         let mut waiting =
             match ledger.envelopes.read_for_update(unit, By::Key(&key), Relation::Equal, LockWait::Default) {
                 Ok(record) => waiting_of(&record.bytes)?,
@@ -73,17 +73,11 @@ impl Desk<'_> {
                 },
                 Err(error) => return Err(of_store(error)),
             };
-        let is_new = waiting.count == 0;
         waiting.count += 1;
         waiting.bytes += document.text.len() as u64;
         let mut record = key.to_vec();
         serde_json::to_writer(&mut record, &waiting).expect("text and numbers");
-        let kept = if is_new {
-            ledger.envelopes.insert(unit, &record).map(|_| ())
-        } else {
-            ledger.envelopes.rewrite_by_key(unit, &record).map(|_| ())
-        };
-        kept.map_err(of_store)?;
+        ledger.envelopes.set(unit, &record).map_err(of_store)?;
         let close = target.settings.close.clone().unwrap_or_default();
         let full = close.count.is_some_and(|count| waiting.count >= count)
             || waiting.bytes >= close.bytes.unwrap_or(ENVELOPE_BYTES_MAX).min(ENVELOPE_BYTES_MAX);
@@ -203,9 +197,9 @@ impl Desk<'_> {
                 }
             }
             for key in keys {
-                ledger::remove_key(&ledger.pending, unit, &key).map_err(of_store)?;
+                ledger.pending.remove(unit, &key).map_err(of_store)?;
             }
-            ledger::remove_key(&ledger.envelopes, unit, key).map_err(of_store)?;
+            ledger.envelopes.remove(unit, key).map_err(of_store)?;
         }
         let route = Route { own, partner, standard, test: waiting.test, settings: self.book.settings(own, partner) };
         self.write_interchange(&route, documents, report)
@@ -243,7 +237,7 @@ fn document_of(record: &[u8]) -> Result<Document, Findings> {
     };
     let (id, functional, version, rest) =
         read().ok_or_else(|| ledger::damaged("a waiting document is not readable"))?;
-    Ok(Document { id, functional, version, text: ledger::unpacked(rest)? })
+    Ok(Document { id, functional, version, text: ledger::unpacked(rest)?, entry: None })
 }
 
 fn waiting_of(record: &[u8]) -> Result<Waiting, Findings> {

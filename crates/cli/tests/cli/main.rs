@@ -24,6 +24,7 @@ mod outbound_law;
 mod outputs;
 mod partner;
 mod partner_api;
+mod partner_examples;
 mod probes;
 mod project;
 mod queue_serve;
