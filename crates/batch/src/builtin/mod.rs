@@ -14,6 +14,7 @@ use crate::artifact::Registry;
 
 /// Adds the artifacts that come with Quayline: `quayline.fileReader` and the others that `docs/reference/jobs.md` lists.
 pub fn register(registry: &mut Registry) {
+    crate::external::register(registry);
     registry.reader("quayline.accountReader", |with| Ok(Box::new(accounts::AccountReader::new(with)?)));
     registry.writer("quayline.accountWriter", |with| Ok(Box::new(accounts::AccountWriter::new(with)?)));
     registry.listener("quayline.chunkTimesListener", |with| Ok(Box::new(accounts::ChunkTimes::new(with)?)));

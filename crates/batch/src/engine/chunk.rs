@@ -74,6 +74,9 @@ pub(super) struct ChunkRun<'c, 's> {
     /// Whether the answers to what is written are waited for in the chunk, because a commit without that was refused.
     confirms: bool,
     pub(super) times: Times,
+    /// Items that were read and wait for a processor that takes those of a chunk together.
+    gathered: Vec<Item>,
+    /// Items to write.
     items: Vec<Item>,
 }
 
@@ -113,6 +116,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
     ) -> Answer<Self> {
         let StepBody::Chunk(chunk) = &step.body else { unreachable!("a batchlet is no chunk") };
         let registry = &run.engine.registry;
+        context.set_item_count(chunk.item_count);
         let inject = |artifact| run.inject(artifact, job, Some(context));
         Ok(ChunkRun {
             reader: registry.make_reader(&inject(&chunk.reader))?,
@@ -139,6 +143,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
             before: None,
             confirms: false,
             times: Times::default(),
+            gathered: Vec::new(),
             items: Vec::new(),
         })
     }
@@ -328,6 +333,14 @@ impl<'c, 's> ChunkRun<'c, 's> {
     /// Reads and processes until the chunk is full.
     fn fill(&mut self, work: &mut Box<dyn Work>, read: &mut u64) -> Result<Filled, Broken> {
         self.items.clear();
+        self.gathered.clear();
+        let filled = self.gather(work, read)?;
+        self.process_gathered()?;
+        Ok(filled)
+    }
+
+    fn gather(&mut self, work: &mut Box<dyn Work>, read: &mut u64) -> Result<Filled, Broken> {
+        let takes_chunks = self.processor.as_ref().is_some_and(|processor| processor.takes_chunks());
         let deadline = (self.chunk.time_limit_s > 0)
             .then(|| Instant::now() + Duration::from_secs(u64::from(self.chunk.time_limit_s)));
         let bytes_max = self.run.engine.settings.chunk_bytes_max;
@@ -343,7 +356,10 @@ impl<'c, 's> ChunkRun<'c, 's> {
                 Read::Skipped => {}
                 Read::Item(item) => {
                     self.context.count(|counts| counts.read += 1);
-                    if let Some(item) = self.process(item)? {
+                    if takes_chunks {
+                        bytes += item.len();
+                        self.gathered.push(item);
+                    } else if let Some(item) = self.process(item)? {
                         bytes += item.len();
                         self.items.push(item);
                     }
@@ -401,8 +417,8 @@ impl<'c, 's> ChunkRun<'c, 's> {
     }
 
     fn process(&mut self, item: Item) -> Result<Option<Item>, Broken> {
-        let Some(processor) = &mut self.processor else { return Ok(Some(item)) };
         loop {
+            let Some(processor) = &mut self.processor else { return Ok(Some(item)) };
             self.listeners.each(|listener| listener.before_process(&item))?;
             let begin = Instant::now();
             let answer = processor.process(&item);
@@ -417,22 +433,60 @@ impl<'c, 's> ChunkRun<'c, 's> {
                 }
                 Err(thrown) => thrown,
             };
-            self.context.set_exception(Some(&thrown));
-            self.listeners.each(|listener| listener.on_process_error(&item, &thrown))?;
-            let registry = &self.run.engine.registry;
-            match self.faults.remedy(self.chunk, registry, &thrown, self.is_retrying) {
-                Remedy::Fail => return Err(Broken::Fail(thrown)),
-                Remedy::Skip => {
-                    self.listeners.each(|listener| listener.on_skip_process(&item, &thrown))?;
-                    self.context.count(|counts| counts.process_skip += 1);
-                    self.run.log_thrown(Some(self.context), "an item is skipped in processing", &thrown);
-                    return Ok(None);
+            if !self.processes_again(&item, thrown)? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Processes the items of a chunk together. Listeners hear of each item when its result is known.
+    fn process_gathered(&mut self) -> Result<(), Broken> {
+        let gathered = std::mem::take(&mut self.gathered);
+        let mut rest = gathered.as_slice();
+        while !rest.is_empty() {
+            let Some(processor) = &mut self.processor else { break };
+            let begin = Instant::now();
+            let processed = processor.process_all(rest);
+            self.times.process_ns += ns(begin);
+            for result in processed.results {
+                let Some((item, after)) = rest.split_first() else { break };
+                rest = after;
+                self.listeners.each(|listener| listener.before_process(item))?;
+                self.listeners.each(|listener| listener.after_process(item, result.as_ref()))?;
+                match result {
+                    Some(result) => self.items.push(result),
+                    None => self.context.count(|counts| counts.filter += 1),
                 }
-                Remedy::Retry => self.listeners.each(|listener| listener.on_retry_process(&item, &thrown))?,
-                Remedy::RollBack => {
-                    self.listeners.each(|listener| listener.on_retry_process(&item, &thrown))?;
-                    return Err(Broken::RollBack(thrown));
-                }
+            }
+            let (Some(thrown), Some((item, after))) = (processed.thrown, rest.split_first()) else { break };
+            self.listeners.each(|listener| listener.before_process(item))?;
+            if !self.processes_again(item, thrown)? {
+                rest = after;
+            }
+        }
+        self.gathered = gathered;
+        Ok(())
+    }
+
+    /// What becomes of an item that a processor refuses: whether it is processed again; otherwise it is skipped.
+    fn processes_again(&mut self, item: &Item, thrown: Thrown) -> Result<bool, Broken> {
+        self.context.set_exception(Some(&thrown));
+        self.listeners.each(|listener| listener.on_process_error(item, &thrown))?;
+        match self.remedy(&thrown) {
+            Remedy::Fail => Err(Broken::Fail(thrown)),
+            Remedy::Skip => {
+                self.listeners.each(|listener| listener.on_skip_process(item, &thrown))?;
+                self.context.count(|counts| counts.process_skip += 1);
+                self.run.log_thrown(Some(self.context), "an item is skipped in processing", &thrown);
+                Ok(false)
+            }
+            Remedy::Retry => {
+                self.listeners.each(|listener| listener.on_retry_process(item, &thrown))?;
+                Ok(true)
+            }
+            Remedy::RollBack => {
+                self.listeners.each(|listener| listener.on_retry_process(item, &thrown))?;
+                Err(Broken::RollBack(thrown))
             }
         }
     }

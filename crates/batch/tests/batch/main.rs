@@ -11,6 +11,7 @@
 mod builtins;
 mod crash;
 mod database;
+mod external;
 mod java;
 mod jsl;
 mod kit;
