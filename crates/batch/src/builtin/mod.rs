@@ -8,6 +8,7 @@ mod file_writer;
 mod map;
 mod queue;
 mod record_file;
+mod reject_reader;
 mod sql;
 
 use crate::artifact::Registry;
@@ -21,6 +22,7 @@ pub fn register(registry: &mut Registry) {
     registry.reader("quayline.fileReader", |with| Ok(Box::new(file_reader::FileReader::new(with)?)));
     registry.reader("quayline.queueReader", |with| Ok(Box::new(queue::QueueReader::new(with)?)));
     registry.reader("quayline.recordFileReader", |with| Ok(Box::new(record_file::RecordFileReader::new(with)?)));
+    registry.reader("quayline.rejectReader", |with| Ok(Box::new(reject_reader::RejectReader::new(with)?)));
     registry.writer("quayline.fileWriter", |with| Ok(Box::new(file_writer::FileWriter::new(with)?)));
     registry.writer("quayline.queueWriter", |with| Ok(Box::new(queue::QueueWriter::new(with)?)));
     registry.writer("quayline.recordFileWriter", |with| Ok(Box::new(record_file::RecordFileWriter::new(with)?)));

@@ -9,6 +9,7 @@
 )]
 
 mod builtins;
+mod checkpoints;
 mod crash;
 mod database;
 mod external;
