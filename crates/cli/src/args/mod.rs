@@ -20,7 +20,7 @@ mod validate;
 
 pub(crate) use capacity::{
     AdviseArgs, CalibrateArgs, CalibrateCommand, CheckReportArgs, CompareProfilesArgs, PredictArgs, PredictAuditArgs,
-    PredictCommand, PredictCostArgs, PredictItemCountArgs, PredictScalingArgs, ProjectCostArgs, ReportArgs,
+    PredictCommand, PredictCostArgs, ProfileArgs, ProfileCommand, ProfileModelArgs, ProfileShowArgs, PredictItemCountArgs, PredictScalingArgs, ProjectCostArgs, ReportArgs,
     SelftestArea, SelftestArgs, SizeArgs,
 };
 pub(crate) use convert::{
@@ -138,6 +138,8 @@ pub(crate) enum Command {
     Map(MapArgs),
     /// Predict throughput and response times for a number of users
     Predict(Box<PredictArgs>),
+    /// Show what transactions cost, and make a model of them for `predict`
+    Profile(ProfileArgs),
     /// Find the smallest machine for a mix of workloads
     Size(SizeArgs),
     /// Rate this machine, compare profiles, and project costs to another machine
@@ -193,6 +195,10 @@ impl Command {
                 Some(PredictCommand::ItemCount(args)) => args.json,
                 Some(PredictCommand::Scaling(args)) => args.json,
                 Some(PredictCommand::Cost(args)) => args.json,
+            },
+            Command::Profile(args) => match &args.command {
+                ProfileCommand::Show(args) => args.json,
+                ProfileCommand::Model(_) => false,
             },
             Command::Size(args) => args.json,
             Command::Calibrate(args) => match &args.command {
