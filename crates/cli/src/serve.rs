@@ -7,10 +7,11 @@ use quayline_connect::Listener;
 use quayline_core::{Fault, Finding, Findings};
 use quayline_gateway::{Definitions, ProviderSpec};
 use quayline_measure::{FlowStudy, FlowStudyOptions, GatewayStudy, StudyOptions};
+use quayline_report::Report;
 use quayline_server::{AdminPart, Beside, ServeConfig, ServeError, store_misfits};
 use quayline_store::{STO_IN_USE, Store};
 
-use crate::args::{FolderArg, MeasureArgs, MeasureCommand, MeasureFlowArgs, ServeArgs};
+use crate::args::{FolderArg, MeasureArgs, MeasureCommand, MeasureFlowArgs, ReportArgs, ServeArgs};
 use crate::console::Console;
 use crate::exit::{CLI_INPUT, CLI_LISTEN, CLI_MEASURE, Exit, Stop};
 use crate::flow::{FlowsPart, ServedFlows};
@@ -156,26 +157,25 @@ impl ServedQueues {
 }
 
 /// Runs a study and prints its tables; rejected where a bar is missed.
-pub(crate) fn measure(args: &MeasureArgs, _console: &Console) -> Result<Exit, Stop> {
+pub(crate) fn measure(args: &MeasureArgs, console: &Console) -> Result<Exit, Stop> {
     let args = match &args.what {
         MeasureCommand::Gateway(args) => args,
-        MeasureCommand::Flow(args) => return measure_flow(args),
+        MeasureCommand::Flow(args) => return measure_flow(args, console),
     };
     let options = StudyOptions {
         project: args.project.clone(),
         seconds: args.seconds,
         clients: args.clients.clone(),
-        out: args.out.clone(),
         saturated_only: args.saturated,
         short: args.short,
     };
     let study = GatewayStudy::run(&options)
         .map_err(|why| Finding::error(CLI_MEASURE, Fault::Environment, why).hint("see what the server said above"))?;
     crate::console::write_stdout(study.tables().as_bytes())?;
-    Ok(if study.holds() { Exit::Done } else { Exit::Rejected })
+    finish_measured(study.report(), &args.report, console)
 }
 
-fn measure_flow(args: &MeasureFlowArgs) -> Result<Exit, Stop> {
+fn measure_flow(args: &MeasureFlowArgs, console: &Console) -> Result<Exit, Stop> {
     let failed = |why: String| {
         Finding::error(CLI_MEASURE, Fault::Environment, why).hint("check the flows with `quayline flow check`")
     };
@@ -203,7 +203,20 @@ fn measure_flow(args: &MeasureFlowArgs) -> Result<Exit, Stop> {
     }
     let study = study?;
     crate::console::write_stdout(study.tables().as_bytes())?;
-    Ok(if study.failures.is_empty() { Exit::Done } else { Exit::Rejected })
+    finish_measured(study.report(&options), &args.report, console)
+}
+
+/// Adds the facts of this machine and build, without which two runs cannot be compared, and finishes the report.
+fn finish_measured(mut report: Report, args: &ReportArgs, console: &Console) -> Result<Exit, Stop> {
+    let host = quayline_calibrate::host();
+    let build = if cfg!(debug_assertions) { "debug" } else { "release" };
+    report.conditions.extend([
+        ("processor".to_owned(), host.processor),
+        ("threads".to_owned(), host.threads.to_string()),
+        ("system".to_owned(), host.system),
+        ("build".to_owned(), build.to_owned()),
+    ]);
+    crate::capacity::finish_report(report, args, console)
 }
 
 /// Processes that are no commands for people, so they are no part of the arguments: one that calls a COBOL program, one that is measured.

@@ -57,7 +57,6 @@ pub trait AdminPart: Send + Sync {
         Some(AdminAnswer { status, media: "application/json", body: text.into_bytes() })
     }
 
-
     /// The status and JSON for a request, or `None` if the path is not of this part. It may wait: it has a thread of its own.
     fn answer(&self, method: &str, path: &str) -> Option<(u16, String)>;
 

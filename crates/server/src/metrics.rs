@@ -168,6 +168,8 @@ pub(crate) struct Metrics {
     /// Lines of the audit that could not be written.
     pub(crate) audit_lost: Arc<AtomicU64>,
     pub(crate) access_log_lost: Arc<AtomicU64>,
+    /// Claims of messages that their clients did not settle in time.
+    pub(crate) claims_ended: AtomicU64,
     /// Requests refused because the audit could not be written.
     pub(crate) unaudited: AtomicU64,
 }
@@ -231,6 +233,11 @@ impl Metrics {
                 &self.connections_shed,
             ),
             ("quayline_workers_ended_total", "Program workers that ended or were stopped.", &self.workers_ended),
+            (
+                "quayline_queue_claims_ended_total",
+                "Claims of messages that were not settled in time.",
+                &self.claims_ended,
+            ),
             ("quayline_audit_refused_total", "Requests refused while the audit could not be written.", &self.unaudited),
             ("quayline_audit_lines_lost_total", "Lines of the audit that were not written.", &*self.audit_lost),
             (

@@ -56,7 +56,7 @@ impl From<Failed> for ProviderFault {
 }
 
 /// An error of the store as the client and the operator see it.
-fn fault(error: &StoreError) -> ProviderFault {
+pub(crate) fn fault(error: &StoreError) -> ProviderFault {
     let refused = |problem| ProviderFault::Refused(Box::new(problem));
     let digits = error.status().digits();
     match error {

@@ -18,6 +18,7 @@ use crate::issuer::Issuer;
 use crate::journal::{Journal, Keeping, Log};
 use crate::limiter::Limiter;
 use crate::metrics::Metrics;
+use crate::queues::Claims;
 use crate::run::Beside;
 use crate::tls;
 
@@ -29,6 +30,10 @@ pub(crate) struct Shared {
     pub(crate) parts: Vec<Arc<dyn AdminPart>>,
     /// Record files and queues of providers.
     pub(crate) store: Option<Store>,
+    /// Messages that clients have claimed and not settled.
+    pub(crate) claims: Claims,
+    /// Requests that wait for messages.
+    pub(crate) queue_waiting: AtomicUsize,
     definitions: Mutex<Arc<Definitions>>,
     /// Counts reloads; threads compare it with theirs for every request.
     pub(crate) generation: AtomicU64,
@@ -151,6 +156,8 @@ impl Shared {
         Ok(Shared {
             parts: beside.parts,
             store: beside.store,
+            claims: Claims::new(config.queues.as_ref()),
+            queue_waiting: AtomicUsize::new(0),
             limiter: Limiter::new(&config.limits),
             config,
             root,

@@ -54,7 +54,11 @@ pub fn lookup(folder: &Path, partners: usize) -> Result<f64, String> {
             }
             found
         });
-        if found == LOOKUPS { Ok(cpu.as_secs_f64() * 1e9 / LOOKUPS as f64) } else { Err("a rule is missing".to_owned()) }
+        if found == LOOKUPS {
+            Ok(cpu.as_secs_f64() * 1e9 / LOOKUPS as f64)
+        } else {
+            Err("a rule is missing".to_owned())
+        }
     };
     // The first fills what is merged once for each partner.
     sample()?;
@@ -181,11 +185,8 @@ pub fn grow(folder: &Path, count: u64) -> Result<Grown, String> {
         limit: 50,
         ..Filter::default()
     })?;
-    let by_number_ms = time(&|number| Filter {
-        number: Some((number / 100 + 1).to_string()),
-        limit: 50,
-        ..Filter::default()
-    })?;
+    let by_number_ms =
+        time(&|number| Filter { number: Some((number / 100 + 1).to_string()), limit: 50, ..Filter::default() })?;
     let by_day_ms = time(&|number| {
         let of = entry(EntryId(1), number, count);
         let day = (of.time_ms - BEGIN_MS) / DAY_MS;

@@ -415,7 +415,11 @@ pub fn xml_order(number: usize) -> String {
 pub fn short_orders(partners: usize) -> String {
     let mut out = String::new();
     for number in 0..partners {
-        let _ = writeln!(out, "{{\"number\":\"S{number:08}\",\"partner\":\"{}\",\"lines\":[{{\"line\":\"1\"}}]}}", name(number));
+        let _ = writeln!(
+            out,
+            "{{\"number\":\"S{number:08}\",\"partner\":\"{}\",\"lines\":[{{\"line\":\"1\"}}]}}",
+            name(number)
+        );
     }
     out
 }

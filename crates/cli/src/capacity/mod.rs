@@ -19,6 +19,7 @@ pub(crate) use calibrate::calibrate;
 pub(crate) use check_report::check_report;
 pub(crate) use predict::predict;
 pub(crate) use quantity::{Duration, KernelPart, Percent};
+pub(crate) use report::finish as finish_report;
 pub(crate) use selftest::selftest;
 pub(crate) use size::size;
 

@@ -16,7 +16,7 @@ use quayline_core::{Fault, Finding, Severity};
 
 use crate::args::{ConvertArgs, FromFormat, LimitArg};
 use crate::console::{Console, shown};
-use crate::exit::{CLI_PARTIAL, Exit, Stop};
+use crate::exit::{CLI_PARTIAL, Exit, Stop, argument};
 use crate::interrupt;
 use crate::memory;
 use crate::render::{count_of, grouped};
@@ -38,18 +38,37 @@ const FINDINGS_SHOWN: usize = 10;
 pub(crate) fn run(args: &ConvertArgs, console: &Console) -> Result<Exit, Stop> {
     memory::give_large_blocks_back();
     let ends = Ends::new(&args.store);
-    let jobs = jobs(args, &ends)?;
-    let definitions = Definitions::read(args, &jobs, console)?;
     let stop = interrupt::stop_flag().map_err(Stop::from)?;
     let mut exit = Exit::Done;
-    for job in jobs {
-        match convert(job, &definitions, args, &stop, console, &ends)? {
-            Exit::Done => {}
-            Exit::Rejected => exit = Exit::Rejected,
-            other => return Ok(other),
+    let types = if args.by_type { definitions::types(args)?.into_iter().map(Some).collect() } else { vec![None] };
+    for only in types {
+        let mut jobs = jobs(args, &ends)?;
+        if let Some(only) = &only {
+            check_by_type(args, &jobs)?;
+            jobs.iter_mut().for_each(|job| job.of_type(&only.name));
+        }
+        let definitions = Definitions::read(args, &jobs, only.as_ref(), console)?;
+        for job in jobs {
+            match convert(job, &definitions, args, &stop, console, &ends)? {
+                Exit::Done => {}
+                Exit::Rejected => exit = Exit::Rejected,
+                other => return Ok(other),
+            }
         }
     }
     Ok(exit)
+}
+
+/// Each type is read from the start of its input and written to a folder.
+fn check_by_type(args: &ConvertArgs, jobs: &[Job]) -> Result<(), Stop> {
+    if let Some(output) = args.output.as_deref().filter(|output| !output.is_dir()) {
+        return Err(no_folder(output).into());
+    }
+    if let Some(job) = jobs.iter().find(|job| job.from != FromFormat::Record || job.file.is_none()) {
+        let finding = argument(format!("{} is not a file of records, which --by-type needs", shown(&job.input)));
+        return Err(finding.hint("name a regular file of records; it is read once for each type").into());
+    }
+    Ok(())
 }
 
 fn convert(

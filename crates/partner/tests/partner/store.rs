@@ -74,7 +74,12 @@ fn a_control_number_finds_an_interchange_with_what_is_in_it() {
         let entries = world.search(&Filter { number: Some(number.into()), limit: 100, ..Filter::default() });
         entries.iter().map(|entry| (entry.kind, entry.way)).collect::<Vec<_>>()
     };
-    let received = [(Kind::Interchange, Way::Received), (Kind::Transaction, Way::Received), (Kind::Transaction, Way::Received), (Kind::Group, Way::Received)];
+    let received = [
+        (Kind::Interchange, Way::Received),
+        (Kind::Transaction, Way::Received),
+        (Kind::Transaction, Way::Received),
+        (Kind::Group, Way::Received),
+    ];
     assert_eq!(kinds("905"), received);
     assert_eq!(kinds("000000905"), received);
     // Documents get their number when their envelope closes. Number 1 is also that of our acknowledgment.
