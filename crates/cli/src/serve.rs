@@ -83,7 +83,7 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
         parts.push(Arc::new(FlowsPart(Arc::clone(&flows.engine))));
     }
     if let Some(store) = store.as_ref().filter(|_| has_partners) {
-        let ledger = quayline_partner::Ledger::open(store).map_err(crate::store::stop)?;
+        let ledger = crate::partner::ledger_of(store)?;
         parts.push(Arc::new(PartnersPart::new(root.clone(), ledger)));
     }
     let log = Box::new(|line: &str| eprintln!("{line}"));

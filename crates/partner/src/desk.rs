@@ -98,6 +98,7 @@ impl<'b> Desk<'b> {
         limits: DeskLimits,
         now_ms: impl Fn() -> u64 + 'b,
     ) -> Result<Desk<'b>, Findings> {
+        ledger.check_key()?;
         let mut desk = Desk {
             book,
             ledger,
@@ -261,8 +262,8 @@ impl<'b> Desk<'b> {
                     record.extend_from_slice(&u32::try_from(text.len()).unwrap_or(u32::MAX).to_le_bytes());
                     record.extend_from_slice(text.as_bytes());
                 }
-                record.extend_from_slice(&ledger::packed(bytes));
                 let ledger = self.ledger;
+                record.extend_from_slice(&ledger.packed(&key, bytes)?);
                 ledger.outbox.set(self.unit()?, &record).map_err(of_store)?;
                 let to = folder.join(name).display().to_string();
                 self.outgoing.push(Outgoing { key, folder, name: name.to_owned(), bytes: bytes.to_vec() });
@@ -311,7 +312,7 @@ impl<'b> Desk<'b> {
                 match browse.next(&unit) {
                     Ok(record) if after.as_deref() == Some(&record.key[..]) => {}
                     Ok(record) => {
-                        let file = outgoing_of(&record.bytes)?;
+                        let file = outgoing_of(self.ledger, &record.bytes)?;
                         bytes += file.bytes.len() + 1_024;
                         files.push(file);
                     }
@@ -379,7 +380,7 @@ fn open_queue(ledger: &Ledger, queue: &str) -> Result<Queue, Findings> {
     }
 }
 
-fn outgoing_of(record: &[u8]) -> Result<Outgoing, Findings> {
+fn outgoing_of(ledger: &Ledger, record: &[u8]) -> Result<Outgoing, Findings> {
     let read = || -> Option<(Outgoing, &[u8])> {
         let (key, mut rest) = record.split_first_chunk::<10>()?;
         let mut texts = Vec::new();
@@ -394,7 +395,7 @@ fn outgoing_of(record: &[u8]) -> Result<Outgoing, Findings> {
         Some((Outgoing { key: *key, folder, name, bytes: Vec::new() }, rest))
     };
     let (mut outgoing, packed) = read().ok_or_else(|| ledger::damaged("a file in the outbox is not readable"))?;
-    outgoing.bytes = ledger::unpacked(packed)?;
+    outgoing.bytes = ledger.unpacked(&outgoing.key, packed)?;
     Ok(outgoing)
 }
 

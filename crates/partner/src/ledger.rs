@@ -17,6 +17,8 @@
 //! Every key of entries and fields ends with the number of the entry, which a sequence gives once. So entries are added without looking for
 //! duplicates; a look-up for each key was a third of the cost of a document.
 
+use std::sync::Arc;
+
 use quayline_core::{Fault, Finding, Findings, Place};
 use quayline_store::record_file::{
     AlternateIndex, By, Duplicates, FileDefinition, KeyPlace, Organisation, RecordFile, Relation,
@@ -26,11 +28,15 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::codes;
 use crate::entry::{self, Bytes, Entry, EntryId, Kind, NUMBER_BYTES, State, Way, padded};
+use crate::seal::{SEALED, StoreKey};
 
 /// The open transaction store. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     store: Store,
+    key: Option<Arc<StoreKey>>,
+    /// Digest of the key that the store was given first, 0 without one.
+    sealed_by: u64,
     pub(crate) entries: RecordFile,
     pub(crate) fields: RecordFile,
     bodies: RecordFile,
@@ -40,6 +46,8 @@ pub struct Ledger {
     pub(crate) arrivals: RecordFile,
 }
 
+/// Name of the number that has the digest of the key.
+const SEALED_BY: &str = "partner/key";
 /// Name of the sequence that entries are numbered by.
 const IDS: &str = "partner/entries";
 const NAME_BYTES: usize = 16;
@@ -70,6 +78,37 @@ impl Part {
 }
 
 impl Ledger {
+    /// Opens the files with a key for stored bytes, and defines those that are missing. A store without a key gets this one; bytes that were stored before
+    /// stay as they are.
+    ///
+    /// # Errors
+    /// Errors of the store, and a key that is not the one of the store.
+    pub fn open_with(store: &Store, key: Option<StoreKey>) -> Result<Ledger, Findings> {
+        let mut ledger = Ledger::open(store).map_err(of_store)?;
+        if let Some(key) = key {
+            if ledger.sealed_by == 0 {
+                let mut unit = ledger.begin().map_err(of_store)?;
+                unit.set_number(SEALED_BY, key.digest()).map_err(of_store)?;
+                unit.commit().map_err(of_store)?;
+                ledger.sealed_by = key.digest();
+            }
+            if ledger.sealed_by != key.digest() {
+                let finding = Finding::error(codes::KEY, Fault::Config, "the key is not the key of this store");
+                return Err(finding.hint("give the key that the store was encrypted with first").into());
+            }
+            ledger.key = Some(Arc::new(key));
+        }
+        Ok(ledger)
+    }
+
+    /// Whether the store has a key that this ledger was not given: then nothing may be stored, because it would not be encrypted.
+    pub(crate) fn check_key(&self) -> Result<(), Findings> {
+        if self.sealed_by == 0 || self.key.is_some() {
+            return Ok(());
+        }
+        Err(no_key())
+    }
+
     /// Opens the files, and defines those that are missing.
     ///
     /// # Errors
@@ -114,6 +153,8 @@ impl Ledger {
             pending: open(file("PENDING", 40, BODY_BYTES_MAX))?,
             envelopes: open(file("ENVELOPES", 16, 4096))?,
             arrivals: open(file("ARRIVALS", 16, 4096))?,
+            key: None,
+            sealed_by: store.begin()?.last_number(SEALED_BY)?,
             store: store.clone(),
         })
     }
@@ -169,16 +210,20 @@ impl Ledger {
     /// Adds an entry with its fields and its bytes.
     ///
     /// # Errors
-    /// Errors of the store.
-    pub fn insert_with(&self, unit: &mut Unit, entry: &Entry, part: Part, bytes: &[u8]) -> Result<(), StoreError> {
+    /// Errors of the store and of the encryption.
+    pub fn insert_with(&self, unit: &mut Unit, entry: &Entry, part: Part, bytes: &[u8]) -> Result<(), Findings> {
+        let packed = self.packed(&body_key(entry.id, part), bytes)?;
+        self.insert_packed(unit, entry, part, &packed).map_err(of_store)
+    }
+
+    fn insert_packed(&self, unit: &mut Unit, entry: &Entry, part: Part, packed: &[u8]) -> Result<(), StoreError> {
         self.enter(unit, entry)?;
-        let packed = packed(bytes);
         if packed.len() <= BYTES_INSIDE_MAX {
-            return self.entries.insert_fresh(unit, &entry.encode(Bytes::Inside(part), &packed));
+            return self.entries.insert_fresh(unit, &entry.encode(Bytes::Inside(part), packed));
         }
         let mut record = Vec::with_capacity(9 + packed.len());
         record.extend_from_slice(&body_key(entry.id, part));
-        record.extend_from_slice(&packed);
+        record.extend_from_slice(packed);
         self.bodies.insert_fresh(unit, &record)?;
         self.entries.insert_fresh(unit, &entry.encode(Bytes::Apart(part), &[]))
     }
@@ -313,10 +358,10 @@ impl Ledger {
             Err(error) => return Err(of_store(error)),
         };
         match Entry::bytes_of(&record.bytes).ok_or_else(|| damaged("an entry of the transaction store is not readable"))? {
-            (Bytes::Inside(inside), tail) if inside == part => unpacked(tail).map(Some),
+            (Bytes::Inside(inside), tail) if inside == part => self.unpacked(&body_key(id, part), tail).map(Some),
             (Bytes::Apart(apart), _) if apart == part => {
                 let record = self.bodies.read(unit, By::Key(&body_key(id, part)), Relation::Equal).map_err(of_store)?;
-                unpacked(&record.bytes[9..]).map(Some)
+                self.unpacked(&body_key(id, part), &record.bytes[9..]).map(Some)
             }
             _ => Ok(None),
         }
@@ -455,20 +500,36 @@ fn field_record(name: &str, value: &str, id: EntryId) -> [u8; KEY_BYTES] {
     record
 }
 
-/// Bytes with their form before them: 0 as they are, 1 a Snappy block.
-pub(crate) fn packed(bytes: &[u8]) -> Vec<u8> {
-    let mut out = vec![1];
-    match snap::raw::Encoder::new().compress_vec(bytes) {
-        Ok(packed) if packed.len() < bytes.len() => out.extend_from_slice(&packed),
-        _ => {
-            out[0] = 0;
-            out.extend_from_slice(bytes);
+impl Ledger {
+    /// Bytes with their form before them: 0 as they are, 1 a Snappy block, 2 one of these encrypted. `record` is the key of the record that holds them.
+    pub(crate) fn packed(&self, record: &[u8], bytes: &[u8]) -> Result<Vec<u8>, Findings> {
+        let mut out = vec![1];
+        match snap::raw::Encoder::new().compress_vec(bytes) {
+            Ok(packed) if packed.len() < bytes.len() => out.extend_from_slice(&packed),
+            _ => {
+                out[0] = 0;
+                out.extend_from_slice(bytes);
+            }
+        }
+        match &self.key {
+            Some(key) => key.seal(record, out),
+            None => Ok(out),
         }
     }
-    out
+
+    pub(crate) fn unpacked(&self, record: &[u8], bytes: &[u8]) -> Result<Vec<u8>, Findings> {
+        match bytes.split_first() {
+            Some((&SEALED, sealed)) => {
+                let key = self.key.as_ref().ok_or_else(no_key)?;
+                let opened = key.open(record, sealed);
+                plain(&opened.ok_or_else(|| damaged("encrypted bytes differ from those that were stored"))?)
+            }
+            _ => plain(bytes),
+        }
+    }
 }
 
-pub(crate) fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, Findings> {
+fn plain(bytes: &[u8]) -> Result<Vec<u8>, Findings> {
     match bytes.split_first() {
         Some((0, rest)) => Ok(rest.to_vec()),
         Some((1, rest)) => {
@@ -476,6 +537,11 @@ pub(crate) fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, Findings> {
         }
         _ => Err(damaged("stored bytes are of no known form")),
     }
+}
+
+fn no_key() -> Findings {
+    let finding = Finding::error(codes::KEY, Fault::Config, "the bytes of this store are encrypted, and no key is given");
+    finding.hint("name the key: set QUAYLINE_STORE_KEY to 64 hexadecimal digits, or to file:PATH").into()
 }
 
 /// A store's error as findings.

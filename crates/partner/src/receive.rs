@@ -251,7 +251,7 @@ impl Desk<'_> {
         };
         let ledger = self.ledger;
         let unit = self.unit()?;
-        ledger.insert_with(unit, &entry, Part::Document, &bytes).map_err(of_store)?;
+        ledger.insert_with(unit, &entry, Part::Document, &bytes)?;
         report.find(id, finding);
         report.unrouted += 1;
         self.finish()
@@ -593,7 +593,7 @@ impl Run<'_> {
         let ledger = desk.ledger;
         let unit = desk.unit()?;
         if keep {
-            ledger.insert_with(unit, &entry, Part::Document, &self.unit_text).map_err(of_store)?;
+            ledger.insert_with(unit, &entry, Part::Document, &self.unit_text)?;
         } else {
             ledger.insert(unit, &entry).map_err(of_store)?;
         }

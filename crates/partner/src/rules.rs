@@ -62,11 +62,11 @@ const ORDER: [u8; 32] = {
     let (mut count, mut at) = (6, 0);
     while count > 0 {
         count -= 1;
-        let mut mask = 32;
+        let mut mask: u8 = 32;
         while mask > 0 {
             mask -= 1;
-            if (mask as u8).count_ones() == count {
-                order[at] = mask as u8;
+            if mask.count_ones() == count {
+                order[at] = mask;
                 at += 1;
             }
         }

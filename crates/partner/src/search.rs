@@ -380,7 +380,7 @@ impl Desk<'_> {
         old.details.replaced_by = new.0;
         old.details.happened(now, format!("replaced by entry {new}"));
         let unit = self.unit()?;
-        ledger.insert_with(unit, &entry, Part::Document, &bytes).map_err(of_store)?;
+        ledger.insert_with(unit, &entry, Part::Document, &bytes)?;
         ledger.update(unit, &old).map_err(of_store)?;
         Ok(Corrected { entry: new, state, findings, outputs })
     }

@@ -431,7 +431,7 @@ impl Desk<'_> {
         entry.details.add_findings([finding]);
         let ledger = self.ledger;
         let unit = self.unit()?;
-        ledger.insert_with(unit, &entry, Part::Document, text).map_err(of_store)?;
+        ledger.insert_with(unit, &entry, Part::Document, text)?;
         report.rejected += 1;
         if report.findings.len() < 100 {
             report.findings.push((entry.id, finding.clone()));
@@ -479,7 +479,7 @@ impl Desk<'_> {
         };
         let ledger = self.ledger;
         let unit = self.unit()?;
-        ledger.insert_with(unit, &entry, Part::Source, bytes).map_err(of_store)?;
+        ledger.insert_with(unit, &entry, Part::Source, bytes)?;
         report.rejected += 1;
         report.findings.extend(findings.iter().take(100).map(|finding| (id, finding.clone())));
         Ok(())
@@ -636,7 +636,7 @@ impl Desk<'_> {
         let unit = self.unit()?;
         // Without its bytes it could not be sent again.
         if settings.keep.unwrap_or(KeepPolicy::All) == KeepPolicy::All {
-            ledger.insert_with(unit, &entry, Part::Document, &bytes).map_err(of_store)?;
+            ledger.insert_with(unit, &entry, Part::Document, &bytes)?;
         } else {
             ledger.insert(unit, &entry).map_err(of_store)?;
         }
