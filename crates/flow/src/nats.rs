@@ -237,7 +237,9 @@ fn login(run: &Run<'_>, node: &FlowNode) -> (Option<NatsAddress>, NatsLogin) {
 
 fn failure(error: &NatsError) -> Failure {
     let hint = match error {
-        NatsError::Requires(_) => "use a listener of the server without it, on this machine or in a network that you trust",
+        NatsError::Requires(_) => {
+            "use a listener of the server without it, on this machine or in a network that you trust"
+        }
         NatsError::Denied(_) => "check `user` and the password in the environment",
         NatsError::NoResponder { .. } => "enable JetStream on the server, and make a stream that takes the subject",
         NatsError::TooLong { .. } => "raise `max_payload` of the server, or make the message shorter",
@@ -385,7 +387,9 @@ impl Session {
 
     /// Passes a message on; the messages of the pull that are still to come.
     fn delivered(&self, message: NatsMessage, pulled: usize) -> Result<usize, NatsError> {
-        if let Some((reply, by)) = message.reply.clone().and_then(|reply| Some((reply.clone(), DeliveredBy::read(&reply)?))) {
+        if let Some((reply, by)) =
+            message.reply.clone().and_then(|reply| Some((reply.clone(), DeliveredBy::read(&reply)?)))
+        {
             // The pull asked for no more than there is room for; what finds none comes again.
             let _ = self.events.try_send(Event::Message { sequence: by.sequence, reply, message: Box::new(message) });
             return Ok(pulled.saturating_sub(1));
@@ -451,12 +455,7 @@ impl Subscription {
     }
 
     /// The next message that has not had its effect.
-    pub(crate) fn poll(
-        &mut self,
-        run: &Run<'_>,
-        at: usize,
-        context: &mut Context<'_>,
-    ) -> Poll<Result<Taken, Failure>> {
+    pub(crate) fn poll(&mut self, run: &Run<'_>, at: usize, context: &mut Context<'_>) -> Poll<Result<Taken, Failure>> {
         loop {
             let Poll::Ready(Some(event)) = self.events.poll_recv(context) else { return Poll::Pending };
             match event {
