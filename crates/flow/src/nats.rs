@@ -346,11 +346,12 @@ impl Session {
         self.is_connected = true;
         let bytes = BATCH_BYTES.max(client.max_payload() + ENVELOPE_BYTES);
         let mut pulled = 0;
+        let mut pull = String::new();
         let mut acknowledged = 0;
         let mut heard = Instant::now();
         loop {
             if pulled == 0 && self.events.capacity() >= BATCH {
-                client.pull(&self.stream, &consumer, BATCH, bytes, PULL_WAIT).await?;
+                pull = client.pull(&self.stream, &consumer, BATCH, bytes, PULL_WAIT).await?;
                 pulled = BATCH;
                 heard = Instant::now();
             }
@@ -370,7 +371,7 @@ impl Session {
                 }
                 message = client.next() => {
                     heard = Instant::now();
-                    pulled = self.delivered(message?, pulled)?;
+                    pulled = self.delivered(message?, pulled, &pull)?;
                 }
                 () = tokio::time::sleep(LOOK) => {
                     if acknowledged > 0 {
@@ -386,7 +387,7 @@ impl Session {
     }
 
     /// Passes a message on; the messages of the pull that are still to come.
-    fn delivered(&self, message: NatsMessage, pulled: usize) -> Result<usize, NatsError> {
+    fn delivered(&self, message: NatsMessage, pulled: usize, pull: &str) -> Result<usize, NatsError> {
         if let Some((reply, by)) =
             message.reply.clone().and_then(|reply| Some((reply.clone(), DeliveredBy::read(&reply)?)))
         {
@@ -398,6 +399,8 @@ impl Session {
             Some((100, _)) | None => Ok(pulled),
             Some((503, _)) => Err(NatsError::NoResponder { subject: self.stream.clone() }),
             Some((409, text)) if text.contains("Deleted") || text.contains("Shutdown") => Err(NatsError::Denied(text)),
+            // The end of the pull before this one changes nothing.
+            Some(_) if message.subject != pull => Ok(pulled),
             Some(_) => Ok(0),
         }
     }
