@@ -27,7 +27,9 @@ pub(crate) use convert::{
     AbsentArg, BadValueArg, CompressArg, ConvertArgs, DecompressArg, FRAMING_LONG_HELP, FillersArg, FromFormat,
     KeyStyleArg, LengthArg, NamesArg, NullArg, NumbersArg, RedefinesArg, ShortArg, ToFormat, TrimArg, UnknownArg,
 };
-pub(crate) use flow::{FlowAdminArgs, FlowArgs, FlowCommand, FlowDefineArgs, FlowNamesArgs, FlowRunArgs, FlowShowArgs};
+pub(crate) use flow::{
+    FlowAdminArgs, FlowArgs, FlowCommand, FlowDefineArgs, FlowNamesArgs, FlowRunArgs, FlowShowArgs, FlowTraceArgs,
+};
 pub(crate) use fmt::FmtArgs;
 pub(crate) use guide::{CheckArgs, GuideArgs, GuideCommand, ImportArgs, ShowArgs};
 pub(crate) use infer::{InferArgs, InferForm};
