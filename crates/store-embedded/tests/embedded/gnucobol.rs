@@ -55,7 +55,8 @@ struct Replay {
 impl Replay {
     fn new(folder: &std::path::Path) -> Replay {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let engine = EmbeddedEngine::open(Arc::new(Folder::create(folder).unwrap()), &clock, Settings::default()).unwrap();
+        let engine =
+            EmbeddedEngine::open(Arc::new(Folder::create(folder).unwrap()), &clock, Settings::default()).unwrap();
         let store = Store::open(Arc::new(engine), clock, StoreLimits::default(), Access::Write).unwrap();
         let mut unit = store.begin().unwrap();
         let place = |offset, length| KeyPlace { offset, length };
@@ -86,7 +87,8 @@ impl Replay {
         let (op, record) = (line.as_bytes()[0], &line.as_bytes()[1..]);
         let (key, alternate) = (&record[..4], &record[4..7]);
         let (file, unit) = (&self.file, &mut self.unit);
-        let status = |outcome: Result<FileStatus, StoreError>| outcome.unwrap_or_else(|error| error.status()).to_string();
+        let status =
+            |outcome: Result<FileStatus, StoreError>| outcome.unwrap_or_else(|error| error.status()).to_string();
         let shown = |outcome: Result<Record, StoreError>| match outcome {
             Ok(record) => format!("00{}", String::from_utf8_lossy(&record.bytes)),
             Err(error) => error.status().to_string(),
@@ -167,7 +169,10 @@ fn a_record_file_answers_as_the_indexed_file_of_gnucobol() {
     let mut found: Vec<&str> = results.iter().map(|result| result.get(..3).unwrap_or(result)).collect();
     found.sort_unstable();
     found.dedup();
-    for status in ["W00", "W02", "W22", "R00", "R23", "A00", "U00", "U02", "U23", "D00", "D23", "S00", "E23", "T00", "N00", "N10", "P00", "P10"] {
+    for status in [
+        "W00", "W02", "W22", "R00", "R23", "A00", "U00", "U02", "U23", "D00", "D23", "S00", "E23", "T00", "N00", "N10",
+        "P00", "P10",
+    ] {
         assert!(found.contains(&status), "no operation answers {status}: {found:?}");
     }
 }

@@ -67,12 +67,16 @@ impl Seen {
         let mut versions = BTreeMap::new();
         for (at, step) in self.steps.iter().enumerate() {
             if let Step::Wrote { record, value } = step {
-                let base = self.steps[..at].iter().find_map(|step| match step {
-                    Step::Locked { record: of, value } | Step::Read { record: of, value } if of == record => {
-                        Some(*value)
-                    }
+                let locked = self.steps[..at].iter().find_map(|step| match step {
+                    Step::Locked { record: of, value } if of == record => Some(*value),
                     _ => None,
                 });
+                // Only units that never lock rely on a plain read: it may be older than the lock.
+                let plain = self.steps[..at].iter().find_map(|step| match step {
+                    Step::Read { record: of, value } if of == record => Some(*value),
+                    _ => None,
+                });
+                let base = locked.or(plain);
                 versions.entry(*record).or_insert((base, *value)).1 = *value;
             }
         }
@@ -166,13 +170,19 @@ impl History {
                 }
             }
         }
+        let mut waits_for = vec![0usize; self.0.len()];
+        before.iter().for_each(|(_, after)| waits_for[*after] += 1);
         let mut left: BTreeSet<usize> = (0..self.0.len()).collect();
+        let mut free: Vec<usize> = (0..self.0.len()).filter(|unit| waits_for[*unit] == 0).collect();
         // Whoever has nobody before it goes; what stays is in a circle or after one.
-        loop {
-            let first = left.iter().copied().find(|unit| !before.iter().any(|(_, after)| after == unit));
-            let Some(first) = first else { break };
+        while let Some(first) = free.pop() {
             left.remove(&first);
-            before.retain(|(from, _)| *from != first);
+            for (_, after) in before.range((first, 0)..=(first, usize::MAX)) {
+                waits_for[*after] -= 1;
+                if waits_for[*after] == 0 {
+                    free.push(*after);
+                }
+            }
         }
         if left.is_empty() {
             Ok(())
@@ -224,7 +234,9 @@ impl Run<'_> {
                 }
                 self.next_value += 1;
                 let value = self.next_value;
-                match open.unit.put(self.space, &key, value.to_le_bytes().as_slice()) {
+                // The others are on this thread: waiting for one of them would end by the limit alone.
+                let locked = open.unit.lock(self.space, &key, LockWait::No);
+                match locked.and_then(|()| open.unit.put(self.space, &key, value.to_le_bytes().as_slice())) {
                     // The unit rolls back.
                     Err(StoreError::LockTimeout { .. } | StoreError::Deadlock { .. }) => return Ok(None),
                     other => other?,
