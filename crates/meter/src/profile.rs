@@ -210,7 +210,8 @@ impl ProfileHost {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
         let cpuinfo = read("/proc/cpuinfo");
         let model = cpuinfo.lines().find(|line| line.starts_with("model name") || line.starts_with("CPU part"));
-        let threads = std::thread::available_parallelism().map_or(1, |threads| u32::try_from(threads.get()).unwrap_or(1));
+        let threads =
+            std::thread::available_parallelism().map_or(1, |threads| u32::try_from(threads.get()).unwrap_or(1));
         ProfileHost {
             processor: model
                 .and_then(|line| line.split_once(':'))
@@ -249,7 +250,9 @@ mod tests {
         let text = profile.json();
         assert_eq!(Profile::from_json(&text).unwrap(), profile);
         let later = text.replace("profile/1", "profile/2");
-        assert!(matches!(Profile::from_json(&later), Err(ProfileError::Schema(found)) if found == "quayline.profile/2"));
+        assert!(
+            matches!(Profile::from_json(&later), Err(ProfileError::Schema(found)) if found == "quayline.profile/2")
+        );
         let odd = text.replace("\"wall_s\": 5.0", "\"wall_s\": -5.0");
         assert!(matches!(Profile::from_json(&odd), Err(ProfileError::Number(name)) if name == "get: call"));
         assert!(matches!(Profile::from_json("{"), Err(ProfileError::Form(_))));

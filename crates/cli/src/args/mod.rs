@@ -20,8 +20,8 @@ mod validate;
 
 pub(crate) use capacity::{
     AdviseArgs, CalibrateArgs, CalibrateCommand, CheckReportArgs, CompareProfilesArgs, PredictArgs, PredictAuditArgs,
-    PredictCommand, PredictCostArgs, ProfileArgs, ProfileCommand, ProfileModelArgs, ProfileShowArgs, PredictItemCountArgs, PredictScalingArgs, ProjectCostArgs, ReportArgs,
-    SelftestArea, SelftestArgs, SizeArgs,
+    PredictCommand, PredictCostArgs, PredictItemCountArgs, PredictScalingArgs, ProfileArgs, ProfileCommand,
+    ProfileModelArgs, ProfileShowArgs, ProjectCostArgs, ReportArgs, SelftestArea, SelftestArgs, SizeArgs,
 };
 pub(crate) use convert::{
     AbsentArg, BadValueArg, CompressArg, ConvertArgs, DecompressArg, FRAMING_LONG_HELP, FillersArg, FromFormat,
@@ -37,9 +37,9 @@ pub(crate) use inspect::{As, InspectArgs};
 pub(crate) use job::{IdArgs, JobArgs, JobCheckArgs, JobCommand, PurgeJobsArgs, RepositoryArg, RestartArgs, StartArgs};
 pub(crate) use map::{MapArgs, MapCheckArgs, MapCommand, MapNewArgs};
 pub(crate) use partner::{
-    EntryArgs, EnvelopeArgs, EnvelopeCommand, ExplainArgs, FilterArgs, InterchangeArgs, InterchangeCommand, ListArgs,
-    PartnerArgs, PartnerCommand, PartnerListArgs, PartnerShowArgs, ProjectArgs, ReceiveArgs, RunArgs, SendArgs,
-    TransactionArgs, TransactionCommand,
+    EntryArgs, EnvelopeArgs, EnvelopeCommand, ExplainArgs, ExportArgs, FilterArgs, InterchangeArgs, InterchangeCommand,
+    ListArgs, PartnerArgs, PartnerCommand, PartnerListArgs, PartnerShowArgs, ProjectArgs, ReceiveArgs, RunArgs,
+    SendArgs, TransactionArgs, TransactionCommand,
 };
 pub(crate) use project::{CheckProjectArgs, NewArgs};
 pub(crate) use records::{CopybookArgs, SourceFormatArg};

@@ -207,8 +207,18 @@ fn network(profile: &Profile, class: &ProfileClass, cpu: f64) -> String {
         Some((line.wall_s - line.cpu_s?).max(0.0) / class.count as f64)
     };
     let device: f64 = [Phase::Read, Phase::Write, Phase::Commit].into_iter().filter_map(waits).sum();
-    station("device", 1, device, "Reading, writing and commits, without their CPU time: one device serves one after another.");
+    station(
+        "device",
+        1,
+        device,
+        "Reading, writing and commits, without their CPU time: one device serves one after another.",
+    );
     let call = class.phase_each(Phase::Call).unwrap_or(0.0);
-    station("call", 0, call, "The provider. 0 servers is a delay; give it the number of its slots or connections if calls queue.");
+    station(
+        "call",
+        0,
+        call,
+        "The provider. 0 servers is a delay; give it the number of its slots or connections if calls queue.",
+    );
     out
 }

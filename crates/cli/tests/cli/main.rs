@@ -26,6 +26,7 @@ mod partner;
 mod partner_api;
 mod partner_examples;
 mod probes;
+mod profile;
 mod project;
 mod queue_serve;
 mod record_files;

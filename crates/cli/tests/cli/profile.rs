@@ -43,7 +43,11 @@ fn a_model_has_the_demands_of_one_class() {
     let predicted = world.run("predict get.toml --users 1 --think 60ms --json");
     predicted.code(0);
     // One user: a transaction takes 10 ms and 30 ms, after 60 ms of thinking.
-    assert!(predicted.out().contains("\"throughput\": 10.0") || predicted.out().contains("\"throughput\": 9.99"), "{}", predicted.out());
+    assert!(
+        predicted.out().contains("\"throughput\": 10.0") || predicted.out().contains("\"throughput\": 9.99"),
+        "{}",
+        predicted.out()
+    );
     let other = world.run("profile model s.json --class del");
     other.code(2);
     assert!(other.err().contains("CAP-015"), "{}", other.err());

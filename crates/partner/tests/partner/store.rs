@@ -173,7 +173,8 @@ fn stored_bytes_are_encrypted_if_the_store_has_a_key() {
     let secret = orders(2, &["PO2"]).replace("N1*BY*ACME", "N1*BY*SECRETIVE BUYER");
     desk.receive("in.x12", &mut Cursor::new(secret.into_bytes()), Again::No).expect("received");
     let request = SendRequest { name: "out", to: Some("ACME"), from: None, document: "order", again: Again::No };
-    desk.send(&request, &mut Cursor::new(b"{\"number\":\"UNREADABLE7\",\"kind\":\"SA\"}\n".to_vec())).expect("it waits");
+    desk.send(&request, &mut Cursor::new(b"{\"number\":\"UNREADABLE7\",\"kind\":\"SA\"}\n".to_vec()))
+        .expect("it waits");
     assert!(!holds("SECRETIVE"), "a document that was received");
     assert!(!holds("BEG*00*SA*UNREADABLE7"), "a document that waits");
     // It comes back whole, and waiting documents leave.
