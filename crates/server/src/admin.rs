@@ -57,7 +57,6 @@ pub trait AdminPart: Send + Sync {
         Some(AdminAnswer { status, media: "application/json", body: text.into_bytes() })
     }
 
-
     /// The status and JSON for a request, or `None` if the path is not of this part. It may wait: it has a thread of its own.
     fn answer(&self, method: &str, path: &str) -> Option<(u16, String)>;
 
@@ -191,6 +190,9 @@ async fn operate(thread: &Rc<Thread>, request: Request<Incoming>, operator: Opti
                 shared.parts.iter().for_each(|part| text.push_str(&part.metrics()));
                 response(StatusCode::OK, text, "text/plain; version=0.0.4; charset=utf-8")
             }
+        }
+        (&Method::GET | &Method::HEAD, "/profile") => {
+            response(StatusCode::OK, shared.metrics.profile(shared.began.elapsed()).json(), "application/json")
         }
         (&Method::POST, "/reload") => {
             let (shared, counted) = (Arc::clone(shared), shared);

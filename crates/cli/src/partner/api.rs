@@ -63,7 +63,9 @@ impl PartnersPart {
         };
         Some(match (request.method, parts) {
             ("GET", ["openapi.json"]) => Ok((200, openapi::document())),
-            ("GET", ["partners"]) => self.book().map(|book| (200, json!({ "partners": book.partners().iter().map(partner_line_json).collect::<Vec<_>>() }))),
+            ("GET", ["partners"]) => self.book().map(|book| {
+                (200, json!({ "partners": book.partners().iter().map(partner_line_json).collect::<Vec<_>>() }))
+            }),
             ("GET", ["partners", name]) => self.partner(name),
             ("POST", ["explain"]) => self.explain(request.body),
             ("GET", ["entries"]) => self.entries(&query),
@@ -82,9 +84,9 @@ impl PartnersPart {
                 Ok((200, send_json(&format!("entry {id}"), &report)))
             }),
             ("GET", ["overdue"]) => self.overdue(&query),
-            ("GET", ["envelopes"]) => self.at_desk(|desk| desk.waiting()).map(|waiting| {
-                (200, json!({ "envelopes": waiting.iter().map(envelope_json).collect::<Vec<_>>() }))
-            }),
+            ("GET", ["envelopes"]) => self
+                .at_desk(|desk| desk.waiting())
+                .map(|waiting| (200, json!({ "envelopes": waiting.iter().map(envelope_json).collect::<Vec<_>>() }))),
             ("POST", ["envelopes", "release"]) => self.release(&query),
             ("POST", ["receive"]) => self.receive(&query, request.body),
             ("POST", ["send"]) => self.send(&query, request.body),
@@ -144,7 +146,9 @@ impl PartnersPart {
         let field = query.value("field").map(|text| {
             let split = text.split_once('=').filter(|(name, _)| !name.is_empty());
             let split = split.map(|(name, value)| (name.to_owned(), value.to_owned()));
-            split.ok_or_else(|| wrong("`field` has no `=`".to_owned(), "write it as field=purchase-order=PO4711".to_owned()))
+            split.ok_or_else(|| {
+                wrong("`field` has no `=`".to_owned(), "write it as field=purchase-order=PO4711".to_owned())
+            })
         });
         self.page(&Filter {
             kind,
@@ -244,7 +248,9 @@ impl AdminPart for PartnersPart {
     fn request(&self, request: &AdminRequest<'_>) -> Option<AdminAnswer> {
         let rest = request.path.strip_prefix("/partner/")?;
         let decoded: Option<Vec<String>> = rest.split('/').map(decoded).collect();
-        let Some(decoded) = decoded else { return Some(failure(&wrong("the path is not UTF-8".to_owned(), "encode it".to_owned()))) };
+        let Some(decoded) = decoded else {
+            return Some(failure(&wrong("the path is not UTF-8".to_owned(), "encode it".to_owned())));
+        };
         let parts: Vec<&str> = decoded.iter().map(String::as_str).collect();
         if let ("GET", ["entries", id, "bytes"]) = (request.method, parts.as_slice()) {
             return Some(match self.bytes(id) {
@@ -308,7 +314,9 @@ fn wrong(message: String, hint: String) -> Findings {
 }
 
 fn entry_id(text: &str) -> Result<EntryId, Findings> {
-    let wrong = |_| wrong(format!("`{text}` is not the number of an entry"), "write the number that a search returns".to_owned());
+    let wrong = |_| {
+        wrong(format!("`{text}` is not the number of an entry"), "write the number that a search returns".to_owned())
+    };
     text.parse().map(EntryId).map_err(wrong)
 }
 
@@ -321,7 +329,10 @@ impl Query {
         for pair in text.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let (Some(name), Some(value)) = (decoded(name), decoded(&value.replace('+', " "))) else {
-                return Err(wrong("a parameter is not percent-encoded UTF-8".to_owned(), "encode parameters".to_owned()));
+                return Err(wrong(
+                    "a parameter is not percent-encoded UTF-8".to_owned(),
+                    "encode parameters".to_owned(),
+                ));
             };
             all.push((name, value));
         }
