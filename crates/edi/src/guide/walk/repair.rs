@@ -487,7 +487,6 @@ impl Readings<'_, '_> {
             let depth = state.open().len();
             self.fault(&mut state, StructureKind::OutOfSequence(candidate.item), 1 + u32::from(candidate.opens > 0));
             state.go_back(self.table, step.level, candidate.rank, self.at);
-            state.found_late(candidate.slot);
             let placement = state.take(self.table, step, self.at);
             state.forget_undo();
             let left = u32::try_from(depth - 1 - step.level).expect("guides have at most 32 levels");

@@ -317,11 +317,6 @@ impl State {
     pub(super) fn count_late(&mut self, slot: u32) {
         self.counts[slot as usize] += 1;
         self.undo.possible = false;
-        self.found_late(slot);
-    }
-
-    /// A child that seemed to be missing comes late.
-    pub(super) fn found_late(&mut self, slot: u32) {
         let before = self.pending.len();
         self.pending.retain(|pending| pending.slot != slot);
         if self.pending.len() < before {
