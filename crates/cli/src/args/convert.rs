@@ -187,7 +187,7 @@ pub(crate) struct ConvertArgs {
     /// Headers count, so the number is that of findings. A member of this name is ignored in documents that become records.
     #[arg(long, value_name = "NAME", help_heading = "Names and numbers")]
     pub(crate) record_number: Option<String>,
-    /// Add a member with the number of the record that a record is nested in
+    /// Add a member with the number of the parent record
     #[arg(long, value_name = "NAME", help_heading = "Names and numbers")]
     pub(crate) parent_number: Option<String>,
     /// Add a member with the name of the input
