@@ -2,6 +2,7 @@
 
 mod found;
 mod laws;
+mod names;
 mod null;
 mod odo;
 mod probes;
