@@ -686,7 +686,7 @@ impl State {
             Err(kind) => kind,
         };
         let policy = match kind {
-            FaultKind::ShortRecord { .. } | FaultKind::CutField { .. } => BadValue::Error,
+            FaultKind::ShortRecord { .. } | FaultKind::CutField { .. } | FaultKind::LooksLikeName => BadValue::Error,
             FaultKind::Blank => plan.policies.blank,
             FaultKind::LowValues => plan.policies.low_values,
             _ => plan.policies.invalid,
