@@ -1,7 +1,7 @@
 //! Code lists in files of their own: CSV, as those publish them who maintain the codes.
 //!
-//! `CODE,NAME,FROM,UNTIL` in each line; the cells after the code may be missing. A first line whose first cell is `code` is a header. Cells are in
-//! double quotes where they hold a comma or a quote, which is doubled. Days are `YYYYMMDD` or `YYYY-MM-DD`.
+//! Each line is `CODE,NAME,FROM,UNTIL`, and the cells after the code may be missing. A first line whose first cell is `code` is a
+//! header. A cell with a comma or a quote is in double quotes, and a quote in it is doubled. Days are `YYYYMMDD` or `YYYY-MM-DD`.
 
 use super::codes;
 use super::report::{Report, Span};
