@@ -97,8 +97,9 @@ fn a_server_runs_flows_reloads_them_and_answers_operators() {
     // A trace names node, terminal and time, and ends after its time.
     let traced = world.run("flow trace tick --for 700ms");
     assert_eq!(traced.code, Some(0), "{}", traced.err());
-    let steps: Vec<&str> = traced.out().lines().filter(|line| !line.contains("\"commit\"")).collect();
-    assert!(steps.len() > 2, "{}", traced.out());
+    let out = traced.out();
+    let steps: Vec<&str> = out.lines().filter(|line| !line.contains("\"commit\"")).collect();
+    assert!(steps.len() > 2, "{out}");
     for step in steps {
         assert!(step.contains("\"node\":\"timer\"") && step.contains("\"terminal\":\"out\""), "{step}");
     }
