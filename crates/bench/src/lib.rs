@@ -16,6 +16,7 @@
 //! A ratio says the same on a fast and on a slow machine, and in turns a busy neighbour slows both sides.
 
 pub mod bars;
+pub mod batch;
 pub mod ceiling;
 pub mod clock;
 mod compare;

@@ -4,7 +4,7 @@
 //!   with it and gives a [`Run`]: throughput, response times, CPU time per transaction by the operating system's accounting.
 //! * [`OutsideLoad`] is one load against a server that already runs.
 //! * [`FlowBed`] is a store with one running flow and the applications that drive it; [`FlowStudy`] runs the samples of IBM's report on VSAM nodes and prints its tables.
-//! * [`GatewayStudy`] runs the scenarios of IBM's report over the dealership and prints its tables, a page with its figures and JSON.
+//! * [`GatewayStudy`] runs the scenarios of IBM's report over the dealership and gives its tables as Markdown and a report.
 //!
 //! Response times are safe against coordinated omission: with open arrivals they begin when a request was due, whether or not a
 //! connection was free, and what was due within the measured time counts although its answer comes later; with think time a client that
@@ -13,13 +13,13 @@
 
 mod client;
 mod cpu;
-mod draw;
-mod figures;
 mod flow_bed;
+mod flow_report;
 mod flow_study;
 mod instructions;
 mod load;
 mod outside;
+mod report;
 mod server;
 mod study;
 mod tables;

@@ -60,6 +60,12 @@ impl Transaction {
         &self.pool
     }
 
+    /// Whether no statement was added.
+    #[must_use]
+    pub fn is_untouched(&self) -> bool {
+        !self.is_begun
+    }
+
     fn begin(&mut self) {
         if !self.is_begun {
             self.is_begun = true;

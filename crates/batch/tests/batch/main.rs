@@ -9,8 +9,10 @@
 )]
 
 mod builtins;
+mod checkpoints;
 mod crash;
 mod database;
+mod external;
 mod java;
 mod jsl;
 mod kit;

@@ -2,6 +2,7 @@
 //!
 //! To add one, write a function `fn(&Bench) -> Result<Measured, String>` in the module of its area and a row in its table.
 
+mod batch;
 mod capacity;
 mod flow;
 mod growth;
@@ -207,6 +208,7 @@ pub fn all() -> Vec<Bar> {
         growth::BARS,
         store::BARS,
         flow::BARS,
+        batch::BARS,
         partner::BARS,
         capacity::BARS,
     ]

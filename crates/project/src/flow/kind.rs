@@ -374,7 +374,7 @@ pub const NODE_KINDS: &[NodeKind] = &[
             optional(
                 "join",
                 Form::Choice(&["lines", "bytes", "json"]),
-                "form of the new message: each content as a line, one after another, or a JSON array. Default lines",
+                "form of the new message: `lines` (each content is one line), `bytes` (one after another) or `json` (an array). Default lines",
             ),
             optional("whole", Form::Shape, "shape of the new message"),
         ],
