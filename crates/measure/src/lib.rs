@@ -25,7 +25,7 @@ mod study;
 mod tables;
 
 pub use cpu::CpuClock;
-pub use flow_bed::{Applications, Drive, FLOW_RECORDS, FlowBed, bare_syncs, sample_file};
+pub use flow_bed::{Applications, Drive, FLOW_RECORDS, FlowBed, Holds, bare_syncs, sample_file};
 pub use flow_study::{FlowRun, FlowStudy, FlowStudyOptions};
 pub use instructions::Instructions;
 pub use load::{Load, Pace, Run};

@@ -114,7 +114,7 @@ pub(crate) struct MeasureFlowArgs {
     #[arg(default_value = "examples/flows", value_name = "FOLDER")]
     pub(crate) project: PathBuf,
     /// Samples to run
-    #[arg(long = "sample", value_delimiter = ',', default_value = "1,2b,3,4,5", value_name = "N,N")]
+    #[arg(long = "sample", value_delimiter = ',', default_value = "1,2b,3,4,5,files,open,buffers", value_name = "N,N")]
     pub(crate) samples: Vec<String>,
     /// Seconds of each run
     #[arg(long, default_value_t = 2.0, value_name = "N")]
