@@ -191,7 +191,8 @@ impl Book {
             Some(Finding::error(codes::MAP, Fault::Config, message).at(rule.place.clone()).hint(hint))
         };
         let outputs = || maps.iter().flat_map(|map| &map.outputs);
-        let named = || outputs().zip(rule.maps.iter().zip(&maps).flat_map(|(path, map)| map.delivery_names(rule, path)));
+        let named =
+            || outputs().zip(rule.maps.iter().zip(&maps).flat_map(|(path, map)| map.delivery_names(rule, path)));
         match rule.direction {
             Direction::Receive if maps.iter().any(|map| !map.from_edi) => {
                 return wrong(
@@ -216,7 +217,11 @@ impl Book {
         if maps.is_empty() {
             let answers = rule.deliver.values().any(|to| *to == Delivery::Answer);
             let hint = "name a map with an EDI target, or deliver to a folder or queue";
-            return if answers { wrong("the document itself is no answer to its sender".to_owned(), hint) } else { None };
+            return if answers {
+                wrong("the document itself is no answer to its sender".to_owned(), hint)
+            } else {
+                None
+            };
         }
         if let Some(unknown) = rule.deliver.keys().find(|name| !name.is_empty() && !names.contains(name)) {
             let message = format!("the map has no output `{unknown}`, but {}", names.join(", "));
@@ -351,7 +356,9 @@ impl Book {
     #[must_use]
     pub fn settings_of_rule(&self, own: usize, partner: usize, rule: Option<RuleId>) -> Arc<Settings> {
         let settings = self.settings(own, partner);
-        let Some((id, of_rule)) = rule.map(|id| (id, self.rule(id))).filter(|(_, rule)| !Settings::are_none(&rule.settings)) else {
+        let Some((id, of_rule)) =
+            rule.map(|id| (id, self.rule(id))).filter(|(_, rule)| !Settings::are_none(&rule.settings))
+        else {
             return settings;
         };
         let mut of_rules = self.of_rules.lock().unwrap_or_else(PoisonError::into_inner);

@@ -357,7 +357,9 @@ impl Ledger {
             Err(StoreError::NotFound { .. }) => return Ok(None),
             Err(error) => return Err(of_store(error)),
         };
-        match Entry::bytes_of(&record.bytes).ok_or_else(|| damaged("an entry of the transaction store is not readable"))? {
+        match Entry::bytes_of(&record.bytes)
+            .ok_or_else(|| damaged("an entry of the transaction store is not readable"))?
+        {
             (Bytes::Inside(inside), tail) if inside == part => self.unpacked(&body_key(id, part), tail).map(Some),
             (Bytes::Apart(apart), _) if apart == part => {
                 let record = self.bodies.read(unit, By::Key(&body_key(id, part)), Relation::Equal).map_err(of_store)?;
@@ -437,8 +439,8 @@ fn keys_of(entry: &Entry) -> impl Iterator<Item = [u8; KEY_BYTES]> + use<> {
     let state = entry.state.needs_attention().then(|| whole(&state_key(entry.state, Some(entry.due_ms))));
     // Nobody looks for a received document by its number in its interchange.
     let is_looked_for = !entry.number.is_empty() && (entry.way == Way::Sent || entry.kind == Kind::Interchange);
-    let number = is_looked_for
-        .then(|| whole(&NumberKey::new(entry.kind, entry.way, entry.context, Some(&entry.number)).0));
+    let number =
+        is_looked_for.then(|| whole(&NumberKey::new(entry.kind, entry.way, entry.context, Some(&entry.number)).0));
     state.into_iter().chain(number)
 }
 
@@ -540,7 +542,8 @@ fn plain(bytes: &[u8]) -> Result<Vec<u8>, Findings> {
 }
 
 fn no_key() -> Findings {
-    let finding = Finding::error(codes::KEY, Fault::Config, "the bytes of this store are encrypted, and no key is given");
+    let finding =
+        Finding::error(codes::KEY, Fault::Config, "the bytes of this store are encrypted, and no key is given");
     finding.hint("name the key: set QUAYLINE_STORE_KEY to 64 hexadecimal digits, or to file:PATH").into()
 }
 

@@ -122,7 +122,9 @@ pub(crate) fn digest_of(parts: &[&[u8]]) -> u128 {
         let Some(room) = short.get_mut(used..used + 4 + part.len()) else {
             let long: Vec<u8> = parts
                 .iter()
-                .flat_map(|part| u32::try_from(part.len()).unwrap_or(u32::MAX).to_le_bytes().into_iter().chain(part.iter().copied()))
+                .flat_map(|part| {
+                    u32::try_from(part.len()).unwrap_or(u32::MAX).to_le_bytes().into_iter().chain(part.iter().copied())
+                })
                 .collect();
             return xxh3_128(&long);
         };

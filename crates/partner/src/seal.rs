@@ -35,7 +35,8 @@ impl StoreKey {
         let digit = |at: usize| text.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
         let bytes: Option<Vec<u8>> = (0..text.len() / 2).map(|pair| digit(2 * pair)).collect();
         let wrong = || {
-            let message = format!("the key has {} characters, expected {} hexadecimal digits", text.len(), 2 * KEY_BYTES);
+            let message =
+                format!("the key has {} characters, expected {} hexadecimal digits", text.len(), 2 * KEY_BYTES);
             let hint = format!("make a key with `openssl rand -hex {KEY_BYTES}`, and keep a copy in a safe place");
             Findings::from(Finding::error(codes::KEY, Fault::Config, message).hint(hint))
         };
@@ -62,7 +63,8 @@ impl StoreKey {
         let mut out = Vec::with_capacity(1 + NONCE_LEN + bytes.len() + AES_256_GCM.tag_len());
         out.push(SEALED);
         out.extend_from_slice(&nonce);
-        let sealed = self.key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(record), &mut bytes);
+        let sealed =
+            self.key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(record), &mut bytes);
         sealed.map_err(|_| failed())?;
         out.extend_from_slice(&bytes);
         Ok(out)
@@ -72,11 +74,8 @@ impl StoreKey {
     pub(crate) fn open(&self, record: &[u8], sealed: &[u8]) -> Option<Vec<u8>> {
         let (nonce, rest) = sealed.split_first_chunk::<NONCE_LEN>()?;
         let mut bytes = rest.to_vec();
-        let length = self
-            .key
-            .open_in_place(Nonce::assume_unique_for_key(*nonce), Aad::from(record), &mut bytes)
-            .ok()?
-            .len();
+        let length =
+            self.key.open_in_place(Nonce::assume_unique_for_key(*nonce), Aad::from(record), &mut bytes).ok()?.len();
         bytes.truncate(length);
         Some(bytes)
     }

@@ -117,7 +117,11 @@ impl Work<'_> {
         let is_answer = |output: &&Output| to(output) == Some(&Delivery::Answer) && !output.bytes.is_empty();
         for output in all.iter().filter(is_answer) {
             let Some(partner) = self.partner else {
-                let finding = Finding::error(codes::NO_PARTNER, Fault::Config, "a document without a partner has nobody to answer");
+                let finding = Finding::error(
+                    codes::NO_PARTNER,
+                    Fault::Config,
+                    "a document without a partner has nobody to answer",
+                );
                 self.find(finding.hint("add the sender to a partner file, then reprocess the document"));
                 return Ok(State::Rejected);
             };
@@ -125,7 +129,12 @@ impl Work<'_> {
                 Ok(pieces) => answers.extend(pieces),
                 Err(Findings(found)) => {
                     for finding in found {
-                        self.find(finding.hint(format!("correct the map's output `{}`, then reprocess the document", output.name)));
+                        self.find(
+                            finding.hint(format!(
+                                "correct the map's output `{}`, then reprocess the document",
+                                output.name
+                            )),
+                        );
                     }
                     return Ok(State::Rejected);
                 }

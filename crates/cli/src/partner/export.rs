@@ -5,7 +5,9 @@ use std::fs::File;
 use std::path::Path;
 
 use quayline_columnar::{ColumnOptions, ColumnSink, ParquetOptions, ParquetWriter};
-use quayline_core::{Fault, Finding, Moment, NodeId, Occurs, Run, Scalar, Shape, Sink as _, Value as Cell, system_error_text};
+use quayline_core::{
+    Fault, Finding, Moment, NodeId, Occurs, Run, Scalar, Shape, Sink as _, Value as Cell, system_error_text,
+};
 use quayline_partner::{Entry, Filter, Ledger, time_text};
 use serde_json::Value;
 
@@ -109,7 +111,8 @@ const TEXTS: [&str; 16] = [
     "source",
 ];
 /// Columns of numbers; those of other entries are null where there is none.
-const NUMBERS: [&str; 7] = ["bytes", "transactions", "transactions_bad", "parent", "about", "replaced_by", "answered_by"];
+const NUMBERS: [&str; 7] =
+    ["bytes", "transactions", "transactions_bad", "parent", "about", "replaced_by", "answered_by"];
 
 /// The nodes of one entry.
 struct Columns {

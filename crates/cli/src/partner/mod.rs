@@ -13,8 +13,7 @@ use std::path::{Path, PathBuf};
 
 use quayline_core::{Finding, Findings, Severity};
 use quayline_partner::{
-    Again, Book, Desk, DeskLimits, Ledger, ReceiveReport, Release, SendReport, SendRequest, Source, StoreKey,
-    Waiting,
+    Again, Book, Desk, DeskLimits, Ledger, ReceiveReport, Release, SendReport, SendRequest, Source, StoreKey, Waiting,
 };
 use quayline_project::ShapeOptions;
 use quayline_store::{Clock as _, Store, SystemClock};
@@ -88,7 +87,8 @@ pub(crate) fn ledger(opened: &Opened) -> Result<Ledger, Stop> {
 /// The transaction store in a store, with the key that the environment names.
 pub(crate) fn ledger_of(store: &Store) -> Result<Ledger, Stop> {
     let Some(value) = QUAYLINE_STORE_KEY.value() else { return Ok(Ledger::open_with(store, None)?) };
-    let value = value.to_str().ok_or_else(|| argument("QUAYLINE_STORE_KEY is not text").hint("write hexadecimal digits"))?;
+    let value =
+        value.to_str().ok_or_else(|| argument("QUAYLINE_STORE_KEY is not text").hint("write hexadecimal digits"))?;
     let text = match value.strip_prefix("file:") {
         None => value.to_owned(),
         Some(path) => {

@@ -32,7 +32,11 @@ fn an_order_becomes_json_and_a_record_and_is_answered_by_997_and_855() {
     assert_eq!(files(&world, "exchange/outbox/alder", "ALDER-acknowledgment").len(), 1);
     let answers = files(&world, "exchange/outbox/alder", "ALDER-00");
     assert_eq!(answers.len(), 3);
-    assert!(answers[0].contains("GS*PR*QUAYSIDE*ALDER*") && answers[0].contains("~BAK*00*AC*PO4711*"), "{}", answers[0]);
+    assert!(
+        answers[0].contains("GS*PR*QUAYSIDE*ALDER*") && answers[0].contains("~BAK*00*AC*PO4711*"),
+        "{}",
+        answers[0]
+    );
     // The answer is found with the order that it answers.
     let shown = world.run("transaction search --project exchange --field purchase-order=PO4711");
     shown.code(0);

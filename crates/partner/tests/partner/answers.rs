@@ -56,7 +56,10 @@ fn a_document_is_delivered_and_answered_in_one_unit_of_work() {
     let sent = world.files("outbox/ACME");
     assert_eq!(sent.len(), 1, "{sent:?}");
     let text = &sent[0].1;
-    assert!(text.contains("*ZZ*US             *01*ACME           *") && text.contains("~BEG*06*RO*PO1**20260401~"), "{text}");
+    assert!(
+        text.contains("*ZZ*US             *01*ACME           *") && text.contains("~BEG*06*RO*PO1**20260401~"),
+        "{text}"
+    );
     assert!(text.contains("GS*PO*US*ACME*") && text.contains("IEA*1*000000001~"), "{text}");
     let entries = world.entries(Kind::Transaction);
     let answer = entries.iter().find(|entry| entry.way == Way::Sent).expect("the answer");
@@ -72,7 +75,8 @@ fn a_map_that_rejects_keeps_back_what_the_others_made() {
     let report = world.receive(&interchange(7, "P", &[("BAD", "RO"), ("PO2", "RO")]));
     assert_eq!((report.delivered, report.rejected), (1, 1), "{report:?}");
     assert_eq!((world.files("orders").len(), world.files("outbox/ACME").len()), (1, 1));
-    let rejected: Vec<_> = world.entries(Kind::Transaction).into_iter().filter(|one| one.state == State::Rejected).collect();
+    let rejected: Vec<_> =
+        world.entries(Kind::Transaction).into_iter().filter(|one| one.state == State::Rejected).collect();
     assert_eq!(rejected.len(), 1);
     assert!(rejected[0].details.findings.iter().any(|one| one.message.contains("nobody can answer this")));
     assert!(rejected[0].details.outputs.is_empty());
