@@ -46,8 +46,10 @@ pub(crate) fn read_all(paths: &[PathBuf], args: &CopybookArgs) -> Result<Describ
     let mut all = read(first, args)?;
     for path in others {
         let Described { records, warnings, .. } = read(path, args)?;
-        if let Some(twice) = records.iter().find(|record| all.records.iter().any(|known| known.name() == record.name())) {
-            let finding = argument(format!("{} and a copybook before it describe a record {}", shown(path), twice.name()));
+        if let Some(twice) = records.iter().find(|record| all.records.iter().any(|known| known.name() == record.name()))
+        {
+            let finding =
+                argument(format!("{} and a copybook before it describe a record {}", shown(path), twice.name()));
             return Err(finding.hint("rename one of them with --replacing, or leave one copybook out").into());
         }
         all.records.extend(records);

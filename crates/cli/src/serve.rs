@@ -8,7 +8,7 @@ use quayline_core::{Fault, Finding, Findings};
 use quayline_gateway::{Definitions, ProviderSpec};
 use quayline_measure::{FlowStudy, FlowStudyOptions, GatewayStudy, StudyOptions, process, translator_study};
 use quayline_report::Report;
-use quayline_server::{AdminPart, Beside, ServeConfig, ServeError, store_misfits};
+use quayline_server::{AdminPart, Beside, ServeConfig, ServeError, queue_misfits, store_misfits};
 use quayline_store::{STO_IN_USE, Store};
 
 use crate::args::{
@@ -32,7 +32,8 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     };
     let has_flows = !quayline_flow::flow_files(&root)?.is_empty();
     let has_partners = config.admin.listen.is_some() && root.join("partners").is_dir();
-    if definitions.operations.is_empty() && !has_flows && config.amqp.is_none() && !has_partners {
+    let has_queues = config.amqp.is_some() || config.queues.is_some();
+    if definitions.operations.is_empty() && !has_flows && !has_queues && !has_partners {
         let what =
             format!("{} has no API: expected services in services/*.toml and APIs in apis/*.toml", root.display());
         let hint = "`quayline service new COPYBOOK` proposes a service; docs/reference/gateway.md shows both files";
@@ -46,8 +47,8 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     let folder = FolderArg { folder: args.store.clone().unwrap_or_else(|| root.join("data")) };
     if args.check {
         let mut findings = quayline_server::cannot_work(&config, &definitions);
-        if needs_store(&definitions) {
-            findings.extend(store_findings(&folder, &definitions)?);
+        if config.queues.is_some() || needs_store(&definitions) {
+            findings.extend(store_findings(&folder, &config, &definitions)?);
         }
         if !findings.is_empty() {
             return Err(Findings(findings).into());
@@ -68,7 +69,7 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     let flows = ServedFlows::start(&root, &folder, config.threads)?;
     // Flows have opened the store that queues, services and partners use too.
     let missing = if has_partners { Missing::Create } else { Missing::Refuse };
-    let opened = if flows.is_none() && (config.amqp.is_some() || has_partners || needs_store(&definitions)) {
+    let opened = if flows.is_none() && (has_queues || has_partners || needs_store(&definitions)) {
         Some(Opened::open(&folder, missing)?)
     } else {
         None
@@ -76,7 +77,8 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     let store = flows.as_ref().map(|flows| flows.engine.store()).or(opened.as_ref().map(|opened| &opened.store));
     let store = store.cloned();
     let queues = ServedQueues::start(&config, store.as_ref())?;
-    for finding in store.iter().flat_map(|store| store_misfits(store, &definitions)) {
+    let misfits = |store| [store_misfits(store, &definitions), queue_misfits(store, &config)].concat();
+    for finding in store.iter().flat_map(misfits) {
         // Other services work, and what is missing may be defined before the next start.
         eprintln!("{finding}");
     }
@@ -123,7 +125,7 @@ fn needs_store(definitions: &Definitions) -> bool {
 }
 
 /// What services expect of the store and do not find. A store that another process has is not looked at.
-fn store_findings(folder: &FolderArg, definitions: &Definitions) -> Result<Vec<Finding>, Stop> {
+fn store_findings(folder: &FolderArg, config: &ServeConfig, definitions: &Definitions) -> Result<Vec<Finding>, Stop> {
     let opened = match Opened::open(folder, Missing::Refuse) {
         Ok(opened) => opened,
         Err(Stop::Findings(Findings(findings))) if findings.iter().any(|finding| finding.code == STO_IN_USE) => {
@@ -133,7 +135,7 @@ fn store_findings(folder: &FolderArg, definitions: &Definitions) -> Result<Vec<F
         Err(Stop::Findings(Findings(findings))) => return Ok(findings),
         Err(stop) => return Err(stop),
     };
-    let findings = store_misfits(&opened.store, definitions);
+    let findings = [store_misfits(&opened.store, definitions), queue_misfits(&opened.store, config)].concat();
     opened.close(Exit::Done)?;
     Ok(findings)
 }

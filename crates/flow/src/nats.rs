@@ -237,7 +237,9 @@ fn login(run: &Run<'_>, node: &FlowNode) -> (Option<NatsAddress>, NatsLogin) {
 
 fn failure(error: &NatsError) -> Failure {
     let hint = match error {
-        NatsError::Requires(_) => "use a listener of the server without it, on this machine or in a network that you trust",
+        NatsError::Requires(_) => {
+            "use a listener of the server without it, on this machine or in a network that you trust"
+        }
         NatsError::Denied(_) => "check `user` and the password in the environment",
         NatsError::NoResponder { .. } => "enable JetStream on the server, and make a stream that takes the subject",
         NatsError::TooLong { .. } => "raise `max_payload` of the server, or make the message shorter",
@@ -344,11 +346,12 @@ impl Session {
         self.is_connected = true;
         let bytes = BATCH_BYTES.max(client.max_payload() + ENVELOPE_BYTES);
         let mut pulled = 0;
+        let mut pull = String::new();
         let mut acknowledged = 0;
         let mut heard = Instant::now();
         loop {
             if pulled == 0 && self.events.capacity() >= BATCH {
-                client.pull(&self.stream, &consumer, BATCH, bytes, PULL_WAIT).await?;
+                pull = client.pull(&self.stream, &consumer, BATCH, bytes, PULL_WAIT).await?;
                 pulled = BATCH;
                 heard = Instant::now();
             }
@@ -368,7 +371,7 @@ impl Session {
                 }
                 message = client.next() => {
                     heard = Instant::now();
-                    pulled = self.delivered(message?, pulled)?;
+                    pulled = self.delivered(message?, pulled, &pull)?;
                 }
                 () = tokio::time::sleep(LOOK) => {
                     if acknowledged > 0 {
@@ -384,8 +387,10 @@ impl Session {
     }
 
     /// Passes a message on; the messages of the pull that are still to come.
-    fn delivered(&self, message: NatsMessage, pulled: usize) -> Result<usize, NatsError> {
-        if let Some((reply, by)) = message.reply.clone().and_then(|reply| Some((reply.clone(), DeliveredBy::read(&reply)?))) {
+    fn delivered(&self, message: NatsMessage, pulled: usize, pull: &str) -> Result<usize, NatsError> {
+        if let Some((reply, by)) =
+            message.reply.clone().and_then(|reply| Some((reply.clone(), DeliveredBy::read(&reply)?)))
+        {
             // The pull asked for no more than there is room for; what finds none comes again.
             let _ = self.events.try_send(Event::Message { sequence: by.sequence, reply, message: Box::new(message) });
             return Ok(pulled.saturating_sub(1));
@@ -394,6 +399,8 @@ impl Session {
             Some((100, _)) | None => Ok(pulled),
             Some((503, _)) => Err(NatsError::NoResponder { subject: self.stream.clone() }),
             Some((409, text)) if text.contains("Deleted") || text.contains("Shutdown") => Err(NatsError::Denied(text)),
+            // The end of the pull before this one changes nothing.
+            Some(_) if message.subject != pull => Ok(pulled),
             Some(_) => Ok(0),
         }
     }
@@ -451,12 +458,7 @@ impl Subscription {
     }
 
     /// The next message that has not had its effect.
-    pub(crate) fn poll(
-        &mut self,
-        run: &Run<'_>,
-        at: usize,
-        context: &mut Context<'_>,
-    ) -> Poll<Result<Taken, Failure>> {
+    pub(crate) fn poll(&mut self, run: &Run<'_>, at: usize, context: &mut Context<'_>) -> Poll<Result<Taken, Failure>> {
         loop {
             let Poll::Ready(Some(event)) = self.events.poll_recv(context) else { return Poll::Pending };
             match event {

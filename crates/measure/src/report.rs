@@ -266,8 +266,8 @@ impl GatewayStudy {
             "Static bytes do not take the same time on this machine, so instructions decide if they are counted."
         };
         let spreads = self.spreads().into_iter().chain(self.control_spread());
-        let rows =
-            spreads.map(|spread| vec![Cell::text(spread.title), Cell::Number(spread.time), counted(spread.instructions)]);
+        let rows = spreads
+            .map(|spread| vec![Cell::text(spread.title), Cell::Number(spread.time), counted(spread.instructions)]);
         Section {
             id: "cost-by-clients".to_owned(),
             title: "Cost of a transaction over all numbers of clients, largest by smallest".to_owned(),

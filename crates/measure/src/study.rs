@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::ServerProcess;
 use crate::client::Client;
 use crate::load::{Load, Pace, Run};
-use crate::ServerProcess;
 
 /// How the study runs.
 #[derive(Clone, Debug)]
@@ -37,10 +37,7 @@ impl StudyOptions {
         };
         let mut words = words.iter().peekable();
         if words.next_if(|word| *word == "gateway").is_none() {
-            return Err(
-                "write: gateway [FOLDER] [--seconds N] [--clients 100,500] [--saturated] [--short]"
-                    .to_owned(),
-            );
+            return Err("write: gateway [FOLDER] [--seconds N] [--clients 100,500] [--saturated] [--short]".to_owned());
         }
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));

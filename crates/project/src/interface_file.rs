@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use quayline_cobol::{FieldRule, Fillers, Interface, KeyStyle, NullAs, OriginMembers, RedefinesChoice, RedefinesPolicy};
+use quayline_cobol::{
+    FieldRule, Fillers, Interface, KeyStyle, NullAs, OriginMembers, RedefinesChoice, RedefinesPolicy,
+};
 use quayline_core::{Code, Fault, Finding, Findings, Place};
 use serde::Deserialize;
 use toml::Spanned;
@@ -148,7 +150,9 @@ impl InterfaceFile {
         let records = file.records.as_ref().map(|records| reader.records(records));
         let skip_bytes = reader.skip_bytes(file);
         match reader.findings {
-            findings if findings.is_empty() => Ok(InterfaceFile { interface, records, skip_bytes, places: reader.places }),
+            findings if findings.is_empty() => {
+                Ok(InterfaceFile { interface, records, skip_bytes, places: reader.places })
+            }
             findings => Err(Findings(findings)),
         }
     }

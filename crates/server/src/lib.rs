@@ -54,5 +54,5 @@ pub use config::{
 pub use error::ServeError;
 pub use preflight::cannot_work;
 pub use queues::{QueueRights, QueuesConfig};
-pub use records::{file_misfit, store_misfits};
+pub use records::{file_misfit, queue_misfits, store_misfits};
 pub use run::{Beside, LogLine, serve, serve_fixed, serve_with};

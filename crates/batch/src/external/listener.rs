@@ -41,7 +41,14 @@ impl ExternalListener {
         })
     }
 
-    fn hear(&mut self, send: Send, event: &str, item: Option<&[u8]>, text: Option<&str>, class: Option<&str>) -> Answer<()> {
+    fn hear(
+        &mut self,
+        send: Send,
+        event: &str,
+        item: Option<&[u8]>,
+        text: Option<&str>,
+        class: Option<&str>,
+    ) -> Answer<()> {
         // A program that ended is started again by the first event it may want.
         self.program.start()?;
         if self.program.can(event) {

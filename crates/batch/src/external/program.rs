@@ -112,8 +112,7 @@ impl Program {
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(self.system(&ErrorKind::BrokenPipe.into()));
         };
-        let unblocked =
-            rustix::io::ioctl_fionbio(&input, true).and_then(|()| rustix::io::ioctl_fionbio(&output, true));
+        let unblocked = rustix::io::ioctl_fionbio(&input, true).and_then(|()| rustix::io::ioctl_fionbio(&output, true));
         let mut running = Running { child, input: Some(input), output, decoder: Decoder::default() };
         if let Err(error) = unblocked {
             running.end();
@@ -200,14 +199,17 @@ impl Program {
                 let mut fields = frame.fields;
                 let count = fields.first().and_then(Option::as_deref).and_then(number);
                 let Some(count) = count.filter(|count| *count < fields.len()) else {
-                    return Err(self.misfit(verb, "is `partly` without the number of its results, or with fewer of them"));
+                    return Err(
+                        self.misfit(verb, "is `partly` without the number of its results, or with fewer of them")
+                    );
                 };
                 fields.remove(0);
                 let rest = fields.split_off(count);
                 Ok((fields, Some(thrown(rest))))
             }
             other => {
-                let ended = Ended::Answer(format!("the answer to {verb} is `{other}`, expected ok, partly, throw or say"));
+                let ended =
+                    Ended::Answer(format!("the answer to {verb} is `{other}`, expected ok, partly, throw or say"));
                 Err(self.failed(verb, ended))
             }
         }
@@ -229,8 +231,11 @@ impl Program {
         let group = ["quayline.ProgramFailed", "quayline.Environment"];
         match ended {
             Ended::Timeout => {
-                let message =
-                    format!("the program of {} gave no answer to {verb} within {} s", self.name, self.timeout.as_secs());
+                let message = format!(
+                    "the program of {} gave no answer to {verb} within {} s",
+                    self.name,
+                    self.timeout.as_secs()
+                );
                 Thrown::of(&["quayline.ProgramTimeout", group[0], group[1]], message)
                     .hint("raise the property timeout-s, or let the program send `say` while it works")
             }
@@ -241,8 +246,10 @@ impl Program {
                     "see what the program wrote to standard error; retryable-exception-classes may include quayline.ProgramFailed",
                 )
             }
-            Ended::Answer(what) => Thrown::of(&["quayline.ProgramAnswer", group[0], group[1]], format!("{}: {what}", self.name))
-                .hint("the program must write nothing to standard output but frames of the artifact protocol"),
+            Ended::Answer(what) => {
+                Thrown::of(&["quayline.ProgramAnswer", group[0], group[1]], format!("{}: {what}", self.name))
+                    .hint("the program must write nothing to standard output but frames of the artifact protocol")
+            }
             Ended::System(error) => self.system(&error),
         }
     }

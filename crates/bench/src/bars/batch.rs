@@ -18,7 +18,12 @@ pub(super) const BARS: &[Bar] = &[
     most("memory of a job in a database", 30.0, "MB", memory),
 ];
 
-const fn most(name: &'static str, bar: f64, unit: &'static str, measure: fn(&Bench) -> Result<Measured, String>) -> Bar {
+const fn most(
+    name: &'static str,
+    bar: f64,
+    unit: &'static str,
+    measure: fn(&Bench) -> Result<Measured, String>,
+) -> Bar {
     Bar { area: Area::Batch, name, bar, side: Side::AtMost, unit, measure }
 }
 
@@ -122,7 +127,8 @@ fn cliff() -> Result<Measured, String> {
 
 fn memory(bench: &Bench) -> Result<Measured, String> {
     with_world(false, |world| {
-        let peak = |load: Load| Ok::<f64, String>(peak_memory(&bench.quayline, &bench.this, world, &load)? as f64 / 1e6);
+        let peak =
+            |load: Load| Ok::<f64, String>(peak_memory(&bench.quayline, &bench.this, world, &load)? as f64 / 1e6);
         let at = |items, records| Load { records, items, rows: Rows::Pipelined, ..CONTAINER };
         let (small, long, large) = (peak(at(25, 20_000))?, peak(at(1_000, 400_000))?, peak(at(8_000, 400_000))?);
         let detail = format!("{small:.1} at item-count 25, {long:.1} at 1,000, {large:.1} at 8,000");

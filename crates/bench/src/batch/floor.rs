@@ -70,7 +70,9 @@ pub fn floor(endpoint: &Endpoint, file: &Path, load: &Load, threads: usize) -> R
         };
         let count = threads.min(usize::try_from(load.partitions).unwrap_or(usize::MAX));
         let handles: Vec<_> = (0..count).map(|_| scope.spawn(worker)).collect();
-        handles.into_iter().try_for_each(|handle| handle.join().map_err(|_| "a thread of the floor panicked".to_owned())?)
+        handles
+            .into_iter()
+            .try_for_each(|handle| handle.join().map_err(|_| "a thread of the floor panicked".to_owned())?)
     });
     done?;
     let wall = begin.elapsed();

@@ -134,7 +134,8 @@ impl World {
     /// Those of the job.
     pub fn job(&self, load: &Load) -> Result<Took, String> {
         self.fresh()?;
-        let backend = DatabaseBackend::open(self.server.endpoint(), Arc::new(SystemClock)).map_err(|error| error.to_string())?;
+        let backend =
+            DatabaseBackend::open(self.server.endpoint(), Arc::new(SystemClock)).map_err(|error| error.to_string())?;
         run(Arc::new(backend), &self.folder, load, &mut |_| {})
     }
 
@@ -164,7 +165,8 @@ pub fn job_in_memory(folder: &Path, load: &Load) -> Result<Took, String> {
 }
 
 fn memory_backend() -> Result<Arc<dyn Backend>, String> {
-    let store = Store::open(Arc::new(MemoryEngine::new()), Arc::new(SystemClock), StoreLimits::default(), Access::Write);
+    let store =
+        Store::open(Arc::new(MemoryEngine::new()), Arc::new(SystemClock), StoreLimits::default(), Access::Write);
     let store = store.map_err(|error| error.to_string())?;
     Ok(Arc::new(StoreBackend::new(store, Arc::new(SystemClock)).map_err(|error| error.to_string())?))
 }
@@ -212,7 +214,12 @@ pub fn job_xml(load: &Load) -> String {
 }
 
 /// Runs a job over a repository, with more artifacts.
-fn run(backend: Arc<dyn Backend>, folder: &Path, load: &Load, more: &mut dyn FnMut(&mut Registry)) -> Result<Took, String> {
+fn run(
+    backend: Arc<dyn Backend>,
+    folder: &Path,
+    load: &Load,
+    more: &mut dyn FnMut(&mut Registry),
+) -> Result<Took, String> {
     run_xml(backend, folder, &job_xml(load), more)
 }
 
@@ -248,7 +255,8 @@ pub(crate) fn run_xml(
 /// Those of the job.
 pub fn unchanged(world: &World, bytes: usize, chunks: u64) -> Result<Took, String> {
     world.fresh()?;
-    let backend = DatabaseBackend::open(world.server.endpoint(), Arc::new(SystemClock)).map_err(|error| error.to_string())?;
+    let backend =
+        DatabaseBackend::open(world.server.endpoint(), Arc::new(SystemClock)).map_err(|error| error.to_string())?;
     let xml = "<job id=\"accounts\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\"><step id=\"step\"><chunk item-count=\"10\">\
                <reader ref=\"constant\"/><writer ref=\"quayline.accountWriter\"><properties><property name=\"Deletes\" value=\"none\"/>\
                <property name=\"WriterCheckpointDataSize\" value=\"16\"/></properties></writer></chunk></step></job>";

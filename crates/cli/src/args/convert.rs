@@ -220,6 +220,9 @@ pub(crate) struct ConvertArgs {
     /// Print statistics: records, bytes, time and memory
     #[arg(long, help_heading = "Running")]
     pub(crate) stats: bool,
+    /// Write the cost of a record by phase, for `quayline profile`
+    #[arg(long, value_name = "FILE", help_heading = "Running")]
+    pub(crate) profile: Option<PathBuf>,
     /// Show no progress bar
     #[arg(long, help_heading = "Running")]
     pub(crate) no_progress: bool,

@@ -53,11 +53,12 @@ pub(crate) fn finish(mut report: Report, args: &ReportArgs, console: &Console) -
     }
     match report.verdict {
         Verdict::ObjectiveMissed => findings.push(
-            Finding::error(CAP_OBJECTIVE, Fault::Sender, report.summary.clone())
-                .hint(match report.kind.as_str() {
-                    "gateway" | "flow" => "repeat the run on an idle machine with a release build; the report has each figure",
-                    _ => "lower the load or the demand, add servers, or change the objective",
-                }),
+            Finding::error(CAP_OBJECTIVE, Fault::Sender, report.summary.clone()).hint(match report.kind.as_str() {
+                "gateway" | "flow" => {
+                    "repeat the run on an idle machine with a release build; the report has each figure"
+                }
+                _ => "lower the load or the demand, add servers, or change the objective",
+            }),
         ),
         Verdict::Untrustworthy => findings.push(
             Finding::error(CAP_UNTRUSTWORTHY, Fault::Environment, report.summary.clone())

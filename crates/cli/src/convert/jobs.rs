@@ -249,7 +249,8 @@ impl Job {
     pub(crate) fn of_type(&mut self, name: &str) {
         let named = |path: &PathBuf| {
             let file = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-            let (stem, rest) = file.split_once('.').map_or((file, String::new()), |(stem, rest)| (stem, format!(".{rest}")));
+            let (stem, rest) =
+                file.split_once('.').map_or((file, String::new()), |(stem, rest)| (stem, format!(".{rest}")));
             path.with_file_name(format!("{stem}-{name}{rest}"))
         };
         self.output = self.output.as_ref().map(named);

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex};
 
 use quayline_convert::{Conversion, ConvertError, Rejects, Report, Start, partial_path};
 use quayline_core::{Fault, Finding, Severity};
+use quayline_meter::Profile;
 
 use crate::args::{ConvertArgs, FromFormat, LimitArg};
 use crate::console::{Console, shown};
@@ -46,6 +47,10 @@ pub(crate) fn run(args: &ConvertArgs, console: &Console) -> Result<Exit, Stop> {
         if let Some(only) = &only {
             check_by_type(args, &jobs)?;
             jobs.iter_mut().for_each(|job| job.of_type(&only.name));
+        }
+        if args.profile.is_some() && (jobs.len() > 1 || args.by_type) {
+            let finding = argument(format!("--profile is for one run, and this command has {}", jobs.len()));
+            return Err(finding.hint("convert one input at a time to profile it").into());
         }
         let definitions = Definitions::read(args, &jobs, only.as_ref(), console)?;
         for job in jobs {
@@ -216,12 +221,31 @@ fn tell(
     if args.stats {
         tell_stats(source, report, console);
     }
+    let unwritten = keep_profile("convert", unit, report, args.profile.as_deref(), console);
     if report.errors > 0 {
         let verb = if report.errors == 1 { "rejects" } else { "reject" };
         let errors = count_of(report.errors, "error");
         console.paragraph(&format!("{errors} outside of {unit}s {verb} none of them, but something is wrong"));
     }
-    if rejected + report.errors > 0 { Exit::Rejected } else { Exit::Done }
+    if rejected + report.errors > 0 { Exit::Rejected } else { unwritten.unwrap_or(Exit::Done) }
+}
+
+/// Writes the cost of a run if the command line asks for it; the exit if that fails.
+pub(crate) fn keep_profile(
+    kind: &str,
+    unit: &str,
+    report: &Report,
+    path: Option<&Path>,
+    console: &Console,
+) -> Option<Exit> {
+    let mut profile = Profile::of_run(kind, unit, &report.cost);
+    for class in &mut profile.classes {
+        (class.bytes_in, class.bytes_out) = (report.source_bytes, report.output_bytes);
+    }
+    let finding = crate::capacity::write_profile(&profile, path?).err()?;
+    let exit = Exit::of_findings(std::slice::from_ref(&finding));
+    console.findings(&[finding]);
+    Some(exit)
 }
 
 /// Interchanges have places of their own; the number of the document stands in the findings beside the rejects.

@@ -27,6 +27,7 @@ mod partner_api;
 mod partner_examples;
 mod partner_kills;
 mod probes;
+mod profile;
 mod project;
 mod queue_serve;
 mod record_files;

@@ -16,7 +16,10 @@ fn a_study_is_a_report_that_a_later_one_is_compared_with() {
     assert!(ran.out().contains("| 4 Update | persistent | 1 |"), "{}", ran.out());
     assert_eq!(world.files(), ["first.csv", "first.html", "first.json"]);
     let csv = String::from_utf8(world.read("first.csv")).expect("UTF-8");
-    assert!(csv.lines().any(|line| line.contains("4 Update, persistent, 1 application") && line.contains("rate")), "{csv}");
+    assert!(
+        csv.lines().any(|line| line.contains("4 Update, persistent, 1 application") && line.contains("rate")),
+        "{csv}"
+    );
     // No machine is a million times slower from one moment to the next.
     flow(&world, "--baseline first.json --tolerance 100000000% --report second").code(0);
     let page = String::from_utf8(world.read("second.html")).expect("UTF-8");

@@ -3,7 +3,8 @@
 use crate::world::World;
 
 const CUSTOMER: &str = "       01 CUSTOMER.\n          05 KIND PIC X.\n          05 NAME PIC X(5).\n";
-const ORDER: &str = "       01 ORDER-LINE.\n          05 KIND PIC X.\n          05 SKU PIC X(3).\n          05 QTY PIC 99.\n";
+const ORDER: &str =
+    "       01 ORDER-LINE.\n          05 KIND PIC X.\n          05 SKU PIC X(3).\n          05 QTY PIC 99.\n";
 const TYPES: &str = "
 [[field]]
 name = \"SKU\"
@@ -47,13 +48,23 @@ fn each_record_type_becomes_a_file_of_its_own() {
     assert_eq!(world.read("bad/odd-CUSTOMER.dat"), b"X99999");
     assert_eq!(text("out/odd-ORDER-LINE.csv").lines().count(), 2);
     let ran = world.run(&format!("convert in.dat -c order.cpy {BOTH} -o out --to csv --by-type"));
-    assert!(ran.code(2).err().contains("order.cpy and a copybook before it describe a record ORDER-LINE"), "{}", ran.err());
+    assert!(
+        ran.code(2).err().contains("order.cpy and a copybook before it describe a record ORDER-LINE"),
+        "{}",
+        ran.err()
+    );
     let ran = world.run(&format!("convert in.dat {BOTH} -o in.csv --by-type"));
     assert!(ran.code(2).err().contains("in.csv is no folder"), "{}", ran.err());
     // Faults of the interface file are told, and types that are nested stay with their parents.
     world.write("types.toml", format!("{TYPES}parent = \"CUSTOMER\"\n"));
     world.run(&format!("convert in.dat {BOTH} --parent-number of -o out --to jsonl --by-type")).code(0);
-    assert!(text("out/in-CUSTOMER.jsonl").lines().nth(1).expect("two").contains("{\"KIND\":\"O\",\"item\":\"CCC\",\"QTY\":3,\"of\":4}"));
+    assert!(
+        text("out/in-CUSTOMER.jsonl")
+            .lines()
+            .nth(1)
+            .expect("two")
+            .contains("{\"KIND\":\"O\",\"item\":\"CCC\",\"QTY\":3,\"of\":4}")
+    );
     world.write("types.toml", TYPES.replace("SKU", "SKUU"));
     let ran = world.run(&format!("convert in.dat {BOTH} -o out --to csv --by-type"));
     assert!(ran.code(2).err().contains("no record type has a field `SKUU`"), "{}", ran.err());
@@ -110,7 +121,11 @@ fn bytes_around_the_records_are_passed_over() {
     for short in ["HEADER", "HEADER....TRAIL"] {
         world.write("n.dat", short);
         let ran = world.run("convert n.dat -c n.cpy -i types.toml -e ascii");
-        assert!(ran.code(2).err().starts_with("error[CNV-029]: the file ends within the bytes to skip"), "{}", ran.err());
+        assert!(
+            ran.code(2).err().starts_with("error[CNV-029]: the file ends within the bytes to skip"),
+            "{}",
+            ran.err()
+        );
     }
     world.write("n.dat", "xx123yy");
     let ran = world.run("convert n.dat -c n.cpy -e ascii --skip-bytes-first 2 --skip-bytes-last 2");

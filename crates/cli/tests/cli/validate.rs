@@ -450,6 +450,9 @@ fn the_example_of_snip_levels_finds_codes_and_identifiers() {
         assert_ne!(text, claims, "{from}");
         let ran = validate(&text);
         let said = ran.code(1).err();
-        assert!(said.matches("error[").count() == 1 && said.contains(&format!("error[{code}]")) && said.contains(told), "{said}");
+        assert!(
+            said.matches("error[").count() == 1 && said.contains(&format!("error[{code}]")) && said.contains(told),
+            "{said}"
+        );
     }
 }

@@ -8,7 +8,8 @@ use quayline_core::{Code, Fault, Finding, Findings, NodeId, Occurs, Scalar, Shap
 use super::rows::TextTables;
 use super::select::{Selection, resolve_one};
 use super::{
-    Choice, Item, ItemIndex, ListTarget, Op, OriginNodes, Plan, Slide, Table, Target, TargetKind, Union, View, key, template,
+    Choice, Item, ItemIndex, ListTarget, Op, OriginNodes, Plan, Slide, Table, Target, TargetKind, Union, View, key,
+    template,
 };
 use crate::layout::{ByteOrder, EditSymbol, Encoding, Field, FieldIndex, FieldKind, FloatFormat, Layout, ZonedSign};
 use crate::{BadValue, Fillers, Interface, NullAs, Policies, Preserve, RedefinesPolicy, Trim};

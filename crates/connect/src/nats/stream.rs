@@ -153,7 +153,8 @@ impl NatsClient {
         facts(&answer).ok_or(NatsError::Answer { subject })
     }
 
-    /// Requests messages of a consumer; they come by [`NatsClient::next`]. A message with a status ends the pull before it is complete.
+    /// Requests messages of a consumer; they come by [`NatsClient::next`]. A message with a status and this subject, which is the result, ends the pull.
+    /// A server also sends one after the last message of a complete pull with a limit of bytes.
     ///
     /// # Errors
     /// The connection ends.
@@ -164,12 +165,13 @@ impl NatsClient {
         messages: usize,
         bytes: usize,
         wait: Duration,
-    ) -> Result<(), NatsError> {
+    ) -> Result<String, NatsError> {
         let request = json!({ "batch": messages, "max_bytes": bytes, "expires": nanoseconds(wait) }).to_string();
         let inbox = self.pull_inbox();
         let subject = format!("$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}");
         self.publish(&subject, Some(&inbox), &[], request.as_bytes())?;
-        self.flush().await
+        self.flush().await?;
+        Ok(inbox)
     }
 
     /// Adds an acknowledgment to what is sent next.

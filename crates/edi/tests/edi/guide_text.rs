@@ -777,7 +777,8 @@ fn codes_come_from_a_file_of_those_who_maintain_them() {
         let files = MemoryGuides(BTreeMap::from([("party.csv".to_owned(), csv.to_owned())]));
         parse_guide("a.guide", &text, &files, &Limits::default())
     };
-    let guide = parse("\u{feff}Code,Name,From,Until\r\nSE,\"Seller, or \"\"vendor\"\"\",2003-01-01,20301231\r\n\r\nBT\r\n");
+    let guide =
+        parse("\u{feff}Code,Name,From,Until\r\nSE,\"Seller, or \"\"vendor\"\"\",2003-01-01,20301231\r\n\r\nBT\r\n");
     let list = &guide.unwrap_or_else(|findings| panic!("{findings}")).dictionary.codes["98"];
     let seller = CodeEntry {
         value: "SE".to_owned(),

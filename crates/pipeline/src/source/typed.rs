@@ -127,7 +127,11 @@ impl<'s> TypedSource<'s> {
         if let (Some(decoder), Some(plan)) = (&mut self.decoders[of_type], self.types.plan(of_type)) {
             // The parent is the nearest record before it that is one level above.
             let parent = depth.checked_sub(1).and_then(|above| {
-                self.family[..range.start].iter().rev().find(|member| member.depth == above).map(|p| block.number(p.at).0)
+                self.family[..range.start]
+                    .iter()
+                    .rev()
+                    .find(|member| member.depth == above)
+                    .map(|p| block.number(p.at).0)
             });
             decoder.comes_from(block.number(at).0, parent, &facts.file);
             if let Err(faults) = decoder.decode(block.body(at), &mut Graft { sink, group }) {

@@ -104,7 +104,13 @@ impl Compiler<'_> {
             edges: Edges { skip_first: rules.skip_first.into(), skip_last: rules.skip_last as usize },
             nested,
         };
-        Some(Schema { shape, records: Records::Types(types), families: None, moments: Vec::new(), skip_bytes: SkipBytes::default() })
+        Some(Schema {
+            shape,
+            records: Records::Types(types),
+            families: None,
+            moments: Vec::new(),
+            skip_bytes: SkipBytes::default(),
+        })
     }
 
     fn draft(&mut self, rules: &RecordRules, of_type: &RecordType) -> Option<Draft> {

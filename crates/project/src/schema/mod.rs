@@ -66,7 +66,13 @@ impl Schema {
     /// One record description.
     #[must_use]
     pub fn single(plan: RecordPlan) -> Schema {
-        Schema { shape: plan.shape().clone(), records: Records::One(plan), families: None, moments: Vec::new(), skip_bytes: SkipBytes::default() }
+        Schema {
+            shape: plan.shape().clone(),
+            records: Records::One(plan),
+            families: None,
+            moments: Vec::new(),
+            skip_bytes: SkipBytes::default(),
+        }
     }
 
     /// No records at either end: documents of this shape (JSON to CSV and the like).
@@ -78,7 +84,13 @@ impl Schema {
     /// CSV whose documents have several rows.
     #[must_use]
     pub fn of_families(shape: Shape, families: RowFamilies) -> Schema {
-        Schema { shape, records: Records::None, families: Some(Arc::new(families)), moments: Vec::new(), skip_bytes: SkipBytes::default() }
+        Schema {
+            shape,
+            records: Records::None,
+            families: Some(Arc::new(families)),
+            moments: Vec::new(),
+            skip_bytes: SkipBytes::default(),
+        }
     }
 
     /// Transactions of any kind as generic documents.

@@ -141,11 +141,6 @@ impl Claims {
         let table = std::mem::take(&mut *self.table());
         table.open.into_values().for_each(|open| open.claim.release(Attempt::NotMade));
     }
-
-    /// Number of open claims.
-    pub(crate) fn len(&self) -> usize {
-        self.table().open.len()
-    }
 }
 
 impl Room<'_> {

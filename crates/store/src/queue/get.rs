@@ -2,6 +2,7 @@
 
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,7 @@ use super::{GetWait, Polled, Queue, QueueState, State, open};
 use crate::engine::{Change, Direction, KeyRange, Page, PageLimit};
 use crate::store::Inner;
 use crate::unit::Outcome;
+use crate::usage::{Kind, micros};
 use crate::{FullKey, Position, StoreError, Unit, Value};
 
 /// Pause of a message that reached its threshold while there is no queue to move it to.
@@ -47,8 +49,9 @@ impl Queue {
             GetWait::No => 0,
             GetWait::AtMostMs(wait_ms) => wait_ms,
         };
-        let deadline = Instant::now() + Duration::from_millis(wait_ms);
         let store = Arc::clone(unit.inner());
+        let _measured = store.usage.measure(unit.id(), Kind::Queue);
+        let deadline = Instant::now() + Duration::from_millis(wait_ms);
         let mut state = queue.state.lock();
         loop {
             match queue.seek(&store, &mut state, select)? {
@@ -72,6 +75,8 @@ impl Queue {
                     state.choosy += choosy;
                     queue.arrived.wait_for(&mut state, pause);
                     state.choosy -= choosy;
+                    store.usage.message_waits.fetch_add(1, Ordering::Relaxed);
+                    store.usage.message_wait_us.fetch_add(micros(now.elapsed()), Ordering::Relaxed);
                 }
             }
         }
@@ -85,6 +90,7 @@ impl Queue {
     pub fn poll_get(&self, unit: &mut Unit, select: Select, waker: &Waker) -> Result<Polled, StoreError> {
         let queue = self.local()?;
         let store = Arc::clone(unit.inner());
+        let _measured = store.usage.measure(unit.id(), Kind::Queue);
         let mut state = queue.state.lock();
         loop {
             match queue.seek(&store, &mut state, select)? {

@@ -31,7 +31,9 @@ fn no_crate_is_too_large_without_an_argument() {
         .collect();
     let mut lines: BTreeMap<&str, usize> = BTreeMap::new();
     for file in files.iter().filter(|file| file.path.ends_with(".rs")) {
-        let Some((name, rest)) = file.path.strip_prefix("crates/").and_then(|path| path.split_once('/')) else { continue };
+        let Some((name, rest)) = file.path.strip_prefix("crates/").and_then(|path| path.split_once('/')) else {
+            continue;
+        };
         if !rest.starts_with("src/") {
             continue;
         }
@@ -40,11 +42,17 @@ fn no_crate_is_too_large_without_an_argument() {
     }
     for (name, count) in &lines {
         let most = argued.get(name).copied().unwrap_or(CRATE_LINES_MAX);
-        assert!(*count <= most, "{name}: {count} lines of code, at most {most}: move a concept out, or argue in ARCHITECTURE.md");
+        assert!(
+            *count <= most,
+            "{name}: {count} lines of code, at most {most}: move a concept out, or argue in ARCHITECTURE.md"
+        );
     }
     for (name, most) in argued {
         let count = lines.get(name).copied().unwrap_or(0);
-        assert!(count > CRATE_LINES_MAX, "{name} has {count} lines of code and needs no {most} in ARCHITECTURE.md any more");
+        assert!(
+            count > CRATE_LINES_MAX,
+            "{name} has {count} lines of code and needs no {most} in ARCHITECTURE.md any more"
+        );
     }
 }
 

@@ -48,7 +48,8 @@ fn day(cell: &str) -> Option<u32> {
         [_, _, _, _, b'-', _, _, b'-', _, _] => cell.replace('-', ""),
         _ => cell.to_owned(),
     };
-    let day = plain.parse::<u32>().ok().filter(|_| plain.len() == 8 && plain.bytes().all(|byte| byte.is_ascii_digit()))?;
+    let day =
+        plain.parse::<u32>().ok().filter(|_| plain.len() == 8 && plain.bytes().all(|byte| byte.is_ascii_digit()))?;
     ((1..=12).contains(&(day / 100 % 100)) && (1..=31).contains(&(day % 100))).then_some(day)
 }
 

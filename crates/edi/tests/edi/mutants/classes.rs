@@ -458,7 +458,8 @@ fn element_not_used_of_a_note(subject: &Subject, dice: &mut Dice) -> Option<Muta
     for (i, line) in subject.segments.iter().enumerate() {
         let Some(usage) = line.item.and_then(|item| uses[item.0 as usize]) else { continue };
         let elements = subject.guide.dictionary.segments[&usage.tag].elements.len();
-        let in_note = |e: &usize| subject.notes(usage).iter().any(|note| note.elements.iter().any(|n| usize::from(*n) == *e));
+        let in_note =
+            |e: &usize| subject.notes(usage).iter().any(|note| note.elements.iter().any(|n| usize::from(*n) == *e));
         let not_used = |e: &usize| subject.requirement(usage, *e) == Requirement::NotUsed;
         places.extend((1..=elements).filter(not_used).filter(in_note).map(|e| (i, e)));
     }
