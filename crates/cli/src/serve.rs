@@ -6,12 +6,14 @@ use std::sync::Arc;
 use quayline_connect::Listener;
 use quayline_core::{Fault, Finding, Findings};
 use quayline_gateway::{Definitions, ProviderSpec};
-use quayline_measure::{FlowStudy, FlowStudyOptions, GatewayStudy, StudyOptions};
+use quayline_measure::{FlowStudy, FlowStudyOptions, GatewayStudy, StudyOptions, process, translator_study};
 use quayline_report::Report;
 use quayline_server::{AdminPart, Beside, ServeConfig, ServeError, queue_misfits, store_misfits};
 use quayline_store::{STO_IN_USE, Store};
 
-use crate::args::{FolderArg, MeasureArgs, MeasureCommand, MeasureFlowArgs, ReportArgs, ServeArgs};
+use crate::args::{
+    FolderArg, MeasureArgs, MeasureCommand, MeasureFlowArgs, MeasureTranslateArgs, ReportArgs, ServeArgs,
+};
 use crate::console::Console;
 use crate::exit::{CLI_INPUT, CLI_LISTEN, CLI_MEASURE, Exit, Stop};
 use crate::flow::{FlowsPart, ServedFlows};
@@ -163,6 +165,7 @@ pub(crate) fn measure(args: &MeasureArgs, console: &Console) -> Result<Exit, Sto
     let args = match &args.what {
         MeasureCommand::Gateway(args) => args,
         MeasureCommand::Flow(args) => return measure_flow(args, console),
+        MeasureCommand::Translate(args) => return measure_translate(args),
     };
     let options = StudyOptions {
         project: args.project.clone(),
@@ -208,6 +211,32 @@ fn measure_flow(args: &MeasureFlowArgs, console: &Console) -> Result<Exit, Stop>
     finish_measured(study.report(&options), &args.report, console)
 }
 
+fn measure_translate(args: &MeasureTranslateArgs) -> Result<Exit, Stop> {
+    let failed = |why: String| {
+        Finding::error(CLI_MEASURE, Fault::Environment, why).hint("name a folder with enough room: --scratch DIR")
+    };
+    let at = |path: &std::path::Path, error: &std::io::Error| {
+        failed(format!("{}: {}", path.display(), quayline_core::system_error_text(error)))
+    };
+    let this = std::env::current_exe().map_err(|error| failed(quayline_core::system_error_text(&error)))?;
+    let own = std::env::temp_dir().join(format!("quayline-measure-{}", std::process::id()));
+    let scratch = args.scratch.as_deref().unwrap_or(&own);
+    std::fs::create_dir_all(scratch).map_err(|error| at(scratch, &error))?;
+    let bytes_max = args.megabytes_max.map_or(u64::MAX, |megabytes| megabytes.saturating_mul(1 << 20));
+    let mut written = Ok(());
+    let measured = translator_study::report(&this, &this, scratch, bytes_max, &mut |line| {
+        if written.is_ok() {
+            written = crate::console::write_stdout(format!("{line}\n").as_bytes());
+        }
+    });
+    if args.scratch.is_none() {
+        // What is left of a temporary folder harms nobody.
+        let _ = std::fs::remove_dir_all(&own);
+    }
+    written?;
+    Ok(if measured.map_err(failed)? { Exit::Done } else { Exit::Rejected })
+}
+
 /// Adds the facts of this machine and build, without which two runs cannot be compared, and finishes the report.
 fn finish_measured(mut report: Report, args: &ReportArgs, console: &Console) -> Result<Exit, Stop> {
     let host = quayline_calibrate::host();
@@ -227,6 +256,13 @@ pub(crate) fn hidden(arguments: &[OsString]) -> Option<i32> {
     match command.to_str()? {
         quayline_program::WORKER_ARGUMENT => Some(quayline_program::run_worker(rest)),
         quayline_measure::CHILD_ARGUMENT => Some(quayline_measure::run_child(rest)),
+        process::MEASURE => Some(match process::measure_here(rest) {
+            Ok(line) => i32::from(crate::console::write_stdout(format!("{line}\n").as_bytes()).is_err()),
+            Err(why) => {
+                eprintln!("error: {why}");
+                2
+            }
+        }),
         _ => None,
     }
 }

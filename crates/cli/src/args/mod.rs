@@ -44,8 +44,8 @@ pub(crate) use partner::{
 pub(crate) use project::{CheckProjectArgs, NewArgs};
 pub(crate) use records::{CopybookArgs, SourceFormatArg};
 pub(crate) use serve::{
-    ApiArgs, ApiCommand, ApiNewArgs, MeasureArgs, MeasureCommand, MeasureFlowArgs, ServeArgs, ServiceArgs,
-    ServiceCommand,
+    ApiArgs, ApiCommand, ApiNewArgs, MeasureArgs, MeasureCommand, MeasureFlowArgs, MeasureTranslateArgs, ServeArgs,
+    ServiceArgs, ServiceCommand,
 };
 pub(crate) use store::{
     AlterArgs, BrowseArgs, DefineFileArgs, DefineQueueArgs, DeleteArgs, FactsArgs, FileArgs, FileCommand, FolderArg,

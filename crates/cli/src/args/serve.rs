@@ -105,6 +105,19 @@ pub(crate) enum MeasureCommand {
     Gateway(MeasureGatewayArgs),
     /// Run the samples of IBM's report on record-file nodes: messages a second, CPU by component
     Flow(MeasureFlowArgs),
+    /// Run the tests of a translator's study of 2005: CPU, time and memory, with its figures beside them
+    Translate(MeasureTranslateArgs),
+}
+
+/// Arguments of `quayline measure translate`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct MeasureTranslateArgs {
+    /// Largest input in megabytes; the study goes up to 2048 [default: no limit]
+    #[arg(long, value_name = "MB")]
+    pub(crate) megabytes_max: Option<u64>,
+    /// Folder for inputs and outputs, which need twice the largest input [default: a temporary folder]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) scratch: Option<PathBuf>,
 }
 
 /// Arguments of `quayline measure flow`.

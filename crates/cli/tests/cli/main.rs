@@ -25,6 +25,7 @@ mod outputs;
 mod partner;
 mod partner_api;
 mod partner_examples;
+mod partner_kills;
 mod probes;
 mod profile;
 mod project;
