@@ -521,7 +521,13 @@ impl Repository {
     }
 
     /// Keeps items that were skipped, as a part of a unit of work. `first` is a number that no other reject of this step execution has.
-    pub(crate) fn put_rejects(&self, work: &mut dyn Work, held: Held, first: u64, rejects: &[Reject]) -> Result<(), BatchError> {
+    pub(crate) fn put_rejects(
+        &self,
+        work: &mut dyn Work,
+        held: Held,
+        first: u64,
+        rejects: &[Reject],
+    ) -> Result<(), BatchError> {
         for (number, reject) in (first..).zip(rejects) {
             let partition = reject.partition.map_or(0, |partition| partition + 1);
             let execution = held.execution.0.to_be_bytes();

@@ -4,6 +4,7 @@
 //!   with it and gives a [`Run`]: throughput, response times, CPU time per transaction by the operating system's accounting.
 //! * [`OutsideLoad`] is one load against a server that already runs.
 //! * [`FlowBed`] is a store with one running flow and the applications that drive it; [`FlowStudy`] runs the samples of IBM's report on VSAM nodes and prints its tables.
+//! * [`batch`] runs the job of IBM's paper on Liberty Batch and prints its experiments.
 //! * [`GatewayStudy`] runs the scenarios of IBM's report over the dealership and prints its tables, a page with its figures and JSON.
 //!
 //! Response times are safe against coordinated omission: with open arrivals they begin when a request was due, whether or not a
@@ -11,6 +12,7 @@
 //! waits for its answer sends nothing else by definition of the workload, and the report says how far throughput stayed behind what was
 //! asked for.
 
+pub mod batch;
 mod client;
 mod cpu;
 mod draw;

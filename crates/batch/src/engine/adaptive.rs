@@ -31,8 +31,11 @@ impl Adaptive {
     pub(super) fn of(properties: &BTreeMap<String, String>, most: u32) -> Answer<Option<Self>> {
         let Some(text) = properties.get(PROPERTY).filter(|text| !text.is_empty()) else { return Ok(None) };
         let wrong = || {
-            Thrown::new("quayline.Configuration", format!("property {PROPERTY} of the step is not a number of milliseconds from 1"))
-                .hint("write digits, such as 1000; chunks then take about so long, and have at most item-count items")
+            Thrown::new(
+                "quayline.Configuration",
+                format!("property {PROPERTY} of the step is not a number of milliseconds from 1"),
+            )
+            .hint("write digits, such as 1000; chunks then take about so long, and have at most item-count items")
         };
         let budget = text.parse().ok().filter(|ms| *ms > 0).map(Duration::from_millis).ok_or_else(wrong)?;
         Ok(Some(Adaptive { budget, most, count: FIRST.min(most), begin: Instant::now(), overhead_ns: 0 }))
@@ -56,7 +59,10 @@ impl Adaptive {
         let budget_ns = u64::try_from(self.budget.as_nanos()).unwrap_or(u64::MAX);
         if elapsed_ns > budget_ns {
             self.count = (self.count / 2).max(1);
-        } else if items >= self.count && overhead_ns.saturating_mul(PARTS) > elapsed_ns && elapsed_ns.saturating_mul(2) < budget_ns {
+        } else if items >= self.count
+            && overhead_ns.saturating_mul(PARTS) > elapsed_ns
+            && elapsed_ns.saturating_mul(2) < budget_ns
+        {
             self.count = self.count.saturating_mul(2).min(self.most);
         }
     }

@@ -144,8 +144,11 @@ impl<'c, 's> ChunkRun<'c, 's> {
             None | Some("" | "drop") => false,
             Some("keep") => true,
             Some(_) => {
-                return Err(Thrown::new("quayline.Configuration", format!("property {REJECTS} of the step is not known"))
-                    .hint("write keep or drop"));
+                return Err(Thrown::new(
+                    "quayline.Configuration",
+                    format!("property {REJECTS} of the step is not known"),
+                )
+                .hint("write keep or drop"));
             }
         };
         let inject = |artifact| run.inject(artifact, job, Some(context));
@@ -433,12 +436,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
         }
     }
 
-    fn gather_items(
-        &mut self,
-        work: &mut Box<dyn Work>,
-        read: &mut u64,
-        takes_chunks: bool,
-    ) -> Result<Filled, Broken> {
+    fn gather_items(&mut self, work: &mut Box<dyn Work>, read: &mut u64, takes_chunks: bool) -> Result<Filled, Broken> {
         let most = self.adaptive.as_ref().map_or(self.chunk.item_count, Adaptive::count);
         let deadline = (self.chunk.time_limit_s > 0)
             .then(|| Instant::now() + Duration::from_secs(u64::from(self.chunk.time_limit_s)));

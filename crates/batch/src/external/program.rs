@@ -112,8 +112,7 @@ impl Program {
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(self.system(&ErrorKind::BrokenPipe.into()));
         };
-        let unblocked =
-            rustix::io::ioctl_fionbio(&input, true).and_then(|()| rustix::io::ioctl_fionbio(&output, true));
+        let unblocked = rustix::io::ioctl_fionbio(&input, true).and_then(|()| rustix::io::ioctl_fionbio(&output, true));
         let mut running = Running { child, input: Some(input), output, decoder: Decoder::default() };
         if let Err(error) = unblocked {
             running.end();
@@ -124,7 +123,7 @@ impl Program {
         let about = self.about.clone();
         hello.extend(about.iter().map(Option::as_deref));
         let answer = self.ask("hello", &hello)?;
-        self.abilities = answer.into_iter().flatten().map(|word| String::from_utf8_lossy(&word).into_owned()).collect();
+        self.abilities = answer.into_iter().flatten().map(|word| text_of(&word)).collect();
         Ok(())
     }
 
@@ -187,7 +186,7 @@ impl Program {
 
     /// What a program wants people to read goes where its standard error goes.
     fn say(&self, text: &[u8]) {
-        let line = format!("{}: {}\n", self.name, String::from_utf8_lossy(text).replace(char::is_control, " "));
+        let line = format!("{}: {}\n", self.name, text_of(text));
         // Nobody waits for it.
         let _ = std::io::stderr().write_all(line.as_bytes());
     }
@@ -200,14 +199,17 @@ impl Program {
                 let mut fields = frame.fields;
                 let count = fields.first().and_then(Option::as_deref).and_then(number);
                 let Some(count) = count.filter(|count| *count < fields.len()) else {
-                    return Err(self.misfit(verb, "is `partly` without the number of its results, or with fewer of them"));
+                    return Err(
+                        self.misfit(verb, "is `partly` without the number of its results, or with fewer of them")
+                    );
                 };
                 fields.remove(0);
                 let rest = fields.split_off(count);
                 Ok((fields, Some(thrown(rest))))
             }
             other => {
-                let ended = Ended::Answer(format!("the answer to {verb} is `{other}`, expected ok, partly, throw or say"));
+                let ended =
+                    Ended::Answer(format!("the answer to {verb} is `{other}`, expected ok, partly, throw or say"));
                 Err(self.failed(verb, ended))
             }
         }
@@ -229,8 +231,11 @@ impl Program {
         let group = ["quayline.ProgramFailed", "quayline.Environment"];
         match ended {
             Ended::Timeout => {
-                let message =
-                    format!("the program of {} gave no answer to {verb} within {} s", self.name, self.timeout.as_secs());
+                let message = format!(
+                    "the program of {} gave no answer to {verb} within {} s",
+                    self.name,
+                    self.timeout.as_secs()
+                );
                 Thrown::of(&["quayline.ProgramTimeout", group[0], group[1]], message)
                     .hint("raise the property timeout-s, or let the program send `say` while it works")
             }
@@ -241,8 +246,10 @@ impl Program {
                     "see what the program wrote to standard error; retryable-exception-classes may include quayline.ProgramFailed",
                 )
             }
-            Ended::Answer(what) => Thrown::of(&["quayline.ProgramAnswer", group[0], group[1]], format!("{}: {what}", self.name))
-                .hint("the program must write nothing to standard output but frames of the artifact protocol"),
+            Ended::Answer(what) => {
+                Thrown::of(&["quayline.ProgramAnswer", group[0], group[1]], format!("{}: {what}", self.name))
+                    .hint("the program must write nothing to standard output but frames of the artifact protocol")
+            }
             Ended::System(error) => self.system(&error),
         }
     }
@@ -302,10 +309,7 @@ impl From<WireError> for Ended {
 
 /// An exception: its message, its class and its superclasses.
 fn thrown(fields: Vec<Field>) -> Thrown {
-    let mut words = fields.into_iter().flatten().map(|word| {
-        let text = String::from_utf8_lossy(&word).into_owned();
-        text.replace(char::is_control, " ")
-    });
+    let mut words = fields.into_iter().flatten().map(|word| text_of(&word));
     let message = words.next().unwrap_or_default();
     let classes: Vec<String> = words.filter(|class| !class.is_empty()).collect();
     let mut classes: Vec<&str> = classes.iter().map(String::as_str).collect();
@@ -313,6 +317,12 @@ fn thrown(fields: Vec<Field>) -> Thrown {
         classes.push("quayline.ProgramThrew");
     }
     Thrown::of(&classes, message)
+}
+
+/// What a program wrote, on one line. Bytes that are not UTF-8 are escaped.
+pub(super) fn text_of(bytes: &[u8]) -> String {
+    let text = std::str::from_utf8(bytes).map_or_else(|_| bytes.escape_ascii().to_string(), str::to_owned);
+    text.replace(char::is_control, " ")
 }
 
 /// A number in digits.

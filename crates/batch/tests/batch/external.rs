@@ -167,14 +167,20 @@ fn programs_that_hang_end_or_talk_nonsense_fail_the_step_and_leave_no_process() 
     let process = process(folder.path());
     let hangs = shell(folder.path(), "hangs.sh", "request; echo $$ > pid; sleep 600 & wait");
     let (text, took) = cause(&process, &one_batchlet(&hangs, &[("timeout-s", "1")]));
-    assert!(text.contains("quayline.ProgramTimeout") && text.contains("gave no answer to process within 1 s"), "{text}");
+    assert!(
+        text.contains("quayline.ProgramTimeout") && text.contains("gave no answer to process within 1 s"),
+        "{text}"
+    );
     assert!(took < Duration::from_secs(20), "{took:?}");
     let id = std::fs::read_to_string(folder.path().join("pid")).unwrap();
     assert!(!Path::new("/proc").join(id.trim()).exists(), "the process {id} still runs");
 
     let ends = shell(folder.path(), "ends.sh", "request; exit 7");
     let (text, _) = cause(&process, &one_batchlet(&ends, &[]));
-    assert!(text.contains("quayline.ProgramFailed") && text.contains("ended with code 7 before it answered process"), "{text}");
+    assert!(
+        text.contains("quayline.ProgramFailed") && text.contains("ended with code 7 before it answered process"),
+        "{text}"
+    );
 
     let killed = shell(folder.path(), "killed.sh", "request; kill -9 $$");
     let (text, _) = cause(&process, &one_batchlet(&killed, &[]));
@@ -240,7 +246,8 @@ fn a_crash_of_a_program_repeats_nothing_and_loses_nothing() {
             examples().join("external")
         );
         std::fs::write(folder.path().join("dies.py"), script).unwrap();
-        let retry = "<retryable-exception-classes><include class=\"quayline.ProgramFailed\"/></retryable-exception-classes>";
+        let retry =
+            "<retryable-exception-classes><include class=\"quayline.ProgramFailed\"/></retryable-exception-classes>";
         let xml = format!(
             "<step id=\"s\"><chunk item-count=\"20\">{}{}{}{}</chunk></step>",
             artifact("reader", "externalReader", &[("command", &python("reader")), ("file", "customers.txt")]),
