@@ -39,6 +39,9 @@ struct Shared {
     store: PathBuf,
     repository: Arc<Repository>,
     running: Mutex<Vec<(ExecutionId, Arc<Engine>)>>,
+    /// Nothing is started any more.
+    is_ending: AtomicBool,
+    /// Nothing runs any more.
     is_over: AtomicBool,
     /// Executions that ended COMPLETED, STOPPED and FAILED.
     ended: [AtomicU64; 3],
@@ -110,6 +113,7 @@ impl JobsPart {
             store,
             repository,
             running: Mutex::default(),
+            is_ending: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
             ended: Default::default(),
         });
@@ -120,8 +124,10 @@ impl JobsPart {
 
     /// Stops what runs at its next checkpoint, and waits for it.
     pub(crate) fn end(&self) {
-        for (_, engine) in self.shared.running.lock().iter() {
-            engine.stop_all();
+        {
+            let running = self.shared.running.lock();
+            self.shared.is_ending.store(true, Ordering::Relaxed);
+            running.iter().for_each(|(_, engine)| engine.stop_all());
         }
         self.shared.repository.give_up();
         for thread in std::mem::take(&mut *self.threads.lock()) {
@@ -207,7 +213,7 @@ impl JobsPart {
             return Err(Refused::Findings(422, Findings(findings)));
         }
         let shared = Arc::clone(&self.shared);
-        if shared.running.lock().len() >= RUNNING_MAX || shared.is_over.load(Ordering::Relaxed) {
+        if shared.running.lock().len() >= RUNNING_MAX || shared.is_ending.load(Ordering::Relaxed) {
             let finding = Finding::error(
                 crate::exit::CLI_INPUT,
                 Fault::Environment,
@@ -244,7 +250,13 @@ impl JobsPart {
                 }
             };
             let id = started.id();
-            shared.running.lock().push((id, Arc::clone(&engine)));
+            {
+                let mut running = shared.running.lock();
+                running.push((id, Arc::clone(&engine)));
+                if shared.is_ending.load(Ordering::Relaxed) {
+                    engine.stop_all();
+                }
+            }
             let _ = told.send(Ok(started.execution().clone()));
             let ended = started.run();
             shared.running.lock().retain(|(running, _)| *running != id);
