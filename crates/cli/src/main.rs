@@ -86,6 +86,7 @@ fn run() -> Exit {
         Command::Guide(args) => guide::run(&args, &console),
         Command::Infer(args) => infer::run(&args, &console),
         Command::Map(args) => map::run(&args, &console),
+        Command::Profile(args) => capacity::profile(&args, &console),
         Command::Predict(args) => capacity::predict(&args, &console),
         Command::Size(args) => capacity::size(&args, &console),
         Command::Calibrate(args) => capacity::calibrate(&args, &console),

@@ -8,10 +8,11 @@ use quayline_core::{Fault, Finding, Findings};
 use quayline_gateway::{Definitions, ProviderSpec};
 use quayline_measure::batch::{BatchStudy, BatchStudyOptions, Rows};
 use quayline_measure::{FlowStudy, FlowStudyOptions, GatewayStudy, StudyOptions};
-use quayline_server::{AdminPart, Beside, ServeConfig, ServeError, store_misfits};
+use quayline_report::Report;
+use quayline_server::{AdminPart, Beside, ServeConfig, ServeError, queue_misfits, store_misfits};
 use quayline_store::{STO_IN_USE, Store};
 
-use crate::args::{FolderArg, MeasureArgs, MeasureBatchArgs, MeasureCommand, MeasureFlowArgs, ServeArgs};
+use crate::args::{FolderArg, MeasureArgs, MeasureBatchArgs, MeasureCommand, MeasureFlowArgs, ReportArgs, ServeArgs};
 use crate::console::Console;
 use crate::exit::{CLI_INPUT, CLI_LISTEN, CLI_MEASURE, Exit, Stop};
 use crate::flow::{FlowsPart, ServedFlows};
@@ -32,7 +33,8 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     let has_flows = !quayline_flow::flow_files(&root)?.is_empty();
     let has_partners = config.admin.listen.is_some() && root.join("partners").is_dir();
     let has_jobs = config.admin.listen.is_some() && has_jobs(&root);
-    if definitions.operations.is_empty() && !has_flows && config.amqp.is_none() && !has_partners && !has_jobs {
+    let has_queues = config.amqp.is_some() || config.queues.is_some();
+    if definitions.operations.is_empty() && !has_flows && !has_queues && !has_partners && !has_jobs {
         let what =
             format!("{} has no API: expected services in services/*.toml and APIs in apis/*.toml", root.display());
         let hint = "`quayline service new COPYBOOK` proposes a service; docs/reference/gateway.md shows both files";
@@ -46,8 +48,8 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     let folder = FolderArg { folder: args.store.clone().unwrap_or_else(|| root.join("data")) };
     if args.check {
         let mut findings = quayline_server::cannot_work(&config, &definitions);
-        if needs_store(&definitions) {
-            findings.extend(store_findings(&folder, &definitions)?);
+        if config.queues.is_some() || needs_store(&definitions) {
+            findings.extend(store_findings(&folder, &config, &definitions)?);
         }
         if !findings.is_empty() {
             return Err(Findings(findings).into());
@@ -68,8 +70,7 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     let flows = ServedFlows::start(&root, &folder, config.threads)?;
     // Flows have opened the store that queues, services and partners use too.
     let missing = if has_partners || has_jobs { Missing::Create } else { Missing::Refuse };
-    let opened = if flows.is_none() && (config.amqp.is_some() || has_partners || has_jobs || needs_store(&definitions))
-    {
+    let opened = if flows.is_none() && (has_queues || has_partners || has_jobs || needs_store(&definitions)) {
         Some(Opened::open(&folder, missing)?)
     } else {
         None
@@ -77,7 +78,8 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     let store = flows.as_ref().map(|flows| flows.engine.store()).or(opened.as_ref().map(|opened| &opened.store));
     let store = store.cloned();
     let queues = ServedQueues::start(&config, store.as_ref())?;
-    for finding in store.iter().flat_map(|store| store_misfits(store, &definitions)) {
+    let misfits = |store| [store_misfits(store, &definitions), queue_misfits(store, &config)].concat();
+    for finding in store.iter().flat_map(misfits) {
         // Other services work, and what is missing may be defined before the next start.
         eprintln!("{finding}");
     }
@@ -86,7 +88,7 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
         parts.push(Arc::new(FlowsPart(Arc::clone(&flows.engine))));
     }
     if let Some(store) = store.as_ref().filter(|_| has_partners) {
-        let ledger = quayline_partner::Ledger::open(store).map_err(crate::store::stop)?;
+        let ledger = crate::partner::ledger_of(store)?;
         parts.push(Arc::new(PartnersPart::new(root.clone(), ledger)));
     }
     let jobs = match store.as_ref().filter(|_| has_jobs) {
@@ -137,7 +139,7 @@ fn needs_store(definitions: &Definitions) -> bool {
 }
 
 /// What services expect of the store and do not find. A store that another process has is not looked at.
-fn store_findings(folder: &FolderArg, definitions: &Definitions) -> Result<Vec<Finding>, Stop> {
+fn store_findings(folder: &FolderArg, config: &ServeConfig, definitions: &Definitions) -> Result<Vec<Finding>, Stop> {
     let opened = match Opened::open(folder, Missing::Refuse) {
         Ok(opened) => opened,
         Err(Stop::Findings(Findings(findings))) if findings.iter().any(|finding| finding.code == STO_IN_USE) => {
@@ -147,7 +149,7 @@ fn store_findings(folder: &FolderArg, definitions: &Definitions) -> Result<Vec<F
         Err(Stop::Findings(Findings(findings))) => return Ok(findings),
         Err(stop) => return Err(stop),
     };
-    let findings = store_misfits(&opened.store, definitions);
+    let findings = [store_misfits(&opened.store, definitions), queue_misfits(&opened.store, config)].concat();
     opened.close(Exit::Done)?;
     Ok(findings)
 }
@@ -173,24 +175,23 @@ impl ServedQueues {
 }
 
 /// Runs a study and prints its tables; rejected where a bar is missed.
-pub(crate) fn measure(args: &MeasureArgs, _console: &Console) -> Result<Exit, Stop> {
+pub(crate) fn measure(args: &MeasureArgs, console: &Console) -> Result<Exit, Stop> {
     let args = match &args.what {
         MeasureCommand::Gateway(args) => args,
-        MeasureCommand::Flow(args) => return measure_flow(args),
+        MeasureCommand::Flow(args) => return measure_flow(args, console),
         MeasureCommand::Batch(args) => return measure_batch(args),
     };
     let options = StudyOptions {
         project: args.project.clone(),
         seconds: args.seconds,
         clients: args.clients.clone(),
-        out: args.out.clone(),
         saturated_only: args.saturated,
         short: args.short,
     };
     let study = GatewayStudy::run(&options)
         .map_err(|why| Finding::error(CLI_MEASURE, Fault::Environment, why).hint("see what the server said above"))?;
     crate::console::write_stdout(study.tables().as_bytes())?;
-    Ok(if study.holds() { Exit::Done } else { Exit::Rejected })
+    finish_measured(study.report(), &args.report, console)
 }
 
 fn measure_batch(args: &MeasureBatchArgs) -> Result<Exit, Stop> {
@@ -204,7 +205,7 @@ fn measure_batch(args: &MeasureBatchArgs) -> Result<Exit, Stop> {
     Ok(Exit::Done)
 }
 
-fn measure_flow(args: &MeasureFlowArgs) -> Result<Exit, Stop> {
+fn measure_flow(args: &MeasureFlowArgs, console: &Console) -> Result<Exit, Stop> {
     let failed = |why: String| {
         Finding::error(CLI_MEASURE, Fault::Environment, why).hint("check the flows with `quayline flow check`")
     };
@@ -232,7 +233,20 @@ fn measure_flow(args: &MeasureFlowArgs) -> Result<Exit, Stop> {
     }
     let study = study?;
     crate::console::write_stdout(study.tables().as_bytes())?;
-    Ok(if study.failures.is_empty() { Exit::Done } else { Exit::Rejected })
+    finish_measured(study.report(&options), &args.report, console)
+}
+
+/// Adds the facts of this machine and build, without which two runs cannot be compared, and finishes the report.
+fn finish_measured(mut report: Report, args: &ReportArgs, console: &Console) -> Result<Exit, Stop> {
+    let host = quayline_calibrate::host();
+    let build = if cfg!(debug_assertions) { "debug" } else { "release" };
+    report.conditions.extend([
+        ("processor".to_owned(), host.processor),
+        ("threads".to_owned(), host.threads.to_string()),
+        ("system".to_owned(), host.system),
+        ("build".to_owned(), build.to_owned()),
+    ]);
+    crate::capacity::finish_report(report, args, console)
 }
 
 /// Processes that are no commands for people, so they are no part of the arguments: one that calls a COBOL program, one that is measured.

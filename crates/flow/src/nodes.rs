@@ -58,6 +58,7 @@ impl Run<'_> {
             "sql_output" => self.sql_output(work, at, &values, parcel).await,
             "http_request" => self.http_request(work, at, &values, parcel).await,
             "http_output" => self.http_output(work, at, &values, parcel).await,
+            "nats_output" => self.nats_output(work, at, &values, parcel).await,
             "record_input" => self.record_input(work, at, &values, parcel).await,
             _ => self.record(work, at, &values, parcel).await,
         }

@@ -57,6 +57,7 @@ pub(crate) struct Run<'p> {
     stop: (Arc<Deployed>, usize),
     pub(crate) sql: crate::sql::Sessions,
     pub(crate) http: crate::call::Connections,
+    pub(crate) nats: crate::nats::Publishers,
     queues: RefCell<HashMap<String, Queue>>,
     files: RefCell<HashMap<String, (RecordFile, Instant)>>,
     units: Cell<u64>,
@@ -122,6 +123,7 @@ impl<'p> Run<'p> {
             stop,
             sql: crate::sql::Sessions::default(),
             http: crate::call::Connections::default(),
+            nats: crate::nats::Publishers::default(),
             queues: RefCell::default(),
             files: RefCell::default(),
             units: Cell::new(0),
@@ -353,6 +355,7 @@ impl<'p> Run<'p> {
             failure.node = Some(node.name.clone());
         }
         let located = failure.located(&self.name);
+        self.traced_failure(at, &parcel, &located);
         self.stats.nodes[at].failed(self.clock.now_ms(), located);
         if !node.wire("failure").is_empty() {
             self.handled(&failure);
@@ -376,6 +379,7 @@ impl<'p> Run<'p> {
     }
 
     fn push(&self, stack: &mut Vec<Step>, at: usize, terminal: &str, parcel: &Parcel) {
+        self.traced(at, terminal, parcel);
         for to in self.flow.file.nodes[at].wire(terminal).iter().rev() {
             stack.push(Step::Visit(*to, parcel.clone()));
         }

@@ -52,3 +52,13 @@ pub(crate) const NOT_STORED: &str = "GTW-132";
 pub(crate) const STORE_FULL: &str = "GTW-133";
 /// No reply came.
 pub(crate) const NO_REPLY: &str = "GTW-134";
+/// No queue of this name is open to clients.
+pub(crate) const NO_QUEUE: &str = "GTW-135";
+/// The claim has ended.
+pub(crate) const NO_CLAIM: &str = "GTW-136";
+/// No message of the queue has the id.
+pub(crate) const NO_MESSAGE: &str = "GTW-137";
+/// The queue cannot do what the request asks for.
+pub(crate) const NOT_SUPPORTED: &str = "GTW-138";
+/// A page of another origin.
+pub(crate) const OTHER_ORIGIN: &str = "GTW-139";

@@ -19,6 +19,33 @@ pub struct Security {
     pub mutual_tls: bool,
 }
 
+/// A document whose operations are not those of an API: what its paths may refer to comes from here. `responses` are the names of the shared
+/// responses that the paths refer to, such as `BadRequest`.
+#[must_use]
+pub fn document(info: Json, paths: Json, responses: &[&str], security: Security) -> Json {
+    let mut components = components(security);
+    if let Json::Object(members) = &mut components
+        && let Some((_, Json::Object(known))) = members.iter_mut().find(|(name, _)| name == "responses")
+    {
+        known.retain(|(name, _)| responses.contains(&name.as_str()));
+    }
+    let server = Json::object([("url", Json::text("/"))]);
+    Json::object([
+        ("openapi", Json::text("3.1.1")),
+        ("info", info),
+        ("servers", Json::List(vec![server])),
+        ("paths", paths),
+        ("components", components),
+    ])
+}
+
+/// The security of an operation that is not public: each scheme that the server takes is enough.
+#[must_use]
+pub fn security_of(security: Security) -> Json {
+    let one = |(name, _): (&str, Json)| Json::Object(vec![(name.to_owned(), Json::List(Vec::new()))]);
+    Json::List(schemes(security).into_iter().map(one).collect())
+}
+
 impl Api {
     /// Returns the document. `server` is the URL before the paths; `/` if clients use the server directly.
     #[must_use]

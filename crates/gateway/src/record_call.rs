@@ -419,6 +419,49 @@ impl Problem {
         Problem::new(507, codes::STORE_FULL, detail)
     }
 
+    /// No queue of this name is open to clients.
+    #[must_use]
+    pub fn no_queue() -> Problem {
+        Problem::new(404, codes::NO_QUEUE, "no queue of this name is open to clients")
+    }
+
+    /// The claim was settled, its time is over, or another client has it.
+    #[must_use]
+    pub fn no_claim() -> Problem {
+        Problem::new(404, codes::NO_CLAIM, "the claim has ended: it was settled, its time is over, or it is not yours")
+    }
+
+    /// No message of the queue has the id.
+    #[must_use]
+    pub fn no_message() -> Problem {
+        Problem::new(404, codes::NO_MESSAGE, "no message of the queue has this id and can be got now")
+    }
+
+    /// The queue cannot do what the request asks for.
+    #[must_use]
+    pub fn not_supported(detail: impl Into<String>) -> Problem {
+        Problem::new(409, codes::NOT_SUPPORTED, detail)
+    }
+
+    /// A page of an origin that `cors.origins` does not name.
+    #[must_use]
+    pub fn other_origin() -> Problem {
+        Problem::new(
+            403,
+            codes::OTHER_ORIGIN,
+            "the request comes from a page of an origin that may not use this server",
+        )
+    }
+
+    /// A parameter of the request that breaks a rule: `place` is `query`, `path` or `header`.
+    #[must_use]
+    pub fn bad_parameter(place: &'static str, name: &str, rule: &str, detail: impl Into<String>) -> Problem {
+        let mut problem = Problem::new(400, codes::PARAMETER, "a parameter breaks a rule");
+        let (field, rule, detail) = (name.to_owned(), rule.to_owned(), detail.into());
+        problem.errors.push(crate::FieldError { place, field, rule, detail });
+        problem
+    }
+
     /// No reply came in time.
     #[must_use]
     pub fn no_reply(limit: Duration) -> Problem {

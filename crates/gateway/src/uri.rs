@@ -15,7 +15,7 @@ pub(crate) fn parts(text: &str, at: u8) -> impl Iterator<Item = &str> + Clone {
 }
 
 /// Returns names and values of a query, undecoded.
-pub(crate) fn pairs(query: &str) -> impl Iterator<Item = (&str, &str)> {
+pub fn pairs(query: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut rest = query;
     core::iter::from_fn(move || {
         loop {
@@ -43,13 +43,15 @@ pub(crate) fn pairs(query: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// A name or value of a query: `+` is a space, `%XX` a byte of UTF-8.
-pub(crate) fn decode_query(text: &str) -> Option<Cow<'_, str>> {
+/// A name or value of a query: `+` is a space, `%XX` a byte of UTF-8. `None` for a `%` without two digits, and for what is not UTF-8.
+#[must_use]
+pub fn decode_query(text: &str) -> Option<Cow<'_, str>> {
     decode(text, true)
 }
 
-/// A part of a path: `%XX` is a byte of UTF-8.
-pub(crate) fn decode_path(text: &str) -> Option<Cow<'_, str>> {
+/// A part of a path: `%XX` is a byte of UTF-8. `None` for a `%` without two digits, and for what is not UTF-8.
+#[must_use]
+pub fn decode_path(text: &str) -> Option<Cow<'_, str>> {
     decode(text, false)
 }
 

@@ -5,7 +5,7 @@
 //! * [`OutsideLoad`] is one load against a server that already runs.
 //! * [`FlowBed`] is a store with one running flow and the applications that drive it; [`FlowStudy`] runs the samples of IBM's report on VSAM nodes and prints its tables.
 //! * [`batch`] runs the job of IBM's paper on Liberty Batch and prints its experiments.
-//! * [`GatewayStudy`] runs the scenarios of IBM's report over the dealership and prints its tables, a page with its figures and JSON.
+//! * [`GatewayStudy`] runs the scenarios of IBM's report over the dealership and gives its tables as Markdown and a report.
 //!
 //! Response times are safe against coordinated omission: with open arrivals they begin when a request was due, whether or not a
 //! connection was free, and what was due within the measured time counts although its answer comes later; with think time a client that
@@ -15,13 +15,13 @@
 pub mod batch;
 mod client;
 mod cpu;
-mod draw;
-mod figures;
 mod flow_bed;
+mod flow_report;
 mod flow_study;
 mod instructions;
 mod load;
 mod outside;
+mod report;
 mod server;
 mod study;
 mod tables;

@@ -27,6 +27,11 @@ pub(crate) struct File {
     #[serde(default)]
     pub(crate) choose: Vec<Spanned<Choose>>,
     pub(crate) records: Option<Spanned<Records>>,
+    pub(crate) skip_bytes_first: Option<Spanned<u64>>,
+    pub(crate) skip_bytes_last: Option<Spanned<u64>>,
+    pub(crate) record_number: Option<Text>,
+    pub(crate) parent_number: Option<Text>,
+    pub(crate) source_file: Option<Text>,
 }
 
 #[derive(Clone, Copy, Deserialize)]

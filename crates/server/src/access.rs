@@ -45,6 +45,21 @@ struct Tokens {
     keys: Option<Arc<KeySet>>,
 }
 
+/// Whom an operation lets in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Guarded<'a> {
+    /// Whether everybody may call it.
+    pub(crate) public: bool,
+    /// Roles of which a client needs one; without them, every client that is known may call.
+    pub(crate) roles: Option<&'a [String]>,
+}
+
+impl<'a> From<&'a Operation> for Guarded<'a> {
+    fn from(operation: &'a Operation) -> Self {
+        Guarded { public: operation.public, roles: operation.roles.as_deref() }
+    }
+}
+
 /// Why a request is not let in.
 pub(crate) struct Denied {
     pub(crate) problem: Box<Problem>,
@@ -148,7 +163,7 @@ impl Access {
     /// 401, 403, or 503 where tokens cannot be checked.
     pub(crate) fn check(
         &self,
-        operation: &Operation,
+        operation: Guarded<'_>,
         header: &dyn Fn(&str) -> Option<String>,
         certificate: Option<&str>,
         cache: &TokenCache,
@@ -170,7 +185,7 @@ impl Access {
             }
             Err(Unknown::NoKeys) => return Err(denied(Box::new(Problem::no_token_keys()), true, false)),
         };
-        match &operation.roles {
+        match operation.roles {
             Some(roles) if !roles.iter().any(|role| identity.roles.contains(role)) => {
                 Err(denied(Box::new(Problem::forbidden()), false, false))
             }

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use crate::amqp::{AmqpConfig, Kind};
 use crate::clients::Network;
 use crate::issuer::Issuer;
+use crate::queues::QueuesConfig;
 use crate::{access, tls};
 
 const SYNTAX: Code = Code("SRV-001");
@@ -68,6 +69,8 @@ pub struct ServeConfig {
     pub admin: AdminConfig,
     /// The listener for AMQP 1.0.
     pub amqp: Option<AmqpConfig>,
+    /// Queues of the store that clients may use.
+    pub queues: Option<QueuesConfig>,
     /// A line for each request, for auditors.
     pub audit: Option<PathBuf>,
     /// What becomes of requests while the audit cannot be written.
@@ -410,6 +413,9 @@ impl ServeConfig {
         }
         if let Some(jwt) = &self.authentication.jwt {
             jwt.wrong(&mut value);
+        }
+        if let Some(queues) = &self.queues {
+            queues.wrong(&mut value);
         }
         for (key, kind, message, hint) in self.amqp.iter().flat_map(|amqp| amqp.wrong(self)) {
             let code = if kind == Kind::Unsafe { UNSAFE } else { VALUE };

@@ -13,8 +13,9 @@ use hyper::{Method, Request, Response, StatusCode};
 use quayline_gateway::{
     Answer, Api, Conditions, Media, Operation, Problem, Returned, Routed, allowed, asked_fields, etag, record_tag,
 };
+use quayline_meter::Phase;
 
-use crate::access::{Denied, Identity};
+use crate::access::{Denied, Guarded, Identity};
 use crate::body::Body;
 use crate::clients::client_of;
 use crate::compress::{self, Taken};
@@ -23,9 +24,9 @@ use crate::guard::{Panicked, caught};
 use crate::heads::{Head, Heads};
 use crate::journal::Journal;
 use crate::limiter::Refused;
-use crate::metrics::Phase;
 use crate::negotiate::accepted;
 use crate::pages;
+use crate::queues;
 use crate::shared::Shared;
 use crate::thread::{Counted, Thread, Version};
 use crate::trace::Trace;
@@ -40,13 +41,15 @@ pub(crate) struct Peer {
 
 /// What is known about a request when it has been answered.
 #[derive(Default)]
-struct Known {
+pub(crate) struct Known {
     /// Version of the definitions, and the operation's index there.
     operation: Option<(Rc<Version>, usize)>,
-    metrics: Option<Counted>,
+    /// Operation and path of a call of a queue.
+    pub(crate) queue: Option<(&'static str, String)>,
+    pub(crate) metrics: Option<Counted>,
     /// When the answer was there.
-    answered: Option<Instant>,
-    identity: Option<Rc<Identity>>,
+    pub(crate) answered: Option<Instant>,
+    pub(crate) identity: Option<Rc<Identity>>,
     /// It was refused because it cannot be put on record.
     unaudited: bool,
     /// Places among requests in progress, of the client and of all.
@@ -104,6 +107,9 @@ pub(crate) async fn handle(
     let headers = response.headers_mut();
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     cross_origin(&thread, origin.as_ref(), headers);
+    if known.queue.is_some() && headers.contains_key(header::ACCESS_CONTROL_EXPOSE_HEADERS) {
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(queues::EXPOSED_HEADERS));
+    }
     let (status, bytes) = (response.status().as_u16(), response.body().len());
     if let Some(metrics) = known.metrics.take() {
         let now = known.answered.unwrap_or_else(Instant::now);
@@ -184,6 +190,10 @@ async fn respond(
             return Err(Box::new(Problem::no_method(&methods)));
         }
         Routed::Nowhere => {
+            if let Some(target) = queues::Target::of(shared, path) {
+                let call = queues::Call { target, method, query, is_options: head.method == Method::OPTIONS };
+                return queues::respond((thread, peer), call, (head, heads, body), began, known).await;
+            }
             if method == "GET"
                 && let Some(page) = pages::page(thread, &version, path, |api| {
                     may_read(thread, peer, api, &version, heads, &head.headers)
@@ -201,15 +211,7 @@ async fn respond(
     known.metrics = Some(Rc::clone(&metrics));
     unambiguous(operation, heads, &head.headers)?;
     let credentials = heads.have(Head::Credentials).then_some(&head.headers);
-    if let Err(denied) = admit(thread, peer, operation, credentials, known) {
-        // A token by a key that is not known may be one of the issuer's new ones.
-        match &shared.issuer {
-            Some(issuer) if denied.renew && issuer.renewed().await => {
-                admit(thread, peer, operation, credentials, known).map_err(|denied| denied.problem)?;
-            }
-            _ => return Err(denied.problem),
-        }
-    }
+    admit_or_renew(thread, peer, Guarded::from(&**operation), credentials, known).await?;
     // A condition that needs the answer is judged with it.
     let is_of_file = operation.file_action().is_some();
     let tags_answer = operation.etag && !is_of_file && matches!(head.method, Method::GET | Method::HEAD);
@@ -361,20 +363,38 @@ fn may_read(thread: &Thread, peer: &Peer, api: &Api, version: &Version, heads: H
     let below = |path: &str| path.strip_prefix(api.base_path.as_str()).is_some_and(|rest| rest.starts_with('/'));
     let mut operations = version.definitions.operations.iter().filter(|operation| below(&operation.path));
     let mut known = operations.clone().filter(|operation| {
-        !operation.public && access.check(operation, &header, peer.certificate.as_deref(), &thread.tokens).is_ok()
+        !operation.public
+            && access.check(Guarded::from(&***operation), &header, peer.certificate.as_deref(), &thread.tokens).is_ok()
     });
     let Some(operation) = known.next().or_else(|| operations.find(|operation| !operation.public)) else {
         return false;
     };
     let mut found = Known::default();
-    admit(thread, peer, operation, Some(headers), &mut found).is_ok()
+    admit(thread, peer, Guarded::from(&**operation), Some(headers), &mut found).is_ok()
+}
+
+/// Admits a client. A token by a key that is not known may be one of the issuer's new ones, which are then read.
+pub(crate) async fn admit_or_renew(
+    thread: &Thread,
+    peer: &Peer,
+    operation: Guarded<'_>,
+    credentials: Option<&HeaderMap>,
+    known: &mut Known,
+) -> Result<(), Box<Problem>> {
+    let Err(denied) = admit(thread, peer, operation, credentials, known) else { return Ok(()) };
+    match &thread.shared.issuer {
+        Some(issuer) if denied.renew && issuer.renewed().await => {
+            admit(thread, peer, operation, credentials, known).map_err(|denied| denied.problem)
+        }
+        _ => Err(denied.problem),
+    }
 }
 
 /// Who the client is, and whether it may ask now. `headers` are those of a request that has credentials among them.
 fn admit(
     thread: &Thread,
     peer: &Peer,
-    operation: &Operation,
+    operation: Guarded<'_>,
     headers: Option<&HeaderMap>,
     known: &mut Known,
 ) -> Result<(), Denied> {
@@ -582,7 +602,12 @@ fn precondition(heads: Heads, tags_answer: bool, is_read: bool, headers: &Header
 }
 
 /// OPTIONS of a path that there is: what it takes, and the answer to a browser's preflight.
-fn options(thread: &Thread, methods: &[&str], parameters: Vec<String>, headers: &HeaderMap) -> Response<Body> {
+pub(crate) fn options(
+    thread: &Thread,
+    methods: &[&str],
+    parameters: Vec<String>,
+    headers: &HeaderMap,
+) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
     let all = allowed(methods);
@@ -604,7 +629,7 @@ fn options(thread: &Thread, methods: &[&str], parameters: Vec<String>, headers: 
     response
 }
 
-fn allowed_origin(thread: &Thread, origin: Option<&HeaderValue>) -> Option<HeaderValue> {
+pub(crate) fn allowed_origin(thread: &Thread, origin: Option<&HeaderValue>) -> Option<HeaderValue> {
     let origin = origin?;
     let origins = &thread.shared.config.cors.origins;
     if origins.iter().any(|known| known == "*") {
@@ -680,8 +705,11 @@ fn record(
     }
     // The path as the API has it: values of parameters are the clients' affair.
     let operation = known.operation.as_ref().map(|(version, index)| &version.definitions.operations[*index]);
-    let path = operation.map_or("-", |operation| operation.path.as_str());
-    let id = operation.map_or("-", |operation| operation.id.as_str());
+    let (id, path) = match (operation, &known.queue) {
+        (Some(operation), _) => (operation.id.as_str(), operation.path.as_str()),
+        (None, Some((id, path))) => (*id, path.as_str()),
+        (None, None) => ("-", "-"),
+    };
     let client = known.identity.as_ref().map_or("-", |identity| identity.name.as_str());
     let how = known.identity.as_ref().map_or("none", |identity| identity.how);
     let micros = began.elapsed().as_micros();

@@ -34,6 +34,7 @@ mod pages;
 mod preflight;
 mod program;
 mod protobuf;
+mod queues;
 mod records;
 mod reply;
 mod run;
@@ -52,5 +53,6 @@ pub use config::{
 };
 pub use error::ServeError;
 pub use preflight::cannot_work;
-pub use records::{file_misfit, store_misfits};
+pub use queues::{QueueRights, QueuesConfig};
+pub use records::{file_misfit, queue_misfits, store_misfits};
 pub use run::{Beside, LogLine, serve, serve_fixed, serve_with};

@@ -2,9 +2,10 @@
 
 use hyper::Response;
 use hyper::header::{self, HeaderName, HeaderValue};
-use quayline_gateway::{Api, DOCS_POLICY, DOCS_SCRIPT, Security, docs_page};
+use quayline_gateway::{Api, DOCS_POLICY, DOCS_SCRIPT, Json, Security, docs_page};
 
 use crate::body::Body;
+use crate::config::ServeConfig;
 use crate::thread::{Thread, Version};
 
 /// The document at a path that no operation has; documents of APIs that are not public are only shown to clients that `may_read` them, unless
@@ -22,12 +23,21 @@ pub(crate) fn page(
     if guarded && (!matches!(name, "openapi.json" | "docs" | "docs.js") || !may_read(api)) {
         return None;
     }
-    let security = Security {
+    let openapi = || api.openapi("/", security(config));
+    shown(name, guarded, openapi)
+}
+
+/// How clients authenticate, for documents.
+pub(crate) fn security(config: &ServeConfig) -> Security {
+    Security {
         api_key: config.authentication.api_keys.is_some(),
         bearer: config.authentication.jwt.is_some(),
         mutual_tls: config.tls.as_ref().is_some_and(|tls| tls.client_authorities.is_some()),
-    };
-    let openapi = || api.openapi("/", security);
+    }
+}
+
+/// The document, the page that shows it, or the script of that page.
+pub(crate) fn shown(name: &str, guarded: bool, openapi: impl Fn() -> Json) -> Option<Response<Body>> {
     let (text, media) = match name {
         "openapi.json" => (openapi().pretty(), "application/json"),
         "docs" => (docs_page(&openapi()), "text/html; charset=utf-8"),

@@ -19,6 +19,8 @@ use quayline_store::queue::{Claimed, Message, MessageId, Persistence, Queue, Sel
 use quayline_store::record_file::{By, FileDefinition, KeyPlace, Organisation, RecordFile, Relation};
 use quayline_store::{LockWait, Store, StoreError, Unit};
 
+use crate::config::ServeConfig;
+
 /// Times that a request is tried whose unit of work was chosen to end a deadlock.
 const ATTEMPTS: usize = 3;
 
@@ -56,7 +58,7 @@ impl From<Failed> for ProviderFault {
 }
 
 /// An error of the store as the client and the operator see it.
-fn fault(error: &StoreError) -> ProviderFault {
+pub(crate) fn fault(error: &StoreError) -> ProviderFault {
     let refused = |problem| ProviderFault::Refused(Box::new(problem));
     let digits = error.status().digits();
     match error {
@@ -486,6 +488,19 @@ pub fn store_misfits(store: &Store, definitions: &Definitions) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// Queues that `[serve.queues]` names and that the store does not have.
+#[must_use]
+pub fn queue_misfits(store: &Store, config: &ServeConfig) -> Vec<Finding> {
+    let names = config.queues.iter().flat_map(|queues| queues.queue.keys());
+    let missing = names.filter_map(|name| Some((name, store.queue(name).err()?)));
+    let place = || Place { file: Some("quayline.toml".into()), ..Place::default() };
+    let finding = |(name, error): (&String, StoreError)| {
+        let hint = format!("define it with `quayline queue define {name}`, or remove [serve.queues.queue.{name}]");
+        Finding::error(STORE, Fault::Config, error.to_string()).at(place()).hint(hint)
+    };
+    missing.map(finding).collect()
 }
 
 /// What of a record file is not as a service says, if something is.

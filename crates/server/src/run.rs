@@ -127,6 +127,10 @@ pub fn serve_with(
                 issuer.keep(&thread.shared).await;
             }
         }));
+        if thread.shared.config.queues.is_some() {
+            let what = "the look at claims whose time is over";
+            tokio::task::spawn_local(lasting(Rc::clone(&thread), what, crate::queues::end_claims));
+        }
         ready(address);
         accept(&thread, &listener, &others, &stop, stopped).await;
         drop(others);
@@ -135,6 +139,8 @@ pub fn serve_with(
     for handle in handles {
         let _ = handle.join();
     }
+    // Nobody can settle them any more, and the store may close after this.
+    shared.claims.give_all_back();
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use quayline_core::{Code, Fault, Finding, Findings};
 use quayline_gateway::{Definitions, KeySet, ProgramSpec, ProviderSpec, Stamp};
@@ -18,6 +19,7 @@ use crate::issuer::Issuer;
 use crate::journal::{Journal, Keeping, Log};
 use crate::limiter::Limiter;
 use crate::metrics::Metrics;
+use crate::queues::Claims;
 use crate::run::Beside;
 use crate::tls;
 
@@ -29,6 +31,10 @@ pub(crate) struct Shared {
     pub(crate) parts: Vec<Arc<dyn AdminPart>>,
     /// Record files and queues of providers.
     pub(crate) store: Option<Store>,
+    /// Messages that clients have claimed and not settled.
+    pub(crate) claims: Claims,
+    /// Requests that wait for messages.
+    pub(crate) queue_waiting: AtomicUsize,
     definitions: Mutex<Arc<Definitions>>,
     /// Counts reloads; threads compare it with theirs for every request.
     pub(crate) generation: AtomicU64,
@@ -47,6 +53,8 @@ pub(crate) struct Shared {
     pub(crate) stopping: AtomicBool,
     pub(crate) limiter: Limiter,
     pub(crate) metrics: Metrics,
+    /// Start of the server.
+    pub(crate) began: Instant,
     pub(crate) audit: Option<Journal>,
     pub(crate) access_log: Option<Journal>,
     /// What files looked like before any of them was read.
@@ -149,8 +157,11 @@ impl Shared {
             Some(path) => Some(journal(&root.join(path), Keeping::BestEffort, &metrics.access_log_lost)?),
         };
         Ok(Shared {
+            began: Instant::now(),
             parts: beside.parts,
             store: beside.store,
+            claims: Claims::new(config.queues.as_ref()),
+            queue_waiting: AtomicUsize::new(0),
             limiter: Limiter::new(&config.limits),
             config,
             root,

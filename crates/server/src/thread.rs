@@ -96,7 +96,7 @@ impl Thread {
     }
 
     /// The same operation of another version is counted with it.
-    fn metrics_of(&self, id: &str) -> Counted {
+    pub(crate) fn metrics_of(&self, id: &str) -> Counted {
         let mut known = self.metrics.borrow_mut();
         if let Some((_, metrics)) = known.iter().find(|(known, _)| known == id) {
             return Rc::clone(metrics);

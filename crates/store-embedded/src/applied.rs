@@ -14,9 +14,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use crate::log::Mark;
 use crate::medium::{Medium, MediumFile, OpenMode};
-
-/// What the applier writes at once: ascending keys, and `None` for a removal.
-pub(crate) type Changes<'a> = dyn Iterator<Item = (&'a [u8], Option<&'a [u8]>)> + 'a;
+use crate::sorted_changes::{self, SortedChange};
 
 /// Takes an entry of a scan and says whether to continue.
 pub(crate) type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'a;
@@ -27,8 +25,8 @@ pub(crate) trait AppliedStore: Send + Sync + Debug {
     fn mark(&self) -> Mark;
     /// A snapshot for readers.
     fn view(&self) -> Result<Arc<dyn AppliedView>, StoreError>;
-    /// Applies changes and remembers the mark, all in one durable commit.
-    fn apply(&self, changes: &mut Changes<'_>, mark: Mark) -> Result<u64, StoreError>;
+    /// Applies changes whose keys ascend and remembers the mark, all in one durable commit.
+    fn apply(&self, changes: &[SortedChange<'_>], mark: Mark) -> Result<u64, StoreError>;
     /// Adds ascending entries where no key is between the first and the last, all in one durable commit. The mark stays.
     fn load(&self, entries: &LoadBatch) -> Result<(), StoreError>;
     /// Bytes on disk.
@@ -116,11 +114,16 @@ type Table = TableDefinition<'static, &'static [u8], &'static [u8]>;
 const ENTRIES: Table = TableDefinition::new("entries");
 const MARK: TableDefinition<'static, u8, (u32, u64, u64, u64)> = TableDefinition::new("mark");
 
-fn error<E: Into<redb::Error>>(action: &'static str) -> impl FnOnce(E) -> StoreError {
+pub(crate) fn error<E: Into<redb::Error>>(action: &'static str) -> impl FnOnce(E) -> StoreError {
     move |error| match error.into() {
         redb::Error::Io(error) => StoreError::io(FILE, action, &error),
         other => StoreError::Damaged { file: FILE.to_owned(), byte: 0, what: other.to_string() },
     }
+}
+
+/// A tree that is not what it must be.
+pub(crate) fn damaged_by(what: &str, error: &dyn std::fmt::Display) -> StoreError {
+    StoreError::Damaged { file: FILE.to_owned(), byte: 0, what: format!("{what}: {error}") }
 }
 
 /// Runs work of the tree. On damaged pages it may panic instead of answering; that is damage too.
@@ -180,7 +183,7 @@ impl Redb {
             .create_with_backend(Backend(Arc::clone(&file)))
             .map_err(error("written"))?;
         let store = Redb { database: RwLock::new(Some(database)), file, mark: RwLock::new(mark) };
-        store.apply(&mut std::iter::empty(), mark)?;
+        store.apply(&[], mark)?;
         medium.rename(NEW_FILE, FILE).map_err(written)?;
         medium.sync_folder().map_err(|error| StoreError::io(&medium.name(), "synced", &error))?;
         Ok(store)
@@ -202,28 +205,13 @@ impl AppliedStore for Redb {
         Ok(Arc::new(RedbView { entries: read.open_table(ENTRIES).map_err(error("read"))? }))
     }
 
-    fn apply(&self, changes: &mut Changes<'_>, mark: Mark) -> Result<u64, StoreError> {
+    fn apply(&self, changes: &[SortedChange<'_>], mark: Mark) -> Result<u64, StoreError> {
         let database = self.database.read();
         let mut write = database.as_ref().ok_or_else(Redb::gone)?.begin_write().map_err(error("written"))?;
         // Opening after a crash then reads the allocation state instead of the whole file.
         write.set_quick_repair(true);
-        let mut count = 0;
+        let count = sorted_changes::apply(&mut write.open_table(ENTRIES).map_err(error("written"))?, changes)?;
         {
-            let mut entries = write.open_table(ENTRIES).map_err(error("written"))?;
-            for (key, value) in changes {
-                count += 1;
-                match value {
-                    Some(value) => {
-                        let mut place = entries.insert_reserve(key, value.len() + 4).map_err(error("written"))?;
-                        let (bytes, sum) = place.as_mut().split_at_mut(value.len());
-                        bytes.copy_from_slice(value);
-                        sum.copy_from_slice(&checksum(key, value));
-                    }
-                    None => {
-                        entries.remove(key).map_err(error("written"))?;
-                    }
-                }
-            }
             let mut marks = write.open_table(MARK).map_err(error("written"))?;
             marks.insert(0, (VERSION, mark.position, mark.segment, mark.identity)).map_err(error("written"))?;
         }
@@ -244,11 +232,9 @@ impl AppliedStore for Redb {
                 let place: Bound<&[u8]> = Bound::Excluded(first);
                 let mut cursor = table.lower_bound_mut(place).map_err(error("written"))?;
                 for (key, value) in entries {
-                    cursor.insert_before(key, value).map_err(|error| StoreError::Damaged {
-                        file: FILE.to_owned(),
-                        byte: 0,
-                        what: format!("a load met a key that is there: {error}"),
-                    })?;
+                    cursor
+                        .insert_before(key, value)
+                        .map_err(|error| damaged_by("a load met a key that is there", &error))?;
                 }
                 cursor.close().map_err(error("written"))?;
             }
@@ -270,7 +256,7 @@ impl AppliedStore for Redb {
     }
 }
 
-fn checksum(key: &[u8], value: &[u8]) -> [u8; 4] {
+pub(crate) fn checksum(key: &[u8], value: &[u8]) -> [u8; 4] {
     let sum = xxh3_64_with_seed(value, xxh3_64(key)).to_le_bytes();
     [sum[0], sum[1], sum[2], sum[3]]
 }

@@ -158,7 +158,7 @@ impl Shared {
             let is_last = changes.peek().is_none();
             // Replay repeats a generation as a whole, so only its last batch may move the position.
             let mark = if is_last { mark } else { before };
-            let count = self.applied.apply(&mut batch.into_iter(), mark)?;
+            let count = self.applied.apply(&batch, mark)?;
             self.applied_changes.fetch_add(count, Ordering::Relaxed);
             self.applied_batches.fetch_add(1, Ordering::Relaxed);
             if is_last {

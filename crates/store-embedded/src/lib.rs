@@ -29,6 +29,7 @@ mod log;
 mod medium;
 mod record_cache;
 mod settings;
+mod sorted_changes;
 
 pub use engine::EmbeddedEngine;
 pub use medium::{Folder, Medium, MediumFile, OpenMode};

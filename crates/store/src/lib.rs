@@ -32,6 +32,7 @@ mod status;
 mod store;
 mod ticket;
 mod unit;
+mod usage;
 
 pub mod conformance;
 pub mod queue;
@@ -52,3 +53,4 @@ pub use status::FileStatus;
 pub use store::{Access, Store};
 pub use ticket::Ticket;
 pub use unit::{Unit, UnitMark};
+pub use usage::{Sampled, UsageFacts};

@@ -2,11 +2,14 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
+use crate::usage::{Usage, micros};
 use crate::{FullKey, StoreError};
 
 /// Number of a unit of work, unique while the store is open.
@@ -29,6 +32,7 @@ pub enum LockWait {
 pub(crate) struct LockTable {
     inner: Mutex<Inner>,
     freed: Condvar,
+    usage: Arc<Usage>,
 }
 
 #[derive(Debug, Default)]
@@ -48,6 +52,11 @@ pub(crate) enum Acquired {
 }
 
 impl LockTable {
+    /// No lock is held; waits are counted there.
+    pub(crate) fn new(usage: &Arc<Usage>) -> LockTable {
+        LockTable { usage: Arc::clone(usage), ..LockTable::default() }
+    }
+
     /// Takes the lock on a key for a unit.
     pub(crate) fn acquire(
         &self,
@@ -75,13 +84,18 @@ impl LockTable {
                 return Err(StoreError::LockTimeout { space: key.space(), waited_ms: 0 });
             }
             if inner.would_close_a_circle(unit, holder) {
+                self.usage.deadlocks.fetch_add(1, Ordering::Relaxed);
                 return Err(StoreError::Deadlock { space: key.space() });
             }
+            let since = Instant::now();
             let limit = *deadline.get_or_insert_with(|| Instant::now() + Duration::from_millis(wait_ms));
             inner.waiting.insert(unit, key.clone());
             let timed_out = self.freed.wait_until(&mut inner, limit).timed_out();
             inner.waiting.remove(&unit);
+            self.usage.lock_waits.fetch_add(1, Ordering::Relaxed);
+            self.usage.lock_wait_us.fetch_add(micros(since.elapsed()), Ordering::Relaxed);
             if timed_out && inner.holders.contains_key(key) {
+                self.usage.lock_timeouts.fetch_add(1, Ordering::Relaxed);
                 return Err(StoreError::LockTimeout { space: key.space(), waited_ms: wait_ms });
             }
         }
@@ -108,8 +122,10 @@ impl LockTable {
             return self.acquire(unit, key, 0, locks_max);
         };
         if inner.would_close_a_circle(unit, holder) {
+            self.usage.deadlocks.fetch_add(1, Ordering::Relaxed);
             return Err(StoreError::Deadlock { space: key.space() });
         }
+        self.usage.lock_waits.fetch_add(1, Ordering::Relaxed);
         inner.waiting.insert(unit, key.clone());
         inner.wakers.entry(key.clone()).or_default().push(waker.clone());
         Err(StoreError::LockTimeout { space: key.space(), waited_ms: 0 })

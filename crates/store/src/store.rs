@@ -8,7 +8,8 @@ use parking_lot::Mutex;
 
 use crate::engine::{Change, Engine, EngineFacts};
 use crate::lock::LockTable;
-use crate::queue::QueueState;
+use crate::queue::{QueueFacts, QueueState};
+use crate::usage::{Usage, UsageFacts};
 use crate::{Clock, FullKey, Position, Space, StoreError, StoreLimits, Unit};
 
 /// Bits of a stamp that count inside one opening of the store; the bits above number the openings.
@@ -24,6 +25,7 @@ pub(crate) struct Inner {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) limits: StoreLimits,
     pub(crate) locks: LockTable,
+    pub(crate) usage: Arc<Usage>,
     pub(crate) ends: Ends,
     pub(crate) queues: Mutex<HashMap<String, Arc<QueueState>>>,
     pub(crate) read_only: bool,
@@ -70,11 +72,13 @@ impl Store {
             }
             engine.commit(batch, Box::new(|_| ()))?;
         }
+        let usage = Arc::new(Usage::default());
         Ok(Store(Arc::new(Inner {
             engine,
             clock,
             limits,
-            locks: LockTable::default(),
+            locks: LockTable::new(&usage),
+            usage,
             ends: Ends::default(),
             queues: Mutex::default(),
             read_only: access == Access::Read,
@@ -129,6 +133,22 @@ impl Store {
     #[must_use]
     pub fn facts(&self) -> EngineFacts {
         self.0.engine.facts()
+    }
+
+    /// What units of work cost since the store was opened.
+    #[must_use]
+    pub fn usage(&self) -> UsageFacts {
+        self.0.usage.facts()
+    }
+
+    /// Figures of the queues that somebody has opened, by name.
+    #[must_use]
+    pub fn open_queues(&self) -> Vec<(String, QueueFacts)> {
+        let queues: Vec<_> =
+            self.0.queues.lock().iter().map(|(name, state)| (name.clone(), Arc::clone(state))).collect();
+        let mut facts: Vec<_> = queues.into_iter().map(|(name, state)| (name, state.facts())).collect();
+        facts.sort_by(|one, other| one.0.cmp(&other.0));
+        facts
     }
 
     /// Units of work that are open.

@@ -7,10 +7,12 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::Waker;
+use std::time::Instant;
 
 use crate::engine::{Batch, Change, Completion, Direction, KeyRange, Page, PageLimit};
 use crate::lock::{Acquired, LockWait, UnitId};
 use crate::store::Inner;
+use crate::usage::Kind;
 use crate::{FullKey, Position, Space, StoreError, Ticket, Value};
 
 /// What a part of the store (a queue) does once the outcome of a unit of work is known. Runs before the commit is acknowledged, on any thread,
@@ -332,13 +334,19 @@ impl Unit {
     /// [`StoreError::Poisoned`] and errors of the medium: the unit did not happen, unless the store, opened again, shows it whole.
     pub fn commit(mut self) -> Result<Position, StoreError> {
         let batch = self.take_batch();
-        let engine = Arc::clone(&self.store.engine);
+        let store = Arc::clone(&self.store);
         if batch.is_empty() {
-            let position = engine.position();
+            let position = store.engine.position();
             self.finish(Ok(position));
             return Ok(position);
         }
-        engine.commit(batch, Box::new(move |outcome| self.finish(outcome.as_ref().copied())))
+        let _measured = store.usage.measure(self.id, Kind::Commit);
+        let (began, changes) = (Instant::now(), batch.len());
+        let ended = move |outcome: Result<Position, StoreError>| {
+            self.counted(began, changes, outcome.is_ok());
+            self.finish(outcome.as_ref().copied());
+        };
+        store.engine.commit(batch, Box::new(ended))
     }
 
     /// Commits without holding the thread. Await the ticket, or wait for it.
@@ -352,16 +360,19 @@ impl Unit {
     /// Commits without holding the thread and calls back with the outcome. The callback runs on a thread of the store and must not wait.
     pub fn submit_with(mut self, then: Completion) {
         let batch = self.take_batch();
-        let engine = Arc::clone(&self.store.engine);
+        let store = Arc::clone(&self.store);
         if batch.is_empty() {
-            let position = engine.position();
+            let position = store.engine.position();
             self.finish(Ok(position));
             then(Ok(position));
             return;
         }
-        engine.submit(
+        let _measured = store.usage.measure(self.id, Kind::Commit);
+        let (began, changes) = (Instant::now(), batch.len());
+        store.engine.submit(
             batch,
             Box::new(move |outcome| {
+                self.counted(began, changes, outcome.is_ok());
                 self.finish(outcome.as_ref().copied());
                 then(outcome);
             }),
@@ -400,6 +411,14 @@ impl Unit {
         std::mem::take(&mut self.writes).into_iter().collect()
     }
 
+    fn counted(&self, began: Instant, changes: usize, is_committed: bool) {
+        if is_committed {
+            self.store.usage.commit_took(began, changes);
+        } else {
+            self.store.usage.rolled_back.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
     /// The outcome is visible to others: now locks may go.
     fn finish(&mut self, outcome: Result<Position, &StoreError>) {
         match outcome {
@@ -414,6 +433,10 @@ impl Unit {
     }
 
     fn undo(&mut self) {
+        // A unit that did nothing, such as one that reads, is no rollback. The changes of a failed commit are gone already, and it was counted.
+        if !self.writes.is_empty() {
+            self.store.usage.rolled_back.fetch_add(1, Ordering::Relaxed);
+        }
         self.writes.clear();
         // The latest first, so that what was done twice to one thing is undone in order.
         for part in self.outcomes.iter_mut().rev() {

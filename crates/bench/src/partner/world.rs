@@ -60,7 +60,7 @@ currency = CUR.CUR02
 for N1[N1.N101 = "BY"] make buyer {
   id = N1.N104
   name = N1.N102
-  city = N4.N401
+  city = N4[0].N401
 }
 for PO1 make lines {
   line = PO1.PO101 ?? ""

@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use super::ReportArgs;
+
 /// Serve a project's APIs over HTTP, and run its message flows, until SIGTERM or Ctrl-C; what is in progress is finished first.
 ///
 /// Unless `quayline.toml` says otherwise, only this machine can connect, and clients must authenticate. SIGHUP or a change of their files
@@ -91,7 +93,7 @@ pub(crate) struct ApiNewArgs {
     pub(crate) store: Option<PathBuf>,
 }
 
-/// Measure the cost of transactions on this machine; the exit code is 1 if a bar is missed.
+/// Measure the cost of transactions on this machine; the exit code is 1 if a bar is missed, 4 if a figure is worse than in the baseline.
 #[derive(Debug, clap::Args)]
 pub(crate) struct MeasureArgs {
     /// What is measured.
@@ -149,8 +151,11 @@ pub(crate) struct MeasureFlowArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) scratch: Option<PathBuf>,
     /// Write the 65,145 records of the samples to a file instead, 32 bytes each
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["report", "baseline"])]
     pub(crate) write_records: Option<PathBuf>,
+    /// Files of the report, and the earlier run to compare with.
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
 }
 
 /// Arguments of `quayline measure gateway`.
@@ -165,15 +170,15 @@ pub(crate) struct MeasureGatewayArgs {
     /// Numbers of keep-alive clients with 500 ms think time
     #[arg(long, value_delimiter = ',', default_value = "100,200,300,400,500", value_name = "N,N")]
     pub(crate) clients: Vec<usize>,
-    /// Folder for gateway.html and gateway.json
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) out: Option<PathBuf>,
     /// Run only the saturated comparison with static bytes
     #[arg(long)]
     pub(crate) saturated: bool,
     /// Run everything briefly as a test: few clients, half a second each
     #[arg(long)]
     pub(crate) short: bool,
+    /// Files of the report, and the earlier run to compare with.
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
 }
 
 /// Propose a service for a copybook.

@@ -69,6 +69,8 @@ struct State {
     deferred: Vec<Deferred>,
     /// The record is needed in spite of such values: to determine the bytes to preserve.
     lenient: bool,
+    /// The documents lose the sign of a zero, so it is among the bytes to preserve.
+    drops_zero_signs: bool,
     end: End,
     /// Nulls of views, until it is known whether the document has another view of the same bytes: item, place in the image, node.
     null_views: Vec<(ItemIndex, usize, NodeId)>,
@@ -157,6 +159,7 @@ impl RecordEncoder {
             preserved: None,
             deferred: Vec::new(),
             lenient: false,
+            drops_zero_signs: false,
             end: End::Storage,
             null_views: Vec::new(),
             faults: Vec::new(),
@@ -169,6 +172,11 @@ impl RecordEncoder {
         let mut encoder = RecordEncoder::of_files(plan);
         encoder.state.lenient = true;
         encoder
+    }
+
+    /// Sets whether the documents keep the sign of a zero.
+    pub(crate) fn keep_zero_signs(&mut self, keep: bool) {
+        self.state.drops_zero_signs = !keep;
     }
 
     /// Creates an encoder of a file's records: a record whose last storage has a chosen view ends with that view, as
@@ -554,7 +562,12 @@ impl State {
     }
 
     #[inline]
-    fn value(&mut self, plan: &Plan, node: NodeId, value: Value<'_>) {
+    fn value(&mut self, plan: &Plan, node: NodeId, mut value: Value<'_>) {
+        if self.drops_zero_signs
+            && let Value::Digits(digits) = &mut value
+        {
+            digits.negative &= !digits.is_zero();
+        }
         let put = self.puts[node.index()];
         if put.way != Way::General && self.beyond == 0 {
             let at = self.base + put.offset as usize;

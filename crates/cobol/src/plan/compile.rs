@@ -8,7 +8,8 @@ use quayline_core::{Code, Fault, Finding, Findings, NodeId, Occurs, Scalar, Shap
 use super::rows::TextTables;
 use super::select::{Selection, resolve_one};
 use super::{
-    Choice, Item, ItemIndex, ListTarget, Op, Plan, Slide, Table, Target, TargetKind, Union, View, key, template,
+    Choice, Item, ItemIndex, ListTarget, Op, OriginNodes, Plan, Slide, Table, Target, TargetKind, Union, View, key,
+    template,
 };
 use crate::layout::{ByteOrder, EditSymbol, Encoding, Field, FieldIndex, FieldKind, FloatFormat, Layout, ZonedSign};
 use crate::{BadValue, Fillers, Interface, NullAs, Policies, Preserve, RedefinesPolicy, Trim};
@@ -53,6 +54,7 @@ pub(super) fn compile(
     };
     compiler.find_captures();
     compiler.record();
+    let origin = compiler.origin();
     let preserve_node = compiler.preserve();
     let slides = compiler.slides();
     let Compiler {
@@ -95,6 +97,7 @@ pub(super) fn compile(
         tails: Vec::new(),
         extent_ops: Vec::new(),
         preserve_node,
+        origin,
     };
     plan.tails = super::tails::tails(&plan, &chosen_views);
     plan.extent_ops = super::extent::operations(&plan);
@@ -126,6 +129,9 @@ fn texts(ops: &[Op]) -> (Vec<TextPlace>, Vec<u32>) {
     }
     (places, runs)
 }
+/// Digits of a record's number: as many as 64-bit integers of other programs hold.
+const ORIGIN_DIGITS: u16 = 18;
+
 struct Compiler<'a> {
     layout: &'a Layout,
     interface: &'a Interface,
@@ -550,6 +556,21 @@ impl Compiler<'_> {
             self.items.push(Item { field: rename.from, node, offset, size, encoding, null });
             self.push(Op::Union { union, len: 1 }, item);
             self.push(Op::Item(item), item);
+        }
+    }
+
+    fn origin(&mut self) -> OriginNodes {
+        let names = &self.interface.origin;
+        let number = Scalar::Decimal { digits: ORIGIN_DIGITS, scale: 0, signed: false };
+        let mut node = |name: &Option<String>, scalar| {
+            let name = self.unique(name.clone()?);
+            self.targets.push(Target { kind: TargetKind::Ignored, list: None, view: None });
+            Some(self.shape.scalar(name, scalar, Occurs::Optional))
+        };
+        OriginNodes {
+            number: node(&names.number, number.clone()),
+            parent: node(&names.parent, number),
+            file: node(&names.file, Scalar::Text { chars_max: None }),
         }
     }
 

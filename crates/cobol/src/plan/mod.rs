@@ -142,6 +142,8 @@ pub(crate) struct Plan {
     pub(crate) extent_ops: Vec<Op>,
     /// Node of the member that keeps dirty bytes.
     pub(crate) preserve_node: Option<NodeId>,
+    /// Members that say where a record comes from.
+    pub(crate) origin: OriginNodes,
 }
 
 impl Plan {
@@ -309,6 +311,14 @@ pub(crate) struct Choice {
     pub(crate) otherwise: Option<usize>,
 }
 
+/// Nodes of [`crate::OriginMembers`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OriginNodes {
+    pub(crate) number: Option<NodeId>,
+    pub(crate) parent: Option<NodeId>,
+    pub(crate) file: Option<NodeId>,
+}
+
 /// Encoding target of a node.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
@@ -323,7 +333,7 @@ pub(crate) struct Target {
 pub(crate) enum TargetKind {
     Group,
     Item(ItemIndex),
-    /// Read and dropped: RENAMES.
+    /// Read and dropped: RENAMES, and where a record comes from.
     Ignored,
     /// The `_preserve` member.
     Preserve,

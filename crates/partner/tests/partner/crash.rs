@@ -11,6 +11,7 @@ use quayline_store::{
     Snapshot, Space, StoreError, Value,
 };
 
+use crate::answers::answering;
 use crate::world::{World, interchange, orders};
 
 /// When the process ends.
@@ -107,9 +108,13 @@ fn left(world: &World) -> Vec<String> {
     all
 }
 
-/// Ends the process at every commit of `work`, and lets it run again.
 fn at_every_commit(settings: &str, prepare: Work<'_>, work: Work<'_>) {
-    let unharmed = World::with(settings, "");
+    at_every_commit_in(&|| World::with(settings, ""), prepare, work);
+}
+
+/// Ends the process at every commit of `work`, and lets it run again.
+fn at_every_commit_in(new_world: &dyn Fn() -> World, prepare: Work<'_>, work: Work<'_>) {
+    let unharmed = new_world();
     unharmed.at_desk(LIMITS, |desk| prepare(desk)).expect("prepared");
     let counted = Arc::new(Mortal {
         inner: Arc::clone(&unharmed.engine),
@@ -124,7 +129,7 @@ fn at_every_commit(settings: &str, prepare: Work<'_>, work: Work<'_>) {
     assert!(commits > 2, "{commits} commits");
     for dies_at in 2..=commits {
         for end in [End::BeforeCommit, End::AfterCommit] {
-            let world = World::with(settings, "");
+            let world = new_world();
             world.at_desk(LIMITS, |desk| prepare(desk)).expect("prepared");
             let engine: Arc<dyn Engine> =
                 Arc::new(Mortal { inner: Arc::clone(&world.engine), commits: AtomicU64::new(0), dies_at, end });
@@ -157,6 +162,15 @@ fn receiving_loses_nothing_and_does_nothing_twice() {
     at_every_commit("usage = \"production\"\nacknowledge = [\"997\", \"ta1\"]", &|_| Ok(()), &|desk| {
         receive(desk, &edi)
     });
+}
+
+#[test]
+fn answers_commit_with_what_they_answer() {
+    let edi = interchange(7, "P", &[("PO1", "RO"), ("PO2", "RO"), ("PO3", "SA"), ("PO4", "RO"), ("PO5", "RO")]);
+    for envelope in ["immediate", "delayed"] {
+        let settings = format!("envelope = \"{envelope}\"\nclose = {{ count = 3 }}");
+        at_every_commit_in(&|| answering(&settings), &|_| Ok(()), &|desk| receive(desk, &edi));
+    }
 }
 
 #[test]

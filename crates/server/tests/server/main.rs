@@ -12,6 +12,7 @@ mod issuer;
 mod limits;
 mod operation;
 mod proxies;
+mod queues;
 mod records;
 mod reload;
 mod sql;

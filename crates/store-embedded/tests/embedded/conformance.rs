@@ -34,3 +34,14 @@ fn generated_sequences_answer_as_the_model_does() {
     let found = conformance::run_queue_sequences(&new_store(busy), 3, 10_000);
     assert!(found.is_ok(), "{}", found.err().unwrap_or_default());
 }
+
+#[test]
+fn histories_that_overlap_show_no_anomaly() {
+    let busy = Settings { work: Work::Background, apply_interval_ms: 1, ..small() };
+    let found = conformance::run_histories(&new_store(busy), conformance::Reads::ForUpdate, 3, 10_000);
+    assert!(found.is_ok(), "{}", found.err().unwrap_or_default());
+    for settings in [busy, Settings { durability: Durability::Buffered, ..busy }] {
+        let found = conformance::run_threads(&new_store(settings), 4, 4, 1_000);
+        assert!(found.is_ok(), "{settings:?}: {}", found.err().unwrap_or_default());
+    }
+}

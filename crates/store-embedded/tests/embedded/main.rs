@@ -4,6 +4,7 @@ mod conformance;
 mod crash;
 mod damage;
 mod failing;
+mod gnucobol;
 mod kill;
 mod queues;
 mod support;

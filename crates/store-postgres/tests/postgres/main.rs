@@ -170,6 +170,10 @@ fn sequences(server: &Server) {
     assert!(found.is_ok(), "{}", found.err().unwrap_or_default());
     let found = conformance::run_queue_sequences(&store(server.empty("queues")), 3, 15);
     assert!(found.is_ok(), "{}", found.err().unwrap_or_default());
+    let found = conformance::run_histories(&store(server.empty("histories")), conformance::Reads::ForUpdate, 4, 60);
+    assert!(found.is_ok(), "{}", found.err().unwrap_or_default());
+    let found = conformance::run_threads(&store(server.empty("threads")), 5, 4, 40);
+    assert!(found.is_ok(), "{}", found.err().unwrap_or_default());
 }
 
 /// The lock of the database keeps a second opening out until the first has ended.

@@ -5,6 +5,7 @@
 
 mod claims;
 mod files;
+mod histories;
 mod model;
 mod queue_model;
 mod queues;
@@ -12,6 +13,7 @@ mod units;
 
 use crate::Store;
 
+pub use histories::{Reads, run_histories, run_threads};
 pub use model::run_sequences;
 pub use queue_model::run_queue_sequences;
 

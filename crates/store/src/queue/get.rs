@@ -2,6 +2,7 @@
 
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,7 @@ use super::{GetWait, Polled, Queue, QueueState, State, open};
 use crate::engine::{Change, Direction, KeyRange, Page, PageLimit};
 use crate::store::Inner;
 use crate::unit::Outcome;
+use crate::usage::{Kind, micros};
 use crate::{FullKey, Position, StoreError, Unit, Value};
 
 /// Pause of a message that reached its threshold while there is no queue to move it to.
@@ -47,8 +49,9 @@ impl Queue {
             GetWait::No => 0,
             GetWait::AtMostMs(wait_ms) => wait_ms,
         };
-        let deadline = Instant::now() + Duration::from_millis(wait_ms);
         let store = Arc::clone(unit.inner());
+        let _measured = store.usage.measure(unit.id(), Kind::Queue);
+        let deadline = Instant::now() + Duration::from_millis(wait_ms);
         let mut state = queue.state.lock();
         loop {
             match queue.seek(&store, &mut state, select)? {
@@ -72,6 +75,8 @@ impl Queue {
                     state.choosy += choosy;
                     queue.arrived.wait_for(&mut state, pause);
                     state.choosy -= choosy;
+                    store.usage.message_waits.fetch_add(1, Ordering::Relaxed);
+                    store.usage.message_wait_us.fetch_add(micros(now.elapsed()), Ordering::Relaxed);
                 }
             }
         }
@@ -85,6 +90,7 @@ impl Queue {
     pub fn poll_get(&self, unit: &mut Unit, select: Select, waker: &Waker) -> Result<Polled, StoreError> {
         let queue = self.local()?;
         let store = Arc::clone(unit.inner());
+        let _measured = store.usage.measure(unit.id(), Kind::Queue);
         let mut state = queue.state.lock();
         loop {
             match queue.seek(&store, &mut state, select)? {
@@ -120,6 +126,20 @@ impl Queue {
     /// # Errors
     /// Errors of the medium.
     pub fn browse(&self, unit: &Unit, after: Option<[u8; 9]>, count: usize) -> Result<Vec<Browsed>, StoreError> {
+        self.browse_within(unit, after, count, usize::MAX)
+    }
+
+    /// Reads messages as [`Self::browse`] does, until they have this many bytes together. At least one message is read, whatever its size.
+    ///
+    /// # Errors
+    /// Errors of the medium.
+    pub fn browse_within(
+        &self,
+        unit: &Unit,
+        after: Option<[u8; 9]>,
+        count: usize,
+        bytes_max: usize,
+    ) -> Result<Vec<Browsed>, StoreError> {
         let queue = self.local()?;
         let store = unit.inner();
         let now_ms = store.clock.now_ms();
@@ -133,21 +153,56 @@ impl Queue {
             .map(|(key, held)| (*key, Value::clone(&held.value)))
             .take(count)
             .collect();
-        let mut stored = 0;
+        let (mut stored, mut bytes) = (0, 0);
         queue.scan(store, begin, &mut |key, value| {
             if !state.window.is_taken(&key) && fits(value) {
                 found.push((key, value.into()));
                 stored += 1;
+                bytes += value.len();
             }
-            stored < count
+            stored < count && bytes < bytes_max
         })?;
         let backouts = |key: &MessageKey| state.window.backouts.get(key).copied().unwrap_or(0);
         found.sort_by_key(|(key, _)| *key);
-        found.truncate(count);
+        let mut bytes = 0usize;
+        let fit = found.iter().take(count).take_while(|(_, value)| {
+            let is_room = bytes < bytes_max;
+            bytes = bytes.saturating_add(value.len());
+            is_room
+        });
+        let fit = fit.count();
+        found.truncate(fit);
         found
             .into_iter()
             .map(|(key, value)| queue.decode(&value, backouts(&key)).map(|message| Browsed { message, after: key }))
             .collect()
+    }
+
+    /// The first message that fits, which stays on the queue for whoever gets it. Messages that units of work have got are left out.
+    ///
+    /// # Errors
+    /// [`StoreError::Unsupported`] for a topic; errors of the medium.
+    pub fn peek(&self, store: &crate::Store, select: Select) -> Result<Option<Message>, StoreError> {
+        let queue = self.local()?;
+        let mut state = queue.state.lock();
+        loop {
+            match queue.seek(&store.0, &mut state, select)? {
+                Sought::Found(key) => {
+                    let is_beyond = state.window.horizon().is_some_and(|horizon| key > horizon);
+                    let count = state.window.backouts.get(&key).copied().unwrap_or(0);
+                    let held = if is_beyond { state.window.take(&key) } else { state.window.get(&key).cloned() };
+                    let Some(held) = held else { return Ok(None) };
+                    if is_beyond && held.persistence == Persistence::NotPersistent {
+                        // Only memory has it.
+                        state.window.add_beyond(key, held.clone());
+                    }
+                    drop(state);
+                    return queue.decode(&held.value, count).map(Some);
+                }
+                Sought::Expired(key) => queue.discard(&store.0, &mut state, key)?,
+                Sought::Nothing(_) => return Ok(None),
+            }
+        }
     }
 
     /// Gets messages and drops them, in units of work of some hundred, until the queue is empty. Returns their number.

@@ -239,6 +239,11 @@ impl QueueState {
     fn name(&self) -> String {
         self.stored.definition.name.clone()
     }
+
+    pub(crate) fn facts(&self) -> QueueFacts {
+        let state = self.state.lock();
+        QueueFacts { in_memory: state.window.len() as u64, ..state.facts }
+    }
 }
 
 impl Queue {
@@ -271,7 +276,6 @@ impl Queue {
     /// # Errors
     /// [`StoreError::Unsupported`] for a topic.
     pub fn facts(&self) -> Result<QueueFacts, StoreError> {
-        let state = self.local()?.state.lock();
-        Ok(QueueFacts { in_memory: state.window.len() as u64, ..state.facts })
+        Ok(self.local()?.facts())
     }
 }

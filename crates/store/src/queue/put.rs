@@ -8,6 +8,7 @@ use super::window::{Held, MessageKey, key_of};
 use super::{Queue, QueueState};
 use crate::store::Inner;
 use crate::unit::Outcome;
+use crate::usage::Kind;
 use crate::{Position, Store, StoreError, Unit, Value};
 
 impl Store {
@@ -24,6 +25,7 @@ impl Queue {
     /// # Errors
     /// [`StoreError::QueueFull`], [`StoreError::MessageTooLong`], limits of the unit of work.
     pub fn put(&self, unit: &mut Unit, message: &Message) -> Result<MessageId, StoreError> {
+        let _measured = unit.inner().usage.measure(unit.id(), Kind::Queue);
         let store = unit.inner();
         let stamped = Stamped {
             id: if message.id == [0; 24] { new_id(store) } else { message.id },

@@ -4,6 +4,7 @@ use std::ops::Bound;
 
 use super::{By, Duplicates, Inserted, Organisation, Record, RecordFile, Relation};
 use crate::engine::{Direction, KeyRange, Page, PageLimit};
+use crate::usage::Kind;
 use crate::{FileStatus, LockWait, Space, StoreError, Unit, Value};
 
 /// Greatest relative record number: that of VSAM.
@@ -33,6 +34,7 @@ impl RecordFile {
     /// # Errors
     /// [`StoreError::NotFound`] (23), [`StoreError::IndexMissing`] (39), [`StoreError::Unsupported`] (37).
     pub fn read(&self, unit: &Unit, by: By<'_>, relation: Relation) -> Result<Record, StoreError> {
+        let _measured = unit.inner().usage.measure(unit.id(), Kind::File);
         if let (By::Key(key), Organisation::KeySequenced(place), Relation::Equal) =
             (by, self.stored.definition.organisation, relation)
             && u32::try_from(key.len()) == Ok(place.length)
@@ -57,6 +59,7 @@ impl RecordFile {
         relation: Relation,
         wait: LockWait,
     ) -> Result<Record, StoreError> {
+        let _measured = unit.inner().usage.measure(unit.id(), Kind::File);
         let target = self.target(by)?;
         loop {
             let (primary, status) = self.find(unit, &target, relation)?;
@@ -78,6 +81,7 @@ impl RecordFile {
     /// # Errors
     /// [`StoreError::DuplicateKey`] (22), [`StoreError::WrongLength`] (44), locks (93).
     pub fn insert(&self, unit: &mut Unit, record: &[u8]) -> Result<Inserted, StoreError> {
+        let _measured = unit.inner().usage.measure(unit.id(), Kind::File);
         self.check_length(record)?;
         let key = match self.stored.definition.organisation {
             Organisation::KeySequenced(place) => place.of(record).ok_or_else(|| self.too_short(record))?.to_vec(),
@@ -96,6 +100,7 @@ impl RecordFile {
     /// # Errors
     /// [`StoreError::DuplicateKey`] (22), [`StoreError::OutOfRange`] (24), [`StoreError::WrongLength`] (44), locks (93).
     pub fn insert_at(&self, unit: &mut Unit, number: u64, record: &[u8]) -> Result<Inserted, StoreError> {
+        let _measured = unit.inner().usage.measure(unit.id(), Kind::File);
         if self.stored.definition.organisation != Organisation::Relative {
             return Err(self.unsupported("inserting by number"));
         }
@@ -121,6 +126,7 @@ impl RecordFile {
     /// [`StoreError::NotReadForUpdate`] (43), [`StoreError::Immutable`] (21 for the key, 44 for the length of an entry), [`StoreError::DuplicateKey`] (22),
     /// [`StoreError::WrongLength`] (44).
     pub fn rewrite(&self, unit: &mut Unit, read: &Record, record: &[u8]) -> Result<FileStatus, StoreError> {
+        let _measured = unit.inner().usage.measure(unit.id(), Kind::File);
         if !unit.holds(self.stored.records, &read.key) {
             return Err(StoreError::NotReadForUpdate { file: self.name() });
         }
@@ -132,6 +138,7 @@ impl RecordFile {
     /// # Errors
     /// [`StoreError::NotFound`] (23) and those of [`Self::rewrite`].
     pub fn rewrite_by_key(&self, unit: &mut Unit, record: &[u8]) -> Result<FileStatus, StoreError> {
+        let _measured = unit.inner().usage.measure(unit.id(), Kind::File);
         let Organisation::KeySequenced(place) = self.stored.definition.organisation else {
             return Err(self.unsupported("rewriting by key"));
         };
@@ -163,6 +170,7 @@ impl RecordFile {
     /// # Errors
     /// [`StoreError::NotReadForUpdate`] (43), [`StoreError::Unsupported`] (37) for an entry-sequenced file.
     pub fn delete(&self, unit: &mut Unit, read: &Record) -> Result<(), StoreError> {
+        let _measured = unit.inner().usage.measure(unit.id(), Kind::File);
         if self.stored.definition.organisation == Organisation::EntrySequenced {
             return Err(self.unsupported("deleting"));
         }

@@ -35,3 +35,18 @@ fn generated_queue_sequences_answer_as_the_model_does() {
         assert!(found.is_ok(), "window {window}: {}", found.err().unwrap_or_default());
     }
 }
+
+#[test]
+fn histories_that_overlap_show_no_anomaly() {
+    let found = conformance::run_histories(&new_store(), conformance::Reads::ForUpdate, 1, 10_000);
+    assert!(found.is_ok(), "{}", found.err().unwrap_or_default());
+    let found = conformance::run_threads(&new_store(), 2, 4, 2_000);
+    assert!(found.is_ok(), "{}", found.err().unwrap_or_default());
+}
+
+/// The judge must be able to fail: without locks the store promises nothing, and updates are lost.
+#[test]
+fn the_judge_finds_updates_that_plain_reads_lose() {
+    let found = conformance::run_histories(&new_store(), conformance::Reads::Plain, 1, 100);
+    assert!(found.as_ref().is_err_and(|why| why.contains("lost update")), "{found:?}");
+}

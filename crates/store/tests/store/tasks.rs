@@ -136,3 +136,46 @@ fn a_task_that_has_no_room_hands_its_turn_to_another() {
     queue.forget(&free.1);
     assert_eq!(full.0.0.load(Ordering::SeqCst), 1, "the message is still there for the other task");
 }
+
+/// What an operator sees of waits and of CPU time must come from them.
+#[test]
+fn waits_and_costs_are_counted_where_they_arise() {
+    use quayline_store::LockWait;
+    use quayline_store::queue::{GetWait, Message, QueueDefinition, Select};
+
+    let store = crate::new_store();
+    let mut unit = store.begin().unwrap();
+    store.define_queue(&mut unit, QueueDefinition::local("Q")).unwrap();
+    unit.commit().unwrap();
+    let before = store.usage();
+    let queue = store.queue("Q").unwrap();
+    for _ in 0..100 {
+        let mut unit = store.begin().unwrap();
+        queue.put(&mut unit, &Message::new(vec![1; 100])).unwrap();
+        unit.commit().unwrap();
+        let mut unit = store.begin().unwrap();
+        queue.get(&mut unit, Select::First, GetWait::No).unwrap();
+        unit.commit().unwrap();
+    }
+    let mut waits = store.begin().unwrap();
+    assert!(queue.get(&mut waits, Select::First, GetWait::AtMostMs(5)).is_err());
+    let mut holder = store.begin().unwrap();
+    let space = quayline_store::Space(9_999);
+    holder.put(space, b"k", b"v".as_slice()).unwrap();
+    assert!(waits.lock(space, b"k", LockWait::AtMostMs(5)).is_err());
+    drop((waits, holder));
+    let usage = store.usage();
+    assert_eq!((usage.committed - before.committed, usage.rolled_back - before.rolled_back), (200, 1));
+    assert_eq!(usage.changes - before.changes, 200);
+    assert_eq!((usage.lock_waits, usage.lock_timeouts, usage.deadlocks, usage.message_waits), (1, 1, 0, 1));
+    assert!(usage.lock_wait_us >= 5_000 && usage.message_wait_us >= 5_000, "{usage:?}");
+    assert!(usage.queues.count >= 6 && usage.queues.mean_ns() > 0, "{usage:?}");
+    assert!(
+        usage.commits.count >= 6 && usage.commits.mean_ns() > 0 && usage.commit_max_us <= usage.commit_us,
+        "{usage:?}"
+    );
+    assert_eq!(
+        store.open_queues().iter().map(|(name, facts)| (name.as_str(), facts.depth)).collect::<Vec<_>>(),
+        [("Q", 0)]
+    );
+}

@@ -1,0 +1,164 @@
+//! What units of work cost: waits for locks, messages and commits, and the CPU time that files, queues and commits take.
+//!
+//! Waits are counted for every unit, since whoever waits has time to count. CPU time is read for one unit in [`SAMPLE`]: two clock readings at each
+//! operation of every unit would cost more than some of the operations.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::lock::UnitId;
+
+/// One unit in this many is measured.
+const SAMPLE: u64 = 32;
+
+/// Figures since the store was opened. Times are in microseconds.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct UsageFacts {
+    /// Units of work that committed changes.
+    pub committed: u64,
+    /// Units of work that rolled back or whose commit failed.
+    pub rolled_back: u64,
+    /// Changes that committed.
+    pub changes: u64,
+    /// From the beginning of commits to their outcome.
+    pub commit_us: u64,
+    /// The longest of them.
+    pub commit_max_us: u64,
+    /// Times that a unit waited for a lock that another one held.
+    pub lock_waits: u64,
+    /// How long, for units that hold their thread meanwhile.
+    pub lock_wait_us: u64,
+    /// Waits that ended by their limit.
+    pub lock_timeouts: u64,
+    /// Units that were refused a lock since they would have waited forever.
+    pub deadlocks: u64,
+    /// Times that a get waited for a message.
+    pub message_waits: u64,
+    /// How long.
+    pub message_wait_us: u64,
+    /// CPU time of operations on record files.
+    pub files: Sampled,
+    /// CPU time of puts and gets.
+    pub queues: Sampled,
+    /// CPU time of commits on the thread that commits, with what it does there for other units of its group.
+    pub commits: Sampled,
+}
+
+/// CPU time of some of the operations of a kind.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Sampled {
+    /// Operations that were measured.
+    pub count: u64,
+    /// CPU nanoseconds of those.
+    pub cpu_ns: u64,
+}
+
+impl Sampled {
+    /// Mean CPU nanoseconds of an operation; 0 if none was measured.
+    #[must_use]
+    pub fn mean_ns(&self) -> u64 {
+        self.cpu_ns.checked_div(self.count).unwrap_or(0)
+    }
+}
+
+/// A kind of operation.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Kind {
+    File,
+    Queue,
+    Commit,
+}
+
+#[derive(Debug, Default)]
+struct Sum {
+    count: AtomicU64,
+    cpu_ns: AtomicU64,
+}
+
+/// The counters of one store.
+#[derive(Debug, Default)]
+pub(crate) struct Usage {
+    pub(crate) committed: AtomicU64,
+    pub(crate) rolled_back: AtomicU64,
+    pub(crate) changes: AtomicU64,
+    commit_us: AtomicU64,
+    commit_max_us: AtomicU64,
+    pub(crate) lock_waits: AtomicU64,
+    pub(crate) lock_wait_us: AtomicU64,
+    pub(crate) lock_timeouts: AtomicU64,
+    pub(crate) deadlocks: AtomicU64,
+    pub(crate) message_waits: AtomicU64,
+    pub(crate) message_wait_us: AtomicU64,
+    kinds: [Sum; 3],
+}
+
+/// Whole microseconds.
+pub(crate) fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+fn cpu_ns() -> u64 {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    let (seconds, nanos) = (u64::try_from(now.tv_sec).unwrap_or(0), u64::try_from(now.tv_nsec).unwrap_or(0));
+    seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
+}
+
+impl Usage {
+    /// Measures an operation of a unit until what this returns is dropped, if the unit is one of the sample.
+    pub(crate) fn measure(self: &Arc<Self>, unit: UnitId, kind: Kind) -> Option<Measured> {
+        unit.0.is_multiple_of(SAMPLE).then(|| Measured { usage: Arc::clone(self), kind, began: cpu_ns() })
+    }
+
+    /// A commit ended.
+    pub(crate) fn commit_took(&self, since: Instant, changes: usize) {
+        let took = micros(since.elapsed());
+        self.committed.fetch_add(1, Ordering::Relaxed);
+        self.changes.fetch_add(changes as u64, Ordering::Relaxed);
+        self.commit_us.fetch_add(took, Ordering::Relaxed);
+        if took > self.commit_max_us.load(Ordering::Relaxed) {
+            self.commit_max_us.fetch_max(took, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn facts(&self) -> UsageFacts {
+        let value = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let sum = |kind: Kind| {
+            let sum = &self.kinds[kind as usize];
+            Sampled { count: value(&sum.count), cpu_ns: value(&sum.cpu_ns) }
+        };
+        UsageFacts {
+            committed: value(&self.committed),
+            rolled_back: value(&self.rolled_back),
+            changes: value(&self.changes),
+            commit_us: value(&self.commit_us),
+            commit_max_us: value(&self.commit_max_us),
+            lock_waits: value(&self.lock_waits),
+            lock_wait_us: value(&self.lock_wait_us),
+            lock_timeouts: value(&self.lock_timeouts),
+            deadlocks: value(&self.deadlocks),
+            message_waits: value(&self.message_waits),
+            message_wait_us: value(&self.message_wait_us),
+            files: sum(Kind::File),
+            queues: sum(Kind::Queue),
+            commits: sum(Kind::Commit),
+        }
+    }
+}
+
+/// An operation that is measured.
+pub(crate) struct Measured {
+    usage: Arc<Usage>,
+    kind: Kind,
+    began: u64,
+}
+
+impl Drop for Measured {
+    fn drop(&mut self) {
+        let sum = &self.usage.kinds[self.kind as usize];
+        sum.count.fetch_add(1, Ordering::Relaxed);
+        sum.cpu_ns.fetch_add(cpu_ns().saturating_sub(self.began), Ordering::Relaxed);
+    }
+}
