@@ -155,7 +155,7 @@ impl Columns {
 
     /// Sends one entry as a document.
     fn send(&self, entry: &Entry, sink: &mut ColumnSink) {
-        fn text<'t>(text: &'t str) -> Cell<'t> {
+        fn text(text: &str) -> Cell<'_> {
             Cell::Text(Run::from(text.as_bytes()))
         }
         let number = |number: u64| Cell::Int(i64::try_from(number).unwrap_or(i64::MAX), 0);
