@@ -25,6 +25,7 @@ mod partner;
 mod partner_api;
 mod probes;
 mod project;
+mod queue_http;
 mod queue_serve;
 mod records_api;
 mod serve;
