@@ -28,14 +28,14 @@ fn script(seed: &mut u64, operations: u64) -> Vec<String> {
     while (lines.len() as u64) < operations {
         let key = format!("{:04}", below(seed, 60));
         let alternate = ["ANN", "BEN", "CAT", "DAN", "EVE"][usize::try_from(below(seed, 5)).unwrap()];
-        let line = |op: char| format!("{op}{key}{alternate}{:<10}", format!("v{}", lines.len()));
+        let line = |op: char, number: usize| format!("{op}{key}{alternate}{:<10}", format!("v{number}"));
         let op = "WWWWRRAUUUDDSET".chars().nth(usize::try_from(below(seed, 15)).unwrap()).unwrap();
-        lines.push(line(op));
+        lines.push(line(op, lines.len()));
         if "SET".contains(op) {
             // A browse goes one way: the programs stop at its first failure.
             let way = if below(seed, 3) == 0 { 'P' } else { 'N' };
             for _ in 0..below(seed, 8) {
-                lines.push(line(way));
+                lines.push(line(way, lines.len()));
             }
         }
     }
