@@ -4,7 +4,7 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
@@ -162,6 +162,7 @@ pub struct StepContext {
     pub properties: BTreeMap<String, String>,
     /// The partition, from 0.
     pub partition: Option<u32>,
+    item_count: AtomicU32,
     state: Mutex<StepContextState>,
 }
 
@@ -186,7 +187,24 @@ impl StepContext {
         user_data: Option<Vec<u8>>,
     ) -> Self {
         let state = StepContextState { status: BatchStatus::Started, user_data, ..StepContextState::default() };
-        StepContext { step: step.to_owned(), number, properties, partition, state: Mutex::new(state) }
+        StepContext {
+            step: step.to_owned(),
+            number,
+            properties,
+            partition,
+            item_count: AtomicU32::new(0),
+            state: Mutex::new(state),
+        }
+    }
+
+    /// Items of a chunk as the job says; 0 in a step without chunks.
+    #[must_use]
+    pub fn item_count(&self) -> u32 {
+        self.item_count.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_item_count(&self, count: u32) {
+        self.item_count.store(count, Ordering::Relaxed);
     }
 
     /// Batch status.

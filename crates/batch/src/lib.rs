@@ -37,6 +37,7 @@ mod control;
 mod database;
 mod engine;
 mod error;
+mod external;
 mod repository;
 mod status;
 mod store_backend;

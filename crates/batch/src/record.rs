@@ -10,15 +10,18 @@
 //! t <instance> <step> 0                 StepState       start count, status, checkpoint of a step that is not partitioned
 //! t <instance> <step> 0 <partition>     PartitionState  the same of a partition
 //! l <execution>                         Lease           of an execution that is not over
+//! b <instance> <step> 0 [<partition>] p position        a large position of a reader (p = 1), writer (2) or user data (3), beside its StepState
 //! q <execution>                         (empty)         somebody asked the execution to stop
+//! r <execution> <step> 0 <partition> n  Reject          an item that was skipped
 //! d <digest>                            job XML
 //! ```
-//! Numbers in keys are 8 bytes (4 of a partition), high byte first. A checkpoint writes one record: that of the step or partition.
+//! Numbers in keys are 8 bytes (4 of a partition), high byte first. A checkpoint writes one record: that of the step or partition. A position of more
+//! than 4 KiB is a record of its own, which is written when it changes; the state then begins with a byte 2 and a byte with a bit for each such position.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use quayline_core::packed;
+use quayline_core::{Packed, Unpacker, pack_bytes, packed};
 
 use crate::status::BatchStatus;
 
@@ -228,7 +231,41 @@ pub struct Progress {
     pub counts: Counts,
 }
 
-packed!(struct Progress { reader, writer, user_data, counts });
+/// As `packed!` writes it, but positions as blocks: byte by byte, they cost more than all the rest of a checkpoint.
+impl Packed for Progress {
+    fn pack(&self, to: &mut Vec<u8>) {
+        for position in [&self.reader, &self.writer, &self.user_data] {
+            position.is_some().pack(to);
+            if let Some(position) = position {
+                pack_bytes(position, to);
+            }
+        }
+        self.counts.pack(to);
+    }
+
+    fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
+        let mut position = || Some(if bool::unpack(from)? { Some(from.bytes()?.to_vec()) } else { None });
+        let (reader, writer, user_data) = (position()?, position()?, position()?);
+        Some(Progress { reader, writer, user_data, counts: Counts::unpack(from)? })
+    }
+}
+
+impl Progress {
+    /// Whether a reader and writer that are here are where they are in another checkpoint.
+    pub(crate) fn has_positions_of(&self, other: &Progress) -> bool {
+        self.reader == other.reader && self.writer == other.writer
+    }
+
+    /// Whether nothing but metrics differs from another checkpoint.
+    pub(crate) fn is_at(&self, other: &Progress) -> bool {
+        self.has_positions_of(other) && self.user_data == other.user_data
+    }
+
+    /// Reader, writer, user data.
+    pub(crate) fn positions(&mut self) -> [&mut Option<Vec<u8>>; 3] {
+        [&mut self.reader, &mut self.writer, &mut self.user_data]
+    }
+}
 
 /// What an instance knows of a step.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -262,6 +299,55 @@ pub struct PartitionState {
 
 packed!(struct PartitionState { status, exit_status, progress });
 
+/// Where an item was skipped.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Stage {
+    /// The reader threw, so there is no item.
+    #[default]
+    Read,
+    /// The processor threw: the item is what was read.
+    Process,
+    /// The writer threw: the item is what was to be written.
+    Write,
+}
+
+packed!(enum Stage { 0 Read, 1 Process, 2 Write });
+
+impl Stage {
+    /// Its name: `read`, `process` or `write`.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Stage::Read => "read",
+            Stage::Process => "process",
+            Stage::Write => "write",
+        }
+    }
+}
+
+/// An item that was skipped, with its cause.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Reject {
+    /// The step.
+    pub step: String,
+    /// The partition, from 0.
+    pub partition: Option<u32>,
+    /// Where it was skipped.
+    pub stage: Stage,
+    /// Number of the chunk in the step execution, from 1.
+    pub chunk: u64,
+    /// Number of the item in the step execution, from 1, counted as it was read. An item that is skipped in writing has none.
+    pub number: Option<u64>,
+    /// The item.
+    pub item: Option<Vec<u8>>,
+    /// Class of the exception.
+    pub class: String,
+    /// Its message.
+    pub message: String,
+}
+
+packed!(struct Reject { step, partition, stage, chunk, number, item, class, message });
+
 /// Who runs an execution.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Lease {
@@ -274,3 +360,27 @@ pub struct Lease {
 }
 
 packed!(struct Lease { owner, token, until_ms });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_has_the_form_of_its_fields() {
+        let progress = Progress {
+            reader: Some(b"reader".to_vec()),
+            writer: None,
+            user_data: Some(Vec::new()),
+            counts: Counts { read: 7, ..Counts::default() },
+        };
+        let (mut whole, mut fields) = (Vec::new(), Vec::new());
+        progress.pack(&mut whole);
+        progress.reader.pack(&mut fields);
+        progress.writer.pack(&mut fields);
+        progress.user_data.pack(&mut fields);
+        progress.counts.pack(&mut fields);
+        assert_eq!(whole, fields);
+        assert_eq!(Progress::unpack_all(&whole), Some(progress));
+        assert_eq!(Progress::unpack_all(&whole[..whole.len() - 1]), None);
+    }
+}

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use quayline_core::Packed;
 
 use crate::error::BatchError;
-use crate::record::{Execution, ExecutionId, Instance, InstanceId, Lease, PartitionState, StepExecution, StepState};
+use crate::record::{
+    Execution, ExecutionId, Instance, InstanceId, Lease, PartitionState, Progress, Reject, StepExecution, StepState,
+};
 use crate::status::BatchStatus;
 use crate::work::{Backend, Entry, Fence, PageOf, Work};
 
@@ -413,8 +415,9 @@ impl Repository {
         step: &str,
         partition: u32,
     ) -> Result<Option<PartitionState>, BatchError> {
-        let found = self.begin()?.get(&partition_key(instance, step, partition))?;
-        found.map(|value| read("a partition", &value)).transpose()
+        let (mut work, key) = (self.begin()?, partition_key(instance, step, partition));
+        let found = work.get(&key)?;
+        found.map(|value| read_state(work.as_mut(), &key, "a partition", &value)).transpose()
     }
 
     /// The state of a step.
@@ -422,8 +425,9 @@ impl Repository {
     /// # Errors
     /// Those of the store.
     pub fn step_state(&self, instance: InstanceId, step: &str) -> Result<Option<StepState>, BatchError> {
-        let found = self.begin()?.get(&step_key(instance, step))?;
-        found.map(|value| read("a step", &value)).transpose()
+        let (mut work, key) = (self.begin()?, step_key(instance, step));
+        let found = work.get(&key)?;
+        found.map(|value| read_state(work.as_mut(), &key, "a step", &value)).transpose()
     }
 
     /// The job XML that an execution ran.
@@ -475,15 +479,84 @@ impl Repository {
         })
     }
 
-    /// Writes the state of a step as a part of a unit of work: the checkpoint.
-    pub(crate) fn put_step(
+    /// Writes the state of a step or partition as a part of a unit of work: the checkpoint. `same` says which positions are as the checkpoint
+    /// before wrote them; large ones of these cost nothing.
+    pub(crate) fn put_checkpoint<T: State>(
         &self,
         work: &mut dyn Work,
         held: Held,
-        step: &str,
-        state: &StepState,
+        at: (&str, Option<u32>),
+        state: &mut T,
+        same: [bool; POSITIONS],
     ) -> Result<(), BatchError> {
-        work.put_fenced(&step_key(held.instance, step), &bytes(state), &self.fence(held)?)
+        let key = match at.1 {
+            None => step_key(held.instance, at.0),
+            Some(partition) => partition_key(held.instance, at.0, partition),
+        };
+        let mut large: [Option<Vec<u8>>; POSITIONS] = Default::default();
+        let mut flags = 0;
+        for (number, position) in state.progress().positions().into_iter().enumerate() {
+            if position.as_ref().is_some_and(|position| position.len() > LARGE_BYTES) {
+                large[number] = position.take();
+                flags |= 1 << number;
+            }
+        }
+        let small: usize =
+            state.progress().positions().iter().map(|position| position.as_ref().map_or(0, Vec::len)).sum();
+        let mut value = Vec::with_capacity(small + STATE_BYTES);
+        value.push(if flags == 0 { VERSION } else { VERSION_LARGE });
+        if flags != 0 {
+            value.push(flags);
+        }
+        state.pack(&mut value);
+        let mut done = Ok(());
+        for (number, position) in state.progress().positions().into_iter().enumerate() {
+            let Some(taken) = large[number].take() else { continue };
+            if done.is_ok() && !same[number] {
+                done = work.put(&large_key(&key, number), &taken);
+            }
+            *position = Some(taken);
+        }
+        done?;
+        work.put_fenced(&key, &value, &self.fence(held)?)
+    }
+
+    /// Keeps items that were skipped, as a part of a unit of work. `first` is a number that no other reject of this step execution has.
+    pub(crate) fn put_rejects(
+        &self,
+        work: &mut dyn Work,
+        held: Held,
+        first: u64,
+        rejects: &[Reject],
+    ) -> Result<(), BatchError> {
+        for (number, reject) in (first..).zip(rejects) {
+            let partition = reject.partition.map_or(0, |partition| partition + 1);
+            let execution = held.execution.0.to_be_bytes();
+            let key = [
+                b"r".as_slice(),
+                &execution,
+                reject.step.as_bytes(),
+                &[0],
+                &partition.to_be_bytes(),
+                &number.to_be_bytes(),
+            ]
+            .concat();
+            work.put(&key, &bytes(reject))?;
+        }
+        Ok(())
+    }
+
+    /// Items that an execution skipped and kept, each with its place, in the order of steps, partitions and time: up to `count` after a place.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn rejects(
+        &self,
+        execution: ExecutionId,
+        after: Option<&[u8]>,
+        count: usize,
+    ) -> Result<Vec<(Reject, Vec<u8>)>, BatchError> {
+        rejects_of(self.begin()?.as_mut(), execution, after, count)
     }
 
     /// Writes the first state of partitions, and what the step knows of them, in one unit of work.
@@ -524,27 +597,18 @@ impl Repository {
             after.clone_from(last);
             for (key, value) in &page {
                 let number = key.get(prefix.len()..).and_then(|number| number.try_into().ok()).map(u32::from_be_bytes);
-                found.insert(number.ok_or(BatchError::Damaged { what: "a partition" })?, read("a partition", value)?);
+                let number = number.ok_or(BatchError::Damaged { what: "a partition" })?;
+                found.insert(number, read_state(work.as_mut(), key, "a partition", value)?);
             }
         }
-    }
-
-    /// Writes the state of a partition as a part of a unit of work.
-    pub(crate) fn put_partition(
-        &self,
-        work: &mut dyn Work,
-        held: Held,
-        at: (&str, u32),
-        state: &PartitionState,
-    ) -> Result<(), BatchError> {
-        work.put_fenced(&partition_key(held.instance, at.0, at.1), &bytes(state), &self.fence(held)?)
     }
 
     /// Writes the state of a partition that ended.
     pub(crate) fn save_partition(&self, held: Held, at: (&str, u32), state: &PartitionState) -> Result<(), BatchError> {
         self.patiently(|| {
             let mut work = self.begin()?;
-            self.put_partition(work.as_mut(), held, at, state)?;
+            let key = partition_key(held.instance, at.0, at.1);
+            work.put_fenced(&key, &bytes(state), &self.fence(held)?)?;
             work.commit()
         })
     }
@@ -609,8 +673,10 @@ impl Repository {
         let number = instance.0.to_be_bytes();
         for id in &executions {
             self.remove_all(&[b"s".as_slice(), &id.0.to_be_bytes()].concat())?;
+            self.remove_all(&[b"r".as_slice(), &id.0.to_be_bytes()].concat())?;
         }
         self.remove_all(&[b"t".as_slice(), &number].concat())?;
+        self.remove_all(&[b"b".as_slice(), &number].concat())?;
         let mut work = self.begin()?;
         if let Some(found) = work.get(&key_of(b'i', instance.0))? {
             let found: Instance = read("an instance", &found)?;
@@ -656,7 +722,7 @@ fn fail_steps(work: &mut dyn Work, execution: &Execution) -> Result<(), BatchErr
         }
         let key = step_key(execution.instance, &step.step);
         if let Some(found) = work.get(&key)? {
-            let mut state: StepState = read("a step", &found)?;
+            let mut state: StepState = read_state(work, &key, "a step", &found)?;
             step.counts = state.progress.counts;
             step.user_data = state.progress.user_data.clone();
             state.status = BatchStatus::Failed;
@@ -700,6 +766,63 @@ fn next_number(work: &mut dyn Work, key: &[u8]) -> Result<u64, BatchError> {
 
 /// Version of the records' form, their first byte.
 const VERSION: u8 = 1;
+/// First byte of a state with large positions in records of their own.
+const VERSION_LARGE: u8 = 2;
+/// Positions up to this size are a part of the state: one record is cheaper than two.
+const LARGE_BYTES: usize = 4 << 10;
+/// Bytes of most states without their positions.
+const STATE_BYTES: usize = 256;
+/// Reader, writer, user data.
+pub(crate) const POSITIONS: usize = 3;
+
+/// What has a checkpoint.
+pub(crate) trait State: Packed {
+    /// The checkpoint.
+    fn progress(&mut self) -> &mut Progress;
+}
+
+impl State for StepState {
+    fn progress(&mut self) -> &mut Progress {
+        &mut self.progress
+    }
+}
+
+impl State for PartitionState {
+    fn progress(&mut self) -> &mut Progress {
+        &mut self.progress
+    }
+}
+
+/// The record of a large position of a state.
+fn large_key(state: &[u8], number: usize) -> Vec<u8> {
+    let mut key = state.to_vec();
+    key[0] = b'b';
+    key.push(u8::try_from(number + 1).unwrap_or(u8::MAX));
+    key
+}
+
+fn read_state<T: State>(work: &mut dyn Work, key: &[u8], what: &'static str, value: &[u8]) -> Result<T, BatchError> {
+    let [VERSION_LARGE, flags, rest @ ..] = value else { return read(what, value) };
+    let mut state = T::unpack_all(rest).ok_or(BatchError::Damaged { what })?;
+    for (number, position) in state.progress().positions().into_iter().enumerate() {
+        if flags & (1 << number) != 0 {
+            *position = Some(work.get(&large_key(key, number))?.ok_or(BatchError::Damaged { what })?);
+        }
+    }
+    Ok(state)
+}
+
+/// See [`Repository::rejects`].
+pub(crate) fn rejects_of(
+    work: &mut dyn Work,
+    execution: ExecutionId,
+    after: Option<&[u8]>,
+    count: usize,
+) -> Result<Vec<(Reject, Vec<u8>)>, BatchError> {
+    let prefix = [b"r".as_slice(), &execution.0.to_be_bytes()].concat();
+    let page = work.page(PageOf { prefix: &prefix, after, newest_first: false, count })?;
+    page.into_iter().map(|(key, value)| Ok((read("a reject", &value)?, key))).collect()
+}
 
 fn bytes<T: Packed>(record: &T) -> Vec<u8> {
     let mut bytes = vec![VERSION];

@@ -98,6 +98,10 @@ impl Work for StoreWork {
         self.put(key, value)
     }
 
+    fn is_untouched(&self) -> bool {
+        self.unit.is_empty()
+    }
+
     fn unit(&mut self) -> Option<&mut Unit> {
         Some(&mut self.unit)
     }

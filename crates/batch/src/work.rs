@@ -93,6 +93,11 @@ pub trait Work {
         None
     }
 
+    /// Whether nothing was changed: then a commit is not needed.
+    fn is_untouched(&self) -> bool {
+        false
+    }
+
     /// Whether what was written may turn out to be refused with the commit. [`Work::confirm`] finds out earlier.
     fn defers(&self) -> bool {
         false

@@ -4,9 +4,9 @@
 //! * [`compare()`] measures a subject and its ceiling in turns, by CPU time, and gives the median ratio.
 //! * [`interchange`] has what is measured of EDI, [`subject`] of record files.
 //! * [`mapping`] has what is measured of maps.
-//! * [`process`] runs the `quayline` command and reads time and peak memory of exactly that process.
+//! * [`process`], of `measure`, runs the `quayline` command and reads time and peak memory of exactly that process.
 //! * [`bars`] lists every bar: one row and one small function each.
-//! * [`translator_study`] prints the rows of a translator's study of 2005 and ours beside them.
+//! * [`translator_study`], of `measure`, prints the rows of a translator's study of 2005 and ours beside them.
 //! * [`hostile`] makes inputs that a careless reader never finishes, and measures how cost grows with their size.
 //! * [`unit_of_work`] has what is measured of the store.
 //! * [`nats`] has the server that flows are compared with.
@@ -16,6 +16,7 @@
 //! A ratio says the same on a fast and on a slow machine, and in turns a busy neighbour slows both sides.
 
 pub mod bars;
+pub mod batch;
 pub mod ceiling;
 pub mod clock;
 mod compare;
@@ -26,13 +27,12 @@ pub mod interchange;
 pub mod mapping;
 pub mod nats;
 pub mod partner;
-pub mod process;
 mod scratch;
 pub mod store_growth;
 pub mod subject;
-pub mod translator_study;
 pub mod unit_of_work;
 
 pub(crate) use compare::median;
 pub use compare::{Comparison, Run, compare};
+pub use quayline_measure::{process, translator_study};
 pub use scratch::Scratch;

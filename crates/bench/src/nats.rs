@@ -239,7 +239,7 @@ impl Nats {
     }
 
     fn ask_well(&mut self, subject: &str, payload: &[u8]) -> Result<(), String> {
-        let answer = String::from_utf8_lossy(&self.ask(subject, payload)?.payload).into_owned();
+        let answer = String::from_utf8(self.ask(subject, payload)?.payload).map_err(shown)?;
         if answer.contains("\"error\"") { Err(format!("{subject}: {answer}")) } else { Ok(()) }
     }
 

@@ -22,7 +22,7 @@ mod tls;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use quayline_capacity::calibration::{HostProfile, KERNELS_VERSION, Kernel, KernelFigure, Optimised};
+use quayline_capacity::calibration::{Host, HostProfile, KERNELS_VERSION, Kernel, KernelFigure, Optimised};
 
 /// How to calibrate.
 #[derive(Clone, Debug)]
@@ -50,6 +50,12 @@ impl core::fmt::Display for CalibrateError {
 
 impl std::error::Error for CalibrateError {}
 
+/// Returns the facts of this machine, which decide whether two measurements can be compared.
+#[must_use]
+pub fn host() -> Host {
+    host::facts()
+}
+
 /// Rates this machine. `progress` hears the name of each kernel before it runs.
 ///
 /// # Errors
@@ -57,7 +63,7 @@ impl std::error::Error for CalibrateError {}
 pub fn calibrate(of: &Calibration, progress: &mut dyn FnMut(&'static str)) -> Result<HostProfile, CalibrateError> {
     std::fs::create_dir_all(&of.folder)
         .map_err(|error| CalibrateError { what: "the folder", reason: error.to_string() })?;
-    let host = host::facts();
+    let host = host();
     let mut runner = run::Runner::new(of.time);
     let mut kernels = Vec::with_capacity(Kernel::ALL.len());
     let bed = kernels::Bed::new(&of.folder).map_err(|reason| CalibrateError { what: "the store", reason })?;

@@ -40,6 +40,24 @@ pub(crate) fn read(path: &Path, args: &CopybookArgs) -> Result<Described, Stop> 
     describe(path, text, args)
 }
 
+/// Reads several copybooks as one. No two of them may describe records of one name.
+pub(crate) fn read_all(paths: &[PathBuf], args: &CopybookArgs) -> Result<Described, Stop> {
+    let (first, others) = paths.split_first().ok_or_else(|| argument("no copybook is named"))?;
+    let mut all = read(first, args)?;
+    for path in others {
+        let Described { records, warnings, .. } = read(path, args)?;
+        if let Some(twice) = records.iter().find(|record| all.records.iter().any(|known| known.name() == record.name()))
+        {
+            let finding =
+                argument(format!("{} and a copybook before it describe a record {}", shown(path), twice.name()));
+            return Err(finding.hint("rename one of them with --replacing, or leave one copybook out").into());
+        }
+        all.records.extend(records);
+        all.warnings.extend(warnings);
+    }
+    Ok(all)
+}
+
 /// The records of a copybook whose text is read already.
 pub(crate) fn describe(path: &Path, text: String, args: &CopybookArgs) -> Result<Described, Stop> {
     let dialect = dialect(args)?;

@@ -31,8 +31,15 @@ pub(crate) const XDG_CACHE_HOME: EnvVar =
 /// Where `.cache` stands.
 pub(crate) const HOME: EnvVar = EnvVar { name: "HOME", meaning: "the user's folder" };
 
+/// The key of stored bytes of partners' documents: secrets are named, never arguments.
+pub(crate) const QUAYLINE_STORE_KEY: EnvVar = EnvVar {
+    name: "QUAYLINE_STORE_KEY",
+    meaning: "key that encrypts stored documents of partners: 64 hexadecimal digits, or `file:PATH`",
+};
+
 /// Those that change what the command does, for the reference.
-pub(crate) const ALL: [EnvVar; 5] = [NO_COLOR, TERM, RUST_BACKTRACE, QUAYLINE_CACHE, XDG_CACHE_HOME];
+pub(crate) const ALL: [EnvVar; 6] =
+    [NO_COLOR, TERM, RUST_BACKTRACE, QUAYLINE_CACHE, QUAYLINE_STORE_KEY, XDG_CACHE_HOME];
 
 impl EnvVar {
     /// Its value, where it is set and not empty.

@@ -3,6 +3,7 @@
 //! Data goes to standard output, everything else to standard error. What another way of using Quayline would need too (reading, converting,
 //! detecting) lives in the crates below; here are arguments, what people read, and exit codes.
 
+mod admin;
 mod api;
 mod args;
 mod cache;
@@ -85,6 +86,7 @@ fn run() -> Exit {
         Command::Guide(args) => guide::run(&args, &console),
         Command::Infer(args) => infer::run(&args, &console),
         Command::Map(args) => map::run(&args, &console),
+        Command::Profile(args) => capacity::profile(&args, &console),
         Command::Predict(args) => capacity::predict(&args, &console),
         Command::Size(args) => capacity::size(&args, &console),
         Command::Calibrate(args) => capacity::calibrate(&args, &console),

@@ -6,14 +6,20 @@ use std::sync::Arc;
 use quayline_connect::Listener;
 use quayline_core::{Fault, Finding, Findings};
 use quayline_gateway::{Definitions, ProviderSpec};
-use quayline_measure::{FlowStudy, FlowStudyOptions, GatewayStudy, StudyOptions};
+use quayline_measure::batch::{BatchStudy, BatchStudyOptions, Rows};
+use quayline_measure::{FlowStudy, FlowStudyOptions, GatewayStudy, StudyOptions, process, translator_study};
+use quayline_report::Report;
 use quayline_server::{AdminPart, Beside, ServeConfig, ServeError, queue_misfits, store_misfits};
 use quayline_store::{STO_IN_USE, Store};
 
-use crate::args::{FolderArg, MeasureArgs, MeasureCommand, MeasureFlowArgs, ServeArgs};
+use crate::args::{
+    FolderArg, MeasureArgs, MeasureBatchArgs, MeasureCommand, MeasureFlowArgs, MeasureTranslateArgs, ReportArgs,
+    ServeArgs,
+};
 use crate::console::Console;
 use crate::exit::{CLI_INPUT, CLI_LISTEN, CLI_MEASURE, Exit, Stop};
 use crate::flow::{FlowsPart, ServedFlows};
+use crate::job::{JobsPart, has_jobs};
 use crate::partner::PartnersPart;
 use crate::store::{Missing, Opened, StorePart};
 
@@ -29,8 +35,9 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     };
     let has_flows = !quayline_flow::flow_files(&root)?.is_empty();
     let has_partners = config.admin.listen.is_some() && root.join("partners").is_dir();
+    let has_jobs = config.admin.listen.is_some() && has_jobs(&root);
     let has_queues = config.amqp.is_some() || config.queues.is_some();
-    if definitions.operations.is_empty() && !has_flows && !has_queues && !has_partners {
+    if definitions.operations.is_empty() && !has_flows && !has_queues && !has_partners && !has_jobs {
         let what =
             format!("{} has no API: expected services in services/*.toml and APIs in apis/*.toml", root.display());
         let hint = "`quayline service new COPYBOOK` proposes a service; docs/reference/gateway.md shows both files";
@@ -65,8 +72,8 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     }
     let flows = ServedFlows::start(&root, &folder, config.threads)?;
     // Flows have opened the store that queues, services and partners use too.
-    let missing = if has_partners { Missing::Create } else { Missing::Refuse };
-    let opened = if flows.is_none() && (has_queues || has_partners || needs_store(&definitions)) {
+    let missing = if has_partners || has_jobs { Missing::Create } else { Missing::Refuse };
+    let opened = if flows.is_none() && (has_queues || has_partners || has_jobs || needs_store(&definitions)) {
         Some(Opened::open(&folder, missing)?)
     } else {
         None
@@ -85,9 +92,18 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
         parts.push(Arc::new(FlowsPart(Arc::clone(&flows.engine))));
     }
     if let Some(store) = store.as_ref().filter(|_| has_partners) {
-        let ledger = quayline_partner::Ledger::open(store).map_err(crate::store::stop)?;
+        let ledger = crate::partner::ledger_of(store)?;
         parts.push(Arc::new(PartnersPart::new(root.clone(), ledger)));
     }
+    let jobs = match store.as_ref().filter(|_| has_jobs) {
+        Some(store) => {
+            let repository = crate::job::served(store, args.job_repository.as_deref())?;
+            let part = JobsPart::new(root.clone(), folder.folder.clone(), repository);
+            Some(Arc::new(part.map_err(|error| crate::store::unreadable(&folder.folder, &error))?))
+        }
+        None => None,
+    };
+    parts.extend(jobs.iter().map(|jobs| Arc::clone(jobs) as Arc<dyn AdminPart>));
     let log = Box::new(|line: &str| eprintln!("{line}"));
     let beside = Beside { parts, store };
     let served = quayline_server::serve_with(config, root, definitions, beside, log, |address| {
@@ -103,6 +119,10 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
         };
         Finding::error(CLI_LISTEN, Fault::Environment, what).hint(hint)
     });
+    if let Some(jobs) = &jobs {
+        jobs.end();
+    }
+    drop(jobs);
     // What clients of queues and the flows have in progress is finished also if the server could not begin.
     if let Some(queues) = queues {
         queues.end();
@@ -159,26 +179,38 @@ impl ServedQueues {
 }
 
 /// Runs a study and prints its tables; rejected where a bar is missed.
-pub(crate) fn measure(args: &MeasureArgs, _console: &Console) -> Result<Exit, Stop> {
+pub(crate) fn measure(args: &MeasureArgs, console: &Console) -> Result<Exit, Stop> {
     let args = match &args.what {
         MeasureCommand::Gateway(args) => args,
-        MeasureCommand::Flow(args) => return measure_flow(args),
+        MeasureCommand::Flow(args) => return measure_flow(args, console),
+        MeasureCommand::Translate(args) => return measure_translate(args),
+        MeasureCommand::Batch(args) => return measure_batch(args),
     };
     let options = StudyOptions {
         project: args.project.clone(),
         seconds: args.seconds,
         clients: args.clients.clone(),
-        out: args.out.clone(),
         saturated_only: args.saturated,
         short: args.short,
     };
     let study = GatewayStudy::run(&options)
         .map_err(|why| Finding::error(CLI_MEASURE, Fault::Environment, why).hint("see what the server said above"))?;
     crate::console::write_stdout(study.tables().as_bytes())?;
-    Ok(if study.holds() { Exit::Done } else { Exit::Rejected })
+    finish_measured(study.report(), &args.report, console)
 }
 
-fn measure_flow(args: &MeasureFlowArgs) -> Result<Exit, Stop> {
+fn measure_batch(args: &MeasureBatchArgs) -> Result<Exit, Stop> {
+    let rows = if args.deletes == "set" { Rows::Set } else { Rows::Pipelined };
+    let options = BatchStudyOptions { records: args.records, embedded: args.embedded, rows };
+    let study = BatchStudy::run(&options, &|what| eprintln!("{what}")).map_err(|why| {
+        Finding::error(CLI_MEASURE, Fault::Environment, why)
+            .hint("see what is missing above; --embedded needs no database")
+    })?;
+    crate::console::write_stdout(study.tables().as_bytes())?;
+    Ok(Exit::Done)
+}
+
+fn measure_flow(args: &MeasureFlowArgs, console: &Console) -> Result<Exit, Stop> {
     let failed = |why: String| {
         Finding::error(CLI_MEASURE, Fault::Environment, why).hint("check the flows with `quayline flow check`")
     };
@@ -206,7 +238,46 @@ fn measure_flow(args: &MeasureFlowArgs) -> Result<Exit, Stop> {
     }
     let study = study?;
     crate::console::write_stdout(study.tables().as_bytes())?;
-    Ok(if study.failures.is_empty() { Exit::Done } else { Exit::Rejected })
+    finish_measured(study.report(&options), &args.report, console)
+}
+
+fn measure_translate(args: &MeasureTranslateArgs) -> Result<Exit, Stop> {
+    let failed = |why: String| {
+        Finding::error(CLI_MEASURE, Fault::Environment, why).hint("name a folder with enough room: --scratch DIR")
+    };
+    let at = |path: &std::path::Path, error: &std::io::Error| {
+        failed(format!("{}: {}", path.display(), quayline_core::system_error_text(error)))
+    };
+    let this = std::env::current_exe().map_err(|error| failed(quayline_core::system_error_text(&error)))?;
+    let own = std::env::temp_dir().join(format!("quayline-measure-{}", std::process::id()));
+    let scratch = args.scratch.as_deref().unwrap_or(&own);
+    std::fs::create_dir_all(scratch).map_err(|error| at(scratch, &error))?;
+    let bytes_max = args.megabytes_max.map_or(u64::MAX, |megabytes| megabytes.saturating_mul(1 << 20));
+    let mut written = Ok(());
+    let measured = translator_study::report(&this, &this, scratch, bytes_max, &mut |line| {
+        if written.is_ok() {
+            written = crate::console::write_stdout(format!("{line}\n").as_bytes());
+        }
+    });
+    if args.scratch.is_none() {
+        // What is left of a temporary folder harms nobody.
+        let _ = std::fs::remove_dir_all(&own);
+    }
+    written?;
+    Ok(if measured.map_err(failed)? { Exit::Done } else { Exit::Rejected })
+}
+
+/// Adds the facts of this machine and build, without which two runs cannot be compared, and finishes the report.
+fn finish_measured(mut report: Report, args: &ReportArgs, console: &Console) -> Result<Exit, Stop> {
+    let host = quayline_calibrate::host();
+    let build = if cfg!(debug_assertions) { "debug" } else { "release" };
+    report.conditions.extend([
+        ("processor".to_owned(), host.processor),
+        ("threads".to_owned(), host.threads.to_string()),
+        ("system".to_owned(), host.system),
+        ("build".to_owned(), build.to_owned()),
+    ]);
+    crate::capacity::finish_report(report, args, console)
 }
 
 /// Processes that are no commands for people, so they are no part of the arguments: one that calls a COBOL program, one that is measured.
@@ -215,6 +286,13 @@ pub(crate) fn hidden(arguments: &[OsString]) -> Option<i32> {
     match command.to_str()? {
         quayline_program::WORKER_ARGUMENT => Some(quayline_program::run_worker(rest)),
         quayline_measure::CHILD_ARGUMENT => Some(quayline_measure::run_child(rest)),
+        process::MEASURE => Some(match process::measure_here(rest) {
+            Ok(line) => i32::from(crate::console::write_stdout(format!("{line}\n").as_bytes()).is_err()),
+            Err(why) => {
+                eprintln!("error: {why}");
+                2
+            }
+        }),
         _ => None,
     }
 }

@@ -18,6 +18,20 @@ pub struct Interface {
     /// Views that every record has, each the only one of its storage. If the storage ends the record, the record ends with the
     /// view.
     pub views: Vec<String>,
+    /// Members that say where a record comes from.
+    pub origin: OriginMembers,
+}
+
+/// Names of members that say where a record comes from; `None`: the documents have no such member. A document that becomes a record
+/// may have them, and they are ignored.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct OriginMembers {
+    /// Number of the record in its file, from 1; headers count.
+    pub number: Option<String>,
+    /// Number of the record that this one is nested in; null for others.
+    pub parent: Option<String>,
+    /// The file, as it was named.
+    pub file: Option<String>,
 }
 
 /// Form of a key made from a COBOL name.
@@ -72,6 +86,18 @@ pub struct FieldRule {
     pub default: Option<String>,
     /// Bytes of null, in the field or in everything below the group; the rule nearest to a field takes precedence.
     pub null: Option<NullAs>,
+    /// Form of the values, in the field or in everything below the group; the rule nearest to a field takes precedence.
+    pub values: Option<FieldValues>,
+}
+
+/// Form of a field's values in documents.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum FieldValues {
+    /// As PICTURE and USAGE say.
+    #[default]
+    Plain,
+    /// The name of the level-88 condition that has exactly this one value. Other values are plain, as text.
+    Names,
 }
 
 /// Chooses a view of redefined storage by another field's value.

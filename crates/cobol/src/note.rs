@@ -16,6 +16,8 @@ pub enum NoteKind {
     Ignored,
     /// A binary number has more digits than its picture.
     BeyondPicture,
+    /// A zero with a minus sign, whose sign the target does not have.
+    ZeroSign,
 }
 
 impl NoteKind {
@@ -26,6 +28,7 @@ impl NoteKind {
             NoteKind::Nulled => "REC-041",
             NoteKind::Ignored => "REC-042",
             NoteKind::BeyondPicture => "REC-043",
+            NoteKind::ZeroSign => "REC-044",
         })
     }
 
@@ -48,6 +51,7 @@ impl NoteKind {
                 both("record has", "records have", what.to_owned())
             }
             NoteKind::BeyondPicture => both("value", "values", format!("of {name} with more digits than the picture")),
+            NoteKind::ZeroSign => both("value", "values", format!("of {name} lost the minus sign of a zero")),
         }
     }
 
@@ -57,6 +61,7 @@ impl NoteKind {
         match self {
             NoteKind::Nulled => "`--invalid raw` keeps such bytes, and `--preserve` keeps them beside the null",
             NoteKind::Ignored => "`--preserve` keeps these bytes",
+            NoteKind::ZeroSign => "the numbers are equal; `--preserve` keeps the bytes of the sign",
             NoteKind::BeyondPicture => {
                 "a program compiled with TRUNC(STD) does not write such numbers: if the values are wrong, check framing and copybook with `quayline inspect`; if they are right, `--set truncate=no` says so"
             }

@@ -327,6 +327,7 @@ impl ColumnSink {
 
 impl Sink for ColumnSink {
     const TAKES_NOT_FINITE: bool = true;
+    const KEEPS_SIGNED_ZERO: bool = false;
 
     #[inline(always)]
     fn enter(&mut self, node: NodeId) {

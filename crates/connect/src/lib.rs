@@ -25,6 +25,7 @@ mod get;
 mod ids;
 mod listener;
 mod mailbox;
+mod nats;
 mod put;
 mod settings;
 mod temporary;
@@ -33,4 +34,8 @@ mod transaction;
 pub use auth::{Anonymous, Authenticator, Transport};
 pub use facts::ListenerFacts;
 pub use listener::{ListenError, Listener};
+pub use nats::{
+    Acknowledged, ConsumerFacts, ConsumerSettings, DeliveredBy, NatsAddress, NatsClient, NatsError, NatsLogin,
+    NatsMessage, NatsOperation, NatsParser, ParseError, Published, StreamFacts,
+};
 pub use settings::{ListenerLimits, ListenerSettings, TlsSettings};

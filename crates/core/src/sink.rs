@@ -117,6 +117,10 @@ pub trait Sink {
     /// Whether a float may be an infinity or NaN. Text formats have no such value, so a source rejects the document.
     const TAKES_NOT_FINITE: bool = false;
 
+    /// Whether the sign of a zero is kept: text has `-0`, the integers of a column have not. A source whose format has both zeros
+    /// reports the signs that are lost.
+    const KEEPS_SIGNED_ZERO: bool = true;
+
     /// Sends leaves whose nodes follow each other and are all text in one call; records of short texts consist mostly of these.
     /// Equal to `value(node, Value::Ascii(…))` for each place with trailing blanks cut. Returns the number of leading places that
     /// it took; it takes none with a byte above 0x7f.
@@ -210,6 +214,7 @@ impl<S: Sink> Sink for &mut S {
 
     const TAKES_TEXTS: bool = S::TAKES_TEXTS;
     const TAKES_NOT_FINITE: bool = S::TAKES_NOT_FINITE;
+    const KEEPS_SIGNED_ZERO: bool = S::KEEPS_SIGNED_ZERO;
 
     #[inline(always)]
     fn texts(&mut self, places: &[TextPlace], text: &[u8], shift: u32) -> usize {

@@ -72,6 +72,12 @@ pub struct Digits<'a> {
 }
 
 impl Digits<'_> {
+    /// Returns whether every digit is 0.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        self.digits.bytes().iter().all(|digit| *digit == b'0')
+    }
+
     /// Returns the unscaled integer, or `None` beyond 38 digits.
     #[must_use]
     pub fn unscaled(&self) -> Option<i128> {

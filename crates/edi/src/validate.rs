@@ -300,7 +300,10 @@ impl Validator {
             notes: self.options.level >= ValidationLevel::Notes,
         };
         explanation(item).explain(&mut explained);
-        if qualifier.is_some() {
+        if qualifier.is_some() && segment.raw_elements().all(<[u8]>::is_empty) {
+            // All of it is missing, and the structure tells that of the element that decides the place.
+            explained.clear();
+        } else if qualifier.is_some() {
             // It may have been meant as any of its kind: what is right for one of them is not wrong besides.
             let found = guide.item(item);
             let kin = guide.children(found.parent).filter(|kin| *kin != item && guide.item(*kin).id == found.id);

@@ -99,6 +99,19 @@ fn damaged() -> Failure {
     Failure::new(codes::GROUP, "the state of the group is of no known form", "restore the store from a save")
 }
 
+/// Returns the text of a message that becomes one line. A line break at its end is the end of that line.
+fn as_line(content: &[u8]) -> Result<&[u8], Failure> {
+    let line = content.strip_suffix(b"\n").unwrap_or(content);
+    if line.contains(&b'\n') {
+        return Err(Failure::new(
+            codes::GROUP,
+            "the message has a line break, so it would be several lines of the group",
+            "use `join = \"json\"` or `\"bytes\"`, or map the message to one line first",
+        ));
+    }
+    Ok(line)
+}
+
 impl Groups {
     pub(crate) fn new(flow: &str, node: &str, join: Option<&str>) -> Groups {
         let join = match join {
@@ -236,8 +249,12 @@ impl Run<'_> {
                 "use `join = \"lines\"`, or map the message to JSON first",
             ));
         }
+        let content = match groups.join {
+            Join::Lines => as_line(&parcel.content)?,
+            Join::Bytes | Join::Json => &parcel.content,
+        };
         let unit = &mut work.unit;
-        unit.put(Space::CHECKPOINTS, &groups.part_key(&digest, head.count), &*parcel.content)?;
+        unit.put(Space::CHECKPOINTS, &groups.part_key(&digest, head.count), content)?;
         head.count += 1;
         head.bytes += size;
         if is_last || expected.is_some_and(|expected| head.count >= expected) {

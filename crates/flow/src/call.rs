@@ -43,6 +43,8 @@ struct Call<'c> {
     content_type: &'c str,
     key: String,
     content: Bytes,
+    /// Trace context, as headers.
+    context: Vec<(&'c str, &'c str)>,
     wait: Duration,
 }
 
@@ -62,7 +64,14 @@ fn unreachable(what: impl Into<String>) -> Failure {
 }
 
 impl Run<'_> {
-    fn call<'c>(&'c self, at: usize, url: &str, key: String, content: Bytes) -> Result<Call<'c>, Failure> {
+    fn call<'c>(
+        &'c self,
+        at: usize,
+        url: &str,
+        key: String,
+        content: Bytes,
+        properties: &'c [(String, Vec<u8>)],
+    ) -> Result<Call<'c>, Failure> {
         let node = &self.flow.file.nodes[at];
         let wrong =
             |why: String| Failure::new(codes::BAD_URL, format!("`url`: {why}"), "write it as http://HOST:PORT/PATH");
@@ -72,6 +81,7 @@ impl Run<'_> {
             content_type: node.text("content_type").unwrap_or("application/octet-stream"),
             key,
             content,
+            context: crate::trace::headers(properties),
             wait: Duration::from_millis(node.number("wait_limit").unwrap_or(WAIT_MS)),
         })
     }
@@ -90,12 +100,16 @@ impl Run<'_> {
                     Some(sender) => sender,
                     None => connect(&place).await?,
                 };
-                let request = Request::builder()
+                let mut request = Request::builder()
                     .method(&call.method)
                     .uri(call.uri.path_and_query().map_or("/", |path| path.as_str()))
                     .header("host", &place)
                     .header("content-type", call.content_type)
-                    .header("idempotency-key", &call.key)
+                    .header("idempotency-key", &call.key);
+                for (name, value) in &call.context {
+                    request = request.header(*name, *value);
+                }
+                let request = request
                     .body(Once::new(call.content.clone()))
                     .map_err(|_| unreachable("the request cannot be made from the properties of the node"))?;
                 let sent = match sender.ready().await {
@@ -134,7 +148,8 @@ impl Run<'_> {
     ) -> Result<Gives, Failure> {
         let url = self.needed(at, values, "url")?;
         let key = format!("{}-{}-{}", hex(&parcel.received.header.id), at, parcel.part);
-        let call = self.call(at, url, key, Bytes::copy_from_slice(&parcel.content))?;
+        let call =
+            self.call(at, url, key, Bytes::copy_from_slice(&parcel.content), &parcel.received.header.properties)?;
         let answer = self.send(&call).await;
         self.resumed(work);
         let (status, content) = answer?;
@@ -157,12 +172,12 @@ impl Run<'_> {
     ) -> Result<Gives, Failure> {
         let url = self.needed(at, values, "url")?;
         // What can never be sent fails here, where a wire can handle it.
-        self.call(at, url, String::new(), Bytes::new())?;
+        self.call(at, url, String::new(), Bytes::new(), &[])?;
         let mut payload = url.as_bytes().to_vec();
         payload.push(b'\n');
         payload.extend_from_slice(&parcel.content);
         self.keep(work, at, parcel, payload).await?;
-        Ok(Gives::Out(vec![("out", parcel.clone())]))
+        Ok(Gives::Same("out"))
     }
 
     /// Sends a message of the outbox.
@@ -170,7 +185,7 @@ impl Run<'_> {
         let end = message.payload.iter().position(|byte| *byte == b'\n').unwrap_or(message.payload.len());
         let url = std::str::from_utf8(&message.payload[..end]).unwrap_or_default();
         let content = Bytes::copy_from_slice(message.payload.get(end + 1..).unwrap_or_default());
-        let call = self.call(at, url, hex(&message.id), content).map_err(Outside::Refuses)?;
+        let call = self.call(at, url, hex(&message.id), content, &message.properties).map_err(Outside::Refuses)?;
         let (status, _) = self.send(&call).await.map_err(Outside::Waits)?;
         if status < 400 {
             return Ok(());

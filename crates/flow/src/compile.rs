@@ -137,9 +137,9 @@ impl Flow {
         self.file.nodes.iter().filter(|node| node.kind.name == "queue_input").filter_map(|node| node.text("queue"))
     }
 
-    /// Queues that the flow puts messages on, where the flow file names them, and outboxes.
+    /// Queues that the flow puts messages on, where the flow file names them, outboxes and backout queues.
     pub fn output_queues(&self) -> impl Iterator<Item = &str> {
-        let outboxes = self.file.nodes.iter().filter_map(|node| node.text("outbox"));
+        let outboxes = self.file.nodes.iter().flat_map(|node| [node.text("outbox"), node.text("backout")]).flatten();
         let outputs = self.file.nodes.iter().filter(|node| node.kind.name == "queue_output");
         outputs.filter_map(|node| node.text("queue")).chain(outboxes)
     }
@@ -163,6 +163,12 @@ pub fn missing_definitions(store: &Store, flows: &[Flow]) -> Result<Vec<Finding>
             let (property, known, what, remedy) = match node.kind.name {
                 name if crate::deliver::DELIVERED.contains(&name) => (
                     "outbox",
+                    &queues,
+                    "queue",
+                    "define it with `quayline queue define NAME` or `quayline flow define`",
+                ),
+                "nats_input" => (
+                    "backout",
                     &queues,
                     "queue",
                     "define it with `quayline queue define NAME` or `quayline flow define`",
@@ -458,6 +464,15 @@ impl Compiler<'_> {
             && let Err(why) = crate::call::check(url)
         {
             self.error(codes::BAD_URL, &property.span, format!("`url`: {why}"), "write it as http://HOST:PORT/PATH");
+        }
+        if let Some((name, why)) = crate::nats::check(node)
+            && let Some(property) = node.property(name)
+        {
+            let hint = match name {
+                "server" => "write it as nats://HOST:PORT, and give the password in the environment",
+                _ => "see the names on the server with `nats stream ls`",
+            };
+            self.error(codes::BAD_SERVER, &property.span, format!("`{name}`: {why}"), hint);
         }
         if let (Some(outbox), Some(property)) = (node.text("outbox"), node.property("outbox"))
             && self.file.nodes.iter().any(|other| {

@@ -19,7 +19,7 @@ use crate::message::Parcel;
 use crate::run::{Run, Work};
 
 /// Types of nodes that deliver after the commit.
-pub(crate) const DELIVERED: &[&str] = &["sql_output", "http_output"];
+pub(crate) const DELIVERED: &[&str] = &["sql_output", "http_output", "nats_output"];
 /// First and longest pause while the outside is not reachable.
 const PAUSE_MS: (u64, u64) = (50, 10_000);
 
@@ -101,6 +101,7 @@ impl Run<'_> {
                 let outbox = self.outbox_id(at).await.map_err(Outside::Waits)?;
                 self.deliver_sql(at, &outbox, message).await
             }
+            "nats_output" => self.deliver_nats(at, message).await,
             _ => self.deliver_http(at, message).await,
         }
     }

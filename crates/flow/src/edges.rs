@@ -28,6 +28,11 @@ fn guarantee(node: &FlowNode) -> Option<&'static str> {
     Some(match node.kind.name {
         "folder_input" => "exactly once: the unit of work remembers the file",
         "http_input" => "at least once: a client without an answer repeats its request, which is a new message",
+        "nats_input" => "exactly once: the unit of work remembers the number of the message in the stream",
+        "nats_output" => {
+            "exactly once while an outage is shorter than the duplicate window of the stream, because each attempt has the same \
+             Nats-Msg-Id; at least once after a longer one"
+        }
         "file_output" => "exactly once: the file is written after the commit, and again after a crash",
         "sql_query" => "at least once: the query runs again after a rollback, so it should only read",
         "sql_output" => "exactly once: the database remembers the message in the transaction of the statement",

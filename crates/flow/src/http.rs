@@ -62,6 +62,8 @@ impl ReplyTo {
 pub(crate) struct Asked {
     pub(crate) content: Rc<[u8]>,
     pub(crate) reply: ReplyTo,
+    /// Trace context, as properties.
+    pub(crate) context: Vec<(String, Vec<u8>)>,
 }
 
 /// Listens on an address; dropping it ends the listening. Requests that are under way get their answers.
@@ -122,6 +124,8 @@ async fn serve(request: Request<Incoming>, sender: &Sender<Asked>, path: &str, l
     if request.method() != Method::POST {
         return problem(StatusCode::METHOD_NOT_ALLOWED, "a flow takes POST requests");
     }
+    let header = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok());
+    let context = crate::trace::context(header("traceparent"), header("tracestate"));
     let content = match collect(request.into_body()).await {
         Ok(content) => content,
         Err(TooLong::Yes) => return problem(StatusCode::PAYLOAD_TOO_LARGE, "the content is longer than 100 MB"),
@@ -129,7 +133,7 @@ async fn serve(request: Request<Incoming>, sender: &Sender<Asked>, path: &str, l
     };
     let (answer, answered) = oneshot::channel();
     let reply = ReplyTo(Rc::new(RefCell::new(Some(answer))));
-    if sender.try_send(Asked { content: content.into(), reply }).is_err() {
+    if sender.try_send(Asked { content: content.into(), reply, context }).is_err() {
         return problem(StatusCode::SERVICE_UNAVAILABLE, "the flow has too many requests waiting");
     }
     match tokio::time::timeout(limit, answered).await {

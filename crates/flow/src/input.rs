@@ -19,6 +19,7 @@ use crate::failure::Failure;
 use crate::folder::{Folder, Processed};
 use crate::http::Listener;
 use crate::message::{Parcel, Received};
+use crate::nats::{Subscription, Taken};
 use crate::run::{After, Run};
 
 /// Pause after an input failed, such as a folder that is missing.
@@ -45,6 +46,8 @@ pub(crate) struct Claimed {
     pub(crate) frees_early: bool,
     /// A message of an outbox instead of one for the flow.
     pub(crate) outgoing: Option<(Claim, Box<Message>)>,
+    /// Queue that the message moves to instead of being processed, and why.
+    pub(crate) backout: Option<(String, String)>,
 }
 
 /// How a unit of work ended.
@@ -57,6 +60,8 @@ pub(crate) struct Ended {
     pub(crate) file: Option<Processed>,
     /// Whether its instance took another message already.
     pub(crate) is_free: bool,
+    /// Why it was rolled back.
+    pub(crate) why: Option<String>,
 }
 
 /// An input of a flow on one thread.
@@ -74,6 +79,7 @@ enum Origin {
     Folder { folder: Folder, interval: Duration },
     Http(Listener),
     Outbox(Queue),
+    Nats(Box<Subscription>),
     Groups { groups: Groups, timeout: Duration, terminal: &'static str },
 }
 
@@ -148,6 +154,7 @@ impl Input {
                 };
                 (from, Some(Duration::ZERO))
             }
+            "nats_input" => (Origin::Nats(Box::new(Subscription::start(run, at)?)), None),
             kind if DELIVERED.contains(&kind) => (Origin::Outbox(run.queue(text("outbox"))?), None),
             _ => {
                 let order = match node.text("order") {
@@ -170,7 +177,8 @@ impl Input {
             Origin::Queue(queue) if queue.order == Order::ByQueue => slots.min(1),
             // A timer and a folder make one message after another.
             Origin::Timer { .. } | Origin::Folder { .. } | Origin::Outbox(_) | Origin::Groups { .. } => slots.min(1),
-            Origin::Queue(_) | Origin::Http(_) => slots,
+            Origin::Nats(_) if node.text("order") == Some("by_stream") => slots.min(1),
+            Origin::Queue(_) | Origin::Http(_) | Origin::Nats(_) => slots,
         };
         let timer = timer.map(|after| Box::pin(tokio::time::sleep(after)));
         Ok(Input { node: at, slots, used: 0, from, timer })
@@ -207,7 +215,21 @@ impl Input {
                 claimed.frees_early = true;
                 if let Some(received) = Rc::get_mut(&mut claimed.received) {
                     received.reply = Some(asked.reply);
+                    received.header.properties = asked.context;
                 }
+                Poll::Ready(Ok(claimed))
+            }
+            Origin::Nats(subscription) => {
+                if *used >= *slots {
+                    return Poll::Pending;
+                }
+                let Poll::Ready(taken) = subscription.poll(run, *node, context) else { return Poll::Pending };
+                let Taken { unit, header, content, backout } = taken?;
+                *used += 1;
+                let mut claimed = claimed(run, unit, header, content.into(), &subscription.stream, None);
+                // In the order of the stream, the next message comes when this one is acknowledged, which is after its commit.
+                claimed.frees_early = *slots > 1;
+                claimed.backout = backout;
                 Poll::Ready(Ok(claimed))
             }
             Origin::Outbox(queue) => {
@@ -316,6 +338,11 @@ impl Input {
                 set(&mut self.timer, FAILED_PAUSE);
                 Ok(None)
             }
+            Origin::Nats(subscription) => {
+                let outcome = if ended.is_good { Ok(()) } else { Err(ended.why.clone().unwrap_or_default()) };
+                subscription.ended(&ended.id, outcome);
+                Ok(None)
+            }
             Origin::Timer { .. } | Origin::Http(_) | Origin::Outbox(_) | Origin::Groups { .. } => Ok(None),
             Origin::Folder { folder, .. } => {
                 let Some(file) = &ended.file else { return Ok(None) };
@@ -378,6 +405,7 @@ fn claimed(
         failure: None,
         frees_early: false,
         outgoing: None,
+        backout: None,
     }
 }
 
@@ -475,6 +503,7 @@ impl QueueFrom {
             failure: None,
             frees_early,
             outgoing: None,
+            backout: None,
         };
         if claimed.key.is_none() {
             match self.order {

@@ -12,7 +12,7 @@ use std::io::Write as _;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
-use quayline_store::{Direction, KeyRange, Page, PageLimit, Space, Store, StoreError};
+use quayline_store::{Direction, KeyRange, Page, PageLimit, Space, Store, StoreError, Unit};
 
 const PREFIX: &str = "flow-file/";
 
@@ -57,22 +57,28 @@ pub(crate) fn write(store: &Store, key: &str) -> Result<(), String> {
 /// Writes every file whose entry an earlier process left.
 pub(crate) fn write_all(store: &Store) -> Result<(), String> {
     let shown = |error: StoreError| error.to_string();
-    let mut keys = Vec::new();
     let unit = store.begin().map_err(shown)?;
+    let keys = keys(&unit, PREFIX).map_err(shown)?;
+    drop(unit);
+    keys.iter().try_for_each(|key| write(store, key))
+}
+
+/// Names of the checkpoints with a prefix.
+pub(crate) fn keys(unit: &Unit, prefix: &str) -> Result<Vec<String>, StoreError> {
+    let mut keys = Vec::new();
     let mut page = Page::default();
-    let mut next = Some(Bound::Included(PREFIX.as_bytes().to_vec()));
+    let mut next = Some(Bound::Included(prefix.as_bytes().to_vec()));
     while let Some(bound) = next {
         let range = KeyRange::ALL.after(Direction::Forward, &bound);
-        unit.page(Space::CHECKPOINTS, range, Direction::Forward, PageLimit::default(), &mut page).map_err(shown)?;
+        unit.page(Space::CHECKPOINTS, range, Direction::Forward, PageLimit::default(), &mut page)?;
         next = page.next.take();
         for (key, _) in page.iter() {
-            if !key.starts_with(PREFIX.as_bytes()) {
+            if !key.starts_with(prefix.as_bytes()) {
                 next = None;
                 break;
             }
             keys.extend(String::from_utf8(key.to_vec()));
         }
     }
-    drop(unit);
-    keys.iter().try_for_each(|key| write(store, key))
+    Ok(keys)
 }

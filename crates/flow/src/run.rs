@@ -57,6 +57,7 @@ pub(crate) struct Run<'p> {
     stop: (Arc<Deployed>, usize),
     pub(crate) sql: crate::sql::Sessions,
     pub(crate) http: crate::call::Connections,
+    pub(crate) nats: crate::nats::Publishers,
     queues: RefCell<HashMap<String, Queue>>,
     files: RefCell<HashMap<String, (RecordFile, Instant)>>,
     units: Cell<u64>,
@@ -70,6 +71,8 @@ pub(crate) struct Work {
     steps: u64,
     sample: Option<Sample>,
     pub(crate) messages: u64,
+    /// The last message that was put, without its content.
+    pub(crate) template: Option<crate::nodes::Template>,
 }
 
 /// What happens after the commit.
@@ -99,6 +102,8 @@ enum Step {
 pub(crate) enum Gives {
     /// A message for each terminal.
     Out(Vec<(&'static str, Parcel)>),
+    /// The message as it came, by this terminal.
+    Same(&'static str),
     /// A message for one node.
     To(usize, Parcel),
     Parts(Vec<core::ops::Range<usize>>, Rc<[u8]>),
@@ -122,6 +127,7 @@ impl<'p> Run<'p> {
             stop,
             sql: crate::sql::Sessions::default(),
             http: crate::call::Connections::default(),
+            nats: crate::nats::Publishers::default(),
             queues: RefCell::default(),
             files: RefCell::default(),
             units: Cell::new(0),
@@ -133,7 +139,15 @@ impl<'p> Run<'p> {
         self.units.set(count + 1);
         let sample = count.is_multiple_of(SAMPLE).then(|| Sample { part: CpuPart::Flow, since: cpu() });
         let limit = Duration::from_millis(self.flow.file.time_limit_ms);
-        Work { unit, after: Vec::new(), deadline: Instant::now() + limit, steps: 0, sample, messages: 0 }
+        Work {
+            unit,
+            after: Vec::new(),
+            deadline: Instant::now() + limit,
+            steps: 0,
+            sample,
+            messages: 0,
+            template: None,
+        }
     }
 
     /// Charges CPU time from here to a part.
@@ -330,6 +344,7 @@ impl<'p> Run<'p> {
                                 self.push(&mut stack, node, terminal, parcel);
                             }
                         }
+                        Ok(Gives::Same(terminal)) => self.push(&mut stack, node, terminal, &parcel),
                         Ok(Gives::To(to, parcel)) => stack.push(Step::Visit(to, parcel)),
                         Ok(Gives::Parts(parts, content)) => {
                             stack.push(Step::Parts(node, parcel, Rc::new(parts), content, 0))
@@ -353,6 +368,7 @@ impl<'p> Run<'p> {
             failure.node = Some(node.name.clone());
         }
         let located = failure.located(&self.name);
+        self.traced_failure(at, &parcel, &located);
         self.stats.nodes[at].failed(self.clock.now_ms(), located);
         if !node.wire("failure").is_empty() {
             self.handled(&failure);
@@ -376,6 +392,7 @@ impl<'p> Run<'p> {
     }
 
     fn push(&self, stack: &mut Vec<Step>, at: usize, terminal: &str, parcel: &Parcel) {
+        self.traced(at, terminal, parcel);
         for to in self.flow.file.nodes[at].wire(terminal).iter().rev() {
             stack.push(Step::Visit(*to, parcel.clone()));
         }

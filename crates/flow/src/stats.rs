@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 use quayline_core::Finding;
 
+use crate::trace::{TraceEvent, Traced};
+
 /// Figures of a running flow. Counters start at zero when the flow is started.
 #[derive(Debug)]
 pub struct FlowStats {
@@ -21,6 +23,7 @@ pub struct FlowStats {
     /// CPU time of the flow's threads, by what it was for, from one unit of work in 32.
     pub cpu: CpuSplit,
     last_error: Mutex<Option<LastError>>,
+    pub(crate) traced: Traced,
 }
 
 /// Figures of one node.
@@ -89,6 +92,7 @@ impl FlowStats {
             open: AtomicU64::new(0),
             cpu: CpuSplit::default(),
             last_error: Mutex::new(None),
+            traced: Traced::default(),
         }
     }
 
@@ -96,6 +100,21 @@ impl FlowStats {
     #[must_use]
     pub fn last_error(&self) -> Option<LastError> {
         self.last_error.lock().clone()
+    }
+
+    /// Keeps the way of messages from now on. It ends by itself half a minute after the last [`FlowStats::take_trace`].
+    pub fn begin_trace(&self, now_ms: u64) {
+        self.traced.begin(now_ms);
+    }
+
+    /// Ends what [`FlowStats::begin_trace`] began.
+    pub fn end_trace(&self) {
+        self.traced.end();
+    }
+
+    /// The steps of messages since the last call, and how many found no room.
+    pub fn take_trace(&self, now_ms: u64) -> (Vec<TraceEvent>, u64) {
+        self.traced.take(now_ms)
     }
 
     pub(crate) fn rolled_back(&self, at_ms: u64, finding: Finding) {

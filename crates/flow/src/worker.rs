@@ -11,7 +11,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use quayline_store::StoreError;
-use quayline_store::queue::{GetWait, Persistence, Select};
+use quayline_store::queue::{GetWait, Message, Persistence, Select};
 
 use crate::engine::{Around, Deployed};
 use crate::failure::Failure;
@@ -127,17 +127,20 @@ fn start<'r>(
 
 /// One unit of work: from the message that was claimed to the commit or rollback.
 async fn unit_of_work(run: &Run<'_>, input: usize, node: usize, claimed: Claimed) -> Ended {
-    let Claimed { unit, received, after, key, count, file, failure, frees_early, outgoing } = claimed;
-    let mut ended = Ended { input, id: received.header.id, key, is_good: false, messages: 1, file, is_free: false };
+    let Claimed { unit, received, after, key, count, file, failure, frees_early, outgoing, backout } = claimed;
+    let mut ended =
+        Ended { input, id: received.header.id, key, is_good: false, messages: 1, file, is_free: false, why: None };
     let mut work = run.work(unit);
     work.after = after;
     if let Some((claim, message)) = outgoing {
         ended.is_good = run.delivery(work, node, claim, &message).await;
         return ended;
     }
-    let is_open = failure.is_none() && !commits_first(run, node, &received.header.persistence);
+    let is_backout = backout.is_some();
+    let is_open = failure.is_none() && backout.is_none() && !commits_first(run, node, &received.header.persistence);
     let done = match failure {
         Some(failure) => Err(failure),
+        None if backout.is_some() => backed_out(run, &mut work, &received, backout).await,
         None if is_open => transaction(run, node, count, &mut work, &received, &mut ended.messages).await,
         None => match without_transaction(run, node, work, &received).await {
             Ok(next) => {
@@ -159,6 +162,7 @@ async fn unit_of_work(run: &Run<'_>, input: usize, node: usize, claimed: Claimed
             }
             match commit.await {
                 Ok(()) => {
+                    run.traced_end(node, &received, true);
                     ended.is_good = true;
                     return ended;
                 }
@@ -171,9 +175,30 @@ async fn unit_of_work(run: &Run<'_>, input: usize, node: usize, claimed: Claimed
         }
     };
     run.failed(&failure);
+    run.traced_end(node, &received, false);
+    ended.why = Some(format!("{}: {}", failure.finding.code, failure.finding.message));
     // Of a message that was got outside the unit of work there is nothing to repeat.
-    ended.is_good = !is_open && ended.file.is_none();
+    ended.is_good = !is_open && !is_backout && ended.file.is_none();
     ended
+}
+
+/// Puts a message that failed too often on the queue for such messages.
+async fn backed_out(
+    run: &Run<'_>,
+    work: &mut Work,
+    received: &crate::message::Received,
+    backout: Option<(String, String)>,
+) -> Result<(), Failure> {
+    let Some((queue, reason)) = backout else { return Ok(()) };
+    let message = Message {
+        // The queue gives it an id of its own.
+        id: [0; 24],
+        correlation: received.header.id,
+        reason,
+        payload: received.content.to_vec(),
+        ..received.header.clone()
+    };
+    run.put(work, &queue, &message).await
 }
 
 /// Whether the get commits before the flow runs.

@@ -4,31 +4,40 @@
 //!   with it and gives a [`Run`]: throughput, response times, CPU time per transaction by the operating system's accounting.
 //! * [`OutsideLoad`] is one load against a server that already runs.
 //! * [`FlowBed`] is a store with one running flow and the applications that drive it; [`FlowStudy`] runs the samples of IBM's report on VSAM nodes and prints its tables.
-//! * [`GatewayStudy`] runs the scenarios of IBM's report over the dealership and prints its tables, a page with its figures and JSON.
+//! * [`translator_study`] has the rows of a translator's study of 2005, over [`Claims`], by [`process`].
+//! * [`batch`] runs the job of IBM's paper on Liberty Batch and prints its experiments.
+//! * [`GatewayStudy`] runs the scenarios of IBM's report over the dealership and gives its tables as Markdown and a report.
 //!
 //! Response times are safe against coordinated omission: with open arrivals they begin when a request was due, whether or not a
 //! connection was free, and what was due within the measured time counts although its answer comes later; with think time a client that
 //! waits for its answer sends nothing else by definition of the workload, and the report says how far throughput stayed behind what was
 //! asked for.
 
+pub mod batch;
 mod client;
 mod cpu;
-mod draw;
-mod figures;
+mod edi_data;
 mod flow_bed;
+mod flow_report;
 mod flow_study;
 mod instructions;
 mod load;
 mod outside;
+pub mod process;
+mod python_random;
+mod report;
 mod server;
 mod study;
 mod tables;
+pub mod translator_study;
 
 pub use cpu::CpuClock;
-pub use flow_bed::{Applications, Drive, FLOW_RECORDS, FlowBed, bare_syncs, sample_file};
+pub use edi_data::{Claims, Orders};
+pub use flow_bed::{Applications, Drive, FLOW_RECORDS, FlowBed, Holds, bare_syncs, sample_file};
 pub use flow_study::{FlowRun, FlowStudy, FlowStudyOptions};
 pub use instructions::Instructions;
 pub use load::{Load, Pace, Run};
 pub use outside::OutsideLoad;
+pub use python_random::PythonRandom;
 pub use server::{CHILD_ARGUMENT, ServerProcess, run_child};
 pub use study::{GatewayStudy, StudyOptions};

@@ -1,4 +1,4 @@
-//! `quayline-measure gateway [FOLDER] [--seconds N] [--clients A,B,…] [--out FOLDER]`: the study without the rest of the command line.
+//! `quayline-measure gateway [FOLDER] [--seconds N] [--clients A,B,…]`: the study without the rest of the command line.
 //!
 //! `quayline-measure load ADDRESS TARGET PROCESS-ID [--clients N] [--seconds N] …`: one load against a server that already runs, as JSON.
 

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::ServerProcess;
 use crate::client::Client;
 use crate::load::{Load, Pace, Run};
-use crate::{ServerProcess, figures};
 
 /// How the study runs.
 #[derive(Clone, Debug)]
@@ -16,8 +16,6 @@ pub struct StudyOptions {
     pub seconds: f64,
     /// Clients of the think-time runs.
     pub clients: Vec<usize>,
-    /// Where `gateway.html` and `gateway.json` go.
-    pub out: Option<PathBuf>,
     /// Whether only the saturated comparison with static bytes is made.
     pub saturated_only: bool,
     /// Whether it is only to be seen that everything runs: one round, few clients, half a second each. Figures of it say nothing.
@@ -34,16 +32,12 @@ impl StudyOptions {
             project: "examples/dealership".into(),
             seconds: 5.0,
             clients: vec![100, 200, 300, 400, 500],
-            out: None,
             saturated_only: false,
             short: false,
         };
         let mut words = words.iter().peekable();
         if words.next_if(|word| *word == "gateway").is_none() {
-            return Err(
-                "write: gateway [FOLDER] [--seconds N] [--clients 100,500] [--out FOLDER] [--saturated] [--short]"
-                    .to_owned(),
-            );
+            return Err("write: gateway [FOLDER] [--seconds N] [--clients 100,500] [--saturated] [--short]".to_owned());
         }
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
@@ -53,7 +47,6 @@ impl StudyOptions {
                     let read = value()?.split(',').map(str::parse).collect::<Result<Vec<usize>, _>>();
                     options.clients = read.map_err(|_| "--clients are numbers, joined by commas".to_owned())?;
                 }
-                "--out" => options.out = Some(value()?.into()),
                 "--saturated" => options.saturated_only = true,
                 "--short" => options.short = true,
                 folder if !folder.starts_with('-') => options.project = folder.into(),
@@ -242,15 +235,6 @@ impl GatewayStudy {
         let _ = std::fs::remove_dir_all(&place);
         done?;
         study.busy.1 = load_average();
-        if let Some(out) = &options.out {
-            let write = |name: &str, text: String| {
-                std::fs::create_dir_all(out)
-                    .and_then(|()| std::fs::write(out.join(name), text))
-                    .map_err(|e| format!("{name}: {e}"))
-            };
-            write("gateway.html", figures::page(&study))?;
-            write("gateway.json", figures::json(&study))?;
-        }
         Ok(study)
     }
 

@@ -43,6 +43,7 @@ mod lane;
 mod meter;
 mod phase;
 mod process;
+mod profile;
 mod report;
 mod totals;
 
@@ -52,6 +53,7 @@ pub use lane::Lane;
 pub use meter::Meter;
 pub use phase::{Phase, PhaseTable};
 pub use process::ProcessUse;
+pub use profile::{PROFILE_SCHEMA, Profile, ProfileClass, ProfileError, ProfileHost, ProfilePhase};
 pub use report::{Percentiles, PhaseLine, Report, Unaccounted};
 pub use totals::{Counters, Times, Totals};
 

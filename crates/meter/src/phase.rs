@@ -8,17 +8,21 @@ use core::ops::{Index, IndexMut};
 pub enum Phase {
     /// Bytes in: files, sockets.
     Read,
+    /// Route, access and headers of a request.
+    Parse,
     /// Framing and decoding: the source.
     Decode,
     /// A map between source and sink.
     Map,
+    /// A provider: waiting for it, and its own time.
+    Call,
     /// The sink.
     Encode,
     /// Bytes out.
     Write,
     /// Making a unit of work durable.
     Commit,
-    /// Waiting for another thread: a full or empty queue.
+    /// Waiting for another thread or for the other side: a full or empty queue, the body of a request.
     Wait,
     /// Other known work: opening files, compiling plans.
     Other,
@@ -26,22 +30,46 @@ pub enum Phase {
 
 impl Phase {
     /// All phases, in the order of a record's way.
-    pub const ALL: [Phase; 8] =
-        [Phase::Read, Phase::Decode, Phase::Map, Phase::Encode, Phase::Write, Phase::Commit, Phase::Wait, Phase::Other];
+    pub const ALL: [Phase; 10] = [
+        Phase::Read,
+        Phase::Parse,
+        Phase::Decode,
+        Phase::Map,
+        Phase::Call,
+        Phase::Encode,
+        Phase::Write,
+        Phase::Commit,
+        Phase::Wait,
+        Phase::Other,
+    ];
 
     /// Lower-case name for reports and metrics.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Phase::Read => "read",
+            Phase::Parse => "parse",
             Phase::Decode => "decode",
             Phase::Map => "map",
+            Phase::Call => "call",
             Phase::Encode => "encode",
             Phase::Write => "write",
             Phase::Commit => "commit",
             Phase::Wait => "wait",
             Phase::Other => "other",
         }
+    }
+
+    /// Returns the phase of a name, or `None` for another word.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Phase> {
+        Phase::ALL.into_iter().find(|phase| phase.name() == name)
+    }
+
+    /// Returns whether the thread computes in this phase; in the others it waits for a device, a provider or another thread.
+    #[must_use]
+    pub fn computes(self) -> bool {
+        matches!(self, Phase::Parse | Phase::Decode | Phase::Map | Phase::Encode | Phase::Other)
     }
 }
 

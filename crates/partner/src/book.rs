@@ -1,6 +1,7 @@
 //! All partners of a project, ready for look-up: identities, rules, effective settings, maps and guides.
 
 use std::collections::{BTreeMap, HashMap};
+use std::hash::BuildHasherDefault;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -8,26 +9,31 @@ use quayline_core::{Fault, Finding, Findings, Limits, Place};
 use quayline_edi::guide::GuideSet;
 use quayline_edi::{Header, Standard};
 use quayline_pipeline::{Pipeline, UnitWorld, World};
-use quayline_project::partner::{Direction, PartnerFile, PartnerFolder, Rule, Settings};
+use quayline_project::partner::{Delivery, Direction, PartnerFile, PartnerFolder, Rule, Settings};
 use quayline_project::{MapFile, ShapeOptions, TargetFormat, read_guides};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::codes;
-use crate::rules::{Query, RuleId, RuleIndex};
+use crate::rules::{OfDigest, Query, RuleId, RuleIndex, digest_of};
 
 /// All partners of a project.
 pub struct Book {
     project: PathBuf,
     partners: Vec<PartnerFile>,
     by_name: HashMap<String, usize>,
-    by_identity: HashMap<(Standard, String, String), usize>,
+    /// By the digest of standard, qualifier and identification.
+    by_identity: HashMap<u128, u32, BuildHasherDefault<OfDigest>>,
     own: Vec<usize>,
     rules: RuleIndex,
     /// By path.
     maps: BTreeMap<PathBuf, MapSlot>,
     guides: Mutex<BTreeMap<Vec<PathBuf>, Arc<GuideSet>>>,
-    /// Settings of our identity and a partner, merged once.
+    /// Settings of our files, by their number; those of partners are absent. A partner without settings of its own shares them.
+    of_own: Vec<Option<Arc<Settings>>>,
+    /// Settings of our identity and a partner, merged once, for partners that have settings.
     merged: Mutex<HashMap<(usize, usize), Arc<Settings>>>,
+    /// Settings of a rule over those, by their address: the book holds them as long as it lives.
+    of_rules: Mutex<HashMap<(usize, RuleId), Arc<Settings>>>,
     options: ShapeOptions,
     world: (i64, u64),
     findings: Vec<Finding>,
@@ -52,6 +58,18 @@ pub struct LoadedMap {
 }
 
 impl LoadedMap {
+    /// What `deliver` and files of a rule call each output: the output's name, or in a rule with several maps that of the map's file, and after
+    /// it the output's if the map has several.
+    pub(crate) fn delivery_names<'m>(&'m self, rule: &Rule, path: &Path) -> impl Iterator<Item = String> + use<'m> {
+        let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        let (several_maps, several_outputs) = (rule.maps.len() > 1, self.outputs.len() > 1);
+        self.outputs.iter().map(move |output| match (several_maps, several_outputs) {
+            (false, _) => output.name.clone(),
+            (true, false) => stem.clone(),
+            (true, true) => format!("{stem}.{}", output.name),
+        })
+    }
+
     /// Sets the clock and the seed of ids for the unit that runs next: what is processed at another time has another time and other ids.
     pub(crate) fn begin_unit(&self, now_ms: u64, number: u64) {
         let now = i64::try_from(now_ms.saturating_mul(1_000)).unwrap_or(i64::MAX);
@@ -100,12 +118,14 @@ impl Book {
         let mut book = Book {
             project: project.to_owned(),
             by_name: HashMap::new(),
-            by_identity: HashMap::new(),
+            by_identity: HashMap::default(),
             own: Vec::new(),
+            of_own: Vec::new(),
             rules,
             maps: BTreeMap::new(),
             guides: Mutex::default(),
             merged: Mutex::default(),
+            of_rules: Mutex::default(),
             options,
             world: (now_us, seed),
             findings,
@@ -113,15 +133,16 @@ impl Book {
         };
         for (number, partner) in book.partners.iter().enumerate() {
             book.by_name.insert(partner.name.clone(), number);
+            book.of_own.push(partner.is_own.then(|| Arc::clone(&partner.settings)));
             if partner.is_own {
                 book.own.push(number);
             }
             for identity in &partner.identities {
-                let key = (identity.standard, identity.qualifier.clone(), identity.id.clone());
-                book.by_identity.insert(key, number);
+                let key = identity_key(identity.standard, identity.qualifier.as_bytes(), identity.id.as_bytes());
+                book.by_identity.insert(key, u32::try_from(number).unwrap_or(u32::MAX));
             }
             for rule in &partner.rules {
-                if let Some(map) = &rule.map {
+                for map in &rule.maps {
                     let slot = || MapSlot { used_at: rule.place.clone(), loaded: OnceLock::new() };
                     book.maps.entry(map.clone()).or_insert_with(slot);
                 }
@@ -163,29 +184,53 @@ impl Book {
         if found.is_empty() { Ok(()) } else { Err(Findings(found)) }
     }
 
-    /// Whether the map of a rule fits the rule.
+    /// Whether the maps of a rule fit the rule.
     fn check_rule(&self, rule: &Rule) -> Option<Finding> {
-        let map = self.map(rule.map.as_ref()?).ok()?;
+        let maps = rule.maps.iter().map(|map| self.map(map).ok()).collect::<Option<Vec<_>>>()?;
         let wrong = |message: String, hint: &str| {
             Some(Finding::error(codes::MAP, Fault::Config, message).at(rule.place.clone()).hint(hint))
         };
+        let outputs = || maps.iter().flat_map(|map| &map.outputs);
+        let named =
+            || outputs().zip(rule.maps.iter().zip(&maps).flat_map(|(path, map)| map.delivery_names(rule, path)));
         match rule.direction {
-            Direction::Receive if !map.from_edi => {
-                wrong("the source of the map is not EDI".to_owned(), "documents received are EDI: name another map")
+            Direction::Receive if maps.iter().any(|map| !map.from_edi) => {
+                return wrong(
+                    "the source of the map is not EDI".to_owned(),
+                    "documents received are EDI: name another map",
+                );
             }
-            Direction::Send if !map.outputs.iter().all(|output| output.is_edi) => {
-                wrong("an output of the map is not EDI".to_owned(), "documents to send are EDI: name another map")
+            Direction::Send if !outputs().all(|output| output.is_edi) => {
+                return wrong(
+                    "an output of the map is not EDI".to_owned(),
+                    "documents to send are EDI: name another map",
+                );
             }
-            _ => {
-                let unknown = rule
-                    .deliver
-                    .keys()
-                    .find(|name| !name.is_empty() && !map.outputs.iter().any(|output| output.name == **name))?;
-                let names: Vec<&str> = map.outputs.iter().map(|output| output.name.as_str()).collect();
-                let message = format!("the map has no output `{unknown}`, but {}", names.join(", "));
-                wrong(message, "correct the name in `deliver`")
-            }
+            Direction::Send => return None,
+            Direction::Receive => {}
         }
+        let names: Vec<String> = named().map(|(_, name)| name).collect();
+        if let Some((_, twice)) = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name)) {
+            let message = format!("two maps of the rule have the name `{twice}`");
+            return wrong(message, "rename the file of one of the maps: files and deliveries are named after it");
+        }
+        if maps.is_empty() {
+            let answers = rule.deliver.values().any(|to| *to == Delivery::Answer);
+            let hint = "name a map with an EDI target, or deliver to a folder or queue";
+            return if answers {
+                wrong("the document itself is no answer to its sender".to_owned(), hint)
+            } else {
+                None
+            };
+        }
+        if let Some(unknown) = rule.deliver.keys().find(|name| !name.is_empty() && !names.contains(name)) {
+            let message = format!("the map has no output `{unknown}`, but {}", names.join(", "));
+            return wrong(message, "correct the name in `deliver`");
+        }
+        let to = |name: &str| rule.deliver.get(name).or_else(|| rule.deliver.get(""));
+        let (_, other) = named().find(|(output, name)| !output.is_edi && to(name) == Some(&Delivery::Answer))?;
+        let message = format!("output `{other}` is not EDI, so it cannot answer the partner");
+        wrong(message, "deliver it to a folder or queue, or choose an EDI target")
     }
 
     /// Warnings about the partner files.
@@ -236,7 +281,7 @@ impl Book {
     /// The partner with an identity.
     #[must_use]
     pub fn identified(&self, standard: Standard, qualifier: &str, id: &str) -> Option<usize> {
-        self.by_identity.get(&(standard, qualifier.to_owned(), id.to_owned())).copied()
+        self.with_identity(identity_key(standard, qualifier.as_bytes(), id.as_bytes()))
     }
 
     /// Sender and receiver of an interchange.
@@ -245,9 +290,13 @@ impl Book {
         let standard = header.delimiters().standard;
         let party = |qualifier: &str, id: &str| {
             let text = |name| crate::time::text_of(header.field(name).trim_ascii());
-            self.by_identity.get(&(standard, text(qualifier), text(id))).copied()
+            self.identified(standard, &text(qualifier), &text(id))
         };
         (party("sender_qualifier", "sender"), party("receiver_qualifier", "receiver"))
+    }
+
+    fn with_identity(&self, key: u128) -> Option<usize> {
+        self.by_identity.get(&key).and_then(|number| usize::try_from(*number).ok())
     }
 
     /// A rule.
@@ -277,12 +326,18 @@ impl Book {
         query: &Query<'_>,
         holds: &dyn Fn(&str, &str) -> bool,
     ) -> Option<RuleId> {
-        self.rules.choose(&self.partners, &Book::owners(own, partner), query, holds)
+        let owners = [partner.unwrap_or(own), own];
+        self.rules.choose(&self.partners, &owners[usize::from(partner.is_none())..], query, holds)
     }
 
     /// Settings of one of our identities and a partner.
     #[must_use]
     pub fn settings(&self, own: usize, partner: usize) -> Arc<Settings> {
+        if let Some(ours) = &self.of_own[own]
+            && self.is_plain(own, partner)
+        {
+            return Arc::clone(ours);
+        }
         let mut merged = self.merged.lock().unwrap_or_else(PoisonError::into_inner);
         let merge = || {
             let layers = self.layers(own, partner, None);
@@ -291,14 +346,24 @@ impl Book {
         Arc::clone(merged.entry((own, partner)).or_insert_with(merge))
     }
 
+    /// Whether a partner has no settings of its own.
+    fn is_plain(&self, own: usize, partner: usize) -> bool {
+        let file = &self.partners[partner];
+        own == partner || file.agreements.is_empty() && Settings::are_none(&file.settings)
+    }
+
     /// The same for a document that a rule takes.
     #[must_use]
     pub fn settings_of_rule(&self, own: usize, partner: usize, rule: Option<RuleId>) -> Arc<Settings> {
         let settings = self.settings(own, partner);
-        match rule.map(|id| &self.rule(id).settings) {
-            Some(of_rule) if *of_rule != Settings::default() => Arc::new(of_rule.over(&settings)),
-            _ => settings,
-        }
+        let Some((id, of_rule)) =
+            rule.map(|id| (id, self.rule(id))).filter(|(_, rule)| !Settings::are_none(&rule.settings))
+        else {
+            return settings;
+        };
+        let mut of_rules = self.of_rules.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (Arc::as_ptr(&settings).addr(), id);
+        Arc::clone(of_rules.entry(key).or_insert_with(|| Arc::new(of_rule.settings.over(&settings))))
     }
 
     /// The layers of settings, the most specific first.
@@ -399,6 +464,10 @@ impl Book {
                 .into()
         })
     }
+}
+
+fn identity_key(standard: Standard, qualifier: &[u8], id: &[u8]) -> u128 {
+    digest_of(&[standard.name().as_bytes(), qualifier, id])
 }
 
 /// The placeholder for a partner until the document is enveloped.

@@ -13,7 +13,7 @@ use quayline_core::{Fault, Finding, Findings, Place, system_error_text};
 use quayline_edi::{Level, Standard};
 use quayline_pipeline::{OutputBuffer, UnitLane};
 use quayline_project::partner::{Delivery, NumberRange};
-use quayline_store::queue::Message;
+use quayline_store::queue::{Message, Queue};
 use quayline_store::{StoreError, Unit};
 
 use crate::book::{Book, LoadedMap};
@@ -68,6 +68,8 @@ pub struct Desk<'b> {
     ids: std::ops::Range<u64>,
     /// Whether sources share a unit of work.
     shares: bool,
+    /// The queue of the last delivery, in this unit of work: another process may define it anew between two of them.
+    queue: Option<(String, Queue)>,
 }
 
 /// A map with its memory.
@@ -96,6 +98,7 @@ impl<'b> Desk<'b> {
         limits: DeskLimits,
         now_ms: impl Fn() -> u64 + 'b,
     ) -> Result<Desk<'b>, Findings> {
+        ledger.check_key()?;
         let mut desk = Desk {
             book,
             ledger,
@@ -110,6 +113,7 @@ impl<'b> Desk<'b> {
             runs: 0,
             ids: 0..0,
             shares: false,
+            queue: None,
         };
         desk.write_left()?;
         Ok(desk)
@@ -131,7 +135,7 @@ impl<'b> Desk<'b> {
         if self.unit.is_none() {
             let mut unit = self.ledger.begin().map_err(of_store)?;
             for key in self.written.drain(..) {
-                ledger::remove_key(&self.ledger.outbox, &mut unit, &key).map_err(of_store)?;
+                self.ledger.outbox.remove(&mut unit, &key).map_err(of_store)?;
             }
             self.unit = Some(unit);
         }
@@ -188,6 +192,7 @@ impl<'b> Desk<'b> {
     pub(crate) fn commit(&mut self) -> Result<(), Findings> {
         self.transactions = 0;
         self.bytes = 0;
+        self.queue = None;
         if let Some(unit) = self.unit.take() {
             unit.commit().map_err(of_store)?;
         }
@@ -211,6 +216,7 @@ impl<'b> Desk<'b> {
     /// Drops what is open.
     pub(crate) fn roll_back(&mut self) {
         self.unit = None;
+        self.queue = None;
         self.outgoing.clear();
         self.transactions = 0;
         self.bytes = 0;
@@ -227,24 +233,24 @@ impl<'b> Desk<'b> {
     ) -> Result<String, Findings> {
         match to {
             Delivery::Queue(queue) => {
-                let store = self.ledger.store().clone();
-                let open = match store.queue(queue) {
-                    Err(StoreError::QueueMissing { .. }) => {
-                        let message = format!("queue {queue} is not defined");
-                        let finding = Finding::error(codes::DELIVERY, Fault::Config, message);
-                        return Err(finding
-                            .hint(format!("define it with `quayline queue define {queue}`, then run again"))
-                            .into());
-                    }
-                    found => found.map_err(of_store)?,
-                };
+                if self.queue.as_ref().is_none_or(|(name, _)| name != queue) {
+                    let open = open_queue(self.ledger, queue)?;
+                    self.queue = Some((queue.clone(), open));
+                }
                 let mut message = Message::new(bytes);
                 message.properties = vec![
                     ("entry".to_owned(), id.to_string().into_bytes()),
                     ("name".to_owned(), name.as_bytes().to_vec()),
                 ];
-                open.put(self.unit()?, &message).map_err(of_store)?;
+                self.unit()?;
+                let (unit, open) = self.unit.as_mut().zip(self.queue.as_ref()).expect("both were opened above");
+                open.1.put(unit, &message).map_err(of_store)?;
                 Ok(format!("queue:{queue}"))
+            }
+            Delivery::Answer => {
+                let message = "a document without a partner has nobody to answer";
+                let finding = Finding::error(codes::NO_PARTNER, Fault::Config, message);
+                Err(finding.hint("add the sender to a partner file, then run again").into())
             }
             Delivery::Folder(folder) => {
                 let folder = self.book.project().join(folder);
@@ -256,9 +262,9 @@ impl<'b> Desk<'b> {
                     record.extend_from_slice(&u32::try_from(text.len()).unwrap_or(u32::MAX).to_le_bytes());
                     record.extend_from_slice(text.as_bytes());
                 }
-                record.extend_from_slice(&ledger::packed(bytes));
                 let ledger = self.ledger;
-                ledger.outbox.insert(self.unit()?, &record).map_err(of_store)?;
+                record.extend_from_slice(&ledger.packed(&key, bytes)?);
+                ledger.outbox.set(self.unit()?, &record).map_err(of_store)?;
                 let to = folder.join(name).display().to_string();
                 self.outgoing.push(Outgoing { key, folder, name: name.to_owned(), bytes: bytes.to_vec() });
                 Ok(to)
@@ -306,7 +312,7 @@ impl<'b> Desk<'b> {
                 match browse.next(&unit) {
                     Ok(record) if after.as_deref() == Some(&record.key[..]) => {}
                     Ok(record) => {
-                        let file = outgoing_of(&record.bytes)?;
+                        let file = outgoing_of(self.ledger, &record.bytes)?;
                         bytes += file.bytes.len() + 1_024;
                         files.push(file);
                     }
@@ -363,7 +369,18 @@ pub(crate) fn number_name(level: &str, standard: Standard, own: &str, partner: &
     format!("partner/{level}/{}/{own}/{partner}", standard.name())
 }
 
-fn outgoing_of(record: &[u8]) -> Result<Outgoing, Findings> {
+fn open_queue(ledger: &Ledger, queue: &str) -> Result<Queue, Findings> {
+    match ledger.store().queue(queue) {
+        Err(StoreError::QueueMissing { .. }) => {
+            let message = format!("queue {queue} is not defined");
+            let finding = Finding::error(codes::DELIVERY, Fault::Config, message);
+            Err(finding.hint(format!("define it with `quayline queue define {queue}`, then run again")).into())
+        }
+        found => found.map_err(of_store),
+    }
+}
+
+fn outgoing_of(ledger: &Ledger, record: &[u8]) -> Result<Outgoing, Findings> {
     let read = || -> Option<(Outgoing, &[u8])> {
         let (key, mut rest) = record.split_first_chunk::<10>()?;
         let mut texts = Vec::new();
@@ -378,7 +395,7 @@ fn outgoing_of(record: &[u8]) -> Result<Outgoing, Findings> {
         Some((Outgoing { key: *key, folder, name, bytes: Vec::new() }, rest))
     };
     let (mut outgoing, packed) = read().ok_or_else(|| ledger::damaged("a file in the outbox is not readable"))?;
-    outgoing.bytes = ledger::unpacked(packed)?;
+    outgoing.bytes = ledger.unpacked(&outgoing.key, packed)?;
     Ok(outgoing)
 }
 

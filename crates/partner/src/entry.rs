@@ -1,18 +1,23 @@
 //! Entries of the transaction store.
 //!
-//! # Stored form, version 1
+//! # Stored form, version 2
 //! ```text
 //!   0   8  id, high byte first                                ─ primary key
 //!   8   1  kind     9  32  partner, padded   41   8  time     49  8  id   ─ index `partner`
-//!  57   1  state   58   8  due or time                        66  8  id   ─ index `state`
-//!  74   1  kind    75   1  direction   76   8  context   84  14  number, padded   98  8  id   ─ index `number`
-//! 106      details as JSON
+//!  57   1  state   58   8  due or time   66   1  direction   67   8  context   75  14  number, padded
+//!  89   1  where the bytes are   90   4  length of the details, low byte first   94  details as JSON
+//!       bytes, compressed, if they are in the entry
 //! ```
-//! Every index key ends with the id, so it is unique, and a place in an index is also a place to continue a list from.
+//! The index key ends with the id, so it is unique, and a place in an index is also a place to continue a list from.
+//!
+//! States that need attention and numbers that are looked up have keys in the file of fields, see [`crate::Ledger`]. Version 1 had an index
+//! for each. Most entries are delivered documents, which nobody looks up in this way, and every key costs about as much as the entry itself.
 
 use quayline_core::{Finding, Severity};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
+
+use crate::ledger::Part;
 
 /// Number of an entry, from 1.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -36,7 +41,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    fn byte(self) -> u8 {
+    pub(crate) fn byte(self) -> u8 {
         match self {
             Kind::Interchange => b'I',
             Kind::Group => b'G',
@@ -69,7 +74,7 @@ pub enum Way {
 }
 
 impl Way {
-    fn byte(self) -> u8 {
+    pub(crate) fn byte(self) -> u8 {
         match self {
             Way::Received => b'R',
             Way::Sent => b'S',
@@ -96,7 +101,7 @@ macro_rules! states {
             /// Every word.
             pub const WORDS: &'static [&'static str] = &[$($word),*];
 
-            fn byte(self) -> u8 {
+            pub(crate) fn byte(self) -> u8 {
                 match self { $(State::$variant => $byte),* }
             }
 
@@ -146,6 +151,13 @@ states! {
     Refused = b'N' "refused",
     /// A later entry replaces it.
     Replaced = b'C' "replaced",
+}
+
+impl State {
+    /// Whether entries in this state are found by it at once. The others are the many that are done with.
+    pub(crate) fn needs_attention(self) -> bool {
+        !matches!(self, State::Delivered | State::Sent | State::Accepted | State::Replaced)
+    }
 }
 
 /// One thing that happened.
@@ -343,15 +355,49 @@ pub fn context_of(parts: &[&str]) -> u64 {
 
 pub(crate) const PARTNER_BYTES: usize = 32;
 pub(crate) const NUMBER_BYTES: usize = 14;
-const FIXED: usize = 106;
+/// Offset of the details.
+const DETAILS: usize = 94;
 
-/// Offsets and lengths of the index keys.
+/// Offset and length of the index key.
 pub(crate) const BY_PARTNER: (u32, u32) = (8, 49);
-pub(crate) const BY_STATE: (u32, u32) = (57, 17);
-pub(crate) const BY_NUMBER: (u32, u32) = (74, 32);
 /// Longest record.
 pub(crate) const RECORD_BYTES_MAX: u32 = 4 << 20;
-pub(crate) const RECORD_BYTES_MIN: u32 = 106;
+pub(crate) const RECORD_BYTES_MIN: u32 = 94;
+
+/// Where the bytes of an entry are.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Bytes {
+    /// They are not kept.
+    None,
+    /// Behind the details, for small documents: one key less.
+    Inside(Part),
+    /// In the file of bodies.
+    Apart(Part),
+}
+
+impl Bytes {
+    fn byte(self) -> u8 {
+        match self {
+            Bytes::None => 0,
+            Bytes::Inside(Part::Document) => 1,
+            Bytes::Inside(Part::Source) => 2,
+            Bytes::Apart(Part::Document) => 3,
+            Bytes::Apart(Part::Source) => 4,
+        }
+    }
+
+    fn of(byte: u8) -> Option<Bytes> {
+        [
+            Bytes::None,
+            Bytes::Inside(Part::Document),
+            Bytes::Inside(Part::Source),
+            Bytes::Apart(Part::Document),
+            Bytes::Apart(Part::Source),
+        ]
+        .into_iter()
+        .find(|one| one.byte() == byte)
+    }
+}
 
 pub(crate) fn padded<const N: usize>(text: &str) -> [u8; N] {
     let mut out = [b' '; N];
@@ -370,33 +416,27 @@ impl Entry {
         key
     }
 
-    /// Key of the index `state` up to the time.
-    pub(crate) fn state_key(state: State, time_ms: Option<u64>) -> Vec<u8> {
-        let mut key = vec![state.byte()];
-        key.extend(time_ms.into_iter().flat_map(u64::to_be_bytes));
-        key
-    }
-
-    /// Key of the index `number` up to the number.
-    pub(crate) fn number_key(kind: Kind, way: Way, context: u64, number: Option<&str>) -> Vec<u8> {
-        let mut key = vec![kind.byte(), way.byte()];
-        key.extend_from_slice(&context.to_be_bytes());
-        key.extend(number.iter().flat_map(|number| padded::<NUMBER_BYTES>(number)));
-        key
-    }
-
-    pub(crate) fn encode(&self) -> Vec<u8> {
+    /// The stored form; `tail` is what [`Bytes::Inside`] means.
+    pub(crate) fn encode(&self, bytes: Bytes, tail: &[u8]) -> Vec<u8> {
         let id = self.id.0.to_be_bytes();
-        let mut out = Vec::with_capacity(FIXED + 512);
+        let mut out = Vec::with_capacity(DETAILS + 640 + tail.len());
         out.extend_from_slice(&id);
-        out.extend_from_slice(&Entry::partner_key(self.kind, &self.partner, Some(self.time_ms)));
+        out.push(self.kind.byte());
+        out.extend_from_slice(&padded::<PARTNER_BYTES>(&self.partner));
+        out.extend_from_slice(&self.time_ms.to_be_bytes());
         out.extend_from_slice(&id);
-        out.extend_from_slice(&Entry::state_key(self.state, Some(self.due_ms)));
-        out.extend_from_slice(&id);
-        out.extend_from_slice(&Entry::number_key(self.kind, self.way, self.context, Some(&self.number)));
-        out.extend_from_slice(&id);
-        debug_assert_eq!(out.len(), FIXED);
+        out.push(self.state.byte());
+        out.extend_from_slice(&self.due_ms.to_be_bytes());
+        out.push(self.way.byte());
+        out.extend_from_slice(&self.context.to_be_bytes());
+        out.extend_from_slice(&padded::<NUMBER_BYTES>(&self.number));
+        out.push(bytes.byte());
+        out.extend_from_slice(&[0; 4]);
+        debug_assert_eq!(out.len(), DETAILS);
         serde_json::to_writer(&mut out, &self.details).expect("details are text and numbers");
+        let length = u32::try_from(out.len() - DETAILS).unwrap_or(u32::MAX);
+        out[DETAILS - 4..DETAILS].copy_from_slice(&length.to_le_bytes());
+        out.extend_from_slice(tail);
         out
     }
 
@@ -412,12 +452,22 @@ impl Entry {
             time_ms: number(41)?,
             state: State::of(*bytes.get(57)?)?,
             due_ms: number(58)?,
-            way: if *bytes.get(75)? == b'R' { Way::Received } else { Way::Sent },
-            context: number(76)?,
-            number: text(84, NUMBER_BYTES)?,
-            details: serde_json::from_slice(bytes.get(FIXED..)?).ok()?,
+            way: if *bytes.get(66)? == b'R' { Way::Received } else { Way::Sent },
+            context: number(67)?,
+            number: text(75, NUMBER_BYTES)?,
+            details: serde_json::from_slice(bytes.get(DETAILS..end_of_details(bytes)?)?).ok()?,
         })
     }
+
+    /// Where the bytes of a stored entry are, and those that are in it.
+    pub(crate) fn bytes_of(record: &[u8]) -> Option<(Bytes, &[u8])> {
+        Some((Bytes::of(*record.get(89)?)?, record.get(end_of_details(record)?..)?))
+    }
+}
+
+fn end_of_details(record: &[u8]) -> Option<usize> {
+    let length = u32::from_le_bytes(record.get(DETAILS - 4..DETAILS)?.try_into().ok()?);
+    DETAILS.checked_add(usize::try_from(length).ok()?)
 }
 
 #[cfg(test)]
@@ -440,8 +490,10 @@ mod tests {
             number: "0001".to_owned(),
             details,
         };
-        let bytes = entry.encode();
+        let bytes = entry.encode(Bytes::Inside(Part::Source), b"tail");
+        assert_eq!(Entry::bytes_of(&bytes), Some((Bytes::Inside(Part::Source), &b"tail"[..])));
         assert_eq!(Entry::decode(&bytes), Some(entry));
-        assert_eq!(Entry::decode(&bytes[..FIXED]), None);
+        assert_eq!(Entry::decode(&bytes[..DETAILS]), None);
+        assert_eq!(Entry::decode(&bytes[..DETAILS + 9]), None);
     }
 }

@@ -10,6 +10,7 @@ use quayline_edi::{
 };
 
 use crate::codes;
+use crate::watch::Watch;
 
 /// A transaction taken out of an interchange.
 #[derive(Clone, Debug)]
@@ -27,6 +28,8 @@ pub(crate) struct Piece {
     pub(crate) receiver: (String, String),
     /// From the header to the terminator of the trailer.
     pub(crate) text: Vec<u8>,
+    /// Business fields that were looked for.
+    pub(crate) fields: Vec<(String, String)>,
 }
 
 /// The version of a transaction by its headers.
@@ -44,8 +47,9 @@ pub(crate) fn version_of(transaction: &Header, group: Option<&Header>) -> String
     }
 }
 
-/// The transactions of interchanges that a map of ours, or a user, wrote.
-pub(crate) fn pieces(edi: &[u8], limits: &Limits) -> Result<Vec<Piece>, Findings> {
+/// The transactions of interchanges that a map of ours, or a user, wrote, with the values of `fields`: names, and the elements that hold them.
+pub(crate) fn pieces(edi: &[u8], limits: &Limits, fields: &[(String, String)]) -> Result<Vec<Piece>, Findings> {
+    let mut watch = Watch::of(fields.iter().map(|(_, element)| element.as_str()));
     let mut reader = EnvelopeReader::new(limits, Rules::Lenient);
     let mut pass = reader.over(edi, EndOfInput::Yes);
     let mut pieces = Vec::new();
@@ -57,7 +61,11 @@ pub(crate) fn pieces(edi: &[u8], limits: &Limits) -> Result<Vec<Piece>, Findings
     };
     loop {
         match pass.advance() {
-            Event::TransactionStart => from = pass.segment_start(),
+            Event::TransactionStart => {
+                from = pass.segment_start();
+                watch.clear();
+            }
+            Event::Segment if !fields.is_empty() => watch.segment(&pass.segment()),
             Event::TransactionEnd(Closed::Unclosed) | Event::InterchangeEnd(Closed::Unclosed) => return Err(not_edi()),
             Event::TransactionEnd(Closed::ByTrailer) => {
                 let text = |header: &Header, name: &str| crate::time::text_of(header.field(name).trim_ascii());
@@ -75,6 +83,11 @@ pub(crate) fn pieces(edi: &[u8], limits: &Limits) -> Result<Vec<Piece>, Findings
                     group_version: group("version"),
                     receiver: (text(interchange, "receiver_qualifier"), text(interchange, "receiver")),
                     text: edi[from..pass.consumed()].to_vec(),
+                    fields: fields
+                        .iter()
+                        .filter_map(|(name, element)| Some((name.clone(), watch.value(element)?.to_owned())))
+                        .filter(|(_, value)| !value.is_empty())
+                        .collect(),
                 });
             }
             Event::Done => break,
@@ -93,50 +106,6 @@ pub(crate) fn pieces(edi: &[u8], limits: &Limits) -> Result<Vec<Piece>, Findings
         Err(not_edi())
     } else {
         Err(Findings(errors))
-    }
-}
-
-/// Visits each segment of a transaction.
-pub(crate) fn each_segment(piece: &Piece, limits: &Limits, visit: &mut dyn FnMut(&quayline_edi::Segment<'_>)) {
-    // A header before it says which delimiters it has.
-    let delimiters = &piece.delimiters;
-    let mut text = match delimiters.standard {
-        Standard::X12 => {
-            let party = Party { qualifier: "ZZ".to_owned(), id: "X".to_owned(), group: String::new() };
-            let envelope = Envelope {
-                delimiters: *delimiters,
-                version: "00501".to_owned(),
-                sender: party.clone(),
-                receiver: party,
-                test: false,
-                stamp: Stamp::from_unix(0),
-                fields: Vec::new(),
-                line_breaks: false,
-            };
-            EnvelopeText::open(&envelope, 1).out
-        }
-        Standard::Edifact => {
-            let mut text = b"UNA".to_vec();
-            let release = delimiters.release.unwrap_or(b' ');
-            text.extend_from_slice(&[delimiters.component, delimiters.element, delimiters.decimal_mark, release]);
-            text.extend_from_slice(&[delimiters.repetition.unwrap_or(b' '), delimiters.terminator]);
-            let version = if delimiters.repetition.is_some() { b'4' } else { b'3' };
-            text.extend_from_slice(b"UNB");
-            text.extend_from_slice(&[delimiters.element]);
-            text.extend_from_slice(b"UNOC");
-            text.extend_from_slice(&[delimiters.component, version, delimiters.element, delimiters.terminator]);
-            text
-        }
-    };
-    text.extend_from_slice(&piece.text);
-    let mut reader = EnvelopeReader::new(limits, Rules::Lenient);
-    let mut pass = reader.over(&text, EndOfInput::Yes);
-    loop {
-        match pass.advance() {
-            Event::Segment => visit(&pass.segment()),
-            Event::Done => break,
-            _ => {}
-        }
     }
 }
 
@@ -606,7 +575,7 @@ mod tests {
              GS*IN*US*ACME*20260401*1200*3*X*005010~ST*810*0001~BIG*1~SE*3*0001~ST*810*0002*005010~\nBIG*1~\nSE*3*0002~\n\
              GE*2*3~IEA*1*000000007~"
         );
-        let found = pieces(out.as_bytes(), &Limits::default()).expect("a good interchange");
+        let found = pieces(out.as_bytes(), &Limits::default(), &[]).expect("a good interchange");
         assert_eq!(found.len(), 2);
         assert_eq!((found[0].functional.as_str(), found[0].version.as_str()), ("IN", "005010"));
     }

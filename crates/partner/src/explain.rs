@@ -119,7 +119,8 @@ impl Book {
         });
         let outcome = taken.map(|id| {
             let rule = self.rule(id);
-            let map = rule.map.as_ref().map_or_else(|| "no map".to_owned(), |map| map.display().to_string());
+            let maps: Vec<String> = rule.maps.iter().map(|map| map.display().to_string()).collect();
+            let map = if maps.is_empty() { "no map".to_owned() } else { maps.join(", ") };
             let to = rule
                 .deliver
                 .iter()

@@ -244,9 +244,7 @@ impl Run<'_> {
             details,
         };
         let ledger = desk.ledger;
-        let unit = desk.unit()?;
-        ledger.insert(unit, &entry).map_err(of_store)?;
-        ledger.put_body(unit, id, Part::Document, &text).map_err(of_store)?;
+        ledger.insert_with(desk.unit()?, &entry, Part::Document, &text)?;
         open.entry.details.answered_by = id.0;
         open.entry.details.happened(now, format!("acknowledged by entry {id}"));
         self.report.acknowledgments += 1;

@@ -2,13 +2,22 @@
 //!
 //! | file | key | record |
 //! |---|---|---|
-//! | `PARTNER.ENTRIES` | id | an [`Entry`], with the indexes `partner`, `state` and `number` |
-//! | `PARTNER.FIELDS` | name (16), value (40), id (8) | nothing else; control numbers have a name of their own |
-//! | `PARTNER.BODIES` | id (8), part (1) | bytes, compressed |
+//! | `PARTNER.ENTRIES` | id | an [`Entry`] with the index `partner`, and its bytes, compressed, up to 16 KB |
+//! | `PARTNER.FIELDS` | name (16), value (40), id (8) | nothing else; see below |
+//! | `PARTNER.BODIES` | id (8), part (1) | larger bytes, compressed |
 //! | `PARTNER.OUTBOX` | id (8), number (2) | a file that is still to be written |
 //! | `PARTNER.PENDING` | envelope (16), group (16), id (8) | a document that waits for its envelope |
 //! | `PARTNER.ENVELOPES` | envelope (16) | how many documents wait, and since when |
 //! | `PARTNER.ARRIVALS` | digest of a source (16) | how far the source is processed |
+//!
+//! Beside users' fields, the file of fields has names that no user's field can have: control numbers, for people who look for one; states that need
+//! attention with the time when they are due; and numbers in their context, by which duplicates and acknowledged entries are found. A delivered
+//! document has none of the last two.
+//!
+//! Every key of entries and fields ends with the number of the entry, which a sequence gives once. So entries are added without looking for
+//! duplicates; a look-up for each key was a third of the cost of a document.
+
+use std::sync::Arc;
 
 use quayline_core::{Fault, Finding, Findings, Place};
 use quayline_store::record_file::{
@@ -18,12 +27,16 @@ use quayline_store::{LockWait, Store, StoreError, Unit};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::codes;
-use crate::entry::{self, Entry, EntryId, Kind, padded};
+use crate::entry::{self, Bytes, Entry, EntryId, Kind, NUMBER_BYTES, State, Way, padded};
+use crate::seal::{SEALED, StoreKey};
 
 /// The open transaction store. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     store: Store,
+    key: Option<Arc<StoreKey>>,
+    /// Digest of the key that the store was given first, 0 without one.
+    sealed_by: u64,
     pub(crate) entries: RecordFile,
     pub(crate) fields: RecordFile,
     bodies: RecordFile,
@@ -33,12 +46,16 @@ pub struct Ledger {
     pub(crate) arrivals: RecordFile,
 }
 
+/// Name of the number that has the digest of the key.
+const SEALED_BY: &str = "partner/key";
 /// Name of the sequence that entries are numbered by.
 const IDS: &str = "partner/entries";
 const NAME_BYTES: usize = 16;
 const VALUE_BYTES: usize = 40;
 /// Bytes of a field's key before the id.
 pub(crate) const FIELD_KEY_BYTES: usize = NAME_BYTES + VALUE_BYTES;
+/// Bytes of a field's key.
+const KEY_BYTES: usize = FIELD_KEY_BYTES + 8;
 /// Longest body: one transaction, or an interchange that was sent.
 const BODY_BYTES_MAX: u32 = 100 << 20;
 
@@ -61,6 +78,37 @@ impl Part {
 }
 
 impl Ledger {
+    /// Opens the files with a key for stored bytes, and defines those that are missing. A store without a key gets this one; bytes that were stored before
+    /// stay as they are.
+    ///
+    /// # Errors
+    /// Errors of the store, and a key that is not the one of the store.
+    pub fn open_with(store: &Store, key: Option<StoreKey>) -> Result<Ledger, Findings> {
+        let mut ledger = Ledger::open(store).map_err(of_store)?;
+        if let Some(key) = key {
+            if ledger.sealed_by == 0 {
+                let mut unit = ledger.begin().map_err(of_store)?;
+                unit.set_number(SEALED_BY, key.digest()).map_err(of_store)?;
+                unit.commit().map_err(of_store)?;
+                ledger.sealed_by = key.digest();
+            }
+            if ledger.sealed_by != key.digest() {
+                let finding = Finding::error(codes::KEY, Fault::Config, "the key is not the key of this store");
+                return Err(finding.hint("give the key that the store was encrypted with first").into());
+            }
+            ledger.key = Some(Arc::new(key));
+        }
+        Ok(ledger)
+    }
+
+    /// Whether the store has a key that this ledger was not given: then nothing may be stored, because it would not be encrypted.
+    pub(crate) fn check_key(&self) -> Result<(), Findings> {
+        if self.sealed_by == 0 || self.key.is_some() {
+            return Ok(());
+        }
+        Err(no_key())
+    }
+
     /// Opens the files, and defines those that are missing.
     ///
     /// # Errors
@@ -80,11 +128,7 @@ impl Ledger {
         };
         let entries = FileDefinition {
             record_bytes_min: entry::RECORD_BYTES_MIN,
-            alternates: vec![
-                index("partner", entry::BY_PARTNER),
-                index("state", entry::BY_STATE),
-                index("number", entry::BY_NUMBER),
-            ],
+            alternates: vec![index("partner", entry::BY_PARTNER)],
             ..file("ENTRIES", 8, entry::RECORD_BYTES_MAX)
         };
         let open = |definition: FileDefinition| -> Result<RecordFile, StoreError> {
@@ -94,6 +138,9 @@ impl Ledger {
                     let file = store.define_file(&mut unit, definition)?;
                     unit.commit()?;
                     Ok(file)
+                }
+                Ok(file) if file.definition().alternates != definition.alternates => {
+                    Err(StoreError::Version { file: definition.name, found: 1, known: 2 })
                 }
                 found => found,
             }
@@ -106,6 +153,8 @@ impl Ledger {
             pending: open(file("PENDING", 40, BODY_BYTES_MAX))?,
             envelopes: open(file("ENVELOPES", 16, 4096))?,
             arrivals: open(file("ARRIVALS", 16, 4096))?,
+            key: None,
+            sealed_by: store.begin()?.last_number(SEALED_BY)?,
             store: store.clone(),
         })
     }
@@ -149,32 +198,77 @@ impl Ledger {
         Ok(first..first + count)
     }
 
-    /// Adds an entry with its fields.
+    /// Adds an entry with its fields. Its number must be new, see [`Ledger::next_id`].
     ///
     /// # Errors
     /// Errors of the store.
     pub fn insert(&self, unit: &mut Unit, entry: &Entry) -> Result<(), StoreError> {
-        for (name, value) in &entry.details.fields {
-            self.fields.insert(unit, &field_record(name, value, entry.id))?;
-        }
-        self.enter_numbers(unit, entry)?;
-        self.entries.insert(unit, &entry.encode()).map(|_| ())
+        self.enter(unit, entry)?;
+        self.entries.insert_fresh(unit, &entry.encode(Bytes::None, &[]))
     }
 
-    /// Makes an entry findable by its control numbers. An entry that gets them later than it is added calls it again.
-    pub(crate) fn enter_numbers(&self, unit: &mut Unit, entry: &Entry) -> Result<(), StoreError> {
+    /// Adds an entry with its fields and its bytes.
+    ///
+    /// # Errors
+    /// Errors of the store and of the encryption.
+    pub fn insert_with(&self, unit: &mut Unit, entry: &Entry, part: Part, bytes: &[u8]) -> Result<(), Findings> {
+        let packed = self.packed(&body_key(entry.id, part), bytes)?;
+        self.insert_packed(unit, entry, part, &packed).map_err(of_store)
+    }
+
+    fn insert_packed(&self, unit: &mut Unit, entry: &Entry, part: Part, packed: &[u8]) -> Result<(), StoreError> {
+        self.enter(unit, entry)?;
+        if packed.len() <= BYTES_INSIDE_MAX {
+            return self.entries.insert_fresh(unit, &entry.encode(Bytes::Inside(part), packed));
+        }
+        let mut record = Vec::with_capacity(9 + packed.len());
+        record.extend_from_slice(&body_key(entry.id, part));
+        record.extend_from_slice(packed);
+        self.bodies.insert_fresh(unit, &record)?;
+        self.entries.insert_fresh(unit, &entry.encode(Bytes::Apart(part), &[]))
+    }
+
+    /// Adds what a new entry is found by.
+    fn enter(&self, unit: &mut Unit, entry: &Entry) -> Result<(), StoreError> {
+        for (name, value) in &entry.details.fields {
+            self.fields.insert_fresh(unit, &field_record(name, value, entry.id))?;
+        }
         for number in numbers_of(entry) {
-            self.fields.insert(unit, &field_record(NUMBER, number, entry.id))?;
+            self.fields.insert_fresh(unit, &field_record(NUMBER, number, entry.id))?;
+        }
+        for key in keys_of(entry) {
+            self.fields.insert_fresh(unit, &key)?;
         }
         Ok(())
     }
 
-    /// Replaces an entry; its fields stay as they are.
+    /// Replaces an entry; its business fields and its bytes stay as they are.
     ///
     /// # Errors
-    /// Errors of the store.
+    /// Errors of the store, and an entry that cannot be read.
     pub fn update(&self, unit: &mut Unit, entry: &Entry) -> Result<(), StoreError> {
-        self.entries.rewrite_by_key(unit, &entry.encode()).map(|_| ())
+        let id = entry.id.0.to_be_bytes();
+        let read = self.entries.read_for_update(unit, By::Key(&id), Relation::Equal, LockWait::Default)?;
+        let unreadable = || StoreError::Damaged {
+            file: "PARTNER.ENTRIES".to_owned(),
+            byte: 0,
+            what: format!("entry {} is not readable", entry.id),
+        };
+        let old = Entry::decode(&read.bytes).ok_or_else(unreadable)?;
+        let (bytes, tail) = Entry::bytes_of(&read.bytes).ok_or_else(unreadable)?;
+        let (before, now): (Vec<_>, Vec<_>) = (keys_of(&old).collect(), keys_of(entry).collect());
+        for key in before.iter().filter(|key| !now.contains(key)) {
+            self.fields.remove(unit, key)?;
+        }
+        // The same key may have been there before, so these are not fresh.
+        for key in now.iter().filter(|key| !before.contains(key)) {
+            self.fields.set(unit, key)?;
+        }
+        let known: Vec<&str> = numbers_of(&old).collect();
+        for number in numbers_of(entry).filter(|number| !known.contains(number)) {
+            self.fields.set(unit, &field_record(NUMBER, number, entry.id))?;
+        }
+        self.entries.rewrite(unit, &read, &entry.encode(bytes, tail)).map(|_| ())
     }
 
     /// An entry.
@@ -210,28 +304,47 @@ impl Ledger {
         decoded(&record.map_err(|error| Findings::from(error.finding()))?.bytes)
     }
 
-    /// The first entry under a control number.
+    /// The first entry with a number in its context.
     ///
     /// # Errors
     /// Errors of the store.
-    pub fn numbered(&self, unit: &Unit, key: &[u8]) -> Result<Option<Entry>, Findings> {
-        match self.entries.read(unit, By::Alternate("number", key), Relation::Equal) {
-            Ok(record) => decoded(&record.bytes).map(Some),
-            Err(StoreError::NotFound { .. }) => Ok(None),
-            Err(error) => Err(error.finding().into()),
-        }
+    pub(crate) fn numbered(&self, unit: &Unit, key: &NumberKey) -> Result<Option<Entry>, Findings> {
+        let mut found = None;
+        self.each_numbered(unit, key, &mut |entry| {
+            found = Some(entry);
+            Ok(false)
+        })?;
+        Ok(found)
     }
 
-    /// Keeps bytes of an entry.
-    ///
-    /// # Errors
-    /// Errors of the store.
-    pub fn put_body(&self, unit: &mut Unit, id: EntryId, part: Part, bytes: &[u8]) -> Result<(), StoreError> {
-        let mut record = Vec::with_capacity(10 + bytes.len() / 2);
-        record.extend_from_slice(&id.0.to_be_bytes());
-        record.push(part.byte());
-        record.extend_from_slice(&packed(bytes));
-        self.bodies.insert(unit, &record).map(|_| ())
+    /// Hands the entries with a number in its context to `visit`, in the order of their numbers, then of their ids, until it returns `false`.
+    pub(crate) fn each_numbered(
+        &self,
+        unit: &Unit,
+        key: &NumberKey,
+        visit: &mut dyn FnMut(Entry) -> Result<bool, Findings>,
+    ) -> Result<(), Findings> {
+        let mut browse = self.fields.browse();
+        match browse.start(unit, By::Key(&key.0), Relation::AtLeast) {
+            Ok(()) => {}
+            Err(StoreError::NotFound { .. }) => return Ok(()),
+            Err(error) => return Err(of_store(error)),
+        }
+        loop {
+            let record = match browse.next(unit) {
+                Ok(record) => record,
+                Err(StoreError::EndOfFile { .. }) => return Ok(()),
+                Err(error) => return Err(of_store(error)),
+            };
+            if !record.key.starts_with(&key.0) {
+                return Ok(());
+            }
+            if let Some(entry) = self.get(unit, id_of(&record.key))?
+                && !visit(entry)?
+            {
+                return Ok(());
+            }
+        }
     }
 
     /// Bytes of an entry.
@@ -239,10 +352,20 @@ impl Ledger {
     /// # Errors
     /// Errors of the store, and bytes that cannot be read.
     pub fn body(&self, unit: &Unit, id: EntryId, part: Part) -> Result<Option<Vec<u8>>, Findings> {
-        match self.bodies.read(unit, By::Key(&body_key(id, part)), Relation::Equal) {
-            Ok(record) => unpacked(&record.bytes[9..]).map(Some),
-            Err(StoreError::NotFound { .. }) => Ok(None),
-            Err(error) => Err(error.finding().into()),
+        let record = match self.entries.read(unit, By::Key(&id.0.to_be_bytes()), Relation::Equal) {
+            Ok(record) => record,
+            Err(StoreError::NotFound { .. }) => return Ok(None),
+            Err(error) => return Err(of_store(error)),
+        };
+        match Entry::bytes_of(&record.bytes)
+            .ok_or_else(|| damaged("an entry of the transaction store is not readable"))?
+        {
+            (Bytes::Inside(inside), tail) if inside == part => self.unpacked(&body_key(id, part), tail).map(Some),
+            (Bytes::Apart(apart), _) if apart == part => {
+                let record = self.bodies.read(unit, By::Key(&body_key(id, part)), Relation::Equal).map_err(of_store)?;
+                self.unpacked(&body_key(id, part), &record.bytes[9..]).map(Some)
+            }
+            _ => Ok(None),
         }
     }
 
@@ -251,26 +374,74 @@ impl Ledger {
     /// # Errors
     /// Errors of the store.
     pub(crate) fn remove(&self, unit: &mut Unit, entry: &Entry) -> Result<(), StoreError> {
+        let id = entry.id.0.to_be_bytes();
+        let read = self.entries.read_for_update(unit, By::Key(&id), Relation::Equal, LockWait::Default)?;
         for (name, value) in &entry.details.fields {
-            remove_key(&self.fields, unit, &field_record(name, value, entry.id))?;
+            self.fields.remove(unit, &field_record(name, value, entry.id))?;
         }
         for number in numbers_of(entry) {
-            remove_key(&self.fields, unit, &field_record(NUMBER, number, entry.id))?;
+            self.fields.remove(unit, &field_record(NUMBER, number, entry.id))?;
         }
-        for part in [Part::Document, Part::Source] {
-            remove_key(&self.bodies, unit, &body_key(entry.id, part))?;
+        for key in keys_of(entry) {
+            self.fields.remove(unit, &key)?;
         }
-        remove_key(&self.entries, unit, &entry.id.0.to_be_bytes())
+        if let Some((Bytes::Apart(part), _)) = Entry::bytes_of(&read.bytes) {
+            self.bodies.remove(unit, &body_key(entry.id, part))?;
+        }
+        self.entries.delete(unit, &read)
     }
 }
 
-/// Removes a record if it is there.
-pub(crate) fn remove_key(file: &RecordFile, unit: &mut Unit, key: &[u8]) -> Result<(), StoreError> {
-    match file.read_for_update(unit, By::Key(key), Relation::Equal, LockWait::Default) {
-        Ok(record) => file.delete(unit, &record),
-        Err(StoreError::NotFound { .. }) => Ok(()),
-        Err(error) => Err(error),
+/// Bytes, compressed, that are kept in the entry itself. Larger ones would make lists read them.
+const BYTES_INSIDE_MAX: usize = 16 << 10;
+
+/// Name of the field of states.
+const STATE: &str = "\u{1}state";
+/// Name of the field of numbers in their context.
+const IN_CONTEXT: &str = "\u{1}in-context";
+
+/// A number in its context, or all numbers of a context: what the keys in the file of fields begin with.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct NumberKey(Vec<u8>);
+
+impl NumberKey {
+    pub(crate) fn new(kind: Kind, way: Way, context: u64, number: Option<&str>) -> NumberKey {
+        let mut key = Vec::with_capacity(KEY_BYTES);
+        key.extend_from_slice(&padded::<NAME_BYTES>(IN_CONTEXT));
+        key.extend_from_slice(&[kind.byte(), way.byte()]);
+        key.extend_from_slice(&context.to_be_bytes());
+        key.extend(number.iter().flat_map(|number| padded::<NUMBER_BYTES>(number)));
+        NumberKey(key)
     }
+}
+
+/// What keys of entries in a state begin with, up to the time if there is one.
+pub(crate) fn state_key(state: State, time_ms: Option<u64>) -> Vec<u8> {
+    let mut key = padded::<NAME_BYTES>(STATE).to_vec();
+    key.push(state.byte());
+    key.extend(time_ms.into_iter().flat_map(u64::to_be_bytes));
+    key
+}
+
+/// The number of the entry at the end of a key.
+pub(crate) fn id_of(key: &[u8]) -> EntryId {
+    EntryId(key.last_chunk::<8>().map_or(0, |id| u64::from_be_bytes(*id)))
+}
+
+/// Keys of an entry in the file of fields that its users did not choose.
+fn keys_of(entry: &Entry) -> impl Iterator<Item = [u8; KEY_BYTES]> + use<> {
+    let whole = |begin: &[u8]| {
+        let mut key = [0; KEY_BYTES];
+        key[..begin.len()].copy_from_slice(begin);
+        key[FIELD_KEY_BYTES..].copy_from_slice(&entry.id.0.to_be_bytes());
+        key
+    };
+    let state = entry.state.needs_attention().then(|| whole(&state_key(entry.state, Some(entry.due_ms))));
+    // Nobody looks for a received document by its number in its interchange.
+    let is_looked_for = !entry.number.is_empty() && (entry.way == Way::Sent || entry.kind == Kind::Interchange);
+    let number =
+        is_looked_for.then(|| whole(&NumberKey::new(entry.kind, entry.way, entry.context, Some(&entry.number)).0));
+    state.into_iter().chain(number)
 }
 
 pub(crate) fn decoded(record: &[u8]) -> Result<Entry, Findings> {
@@ -324,27 +495,43 @@ pub(crate) fn field_key(name: &str, value: &str) -> [u8; FIELD_KEY_BYTES] {
     key
 }
 
-fn field_record(name: &str, value: &str, id: EntryId) -> [u8; 64] {
-    let mut record = [0; 64];
+fn field_record(name: &str, value: &str, id: EntryId) -> [u8; KEY_BYTES] {
+    let mut record = [0; KEY_BYTES];
     record[..FIELD_KEY_BYTES].copy_from_slice(&field_key(name, value));
     record[FIELD_KEY_BYTES..].copy_from_slice(&id.0.to_be_bytes());
     record
 }
 
-/// Bytes with their form before them: 0 as they are, 1 a Snappy block.
-pub(crate) fn packed(bytes: &[u8]) -> Vec<u8> {
-    let mut out = vec![1];
-    match snap::raw::Encoder::new().compress_vec(bytes) {
-        Ok(packed) if packed.len() < bytes.len() => out.extend_from_slice(&packed),
-        _ => {
-            out[0] = 0;
-            out.extend_from_slice(bytes);
+impl Ledger {
+    /// Bytes with their form before them: 0 as they are, 1 a Snappy block, 2 one of these encrypted. `record` is the key of the record that holds them.
+    pub(crate) fn packed(&self, record: &[u8], bytes: &[u8]) -> Result<Vec<u8>, Findings> {
+        let mut out = vec![1];
+        match snap::raw::Encoder::new().compress_vec(bytes) {
+            Ok(packed) if packed.len() < bytes.len() => out.extend_from_slice(&packed),
+            _ => {
+                out[0] = 0;
+                out.extend_from_slice(bytes);
+            }
+        }
+        match &self.key {
+            Some(key) => key.seal(record, out),
+            None => Ok(out),
         }
     }
-    out
+
+    pub(crate) fn unpacked(&self, record: &[u8], bytes: &[u8]) -> Result<Vec<u8>, Findings> {
+        match bytes.split_first() {
+            Some((&SEALED, sealed)) => {
+                let key = self.key.as_ref().ok_or_else(no_key)?;
+                let opened = key.open(record, sealed);
+                plain(&opened.ok_or_else(|| damaged("encrypted bytes differ from those that were stored"))?)
+            }
+            _ => plain(bytes),
+        }
+    }
 }
 
-pub(crate) fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, Findings> {
+fn plain(bytes: &[u8]) -> Result<Vec<u8>, Findings> {
     match bytes.split_first() {
         Some((0, rest)) => Ok(rest.to_vec()),
         Some((1, rest)) => {
@@ -352,6 +539,12 @@ pub(crate) fn unpacked(bytes: &[u8]) -> Result<Vec<u8>, Findings> {
         }
         _ => Err(damaged("stored bytes are of no known form")),
     }
+}
+
+fn no_key() -> Findings {
+    let finding =
+        Finding::error(codes::KEY, Fault::Config, "the bytes of this store are encrypted, and no key is given");
+    finding.hint("name the key: set QUAYLINE_STORE_KEY to 64 hexadecimal digits, or to file:PATH").into()
 }
 
 /// A store's error as findings.

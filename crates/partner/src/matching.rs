@@ -11,13 +11,11 @@
 
 use quayline_core::{Fault, Finding, Findings};
 use quayline_edi::acknowledge::{AcknowledgmentCode, GroupReport, Outcome, Report, TransactionReport};
-use quayline_store::StoreError;
-use quayline_store::record_file::{By, Relation};
 
 use crate::codes;
 use crate::desk::Desk;
 use crate::entry::{Entry, EntryId, Kind, State, Way, context_of};
-use crate::ledger::{self, of_store};
+use crate::ledger::{NumberKey, of_store};
 use crate::work::Work;
 
 /// The context of numbers of groups that were sent: within a pair of parties and a standard.
@@ -133,28 +131,15 @@ fn settle(
     state: State,
     reasons: &[AcknowledgmentCode],
 ) -> Result<Option<EntryId>, Findings> {
-    let key = Entry::number_key(kind, Way::Sent, context, Some(number));
+    let key = NumberKey::new(kind, Way::Sent, context, Some(number));
     let ledger = desk.ledger;
     let mut newest = None;
-    let unit = desk.unit()?;
-    let mut browse = ledger.entries.browse_by("number").map_err(of_store)?;
-    match browse.start(unit, By::Alternate("number", &key), Relation::Equal) {
-        Ok(()) => loop {
-            match browse.next(unit) {
-                Ok(record) => {
-                    let entry = ledger::decoded(&record.bytes)?;
-                    if entry.kind != kind || entry.context != context || entry.number != number {
-                        break;
-                    }
-                    newest = Some(entry.id);
-                }
-                Err(StoreError::EndOfFile { .. }) => break,
-                Err(error) => return Err(of_store(error)),
-            }
-        },
-        Err(StoreError::NotFound { .. }) => return Ok(None),
-        Err(error) => return Err(of_store(error)),
-    }
+    ledger.each_numbered(desk.unit()?, &key, &mut |entry| {
+        if entry.number == number {
+            newest = Some(entry.id);
+        }
+        Ok(true)
+    })?;
     let Some(id) = newest else { return Ok(None) };
     let words: Vec<&str> = reasons.iter().map(AcknowledgmentCode::words).collect();
     let why = if words.is_empty() { String::new() } else { format!(": {}", words.join("; ")) };
@@ -193,29 +178,14 @@ fn is_open(state: State) -> bool {
 
 /// Entries of transactions that were sent in a group or interchange.
 fn sent_in(desk: &mut Desk<'_>, context: u64) -> Result<Vec<Entry>, Findings> {
-    let key = Entry::number_key(Kind::Transaction, Way::Sent, context, None);
+    let key = NumberKey::new(Kind::Transaction, Way::Sent, context, None);
     let ledger = desk.ledger;
-    let unit = desk.unit()?;
-    let mut browse = ledger.entries.browse_by("number").map_err(of_store)?;
-    match browse.start(unit, By::Alternate("number", &key), Relation::Equal) {
-        Ok(()) => {}
-        Err(StoreError::NotFound { .. }) => return Ok(Vec::new()),
-        Err(error) => return Err(of_store(error)),
-    }
     let mut entries = Vec::new();
-    loop {
-        match browse.next(unit) {
-            Ok(record) => {
-                let entry = ledger::decoded(&record.bytes)?;
-                if entry.context != context || entry.kind != Kind::Transaction {
-                    return Ok(entries);
-                }
-                entries.push(entry);
-            }
-            Err(StoreError::EndOfFile { .. }) => return Ok(entries),
-            Err(error) => return Err(of_store(error)),
-        }
-    }
+    ledger.each_numbered(desk.unit()?, &key, &mut |entry| {
+        entries.push(entry);
+        Ok(true)
+    })?;
+    Ok(entries)
 }
 
 /// What was sent in an interchange and is not answered yet: refused with it, or accepted with an EDIFACT interchange.
@@ -232,7 +202,7 @@ fn children(desk: &mut Desk<'_>, work: &Work<'_>, interchange: EntryId, state: S
     let mut contexts = vec![transaction_context(standard, sender, receiver, &entry.number)];
     for group in entry.details.group.split(',').filter(|group| !group.is_empty()) {
         contexts.push(transaction_context(standard, sender, receiver, group));
-        let key = Entry::number_key(Kind::Group, Way::Sent, group_context(standard, sender, receiver), Some(group));
+        let key = NumberKey::new(Kind::Group, Way::Sent, group_context(standard, sender, receiver), Some(group));
         let unit = desk.unit()?;
         if let Some(found) = ledger.numbered(unit, &key)?
             && is_open(found.state)

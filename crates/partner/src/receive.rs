@@ -201,7 +201,8 @@ impl Desk<'_> {
     fn arrival(&mut self, digest: &[u8; 16]) -> Result<Option<Arrival>, Findings> {
         let ledger = self.ledger;
         let unit = self.unit()?;
-        match ledger.arrivals.read(unit, By::Key(digest), Relation::Equal) {
+        // Locked, so that two workers never process the same source at the same time.
+        match ledger.arrivals.read_for_update(unit, By::Key(digest), Relation::Equal, LockWait::Default) {
             Ok(record) => {
                 let arrival = serde_json::from_slice(&record.bytes[16..]);
                 arrival.map(Some).map_err(|_| ledger::damaged("the state of an arrival is not readable"))
@@ -215,14 +216,8 @@ impl Desk<'_> {
     fn keep_arrival(&mut self, digest: &[u8; 16], arrival: &Arrival) -> Result<(), Findings> {
         let mut record = digest.to_vec();
         serde_json::to_writer(&mut record, arrival).expect("numbers");
-        let file = &self.ledger.arrivals;
-        let unit = self.unit()?;
-        match file.read_for_update(unit, By::Key(digest), Relation::Equal, LockWait::Default) {
-            Ok(_) => file.rewrite_by_key(unit, &record).map(|_| ()),
-            Err(StoreError::NotFound { .. }) => file.insert(unit, &record).map(|_| ()),
-            Err(error) => Err(error),
-        }
-        .map_err(of_store)
+        let ledger = self.ledger;
+        ledger.arrivals.set(self.unit()?, &record).map_err(of_store)
     }
 
     /// A source without an interchange is kept whole, up to the limit of a transaction.
@@ -256,8 +251,7 @@ impl Desk<'_> {
         };
         let ledger = self.ledger;
         let unit = self.unit()?;
-        ledger.insert(unit, &entry).map_err(of_store)?;
-        ledger.put_body(unit, id, Part::Document, &bytes).map_err(of_store)?;
+        ledger.insert_with(unit, &entry, Part::Document, &bytes)?;
         report.find(id, finding);
         report.unrouted += 1;
         self.finish()
@@ -598,9 +592,10 @@ impl Run<'_> {
         let keep = open.settings.keep.unwrap_or(KeepPolicy::All) == KeepPolicy::All || state != State::Delivered;
         let ledger = desk.ledger;
         let unit = desk.unit()?;
-        ledger.insert(unit, &entry).map_err(of_store)?;
         if keep {
-            ledger.put_body(unit, id, Part::Document, &self.unit_text).map_err(of_store)?;
+            ledger.insert_with(unit, &entry, Part::Document, &self.unit_text)?;
+        } else {
+            ledger.insert(unit, &entry).map_err(of_store)?;
         }
         let (transactions, bad) = (open.transactions, open.bad);
         let bytes = self.unit_text.len();

@@ -85,7 +85,7 @@ impl Desk<'_> {
             return Err(Finding::error(codes::STATE, Fault::Caller, message).hint(hint).into());
         }
         let bytes = ledger.body(unit, id, Part::Document)?.ok_or_else(|| no_bytes(id))?;
-        let all = pieces(&bytes, &limits)?;
+        let all = pieces(&bytes, &limits, &[])?;
         let Some(first) = all.first() else {
             let message = format!("the interchange of entry {id} holds no document");
             return Err(Finding::error(codes::NO_ENVELOPE, Fault::Caller, message).hint("choose another entry").into());
@@ -134,8 +134,13 @@ impl Desk<'_> {
                 number: String::new(),
                 details,
             };
-            ledger.insert(self.unit()?, &entry).map_err(of_store)?;
-            documents.push(Document { id: document, functional: piece.functional, version: piece.group_version, text });
+            documents.push(Document {
+                id: document,
+                functional: piece.functional,
+                version: piece.group_version,
+                text,
+                entry: Some(Box::new(entry)),
+            });
             report.transactions += 1;
             report.sent += 1;
         }

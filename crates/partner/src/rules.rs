@@ -6,10 +6,12 @@
 //! (`when`) decide among rules whose other conditions are equal; the rule with the most of them wins.
 
 use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasherDefault, Hasher};
 
 use quayline_core::{Fault, Finding};
 use quayline_edi::Standard;
 use quayline_project::partner::{Direction, PartnerFile, Rule};
+use xxhash_rust::xxh3::xxh3_128;
 
 use crate::codes;
 
@@ -39,22 +41,11 @@ pub struct Query<'a> {
     pub test: bool,
 }
 
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-struct Key {
-    owner: usize,
-    direction: Direction,
-    standard: Option<Standard>,
-    document: Option<String>,
-    version: Option<String>,
-    application: Option<String>,
-    test: Option<bool>,
-}
-
 /// Combinations of conditions that the rules of one partner and direction use.
 #[derive(Clone, Debug, Default)]
 struct Masks {
-    /// Most conditions first.
-    masks: Vec<u8>,
+    /// Bit `n` for the combination `n`.
+    used: u32,
     /// Lengths of versions, the longest first: a version is also fitted by what it begins with.
     version_lengths: Vec<usize>,
 }
@@ -65,11 +56,128 @@ const APPLICATION: u8 = 4;
 const VERSION: u8 = 8;
 const DOCUMENT: u8 = 16;
 
+/// Every combination, most conditions first.
+const ORDER: [u8; 32] = {
+    let mut order = [0; 32];
+    let (mut count, mut at) = (6, 0);
+    while count > 0 {
+        count -= 1;
+        let mut mask: u8 = 32;
+        while mask > 0 {
+            mask -= 1;
+            if mask.count_ones() == count {
+                order[at] = mask;
+                at += 1;
+            }
+        }
+    }
+    order
+};
+
+/// Rules with the same conditions but for those on content. Eight bytes, so that a look-up among many rules touches few lines of memory.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    /// The only rule, or where the rules begin in [`RuleIndex::several`].
+    first: u32,
+    /// How many, and in the highest bit whether one of them has conditions on content.
+    count: u32,
+}
+
+const HAS_CONTENT: u32 = 1 << 31;
+
 /// All rules of all partners.
 #[derive(Clone, Debug, Default)]
 pub struct RuleIndex {
-    by_key: HashMap<Key, Vec<RuleId>>,
-    masks: HashMap<(usize, Direction), Masks>,
+    /// By the digest of the owner, the direction and the conditions. 128 bits: two keys with one digest are not expected in the life of the universe.
+    by_key: HashMap<u128, Slot, BuildHasherDefault<OfDigest>>,
+    /// Numbers of rules that share their conditions.
+    several: Vec<u32>,
+    /// By owner; first of documents received, then of those sent.
+    masks: Vec<[Masks; 2]>,
+}
+
+/// A digest is its own hash.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OfDigest(u64);
+
+impl Hasher for OfDigest {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = xxhash_rust::xxh3::xxh3_64(bytes);
+    }
+
+    fn write_u128(&mut self, digest: u128) {
+        self.0 = u64::try_from(digest & u128::from(u64::MAX)).unwrap_or_default();
+    }
+}
+
+/// The digest of texts, each with its length before it.
+pub(crate) fn digest_of(parts: &[&[u8]]) -> u128 {
+    let mut short = [0; 240];
+    let mut used = 0;
+    for part in parts {
+        let Some(room) = short.get_mut(used..used + 4 + part.len()) else {
+            let long: Vec<u8> = parts
+                .iter()
+                .flat_map(|part| {
+                    u32::try_from(part.len()).unwrap_or(u32::MAX).to_le_bytes().into_iter().chain(part.iter().copied())
+                })
+                .collect();
+            return xxh3_128(&long);
+        };
+        room[..4].copy_from_slice(&u32::try_from(part.len()).unwrap_or(u32::MAX).to_le_bytes());
+        room[4..].copy_from_slice(part);
+        used += 4 + part.len();
+    }
+    xxh3_128(&short[..used])
+}
+
+/// What a key is made of.
+#[derive(Clone, Copy, Debug)]
+struct Key<'k> {
+    owner: usize,
+    direction: Direction,
+    standard: Option<Standard>,
+    document: Option<&'k str>,
+    version: Option<&'k str>,
+    application: Option<&'k str>,
+    test: Option<bool>,
+}
+
+impl Key<'_> {
+    fn digest(&self) -> u128 {
+        let standard = match self.standard {
+            None => 0,
+            Some(Standard::X12) => 1,
+            Some(Standard::Edifact) => 2,
+        };
+        let given = |text: Option<&str>| u8::from(text.is_some());
+        let flags = [
+            side(self.direction),
+            standard,
+            self.test.map_or(0, |test| 1 + u8::from(test)),
+            given(self.document),
+            given(self.version),
+            given(self.application),
+        ];
+        digest_of(&[
+            &self.owner.to_le_bytes(),
+            &flags,
+            self.document.unwrap_or_default().as_bytes(),
+            self.version.unwrap_or_default().as_bytes(),
+            self.application.unwrap_or_default().as_bytes(),
+        ])
+    }
+}
+
+fn side(direction: Direction) -> u8 {
+    match direction {
+        Direction::Receive => 0,
+        Direction::Send => 1,
+    }
 }
 
 impl RuleIndex {
@@ -77,55 +185,71 @@ impl RuleIndex {
     #[must_use]
     pub fn new(partners: &[PartnerFile]) -> (RuleIndex, Vec<Finding>) {
         let mut index = RuleIndex::default();
+        let mut by_key: BTreeMap<(usize, u128), Vec<usize>> = BTreeMap::new();
         for (owner, partner) in partners.iter().enumerate() {
+            let mut of_owner = <[Masks; 2]>::default();
             for (number, rule) in partner.rules.iter().enumerate() {
                 let key = Key {
                     owner,
                     direction: rule.direction,
                     standard: rule.standard,
-                    document: rule.document.clone(),
-                    version: rule.version.clone(),
-                    application: rule.application.clone(),
+                    document: rule.document.as_deref(),
+                    version: rule.version.as_deref(),
+                    application: rule.application.as_deref(),
                     test: rule.test,
                 };
-                let masks = index.masks.entry((owner, rule.direction)).or_default();
-                let mask = mask_of(rule);
-                if !masks.masks.contains(&mask) {
-                    masks.masks.push(mask);
-                }
+                let masks = &mut of_owner[usize::from(side(rule.direction))];
+                masks.used |= 1 << mask_of(rule);
                 if let Some(version) = &rule.version
                     && !masks.version_lengths.contains(&version.len())
                 {
                     masks.version_lengths.push(version.len());
                 }
-                index.by_key.entry(key).or_default().push(RuleId { owner, rule: number });
+                by_key.entry((owner, key.digest())).or_default().push(number);
             }
-        }
-        for masks in index.masks.values_mut() {
-            masks.masks.sort_by_key(|mask| (u32::MAX - mask.count_ones(), u8::MAX - mask));
-            masks.version_lengths.sort_unstable_by_key(|length| usize::MAX - length);
+            for masks in &mut of_owner {
+                masks.version_lengths.sort_unstable_by_key(|length| usize::MAX - length);
+            }
+            index.masks.push(of_owner);
         }
         let mut found: BTreeMap<RuleId, Finding> = BTreeMap::new();
-        for rules in index.by_key.values_mut() {
-            let rule = |id: &RuleId| &partners[id.owner].rules[id.rule];
-            rules.sort_by_key(|id| (usize::MAX - rule(id).when.len(), *id));
-            for (at, id) in rules.iter().enumerate() {
-                if let Some(other) = rules[..at].iter().find(|other| rule(other).when == rule(id).when) {
+        for ((owner, digest), mut rules) in by_key {
+            let rule = |number: usize| &partners[owner].rules[number];
+            rules.sort_by_key(|number| (usize::MAX - rule(*number).when.len(), *number));
+            for (at, number) in rules.iter().enumerate() {
+                if let Some(other) = rules[..at].iter().find(|other| rule(**other).when == rule(*number).when) {
                     let message =
-                        format!("rules `{}` and `{}` fit the same documents", rule(other).name, rule(id).name);
-                    let finding = Finding::error(codes::AMBIGUOUS, Fault::Config, message).at(rule(id).place.clone());
-                    found.insert(*id, finding.hint("remove one of them, or add a condition: version, test or when"));
+                        format!("rules `{}` and `{}` fit the same documents", rule(*other).name, rule(*number).name);
+                    let finding =
+                        Finding::error(codes::AMBIGUOUS, Fault::Config, message).at(rule(*number).place.clone());
+                    let id = RuleId { owner, rule: *number };
+                    found.insert(id, finding.hint("remove one of them, or add a condition: version, test or when"));
                 }
             }
+            let number = |number: usize| u32::try_from(number).expect("a file holds fewer rules");
+            let content = if rules.iter().any(|one| !rule(*one).when.is_empty()) { HAS_CONTENT } else { 0 };
+            let first = if let [only] = rules[..] { number(only) } else { number(index.several.len()) };
+            if rules.len() > 1 {
+                index.several.extend(rules.iter().map(|one| number(*one)));
+            }
+            index.by_key.insert(digest, Slot { first, count: number(rules.len()) | content });
         }
+        index.by_key.shrink_to_fit();
         (index, found.into_values().collect())
     }
 
     /// Hands every rule that fits but for its conditions on content to `visit`, the most specific first, until it returns `true`.
     pub fn each(&self, owners: &[usize], query: &Query<'_>, visit: &mut dyn FnMut(RuleId) -> bool) {
+        self.each_with(owners, query, |id, _| visit(id));
+    }
+
+    /// The same; `visit` also learns whether the rule may have conditions on content.
+    fn each_with(&self, owners: &[usize], query: &Query<'_>, mut visit: impl FnMut(RuleId, bool) -> bool) {
         for owner in owners {
-            let Some(masks) = self.masks.get(&(*owner, query.direction)) else { continue };
-            for mask in &masks.masks {
+            let Some(masks) = self.masks.get(*owner).map(|masks| &masks[usize::from(side(query.direction))]) else {
+                continue;
+            };
+            for mask in ORDER.into_iter().filter(|mask| masks.used & 1 << mask != 0) {
                 let with = |bit: u8| mask & bit != 0;
                 if with(STANDARD) && query.standard.is_none() {
                     continue;
@@ -134,20 +258,26 @@ impl RuleIndex {
                     owner: *owner,
                     direction: query.direction,
                     standard: query.standard.filter(|_| with(STANDARD)),
-                    document: with(DOCUMENT).then(|| query.document.to_owned()),
+                    document: with(DOCUMENT).then_some(query.document),
                     version: None,
-                    application: with(APPLICATION).then(|| query.application.to_owned()),
+                    application: with(APPLICATION).then_some(query.application),
                     test: with(TEST).then_some(query.test),
                 };
                 let lengths: &[usize] = if with(VERSION) { &masks.version_lengths } else { &[0] };
                 for length in lengths {
                     if with(VERSION) {
                         let Some(begin) = version_prefix(query.version, *length) else { continue };
-                        key.version = Some(begin.to_owned());
+                        key.version = Some(begin);
                     }
-                    if let Some(rules) = self.by_key.get(&key)
-                        && rules.iter().any(|id| visit(*id))
-                    {
+                    let Some(slot) = self.by_key.get(&key.digest()) else { continue };
+                    let (count, content) = (slot.count & !HAS_CONTENT, slot.count & HAS_CONTENT != 0);
+                    let one = [slot.first];
+                    let index = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+                    let rules = match count {
+                        1 => &one[..],
+                        _ => &self.several[index(slot.first)..index(slot.first) + index(count)],
+                    };
+                    if rules.iter().any(|rule| visit(RuleId { owner: *owner, rule: index(*rule) }, content)) {
                         return;
                     }
                 }
@@ -165,9 +295,10 @@ impl RuleIndex {
         holds: &dyn Fn(&str, &str) -> bool,
     ) -> Option<RuleId> {
         let mut chosen = None;
-        self.each(owners, query, &mut |id| {
-            let rule = &partners[id.owner].rules[id.rule];
-            let fits = rule.when.iter().all(|(element, value)| holds(element, value));
+        self.each_with(owners, query, |id, has_content| {
+            // A rule without conditions on content is not looked at: with many rules that is the look-up that costs most.
+            let fits = !has_content
+                || partners[id.owner].rules[id.rule].when.iter().all(|(element, value)| holds(element, value));
             if fits {
                 chosen = Some(id);
             }

@@ -1,7 +1,7 @@
 //! Finding entries, and what can be done with those that were found: reprocess, purge.
 //!
-//! Every search walks one index, the one whose condition is the most selective: business field, control number, state, partner and time, or
-//! all entries by their own number. Other conditions are looked at on the way. A page ends after a fixed number of entries was found or examined, and says where the next one
+//! Every search walks one index, the one whose condition is the most selective: business field, control number, a state that needs attention,
+//! partner and time, or all entries by their own number. Other conditions are looked at on the way. A page ends after a fixed number of entries was found or examined, and says where the next one
 //! begins, so the cost of a page does not depend on the number of entries in the store.
 
 use std::ops::ControlFlow;
@@ -15,7 +15,7 @@ use crate::codes;
 use crate::desk::Desk;
 use crate::entry::{Entry, EntryId, Kind, State, Way, context_of};
 use crate::envelope::version_of;
-use crate::ledger::{self, FIELD_KEY_BYTES, Ledger, Part, of_store};
+use crate::ledger::{self, Ledger, Part, of_store};
 use crate::watch::Watch;
 use crate::work::Work;
 
@@ -78,11 +78,24 @@ impl Ledger {
     /// Errors of the store.
     pub fn search(&self, filter: &Filter) -> Result<Found, Findings> {
         let unit = self.begin().map_err(of_store)?;
+        let end = |prefix: &[u8]| [prefix, &[0xff; 64]].concat()[..64].to_vec();
         if let Some((name, value)) = &filter.field {
-            return self.by_field(&unit, filter, &ledger::field_key(name, value));
+            let key = ledger::field_key(name, value);
+            return self.by_field(&unit, filter, &key, end(&key));
         }
         if let Some(number) = &filter.number {
-            return self.by_field(&unit, filter, &ledger::control_number_key(number));
+            let key = ledger::control_number_key(number);
+            return self.by_field(&unit, filter, &key, end(&key));
+        }
+        if let Some(state) = filter.state.filter(|state| state.needs_attention())
+            && (filter.partner.is_none() || filter.overdue_at_ms.is_some())
+        {
+            let key = ledger::state_key(state, None);
+            let from = match filter.overdue_at_ms {
+                Some(_) => ledger::state_key(state, filter.overdue_at_ms),
+                None => end(&key),
+            };
+            return self.by_field(&unit, filter, &key, from);
         }
         let mut walk = walk_of(filter);
         if let Some(after) = &filter.after {
@@ -149,10 +162,11 @@ impl Ledger {
         }
     }
 
-    fn by_field(&self, unit: &Unit, filter: &Filter, key: &[u8; FIELD_KEY_BYTES]) -> Result<Found, Findings> {
+    /// Entries whose keys in the file of fields begin with `key`, from before `from` back.
+    fn by_field(&self, unit: &Unit, filter: &Filter, key: &[u8], from: Vec<u8>) -> Result<Found, Findings> {
         let mut browse = self.fields.browse();
         let mut found = Found::default();
-        let from = filter.after.clone().unwrap_or_else(|| [&key[..], &[0xff; 8]].concat());
+        let from = filter.after.clone().unwrap_or(from);
         match browse.start(unit, By::Key(&from), Relation::AtLeast) {
             Ok(()) => {}
             Err(StoreError::NotFound { .. }) => {
@@ -164,15 +178,20 @@ impl Ledger {
         for _ in 0..LOOKED_AT_MAX {
             let record = match browse.previous(unit) {
                 Ok(record) => record,
-                Err(StoreError::EndOfFile { .. }) => return Ok(found),
+                Err(StoreError::EndOfFile { .. }) => {
+                    found.next = None;
+                    return Ok(found);
+                }
                 Err(error) => return Err(of_store(error)),
             };
             if record.key.as_slice() >= from.as_slice() {
                 continue;
             }
-            let Some(id) = record.key.strip_prefix(&key[..]) else { return Ok(found) };
-            let id = EntryId(u64::from_be_bytes(id.try_into().unwrap_or_default()));
-            if let Some(entry) = self.get(unit, id)?
+            if !record.key.starts_with(key) {
+                found.next = None;
+                return Ok(found);
+            }
+            if let Some(entry) = self.get(unit, ledger::id_of(&record.key))?
                 && fits(filter, &entry)
             {
                 found.entries.push(entry);
@@ -245,38 +264,20 @@ const PURGE_PAGE: usize = 256;
 
 /// The index key of a stored entry.
 fn key_of<'r>(index: Option<&str>, record: &'r [u8]) -> Result<&'r [u8], Findings> {
-    let (offset, length) = match index {
-        Some("partner") => crate::entry::BY_PARTNER,
-        Some("state") => crate::entry::BY_STATE,
-        Some(_) => crate::entry::BY_NUMBER,
-        None => (0, 8),
-    };
+    let (offset, length) = if index.is_some() { crate::entry::BY_PARTNER } else { (0, 8) };
     let range = usize::try_from(offset).unwrap_or(0)..usize::try_from(offset + length).unwrap_or(0);
     record.get(range).ok_or_else(|| ledger::damaged("an entry of the transaction store is not readable"))
 }
 
 fn walk_of(filter: &Filter) -> Walk {
-    // Sixteen bytes of time and id follow in both indexes.
-    let end = |prefix: &[u8]| [prefix, &[0xff; 16]].concat();
-    let bounded = |prefix: Vec<u8>, index| match filter.to_ms {
-        Some(to) => {
-            let from = [&prefix[..], &to.to_be_bytes()].concat();
-            Walk { index, prefix, from }
-        }
-        None => Walk { index, from: end(&prefix), prefix },
+    let (Some(kind), Some(partner)) = (filter.kind, &filter.partner) else {
+        return Walk { index: None, prefix: Vec::new(), from: vec![0xff; 8] };
     };
-    match (filter.state, filter.kind, &filter.partner) {
-        (Some(state), _, _) if filter.partner.is_none() || filter.overdue_at_ms.is_some() => {
-            let prefix = Entry::state_key(state, None);
-            let from = match filter.overdue_at_ms {
-                Some(at) => Entry::state_key(state, Some(at)),
-                None => end(&prefix),
-            };
-            Walk { index: Some("state"), prefix, from }
-        }
-        (_, Some(kind), Some(partner)) => bounded(Entry::partner_key(kind, partner, None), Some("partner")),
-        _ => Walk { index: None, prefix: Vec::new(), from: vec![0xff; 8] },
-    }
+    let prefix = Entry::partner_key(kind, partner, None);
+    // Time and id follow.
+    let end = |prefix: &[u8]| [prefix, &[0xff; 16]].concat();
+    let from = filter.to_ms.map_or_else(|| end(&prefix), |to| [&prefix[..], &to.to_be_bytes()].concat());
+    Walk { index: Some("partner"), prefix, from }
 }
 
 fn fits(filter: &Filter, entry: &Entry) -> bool {
@@ -379,8 +380,7 @@ impl Desk<'_> {
         old.details.replaced_by = new.0;
         old.details.happened(now, format!("replaced by entry {new}"));
         let unit = self.unit()?;
-        ledger.insert(unit, &entry).map_err(of_store)?;
-        ledger.put_body(unit, new, Part::Document, &bytes).map_err(of_store)?;
+        ledger.insert_with(unit, &entry, Part::Document, &bytes)?;
         ledger.update(unit, &old).map_err(of_store)?;
         Ok(Corrected { entry: new, state, findings, outputs })
     }

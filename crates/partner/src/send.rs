@@ -27,7 +27,6 @@ use crate::ledger::{self, Part, of_store};
 use crate::matching::{group_context, transaction_context};
 use crate::receive::{Again, KEEP_DAYS, Source, default_folder};
 use crate::rules::{Query, RuleId};
-use crate::watch::Watch;
 
 /// What is to be sent.
 #[derive(Clone, Debug)]
@@ -168,9 +167,9 @@ impl Desk<'_> {
             }
             let target = self.target(own, to, rule, &piece);
             let bytes = piece.text.len();
-            self.send_one(request, piece, target, &mut report)?;
+            self.send_one(request, EntryId(0), piece, target, &mut report)?;
             report.transactions += 1;
-            if self.is_full_after(bytes) || number == total {
+            if self.is_full_after(bytes) {
                 state = SendState { documents: number, ..state };
                 self.keep_send_state(&key, &state)?;
             }
@@ -187,7 +186,8 @@ impl Desk<'_> {
     fn send_state(&mut self, key: &[u8; 16]) -> Result<SendState, Findings> {
         let ledger = self.ledger;
         let unit = self.unit()?;
-        match ledger.arrivals.read(unit, By::Key(key), Relation::Equal) {
+        // Locked, so that two workers never send the same source at the same time.
+        match ledger.arrivals.read_for_update(unit, By::Key(key), Relation::Equal, LockWait::Default) {
             Ok(record) => serde_json::from_slice(&record.bytes[16..])
                 .map_err(|_| ledger::damaged("the state of a source is not readable")),
             Err(StoreError::NotFound { .. }) => Ok(SendState::default()),
@@ -198,14 +198,8 @@ impl Desk<'_> {
     fn keep_send_state(&mut self, key: &[u8; 16], state: &SendState) -> Result<(), Findings> {
         let mut record = key.to_vec();
         serde_json::to_writer(&mut record, state).expect("numbers");
-        let file = &self.ledger.arrivals;
-        let unit = self.unit()?;
-        match file.read_for_update(unit, By::Key(key), Relation::Equal, LockWait::Default) {
-            Ok(_) => file.rewrite_by_key(unit, &record).map(|_| ()),
-            Err(StoreError::NotFound { .. }) => file.insert(unit, &record).map(|_| ()),
-            Err(error) => Err(error),
-        }
-        .map_err(of_store)
+        let ledger = self.ledger;
+        ledger.arrivals.set(self.unit()?, &record).map_err(of_store)
     }
 
     /// The rule for the documents of a source.
@@ -233,29 +227,65 @@ impl Desk<'_> {
         rule: Option<RuleId>,
         report: &mut SendReport,
     ) -> Result<(Vec<Piece>, Option<(Vec<u8>, Vec<Finding>)>), Findings> {
-        let limits = self.book.limits().clone();
         let book = self.book;
-        let Some(map) = rule.and_then(|id| book.rule(id).map.as_deref()) else {
-            return Ok((pieces(input, &limits)?, None));
-        };
-        let (now_ms, run) = self.begin_map();
-        let lane = self.lane(map)?;
-        lane.map.begin_unit(now_ms, run);
+        let limits = book.limits();
+        let fields = rule.map_or(&[][..], |id| &book.rule(id).fields);
+        let maps = rule.map_or(&[][..], |id| &book.rule(id).maps);
+        if maps.is_empty() {
+            return Ok((pieces(input, limits, fields)?, None));
+        }
         let name: Arc<str> = request.name.into();
-        let done = lane.lane.run(&name, input, &mut lane.buffers);
-        let edi: Vec<Vec<u8>> = lane.buffers.iter_mut().map(quayline_pipeline::OutputBuffer::take).collect();
-        if let Some(lost) = done.lost {
-            return Err(lost);
-        }
         let mut all = Vec::new();
-        for edi in edi.iter().filter(|edi| !edi.is_empty()) {
-            all.extend(pieces(edi, &limits)?);
+        let mut rejected: Option<(Vec<u8>, Vec<Finding>)> = None;
+        for map in maps {
+            let (now_ms, run) = self.begin_map();
+            let lane = self.lane(map)?;
+            lane.map.begin_unit(now_ms, run);
+            let done = lane.lane.run(&name, input, &mut lane.buffers);
+            let edi: Vec<Vec<u8>> = lane.buffers.iter_mut().map(quayline_pipeline::OutputBuffer::take).collect();
+            if let Some(lost) = done.lost {
+                return Err(lost);
+            }
+            for edi in edi.iter().filter(|edi| !edi.is_empty()) {
+                all.extend(pieces(edi, limits, fields)?);
+            }
+            let (errors, others): (Vec<_>, Vec<_>) =
+                done.findings.into_iter().partition(|one| one.severity == Severity::Error);
+            report.findings.extend(others.into_iter().take(100).map(|finding| (EntryId(0), finding)));
+            if done.tally.records_rejected > 0 {
+                let (_, findings) = rejected.get_or_insert_with(|| (done.rejects, Vec::new()));
+                findings.extend(errors);
+            }
         }
-        let (errors, others): (Vec<_>, Vec<_>) =
-            done.findings.into_iter().partition(|one| one.severity == Severity::Error);
-        report.findings.extend(others.into_iter().take(100).map(|finding| (EntryId(0), finding)));
-        let rejected = (done.tally.records_rejected > 0).then_some((done.rejects, errors));
+        // What one map takes and another rejects is sent by neither: the document is corrected and sent again as a whole.
+        if maps.len() > 1 && rejected.is_some() {
+            let (_, findings) = rejected.unwrap_or_default();
+            return Ok((Vec::new(), Some((input.to_vec(), findings))));
+        }
         Ok((all, rejected))
+    }
+
+    /// What a map made as the answer to a received document, with where it goes. Changes nothing.
+    pub(crate) fn prepare_answer(
+        &self,
+        (own, partner): (usize, usize),
+        edi: &[u8],
+    ) -> Result<Vec<(Piece, Target)>, Findings> {
+        let with_target = |piece: Piece| {
+            let target = self.target(own, Some(partner), None, &piece).map_err(|finding| Findings::from(*finding))?;
+            Ok((piece, target))
+        };
+        pieces(edi, self.book.limits(), &[])?.into_iter().map(with_target).collect()
+    }
+
+    /// Sends an answer in the unit of work that is open. Returns the new entries; a document that cannot be written with the partner's delimiters
+    /// is one of them, rejected.
+    pub(crate) fn answer(&mut self, about: EntryId, pieces: Vec<(Piece, Target)>) -> Result<Vec<EntryId>, Findings> {
+        let name = format!("answer to entry {about}");
+        let request = SendRequest { name: &name, to: None, from: None, document: "", again: Again::No };
+        let mut report = SendReport::default();
+        let send = |(piece, target)| self.send_one(&request, about, piece, Ok(target), &mut report);
+        pieces.into_iter().map(send).collect()
     }
 
     /// The partner and settings of a document.
@@ -304,14 +334,15 @@ impl Desk<'_> {
         Ok(Target { own, partner, rule, settings: book.settings_of_rule(own, partner, rule) })
     }
 
-    /// One document: enveloped at once, made to wait, or rejected.
+    /// One document: enveloped at once, made to wait, or rejected. `about` is the entry that it answers, or 0.
     fn send_one(
         &mut self,
         request: &SendRequest<'_>,
-        piece: Piece,
+        about: EntryId,
+        mut piece: Piece,
         target: Result<Target, Box<Finding>>,
         report: &mut SendReport,
-    ) -> Result<(), Findings> {
+    ) -> Result<EntryId, Findings> {
         let id = self.next_id()?;
         let now = self.now_ms();
         let mut details = Details {
@@ -320,6 +351,7 @@ impl Desk<'_> {
             version: piece.version.clone(),
             bytes: piece.text.len() as u64,
             source: request.name.to_owned(),
+            about: about.0,
             keep_days: KEEP_DAYS,
             ..Details::default()
         };
@@ -338,7 +370,7 @@ impl Desk<'_> {
         };
         let target = match target {
             Ok(target) => target,
-            Err(finding) => return self.refuse(entry, &piece.text, &finding, report),
+            Err(finding) => return self.refuse(entry, &piece.text, &finding, report).map(|()| id),
         };
         let book = self.book;
         let (own, partner) = (book.partner(target.own), book.partner(target.partner));
@@ -356,34 +388,37 @@ impl Desk<'_> {
         if let Some(rule) = target.rule {
             let of = book.rule(rule);
             entry.details.rule = format!("{}/{}", book.partner(rule.owner).name, of.name);
-            if let Some(map) = &of.map {
-                entry.details.map = book.map(map).map(|map| format!("{:016x}", map.digest)).unwrap_or_default();
-            }
-            entry.details.fields = fields_of(&piece, &of.fields, book.limits());
+            let digests = of.maps.iter().filter_map(|map| book.map(map).ok());
+            entry.details.map = digests.map(|map| format!("{:016x}", map.digest)).collect::<Vec<_>>().join(",");
+            entry.details.fields = std::mem::take(&mut piece.fields);
         }
         let delimiters = delimiters_for(&target.settings, &piece);
         let line_breaks = target.settings.line_breaks.unwrap_or(false);
         let text = if delimiters == piece.delimiters && !line_breaks {
-            Ok(piece.text.clone())
+            Ok(std::mem::take(&mut piece.text))
         } else {
             recode(&piece.text, &piece.delimiters, &delimiters, line_breaks)
         };
         let text = match text {
             Ok(text) => text,
-            Err(Findings(found)) => return self.refuse(entry, &piece.text, &found[0], report),
+            Err(Findings(found)) => return self.refuse(entry, &piece.text, &found[0], report).map(|()| id),
         };
         let delayed = target.settings.envelope == Some(EnvelopePolicy::Delayed);
         entry.state = if delayed { State::Waiting } else { State::Sent };
-        let document =
-            Document { id, functional: piece.functional.clone(), version: piece.group_version.clone(), text };
-        let ledger = self.ledger;
-        ledger.insert(self.unit()?, &entry).map_err(of_store)?;
+        let mut document =
+            Document { id, functional: piece.functional, version: piece.group_version, text, entry: None };
         if delayed {
+            let ledger = self.ledger;
+            ledger.insert(self.unit()?, &entry).map_err(of_store)?;
             report.waiting += 1;
-            return self.wait(&target, &entry, &document, report);
+            self.wait(&target, &entry, &document, report)?;
+            return Ok(id);
         }
         report.sent += 1;
-        self.write_interchange(&Route::of(&target, &entry), vec![document], report)
+        let route = Route::of(&target, &entry);
+        document.entry = Some(Box::new(entry));
+        self.write_interchange(&route, vec![document], report)?;
+        Ok(id)
     }
 
     fn refuse(
@@ -396,8 +431,7 @@ impl Desk<'_> {
         entry.details.add_findings([finding]);
         let ledger = self.ledger;
         let unit = self.unit()?;
-        ledger.insert(unit, &entry).map_err(of_store)?;
-        ledger.put_body(unit, entry.id, Part::Document, text).map_err(of_store)?;
+        ledger.insert_with(unit, &entry, Part::Document, text)?;
         report.rejected += 1;
         if report.findings.len() < 100 {
             report.findings.push((entry.id, finding.clone()));
@@ -445,8 +479,7 @@ impl Desk<'_> {
         };
         let ledger = self.ledger;
         let unit = self.unit()?;
-        ledger.insert(unit, &entry).map_err(of_store)?;
-        ledger.put_body(unit, id, Part::Source, bytes).map_err(of_store)?;
+        ledger.insert_with(unit, &entry, Part::Source, bytes)?;
         report.rejected += 1;
         report.findings.extend(findings.iter().take(100).map(|finding| (id, finding.clone())));
         Ok(())
@@ -498,7 +531,7 @@ impl Desk<'_> {
             }
             let around = if standard == Standard::X12 { &group } else { &number };
             let context = transaction_context(standard.name(), &sender, &receiver, around);
-            for (place, document) in (1_u64..).zip(&documents[at..at + count]) {
+            for (place, document) in (1_u64..).zip(&mut documents[at..at + count]) {
                 let taken = match settings.transaction_numbers {
                     Some(range) => self.control_number(standard, Level::Transaction, parties, range)?,
                     None => place,
@@ -507,7 +540,12 @@ impl Desk<'_> {
                 text.transaction(&document.text, &taken);
                 let ledger = self.ledger;
                 let unit = self.unit()?;
-                let mut entry = ledger.locked(unit, document.id)?;
+                let new = document.entry.take();
+                let is_new = new.is_some();
+                let mut entry = match new {
+                    Some(entry) => *entry,
+                    None => ledger.locked(unit, document.id)?,
+                };
                 entry.state = State::Sent;
                 entry.due_ms = now;
                 entry.context = context;
@@ -516,8 +554,8 @@ impl Desk<'_> {
                 entry.details.interchange.clone_from(&number);
                 entry.details.group.clone_from(&group);
                 entry.details.happened(now, format!("sent in interchange {number}, entry {interchange}"));
-                ledger.update(unit, &entry).map_err(of_store)?;
-                ledger.enter_numbers(unit, &entry).map_err(of_store)?;
+                let kept = if is_new { ledger.insert(unit, &entry) } else { ledger.update(unit, &entry) };
+                kept.map_err(of_store)?;
             }
             if standard == Standard::X12 {
                 text.close_group();
@@ -596,10 +634,11 @@ impl Desk<'_> {
         };
         let ledger = self.ledger;
         let unit = self.unit()?;
-        ledger.insert(unit, &entry).map_err(of_store)?;
         // Without its bytes it could not be sent again.
         if settings.keep.unwrap_or(KeepPolicy::All) == KeepPolicy::All {
-            ledger.put_body(unit, interchange, Part::Document, &bytes).map_err(of_store)?;
+            ledger.insert_with(unit, &entry, Part::Document, &bytes)?;
+        } else {
+            ledger.insert(unit, &entry).map_err(of_store)?;
         }
         report.interchanges += 1;
         Ok(())
@@ -670,6 +709,8 @@ pub(crate) struct Document {
     pub(crate) functional: String,
     pub(crate) version: String,
     pub(crate) text: Vec<u8>,
+    /// Its entry, if it is not in the store yet: then it is added once, with its numbers.
+    pub(crate) entry: Option<Box<Entry>>,
 }
 
 /// From whom to whom.
@@ -704,15 +745,4 @@ fn delimiters_of_settings(settings: &Settings, standard: Standard) -> Delimiters
 pub(crate) fn delimiters_for(settings: &Settings, piece: &Piece) -> Delimiters {
     let wanted = delimiters_of_settings(settings, piece.delimiters.standard);
     Delimiters { decimal_mark: piece.delimiters.decimal_mark, ..wanted }
-}
-
-/// Fields of a document that is sent.
-fn fields_of(piece: &Piece, fields: &[(String, String)], limits: &quayline_core::Limits) -> Vec<(String, String)> {
-    if fields.is_empty() {
-        return Vec::new();
-    }
-    let mut watch = Watch::of(fields.iter().map(|(_, element)| element.as_str()));
-    crate::envelope::each_segment(piece, limits, &mut |segment| watch.segment(segment));
-    let value = |element: &str| watch.value(element).filter(|value| !value.is_empty()).map(str::to_owned);
-    fields.iter().filter_map(|(name, element)| Some((name.clone(), value(element)?))).collect()
 }

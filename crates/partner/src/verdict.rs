@@ -4,39 +4,23 @@ use quayline_core::{Fault, Finding, Findings, Severity};
 use quayline_edi::acknowledge::{AcknowledgmentOptions, Functional, OnError, Stamp, When};
 use quayline_edi::{EdiError, EdiFault, Header, Level, Standard};
 use quayline_project::partner::{AckKind, GapPolicy, LowestRefused, Settings};
-use quayline_store::StoreError;
-use quayline_store::record_file::{By, Relation};
 
 use crate::codes;
 use crate::desk::Desk;
 use crate::entry::{Entry, EntryId, Kind, State, StoredFinding, Way};
-use crate::ledger::{self, of_store};
+use crate::ledger::{NumberKey, of_store};
 
 /// An entry that processed an interchange with this number before.
 pub(crate) fn processed_before(desk: &mut Desk<'_>, context: u64, number: &str) -> Result<Option<EntryId>, Findings> {
-    let key = Entry::number_key(Kind::Interchange, Way::Received, context, Some(number));
+    let key = NumberKey::new(Kind::Interchange, Way::Received, context, Some(number));
     let ledger = desk.ledger;
-    let unit = desk.unit()?;
-    let mut browse = ledger.entries.browse_by("number").map_err(of_store)?;
-    match browse.start(unit, By::Alternate("number", &key), Relation::Equal) {
-        Ok(()) => {}
-        Err(StoreError::NotFound { .. }) => return Ok(None),
-        Err(error) => return Err(of_store(error)),
-    }
-    loop {
-        let record = match browse.next(unit) {
-            Ok(record) => record,
-            Err(StoreError::EndOfFile { .. }) => return Ok(None),
-            Err(error) => return Err(of_store(error)),
-        };
-        let entry = ledger::decoded(&record.bytes)?;
-        if entry.context != context || entry.number != number || entry.kind != Kind::Interchange {
-            return Ok(None);
-        }
-        if matches!(entry.state, State::Receiving | State::Delivered) {
-            return Ok(Some(entry.id));
-        }
-    }
+    let mut found = None;
+    ledger.each_numbered(desk.unit()?, &key, &mut |entry| {
+        let processed = entry.number == number && matches!(entry.state, State::Receiving | State::Delivered);
+        found = processed.then_some(entry.id);
+        Ok(!processed)
+    })?;
+    Ok(found)
 }
 
 /// A finding where numbers are missing before this one. Keeps the highest number, unless the interchange is rejected for the gap.

@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::codes;
 use crate::desk::Desk;
 use crate::entry::{Entry, EntryId};
-use crate::ledger::{self, of_store};
+use crate::ledger::{self, Ledger, of_store};
 use crate::send::{Document, Route, SendReport, Target};
 
 /// One envelope that documents wait for.
@@ -55,10 +55,10 @@ impl Desk<'_> {
     ) -> Result<(), Findings> {
         let key = Route::key(entry);
         let now = self.now_ms();
-        let record = pending_record(&key, document);
         let ledger = self.ledger;
+        let record = pending_record(ledger, &key, document)?;
         let unit = self.unit()?;
-        ledger.pending.insert(unit, &record).map_err(of_store)?;
+        ledger.pending.insert_fresh(unit, &record).map_err(of_store)?;
         let mut waiting =
             match ledger.envelopes.read_for_update(unit, By::Key(&key), Relation::Equal, LockWait::Default) {
                 Ok(record) => waiting_of(&record.bytes)?,
@@ -73,17 +73,11 @@ impl Desk<'_> {
                 },
                 Err(error) => return Err(of_store(error)),
             };
-        let is_new = waiting.count == 0;
         waiting.count += 1;
         waiting.bytes += document.text.len() as u64;
         let mut record = key.to_vec();
         serde_json::to_writer(&mut record, &waiting).expect("text and numbers");
-        let kept = if is_new {
-            ledger.envelopes.insert(unit, &record).map(|_| ())
-        } else {
-            ledger.envelopes.rewrite_by_key(unit, &record).map(|_| ())
-        };
-        kept.map_err(of_store)?;
+        ledger.envelopes.set(unit, &record).map_err(of_store)?;
         let close = target.settings.close.clone().unwrap_or_default();
         let full = close.count.is_some_and(|count| waiting.count >= count)
             || waiting.bytes >= close.bytes.unwrap_or(ENVELOPE_BYTES_MAX).min(ENVELOPE_BYTES_MAX);
@@ -195,7 +189,7 @@ impl Desk<'_> {
             loop {
                 match browse.next(unit) {
                     Ok(record) if record.key.starts_with(key) => {
-                        documents.push(document_of(&record.bytes)?);
+                        documents.push(document_of(ledger, &record.bytes)?);
                         keys.push(record.key);
                     }
                     Ok(_) | Err(StoreError::EndOfFile { .. }) => break,
@@ -203,9 +197,9 @@ impl Desk<'_> {
                 }
             }
             for key in keys {
-                ledger::remove_key(&ledger.pending, unit, &key).map_err(of_store)?;
+                ledger.pending.remove(unit, &key).map_err(of_store)?;
             }
-            ledger::remove_key(&ledger.envelopes, unit, key).map_err(of_store)?;
+            ledger.envelopes.remove(unit, key).map_err(of_store)?;
         }
         let route = Route { own, partner, standard, test: waiting.test, settings: self.book.settings(own, partner) };
         self.write_interchange(&route, documents, report)
@@ -214,20 +208,21 @@ impl Desk<'_> {
 
 /// Bytes of one interchange: those of documents that wait for it reach at most so much.
 const ENVELOPE_BYTES_MAX: u64 = 64 << 20;
-fn pending_record(envelope: &[u8; 16], document: &Document) -> Vec<u8> {
+fn pending_record(ledger: &Ledger, envelope: &[u8; 16], document: &Document) -> Result<Vec<u8>, Findings> {
     let mut record = envelope.to_vec();
     record.extend_from_slice(&xxh3_64(document.functional.as_bytes()).to_be_bytes());
     record.extend_from_slice(&xxh3_64(document.version.as_bytes()).to_be_bytes());
     record.extend_from_slice(&document.id.0.to_be_bytes());
+    let key = record.clone();
     for text in [&document.functional, &document.version] {
         record.push(u8::try_from(text.len()).unwrap_or(u8::MAX));
         record.extend_from_slice(&text.as_bytes()[..text.len().min(255)]);
     }
-    record.extend_from_slice(&ledger::packed(&document.text));
-    record
+    record.extend_from_slice(&ledger.packed(&key, &document.text)?);
+    Ok(record)
 }
 
-fn document_of(record: &[u8]) -> Result<Document, Findings> {
+fn document_of(ledger: &Ledger, record: &[u8]) -> Result<Document, Findings> {
     let read = || -> Option<(EntryId, String, String, &[u8])> {
         let id = u64::from_be_bytes(record.get(32..40)?.try_into().ok()?);
         let mut rest = record.get(40..)?;
@@ -243,7 +238,7 @@ fn document_of(record: &[u8]) -> Result<Document, Findings> {
     };
     let (id, functional, version, rest) =
         read().ok_or_else(|| ledger::damaged("a waiting document is not readable"))?;
-    Ok(Document { id, functional, version, text: ledger::unpacked(rest)? })
+    Ok(Document { id, functional, version, text: ledger.unpacked(&record[..40], rest)?, entry: None })
 }
 
 fn waiting_of(record: &[u8]) -> Result<Waiting, Findings> {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use quayline_core::{Fault, Finding, Findings, Place};
 use quayline_edi::Standard;
-use quayline_project::partner::Direction;
+use quayline_pipeline::OutputBuffer;
+use quayline_project::partner::{Delivery, Direction};
 
 use crate::codes;
 use crate::desk::Desk;
@@ -24,6 +25,14 @@ pub(crate) struct Work<'w> {
     pub(crate) bytes: &'w [u8],
     pub(crate) watch: &'w Watch,
     pub(crate) findings: Vec<Finding>,
+}
+
+/// What a map made of a document.
+struct Output {
+    /// As `deliver` calls it.
+    name: String,
+    extension: &'static str,
+    bytes: Vec<u8>,
 }
 
 impl Work<'_> {
@@ -68,41 +77,82 @@ impl Work<'_> {
         }
         let partner = self.partner.map(|partner| book.partner(partner).name.clone()).unwrap_or_default();
         let stem = format!("{partner}-{}-{}", self.details.document, self.id);
-        let Some(map) = &rule.map else {
+        if rule.maps.is_empty() {
             let to =
                 rule.deliver.get("").or_else(|| rule.deliver.values().next()).expect("checked when the file was read");
             let extension = if standard == Standard::X12 { "x12" } else { "edi" };
             let place = desk.deliver(to, self.id, 0, &format!("{stem}.{extension}"), self.bytes)?;
             self.details.outputs.push(place);
             return Ok(State::Delivered);
-        };
-        let (now_ms, run) = desk.begin_map();
-        let lane = desk.lane(map)?;
-        lane.map.begin_unit(now_ms, run);
-        self.details.map = format!("{:016x}", lane.map.digest);
+        }
         let name: Arc<str> = stem.as_str().into();
-        let mut report = lane.lane.run(&name, self.bytes, &mut lane.buffers);
-        let outputs: Vec<_> = lane.map.outputs.clone();
-        // Taken in any case: the buffers are for the next document.
-        let bytes: Vec<Vec<u8>> = lane.buffers.iter_mut().map(quayline_pipeline::OutputBuffer::take).collect();
-        let lost = report.lost.take().map(|Findings(lost)| lost).unwrap_or_default();
-        let is_good = lost.is_empty() && report.tally.records_rejected == 0;
-        for finding in report.findings.drain(..).chain(lost) {
-            self.find(finding);
+        let mut all: Vec<Output> = Vec::new();
+        let mut is_good = true;
+        // Every map runs, so that all findings are reported; one that rejects the document keeps all outputs back.
+        for map in &rule.maps {
+            let (now_ms, run) = desk.begin_map();
+            let lane = desk.lane(map)?;
+            lane.map.begin_unit(now_ms, run);
+            let separator = if self.details.map.is_empty() { "" } else { "," };
+            self.details.map = format!("{}{separator}{:016x}", self.details.map, lane.map.digest);
+            let mut report = lane.lane.run(&name, self.bytes, &mut lane.buffers);
+            // Taken in any case: the buffers are for the next document.
+            let bytes = lane.buffers.iter_mut().map(OutputBuffer::take);
+            let names = lane.map.delivery_names(rule, map);
+            let outputs = lane.map.outputs.iter().zip(names).zip(bytes);
+            all.extend(outputs.map(|((facts, name), bytes)| Output { name, extension: facts.extension, bytes }));
+            let lost = report.lost.take().map(|Findings(lost)| lost).unwrap_or_default();
+            is_good &= lost.is_empty() && report.tally.records_rejected == 0;
+            for finding in report.findings.drain(..).chain(lost) {
+                self.find(finding);
+            }
         }
         if !is_good {
             return Ok(State::Rejected);
         }
-        let several = outputs.len() > 1;
-        for (number, (output, bytes)) in (0_u16..).zip(outputs.iter().zip(&bytes)) {
-            let Some(to) = rule.deliver.get(&output.name).or_else(|| rule.deliver.get("")) else { continue };
+        let several = all.len() > 1;
+        let to = |output: &Output| rule.deliver.get(&output.name).or_else(|| rule.deliver.get(""));
+        // Everything that can fail comes before the first delivery. A document may need no answer.
+        let mut answers = Vec::new();
+        let is_answer = |output: &&Output| to(output) == Some(&Delivery::Answer) && !output.bytes.is_empty();
+        for output in all.iter().filter(is_answer) {
+            let Some(partner) = self.partner else {
+                let finding = Finding::error(
+                    codes::NO_PARTNER,
+                    Fault::Config,
+                    "a document without a partner has nobody to answer",
+                );
+                self.find(finding.hint("add the sender to a partner file, then reprocess the document"));
+                return Ok(State::Rejected);
+            };
+            match desk.prepare_answer((self.own, partner), &output.bytes) {
+                Ok(pieces) => answers.extend(pieces),
+                Err(Findings(found)) => {
+                    for finding in found {
+                        self.find(
+                            finding.hint(format!(
+                                "correct the map's output `{}`, then reprocess the document",
+                                output.name
+                            )),
+                        );
+                    }
+                    return Ok(State::Rejected);
+                }
+            }
+        }
+        for (number, output) in (0_u16..).zip(&all) {
+            let Some(to) = to(output).filter(|to| **to != Delivery::Answer) else { continue };
             let name = if several {
                 format!("{stem}-{}.{}", output.name, output.extension)
             } else {
                 format!("{stem}.{}", output.extension)
             };
-            let place = desk.deliver(to, self.id, number, &name, bytes)?;
+            let place = desk.deliver(to, self.id, number, &name, &output.bytes)?;
             self.details.outputs.push(place);
+        }
+        if !answers.is_empty() {
+            let entries = desk.answer(self.id, answers)?;
+            self.details.outputs.extend(entries.iter().map(|id| format!("entry {id}")));
         }
         Ok(State::Delivered)
     }

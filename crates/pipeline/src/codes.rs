@@ -12,4 +12,5 @@ pub(crate) const LARGE_FAMILY: Code = Code("CNV-023");
 pub const UNKNOWN_TYPE: Code = Code("CNV-026");
 pub(crate) const REJECTED_WITH: Code = Code("CNV-027");
 pub(crate) const NO_RECORD: Code = Code("CNV-028");
+pub(crate) const SHORT_OF_SKIPPED: Code = Code("CNV-029");
 pub(crate) const MISFIT: Code = Code("CNV-030");

@@ -80,7 +80,7 @@ impl Answers {
         let (count, mut rest) = body.split_first_chunk::<2>()?;
         for _ in 0..u16::from_be_bytes(*count) {
             let end = rest.iter().position(|byte| *byte == 0)?;
-            self.columns.push(String::from_utf8_lossy(rest.get(..end)?).into_owned());
+            self.columns.push(core::str::from_utf8(rest.get(..end)?).ok()?.to_owned());
             let fixed = rest.get(end + 1..end + 19)?;
             self.types.push(u32::from_be_bytes(fixed.get(6..10)?.try_into().ok()?));
             rest = rest.get(end + 19..)?;

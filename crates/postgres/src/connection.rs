@@ -511,7 +511,8 @@ fn refusal(body: &[u8]) -> Refusal {
     let mut refusal = Refusal::default();
     for field in body.split(|byte| *byte == 0) {
         let Some((kind, text)) = field.split_first() else { continue };
-        let text = String::from_utf8_lossy(text).into_owned();
+        // Before a session agrees on UTF-8, the server writes in its own encoding.
+        let text = core::str::from_utf8(text).map_or_else(|_| text.escape_ascii().to_string(), str::to_owned);
         match kind {
             b'C' => refusal.sqlstate = text,
             b'M' => refusal.message = text,

@@ -59,8 +59,8 @@ fn unprivileged(program: &Path) -> Command {
 }
 
 fn said(output: &std::process::Output) -> io::Error {
-    let text = String::from_utf8_lossy(&output.stderr);
-    io::Error::other(text.lines().last().unwrap_or("the command failed").to_owned())
+    let last = output.stderr.split(|byte| *byte == b'\n').rfind(|line| !line.is_empty());
+    io::Error::other(last.map_or_else(|| "the command failed".to_owned(), |line| line.escape_ascii().to_string()))
 }
 
 impl OwnServer {

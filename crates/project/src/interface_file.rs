@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use quayline_cobol::{FieldRule, Fillers, Interface, KeyStyle, NullAs, RedefinesChoice, RedefinesPolicy};
+use quayline_cobol::{
+    FieldRule, FieldValues, Fillers, Interface, KeyStyle, NullAs, OriginMembers, RedefinesChoice, RedefinesPolicy,
+};
 use quayline_core::{Code, Fault, Finding, Findings, Place};
 use serde::Deserialize;
 use toml::Spanned;
@@ -35,6 +37,7 @@ use crate::wire;
 /// include = true
 /// rename = "balance"
 /// default = 0
+/// values = "names"                # level-88 names in place of the values that they name
 /// null = "zeros"                  # what null becomes: error (default), spaces, zeros, low-values or value
 ///
 /// [[choose]]                      # which view of shared storage a record has
@@ -42,6 +45,9 @@ use crate::wire;
 /// by = "ADDRESS-KIND"
 /// when = { "P" = "POST-BOX", "S" = "STREET-ADDRESS" }
 /// otherwise = "ADDRESS"
+///
+/// record-number = "RECNO"         # a member with the record's number; also parent-number, source-file
+/// skip-bytes-first = 128          # bytes before the first record; also skip-bytes-last
 ///
 /// [records]                       # files with several record types
 /// by = "REC-TYPE"                 # or { offset = 0, length = 2 }
@@ -64,8 +70,24 @@ pub struct InterfaceFile {
     pub interface: Interface,
     /// Record types, for a file with several.
     pub records: Option<RecordRules>,
+    /// Bytes at the ends of a file that are not records.
+    pub skip_bytes: SkipBytes,
     /// Where the names in the file stand, for findings that only a copybook brings to light.
     places: BTreeMap<String, Place>,
+}
+
+/// Bytes at the ends of a file that are not records and that reading passes over.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct SkipBytes {
+    /// Bytes before the first record.
+    pub first: u64,
+    /// Bytes after the last record, at most [`SkipBytes::LAST_MAX`].
+    pub last: usize,
+}
+
+impl SkipBytes {
+    /// Most bytes after the last record: a reader holds them back until it knows that the file has ended.
+    pub const LAST_MAX: usize = 1 << 16;
 }
 
 /// The keys of an interface file as a table of another file: the request or the response of a service.
@@ -82,7 +104,12 @@ impl core::fmt::Debug for InterfaceTable {
 impl Default for InterfaceFile {
     /// The interface without a file: everything but fillers, one record type.
     fn default() -> Self {
-        InterfaceFile { interface: Interface::default(), records: None, places: BTreeMap::new() }
+        InterfaceFile {
+            interface: Interface::default(),
+            records: None,
+            skip_bytes: SkipBytes::default(),
+            places: BTreeMap::new(),
+        }
     }
 }
 
@@ -102,15 +129,33 @@ impl InterfaceFile {
     /// # Errors
     /// All findings at once, each with its place.
     pub fn of_table(source: &UserText, table: &InterfaceTable) -> Result<InterfaceFile, Findings> {
-        InterfaceFile::of_file(source.clone(), &table.0)
+        let file = &table.0;
+        let spans = [
+            ("skip-bytes-first", file.skip_bytes_first.as_ref().map(Spanned::span)),
+            ("skip-bytes-last", file.skip_bytes_last.as_ref().map(Spanned::span)),
+            ("record-number", file.record_number.as_ref().map(Spanned::span)),
+            ("parent-number", file.parent_number.as_ref().map(Spanned::span)),
+            ("source-file", file.source_file.as_ref().map(Spanned::span)),
+        ];
+        let values = file.field.iter().find_map(|field| Some(("values", field.get_ref().values.as_ref()?.span())));
+        let spans = spans.into_iter().chain([("values", values.map(|(_, span)| span))]);
+        if let Some((key, span)) = spans.into_iter().find_map(|(key, span)| Some((key, span?))) {
+            let message = format!("`{key}` is for the records of files, and a service has none");
+            let finding = Finding::error(codes::NOT_OF_A_FILE, Fault::Config, message).at(source.place(&span));
+            return Err(finding.hint("leave the key out").into());
+        }
+        InterfaceFile::of_file(source.clone(), file)
     }
 
     fn of_file(source: UserText, file: &wire::File) -> Result<InterfaceFile, Findings> {
         let mut reader = Reader { source, findings: Vec::new(), places: BTreeMap::new(), rules: Vec::new() };
         let interface = reader.interface(file);
         let records = file.records.as_ref().map(|records| reader.records(records));
+        let skip_bytes = reader.skip_bytes(file);
         match reader.findings {
-            findings if findings.is_empty() => Ok(InterfaceFile { interface, records, places: reader.places }),
+            findings if findings.is_empty() => {
+                Ok(InterfaceFile { interface, records, skip_bytes, places: reader.places })
+            }
             findings => Err(Findings(findings)),
         }
     }
@@ -165,7 +210,24 @@ impl Reader {
             fields: core::mem::take(&mut self.rules),
             choices: file.choose.iter().map(|choose| self.choice(choose)).collect(),
             views: Vec::new(),
+            origin: OriginMembers {
+                number: file.record_number.as_ref().map(|text| self.key(text)),
+                parent: file.parent_number.as_ref().map(|text| self.key(text)),
+                file: file.source_file.as_ref().map(|text| self.key(text)),
+            },
         }
+    }
+
+    fn skip_bytes(&mut self, file: &wire::File) -> SkipBytes {
+        let most = SkipBytes::LAST_MAX;
+        let last = file.skip_bytes_last.as_ref().map_or(0, |last| {
+            usize::try_from(*last.get_ref()).ok().filter(|last| *last <= most).unwrap_or_else(|| {
+                let message = format!("`skip-bytes-last` is {}, more than {most}", last.get_ref());
+                self.find(codes::TOO_MANY_BYTES, message, last, "cut the end of the file off before you convert it");
+                0
+            })
+        });
+        SkipBytes { first: file.skip_bytes_first.as_ref().map_or(0, |first| *first.get_ref()), last }
     }
 
     fn field_rules(&mut self, file: &wire::File) {
@@ -197,6 +259,13 @@ impl Reader {
             }
             if let Some(null) = field.null {
                 self.rule(&field.name, |rule| set(&mut rule.null, null_as(null), "null"));
+            }
+            if let Some(values) = &field.values {
+                let values = match values.get_ref() {
+                    wire::Values::Plain => FieldValues::Plain,
+                    wire::Values::Names => FieldValues::Names,
+                };
+                self.rule(&field.name, |rule| set(&mut rule.values, values, "values"));
             }
         }
     }

@@ -51,7 +51,7 @@ pub use format::{
     SourceFormat, TargetFormat,
 };
 pub use guides::{is_guide, read_guide, read_guide_documents, read_guides};
-pub use interface_file::{InterfaceFile, InterfaceTable};
+pub use interface_file::{InterfaceFile, InterfaceTable, SkipBytes};
 pub use map_file::{MapFile, MapFolder, MapTarget};
 pub use record_rules::{ChooseBy, Otherwise, RecordRules, RecordType, TypeUse};
 pub use schema::{Found, RecordTypes, Records, Schema, SchemaExtent, UnknownType};

@@ -27,6 +27,11 @@ pub(crate) struct File {
     #[serde(default)]
     pub(crate) choose: Vec<Spanned<Choose>>,
     pub(crate) records: Option<Spanned<Records>>,
+    pub(crate) skip_bytes_first: Option<Spanned<u64>>,
+    pub(crate) skip_bytes_last: Option<Spanned<u64>>,
+    pub(crate) record_number: Option<Text>,
+    pub(crate) parent_number: Option<Text>,
+    pub(crate) source_file: Option<Text>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -62,6 +67,14 @@ pub(crate) struct Field {
     pub(crate) rename: Option<Text>,
     pub(crate) default: Option<Spanned<Plain>>,
     pub(crate) null: Option<Null>,
+    pub(crate) values: Option<Spanned<Values>>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Values {
+    Plain,
+    Names,
 }
 
 #[derive(Clone, Copy, Deserialize)]

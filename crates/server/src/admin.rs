@@ -191,6 +191,9 @@ async fn operate(thread: &Rc<Thread>, request: Request<Incoming>, operator: Opti
                 response(StatusCode::OK, text, "text/plain; version=0.0.4; charset=utf-8")
             }
         }
+        (&Method::GET | &Method::HEAD, "/profile") => {
+            response(StatusCode::OK, shared.metrics.profile(shared.began.elapsed()).json(), "application/json")
+        }
         (&Method::POST, "/reload") => {
             let (shared, counted) = (Arc::clone(shared), shared);
             match tokio::task::spawn_blocking(move || shared.reload()).await {

@@ -10,8 +10,8 @@ use std::time::Instant;
 
 use bytes::{Buf, Bytes};
 use hyper::body::{Frame, SizeHint};
+use quayline_meter::Phase;
 
-use crate::metrics::Phase;
 use crate::thread::Counted;
 
 /// Buffers of one thread that are not in use. A giant answer's buffer is given back to the system.

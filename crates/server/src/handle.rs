@@ -13,6 +13,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use quayline_gateway::{
     Answer, Api, Conditions, Media, Operation, Problem, Returned, Routed, allowed, asked_fields, etag, record_tag,
 };
+use quayline_meter::Phase;
 
 use crate::access::{Denied, Guarded, Identity};
 use crate::body::Body;
@@ -23,7 +24,6 @@ use crate::guard::{Panicked, caught};
 use crate::heads::{Head, Heads};
 use crate::journal::Journal;
 use crate::limiter::Refused;
-use crate::metrics::Phase;
 use crate::negotiate::accepted;
 use crate::pages;
 use crate::queues;

@@ -9,39 +9,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use quayline_meter::{Phase, PhaseTable, ProcessUse, Profile, ProfileClass, ProfilePhase};
+
 use crate::below::ConnectionFault;
 
-/// Where a request's time goes.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Phase {
-    /// Route, access, headers.
-    Parse,
-    /// Waiting for the request's body.
-    Wait,
-    /// Request to record.
-    Decode,
-    /// The provider: waiting for it and its own time.
-    Call,
-    /// Record to answer.
-    Encode,
-    /// From the answer to its last byte handed to the system.
-    Write,
-}
-
-impl Phase {
-    const ALL: [Phase; 6] = [Phase::Parse, Phase::Wait, Phase::Decode, Phase::Call, Phase::Encode, Phase::Write];
-
-    fn name(self) -> &'static str {
-        match self {
-            Phase::Parse => "parse",
-            Phase::Wait => "wait",
-            Phase::Decode => "decode",
-            Phase::Call => "call",
-            Phase::Encode => "encode",
-            Phase::Write => "write",
-        }
-    }
-}
+/// Phases of a request, in the order of its way. The names are those of every run.
+pub(crate) const PHASES: [Phase; 6] =
+    [Phase::Parse, Phase::Wait, Phase::Decode, Phase::Call, Phase::Encode, Phase::Write];
 
 /// Buckets for each doubling.
 pub(crate) const PER_DOUBLING: usize = 8;
@@ -119,12 +93,12 @@ pub(crate) struct OperationMetrics {
     answers: [AtomicU64; CLASSES],
     bytes: AtomicU64,
     total: Times,
-    phases: [Times; 6],
+    phases: PhaseTable<Times>,
 }
 
 impl OperationMetrics {
     pub(crate) fn phase(&self, phase: Phase, time: Duration) {
-        self.phases[phase as usize].record(time);
+        self.phases[phase].record(time);
     }
 
     pub(crate) fn answered(&self, status: u16, bytes: usize, time: Duration) {
@@ -134,14 +108,35 @@ impl OperationMetrics {
         self.total.record(time);
     }
 
+    /// The costs of all requests so far.
+    fn class(&self, name: String) -> ProfileClass {
+        let seconds = |times: &Times| times.sum_ns.load(Ordering::Relaxed) as f64 / 1e9;
+        let phases = PHASES.into_iter().map(|phase| (phase, seconds(&self.phases[phase])));
+        let buckets = self.total.buckets.iter().enumerate();
+        let buckets = buckets.map(|(bucket, count)| (bound_seconds(bucket), count.load(Ordering::Relaxed)));
+        ProfileClass {
+            name,
+            unit: "request".to_owned(),
+            count: self.answers.iter().map(|count| count.load(Ordering::Relaxed)).sum(),
+            bytes_in: 0,
+            bytes_out: self.bytes.load(Ordering::Relaxed),
+            wall_s: seconds(&self.total),
+            phases: phases
+                .filter(|(_, wall_s)| *wall_s > 0.0)
+                .map(|(phase, wall_s)| ProfilePhase { phase: phase.name().to_owned(), wall_s, cpu_s: None })
+                .collect(),
+            times: buckets.filter(|(_, count)| *count > 0).collect(),
+        }
+    }
+
     fn merge(&self, other: &OperationMetrics) {
         for (to, from) in self.answers.iter().zip(&other.answers) {
             add(to, from.load(Ordering::Relaxed));
         }
         add(&self.bytes, other.bytes.load(Ordering::Relaxed));
         self.total.merge(&other.total);
-        for (to, from) in self.phases.iter().zip(&other.phases) {
-            to.merge(from);
+        for (phase, from) in other.phases.iter() {
+            self.phases[phase].merge(from);
         }
     }
 }
@@ -195,6 +190,13 @@ impl Metrics {
             sum
         };
         operations.iter().map(|(id, threads)| (id.clone(), sum(threads))).collect()
+    }
+
+    /// What each operation has cost since the start, `wall` ago. Requests that a reload of the process does not know any more count too.
+    pub(crate) fn profile(&self, wall: Duration) -> Profile {
+        let mut profile = Profile::of_process("serve", wall.as_secs_f64(), ProcessUse::now());
+        profile.classes = self.sums().into_iter().map(|(id, metrics)| metrics.class(id)).collect();
+        profile
     }
 
     /// Prometheus' text format 0.0.4.
@@ -273,9 +275,9 @@ impl Metrics {
         family("quayline_request_seconds", Kind::Histogram, help, totals.collect());
         let mut phases = Vec::new();
         for (id, metrics) in &operations {
-            for phase in Phase::ALL {
+            for phase in PHASES {
                 let labels = Labels(vec![label(id), ("phase", phase.name().to_owned())]);
-                phases.push((labels, Sample::Times(&metrics.phases[phase as usize])));
+                phases.push((labels, Sample::Times(&metrics.phases[phase])));
             }
         }
         family("quayline_phase_seconds", Kind::Histogram, "Where the time of requests goes.", phases);
@@ -360,6 +362,22 @@ mod tests {
             assert!(at == 0 || seconds > bound_seconds(at - 1) * 0.9998, "{ns} is below bucket {at}");
         }
         assert_eq!(bucket(u64::MAX), BUCKETS - 1);
+    }
+
+    #[test]
+    fn the_profile_has_the_sums_of_all_threads() {
+        let metrics = Metrics::default();
+        for (status, ms) in [(200, 3), (503, 100)] {
+            let thread = metrics.of("op");
+            thread.phase(Phase::Call, Duration::from_millis(ms - 1));
+            thread.answered(status, 10, Duration::from_millis(ms));
+        }
+        let profile = metrics.profile(Duration::from_secs(1));
+        let [class] = &profile.classes[..] else { panic!("{profile:?}") };
+        assert_eq!((class.name.as_str(), class.count, class.bytes_out), ("op", 2, 20));
+        assert_eq!((class.wall_s, class.phase_each(Phase::Call)), (0.103, Some(0.0505)));
+        assert!((0.1..0.11).contains(&class.percentile(100.0).unwrap()), "{:?}", class.times);
+        assert_eq!(Profile::from_json(&profile.json()).unwrap(), profile);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use quayline_core::{Code, Fault, Finding, Findings};
 use quayline_gateway::{Definitions, KeySet, ProgramSpec, ProviderSpec, Stamp};
@@ -52,6 +53,8 @@ pub(crate) struct Shared {
     pub(crate) stopping: AtomicBool,
     pub(crate) limiter: Limiter,
     pub(crate) metrics: Metrics,
+    /// Start of the server.
+    pub(crate) began: Instant,
     pub(crate) audit: Option<Journal>,
     pub(crate) access_log: Option<Journal>,
     /// What files looked like before any of them was read.
@@ -154,6 +157,7 @@ impl Shared {
             Some(path) => Some(journal(&root.join(path), Keeping::BestEffort, &metrics.access_log_lost)?),
         };
         Ok(Shared {
+            began: Instant::now(),
             parts: beside.parts,
             store: beside.store,
             claims: Claims::new(config.queues.as_ref()),

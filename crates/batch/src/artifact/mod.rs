@@ -119,6 +119,15 @@ pub trait Reader {
     }
 }
 
+/// What a processor made of the first items of a chunk.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Processed {
+    /// The item to write for each of them, or `None` to leave it out.
+    pub results: Vec<Option<Item>>,
+    /// The exception of the item after these.
+    pub thrown: Option<Thrown>,
+}
+
 /// Makes one item of another.
 pub trait Processor {
     /// The item to write, or `None` to leave it out.
@@ -126,6 +135,26 @@ pub trait Processor {
     /// # Errors
     /// Retried or skipped if the job says so; otherwise the step fails.
     fn process(&mut self, item: &Item) -> Answer<Option<Item>>;
+
+    /// Whether the engine gives the items of a chunk together, because each call is expensive.
+    fn takes_chunks(&self) -> bool {
+        false
+    }
+
+    /// Processes items until one throws.
+    fn process_all(&mut self, items: &[Item]) -> Processed {
+        let mut processed = Processed::default();
+        for item in items {
+            match self.process(item) {
+                Ok(result) => processed.results.push(result),
+                Err(thrown) => {
+                    processed.thrown = Some(thrown);
+                    break;
+                }
+            }
+        }
+        processed
+    }
 }
 
 /// Writes the items of a chunk.

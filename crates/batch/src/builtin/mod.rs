@@ -8,18 +8,21 @@ mod file_writer;
 mod map;
 mod queue;
 mod record_file;
+mod reject_reader;
 mod sql;
 
 use crate::artifact::Registry;
 
 /// Adds the artifacts that come with Quayline: `quayline.fileReader` and the others that `docs/reference/jobs.md` lists.
 pub fn register(registry: &mut Registry) {
+    crate::external::register(registry);
     registry.reader("quayline.accountReader", |with| Ok(Box::new(accounts::AccountReader::new(with)?)));
     registry.writer("quayline.accountWriter", |with| Ok(Box::new(accounts::AccountWriter::new(with)?)));
     registry.listener("quayline.chunkTimesListener", |with| Ok(Box::new(accounts::ChunkTimes::new(with)?)));
     registry.reader("quayline.fileReader", |with| Ok(Box::new(file_reader::FileReader::new(with)?)));
     registry.reader("quayline.queueReader", |with| Ok(Box::new(queue::QueueReader::new(with)?)));
     registry.reader("quayline.recordFileReader", |with| Ok(Box::new(record_file::RecordFileReader::new(with)?)));
+    registry.reader("quayline.rejectReader", |with| Ok(Box::new(reject_reader::RejectReader::new(with)?)));
     registry.writer("quayline.fileWriter", |with| Ok(Box::new(file_writer::FileWriter::new(with)?)));
     registry.writer("quayline.queueWriter", |with| Ok(Box::new(queue::QueueWriter::new(with)?)));
     registry.writer("quayline.recordFileWriter", |with| Ok(Box::new(record_file::RecordFileWriter::new(with)?)));

@@ -113,6 +113,10 @@ impl Work for DatabaseWork {
         Ok(answers.rows().filter_map(entry).collect())
     }
 
+    fn is_untouched(&self) -> bool {
+        self.transaction.is_untouched()
+    }
+
     fn unit(&mut self) -> Option<&mut Unit> {
         None
     }

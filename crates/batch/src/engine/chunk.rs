@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use quayline_project::job::{Chunk, Step, StepBody};
 
 use super::Run;
+use super::adaptive::Adaptive;
 use super::fault::{Faults, Remedy};
 use super::listeners::Listeners;
 use super::step::ns;
@@ -19,8 +20,8 @@ use crate::artifact::{Answer, CheckpointAlgorithm, Item, Processor, Reader, Writ
 use crate::context::{JobContext, StepContext};
 use crate::error::{Kind, Thrown};
 use crate::event;
-use crate::record::{Counts, PartitionState, Progress, StepState, Times};
-use crate::repository::{PAUSE, PAUSE_MAX};
+use crate::record::{Counts, PartitionState, Progress, Reject, Stage, StepState, Times};
+use crate::repository::{PAUSE, PAUSE_MAX, POSITIONS};
 use crate::work::{Pending, Work};
 
 /// How the loop ended.
@@ -61,6 +62,18 @@ pub(super) struct ChunkRun<'c, 's> {
     /// Called after each commit, on this thread: the collector.
     committed: &'c mut dyn FnMut(&StepContext) -> Answer<()>,
     faults: Faults,
+    /// The size of chunks, if it follows the cost of commits.
+    adaptive: Option<Adaptive>,
+    /// Whether skipped items are kept.
+    keeps_rejects: bool,
+    /// Whether this chunk has nothing to commit.
+    is_idle: bool,
+    /// Items that this chunk skipped.
+    rejects: Vec<Reject>,
+    /// Items that were kept so far: their numbers.
+    rejected: u64,
+    /// Whether the checkpoint before was written by this loop, so that its large positions are records of their own.
+    has_written: bool,
     /// Items that still run one by one after a rollback.
     one_by_one: u64,
     /// Whether the chunk under way is one of these.
@@ -74,8 +87,20 @@ pub(super) struct ChunkRun<'c, 's> {
     /// Whether the answers to what is written are waited for in the chunk, because a commit without that was refused.
     confirms: bool,
     pub(super) times: Times,
+    /// Items that were read and wait for a processor that takes those of a chunk together.
+    gathered: Vec<Item>,
+    /// Those of them that come after the item under way.
+    unprocessed: u64,
+    /// Whether nobody looks at single items, so that clock and metrics are looked at once for a chunk.
+    is_plain: bool,
+    /// Items that were read and are not in the metrics yet.
+    uncounted: u64,
+    /// Items to write.
     items: Vec<Item>,
 }
+
+/// The property of a step that says what becomes of skipped items.
+const REJECTS: &str = "quayline.rejects";
 
 /// Why reading and processing of a chunk paused.
 enum Filled {
@@ -113,6 +138,19 @@ impl<'c, 's> ChunkRun<'c, 's> {
     ) -> Answer<Self> {
         let StepBody::Chunk(chunk) = &step.body else { unreachable!("a batchlet is no chunk") };
         let registry = &run.engine.registry;
+        context.set_item_count(chunk.item_count);
+        let adaptive = Adaptive::of(&step.properties, chunk.item_count)?;
+        let keeps_rejects = match step.properties.get(REJECTS).map(String::as_str) {
+            None | Some("" | "drop") => false,
+            Some("keep") => true,
+            Some(_) => {
+                return Err(Thrown::new(
+                    "quayline.Configuration",
+                    format!("property {REJECTS} of the step is not known"),
+                )
+                .hint("write keep or drop"));
+            }
+        };
         let inject = |artifact| run.inject(artifact, job, Some(context));
         Ok(ChunkRun {
             reader: registry.make_reader(&inject(&chunk.reader))?,
@@ -132,6 +170,12 @@ impl<'c, 's> ChunkRun<'c, 's> {
             place,
             committed,
             faults: Faults::default(),
+            adaptive,
+            keeps_rejects,
+            is_idle: false,
+            rejects: Vec::new(),
+            rejected: 0,
+            has_written: false,
             one_by_one: 0,
             is_retrying: false,
             pending: None,
@@ -139,6 +183,10 @@ impl<'c, 's> ChunkRun<'c, 's> {
             before: None,
             confirms: false,
             times: Times::default(),
+            gathered: Vec::new(),
+            unprocessed: 0,
+            is_plain: false,
+            uncounted: 0,
             items: Vec::new(),
         })
     }
@@ -156,6 +204,9 @@ impl<'c, 's> ChunkRun<'c, 's> {
     }
 
     fn open(&mut self) -> Answer<()> {
+        // Whatever the repository has: the next checkpoint writes all of it.
+        self.has_written = false;
+        self.rejects.clear();
         let progress = self.place.progress();
         let (reader, writer) = (progress.reader.clone(), progress.writer.clone());
         let mut work = self.run.repository().begin()?;
@@ -193,6 +244,10 @@ impl<'c, 's> ChunkRun<'c, 's> {
             let _ = algorithm.timeout_s()?;
             algorithm.begin()?;
         }
+        let overhead = self.times.checkpoint_ns + self.times.commit_ns;
+        if let Some(adaptive) = &mut self.adaptive {
+            adaptive.begin(overhead);
+        }
         let mut work = self.run.repository().begin()?;
         let mut read = 0;
         let left = self.one_by_one;
@@ -200,6 +255,12 @@ impl<'c, 's> ChunkRun<'c, 's> {
         match self.one_chunk(&mut work, &mut read) {
             Ok(filled) => {
                 self.commit(work, &filled)?;
+                let overhead = self.times.checkpoint_ns + self.times.commit_ns;
+                if let Some(adaptive) = &mut self.adaptive
+                    && left == 0
+                {
+                    adaptive.end(u32::try_from(read).unwrap_or(u32::MAX), overhead);
+                }
                 let end = match filled {
                     Filled::Full => return Ok(None),
                     Filled::AtEnd => ChunkEnd::Finished,
@@ -270,10 +331,9 @@ impl<'c, 's> ChunkRun<'c, 's> {
         };
         let durable = durable.unwrap_or_default();
         // Metrics of an earlier execution are not those of this one.
-        let is_at = |progress: &Progress| progress.reader == durable.reader && progress.writer == durable.writer;
         self.counts = match &self.before {
-            Some((before, counts)) if is_at(before) => *counts,
-            None if is_at(self.place.progress()) => self.counts,
+            Some((before, counts)) if before.has_positions_of(&durable) => *counts,
+            None if self.place.progress().has_positions_of(&durable) => self.counts,
             _ => durable.counts,
         };
         self.pending = None;
@@ -311,16 +371,36 @@ impl<'c, 's> ChunkRun<'c, 's> {
         })?;
         let progress = Progress { reader, writer, user_data: self.context.user_data(), counts: self.counts };
         let last = std::mem::replace(self.place.progress(), progress);
+        // The end of the step writes the same state again, so a last chunk that did nothing has nothing to commit.
+        self.is_idle = matches!(filled, Filled::AtEnd)
+            && self.has_written
+            && self.rejects.is_empty()
+            && work.is_untouched()
+            && self.place.progress().is_at(&last);
+        if !self.is_idle {
+            let now = self.place.progress();
+            let same = if self.has_written {
+                [now.reader == last.reader, now.writer == last.writer, now.user_data == last.user_data]
+            } else {
+                [false; POSITIONS]
+            };
+            let (repository, held) = (self.run.repository(), self.run.held);
+            if !self.rejects.is_empty() {
+                repository.put_rejects(work.as_mut(), held, self.rejected, &self.rejects).map_err(Thrown::from)?;
+                self.rejected += self.rejects.len() as u64;
+            }
+            let step = &self.step.id;
+            match &mut *self.place {
+                Place::Step(state) => repository.put_checkpoint(work.as_mut(), held, (step, None), *state, same),
+                Place::Partition(number, state) => {
+                    repository.put_checkpoint(work.as_mut(), held, (step, Some(*number)), *state, same)
+                }
+            }
+            .map_err(Thrown::from)?;
+            self.has_written = true;
+        }
         let counts = last.counts;
         self.before = Some((last, counts));
-        let (repository, held) = (self.run.repository(), self.run.held);
-        match &*self.place {
-            Place::Step(state) => repository.put_step(work.as_mut(), held, &self.step.id, state),
-            Place::Partition(number, state) => {
-                repository.put_partition(work.as_mut(), held, (&self.step.id, *number), state)
-            }
-        }
-        .map_err(Thrown::from)?;
         self.times.checkpoint_ns += ns(begin);
         Ok(filled)
     }
@@ -328,6 +408,36 @@ impl<'c, 's> ChunkRun<'c, 's> {
     /// Reads and processes until the chunk is full.
     fn fill(&mut self, work: &mut Box<dyn Work>, read: &mut u64) -> Result<Filled, Broken> {
         self.items.clear();
+        self.gathered.clear();
+        let filled = self.gather(work, read)?;
+        self.process_gathered()?;
+        Ok(filled)
+    }
+
+    /// Reads until the chunk is full, and processes items unless they are processed together.
+    fn gather(&mut self, work: &mut Box<dyn Work>, read: &mut u64) -> Result<Filled, Broken> {
+        let takes_chunks = self.processor.as_ref().is_some_and(|processor| processor.takes_chunks());
+        // Only listeners and processors look at metrics in the middle of a chunk. Without them, one look at the clock serves all reads.
+        self.is_plain = self.listeners.is_empty() && (self.processor.is_none() || takes_chunks);
+        let begin = Instant::now();
+        let gathered = self.gather_items(work, read, takes_chunks);
+        if self.is_plain {
+            self.times.read_ns += ns(begin);
+        }
+        self.count_reads();
+        gathered
+    }
+
+    /// Adds what was read to the metrics.
+    fn count_reads(&mut self) {
+        let count = std::mem::take(&mut self.uncounted);
+        if count > 0 {
+            self.context.count(|counts| counts.read += count);
+        }
+    }
+
+    fn gather_items(&mut self, work: &mut Box<dyn Work>, read: &mut u64, takes_chunks: bool) -> Result<Filled, Broken> {
+        let most = self.adaptive.as_ref().map_or(self.chunk.item_count, Adaptive::count);
         let deadline = (self.chunk.time_limit_s > 0)
             .then(|| Instant::now() + Duration::from_secs(u64::from(self.chunk.time_limit_s)));
         let bytes_max = self.run.engine.settings.chunk_bytes_max;
@@ -342,8 +452,14 @@ impl<'c, 's> ChunkRun<'c, 's> {
                 }
                 Read::Skipped => {}
                 Read::Item(item) => {
-                    self.context.count(|counts| counts.read += 1);
-                    if let Some(item) = self.process(item)? {
+                    self.uncounted += 1;
+                    if !self.is_plain {
+                        self.count_reads();
+                    }
+                    if takes_chunks {
+                        bytes += item.len();
+                        self.gathered.push(item);
+                    } else if let Some(item) = self.process(item)? {
                         bytes += item.len();
                         self.items.push(item);
                     }
@@ -359,7 +475,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
             }
             let is_ready = match &mut self.algorithm {
                 Some(algorithm) => algorithm.is_ready()?,
-                None => count >= self.chunk.item_count || deadline.is_some_and(|deadline| Instant::now() >= deadline),
+                None => count >= most || deadline.is_some_and(|deadline| Instant::now() >= deadline),
             };
             if is_ready || bytes >= bytes_max {
                 return Ok(Filled::Full);
@@ -370,9 +486,11 @@ impl<'c, 's> ChunkRun<'c, 's> {
     fn read(&mut self, work: &mut Box<dyn Work>) -> Result<Read, Broken> {
         loop {
             self.listeners.each(|listener| listener.before_read())?;
-            let begin = Instant::now();
+            let begin = (!self.is_plain).then(Instant::now);
             let answer = self.reader.read(work.as_mut());
-            self.times.read_ns += ns(begin);
+            if let Some(begin) = begin {
+                self.times.read_ns += ns(begin);
+            }
             let thrown = match answer {
                 Ok(Some(item)) => {
                     self.listeners.each(|listener| listener.after_read(&item))?;
@@ -381,6 +499,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
                 Ok(None) => return Ok(Read::End),
                 Err(thrown) => thrown,
             };
+            self.count_reads();
             self.context.set_exception(Some(&thrown));
             self.listeners.each(|listener| listener.on_read_error(&thrown))?;
             match self.remedy(&thrown) {
@@ -388,6 +507,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
                 Remedy::Skip => {
                     self.listeners.each(|listener| listener.on_skip_read(&thrown))?;
                     self.context.count(|counts| counts.read_skip += 1);
+                    self.reject(Stage::Read, None, &thrown);
                     self.run.log_thrown(Some(self.context), "a read is skipped", &thrown);
                     return Ok(Read::Skipped);
                 }
@@ -401,8 +521,8 @@ impl<'c, 's> ChunkRun<'c, 's> {
     }
 
     fn process(&mut self, item: Item) -> Result<Option<Item>, Broken> {
-        let Some(processor) = &mut self.processor else { return Ok(Some(item)) };
         loop {
+            let Some(processor) = &mut self.processor else { return Ok(Some(item)) };
             self.listeners.each(|listener| listener.before_process(&item))?;
             let begin = Instant::now();
             let answer = processor.process(&item);
@@ -417,24 +537,89 @@ impl<'c, 's> ChunkRun<'c, 's> {
                 }
                 Err(thrown) => thrown,
             };
-            self.context.set_exception(Some(&thrown));
-            self.listeners.each(|listener| listener.on_process_error(&item, &thrown))?;
-            let registry = &self.run.engine.registry;
-            match self.faults.remedy(self.chunk, registry, &thrown, self.is_retrying) {
-                Remedy::Fail => return Err(Broken::Fail(thrown)),
-                Remedy::Skip => {
-                    self.listeners.each(|listener| listener.on_skip_process(&item, &thrown))?;
-                    self.context.count(|counts| counts.process_skip += 1);
-                    self.run.log_thrown(Some(self.context), "an item is skipped in processing", &thrown);
-                    return Ok(None);
-                }
-                Remedy::Retry => self.listeners.each(|listener| listener.on_retry_process(&item, &thrown))?,
-                Remedy::RollBack => {
-                    self.listeners.each(|listener| listener.on_retry_process(&item, &thrown))?;
-                    return Err(Broken::RollBack(thrown));
-                }
+            if !self.processes_again(&item, thrown)? {
+                return Ok(None);
             }
         }
+    }
+
+    /// Processes the items of a chunk together. Listeners hear of each item when its result is known.
+    fn process_gathered(&mut self) -> Result<(), Broken> {
+        let gathered = std::mem::take(&mut self.gathered);
+        let mut rest = gathered.as_slice();
+        while !rest.is_empty() {
+            let Some(processor) = &mut self.processor else { break };
+            let begin = Instant::now();
+            let processed = processor.process_all(rest);
+            self.times.process_ns += ns(begin);
+            for result in processed.results {
+                let Some((item, after)) = rest.split_first() else { break };
+                rest = after;
+                self.listeners.each(|listener| listener.before_process(item))?;
+                self.listeners.each(|listener| listener.after_process(item, result.as_ref()))?;
+                match result {
+                    Some(result) => self.items.push(result),
+                    None => self.context.count(|counts| counts.filter += 1),
+                }
+            }
+            let (Some(thrown), Some((item, after))) = (processed.thrown, rest.split_first()) else { break };
+            self.listeners.each(|listener| listener.before_process(item))?;
+            self.unprocessed = after.len() as u64;
+            if !self.processes_again(item, thrown)? {
+                rest = after;
+            }
+            self.unprocessed = 0;
+        }
+        self.gathered = gathered;
+        Ok(())
+    }
+
+    /// What becomes of an item that a processor refuses: whether it is processed again; otherwise it is skipped.
+    fn processes_again(&mut self, item: &Item, thrown: Thrown) -> Result<bool, Broken> {
+        self.context.set_exception(Some(&thrown));
+        self.listeners.each(|listener| listener.on_process_error(item, &thrown))?;
+        match self.remedy(&thrown) {
+            Remedy::Fail => Err(Broken::Fail(thrown)),
+            Remedy::Skip => {
+                self.listeners.each(|listener| listener.on_skip_process(item, &thrown))?;
+                self.context.count(|counts| counts.process_skip += 1);
+                self.reject(Stage::Process, Some(item), &thrown);
+                self.run.log_thrown(Some(self.context), "an item is skipped in processing", &thrown);
+                Ok(false)
+            }
+            Remedy::Retry => {
+                self.listeners.each(|listener| listener.on_retry_process(item, &thrown))?;
+                Ok(true)
+            }
+            Remedy::RollBack => {
+                self.listeners.each(|listener| listener.on_retry_process(item, &thrown))?;
+                Err(Broken::RollBack(thrown))
+            }
+        }
+    }
+
+    /// Remembers a skipped item until the chunk commits, if the step keeps them.
+    fn reject(&mut self, stage: Stage, item: Option<&Item>, thrown: &Thrown) {
+        if !self.keeps_rejects {
+            return;
+        }
+        let counts = self.context.counts();
+        let number = match stage {
+            Stage::Read => Some(counts.read + counts.read_skip),
+            // An item that waits for its turn was counted when it was read.
+            Stage::Process => Some((counts.read + counts.read_skip).saturating_sub(self.unprocessed)),
+            Stage::Write => None,
+        };
+        self.rejects.push(Reject {
+            step: self.step.id.clone(),
+            partition: self.context.partition,
+            stage,
+            chunk: counts.commit + 1,
+            number,
+            item: item.cloned(),
+            class: thrown.class().to_owned(),
+            message: thrown.message.clone(),
+        });
     }
 
     fn remedy(&mut self, thrown: &Thrown) -> Remedy {
@@ -492,6 +677,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
                 Remedy::Skip => {
                     self.listeners.each(|listener| listener.on_skip_write(items, &thrown))?;
                     self.context.count(|counts| counts.write_skip += 1);
+                    items.iter().for_each(|item| self.reject(Stage::Write, Some(item), &thrown));
                     let what = format!("{} items are skipped in writing", items.len());
                     self.run.log_thrown(Some(self.context), &what, &thrown);
                     return Ok(());
@@ -506,7 +692,10 @@ impl<'c, 's> ChunkRun<'c, 's> {
     }
 
     fn commit(&mut self, work: Box<dyn Work>, filled: &Filled) -> Answer<()> {
-        self.pending = Some(work.submit());
+        self.rejects.clear();
+        if !self.is_idle {
+            self.pending = Some(work.submit());
+        }
         if !self.is_retrying
             && let Some(algorithm) = &mut self.algorithm
         {
@@ -553,6 +742,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
         let told = self.listeners.each(|listener| listener.on_chunk_error(thrown));
         drop(work);
         self.items.clear();
+        self.rejects.clear();
         let settled = if self.pending.is_some() {
             self.settle()
         } else {

@@ -6,6 +6,7 @@
 //!                                                 └─────────────────────────────────┴────▶ partitions, each a batchlet or chunk
 //! ```
 
+mod adaptive;
 mod chunk;
 mod fault;
 mod listeners;

@@ -9,8 +9,11 @@
 )]
 
 mod builtins;
+mod checkpoints;
+mod complaints;
 mod crash;
 mod database;
+mod external;
 mod java;
 mod jsl;
 mod kit;

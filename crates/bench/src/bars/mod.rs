@@ -2,8 +2,9 @@
 //!
 //! To add one, write a function `fn(&Bench) -> Result<Measured, String>` in the module of its area and a row in its table.
 
-mod flow;
+mod batch;
 mod capacity;
+mod flow;
 mod growth;
 mod interchanges;
 mod maps;
@@ -200,7 +201,18 @@ impl Outcome {
 /// Every bar, in the order in which they are measured.
 #[must_use]
 pub fn all() -> Vec<Bar> {
-    [records::BARS, interchanges::BARS, maps::BARS, growth::BARS, store::BARS, flow::BARS, partner::BARS, capacity::BARS].concat()
+    [
+        records::BARS,
+        interchanges::BARS,
+        maps::BARS,
+        growth::BARS,
+        store::BARS,
+        flow::BARS,
+        batch::BARS,
+        partner::BARS,
+        capacity::BARS,
+    ]
+    .concat()
 }
 
 /// What is measured and shown beside the bars without deciding anything: files on which we do worse.

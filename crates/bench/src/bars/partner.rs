@@ -13,13 +13,19 @@ use crate::unit_of_work::floor;
 pub(super) const BARS: &[Bar] = &[
     most("look-up of 50,000 rules of 1,000 partners, by 500 of ten", 1.5, "ratio", lookup),
     most("an entry after many, by one of the first", 1.25, "ratio", |bench| {
-        grown(bench, |grown| (grown.last_us / grown.first_us, format!("{:.1} by {:.1} us CPU", grown.last_us, grown.first_us)))
+        grown(bench, |grown| {
+            (grown.last_us / grown.first_us, format!("{:.1} by {:.1} us CPU", grown.last_us, grown.first_us))
+        })
     }),
     most("search by business field", 10.0, "ms", |bench| grown(bench, |grown| (grown.by_field_ms, String::new()))),
     most("search by control number", 10.0, "ms", |bench| grown(bench, |grown| (grown.by_number_ms, String::new()))),
-    most("page of a partner's day", 50.0, "ms", |bench| grown(bench, |grown| (grown.by_day_ms, "50 entries".to_owned()))),
+    most("page of a partner's day", 50.0, "ms", |bench| {
+        grown(bench, |grown| (grown.by_day_ms, "50 entries".to_owned()))
+    }),
     least("documents added while half is purged, of 1,000 a second", 950.0, "/s", |bench| {
-        grown(bench, |grown| (grown.while_purging, format!("{} entries purged in {:.1} s", grown.purged, grown.purge_s)))
+        grown(bench, |grown| {
+            (grown.while_purging, format!("{} entries purged in {:.1} s", grown.purged, grown.purge_s))
+        })
     }),
     most("peak memory, 10,000 envelopes wait and close", 64.0, "MB", envelopes),
 ];
@@ -44,7 +50,12 @@ pub(super) const ALSO: &[Bar] = &[
     least("case study of 2005, durable, by floor and unit of work", 1.0, "ratio", durable),
 ];
 
-const fn most(name: &'static str, bar: f64, unit: &'static str, measure: fn(&Bench) -> Result<Measured, String>) -> Bar {
+const fn most(
+    name: &'static str,
+    bar: f64,
+    unit: &'static str,
+    measure: fn(&Bench) -> Result<Measured, String>,
+) -> Bar {
     Bar { area: Area::Partner, name, bar, side: Side::AtMost, unit, measure }
 }
 
@@ -132,6 +143,7 @@ fn durable(bench: &Bench) -> Result<Measured, String> {
     let before = floor()?;
     let speed = case_study::run(&bench.scratch.path("partner-study"), Durability::Sync, 5_000)?;
     let floor = before.midpoint(floor()?);
-    let detail = format!("{:.0} messages/s, {:.1} us CPU each, floor {floor:.0}/s, {UNIT} in a unit", speed.rate, speed.cpu_us);
+    let detail =
+        format!("{:.0} messages/s, {:.1} us CPU each, floor {floor:.0}/s, {UNIT} in a unit", speed.rate, speed.cpu_us);
     Ok(Measured { value: speed.rate / (floor * UNIT as f64), detail })
 }

@@ -3,19 +3,16 @@
 mod accounts;
 mod car;
 mod display_heavy;
-mod edi;
 mod packed_heavy;
 mod policy;
-mod python_random;
 mod random;
 mod record;
 
 pub use accounts::accounts;
 pub use car::{CarRecords, Length};
 pub use display_heavy::DisplayHeavy;
-pub use edi::{Claims, Orders};
 pub use packed_heavy::PackedHeavy;
 pub use policy::Policies;
-pub use python_random::PythonRandom;
+pub use quayline_measure::{Claims, Orders, PythonRandom};
 pub use random::Random;
 pub use record::RecordWriter;

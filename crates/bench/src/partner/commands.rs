@@ -29,9 +29,11 @@ pub enum Received {
 }
 
 /// Everything that a partner's settings can turn off.
-pub const OFF: &str = "validate = \"envelope\"\nacknowledge = []\nduplicates = \"accept\"\ngaps = \"ignore\"\nkeep = \"rejected\"";
+pub const OFF: &str =
+    "validate = \"envelope\"\nacknowledge = []\nduplicates = \"accept\"\ngaps = \"ignore\"\nkeep = \"rejected\"";
 /// As a business runs it, except for the check by guide, which `translate` does not do either.
-pub const ON: &str = "validate = \"envelope\"\nacknowledge = [\"997\"]\nduplicates = \"reject\"\ngaps = \"warn\"\nkeep = \"all\"";
+pub const ON: &str =
+    "validate = \"envelope\"\nacknowledge = [\"997\"]\nduplicates = \"reject\"\ngaps = \"warn\"\nkeep = \"all\"";
 /// The same with the check by guide.
 pub const CHECKED: &str = "acknowledge = [\"997\"]\nduplicates = \"reject\"\ngaps = \"warn\"\nkeep = \"all\"";
 

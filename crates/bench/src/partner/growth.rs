@@ -54,7 +54,11 @@ pub fn lookup(folder: &Path, partners: usize) -> Result<f64, String> {
             }
             found
         });
-        if found == LOOKUPS { Ok(cpu.as_secs_f64() * 1e9 / LOOKUPS as f64) } else { Err("a rule is missing".to_owned()) }
+        if found == LOOKUPS {
+            Ok(cpu.as_secs_f64() * 1e9 / LOOKUPS as f64)
+        } else {
+            Err("a rule is missing".to_owned())
+        }
     };
     // The first fills what is merged once for each partner.
     sample()?;
@@ -127,16 +131,18 @@ fn entry(id: EntryId, number: u64, count: u64) -> Entry {
     }
 }
 
-fn add(ledger: &Ledger, from: u64, to: u64, count: u64) -> Result<(), StoreError> {
+fn add(ledger: &Ledger, from: u64, to: u64, count: u64) -> Result<(), String> {
+    let shown = |error: StoreError| error.to_string();
     let mut at = from;
     while at < to {
-        let mut unit = ledger.begin()?;
+        let mut unit = ledger.begin().map_err(shown)?;
         for number in at..(at + 64).min(to) {
-            let id = ledger.next_id(&mut unit)?;
-            ledger.insert(&mut unit, &entry(id, number, count))?;
-            ledger.put_body(&mut unit, id, Part::Document, &[b'*'; 600])?;
+            let id = ledger.next_id(&mut unit).map_err(shown)?;
+            let entry = entry(id, number, count);
+            let added = ledger.insert_with(&mut unit, &entry, Part::Document, &[b'*'; 600]);
+            added.map_err(|findings| findings.to_string())?;
         }
-        unit.commit()?;
+        unit.commit().map_err(shown)?;
         at += 64;
     }
     Ok(())
@@ -154,13 +160,13 @@ pub fn grow(folder: &Path, count: u64) -> Result<Grown, String> {
     let ledger = Ledger::open(&store).map_err(shown)?;
     let sample = |at: u64| -> Result<f64, String> {
         let (done, cpu) = cpu_of(|| add(&ledger, at, at + SAMPLE, count));
-        done.map_err(shown)?;
+        done?;
         Ok(cpu.as_secs_f64() * 1e6 / SAMPLE as f64)
     };
     sample(0)?;
     let first = (1..4).map(|turn| sample(turn * SAMPLE)).collect::<Result<Vec<_>, _>>()?;
     let end = count.max(8 * SAMPLE) / SAMPLE;
-    add(&ledger, 4 * SAMPLE, (end - 3) * SAMPLE, count).map_err(shown)?;
+    add(&ledger, 4 * SAMPLE, (end - 3) * SAMPLE, count)?;
     let last = (end - 3..end).map(|turn| sample(turn * SAMPLE)).collect::<Result<Vec<_>, _>>()?;
     let count = end * SAMPLE;
     let time = |filter: &dyn Fn(u64) -> Filter| -> Result<f64, String> {
@@ -181,11 +187,8 @@ pub fn grow(folder: &Path, count: u64) -> Result<Grown, String> {
         limit: 50,
         ..Filter::default()
     })?;
-    let by_number_ms = time(&|number| Filter {
-        number: Some((number / 100 + 1).to_string()),
-        limit: 50,
-        ..Filter::default()
-    })?;
+    let by_number_ms =
+        time(&|number| Filter { number: Some((number / 100 + 1).to_string()), limit: 50, ..Filter::default() })?;
     let by_day_ms = time(&|number| {
         let of = entry(EntryId(1), number, count);
         let day = (of.time_ms - BEGIN_MS) / DAY_MS;
@@ -224,7 +227,7 @@ fn purge(ledger: &Ledger, count: u64) -> Result<(f64, f64, u64), String> {
         });
         let mut added = 0;
         while !done.load(Ordering::Acquire) {
-            add(ledger, count + added, count + added + 10, count).map_err(|error| error.to_string())?;
+            add(ledger, count + added, count + added + 10, count)?;
             added += 10;
             let due = PAUSE * u32::try_from(added / 10).unwrap_or(u32::MAX);
             std::thread::sleep(due.saturating_sub(began.elapsed()));

@@ -60,7 +60,7 @@ currency = CUR.CUR02
 for N1[N1.N101 = "BY"] make buyer {
   id = N1.N104
   name = N1.N102
-  city = N4.N401
+  city = N4[0].N401
 }
 for PO1 make lines {
   line = PO1.PO101 ?? ""
@@ -415,7 +415,11 @@ pub fn xml_order(number: usize) -> String {
 pub fn short_orders(partners: usize) -> String {
     let mut out = String::new();
     for number in 0..partners {
-        let _ = writeln!(out, "{{\"number\":\"S{number:08}\",\"partner\":\"{}\",\"lines\":[{{\"line\":\"1\"}}]}}", name(number));
+        let _ = writeln!(
+            out,
+            "{{\"number\":\"S{number:08}\",\"partner\":\"{}\",\"lines\":[{{\"line\":\"1\"}}]}}",
+            name(number)
+        );
     }
     out
 }

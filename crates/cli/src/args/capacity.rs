@@ -351,6 +351,59 @@ Examples:
   quayline advise --list
   quayline advise measured.toml";
 
+/// Show what transactions cost, or predict more of them.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = PROFILE_EXAMPLES)]
+pub(crate) struct ProfileArgs {
+    /// What to do with a profile.
+    #[command(subcommand)]
+    pub(crate) command: ProfileCommand,
+}
+
+/// What `quayline profile` does.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ProfileCommand {
+    /// Show the cost of a transaction by phase, and compare it with an earlier report
+    Show(ProfileShowArgs),
+    /// Print a class as a model for `quayline predict`
+    Model(ProfileModelArgs),
+}
+
+/// Arguments of `quayline profile show`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ProfileShowArgs {
+    /// Profile that `convert --profile` wrote or a server returned
+    #[arg(value_name = "PROFILE")]
+    pub(crate) profile: PathBuf,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+    /// Answer and findings as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `quayline profile model`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ProfileModelArgs {
+    /// Profile that `convert --profile` wrote or a server returned
+    #[arg(value_name = "PROFILE")]
+    pub(crate) profile: PathBuf,
+    /// Class to model; needed if the profile has several
+    #[arg(long, value_name = "NAME")]
+    pub(crate) class: Option<String>,
+}
+
+const PROFILE_EXAMPLES: &str = "\
+A profile has the time of each phase for each class of transactions: the operations of a server since its
+start, or the records of one run.
+
+Examples:
+  quayline convert orders.dat -c orders.cpy -e cp037 -o orders.jsonl --profile orders.profile.json
+  curl -s http://localhost:9090/profile > server.profile.json
+  quayline profile show server.profile.json --report today
+  quayline profile model server.profile.json --class getModels > getModels.toml
+  quayline predict getModels.toml --users 100,500 --think 500ms";
+
 /// Arguments of `quayline calibrate`.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true, after_long_help = CALIBRATE_EXAMPLES)]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use quayline_convert::Compression;
+use quayline_project::SkipBytes;
 
 use super::{CopybookArgs, LevelArg, OutputLevelArg};
 
@@ -91,8 +92,22 @@ pub(crate) struct ConvertArgs {
     #[arg(long, help_heading = "EDI")]
     pub(crate) strict: bool,
     /// Copybook that describes the records
+    ///
+    /// May be given several times, for files whose record types are described in several copybooks.
     #[arg(short, long, value_name = "FILE", help_heading = "Records")]
-    pub(crate) copybook: Option<PathBuf>,
+    pub(crate) copybook: Vec<PathBuf>,
+    /// Bytes before the first record that are not a record
+    #[arg(long, value_name = "N", help_heading = "Records")]
+    pub(crate) skip_bytes_first: Option<u64>,
+    /// Bytes after the last record that are not a record, at most 65536
+    #[arg(long, value_name = "N", value_parser = skipped_last, help_heading = "Records")]
+    pub(crate) skip_bytes_last: Option<usize>,
+    /// Write one file for each record type to the folder --output
+    ///
+    /// The interface file names the types. A file has the name of the input and of the type: orders-CUSTOMER.parquet. Records that are nested in
+    /// a type are in its file. Quayline reads the input once for each file.
+    #[arg(long, help_heading = "Records", requires = "output", conflicts_with_all = ["split", "resume", "checkpoint"])]
+    pub(crate) by_type: bool,
     /// Code page of records, such as cp037, or of EDI that names no set
     ///
     /// Quayline never guesses it, because a wrong one reads most letters correctly and some wrongly. `quayline inspect` proposes code pages
@@ -167,6 +182,17 @@ pub(crate) struct ConvertArgs {
     /// Views of redefined storage to show: all or original
     #[arg(long, value_enum, value_name = "WHICH", help_heading = "Names and numbers")]
     pub(crate) redefines: Option<RedefinesArg>,
+    /// Add a member with the number of each record
+    ///
+    /// Headers count, so the number is that of findings. A member of this name is ignored in documents that become records.
+    #[arg(long, value_name = "NAME", help_heading = "Names and numbers")]
+    pub(crate) record_number: Option<String>,
+    /// Add a member with the number of the record that a record is nested in
+    #[arg(long, value_name = "NAME", help_heading = "Names and numbers")]
+    pub(crate) parent_number: Option<String>,
+    /// Add a member with the name of the input
+    #[arg(long, value_name = "NAME", help_heading = "Names and numbers")]
+    pub(crate) source_file: Option<String>,
     /// Number of threads
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Running")]
     pub(crate) jobs: u16,
@@ -194,6 +220,9 @@ pub(crate) struct ConvertArgs {
     /// Print statistics: records, bytes, time and memory
     #[arg(long, help_heading = "Running")]
     pub(crate) stats: bool,
+    /// Write the cost of a record by phase, for `quayline profile`
+    #[arg(long, value_name = "FILE", help_heading = "Running")]
+    pub(crate) profile: Option<PathBuf>,
     /// Show no progress bar
     #[arg(long, help_heading = "Running")]
     pub(crate) no_progress: bool,
@@ -205,6 +234,13 @@ pub(crate) struct ConvertArgs {
     /// Print findings and statistics as JSON lines on standard error
     #[arg(long, help_heading = "Running")]
     pub(crate) json: bool,
+}
+
+/// A number of bytes that a reader can hold back.
+fn skipped_last(text: &str) -> Result<usize, String> {
+    let most = SkipBytes::LAST_MAX;
+    let bytes = text.parse::<usize>().ok().filter(|bytes| *bytes <= most);
+    bytes.ok_or_else(|| format!("expected a number of bytes from 0 to {most}"))
 }
 
 /// A separator: one character of ASCII, or the word `tab`.

@@ -37,6 +37,11 @@ pub(crate) enum FlowCommand {
     Run(FlowRunArgs),
     /// Print figures of flows that a server runs, as JSON
     Stats(FlowAdminArgs),
+    /// Print the way of messages through a flow that a server runs, a line of JSON for each step
+    #[command(
+        after_long_help = "A step names the node, the terminal and the time, and never the content.\n\nExamples:\n  quayline flow trace orders\n  quayline flow trace orders --for 10s"
+    )]
+    Trace(FlowTraceArgs),
     /// Stop a flow of a server; its open units of work finish first
     Stop(FlowAdminArgs),
     /// Start a flow of a server again
@@ -89,6 +94,16 @@ pub(crate) struct FlowAdminArgs {
     /// Listener for operators [default: that of quayline.toml]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) admin: Option<SocketAddr>,
+}
+
+/// Arguments of `quayline flow trace`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct FlowTraceArgs {
+    #[command(flatten)]
+    pub(crate) flow: FlowAdminArgs,
+    /// Stop after this time, such as 10s [default: Ctrl-C]
+    #[arg(long = "for", value_name = "TIME", value_parser = time_ms)]
+    pub(crate) time: Option<u64>,
 }
 
 /// Arguments of `quayline flow run`.

@@ -20,30 +20,34 @@ mod validate;
 
 pub(crate) use capacity::{
     AdviseArgs, CalibrateArgs, CalibrateCommand, CheckReportArgs, CompareProfilesArgs, PredictArgs, PredictAuditArgs,
-    PredictCommand, PredictCostArgs, PredictItemCountArgs, PredictScalingArgs, ProjectCostArgs, ReportArgs,
-    SelftestArea, SelftestArgs, SizeArgs,
+    PredictCommand, PredictCostArgs, PredictItemCountArgs, PredictScalingArgs, ProfileArgs, ProfileCommand,
+    ProfileModelArgs, ProfileShowArgs, ProjectCostArgs, ReportArgs, SelftestArea, SelftestArgs, SizeArgs,
 };
 pub(crate) use convert::{
     AbsentArg, BadValueArg, CompressArg, ConvertArgs, DecompressArg, FRAMING_LONG_HELP, FillersArg, FromFormat,
     KeyStyleArg, LengthArg, NamesArg, NullArg, NumbersArg, RedefinesArg, ShortArg, ToFormat, TrimArg, UnknownArg,
 };
-pub(crate) use flow::{FlowAdminArgs, FlowArgs, FlowCommand, FlowDefineArgs, FlowNamesArgs, FlowRunArgs, FlowShowArgs};
+pub(crate) use flow::{
+    FlowAdminArgs, FlowArgs, FlowCommand, FlowDefineArgs, FlowNamesArgs, FlowRunArgs, FlowShowArgs, FlowTraceArgs,
+};
 pub(crate) use fmt::FmtArgs;
 pub(crate) use guide::{CheckArgs, GuideArgs, GuideCommand, ImportArgs, ShowArgs};
 pub(crate) use infer::{InferArgs, InferForm};
 pub(crate) use inspect::{As, InspectArgs};
-pub(crate) use job::{IdArgs, JobArgs, JobCheckArgs, JobCommand, PurgeJobsArgs, RepositoryArg, RestartArgs, StartArgs};
+pub(crate) use job::{
+    IdArgs, JobArgs, JobCheckArgs, JobCommand, PurgeJobsArgs, RejectsArgs, RepositoryArg, RestartArgs, StartArgs,
+};
 pub(crate) use map::{MapArgs, MapCheckArgs, MapCommand, MapNewArgs};
 pub(crate) use partner::{
-    EntryArgs, EnvelopeArgs, EnvelopeCommand, ExplainArgs, FilterArgs, InterchangeArgs, InterchangeCommand, ListArgs,
-    PartnerArgs, PartnerCommand, PartnerListArgs, PartnerShowArgs, ProjectArgs, ReceiveArgs, RunArgs, SendArgs,
-    TransactionArgs, TransactionCommand,
+    EntryArgs, EnvelopeArgs, EnvelopeCommand, ExplainArgs, ExportArgs, FilterArgs, InterchangeArgs, InterchangeCommand,
+    ListArgs, PartnerArgs, PartnerCommand, PartnerListArgs, PartnerShowArgs, ProjectArgs, ReceiveArgs, RunArgs,
+    SendArgs, TransactionArgs, TransactionCommand,
 };
 pub(crate) use project::{CheckProjectArgs, NewArgs};
 pub(crate) use records::{CopybookArgs, SourceFormatArg};
 pub(crate) use serve::{
-    ApiArgs, ApiCommand, ApiNewArgs, MeasureArgs, MeasureCommand, MeasureFlowArgs, ServeArgs, ServiceArgs,
-    ServiceCommand,
+    ApiArgs, ApiCommand, ApiNewArgs, MeasureArgs, MeasureBatchArgs, MeasureCommand, MeasureFlowArgs,
+    MeasureTranslateArgs, ServeArgs, ServiceArgs, ServiceCommand,
 };
 pub(crate) use store::{
     AlterArgs, BrowseArgs, DefineFileArgs, DefineQueueArgs, DeleteArgs, FactsArgs, FileArgs, FileCommand, FolderArg,
@@ -138,6 +142,8 @@ pub(crate) enum Command {
     Map(MapArgs),
     /// Predict throughput and response times for a number of users
     Predict(Box<PredictArgs>),
+    /// Show what transactions cost, and make a model of them for `predict`
+    Profile(ProfileArgs),
     /// Find the smallest machine for a mix of workloads
     Size(SizeArgs),
     /// Rate this machine, compare profiles, and project costs to another machine
@@ -193,6 +199,10 @@ impl Command {
                 Some(PredictCommand::ItemCount(args)) => args.json,
                 Some(PredictCommand::Scaling(args)) => args.json,
                 Some(PredictCommand::Cost(args)) => args.json,
+            },
+            Command::Profile(args) => match &args.command {
+                ProfileCommand::Show(args) => args.json,
+                ProfileCommand::Model(_) => false,
             },
             Command::Size(args) => args.json,
             Command::Calibrate(args) => match &args.command {

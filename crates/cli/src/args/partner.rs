@@ -324,6 +324,9 @@ pub(crate) struct ExportArgs {
     /// Write CSV instead of JSON lines
     #[arg(long)]
     pub(crate) csv: bool,
+    /// Write a Parquet file with business fields, outputs and findings as lists
+    #[arg(long, value_name = "FILE", conflicts_with = "csv")]
+    pub(crate) parquet: Option<PathBuf>,
 }
 
 /// Arguments of `quayline transaction purge`.

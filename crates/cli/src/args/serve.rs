@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use super::ReportArgs;
+
 /// Serve a project's APIs over HTTP, and run its message flows, until SIGTERM or Ctrl-C; what is in progress is finished first.
 ///
 /// Unless `quayline.toml` says otherwise, only this machine can connect, and clients must authenticate. SIGHUP or a change of their files
@@ -27,6 +29,9 @@ pub(crate) struct ServeArgs {
     /// Data folder of flows, record files and queues [default: FOLDER/data]
     #[arg(long = "store", value_name = "DIR")]
     pub(crate) store: Option<PathBuf>,
+    /// PostgreSQL database of the job repository [default: the store]
+    #[arg(long, value_name = "URL")]
+    pub(crate) job_repository: Option<String>,
 }
 
 /// Propose an API.
@@ -88,7 +93,7 @@ pub(crate) struct ApiNewArgs {
     pub(crate) store: Option<PathBuf>,
 }
 
-/// Measure the cost of transactions on this machine; the exit code is 1 if a bar is missed.
+/// Measure the cost of transactions on this machine; the exit code is 1 if a bar is missed, 4 if a figure is worse than in the baseline.
 #[derive(Debug, clap::Args)]
 pub(crate) struct MeasureArgs {
     /// What is measured.
@@ -103,6 +108,38 @@ pub(crate) enum MeasureCommand {
     Gateway(MeasureGatewayArgs),
     /// Run the samples of IBM's report on record-file nodes: messages a second, CPU by component
     Flow(MeasureFlowArgs),
+    /// Run the experiments of IBM's paper on Liberty Batch: item-count, checkpoint data, partitions
+    Batch(MeasureBatchArgs),
+    /// Run the tests of a translator's study of 2005: CPU, time and memory, with its figures beside them
+    Translate(MeasureTranslateArgs),
+}
+
+/// Arguments of `quayline measure translate`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct MeasureTranslateArgs {
+    /// Largest input in megabytes; the study goes up to 2048 [default: no limit]
+    #[arg(long, value_name = "MB")]
+    pub(crate) megabytes_max: Option<u64>,
+    /// Folder for inputs and outputs, which need twice the largest input [default: a temporary folder]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) scratch: Option<PathBuf>,
+}
+
+/// Arguments of `quayline measure batch`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_long_help = "Examples:\n  quayline measure batch\n  quayline measure batch --embedded --records 100000"
+)]
+pub(crate) struct MeasureBatchArgs {
+    /// Records of each run; the paper has 10,000,000
+    #[arg(long, default_value_t = 200_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1_000..))]
+    pub(crate) records: u64,
+    /// Keep the job repository and the rows in a store instead of a PostgreSQL server that the command starts
+    #[arg(long)]
+    pub(crate) embedded: bool,
+    /// Delete with one statement for each row or for each chunk
+    #[arg(long, default_value = "rows", value_name = "HOW", value_parser = ["rows", "set"])]
+    pub(crate) deletes: String,
 }
 
 /// Arguments of `quayline measure flow`.
@@ -112,7 +149,7 @@ pub(crate) struct MeasureFlowArgs {
     #[arg(default_value = "examples/flows", value_name = "FOLDER")]
     pub(crate) project: PathBuf,
     /// Samples to run
-    #[arg(long = "sample", value_delimiter = ',', default_value = "1,2b,3,4,5", value_name = "N,N")]
+    #[arg(long = "sample", value_delimiter = ',', default_value = "1,2b,3,4,5,files,open,buffers", value_name = "N,N")]
     pub(crate) samples: Vec<String>,
     /// Seconds of each run
     #[arg(long, default_value_t = 2.0, value_name = "N")]
@@ -127,8 +164,11 @@ pub(crate) struct MeasureFlowArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) scratch: Option<PathBuf>,
     /// Write the 65,145 records of the samples to a file instead, 32 bytes each
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["report", "baseline"])]
     pub(crate) write_records: Option<PathBuf>,
+    /// Files of the report, and the earlier run to compare with.
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
 }
 
 /// Arguments of `quayline measure gateway`.
@@ -143,15 +183,15 @@ pub(crate) struct MeasureGatewayArgs {
     /// Numbers of keep-alive clients with 500 ms think time
     #[arg(long, value_delimiter = ',', default_value = "100,200,300,400,500", value_name = "N,N")]
     pub(crate) clients: Vec<usize>,
-    /// Folder for gateway.html and gateway.json
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) out: Option<PathBuf>,
     /// Run only the saturated comparison with static bytes
     #[arg(long)]
     pub(crate) saturated: bool,
     /// Run everything briefly as a test: few clients, half a second each
     #[arg(long)]
     pub(crate) short: bool,
+    /// Files of the report, and the earlier run to compare with.
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
 }
 
 /// Propose a service for a copybook.

@@ -143,6 +143,9 @@ pub(crate) struct TranslateArgs {
     /// Print statistics: records, bytes, time and memory
     #[arg(long, help_heading = "Running")]
     pub(crate) stats: bool,
+    /// Write the cost of a record by phase, for `quayline profile`
+    #[arg(long, value_name = "FILE", help_heading = "Running")]
+    pub(crate) profile: Option<PathBuf>,
     /// Hide warnings
     #[arg(short, long, help_heading = "Running")]
     pub(crate) quiet: bool,

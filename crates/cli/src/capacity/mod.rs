@@ -3,6 +3,7 @@
 mod advise;
 mod calibrate;
 mod check_report;
+mod cost;
 mod predict;
 mod predict_audit;
 mod predict_fit;
@@ -17,8 +18,10 @@ mod size;
 pub(crate) use advise::advise;
 pub(crate) use calibrate::calibrate;
 pub(crate) use check_report::check_report;
+pub(crate) use cost::{profile, write_profile};
 pub(crate) use predict::predict;
 pub(crate) use quantity::{Duration, KernelPart, Percent};
+pub(crate) use report::finish as finish_report;
 pub(crate) use selftest::selftest;
 pub(crate) use size::size;
 
@@ -64,6 +67,9 @@ pub(crate) const CAP_CALIBRATE: Code = Code("CAP-012");
 pub(crate) const CAP_PREDICTION: Code = Code("CAP-013");
 /// A prediction is further from the measurement than its tolerance, or drifts.
 pub(crate) const CAP_TOLERANCE: Code = Code("CAP-014");
+
+/// A file is not a profile of costs, or has no class to model.
+pub(crate) const CAP_COSTS: Code = Code("CAP-015");
 
 /// The page that lists every key.
 const PAGE: &str = "docs/reference/capacity.md";

@@ -17,7 +17,7 @@ const BASELINE_BYTES_MAX: u64 = 64 << 20;
 const NAMED_MAX: usize = 5;
 
 /// Compares with the baseline, writes the files and reports the verdict. Without `--report` and `--baseline` only the verdict counts.
-pub(super) fn finish(mut report: Report, args: &ReportArgs, console: &Console) -> Result<Exit, Stop> {
+pub(crate) fn finish(mut report: Report, args: &ReportArgs, console: &Console) -> Result<Exit, Stop> {
     let mut findings = Vec::new();
     if let Some(path) = &args.baseline {
         let baseline = baseline(path)?;
@@ -53,8 +53,12 @@ pub(super) fn finish(mut report: Report, args: &ReportArgs, console: &Console) -
     }
     match report.verdict {
         Verdict::ObjectiveMissed => findings.push(
-            Finding::error(CAP_OBJECTIVE, Fault::Sender, report.summary.clone())
-                .hint("lower the load or the demand, add servers, or change the objective"),
+            Finding::error(CAP_OBJECTIVE, Fault::Sender, report.summary.clone()).hint(match report.kind.as_str() {
+                "gateway" | "flow" => {
+                    "repeat the run on an idle machine with a release build; the report has each figure"
+                }
+                _ => "lower the load or the demand, add servers, or change the objective",
+            }),
         ),
         Verdict::Untrustworthy => findings.push(
             Finding::error(CAP_UNTRUSTWORTHY, Fault::Environment, report.summary.clone())

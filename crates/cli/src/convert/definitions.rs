@@ -15,7 +15,7 @@ use quayline_edi::{OutboundOptions, Rules, ValidationLevel};
 use quayline_frame::FramingSpec;
 use quayline_project::csv::{CsvStyle, EmptyCell, Header};
 use quayline_project::xml::XmlStyle;
-use quayline_project::{InterfaceFile, JsonNumbers, RecordRules, Schema, TypeUse, read_guide_documents};
+use quayline_project::{InterfaceFile, JsonNumbers, Otherwise, RecordRules, Schema, TypeUse, read_guide_documents};
 
 use super::jobs::Job;
 use crate::args::{
@@ -65,7 +65,12 @@ pub(crate) struct Definitions {
 
 impl Definitions {
     /// Reads what the arguments name.
-    pub(crate) fn read(args: &ConvertArgs, jobs: &[Job], console: &Console) -> Result<Self, Stop> {
+    pub(crate) fn read(
+        args: &ConvertArgs,
+        jobs: &[Job],
+        only: Option<&OnlyType>,
+        console: &Console,
+    ) -> Result<Self, Stop> {
         if jobs.iter().any(Job::is_edi) {
             return Definitions::edi(args, jobs);
         }
@@ -76,12 +81,12 @@ impl Definitions {
         let from_records = jobs.iter().any(|job| job.from == FromFormat::Record);
         let to_records = jobs.iter().any(|job| job.to == ToFormat::Record);
         let charset = charset(args, from_records || to_records)?;
-        if let (None, Some(schema)) = (&args.copybook, jobs.iter().find_map(|job| job.schema.as_ref()))
+        if let (None, Some(schema)) = (args.copybook.first(), jobs.iter().find_map(|job| job.schema.as_ref()))
             && jobs.iter().all(|job| job.schema.is_some())
         {
             return Definitions::columns(args, schema);
         }
-        let Some(path) = &args.copybook else {
+        if args.copybook.is_empty() {
             let finding = argument("no copybook is named, so the records have no description");
             let hint = if from_records || to_records {
                 "name it with --copybook FILE".to_owned()
@@ -91,7 +96,7 @@ impl Definitions {
             };
             return Err(finding.hint(hint).into());
         };
-        let described = copybook::read(path, &args.reading)?;
+        let described = copybook::read_all(&args.copybook, &args.reading)?;
         let (mut interface, interface_text) = interface(args)?;
         apply(args, &mut interface);
         let (layouts, warnings) = match (&interface.records, args.reading.record.as_deref()) {
@@ -106,6 +111,11 @@ impl Definitions {
         };
         console.findings(&warnings);
         let policies = policies(args);
+        if let Some(only) = only {
+            // Faults of the interface are those of all types.
+            Schema::compile(&layouts, &interface, &policies, charset)?;
+            keep_type(&mut interface, only, &layouts);
+        }
         let schema = Arc::new(Schema::compile(&layouts, &interface, &policies, charset)?);
         let record_length = schema.record_bytes_max().unwrap_or(0);
         let target_schema = match &args.to_encoding {
@@ -117,7 +127,10 @@ impl Definitions {
         let copybook = format!("{layouts:?}");
         let settings =
             format!("{:?} {policies:?} {} {:?} {:?}", args.reading, charset.name(), args.to_encoding, args.numbers);
-        let overrides = format!("{:?} {:?} {:?}", args.key_style, args.fillers, args.redefines);
+        let overrides = format!(
+            "{:?} {:?} {:?} {:?} {:?}",
+            args.key_style, args.fillers, args.redefines, interface.interface.origin, interface.skip_bytes
+        );
         let digest = definition_digest([
             copybook.as_bytes(),
             interface_text.as_bytes(),
@@ -197,7 +210,7 @@ impl Definitions {
             return Err(finding.hint("convert them in runs of their own").into());
         }
         let given = [
-            (args.copybook.is_some(), "--copybook"),
+            (!args.copybook.is_empty(), "--copybook"),
             (args.interface.is_some(), "--interface"),
             (args.framing.is_some(), "--framing"),
             (args.to_framing.is_some(), "--to-framing"),
@@ -317,6 +330,65 @@ pub(crate) fn output_check(level: OutputLevelArg, strict: bool, limits: Limits) 
     Some(OutboundOptions { level, rules, limits })
 }
 
+/// A record type with the types nested in it, the only one of a run.
+pub(crate) struct OnlyType {
+    /// Its name, for files.
+    pub(crate) name: String,
+    index: usize,
+    /// Whether this run treats records of no type as the interface says; later runs skip them.
+    is_first: bool,
+}
+
+/// The record types that are nested in no other.
+pub(crate) fn types(args: &ConvertArgs) -> Result<Vec<OnlyType>, Stop> {
+    let rules = interface(args)?.0.records;
+    let mut types: Vec<OnlyType> = Vec::new();
+    for (index, of_type) in rules.iter().flat_map(|rules| &rules.types).enumerate() {
+        let TypeUse::Record { record, view, rename, parent: None } = &of_type.uses else { continue };
+        let name = rename.as_ref().or(view.as_ref()).unwrap_or(record).clone();
+        if types.iter().any(|other| other.name.eq_ignore_ascii_case(&name)) {
+            let finding = argument(format!("two record types would be written to one file: both are named {name}"));
+            return Err(finding.hint("give one of them a `rename` of its own in the interface file").into());
+        }
+        types.push(OnlyType { name, index, is_first: types.is_empty() });
+    }
+    if types.is_empty() {
+        let finding = argument("--by-type needs record types, and there are none");
+        return Err(finding.hint("list them in [records] of the interface file").into());
+    }
+    Ok(types)
+}
+
+/// Skips all types but one and those nested in it, with the rules for fields that only the others have.
+fn keep_type(file: &mut InterfaceFile, only: &OnlyType, layouts: &[Layout]) {
+    let Some(rules) = &mut file.records else { return };
+    let mut kept = vec![false; rules.types.len()];
+    for (index, of_type) in rules.types.iter_mut().enumerate() {
+        let parent = match &of_type.uses {
+            TypeUse::Record { parent, .. } => *parent,
+            TypeUse::Skip => None,
+        };
+        // Parents are before their children.
+        kept[index] = index == only.index || parent.is_some_and(|parent| kept[parent]);
+        if !kept[index] {
+            of_type.uses = TypeUse::Skip;
+        }
+    }
+    rules.otherwise = match rules.otherwise {
+        Otherwise::Type(index) if kept[index] => Otherwise::Type(index),
+        Otherwise::Reject if only.is_first => Otherwise::Reject,
+        Otherwise::Type(_) | Otherwise::Reject | Otherwise::Skip => Otherwise::Skip,
+    };
+    let records = records_of(rules);
+    let used: Vec<&Layout> = layouts
+        .iter()
+        .filter(|layout| records.iter().any(|record| record.eq_ignore_ascii_case(copybook::name(layout))))
+        .collect();
+    let is_used = |name: &str| used.iter().any(|layout| !layout.named(name).is_empty());
+    file.interface.fields.retain(|rule| is_used(&rule.field));
+    file.interface.choices.retain(|choice| is_used(&choice.storage));
+}
+
 /// The record descriptions that the record types use.
 fn records_of(rules: &RecordRules) -> Vec<&str> {
     let mut names = Vec::new();
@@ -373,6 +445,19 @@ fn apply(args: &ConvertArgs, file: &mut InterfaceFile) {
             FillersArg::Keep => Fillers::Keep,
         };
     }
+    let origin = &mut interface.origin;
+    let members = [
+        (&mut origin.number, &args.record_number),
+        (&mut origin.parent, &args.parent_number),
+        (&mut origin.file, &args.source_file),
+    ];
+    for (member, name) in members {
+        if name.is_some() {
+            member.clone_from(name);
+        }
+    }
+    file.skip_bytes.first = args.skip_bytes_first.unwrap_or(file.skip_bytes.first);
+    file.skip_bytes.last = args.skip_bytes_last.unwrap_or(file.skip_bytes.last);
     if let Some(redefines) = args.redefines {
         interface.redefines = match redefines {
             RedefinesArg::All => RedefinesPolicy::All,

@@ -181,7 +181,7 @@ impl Job {
             }
             (None, None) if args.split.is_some() => ToFormat::Json,
             (None, _) if matches!(from, FromFormat::Record | FromFormat::Edi) => ToFormat::Jsonl,
-            (None, _) if is_columns(from) && args.copybook.is_none() => ToFormat::Jsonl,
+            (None, _) if is_columns(from) && args.copybook.is_empty() => ToFormat::Jsonl,
             (None, _) => ToFormat::Record,
         };
         check_ends(input, from, to)?;
@@ -223,7 +223,7 @@ impl Job {
         };
         let table = matches!(to, ToFormat::Csv | ToFormat::Parquet | ToFormat::Arrow | ToFormat::ArrowStream);
         let rows = from == FromFormat::Edi && (args.rows || table && args.guide.is_empty());
-        let by_columns = is_columns(from) && args.copybook.is_none() && to != ToFormat::Record;
+        let by_columns = is_columns(from) && args.copybook.is_empty() && to != ToFormat::Record;
         let (bytes, schema) = if is_columns(from) {
             columns_input(opened, input, by_columns, args)?
         } else {
@@ -243,6 +243,19 @@ impl Job {
             schema,
             bytes: Some(bytes),
         })
+    }
+
+    /// Turns the job into that of one record type, whose files have its name.
+    pub(crate) fn of_type(&mut self, name: &str) {
+        let named = |path: &PathBuf| {
+            let file = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+            let (stem, rest) =
+                file.split_once('.').map_or((file, String::new()), |(stem, rest)| (stem, format!(".{rest}")));
+            path.with_file_name(format!("{stem}-{name}{rest}"))
+        };
+        self.output = self.output.as_ref().map(named);
+        self.rejects = self.rejects.as_ref().map(named);
+        self.checkpoint = None;
     }
 
     /// Whether one end is interchanges.

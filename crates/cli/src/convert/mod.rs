@@ -13,10 +13,11 @@ use std::sync::{Arc, Mutex};
 
 use quayline_convert::{Conversion, ConvertError, Rejects, Report, Start, partial_path};
 use quayline_core::{Fault, Finding, Severity};
+use quayline_meter::Profile;
 
 use crate::args::{ConvertArgs, FromFormat, LimitArg};
 use crate::console::{Console, shown};
-use crate::exit::{CLI_PARTIAL, Exit, Stop};
+use crate::exit::{CLI_PARTIAL, Exit, Stop, argument};
 use crate::interrupt;
 use crate::memory;
 use crate::render::{count_of, grouped};
@@ -38,18 +39,41 @@ const FINDINGS_SHOWN: usize = 10;
 pub(crate) fn run(args: &ConvertArgs, console: &Console) -> Result<Exit, Stop> {
     memory::give_large_blocks_back();
     let ends = Ends::new(&args.store);
-    let jobs = jobs(args, &ends)?;
-    let definitions = Definitions::read(args, &jobs, console)?;
     let stop = interrupt::stop_flag().map_err(Stop::from)?;
     let mut exit = Exit::Done;
-    for job in jobs {
-        match convert(job, &definitions, args, &stop, console, &ends)? {
-            Exit::Done => {}
-            Exit::Rejected => exit = Exit::Rejected,
-            other => return Ok(other),
+    let types = if args.by_type { definitions::types(args)?.into_iter().map(Some).collect() } else { vec![None] };
+    for only in types {
+        let mut jobs = jobs(args, &ends)?;
+        if let Some(only) = &only {
+            check_by_type(args, &jobs)?;
+            jobs.iter_mut().for_each(|job| job.of_type(&only.name));
+        }
+        if args.profile.is_some() && (jobs.len() > 1 || args.by_type) {
+            let finding = argument(format!("--profile is for one run, and this command has {}", jobs.len()));
+            return Err(finding.hint("convert one input at a time to profile it").into());
+        }
+        let definitions = Definitions::read(args, &jobs, only.as_ref(), console)?;
+        for job in jobs {
+            match convert(job, &definitions, args, &stop, console, &ends)? {
+                Exit::Done => {}
+                Exit::Rejected => exit = Exit::Rejected,
+                other => return Ok(other),
+            }
         }
     }
     Ok(exit)
+}
+
+/// Each type is read from the start of its input and written to a folder.
+fn check_by_type(args: &ConvertArgs, jobs: &[Job]) -> Result<(), Stop> {
+    if let Some(output) = args.output.as_deref().filter(|output| !output.is_dir()) {
+        return Err(no_folder(output).into());
+    }
+    if let Some(job) = jobs.iter().find(|job| job.from != FromFormat::Record || job.file.is_none()) {
+        let finding = argument(format!("{} is not a file of records, which --by-type needs", shown(&job.input)));
+        return Err(finding.hint("name a regular file of records; it is read once for each type").into());
+    }
+    Ok(())
 }
 
 fn convert(
@@ -197,12 +221,31 @@ fn tell(
     if args.stats {
         tell_stats(source, report, console);
     }
+    let unwritten = keep_profile("convert", unit, report, args.profile.as_deref(), console);
     if report.errors > 0 {
         let verb = if report.errors == 1 { "rejects" } else { "reject" };
         let errors = count_of(report.errors, "error");
         console.paragraph(&format!("{errors} outside of {unit}s {verb} none of them, but something is wrong"));
     }
-    if rejected + report.errors > 0 { Exit::Rejected } else { Exit::Done }
+    if rejected + report.errors > 0 { Exit::Rejected } else { unwritten.unwrap_or(Exit::Done) }
+}
+
+/// Writes the cost of a run if the command line asks for it; the exit if that fails.
+pub(crate) fn keep_profile(
+    kind: &str,
+    unit: &str,
+    report: &Report,
+    path: Option<&Path>,
+    console: &Console,
+) -> Option<Exit> {
+    let mut profile = Profile::of_run(kind, unit, &report.cost);
+    for class in &mut profile.classes {
+        (class.bytes_in, class.bytes_out) = (report.source_bytes, report.output_bytes);
+    }
+    let finding = crate::capacity::write_profile(&profile, path?).err()?;
+    let exit = Exit::of_findings(std::slice::from_ref(&finding));
+    console.findings(&[finding]);
+    Some(exit)
 }
 
 /// Interchanges have places of their own; the number of the document stands in the findings beside the rejects.

@@ -5,17 +5,21 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use quayline_core::{Fault, Finding};
-use quayline_flow::{Engine, FlowState, LastError};
+use quayline_flow::{Engine, FlowState, LastError, TraceEvent};
 use quayline_server::{AdminPart, ServeConfig};
+use quayline_store::{Clock as _, SystemClock};
 use serde_json::{Value, json};
 
-use crate::args::FlowAdminArgs;
+use crate::args::{FlowAdminArgs, FlowTraceArgs};
 use crate::console::write_stdout;
 use crate::exit::{CLI_INPUT, Exit, Stop};
+use crate::interrupt::stop_flag;
 
+/// Pause between two looks at the steps of a flow.
+const LOOK: Duration = Duration::from_millis(200);
 /// Longest wait for the answer of a server.
 const WAIT: Duration = Duration::from_secs(30);
 
@@ -32,6 +36,12 @@ impl AdminPart for FlowsPart {
                 Some(flow) => (200, state(flow)),
                 None => unknown(name),
             },
+            (method @ ("GET" | "POST"), [name, "trace"]) => {
+                match self.0.flows().iter().find(|flow| flow.flow.name() == *name) {
+                    Some(flow) => (200, trace_of(flow, method == "POST")),
+                    None => unknown(name),
+                }
+            }
             ("POST", [name, "stop"]) if self.0.stop(name) => (200, json!({ "flow": name, "running": false })),
             ("POST", [name, "start"]) if self.0.restart(name) => (200, json!({ "flow": name, "running": true })),
             ("POST", [name, "start" | "stop"]) => unknown(name),
@@ -76,6 +86,22 @@ fn failure(error: Option<LastError>) -> Value {
     })
 }
 
+/// The steps of messages since the last request. The first one, with POST, begins.
+fn trace_of(flow: &FlowState, begins: bool) -> Value {
+    let now_ms = SystemClock.now_ms();
+    if begins {
+        flow.stats.begin_trace(now_ms);
+    }
+    let (events, lost) = flow.stats.take_trace(now_ms);
+    let event = |event: TraceEvent| {
+        json!({
+            "at_ms": event.at_ms, "message": event.message, "part": event.part, "node": event.node, "terminal": event.terminal,
+            "bytes": event.bytes, "trace_id": event.trace_id, "failure": event.failure,
+        })
+    };
+    json!({ "flow": flow.flow.name(), "lost": lost, "events": events.into_iter().map(event).collect::<Vec<_>>() })
+}
+
 fn state(flow: &FlowState) -> Value {
     let nodes = flow.flow.file.nodes.iter().zip(&flow.stats.nodes).map(|(node, stats)| {
         json!({
@@ -98,21 +124,60 @@ pub(crate) fn ask(args: &FlowAdminArgs, method: &str, action: &str) -> Result<Ex
         (Some(name), action) => format!("/flows/{name}/{action}"),
         (None, _) => "/flows".to_owned(),
     };
-    let address = match args.admin {
-        Some(address) => address,
-        None => ServeConfig::load(&args.project)?.admin.listen.ok_or_else(|| {
-            let what = "the project's server has no listener for operators";
-            Finding::error(CLI_INPUT, Fault::Config, what)
-                .hint("set `listen` in [serve.admin] of quayline.toml, or give --admin")
-        })?,
-    };
-    let (status, body) = request(address, method, &path).map_err(|error| {
+    let (status, body) = asked(listener(args)?, method, &path)?;
+    write_stdout(body.as_bytes())?;
+    Ok(if status == 200 { Exit::Done } else { Exit::Rejected })
+}
+
+/// The listener for operators of a project.
+fn listener(args: &FlowAdminArgs) -> Result<SocketAddr, Stop> {
+    if let Some(address) = args.admin {
+        return Ok(address);
+    }
+    let configured = ServeConfig::load(&args.project)?.admin.listen;
+    Ok(configured.ok_or_else(|| {
+        let what = "the project's server has no listener for operators";
+        Finding::error(CLI_INPUT, Fault::Config, what)
+            .hint("set `listen` in [serve.admin] of quayline.toml, or give --admin")
+    })?)
+}
+
+fn asked(address: SocketAddr, method: &str, path: &str) -> Result<(u16, String), Stop> {
+    Ok(request(address, method, path).map_err(|error| {
         let why = quayline_core::system_error_text(&error);
         Finding::error(CLI_INPUT, Fault::Environment, format!("{address} does not answer: {why}"))
             .hint("start the server with `quayline serve`")
-    })?;
-    write_stdout(body.as_bytes())?;
-    Ok(if status == 200 { Exit::Done } else { Exit::Rejected })
+    })?)
+}
+
+/// `quayline flow trace`: prints the steps of messages until the time is over or Ctrl-C.
+pub(crate) fn trace(args: &FlowTraceArgs) -> Result<Exit, Stop> {
+    let address = listener(&args.flow)?;
+    let path = format!("/flows/{}/trace", args.flow.name.as_deref().unwrap_or_default());
+    let interrupted = stop_flag().map_err(Stop::from)?;
+    let until = args.time.map(|ms| Instant::now() + Duration::from_millis(ms));
+    let mut method = "POST";
+    loop {
+        let (status, body) = asked(address, method, &path)?;
+        if status != 200 {
+            write_stdout(body.as_bytes())?;
+            return Ok(Exit::Rejected);
+        }
+        let answer: Value = serde_json::from_str(&body).unwrap_or_default();
+        let mut text = String::new();
+        if let Some(lost) = answer["lost"].as_u64().filter(|lost| *lost > 0) {
+            let _ = writeln!(text, "{}", json!({ "lost": lost }));
+        }
+        for event in answer["events"].as_array().into_iter().flatten() {
+            let _ = writeln!(text, "{event}");
+        }
+        write_stdout(text.as_bytes())?;
+        if interrupted.load(Ordering::Relaxed) || until.is_some_and(|until| Instant::now() >= until) {
+            return Ok(Exit::Done);
+        }
+        method = "GET";
+        std::thread::sleep(LOOK);
+    }
 }
 
 fn request(address: SocketAddr, method: &str, path: &str) -> std::io::Result<(u16, String)> {

@@ -37,6 +37,10 @@ pub(crate) fn run(args: &FlowArgs, console: &Console) -> Result<Exit, Stop> {
         FlowCommand::Define(args) => define(args, console),
         FlowCommand::Run(args) => run_flows(args, console),
         FlowCommand::Stats(args) => admin::ask(args, "GET", ""),
+        FlowCommand::Trace(args) => {
+            named(&args.flow)?;
+            admin::trace(args)
+        }
         FlowCommand::Stop(args) => admin::ask(named(args)?, "POST", "stop"),
         FlowCommand::Start(args) => admin::ask(named(args)?, "POST", "start"),
     }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use quayline_partner::{Desk, DeskLimits, Entry, EntryId, Filter, Kind, Ledger, Part, State, Way, time_of, time_text};
 use serde_json::{Value, json};
 
+use super::export::export;
 use super::{book, is_error, ledger, now_ms, open_store};
 use crate::args::{
     EntryArgs, FilterArgs, InterchangeArgs, InterchangeCommand, ListArgs, ProjectArgs, TransactionArgs,
@@ -31,9 +32,7 @@ pub(crate) fn run_transaction(args: &TransactionArgs, console: &Console) -> Resu
         TransactionCommand::List(args) => list(args, Kind::Transaction, &store, console)?,
         TransactionCommand::Show(args) => show(args, &store)?,
         TransactionCommand::Export(args) => {
-            let mut filter = filter_of(&args.filter, None)?;
-            filter.limit = 1_000;
-            export(&store, filter, args.csv)?;
+            export(&store, filter_of(&args.filter, None)?, args)?;
             Exit::Done
         }
         TransactionCommand::Purge(args) => {
@@ -310,55 +309,4 @@ fn show(args: &EntryArgs, store: &Ledger) -> Result<Exit, Stop> {
     }
     write_stdout(out.as_bytes())?;
     Ok(Exit::Done)
-}
-
-fn export(store: &Ledger, mut filter: Filter, csv: bool) -> Result<(), Stop> {
-    const COLUMNS: [&str; 17] = [
-        "entry",
-        "kind",
-        "way",
-        "state",
-        "time",
-        "partner",
-        "own",
-        "standard",
-        "document",
-        "version",
-        "number",
-        "group",
-        "interchange",
-        "test",
-        "rule",
-        "bytes",
-        "source",
-    ];
-    if csv {
-        write_stdout(format!("{}\n", COLUMNS.join(",")).as_bytes())?;
-    }
-    loop {
-        let found = store.search(&filter)?;
-        let mut out = String::new();
-        for entry in &found.entries {
-            let value = entry_json(entry);
-            if csv {
-                let cells = COLUMNS.map(|column| cell(&value[column]));
-                let _ = writeln!(out, "{}", cells.join(","));
-            } else {
-                let _ = writeln!(out, "{value}");
-            }
-        }
-        write_stdout(out.as_bytes())?;
-        match found.next {
-            Some(next) => filter.after = Some(next),
-            None => return Ok(()),
-        }
-    }
-}
-
-fn cell(value: &Value) -> String {
-    let text = match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }

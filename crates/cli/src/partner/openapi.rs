@@ -3,17 +3,40 @@
 use serde_json::{Map, Value, json};
 
 /// A path, its method, what it does, its parameters, and what its body is.
-type Operation = (&'static str, &'static str, &'static str, &'static str, &'static [(&'static str, &'static str)], Option<&'static str>);
+type Operation = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static [(&'static str, &'static str)],
+    Option<&'static str>,
+);
 
-const PAGE: [(&str, &str); 2] =
-    [("count", "Entries of a page, 1 to 1000; 50 by default"), ("after", "Where the page begins: `next` of the page before")];
+const PAGE: [(&str, &str); 2] = [
+    ("count", "Entries of a page, 1 to 1000; 50 by default"),
+    ("after", "Where the page begins: `next` of the page before"),
+];
 
 /// Every operation. Paths begin after `/partner`.
 pub(super) const OPERATIONS: &[Operation] = &[
     ("/openapi.json", "get", "describe", "This document", &[], None),
     ("/partners", "get", "listPartners", "All partners, with identities and number of rules", &[], None),
-    ("/partners/{name}", "get", "showPartner", "A partner, with its rules and where each setting comes from", &[], None),
-    ("/explain", "post", "explain", "Why each document of an interchange is handled as it is", &[], Some("An interchange")),
+    (
+        "/partners/{name}",
+        "get",
+        "showPartner",
+        "A partner, with its rules and where each setting comes from",
+        &[],
+        None,
+    ),
+    (
+        "/explain",
+        "post",
+        "explain",
+        "Why each document of an interchange is handled as it is",
+        &[],
+        Some("An interchange"),
+    ),
     (
         "/entries",
         "get",
@@ -53,8 +76,22 @@ pub(super) const OPERATIONS: &[Operation] = &[
         Some("Nothing, or an interchange with one transaction"),
     ),
     ("/entries/{entry}/resend", "post", "resend", "Sends the bytes of an interchange again", &[], None),
-    ("/entries/{entry}/reenvelope", "post", "reenvelope", "Puts the documents of an interchange into a new one", &[], None),
-    ("/overdue", "get", "findOverdue", "Expected acknowledgments that are overdue", &[("at", "At this time, in UTC; now by default"), PAGE[0], PAGE[1]], None),
+    (
+        "/entries/{entry}/reenvelope",
+        "post",
+        "reenvelope",
+        "Puts the documents of an interchange into a new one",
+        &[],
+        None,
+    ),
+    (
+        "/overdue",
+        "get",
+        "findOverdue",
+        "Expected acknowledgments that are overdue",
+        &[("at", "At this time, in UTC; now by default"), PAGE[0], PAGE[1]],
+        None,
+    ),
     ("/envelopes", "get", "listEnvelopes", "Envelopes that documents wait for", &[], None),
     (
         "/envelopes/release",
@@ -99,14 +136,12 @@ pub(super) fn document() -> Value {
                 json!({ "name": name, "in": "path", "required": true, "schema": { "type": kind } })
             })
             .collect();
-        all.extend(parameters.iter().map(|(name, what)| {
-            json!({ "name": name, "in": "query", "description": what, "schema": { "type": "string" } })
-        }));
+        all.extend(parameters.iter().map(
+            |(name, what)| json!({ "name": name, "in": "query", "description": what, "schema": { "type": "string" } }),
+        ));
         let media = if *id == "readBytes" { "application/octet-stream" } else { "application/json" };
         let answer = |what: &str, media: &str| json!({ "description": what, "content": { media: {} } });
-        let findings = |what: &str| {
-            json!({ "description": what, "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Findings" } } } })
-        };
+        let findings = |what: &str| json!({ "description": what, "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Findings" } } } });
         let mut operation = json!({
             "operationId": id, "summary": summary, "parameters": all,
             "responses": {

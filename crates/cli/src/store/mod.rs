@@ -38,6 +38,11 @@ pub(crate) enum Missing {
 
 impl Opened {
     pub(crate) fn open(folder: &FolderArg, missing: Missing) -> Result<Self, Stop> {
+        Opened::open_with(folder, missing, Settings::default())
+    }
+
+    /// The same with other bounds of memory.
+    pub(crate) fn open_with(folder: &FolderArg, missing: Missing, settings: Settings) -> Result<Self, Stop> {
         let path = folder.folder.as_path();
         if missing == Missing::Refuse && !path.join("store.redb").exists() {
             let finding = Finding::error(CLI_INPUT, Fault::Caller, format!("{} holds no store", shown(path)));
@@ -45,7 +50,7 @@ impl Opened {
         }
         let medium = Folder::create(path).map_err(|error| unreadable(path, &error))?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let engine = Arc::new(EmbeddedEngine::open(Arc::new(medium), &clock, Settings::default()).map_err(stop)?);
+        let engine = Arc::new(EmbeddedEngine::open(Arc::new(medium), &clock, settings).map_err(stop)?);
         let shared: Arc<EmbeddedEngine> = Arc::clone(&engine);
         let store = Store::open(shared, clock, StoreLimits::default(), Access::Write).map_err(stop)?;
         Ok(Opened { store, engine })

@@ -27,7 +27,7 @@ use quayline_project::{ColumnsRead, EdiRead, Form, JsonRead, MapFile, ShapeOptio
 use crate::args::{DecompressArg, FromFormat, LimitArg, TranslateArgs, UnknownArg};
 use crate::cache::cache;
 use crate::console::{Console, shown, write_stdout};
-use crate::convert::{Bar, foreign, level, stats_json, stats_text, with_suffix};
+use crate::convert::{Bar, foreign, keep_profile, level, stats_json, stats_text, with_suffix};
 use crate::copybook::unreadable;
 use crate::exit::{CLI_PARTIAL, Exit, Stop, argument};
 use crate::input::{self, Opened};
@@ -478,7 +478,8 @@ impl Shared<'_> {
         if self.args.stats {
             self.stats(name, report);
         }
-        if rejected + report.errors > 0 { Exit::Rejected } else { Exit::Done }
+        let unwritten = keep_profile("translate", "document", report, self.args.profile.as_deref(), self.console);
+        if rejected + report.errors > 0 { Exit::Rejected } else { unwritten.unwrap_or(Exit::Done) }
     }
 
     /// Documents of an XML schema have no element around them: several in one file are no XML document.

@@ -94,6 +94,16 @@ fn a_server_runs_flows_reloads_them_and_answers_operators() {
     // A flow that is new is loaded without a restart, and one that is removed ends.
     world.write("flows/tick.toml", "[node.timer]\ntype = \"timer_input\"\nevery = \"10ms\"\nout = []\n");
     wait("the new flow runs", &|| world.run("flow stats tick").out().contains("\"received\":1"));
+    // A trace names node, terminal and time, and ends after its time.
+    let traced = world.run("flow trace tick --for 700ms");
+    assert_eq!(traced.code, Some(0), "{}", traced.err());
+    let out = traced.out();
+    let steps: Vec<&str> = out.lines().filter(|line| !line.contains("\"commit\"")).collect();
+    assert!(steps.len() > 2, "{out}");
+    for step in steps {
+        assert!(step.contains("\"node\":\"timer\"") && step.contains("\"terminal\":\"out\""), "{step}");
+    }
+    assert_eq!(world.run("flow trace other --for 1ms").code, Some(1));
     std::fs::remove_file(world.path("flows/tick.toml")).expect("removed");
     wait("the removed flow has ended", &|| world.run("flow stats tick").code == Some(1));
     drop(server);

@@ -70,7 +70,7 @@ impl Server {
 
     fn json(&self, method: &str, path: &str, body: &[u8], status: u16) -> Value {
         let (found, text) = self.ask(method, path, "keeper", body).expect("an answer");
-        assert_eq!(found, status, "{method} {path}: {}", String::from_utf8_lossy(&text));
+        assert_eq!(found, status, "{method} {path}: {}", text.escape_ascii());
         serde_json::from_slice(&text).expect("JSON")
     }
 
@@ -126,7 +126,8 @@ fn a_document_is_found_told_corrected_and_sent_again_over_http() {
     assert_eq!(story["answer"]["about"], story["interchange"]["entry"]);
 
     // Its bytes, corrected and processed again.
-    let (code, bytes) = server.ask("GET", &format!("/partner/entries/{entry}/bytes"), "reader", b"").expect("an answer");
+    let (code, bytes) =
+        server.ask("GET", &format!("/partner/entries/{entry}/bytes"), "reader", b"").expect("an answer");
     assert_eq!(code, 200);
     let corrected = String::from_utf8(bytes).expect("text").replacen(&wrong, &line, 1);
     let done = server.post(&format!("/partner/entries/{entry}/reprocess"), corrected.as_bytes());
@@ -190,7 +191,7 @@ fn the_openapi_document_has_every_path() {
             assert!(operation["operationId"].is_string() && operation["responses"]["200"].is_object(), "{path}");
             let path = path.replace("{entry}", "1").replace("{name}", "ALDER");
             let (status, body) = server.ask(&method.to_uppercase(), &path, "keeper", b"").expect("an answer");
-            let body = String::from_utf8_lossy(&body);
+            let body = std::str::from_utf8(&body).expect("UTF-8");
             assert!(!body.contains("no such path") && (200..500).contains(&status), "{method} {path}: {status} {body}");
             operations += 1;
         }

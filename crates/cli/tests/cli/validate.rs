@@ -427,3 +427,32 @@ fn a_wrong_functional_group_is_named() {
     assert!(!ran.out().contains("EDI-044"), "{}", ran.out());
     assert!(String::from_utf8(world.read("out.x12")).expect("text").contains("AK5*R*18"), "the code says which");
 }
+
+/// Place of service 77, a date in the future and a mistyped NPI passed: no guide had external codes or check digits.
+#[test]
+fn the_example_of_snip_levels_finds_codes_and_identifiers() {
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/edi");
+    let world = World::new();
+    let claims = std::fs::read_to_string(format!("{examples}/claims.x12")).expect("the example");
+    let validate = |text: &str| {
+        world.write("claims.x12", text);
+        world.run(&format!("validate claims.x12 -g {examples}-snip/837p-snip.guide"))
+    };
+    assert!(validate(&claims).code(0).err().contains("checked by guide 837P-SNIP: no findings"));
+    for (from, to, code, told) in [
+        ("***11:B:1*", "***77:B:1*", "EDI-114", "CLM05-1"),
+        ("XX*1234567893", "XX*1234567894", "EDI-130", "the billing provider's NPI has a wrong check digit"),
+        ("XX*1234567893", "XX*9234567893", "EDI-130", "the billing provider's NPI has a wrong check digit"),
+        ("*472*D8*20260331", "*472*D8*20270331", "EDI-130", "the service ends after the day of the interchange"),
+        ("SV1*HC:99213*60.5*", "SV1*HC:99213*60.4*", "EDI-130", "the claim's amount is not the sum of its lines"),
+    ] {
+        let text = claims.replacen(from, to, 1);
+        assert_ne!(text, claims, "{from}");
+        let ran = validate(&text);
+        let said = ran.code(1).err();
+        assert!(
+            said.matches("error[").count() == 1 && said.contains(&format!("error[{code}]")) && said.contains(told),
+            "{said}"
+        );
+    }
+}

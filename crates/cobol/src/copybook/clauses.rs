@@ -156,7 +156,7 @@ fn placeholder(p: &mut Parser<'_>, at: Span) {
     let tag = text.split(':').nth(1).unwrap_or("TAG");
     let member = p.member(at);
     let hint = format!(
-        "read it through a copybook of one line, `COPY {member} REPLACING ==:{tag}:== BY ==CUST==.`, with your own text for `CUST`"
+        "name its text with `--replacing :{tag}:=CUST`, or read it through a copybook of one line, `COPY {member} REPLACING ==:{tag}:== BY ==CUST==.`"
     );
     p.error(codes::PLACEHOLDER, at.to(end), format!("`{text}` holds a placeholder that was not replaced"), hint);
 }
@@ -408,7 +408,7 @@ fn condition(p: &mut Parser<'_>) -> Result<(), Failed> {
         let mut thru = None;
         if p.next_if(&["THRU", "THROUGH"]).is_some() {
             let (to, to_at) = literal::literal(p, "THRU")?;
-            if kind(&from) != kind(&to) {
+            if !same_kind(&from, &to) {
                 let hint = "both ends of a range are numbers, or both are text";
                 p.error(codes::VALUE_KIND, at.to(to_at), "the ends of the range are of different kinds", hint);
             }
@@ -443,10 +443,10 @@ fn condition(p: &mut Parser<'_>) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Returns 1 for a number and 0 for text and figurative constants.
-fn kind(literal: &Literal) -> u8 {
-    match literal {
-        Literal::Number(_) => 1,
-        _ => 0,
-    }
+/// Returns whether two literals may be the ends of a range. A figurative constant takes the kind of the other end, as in
+/// `1 THRU HIGH-VALUES`, which compilers accept for text and for numbers.
+fn same_kind(from: &Literal, to: &Literal) -> bool {
+    let is_number = |literal: &Literal| matches!(literal, Literal::Number(_));
+    let is_figurative = |literal: &Literal| matches!(literal, Literal::Figurative(_));
+    is_figurative(from) || is_figurative(to) || is_number(from) == is_number(to)
 }

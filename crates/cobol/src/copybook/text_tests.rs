@@ -223,12 +223,12 @@ fn conditions_of_every_kind() {
   05 A PIC X. 88 ONE VALUE 'A'. 88 LIST VALUES ARE 'A' 'B' THRU 'D', 'X' THROUGH HIGH-VALUES. 88 H VALUE X'00' THRU X'3F'.
      88 F VALUE 'Y' WHEN SET TO FALSE IS 'N'. 88 G VALUE 'Y' FALSE 'N'.
   05 N PIC S9(3). 88 NEG VALUES -5 THRU -1. 88 MANY VALUE 1 2 3,4, 5
-       6 THRU 9. 88 Z VALUE ZERO.
+       6 THRU 9. 88 Z VALUE ZERO. 88 UP VALUE 1 THRU HIGH-VALUES. 88 DOWN VALUE LOW-VALUES THRU 0.
   05 FILLER PIC X. 88 Y VALUE ALL 'Y'.",
         expect![[r#"
             01 R {WHOLE: Space}
             05 A PIC X {ONE: "A"} {LIST: "A" "B".."D" "X"..HighValue} {H: X[00]..X[3f]} {F: "Y"} {G: "Y"}
-            05 N PIC S9(3) {NEG: -5..-1} {MANY: 1 2 3 4 5 6..9} {Z: Zero}
+            05 N PIC S9(3) {NEG: -5..-1} {MANY: 1 2 3 4 5 6..9} {Z: Zero} {UP: 1..HighValue} {DOWN: LowValue..0}
             05 FILLER PIC X {Y: ALL "Y"}
         "#]],
     );

@@ -42,6 +42,8 @@
 
 mod end;
 mod item;
+mod named;
+mod origin;
 mod short;
 
 use core::mem;
@@ -57,6 +59,7 @@ use crate::{
 };
 
 pub(crate) use item::{as_text, integer, read};
+use origin::Origin;
 use short::read_short;
 
 /// Decodes records of one plan. Holds the buffers that it reuses from record to record; make one for each thread.
@@ -66,6 +69,8 @@ pub struct RecordDecoder {
     state: State,
     /// Encoder of the canonical form, for `_preserve`.
     canonical: Option<Box<RecordEncoder>>,
+    /// Set if documents have members that say where a record comes from.
+    origin: Option<Origin>,
 }
 
 impl RecordDecoder {
@@ -86,7 +91,7 @@ impl RecordDecoder {
         let canonical = plan.0.preserve_node.map(|_| Box::new(RecordEncoder::lenient(plan)));
         let short = plan.0.policies.short.unwrap_or(default);
         let state = State { slots: vec![0; plan.0.captures.len()], short, ..State::default() };
-        RecordDecoder { plan: plan.clone(), state, canonical }
+        RecordDecoder { plan: plan.clone(), state, canonical, origin: None }
     }
 
     /// Returns the notes on the record that was decoded last, at most [`RecordDecoder::NOTES_MAX`]; empty if it was refused.
@@ -165,12 +170,16 @@ impl RecordDecoder {
         {
             // The patch keeps the bytes that the notes are about, and a second pass would note them twice.
             state.quiet = true;
+            encoder.keep_zero_signs(S::KEEPS_SIGNED_ZERO);
             encoder.enter(NodeId::ROOT);
             state.run(plan, 0, plan.ops.len(), 0, &mut **encoder);
             encoder.leave(NodeId::ROOT);
             if let Some(patch) = encoder.patch_for(&state.loaded.raw[..len]) {
                 sink.value(node, Value::Ascii(Run::from(patch.as_bytes())));
             }
+        }
+        if let Some(origin) = &self.origin {
+            origin.send(plan, sink);
         }
         sink.leave(NodeId::ROOT);
         if state.faults.is_empty() { Ok(()) } else { Err(RecordFaults(mem::take(&mut state.faults))) }
@@ -322,21 +331,21 @@ impl State {
                 }
                 Op::ZonedTrailing { offset, size, scale, node } => {
                     let (at, size) = (base.wrapping_add(offset as usize), usize::from(size));
-                    if let Some(negative) = self.zoned_trailing(plan, at, size) {
-                        let digits = Run::new(&self.scratch.digits, size);
-                        sink.value(node, Value::Digits(Digits { digits, negative, scale }));
-                    } else {
-                        self.slow(plan, pc, at, sink);
+                    let negative = self.zoned_trailing(plan, at, size);
+                    let digits = Run::new(&self.scratch.digits, size);
+                    match negative.map(|negative| Digits { digits, negative, scale }) {
+                        Some(digits) if !loses_sign::<S>(digits) => sink.value(node, Value::Digits(digits)),
+                        _ => self.slow(plan, pc, at, sink),
                     }
                 }
                 Op::Packed { offset, size, pad, signed, scale, node } => {
                     let at = base.wrapping_add(offset as usize);
-                    if let Some(negative) = self.packed(at, usize::from(size), usize::from(pad), signed) {
-                        let pad = usize::from(pad);
-                        let digits = Run::new(&self.scratch.digits[pad..], 2 * usize::from(size) - 1 - pad);
-                        sink.value(node, Value::Digits(Digits { digits, negative, scale }));
-                    } else {
-                        self.slow(plan, pc, at, sink);
+                    let negative = self.packed(at, usize::from(size), usize::from(pad), signed);
+                    let pad = usize::from(pad);
+                    let digits = Run::new(&self.scratch.digits[pad..], 2 * usize::from(size) - 1 - pad);
+                    match negative.map(|negative| Digits { digits, negative, scale }) {
+                        Some(digits) if !loses_sign::<S>(digits) => sink.value(node, Value::Digits(digits)),
+                        _ => self.slow(plan, pc, at, sink),
                     }
                 }
                 Op::Binary { offset, size, signed, digits, scale, node } => {
@@ -646,19 +655,33 @@ impl State {
         let item = &plan.items[plan.op_items[pc] as usize];
         let node = item.node;
         let State { loaded, padded, scratch, .. } = self;
+        let index = plan.op_items[pc];
+        if item.named
+            && let Some(name) = named::name(plan, index, item, loaded, at)
+        {
+            return sink.value(node, name);
+        }
         let (read, is_short) = match read(plan, item, loaded, at, scratch) {
             Err(FaultKind::ShortRecord { .. }) => {
                 (read_short(plan, item, loaded, at, self.short, padded, scratch), true)
             }
             read => (read, false),
         };
+        let mut text = Vec::new();
+        let read =
+            read.and_then(|value| if item.named { named::plain(plan, index, value, &mut text) } else { Ok(value) });
         let kind = match read {
             Ok(value) => {
                 let beyond = is_beyond_picture(plan, item, value);
+                let unsigned = matches!(value, Value::Digits(digits) if loses_sign::<S>(digits));
                 sink.value(node, value);
-                return if beyond {
-                    self.note(plan, NoteKind::BeyondPicture, Some(item.field), at)
-                };
+                if beyond {
+                    self.note(plan, NoteKind::BeyondPicture, Some(item.field), at);
+                }
+                if unsigned {
+                    self.note(plan, NoteKind::ZeroSign, Some(item.field), at);
+                }
+                return;
             }
             Err(kind) => kind,
         };
@@ -719,6 +742,12 @@ static DIGITS_BOUND: [u64; 21] = {
 };
 
 /// Returns whether a binary number has more digits than its picture, if the picture limits it.
+/// Returns whether `S` loses the minus sign of this zero.
+#[inline(always)]
+fn loses_sign<S: Sink>(digits: Digits<'_>) -> bool {
+    !S::KEEPS_SIGNED_ZERO && digits.negative && digits.is_zero()
+}
+
 fn is_beyond_picture(plan: &Plan, item: &Item, value: Value<'_>) -> bool {
     let Some(digits) = plan.picture_digits(&item.encoding) else { return false };
     let magnitude = match value {

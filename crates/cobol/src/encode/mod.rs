@@ -69,6 +69,8 @@ struct State {
     deferred: Vec<Deferred>,
     /// The record is needed in spite of such values: to determine the bytes to preserve.
     lenient: bool,
+    /// The documents lose the sign of a zero, so it is among the bytes to preserve.
+    drops_zero_signs: bool,
     end: End,
     /// Nulls of views, until it is known whether the document has another view of the same bytes: item, place in the image, node.
     null_views: Vec<(ItemIndex, usize, NodeId)>,
@@ -157,6 +159,7 @@ impl RecordEncoder {
             preserved: None,
             deferred: Vec::new(),
             lenient: false,
+            drops_zero_signs: false,
             end: End::Storage,
             null_views: Vec::new(),
             faults: Vec::new(),
@@ -169,6 +172,11 @@ impl RecordEncoder {
         let mut encoder = RecordEncoder::of_files(plan);
         encoder.state.lenient = true;
         encoder
+    }
+
+    /// Sets whether the documents keep the sign of a zero.
+    pub(crate) fn keep_zero_signs(&mut self, keep: bool) {
+        self.state.drops_zero_signs = !keep;
     }
 
     /// Creates an encoder of a file's records: a record whose last storage has a chosen view ends with that view, as
@@ -554,7 +562,12 @@ impl State {
     }
 
     #[inline]
-    fn value(&mut self, plan: &Plan, node: NodeId, value: Value<'_>) {
+    fn value(&mut self, plan: &Plan, node: NodeId, mut value: Value<'_>) {
+        if self.drops_zero_signs
+            && let Value::Digits(digits) = &mut value
+        {
+            digits.negative &= !digits.is_zero();
+        }
         let put = self.puts[node.index()];
         if put.way != Way::General && self.beyond == 0 {
             let at = self.base + put.offset as usize;
@@ -597,6 +610,7 @@ impl State {
         };
         let counter = self.counters[item as usize];
         let index = item;
+        let value = named(plan, item, value);
         let item = &plan.items[item as usize];
         at += item.offset;
         let is_view = self.has_unions && target.view.is_some();
@@ -671,6 +685,16 @@ impl State {
                 (None, NodeKind::Group) | (Some(_), _) => self.null_branch(plan, child),
             }
         }
+    }
+}
+
+/// Returns the bytes of a value if it is given by its name.
+fn named<'v>(plan: &'v Plan, item: ItemIndex, value: Value<'v>) -> Value<'v> {
+    let (Value::Text(run) | Value::Ascii(run)) = value else { return value };
+    let is_name = |(name, _): &&(String, Vec<u8>)| name.as_bytes() == run.bytes();
+    match plan.names.get(&item).and_then(|names| names.iter().find(is_name)) {
+        Some((_, bytes)) => Value::Raw(bytes),
+        None => value,
     }
 }
 

@@ -14,6 +14,7 @@ mod select;
 mod tails;
 mod template;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use quayline_charset::Charset;
@@ -142,6 +143,10 @@ pub(crate) struct Plan {
     pub(crate) extent_ops: Vec<Op>,
     /// Node of the member that keeps dirty bytes.
     pub(crate) preserve_node: Option<NodeId>,
+    /// Members that say where a record comes from.
+    pub(crate) origin: OriginNodes,
+    /// Of items whose values have names: names and the bytes that they stand for.
+    pub(crate) names: HashMap<ItemIndex, Vec<(String, Vec<u8>)>>,
 }
 
 impl Plan {
@@ -191,6 +196,8 @@ pub(crate) struct Item {
     pub(crate) encoding: Encoding,
     /// Bytes of null in it.
     pub(crate) null: NullAs,
+    /// Whether documents have names for some of its values: [`Plan::names`].
+    pub(crate) named: bool,
 }
 
 /// Storage at the end of the record whose view is chosen: a record may end with the view.
@@ -309,6 +316,14 @@ pub(crate) struct Choice {
     pub(crate) otherwise: Option<usize>,
 }
 
+/// Nodes of [`crate::OriginMembers`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OriginNodes {
+    pub(crate) number: Option<NodeId>,
+    pub(crate) parent: Option<NodeId>,
+    pub(crate) file: Option<NodeId>,
+}
+
 /// Encoding target of a node.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
@@ -323,7 +338,7 @@ pub(crate) struct Target {
 pub(crate) enum TargetKind {
     Group,
     Item(ItemIndex),
-    /// Read and dropped: RENAMES.
+    /// Read and dropped: RENAMES, and where a record comes from.
     Ignored,
     /// The `_preserve` member.
     Preserve,

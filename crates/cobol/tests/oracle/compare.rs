@@ -452,7 +452,7 @@ fn text(content: &Content, domain: &Domain) -> Option<String> {
             _ => text.trim_end_matches(' ').to_owned(),
         },
         Content::Number(number) => number.text(),
-        Content::Float(x) if *domain == (Domain::Float { double: false }) => values::single(*x).to_string(),
+        Content::Float(x) if *domain == (Domain::Float { double: false }) => f64::from(values::single(*x)).to_string(),
         Content::Float(x) => x.to_string(),
         Content::Unset => return None,
     })

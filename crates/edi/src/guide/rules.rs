@@ -146,6 +146,8 @@ pub(crate) enum Expression {
     Not(Box<Expression>),
     /// If the first, then the second.
     Implies(Box<(Expression, Expression)>),
+    /// Whether a text is a national provider identifier with the right check digit.
+    ProviderIdentifier(Box<Expression>),
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -229,5 +231,6 @@ packed!(enum Expression {
     0 Number(number), 1 Text(text), 2 Operand(operand), 3 Here { element, component, data }, 4 Day, 5 Add(both), 6 Subtract(both),
     7 Multiply(both), 8 Absolute(of), 9 Round(of, places), 10 Length(of), 11 From(of), 12 Until(of), 13 Default(both),
     14 Compare(comparison, both), 15 In(of, values), 16 Present(of), 17 And(both), 18 Or(both), 19 Not(of), 20 Implies(both),
+    21 ProviderIdentifier(of),
 });
 packed!(enum Comparison { 0 Equal, 1 Unequal, 2 Less, 3 AtMost, 4 More, 5 AtLeast });

@@ -6,6 +6,7 @@
 //! around lines, empty lines, and lines that begin with `#`.
 
 mod changes;
+mod code_file;
 mod codes;
 mod dictionary;
 mod lines;

@@ -57,6 +57,8 @@ pub enum ContentErrorKind {
     },
     /// `EDI-111`: a mandatory element or component is missing.
     ElementMissing,
+    /// `EDI-111`: a segment has no elements, and this is the first mandatory one.
+    ElementsMissing,
     /// `EDI-112`: too few characters.
     ElementTooShort {
         /// Fewest.
@@ -200,7 +202,7 @@ impl ContentError {
             ContentErrorKind::SegmentMissing => "EDI-108",
             ContentErrorKind::LoopMissing { .. } => "EDI-109",
             ContentErrorKind::Qualifier { .. } => "EDI-110",
-            ContentErrorKind::ElementMissing => "EDI-111",
+            ContentErrorKind::ElementMissing | ContentErrorKind::ElementsMissing => "EDI-111",
             ContentErrorKind::ElementTooShort { .. } => "EDI-112",
             ContentErrorKind::ElementTooLong { .. } => "EDI-113",
             ContentErrorKind::Code { .. } => "EDI-114",
@@ -242,6 +244,7 @@ impl ContentError {
             | ContentErrorKind::Qualifier { .. }
             | ContentErrorKind::Rule(_) => ("the implementation guide", "the implementation guide"),
             ContentErrorKind::ElementMissing
+            | ContentErrorKind::ElementsMissing
             | ContentErrorKind::ElementsTooMany { .. }
             | ContentErrorKind::ComponentsTooMany { .. }
             | ContentErrorKind::RepetitionsTooMany { .. } => {
@@ -298,6 +301,7 @@ impl ContentError {
                 format!("write one of the codes that the guide lists for {reference}")
             }
             ContentErrorKind::ElementMissing => format!("write {reference}"),
+            ContentErrorKind::ElementsMissing => "write the elements of the segment, or remove it".to_owned(),
             ContentErrorKind::Blank => format!("write a value into {reference}"),
             ContentErrorKind::ElementTooShort { min, .. } => format!("write at least {min} characters"),
             ContentErrorKind::ElementTooLong { max, .. } => format!("write at most {max} characters"),
@@ -372,7 +376,7 @@ impl ContentError {
             ContentErrorKind::Qualifier { listed: false }
             | ContentErrorKind::Code { listed: false }
             | ContentErrorKind::CodeOutOfDate { .. } => element("7", "12"),
-            ContentErrorKind::ElementMissing => element("1", "13"),
+            ContentErrorKind::ElementMissing | ContentErrorKind::ElementsMissing => element("1", "13"),
             ContentErrorKind::ElementTooShort { .. } => element("4", "40"),
             ContentErrorKind::ElementTooLong { .. } => element("5", "39"),
             // A string has at least one character that is not a blank (X12.6), so a mandatory one is missing.
@@ -443,6 +447,9 @@ impl fmt::Display for ContentError {
                 f.write_str(" is present, but not used by the guide")
             }
             ContentErrorKind::SegmentMissing | ContentErrorKind::ElementMissing => f.write_str(" is missing"),
+            ContentErrorKind::ElementsMissing => {
+                f.write_str(" is missing, and so is every other element of the segment")
+            }
             ContentErrorKind::LoopMissing { trigger } => write!(f, " is missing, which begins with {trigger}"),
             ContentErrorKind::Qualifier { listed } => {
                 let why = if *listed { "a code that the guide does not have here" } else { "no code of the list" };

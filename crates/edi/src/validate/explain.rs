@@ -61,6 +61,13 @@ impl Explanation<'_, '_> {
         } else if given < segment.len() {
             faults.push(of_segment(Kind::TrailingSeparators, 0));
         }
+        if given == 0
+            && let Some(first_needed) = specs.iter().position(|spec| spec.mandatory)
+        {
+            let (kind, spec) = (Kind::ElementsMissing, Some(first + count(first_needed)));
+            faults.push(ElementFault { spec, ..of_segment(kind, first_needed + 1) });
+            return;
+        }
         let mut present = 0u64;
         let mut previous = 0;
         for (i, spec) in specs.iter().enumerate() {
@@ -93,8 +100,14 @@ impl Explanation<'_, '_> {
             let notes = &tables.notes[layout.notes.0 as usize..layout.notes.1 as usize];
             for note in notes.iter().filter(|note| !note.holds(present)) {
                 let (kind, element) = blame(note, present);
-                // What is missing anyway is told once.
-                if faults.iter().any(|fault| fault.element == element && fault.component == 0) {
+                // What is missing anyway is told once, and a note over an element that must not be there says nothing of the others.
+                let is_told = |fault: &ElementFault| {
+                    let named = note.elements.iter().any(|named| usize::from(*named) == fault.element);
+                    fault.component == 0
+                        && (fault.element == element
+                            || named && matches!(fault.kind, Kind::ElementMissing | Kind::ElementNotUsed))
+                };
+                if faults.iter().any(is_told) {
                     continue;
                 }
                 let spec = count(element).checked_sub(1).map(|i| first + i).filter(|spec| *spec < end);

@@ -366,6 +366,13 @@ impl RuleRun {
                 }
                 known.then_some(false)
             }
+            Expression::ProviderIdentifier(inner) => {
+                let mut scratch = Vec::new();
+                match self.evaluate(guide, inner, segment, &mut scratch) {
+                    Value::Text(text) => Some(is_provider_identifier(text)),
+                    Value::Number(_) | Value::Absent => None,
+                }
+            }
             // A value where a condition stands.
             _ => None,
         }
@@ -485,7 +492,8 @@ impl RuleRun {
             | Expression::And(_)
             | Expression::Or(_)
             | Expression::Not(_)
-            | Expression::Implies(_) => Value::Absent,
+            | Expression::Implies(_)
+            | Expression::ProviderIdentifier(_) => Value::Absent,
         }
     }
 }
@@ -501,6 +509,20 @@ impl Held {
             at: Mark::default(),
         }
     }
+}
+
+/// Whether a text is a national provider identifier: ten digits, the first 1 or 2, with a check digit by the Luhn formula over them and the
+/// prefix 80840, which adds 24. Source: CMS, "Requirements for National Provider Identifier (NPI) and NPI Check Digit".
+fn is_provider_identifier(text: &[u8]) -> bool {
+    let text = text.trim_ascii_end();
+    if text.len() != 10 || !matches!(text[0], b'1' | b'2') || !text.iter().all(u8::is_ascii_digit) {
+        return false;
+    }
+    let digit = |(at, byte): (usize, &u8)| match (u32::from(byte - b'0'), at % 2) {
+        (digit, 0) => digit * 2 / 10 + digit * 2 % 10,
+        (digit, _) => digit,
+    };
+    (24 + text.iter().enumerate().map(digit).sum::<u32>()).is_multiple_of(10)
 }
 
 #[derive(Clone, Copy, Eq, PartialEq)]

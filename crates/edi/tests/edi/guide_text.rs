@@ -769,3 +769,32 @@ proptest! {
         let _ = parse(&lines.join("\n"));
     }
 }
+
+#[test]
+fn codes_come_from_a_file_of_those_who_maintain_them() {
+    let text = SMALL.replace("codes 98\n  BY ST\n", "codes 98 \"Party\" open file \"party.csv\"\n  BY ST\n");
+    let parse = |csv: &str| {
+        let files = MemoryGuides(BTreeMap::from([("party.csv".to_owned(), csv.to_owned())]));
+        parse_guide("a.guide", &text, &files, &Limits::default())
+    };
+    let guide =
+        parse("\u{feff}Code,Name,From,Until\r\nSE,\"Seller, or \"\"vendor\"\"\",2003-01-01,20301231\r\n\r\nBT\r\n");
+    let list = &guide.unwrap_or_else(|findings| panic!("{findings}")).dictionary.codes["98"];
+    let seller = CodeEntry {
+        value: "SE".to_owned(),
+        name: Some("Seller, or \"vendor\"".to_owned()),
+        from: Some(20_030_101),
+        until: Some(20_301_231),
+    };
+    assert!(list.open && list.codes.len() == 4 && list.codes[2] == seller, "{list:?}");
+    let wrong = parse("SE,Seller,20031301\nBY\n,x\n\"SE\n").expect_err("four lines are wrong").to_string();
+    for told in ["a cell is not a day", "`BY`, which the list has already", "the line has no code", "does not end"] {
+        assert!(wrong.contains(told), "{told}: {wrong}");
+    }
+    assert!(wrong.contains("at party.csv:1:1") && wrong.contains("at party.csv:4:1"), "{wrong}");
+    // A file that is not there, or that nobody names.
+    let told = parse_guide("a.guide", &text, &NoGuides, &Limits::default()).expect_err("no file").to_string();
+    assert!(told.contains("error[GDE-009]"), "{told}");
+    let told = parse_guide("a.guide", &text.replace("\"party.csv\"", ""), &NoGuides, &Limits::default());
+    assert!(told.expect_err("no name").to_string().contains("the name of the file is missing"));
+}

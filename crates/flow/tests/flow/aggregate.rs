@@ -221,3 +221,20 @@ fn groups_are_whole_however_often_the_process_is_killed() {
     drop(store);
     engine.close().expect("closed");
 }
+
+/// A message of two lines was two lines of its group, so nobody could tell the messages apart.
+#[test]
+fn a_message_is_one_line_of_its_group_or_fails() {
+    let world = World::new();
+    let (input, out, bad) = (world.queue("IN"), world.queue("OUT"), world.queue("BAD"));
+    let _engine = world.engine(&format!(
+        "{}[node.bad]\ntype = \"queue_output\"\nqueue = \"BAD\"\n",
+        flow(0, "count = \"3\"\nfailure = \"bad\"")
+    ));
+    for text in ["a1\n", "x\ny", "", "a3\r\n"] {
+        world.put(&input, &part("a", text, false));
+    }
+    assert_eq!(world.get_text(&out), "a1\n\na3\r\n");
+    assert_eq!(world.get_text(&bad), "x\ny");
+    assert!(world.errors().contains("FLO-053"), "{}", world.errors());
+}

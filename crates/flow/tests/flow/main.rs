@@ -3,8 +3,10 @@
 mod aggregate;
 mod checks;
 mod crash;
+mod nats;
 mod nodes;
 mod order;
 mod outside;
 mod postgres;
+mod robust;
 mod support;

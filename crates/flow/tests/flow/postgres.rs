@@ -99,6 +99,6 @@ impl Postgres {
             .stderr(Stdio::null())
             .output()
             .ok()?;
-        done.status.success().then(|| String::from_utf8_lossy(&done.stdout).trim().to_owned())
+        done.status.success().then(|| String::from_utf8(done.stdout).ok()).flatten().map(|text| text.trim().to_owned())
     }
 }

@@ -11,6 +11,7 @@ use quayline_store::{
     Snapshot, Space, StoreError, Value,
 };
 
+use crate::answers::answering;
 use crate::world::{World, interchange, orders};
 
 /// When the process ends.
@@ -18,6 +19,17 @@ use crate::world::{World, interchange, orders};
 enum End {
     BeforeCommit,
     AfterCommit,
+    /// The disk of the store is full; the process goes on to its end.
+    DiskFull,
+}
+
+impl End {
+    fn error(self) -> StoreError {
+        match self {
+            End::BeforeCommit | End::AfterCommit => StoreError::Poisoned { cause: "the process ended".to_owned() },
+            End::DiskFull => StoreError::io("log-1", "written", &std::io::Error::from(std::io::ErrorKind::StorageFull)),
+        }
+    }
 }
 
 /// An engine whose process ends at a commit.
@@ -27,10 +39,6 @@ struct Mortal {
     commits: AtomicU64,
     dies_at: u64,
     end: End,
-}
-
-fn dead() -> StoreError {
-    StoreError::Poisoned { cause: "the process ended".to_owned() }
 }
 
 impl Engine for Mortal {
@@ -55,8 +63,8 @@ impl Engine for Mortal {
         if number == self.dies_at && self.end == End::AfterCommit {
             self.inner.commit(batch, Box::new(|_| ()))?;
         }
-        after(Err(dead()));
-        Err(dead())
+        after(Err(self.end.error()));
+        Err(self.end.error())
     }
     fn submit(&self, batch: Batch, after: Completion) {
         let _ = self.commit(batch, after);
@@ -107,9 +115,13 @@ fn left(world: &World) -> Vec<String> {
     all
 }
 
-/// Ends the process at every commit of `work`, and lets it run again.
 fn at_every_commit(settings: &str, prepare: Work<'_>, work: Work<'_>) {
-    let unharmed = World::with(settings, "");
+    at_every_commit_in(&|| World::with(settings, ""), prepare, work);
+}
+
+/// Ends the process at every commit of `work`, and lets it run again.
+fn at_every_commit_in(new_world: &dyn Fn() -> World, prepare: Work<'_>, work: Work<'_>) {
+    let unharmed = new_world();
     unharmed.at_desk(LIMITS, |desk| prepare(desk)).expect("prepared");
     let counted = Arc::new(Mortal {
         inner: Arc::clone(&unharmed.engine),
@@ -123,13 +135,20 @@ fn at_every_commit(settings: &str, prepare: Work<'_>, work: Work<'_>) {
     let commits = counted.commits.load(Ordering::SeqCst);
     assert!(commits > 2, "{commits} commits");
     for dies_at in 2..=commits {
-        for end in [End::BeforeCommit, End::AfterCommit] {
-            let world = World::with(settings, "");
+        for end in [End::BeforeCommit, End::AfterCommit, End::DiskFull] {
+            let world = new_world();
             world.at_desk(LIMITS, |desk| prepare(desk)).expect("prepared");
             let engine: Arc<dyn Engine> =
                 Arc::new(Mortal { inner: Arc::clone(&world.engine), commits: AtomicU64::new(0), dies_at, end });
             let died = world.at_desk_over(&world.store_over(&engine), LIMITS, |desk| work(desk));
-            assert!(died.is_err(), "commit {dies_at} of {commits}");
+            let Err(findings) = died else { panic!("commit {dies_at} of {commits}") };
+            if end == End::DiskFull {
+                let text = findings.to_string();
+                assert!(
+                    text.contains("log-1 cannot be written: no storage space"),
+                    "the error names what is full: {text}"
+                );
+            }
             world.at_desk(LIMITS, |desk| work(desk)).expect("the next run");
             let found = left(&world);
             assert_eq!(found, expected, "ended {end:?} {dies_at} of {commits}");
@@ -160,6 +179,15 @@ fn receiving_loses_nothing_and_does_nothing_twice() {
 }
 
 #[test]
+fn answers_commit_with_what_they_answer() {
+    let edi = interchange(7, "P", &[("PO1", "RO"), ("PO2", "RO"), ("PO3", "SA"), ("PO4", "RO"), ("PO5", "RO")]);
+    for envelope in ["immediate", "delayed"] {
+        let settings = format!("envelope = \"{envelope}\"\nclose = {{ count = 3 }}");
+        at_every_commit_in(&|| answering(&settings), &|_| Ok(()), &|desk| receive(desk, &edi));
+    }
+}
+
+#[test]
 fn sending_numbers_each_document_once() {
     at_every_commit("expect = \"997\"", &|_| Ok(()), &|desk| send(desk, &["A1", "A2", "A3", "A4", "A5"]));
 }
@@ -185,4 +213,19 @@ fn acknowledgments_are_matched_once() {
         },
         &|desk| receive(desk, answer),
     );
+}
+
+#[test]
+fn a_folder_that_is_full_gets_its_files_with_the_next_run() {
+    let world = World::new();
+    // A file where the folder should be fails as a full disk does: after the commit.
+    world.write("orders", "not a folder");
+    let edi = orders(7, &["PO1", "PO2", "PO3"]);
+    let failed = world.at_desk(LIMITS, |desk| receive(desk, &edi)).expect_err("the folder is missing");
+    assert_eq!(failed.0[0].code.0, "PTN-300");
+    assert!(failed.0[0].hint.as_deref().is_some_and(|hint| hint.contains("nothing is lost")), "{failed}");
+    std::fs::remove_file(world.path("orders")).expect("removed");
+    world.at_desk(LIMITS, |desk| receive(desk, &edi)).expect("the next run");
+    assert_eq!(world.files("orders").len(), 3);
+    assert_eq!(world.entries(quayline_partner::Kind::Transaction).len(), 3, "none came twice");
 }

@@ -1,5 +1,6 @@
 //! Receiving, sending, enveloping, acknowledgments and the transaction store, over the in-memory engine and folders of a test.
 
+mod answers;
 mod crash;
 mod receive;
 mod send;

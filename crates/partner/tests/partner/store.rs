@@ -2,7 +2,9 @@
 
 use std::io::Cursor;
 
-use quayline_partner::{Again, Desk, DeskLimits, EntryId, Filter, Kind, Release, State, Way};
+use quayline_partner::{
+    Again, Desk, DeskLimits, EntryId, Filter, Kind, Ledger, Part, Release, SendRequest, State, StoreKey, Way,
+};
 
 use crate::world::{NOON_MS, World, orders};
 
@@ -74,7 +76,12 @@ fn a_control_number_finds_an_interchange_with_what_is_in_it() {
         let entries = world.search(&Filter { number: Some(number.into()), limit: 100, ..Filter::default() });
         entries.iter().map(|entry| (entry.kind, entry.way)).collect::<Vec<_>>()
     };
-    let received = [(Kind::Interchange, Way::Received), (Kind::Transaction, Way::Received), (Kind::Transaction, Way::Received), (Kind::Group, Way::Received)];
+    let received = [
+        (Kind::Interchange, Way::Received),
+        (Kind::Transaction, Way::Received),
+        (Kind::Transaction, Way::Received),
+        (Kind::Group, Way::Received),
+    ];
     assert_eq!(kinds("905"), received);
     assert_eq!(kinds("000000905"), received);
     // Documents get their number when their envelope closes. Number 1 is also that of our acknowledgment.
@@ -140,4 +147,52 @@ fn a_purge_removes_what_is_old_with_its_fields() {
     let report = world.receive(&orders(11, &["PO1"]));
     assert_eq!(report.delivered, 1);
     assert!(world.entries(Kind::Transaction)[0].id.0 > 330);
+}
+
+#[test]
+fn stored_bytes_are_encrypted_if_the_store_has_a_key() {
+    let world = World::with("usage = \"both\"\nenvelope = \"delayed\"", "");
+    world.receive(&orders(1, &["PO1"]).replace("N1*BY*ACME", "N1*BY*OPENLY KEPT"));
+    let key = |byte: &str| StoreKey::parse(&byte.repeat(32)).expect("a key");
+    let store = world.store();
+    let holds = |text: &str| {
+        let files = ["PARTNER.ENTRIES", "PARTNER.BODIES", "PARTNER.PENDING", "PARTNER.OUTBOX"];
+        let unit = store.begin().expect("a unit");
+        let has = |name: &&str| {
+            let mut browse = store.file(&unit, name).expect("a file").browse();
+            std::iter::from_fn(|| browse.next(&unit).ok())
+                .any(|record| record.bytes.windows(text.len()).any(|part| part == text.as_bytes()))
+        };
+        files.iter().any(has)
+    };
+    // A name that compression leaves as it is.
+    assert!(holds("OPENLY KEPT"));
+    let book = world.book();
+    let ledger = Ledger::open_with(&store, Some(key("0a"))).expect("a store with a key");
+    let mut desk = Desk::new(&book, &ledger, DeskLimits::default(), || world.now_ms.get()).expect("a desk");
+    let secret = orders(2, &["PO2"]).replace("N1*BY*ACME", "N1*BY*SECRETIVE BUYER");
+    desk.receive("in.x12", &mut Cursor::new(secret.into_bytes()), Again::No).expect("received");
+    let request = SendRequest { name: "out", to: Some("ACME"), from: None, document: "order", again: Again::No };
+    desk.send(&request, &mut Cursor::new(b"{\"number\":\"UNREADABLE7\",\"kind\":\"SA\"}\n".to_vec()))
+        .expect("it waits");
+    assert!(!holds("SECRETIVE"), "a document that was received");
+    assert!(!holds("BEG*00*SA*UNREADABLE7"), "a document that waits");
+    // It comes back whole, and waiting documents leave.
+    let filter = Filter { field: Some(("order".into(), "PO2".into())), limit: 10, ..Filter::default() };
+    let id = ledger.search(&filter).expect("a search").entries[0].id;
+    let unit = ledger.begin().expect("a unit");
+    let body = ledger.body(&unit, id, Part::Document).expect("readable").expect("kept");
+    assert!(String::from_utf8(body).expect("text").contains("SECRETIVE BUYER"));
+    drop(unit);
+    assert_eq!(desk.release(&Release::All).expect("released").interchanges, 1);
+    drop(desk);
+    // Without the key, entries are found but nothing is read or stored; another key is refused.
+    let closed = Ledger::open(&store).expect("files");
+    assert_eq!(closed.search(&filter).expect("a search").entries.len(), 1);
+    let unit = closed.begin().expect("a unit");
+    assert_eq!(closed.body(&unit, id, Part::Document).expect_err("no key").0[0].code.0, "PTN-305");
+    drop(unit);
+    let refused = Desk::new(&book, &closed, DeskLimits::default(), || world.now_ms.get());
+    assert_eq!(refused.err().expect("nothing may be stored in plain form").0[0].code.0, "PTN-305");
+    assert_eq!(Ledger::open_with(&store, Some(key("0b"))).expect_err("another key").0[0].code.0, "PTN-305");
 }

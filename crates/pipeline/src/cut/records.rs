@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quayline_core::{Fault, Finding, Limits, Place, RecordNumber};
+use quayline_core::{ByteOffset, Fault, Finding, Limits, Place, RecordNumber};
 use quayline_frame::{
     BlockEnd, BlockSplitter, Edges, EndOfInput, FrameFault, FrameFaultKind, FramingSpec, RecordExtent, SpecError,
     Splitter,
@@ -24,6 +24,10 @@ pub(crate) struct RecordCutter {
     families: Option<Arc<Schema>>,
     /// Set for records that end by their own counters.
     extent: Option<Arc<dyn RecordExtent>>,
+    /// Bytes in front of the first record that are still to come.
+    lead: u64,
+    /// Bytes after the last record. They stay in the buffer until the source ends.
+    tail: usize,
     file: Arc<str>,
 }
 
@@ -39,15 +43,43 @@ impl RecordCutter {
         let edges = types.map(RecordTypes::edges).unwrap_or_default();
         let families = types.is_some_and(RecordTypes::is_nested).then(|| Arc::clone(schema));
         let extent = extent(spec, schema);
-        let splitter = splitter(spec, limits, from, edges, extent.as_ref())?;
-        let file = Arc::clone(file);
-        Ok(RecordCutter { spec: *spec, limits: limits.clone(), edges, splitter, families, extent, file })
+        let skip = schema.skip_bytes();
+        let lead = skip.first.saturating_sub(from.offset.0);
+        let first = Position::at(ByteOffset(from.offset.0 + lead), from.next, from.state);
+        let splitter = splitter(spec, limits, &first, edges, extent.as_ref())?;
+        let (file, tail) = (Arc::clone(file), skip.last);
+        Ok(RecordCutter { spec: *spec, limits: limits.clone(), edges, splitter, families, extent, lead, tail, file })
     }
 
     fn fault(&self, fault: &FrameFault) -> Finding {
         let mut finding = fault.finding();
         finding.place.file = Some(Arc::clone(&self.file));
         finding
+    }
+
+    /// Passes over bytes in front of the first record. The block has no records.
+    fn pass_over(&mut self, block: &mut Block, end: SourceEnd) -> Cut {
+        self.no_records(block);
+        let passed = usize::try_from(self.lead).map_or(block.filled, |lead| lead.min(block.filled));
+        self.lead -= passed as u64;
+        if self.lead > 0 && end == SourceEnd::Yes {
+            return Cut { consumed: passed, end: CutEnd::Lost(self.short_of_skipped()) };
+        }
+        Cut { consumed: passed, end: CutEnd::NeedMore { at_least: 1 } }
+    }
+
+    fn no_records(&mut self, block: &mut Block) {
+        if let Units::Records(batch) = &mut block.units {
+            self.splitter.block(&[], EndOfInput::No, batch);
+        }
+    }
+
+    #[cold]
+    fn short_of_skipped(&self) -> Finding {
+        let message = "the file ends within the bytes to skip, before any record".to_owned();
+        let place = Place { file: Some(Arc::clone(&self.file)), ..Place::default() };
+        let hint = "correct `skip-bytes-first` and `skip-bytes-last`";
+        Finding::error(codes::SHORT_OF_SKIPPED, Fault::Config, message).at(place).hint(hint)
     }
 
     /// Gives back the records of the last family: more of it may follow. `None` where the block holds only that one.
@@ -69,6 +101,36 @@ impl RecordCutter {
 
 impl Cutter for RecordCutter {
     fn cut(&mut self, block: &mut Block, end: SourceEnd) -> Cut {
+        if self.lead > 0 {
+            return self.pass_over(block, end);
+        }
+        let tail = self.tail;
+        match (end, block.filled.checked_sub(tail)) {
+            (_, Some(rest)) => block.filled = rest,
+            (SourceEnd::No, None) => return Cut { consumed: 0, end: CutEnd::NeedMore { at_least: tail + 1 } },
+            (SourceEnd::Yes, None) => {
+                self.no_records(block);
+                return Cut { consumed: block.filled, end: CutEnd::Lost(self.short_of_skipped()) };
+            }
+        }
+        let mut cut = self.cut_records(block, end);
+        if end == SourceEnd::No {
+            block.filled += tail;
+            if let CutEnd::NeedMore { at_least } = &mut cut.end {
+                *at_least += tail;
+            }
+        }
+        cut
+    }
+
+    fn position(&self) -> Position {
+        let offset = ByteOffset(self.splitter.offset().0 - self.lead);
+        Position::at(offset, self.splitter.next_record(), self.splitter.state())
+    }
+}
+
+impl RecordCutter {
+    fn cut_records(&mut self, block: &mut Block, end: SourceEnd) -> Cut {
         let end_of_input = match end {
             SourceEnd::No => EndOfInput::No,
             SourceEnd::Yes => EndOfInput::Yes,
@@ -111,10 +173,6 @@ impl Cutter for RecordCutter {
                 Cut { consumed: 0, end: CutEnd::NeedMore { at_least: block.filled + 1 } }
             }
         }
-    }
-
-    fn position(&self) -> Position {
-        Position::at(self.splitter.offset(), self.splitter.next_record(), self.splitter.state())
     }
 }
 

@@ -30,6 +30,7 @@ impl Source for RecordSource {
     #[inline]
     fn step<T: Target>(&mut self, facts: &LaneFacts, block: &Block, at: usize, target: &mut T, lot: &mut Lot) -> usize {
         target.begin(block.number(at), block.offset(at), block);
+        self.decoder.comes_from(block.number(at).0, None, &facts.file);
         match self.decoder.decode(block.body(at), target.sink()) {
             Ok(()) => match target.accept() {
                 Ok(()) => {

@@ -125,6 +125,15 @@ impl<'s> TypedSource<'s> {
         let Member { at, of_type, depth } = self.family[range.start];
         let group = self.types.group(of_type);
         if let (Some(decoder), Some(plan)) = (&mut self.decoders[of_type], self.types.plan(of_type)) {
+            // The parent is the nearest record before it that is one level above.
+            let parent = depth.checked_sub(1).and_then(|above| {
+                self.family[..range.start]
+                    .iter()
+                    .rev()
+                    .find(|member| member.depth == above)
+                    .map(|p| block.number(p.at).0)
+            });
+            decoder.comes_from(block.number(at).0, parent, &facts.file);
             if let Err(faults) = decoder.decode(block.body(at), &mut Graft { sink, group }) {
                 let faults = faults.findings(plan, Some(&facts.file), block.number(at), Some(block.offset(at)));
                 found.findings.extend(faults);
@@ -218,6 +227,8 @@ impl<S: Sink> Graft<'_, S> {
 }
 
 impl<S: Sink> Sink for Graft<'_, S> {
+    const KEEPS_SIGNED_ZERO: bool = S::KEEPS_SIGNED_ZERO;
+
     #[inline(always)]
     fn enter(&mut self, node: NodeId) {
         self.sink.enter(self.moved(node));

@@ -135,6 +135,14 @@ const KEEP_OPEN: PropertyKind = optional(
     "how long the file stays open. Default until_idle: 10 seconds without use",
 );
 
+const SERVER: PropertyKind =
+    required("server", Form::Constant, "address of the server, such as `nats://127.0.0.1:4222`");
+const NATS_USER: PropertyKind = optional("user", Form::Constant, "user of the server. Default none");
+const NATS_PASSWORD: PropertyKind = optional(
+    "password_variable",
+    Form::Constant,
+    "environment variable that holds the password, or a token if there is no user. Default NATS_PASSWORD",
+);
 const METHOD: PropertyKind =
     optional("method", Form::Choice(&["GET", "POST", "PUT", "PATCH", "DELETE"]), "method of the request. Default POST");
 const CONTENT_TYPE: PropertyKind =
@@ -209,6 +217,36 @@ pub const NODE_KINDS: &[NodeKind] = &[
             ),
         ],
         help: "Makes a message of each HTTP POST request; a `reply` node answers it after the commit.",
+    },
+    NodeKind {
+        name: "nats_input",
+        is_input: true,
+        terminals: &[wired("out", "each message; `envelope.property_nats_subject` is its subject"), CATCH],
+        properties: &[
+            SERVER,
+            NATS_USER,
+            NATS_PASSWORD,
+            required("stream", Form::Constant, "name of the stream"),
+            optional("subject", Form::Constant, "subjects to receive, with `*` and `>`. Default all of the stream"),
+            optional(
+                "consumer",
+                Form::Constant,
+                "name of the consumer on the server, which only this node may use. Default a name of its own",
+            ),
+            optional(
+                "order",
+                Form::Choice(&["none", "by_stream"]),
+                "`by_stream`: one message after another, also after a failure. Default none",
+            ),
+            optional(
+                "attempts",
+                Form::Number(1, 1_000),
+                "failures after which a message moves to `backout`. Default 3",
+            ),
+            optional("backout", Form::Constant, "queue for messages that fail too often. Default DEAD.LETTER"),
+            MESSAGE,
+        ],
+        help: "Receives the messages of a stream of NATS JetStream, each with its effect once.",
     },
     NodeKind {
         name: "record_input",
@@ -336,7 +374,7 @@ pub const NODE_KINDS: &[NodeKind] = &[
             optional(
                 "join",
                 Form::Choice(&["lines", "bytes", "json"]),
-                "form of the new message: each content as a line, one after another, or a JSON array. Default lines",
+                "form of the new message: `lines` (each content is one line), `bytes` (one after another) or `json` (an array). Default lines",
             ),
             optional("whole", Form::Shape, "shape of the new message"),
         ],
@@ -471,6 +509,19 @@ pub const NODE_KINDS: &[NodeKind] = &[
             OUTBOX,
         ],
         help: "Sends the message by HTTP after the commit, until the server accepts it.",
+    },
+    NodeKind {
+        name: "nats_output",
+        is_input: false,
+        terminals: &[OUT, FAILURE],
+        properties: &[
+            SERVER,
+            NATS_USER,
+            NATS_PASSWORD,
+            required("subject", Form::Text, "subject to publish to; a stream must take it"),
+            OUTBOX,
+        ],
+        help: "Publishes the message to a stream of NATS JetStream after the commit, until the stream has it.",
     },
     NodeKind {
         name: "file_output",

@@ -64,7 +64,7 @@ pub(super) fn together(partners: &[PartnerFile], project: &Path) -> Vec<Finding>
             }
         }
         for rule in &partner.rules {
-            if let Some(map) = &rule.map {
+            for map in &rule.maps {
                 missing(&mut findings, project, map, "map", &rule.place);
             }
         }

@@ -13,6 +13,7 @@ mod wire;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use quayline_core::{Fault, Finding, Findings, Place, Severity};
 use quayline_edi::Standard;
@@ -44,7 +45,7 @@ pub struct PartnerFile {
     /// How interchanges name the partner.
     pub identities: Vec<Identity>,
     /// Settings of the partner.
-    pub settings: Settings,
+    pub settings: Arc<Settings>,
     /// Settings for one of our identities.
     pub agreements: Vec<Agreement>,
     /// What happens to documents.
@@ -72,7 +73,7 @@ pub struct Agreement {
     /// Name of our file.
     pub with: String,
     /// The settings.
-    pub settings: Settings,
+    pub settings: Arc<Settings>,
     /// Where the agreement is in its file.
     pub place: Place,
 }
@@ -116,14 +117,15 @@ pub struct Rule {
     pub test: Option<bool>,
     /// Values of elements, by `BEG02` or `BGM01-1`: the first segment with that tag decides.
     pub when: Vec<(String, String)>,
-    /// The map; absent, the document is delivered as it came.
-    pub map: Option<PathBuf>,
-    /// Where the output of each target of the map goes; under the empty name, where all others go.
+    /// The maps, each run over the whole document; without one, the document is delivered as it came.
+    pub maps: Vec<PathBuf>,
+    /// Where each output goes, by the name of the map's target, or of the map's file if there are several maps; under the empty name, where all
+    /// others go.
     pub deliver: BTreeMap<String, Delivery>,
     /// Fields to find the document by: name, and `BEG03` or `CLM01`.
     pub fields: Vec<(String, String)>,
     /// Settings that win over those of agreement, partner and house.
-    pub settings: Settings,
+    pub settings: Arc<Settings>,
     /// Where the rule is in its file.
     pub place: Place,
 }
@@ -135,12 +137,17 @@ pub enum Delivery {
     Folder(PathBuf),
     /// Onto a queue of the store, a message for each document.
     Queue(String),
+    /// Into an interchange to the partner that sent the document: an answer, such as an 855 to an 850.
+    Answer,
 }
 
 impl Delivery {
-    /// Reads `folder:PATH` or `queue:NAME`.
+    /// Reads `folder:PATH`, `queue:NAME` or `answer`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Delivery> {
+        if text == "answer" {
+            return Some(Delivery::Answer);
+        }
         match text.split_once(':')? {
             ("folder", path) if !path.is_empty() => Some(Delivery::Folder(path.into())),
             ("queue", name) if !name.is_empty() => Some(Delivery::Queue(name.to_owned())),
@@ -154,6 +161,7 @@ impl core::fmt::Display for Delivery {
         match self {
             Delivery::Folder(path) => write!(f, "folder:{}", path.display()),
             Delivery::Queue(name) => write!(f, "queue:{name}"),
+            Delivery::Answer => f.write_str("answer"),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Settings of partners, and which of several wins.
 
 use std::path::PathBuf;
+use std::sync::{Arc, LazyLock};
 
 use quayline_edi::ValidationLevel;
 
@@ -53,7 +54,22 @@ pub struct Settings {
     pub fields: Option<Vec<(String, String)>>,
 }
 
+/// Settings that leave every decision to others: most partners and rules have them, so they are stored once.
+static NONE: LazyLock<Arc<Settings>> = LazyLock::new(Arc::default);
+
 impl Settings {
+    /// The settings for a partner or rule; those without a setting share one place.
+    #[must_use]
+    pub fn shared(self) -> Arc<Settings> {
+        if self == Settings::default() { Arc::clone(&NONE) } else { Arc::new(self) }
+    }
+
+    /// Whether settings come from [`Settings::shared`] and have no setting.
+    #[must_use]
+    pub fn are_none(settings: &Arc<Settings>) -> bool {
+        Arc::ptr_eq(settings, &NONE)
+    }
+
     /// These settings, and where they say nothing, those of `less`.
     #[must_use]
     pub fn over(&self, less: &Settings) -> Settings {

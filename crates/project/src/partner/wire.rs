@@ -61,12 +61,19 @@ struct WireRule {
     test: Option<bool>,
     #[serde(default)]
     when: BTreeMap<String, Spanned<String>>,
-    map: Option<PathBuf>,
+    map: Option<WireMaps>,
     deliver: Option<Spanned<WireDeliver>>,
     #[serde(default)]
     fields: BTreeMap<String, Spanned<String>>,
     #[serde(default)]
     settings: WireSettings,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WireMaps {
+    One(PathBuf),
+    Several(Vec<PathBuf>),
 }
 
 #[derive(Deserialize)]
@@ -139,10 +146,10 @@ pub(super) fn partner(file: &mut UserFile, path: &Path, wire: File) -> PartnerFi
         }
     };
     let identities = wire.identity.into_iter().filter_map(|one| identity(file, one)).collect();
-    let settings = wire.settings.map(|wire| settings(file, wire)).unwrap_or_default();
+    let settings = wire.settings.map(|wire| settings(file, wire)).unwrap_or_default().shared();
     let agreements = wire.agreement.into_iter().map(|one| {
         let place = file.text.place(&one.with.span());
-        Agreement { with: one.with.into_inner(), settings: self::settings(file, one.settings), place }
+        Agreement { with: one.with.into_inner(), settings: self::settings(file, one.settings).shared(), place }
     });
     let agreements = agreements.collect();
     let mut rules: Vec<Rule> = Vec::new();
@@ -243,9 +250,22 @@ fn delivery(file: &mut UserFile, value: &Spanned<String>) -> Option<Delivery> {
     let found = Delivery::parse(value.get_ref());
     if found.is_none() {
         let message = format!("`{}` is not a place to deliver to", value.get_ref());
-        file.find(codes::PARTNER_VALUE, message, value, "write folder:PATH or queue:NAME");
+        let hint = "write folder:PATH or queue:NAME; in `deliver` of a rule for documents received also answer";
+        file.find(codes::PARTNER_VALUE, message, value, hint);
     }
     found
+}
+
+/// A place for interchanges and acknowledgments.
+fn outside(file: &mut UserFile, value: &Spanned<String>) -> Option<Delivery> {
+    delivery(file, value).filter(|found| {
+        let answers = *found == Delivery::Answer;
+        if answers {
+            let message = "an answer is an output of a map, not a place for interchanges";
+            file.find(codes::PARTNER_VALUE, message, value, "write folder:PATH or queue:NAME");
+        }
+        !answers
+    })
 }
 
 fn rule(file: &mut UserFile, wire: Spanned<WireRule>, number: usize) -> Rule {
@@ -287,7 +307,16 @@ fn rule(file: &mut UserFile, wire: Spanned<WireRule>, number: usize) -> Rule {
         }
         None => {}
     }
-    if direction == Direction::Send && wire.map.is_none() && wire.document.is_none() {
+    let maps = match wire.map {
+        None => Vec::new(),
+        Some(WireMaps::One(map)) => vec![map],
+        Some(WireMaps::Several(maps)) => maps,
+    };
+    if direction == Direction::Send && deliver.values().any(|to| *to == Delivery::Answer) {
+        let message = "a rule for documents to send has nothing to answer";
+        file.find(codes::PARTNER_VALUE, message, &wire.direction, "remove `deliver`: documents go to the partner");
+    }
+    if direction == Direction::Send && maps.is_empty() && wire.document.is_none() {
         let hint = "add map = \"maps/NAME.qmap\", or the document that is sent as it is: document = \"810\"";
         file.find(
             codes::PARTNER_VALUE,
@@ -320,10 +349,10 @@ fn rule(file: &mut UserFile, wire: Spanned<WireRule>, number: usize) -> Rule {
         application: wire.application,
         test: wire.test,
         when,
-        map: wire.map,
+        maps,
         deliver,
         fields,
-        settings: settings(file, wire.settings),
+        settings: settings(file, wire.settings).shared(),
         place,
     }
 }
@@ -383,7 +412,7 @@ fn settings(file: &mut UserFile, wire: WireSettings) -> Settings {
         duplicates: one(file, wire.duplicates, DuplicatePolicy::parse, DuplicatePolicy::WORDS),
         gaps: one(file, wire.gaps, GapPolicy::parse, GapPolicy::WORDS),
         acknowledge,
-        acknowledge_to: wire.acknowledge_to.and_then(|to| delivery(file, &to)),
+        acknowledge_to: wire.acknowledge_to.and_then(|to| outside(file, &to)),
         expect: one(file, wire.expect, AckKind::parse, AckKind::WORDS),
         due_s: wire.due.and_then(|value| duration(file, &value)),
         guides: wire.guides,
@@ -391,7 +420,7 @@ fn settings(file: &mut UserFile, wire: WireSettings) -> Settings {
         keep_days: wire.keep_days,
         envelope: one(file, wire.envelope, EnvelopePolicy::parse, EnvelopePolicy::WORDS),
         close: wire.close.map(|wire| close(file, wire)),
-        send_to: wire.send_to.and_then(|to| delivery(file, &to)),
+        send_to: wire.send_to.and_then(|to| outside(file, &to)),
         delimiters: wire.delimiters.map(Spanned::into_inner),
         version: wire.version.map(Spanned::into_inner),
         line_breaks: wire.line_breaks,

@@ -9,7 +9,7 @@ use quayline_frame::Edges;
 use crate::schema::chooser::{Test, Unfit};
 use crate::schema::record_types::{RecordTypePlan, RecordTypes, TypeKind, Unmatched};
 use crate::schema::{Records, Schema};
-use crate::{ChooseBy, InterfaceFile, Otherwise, RecordRules, RecordType, TypeUse, codes};
+use crate::{ChooseBy, InterfaceFile, Otherwise, RecordRules, RecordType, SkipBytes, TypeUse, codes};
 
 pub(crate) fn compile(
     layouts: &[Layout],
@@ -104,7 +104,13 @@ impl Compiler<'_> {
             edges: Edges { skip_first: rules.skip_first.into(), skip_last: rules.skip_last as usize },
             nested,
         };
-        Some(Schema { shape, records: Records::Types(types), families: None, moments: Vec::new() })
+        Some(Schema {
+            shape,
+            records: Records::Types(types),
+            families: None,
+            moments: Vec::new(),
+            skip_bytes: SkipBytes::default(),
+        })
     }
 
     fn draft(&mut self, rules: &RecordRules, of_type: &RecordType) -> Option<Draft> {

@@ -7,7 +7,7 @@ mod record_types;
 
 use std::sync::Arc;
 
-use crate::InterfaceFile;
+use crate::{InterfaceFile, SkipBytes};
 use quayline_charset::Charset;
 use quayline_cobol::layout::Layout;
 use quayline_cobol::{Policies, RecordPlan};
@@ -30,6 +30,7 @@ pub struct Schema {
     records: Records,
     families: Option<Arc<RowFamilies>>,
     moments: Vec<(NodeId, Moment)>,
+    skip_bytes: SkipBytes,
 }
 
 /// The record descriptions of a [`Schema`].
@@ -58,25 +59,38 @@ impl Schema {
         policies: &Policies,
         charset: Charset,
     ) -> Result<Schema, Findings> {
-        compile::compile(layouts, interface, policies, charset)
+        let schema = compile::compile(layouts, interface, policies, charset)?;
+        Ok(Schema { skip_bytes: interface.skip_bytes, ..schema })
     }
 
     /// One record description.
     #[must_use]
     pub fn single(plan: RecordPlan) -> Schema {
-        Schema { shape: plan.shape().clone(), records: Records::One(plan), families: None, moments: Vec::new() }
+        Schema {
+            shape: plan.shape().clone(),
+            records: Records::One(plan),
+            families: None,
+            moments: Vec::new(),
+            skip_bytes: SkipBytes::default(),
+        }
     }
 
     /// No records at either end: documents of this shape (JSON to CSV and the like).
     #[must_use]
     pub fn of_shape(shape: Shape) -> Schema {
-        Schema { shape, records: Records::None, families: None, moments: Vec::new() }
+        Schema { shape, records: Records::None, families: None, moments: Vec::new(), skip_bytes: SkipBytes::default() }
     }
 
     /// CSV whose documents have several rows.
     #[must_use]
     pub fn of_families(shape: Shape, families: RowFamilies) -> Schema {
-        Schema { shape, records: Records::None, families: Some(Arc::new(families)), moments: Vec::new() }
+        Schema {
+            shape,
+            records: Records::None,
+            families: Some(Arc::new(families)),
+            moments: Vec::new(),
+            skip_bytes: SkipBytes::default(),
+        }
     }
 
     /// Transactions of any kind as generic documents.
@@ -125,6 +139,12 @@ impl Schema {
     #[must_use]
     pub fn families(&self) -> Option<&Arc<RowFamilies>> {
         self.families.as_ref()
+    }
+
+    /// Bytes at the ends of a file that are not records.
+    #[must_use]
+    pub fn skip_bytes(&self) -> SkipBytes {
+        self.skip_bytes
     }
 
     /// The record types, where there are several.

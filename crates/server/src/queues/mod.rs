@@ -30,12 +30,12 @@ use hyper::body::{Body as _, Incoming};
 use hyper::header::{self, HeaderMap};
 use hyper::http::request::Parts;
 use quayline_gateway::{Problem, decode_path};
+use quayline_meter::Phase;
 
 use crate::access::Guarded;
 use crate::body::Body;
 use crate::handle::{Known, Peer, admit_or_renew, allowed_origin, options, read_body, text};
 use crate::heads::{Head, Heads};
-use crate::metrics::Phase;
 use crate::shared::Shared;
 use crate::thread::Thread;
 

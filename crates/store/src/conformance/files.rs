@@ -17,6 +17,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check { name: "a_deleted_file_is_gone_and_its_name_is_free", run: deleted },
     Check { name: "a_file_is_copied_altered_and_renamed", run: altered },
     Check { name: "definitions_that_contradict_themselves_are_refused", run: definitions },
+    Check { name: "changes_without_a_look_up_equal_those_with_one", run: direct },
 ];
 
 fn keyed(name: &str) -> FileDefinition {
@@ -48,6 +49,48 @@ fn by_kind(store: &Store, file: &RecordFile) -> Result<Vec<Vec<u8>>, String> {
     same("differences", differences, vec![])?;
     let mut browse = file.browse_by("kind").map_err(text)?;
     Ok(std::iter::from_fn(|| browse.next(&unit).ok()).map(|record| record.bytes.to_vec()).collect())
+}
+
+fn direct(store: &Store) -> Result<(), String> {
+    let kind = AlternateIndex {
+        name: "kind".to_owned(),
+        place: KeyPlace { offset: 2, length: 3 },
+        duplicates: Duplicates::Unique,
+    };
+    let indexed = define(store, FileDefinition { alternates: vec![kind], ..keyed("FRESH") })?;
+    let mut unit = store.begin().map_err(text)?;
+    for record in [b"01b01", b"02a02"] {
+        indexed.insert_fresh(&mut unit, record).map_err(text)?;
+    }
+    same("a set with indexes", digits(indexed.set(&mut unit, b"03c03")), "37")?;
+    same("a short record", digits(indexed.insert_fresh(&mut unit, b"0")), "44")?;
+    let read = indexed.read_for_update(&mut unit, By::Key(b"01"), Relation::Equal, LockWait::Default).map_err(text)?;
+    indexed.rewrite(&mut unit, &read, b"01d01").map_err(text)?;
+    unit.commit().map_err(text)?;
+    same("by kind", by_kind(store, &indexed)?, vec![b"02a02".to_vec(), b"01d01".to_vec()])?;
+    let mut unit = store.begin().map_err(text)?;
+    let read = indexed.read_for_update(&mut unit, By::Key(b"02"), Relation::Equal, LockWait::Default).map_err(text)?;
+    indexed.delete(&mut unit, &read).map_err(text)?;
+    unit.commit().map_err(text)?;
+    same("after a delete", by_kind(store, &indexed)?, vec![b"01d01".to_vec()])?;
+
+    let plain = define(store, keyed("SET"))?;
+    let mut unit = store.begin().map_err(text)?;
+    plain.set(&mut unit, b"01x").map_err(text)?;
+    plain.set(&mut unit, b"01y").map_err(text)?;
+    plain.remove(&mut unit, b"09").map_err(text)?;
+    let mut other = store.begin().map_err(text)?;
+    let locked = plain.read_for_update(&mut other, By::Key(b"01"), Relation::Equal, LockWait::No);
+    same("the lock of a set", digits(locked), "93")?;
+    drop(other);
+    unit.commit().map_err(text)?;
+    let mut unit = store.begin().map_err(text)?;
+    let found = plain.read(&unit, By::Key(b"01"), Relation::Equal).map_err(text)?;
+    same("what was set last", found.bytes.to_vec(), b"01y".to_vec())?;
+    plain.remove(&mut unit, b"01").map_err(text)?;
+    unit.commit().map_err(text)?;
+    let unit = store.begin().map_err(text)?;
+    same("what was removed", digits(plain.read(&unit, By::Key(b"01"), Relation::Equal)), "23")
 }
 
 fn altered(store: &Store) -> Result<(), String> {

@@ -16,6 +16,7 @@
 mod access;
 mod browse;
 mod definition;
+mod direct;
 mod load;
 mod rebuild;
 

@@ -1,8 +1,11 @@
 //! Size and content of the tracked files.
 
-use quayline_tidy::{root, tracked_files};
+use std::collections::BTreeMap;
+
+use quayline_tidy::{root, tables, tracked_files};
 
 const RUST_LINES_MAX: usize = 900;
+const CRATE_LINES_MAX: usize = 13_000;
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 #[test]
@@ -10,6 +13,46 @@ fn no_rust_file_is_too_long() {
     for file in tracked_files().iter().filter(|file| file.path.ends_with(".rs")) {
         let lines = file.text.lines().count();
         assert!(lines <= RUST_LINES_MAX, "{}: {lines} lines, at most {RUST_LINES_MAX}: split it by concept", file.path);
+    }
+}
+
+/// Lines of code: without blank lines, comments, and unit tests at the end of a file.
+#[test]
+fn no_crate_is_too_large_without_an_argument() {
+    let files = tracked_files();
+    let architecture = files.iter().find(|file| file.path == "ARCHITECTURE.md").expect("ARCHITECTURE.md");
+    let all = tables(&architecture.text);
+    let argued = all.iter().find(|table| table.header.get(1).is_some_and(|name| name == "lines of code at most"));
+    let argued: BTreeMap<&str, usize> = argued
+        .expect("a table of large crates")
+        .rows
+        .iter()
+        .map(|row| (row[0].as_str(), row[1].replace(',', "").parse().expect("a number of lines")))
+        .collect();
+    let mut lines: BTreeMap<&str, usize> = BTreeMap::new();
+    for file in files.iter().filter(|file| file.path.ends_with(".rs")) {
+        let Some((name, rest)) = file.path.strip_prefix("crates/").and_then(|path| path.split_once('/')) else {
+            continue;
+        };
+        if !rest.starts_with("src/") {
+            continue;
+        }
+        let code = file.text.lines().map(str::trim).take_while(|line| *line != "#[cfg(test)]");
+        *lines.entry(name).or_default() += code.filter(|line| !line.is_empty() && !line.starts_with("//")).count();
+    }
+    for (name, count) in &lines {
+        let most = argued.get(name).copied().unwrap_or(CRATE_LINES_MAX);
+        assert!(
+            *count <= most,
+            "{name}: {count} lines of code, at most {most}: move a concept out, or argue in ARCHITECTURE.md"
+        );
+    }
+    for (name, most) in argued {
+        let count = lines.get(name).copied().unwrap_or(0);
+        assert!(
+            count > CRATE_LINES_MAX,
+            "{name} has {count} lines of code and needs no {most} in ARCHITECTURE.md any more"
+        );
     }
 }
 

@@ -109,6 +109,7 @@ impl Lowering<'_, '_> {
         Ok(match name {
             "abs" => Expression::Absolute(one(0)?),
             "length" => Expression::Length(one(0)?),
+            "npi" => Expression::ProviderIdentifier(one(0)?),
             "from" => Expression::From(one(0)?),
             "until" => Expression::Until(one(0)?),
             "default" => Expression::Default(Box::new((*one(0)?, *one(1)?))),
@@ -281,6 +282,7 @@ impl Lowering<'_, '_> {
             Ast::Call("from", arguments) => Expression::From(Box::new(self.here(&arguments[0], tag)?)),
             Ast::Call("until", arguments) => Expression::Until(Box::new(self.here(&arguments[0], tag)?)),
             Ast::Call("length", arguments) => Expression::Length(Box::new(self.here(&arguments[0], tag)?)),
+            Ast::Call("npi", arguments) => Expression::ProviderIdentifier(Box::new(self.here(&arguments[0], tag)?)),
             Ast::Call("day", _) => Expression::Day,
             Ast::Call(name, _) => return Err(format!("`{name}` is not valid in brackets of one segment")),
         })

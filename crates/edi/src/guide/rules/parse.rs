@@ -63,7 +63,7 @@ enum Token {
 }
 
 /// Functions and the number of their arguments; `None` is any number but none.
-const FUNCTIONS: [(&str, Option<usize>); 13] = [
+const FUNCTIONS: [(&str, Option<usize>); 14] = [
     ("sum", None),
     ("count", None),
     ("min", None),
@@ -77,6 +77,7 @@ const FUNCTIONS: [(&str, Option<usize>); 13] = [
     ("until", Some(1)),
     ("default", Some(2)),
     ("day", Some(0)),
+    ("npi", Some(1)),
 ];
 
 /// Brackets in brackets.

@@ -12,7 +12,7 @@ use crate::guide::{
 const ELEMENT: &str = "element NUMBER TYPE MIN..MAX [\"NAME\"] [codes LIST]";
 const COMPOSITE: &str = "composite ID [\"NAME\"]";
 const SEGMENT: &str = "segment TAG [\"NAME\"]";
-const CODES: &str = "codes NAME [\"TITLE\"] [open]";
+const CODES: &str = "codes NAME [\"TITLE\"] [open] [file \"FILE\"]";
 const CODE: &str = "CODE [\"NAME\"] [from YYYYMMDD] [until YYYYMMDD], or several codes without names";
 const USE: &str = "[composite|element] ID M|O|N [repeat COUNT|*] [\"NAME\"]";
 
@@ -214,6 +214,11 @@ impl<'t> Parser<'t, '_> {
         let id = words.need("the name of the code list", CODES, self.report);
         let name = words.text();
         let open = words.keyword("open").is_some();
+        let at = words.span();
+        let file = words.keyword("file").map(|_| words.text());
+        if let Some(None) = file {
+            words.fault(codes::MISSING, at, "the name of the file is missing", format!("form: {CODES}"), self.report);
+        }
         words.finish(CODES, self.report);
         let mut list = CodeList { name, codes: Vec::new(), open };
         let mut spans: Vec<Span> = Vec::new();
@@ -229,6 +234,9 @@ impl<'t> Parser<'t, '_> {
             }
         }
         let Some(id) = id else { return };
+        if let Some(Some(file)) = file {
+            self.content.code_files.push((id.text.to_string(), file, at));
+        }
         let before = self.content.dictionary.codes.insert(id.text.to_string(), list).is_some();
         self.defined_twice("code list", &id.text, before, id.span);
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use quayline_core::{Findings, Limits, nearest};
 
 use super::changes;
+use super::code_file;
 use super::codes;
 use super::parse::{self, Content, Kind, Reference, Referred};
 use super::report::{Report, Span};
@@ -169,6 +170,7 @@ impl<'r> Loader<'r> {
             return Whole { content: Content::default(), dictionary: Dictionary::default() };
         }
         let mut content = parse::parse(file, &text, &mut self.report, self.limits.depth_max);
+        self.code_files(&mut content);
         let own = core::mem::take(&mut content.dictionary);
         let mut dictionary = Dictionary::default();
         for (include, at) in core::mem::take(&mut content.includes) {
@@ -184,6 +186,31 @@ impl<'r> Loader<'r> {
         dictionary.segments.extend(own.segments);
         dictionary.codes.extend(own.codes);
         Whole { content, dictionary }
+    }
+
+    /// Adds the codes that files of their own hold to their lists.
+    fn code_files(&mut self, content: &mut Content) {
+        for (list, name, at) in core::mem::take(&mut content.code_files) {
+            let Some((name, text)) = self.read(&name, at) else { continue };
+            self.bytes += text.len();
+            if self.bytes > self.limits.guide_bytes_max {
+                let message = format!("the guide and its files are longer than {} bytes", self.limits.guide_bytes_max);
+                self.report.error(codes::LIMIT, at, message, "allow more with `--limit guide-bytes=N`");
+                continue;
+            }
+            let file = self.report.file(&name, Arc::clone(&text));
+            let found = code_file::read(file, &text, &mut self.report);
+            let Some(list) = content.dictionary.codes.get_mut(&list) else { continue };
+            let mut known: BTreeSet<String> = list.codes.iter().map(|code| code.value.clone()).collect();
+            for code in found {
+                if known.insert(code.value.clone()) {
+                    list.codes.push(code);
+                } else {
+                    let message = format!("`{name}` has the code `{}`, which the list has already", code.value);
+                    self.report.error(codes::TWICE, at, message, "remove one of them");
+                }
+            }
+        }
     }
 
     fn include(&mut self, name: &str, at: Span) -> Option<Arc<Dictionary>> {

@@ -25,6 +25,8 @@ pub(super) struct Content {
     pub(super) functional_group: Option<String>,
     pub(super) source: Option<String>,
     pub(super) includes: Vec<(String, Span)>,
+    /// Code lists and the files that hold their codes.
+    pub(super) code_files: Vec<(String, String, Span)>,
     pub(super) overlay: Option<(String, Span)>,
     pub(super) dictionary: Dictionary,
     pub(super) structure: Option<Vec<Item>>,

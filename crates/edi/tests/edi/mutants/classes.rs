@@ -1,6 +1,6 @@
 //! Classes of faults: each puts one into a valid file.
 
-use quayline_edi::guide::{DataType, ElementOf, ItemId, NoteKind, Requirement};
+use quayline_edi::guide::{DataType, ElementOf, ItemId, NoteKind, Requirement, SegmentUse};
 
 use super::{Dice, Line, Mutant, Place, Subject};
 
@@ -10,7 +10,7 @@ const MISSING: &[[&str; 3]] = &[["3", "", "13"]];
 const QUALIFIER: &[[&str; 3]] = &[["8", "7", "12"]];
 
 /// Classes of faults.
-pub(crate) const CLASSES: [(&str, Mutator); 31] = [
+pub(crate) const CLASSES: [(&str, Mutator); 33] = [
     ("mandatory segment missing", mandatory_segment_missing),
     ("loop trigger missing", trigger_missing),
     ("mandatory loop missing", mandatory_loop_missing),
@@ -31,6 +31,8 @@ pub(crate) const CLASSES: [(&str, Mutator); 31] = [
     ("date invalid", date_invalid),
     ("time invalid", time_invalid),
     ("element not used", element_not_used),
+    ("element of a note not used", element_not_used_of_a_note),
+    ("tag only", tag_only),
     ("elements too many", elements_too_many),
     ("components too many", components_too_many),
     ("repetitions too many", repetitions_too_many),
@@ -43,6 +45,11 @@ pub(crate) const CLASSES: [(&str, Mutator); 31] = [
     ("count wrong", count_wrong),
     ("control number wrong", control_wrong),
 ];
+
+/// Classes that are told as more than one fault too often: what is in the wrong order is also missing where it should have been. Their share
+/// is a bar that only rises.
+pub(crate) const HARD_CLASSES: [(&str, Mutator); 2] =
+    [("segment moved two down", moved_two), ("sibling loops swapped", loops_swapped)];
 
 /// A random segment of the body that `fits`.
 fn pick(subject: &Subject, dice: &mut Dice, fits: impl Fn(usize, &Line, ItemId) -> bool) -> Option<usize> {
@@ -204,6 +211,47 @@ fn wrong_order(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
     let mut segments = subject.segments.clone();
     segments.swap(at, at + 1);
     Some(Mutant { segments, codes: &[["7", "", "15"]], at: (at, at + 1), element: None })
+}
+
+/// A segment two places behind its own, in the same loop.
+fn moved_two(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
+    let at = pick(subject, dice, |i, line, item| {
+        let behind = subject.segments.get(i + 1..i + 3).unwrap_or_default();
+        let uses = subject.uses();
+        let position = |id: ItemId| uses[id.0 as usize].map_or(0, |usage| usage.position);
+        let fixed = |other: &Line| {
+            let Some(id) = other.item else { return false };
+            let free = position(item) == position(id) && position(item) != 0;
+            let (a, b) = (subject.compiled.item(item), subject.compiled.item(id));
+            a.parent == b.parent && line.loops.last() == other.loops.last() && a.id != b.id && !free
+        };
+        behind.len() == 2 && behind.iter().all(fixed) && !subject.compiled.item(item).is_trigger
+    })?;
+    let mut segments = subject.segments.clone();
+    segments[at..at + 3].rotate_left(1);
+    Some(Mutant { segments, codes: &[["7", "", "15"]], at: (at, at + 2), element: None })
+}
+
+/// Two loops of one loop that follow each other, in the wrong order.
+fn loops_swapped(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
+    let uses = subject.uses();
+    let position = |id: ItemId| uses[id.0 as usize].map_or(0, |usage| usage.position);
+    let at = pick(subject, dice, |i, _, item| {
+        let compiled = subject.compiled.item(item);
+        if !compiled.is_trigger {
+            return false;
+        }
+        let end = instance(subject, i).end;
+        let Some(next) = subject.segments[end].item.map(|id| (id, subject.compiled.item(id))) else { return false };
+        let free = position(item) == position(next.0) && position(item) != 0;
+        let siblings = subject.compiled.item(next.1.parent).parent == subject.compiled.item(compiled.parent).parent;
+        // HL loops are ordered by their levels.
+        next.1.is_trigger && siblings && next.1.parent != compiled.parent && !free && &*compiled.id != "HL"
+    })?;
+    let (first, second) = (instance(subject, at), instance(subject, instance(subject, at).end));
+    let mut segments = subject.segments.clone();
+    segments[first.start..second.end].rotate_left(first.len());
+    Some(Mutant { segments, codes: &[["7", "", "15"]], at: (at, second.end - 1), element: None })
 }
 
 fn segment_too_often(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
@@ -447,6 +495,46 @@ fn element_not_used(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
         at: (at, at),
         element: Some((element, 0)),
     })
+}
+
+/// An element that the guide excludes, and that a syntax note names: `DTM03`, by `C0403`.
+fn element_not_used_of_a_note(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
+    let uses = subject.uses();
+    let mut places = Vec::new();
+    for (i, line) in subject.segments.iter().enumerate() {
+        let Some(usage) = line.item.and_then(|item| uses[item.0 as usize]) else { continue };
+        let elements = subject.guide.dictionary.segments[&usage.tag].elements.len();
+        let in_note =
+            |e: &usize| subject.notes(usage).iter().any(|note| note.elements.iter().any(|n| usize::from(*n) == *e));
+        let not_used = |e: &usize| subject.requirement(usage, *e) == Requirement::NotUsed;
+        places.extend((1..=elements).filter(not_used).filter(in_note).map(|e| (i, e)));
+    }
+    let (at, element) = *places.get(dice.below(places.len().max(1)))?;
+    let mut segments = subject.segments.clone();
+    let elements = &mut segments[at].elements;
+    while elements.len() <= element {
+        elements.push(String::new());
+    }
+    "1".clone_into(&mut elements[element]);
+    let element = u32::try_from(element).expect("small");
+    let codes = &[["8", "10", "15"], ["8", "I10", "15"]];
+    Some(Mutant { segments, codes, at: (at, at), element: Some((element, 0)) })
+}
+
+/// A segment that is only its tag; its first mandatory element is missing, or the one that tells its place.
+fn tag_only(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
+    let uses = subject.uses();
+    let needed = |usage: &SegmentUse| {
+        let elements = subject.guide.dictionary.segments[&usage.tag].elements.len();
+        (1..=elements).any(|e| subject.requirement(usage, e) == Requirement::Mandatory)
+    };
+    let at = pick(subject, dice, |_, line, item| {
+        // HL has checks of its own, and an item with a trigger of one element is a trigger with a wrong value.
+        line.tag() != "HL" && line.elements.len() > 2 && uses[item.0 as usize].is_some_and(needed)
+    })?;
+    let mut segments = subject.segments.clone();
+    segments[at].elements.truncate(1);
+    Some(Mutant { segments, codes: &[["8", "1", "13"]], at: (at, at), element: None })
 }
 
 fn elements_too_many(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {

@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use super::PythonRandom;
+use crate::PythonRandom;
 
 /// An X12 005010X222A1 interchange of claims.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
-use crate::data::Claims;
+use crate::Claims;
 use crate::process::{self, Usage};
 
 /// The most memory that a row may take.
@@ -168,16 +168,16 @@ fn line(row: &Row, bytes: u64, usage: &Usage, within: bool) -> String {
     )
 }
 
+/// The guide of claims and what it includes.
+const GUIDES: [(&str, &str); 2] = [
+    ("837p.guide", include_str!("../../../examples/edi/837p.guide")),
+    ("x12-claims.guide", include_str!("../../../examples/edi/x12-claims.guide")),
+];
+
 /// The map with its shapes in a folder.
 fn write_map(folder: &Path) -> io::Result<PathBuf> {
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/edi");
-    for entry in std::fs::read_dir(examples)? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "guide")
-            && let Some(name) = path.file_name()
-        {
-            std::fs::copy(&path, folder.join(name))?;
-        }
+    for (name, text) in GUIDES {
+        std::fs::write(folder.join(name), text)?;
     }
     std::fs::write(folder.join("claim.shape"), SHAPE)?;
     let map = folder.join("seed.qmap");

@@ -1,0 +1,34 @@
+//! Artifacts that are programs of the user: `quayline.externalReader` and its kin. `docs/reference/artifact-protocol.md` is the contract.
+//!
+//! ```text
+//! reader, processor, writer, batchlet, listener, decider ─▶ Program: one process for each use of the artifact
+//!                                                              │ wire: frames of fields over standard input and output
+//!                                                              ▼
+//!                                                           hello, open, read, process, write, ...
+//! ```
+//!
+//! - **A round trip serves many items.** The reader gets a chunk of items, each with its position, in one answer; processor and writer get the
+//!   items of a chunk in one request; a listener gets what happened to single items with the next event that concerns the chunk.
+//! - **Time is bounded.** A program that does not answer in time is ended, and the call throws. A program that ended starts again with the next
+//!   `open`, so a job may retry such an exception.
+
+mod batchlet;
+mod decider;
+mod listener;
+mod processor;
+mod program;
+mod reader;
+mod wire;
+mod writer;
+
+use crate::artifact::Registry;
+
+/// Adds the artifacts that are programs of the user.
+pub(crate) fn register(registry: &mut Registry) {
+    registry.reader("quayline.externalReader", |with| Ok(Box::new(reader::ExternalReader::new(with)?)));
+    registry.processor("quayline.externalProcessor", |with| Ok(Box::new(processor::ExternalProcessor::new(with)?)));
+    registry.writer("quayline.externalWriter", |with| Ok(Box::new(writer::ExternalWriter::new(with)?)));
+    registry.batchlet("quayline.externalBatchlet", |with| Ok(Box::new(batchlet::ExternalBatchlet::new(with)?)));
+    registry.listener("quayline.externalListener", |with| Ok(Box::new(listener::ExternalListener::new(with)?)));
+    registry.decider("quayline.externalDecider", |with| Ok(Box::new(decider::ExternalDecider::new(with)?)));
+}

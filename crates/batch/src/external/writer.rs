@@ -1,0 +1,52 @@
+//! `quayline.externalWriter`: a program writes the items, those of a chunk in one request.
+
+use super::program::Program;
+use crate::artifact::{Answer, Injected, Item, Writer};
+use crate::work::Work;
+
+pub(super) struct ExternalWriter {
+    program: Program,
+    position: Option<Vec<u8>>,
+    is_open: bool,
+}
+
+impl ExternalWriter {
+    pub(super) fn new(with: &Injected) -> Answer<Self> {
+        Ok(ExternalWriter { program: Program::new(with, "writer")?, position: None, is_open: false })
+    }
+}
+
+impl Writer for ExternalWriter {
+    fn open(&mut self, checkpoint: Option<&[u8]>, _work: &mut dyn Work) -> Answer<()> {
+        self.position = checkpoint.map(<[u8]>::to_vec);
+        self.program.ask("open", &[checkpoint])?;
+        self.is_open = true;
+        Ok(())
+    }
+
+    fn write(&mut self, items: &[Item], _work: &mut dyn Work) -> Answer<()> {
+        let fields: Vec<Option<&[u8]>> = items.iter().map(|item| Some(item.as_slice())).collect();
+        let mut fields = self.program.ask("write", &fields)?;
+        if fields.len() != 1 {
+            return Err(self.program.misfit("write", format!("has {} fields, expected the position", fields.len())));
+        }
+        self.position = fields.pop().flatten();
+        Ok(())
+    }
+
+    fn isolates(&self) -> bool {
+        self.program.can("isolates")
+    }
+
+    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
+        Ok(self.position.clone())
+    }
+
+    fn close(&mut self, complete: bool) -> Answer<()> {
+        if std::mem::take(&mut self.is_open) && self.program.runs() {
+            let how: &[u8] = if complete { b"complete" } else { b"incomplete" };
+            self.program.ask("close", &[Some(how)])?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,250 @@
+//! What a checkpoint writes, what becomes of skipped items, and chunks whose size follows the cost of commits.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use quayline_batch::artifact::{Answer, Item, Reader};
+use quayline_batch::record::{Lease, Stage};
+use quayline_batch::{Backend, BatchError, BatchStatus, Fence, PageOf, Pending, Work, WorkMark};
+use quayline_store::Unit;
+
+use crate::kit::{Process, backend, given, job, medium, properties};
+
+/// A repository that counts what is written.
+struct Counted {
+    inner: Arc<dyn Backend>,
+    bytes: Arc<AtomicU64>,
+    commits: Arc<AtomicU64>,
+}
+
+impl Backend for Counted {
+    fn begin(&self) -> Result<Box<dyn Work>, BatchError> {
+        let (bytes, commits) = (Arc::clone(&self.bytes), Arc::clone(&self.commits));
+        Ok(Box::new(CountedWork { inner: self.inner.begin()?, bytes, commits }))
+    }
+    fn owner(&self) -> Result<u64, BatchError> {
+        self.inner.owner()
+    }
+    fn is_gone(&self, lease: &Lease) -> Result<bool, BatchError> {
+        self.inner.is_gone(lease)
+    }
+    fn now_ms(&self) -> u64 {
+        self.inner.now_ms()
+    }
+}
+
+struct CountedWork {
+    inner: Box<dyn Work>,
+    bytes: Arc<AtomicU64>,
+    commits: Arc<AtomicU64>,
+}
+
+impl Work for CountedWork {
+    fn get(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, BatchError> {
+        self.inner.get(key)
+    }
+    fn get_for_update(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, BatchError> {
+        self.inner.get_for_update(key)
+    }
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), BatchError> {
+        self.bytes.fetch_add(value.len() as u64, Ordering::Relaxed);
+        self.inner.put(key, value)
+    }
+    fn delete(&mut self, key: &[u8]) -> Result<(), BatchError> {
+        self.inner.delete(key)
+    }
+    fn page(&mut self, page: PageOf<'_>) -> Result<Vec<(Vec<u8>, Vec<u8>)>, BatchError> {
+        self.inner.page(page)
+    }
+    fn put_fenced(&mut self, key: &[u8], value: &[u8], fence: &Fence) -> Result<(), BatchError> {
+        self.bytes.fetch_add(value.len() as u64, Ordering::Relaxed);
+        self.inner.put_fenced(key, value, fence)
+    }
+    fn unit(&mut self) -> Option<&mut Unit> {
+        self.inner.unit()
+    }
+    fn is_untouched(&self) -> bool {
+        self.inner.is_untouched()
+    }
+    fn mark(&mut self) -> WorkMark {
+        self.inner.mark()
+    }
+    fn back_to(&mut self, mark: WorkMark) -> Result<(), BatchError> {
+        self.inner.back_to(mark)
+    }
+    fn commit(self: Box<Self>) -> Result<(), BatchError> {
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        self.inner.commit()
+    }
+    fn submit(self: Box<Self>) -> Pending {
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        self.inner.submit()
+    }
+}
+
+/// Reads numbers. Its position has 100,000 bytes, which change with every so many items.
+struct Heavy {
+    next: u64,
+    count: u64,
+    every: u64,
+}
+
+const HEAVY: usize = 100_000;
+
+impl Reader for Heavy {
+    fn open(&mut self, checkpoint: Option<&[u8]>, _: &mut dyn Work) -> Answer<()> {
+        self.next = checkpoint.map_or(0, |bytes| u64::from_le_bytes(bytes[..8].try_into().unwrap()));
+        assert!(checkpoint.is_none_or(|bytes| bytes.len() == HEAVY && bytes[8..].iter().all(|byte| *byte == bytes[0])));
+        Ok(())
+    }
+    fn read(&mut self, _: &mut dyn Work) -> Answer<Option<Item>> {
+        self.next += 1;
+        Ok((self.next <= self.count).then(|| format!("item {}", self.next).into_bytes()))
+    }
+    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
+        let read = self.next.min(self.count);
+        let position = read - read % self.every;
+        let mut bytes = position.to_le_bytes().to_vec();
+        bytes.resize(HEAVY, bytes[0]);
+        Ok(Some(bytes))
+    }
+}
+
+/// Bytes and commits of a job of 100 chunks whose reader's position changes with every so many items.
+fn written(every: u64) -> (u64, u64) {
+    let (bytes, commits) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let counted = Counted { inner: backend(&medium()), bytes: Arc::clone(&bytes), commits: Arc::clone(&commits) };
+    let mut process = Process::new(Arc::new(counted), Path::new("").to_owned());
+    process.engine.registry.reader("heavy", move |_| Ok(Box::new(Heavy { next: 0, count: 200, every })));
+    let xml = "<step id=\"s\"><chunk item-count=\"2\"><reader ref=\"heavy\"/><writer ref=\"picky\"/></chunk></step>";
+    let execution = process.start(xml, &[]);
+    assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+    (bytes.load(Ordering::Relaxed), commits.load(Ordering::Relaxed))
+}
+
+#[test]
+fn a_position_that_did_not_change_is_not_written_again() {
+    let heavy = HEAVY as u64;
+    let (always, _) = written(2);
+    assert!(always > 100 * heavy, "{always}");
+    // The first checkpoint writes it, and the end of the step.
+    let (never, commits) = written(1_000);
+    assert!(never < 3 * heavy, "{never}");
+    // 100 chunks, and a few of job and step: the last chunk, which is empty, commits nothing.
+    assert!((101..=110).contains(&commits), "{commits}");
+    let (sometimes, _) = written(50);
+    assert!(sometimes < 8 * heavy, "{sometimes}");
+}
+
+/// A restart finds the large position of the last checkpoint, and not that of a chunk that was rolled back.
+#[test]
+fn a_restart_continues_at_a_large_position() {
+    let memory = medium();
+    let mut process = Process::new(backend(&memory), Path::new("").to_owned());
+    let register = |process: &mut Process| {
+        process.engine.registry.reader("heavy", move |_| Ok(Box::new(Heavy { next: 0, count: 20, every: 2 })));
+    };
+    register(&mut process);
+    let xml = |more: &str| {
+        format!(
+            "<step id=\"s\"><chunk item-count=\"2\"><reader ref=\"heavy\"/><writer ref=\"picky\">{more}</writer></chunk></step>"
+        )
+    };
+    let execution = process.start(&xml(&properties(&[("fail", "13")])), &[]);
+    assert_eq!(execution.status, BatchStatus::Failed);
+    drop(process);
+    let mut process = Process::new(backend(&memory), Path::new("").to_owned());
+    register(&mut process);
+    let execution = process.restart(execution.id, &xml(""), &[]);
+    assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+    assert_eq!(process.said(), ["write 13 14", "write 15 16", "write 17 18", "write 19 20"]);
+}
+
+fn with_rejects(folder: &Path, fail: &str) -> String {
+    let _ = folder;
+    format!(
+        "<step id=\"s\"><properties><property name=\"quayline.rejects\" value=\"keep\"/></properties>\
+         <chunk item-count=\"4\"><reader ref=\"counting\">{}</reader><processor ref=\"picky\">{}</processor><writer ref=\"picky\">{}</writer>\
+         <skippable-exception-classes><include class=\"Bad\"/></skippable-exception-classes></chunk></step>",
+        properties(&[("count", "12"), ("fail", "2"), ("always", "yes"), ("consume", "yes")]),
+        properties(&[("fail", fail), ("always", "yes")]),
+        properties(&[("fail", "10 11"), ("always", "yes"), ("isolates", "yes")]),
+    )
+}
+
+#[test]
+fn skipped_items_are_kept_with_cause_and_position_and_can_be_submitted_again() {
+    let process = Process::in_memory();
+    let execution = process.start(&with_rejects(Path::new(""), "5 7"), &[]);
+    assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+    let kept = process.engine.repository.rejects(execution.id, None, 100).unwrap();
+    let told: Vec<String> = kept
+        .iter()
+        .map(|(reject, _)| {
+            let item = reject.item.as_ref().map(|item| String::from_utf8_lossy(item).into_owned());
+            format!("{} {:?} chunk {} {:?} {}", reject.stage.text(), reject.number, reject.chunk, item, reject.message)
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "read Some(2) chunk 1 None item 2",
+            "process Some(5) chunk 2 Some(\"item 5\") item 5",
+            "process Some(7) chunk 2 Some(\"item 7\") item 7",
+            "write None chunk 3 Some(\"item 10\") item 10",
+            "write None chunk 3 Some(\"item 11\") item 11",
+        ]
+    );
+    assert!(kept.iter().all(|(reject, _)| reject.class == "Bad" && reject.step == "s"));
+    process.said();
+    // The items that the processor refused, in a job of their own.
+    let id = execution.id.to_string();
+    let again = format!(
+        "<step id=\"again\"><chunk item-count=\"10\"><reader ref=\"quayline.rejectReader\">{}</reader><writer ref=\"picky\"/></chunk></step>",
+        properties(&[("execution", &id), ("stage", "process")])
+    );
+    assert_eq!(process.start(&again, &[]).status, BatchStatus::Completed);
+    assert_eq!(process.said(), ["write 5 7"]);
+    assert_eq!(kept.iter().filter(|(reject, _)| reject.stage == Stage::Write).count(), 2);
+}
+
+/// A chunk that rolls back keeps nothing; what it skips again when it runs again is kept once.
+#[test]
+fn a_chunk_that_rolls_back_keeps_no_rejects_twice() {
+    let process = Process::in_memory();
+    let xml = format!(
+        "<step id=\"s\"><properties><property name=\"quayline.rejects\" value=\"keep\"/></properties>\
+         <chunk item-count=\"4\"><reader ref=\"counting\">{}</reader><processor ref=\"picky\">{}</processor><writer ref=\"picky\">{}</writer>\
+         <skippable-exception-classes><include class=\"Bad\"/></skippable-exception-classes>\
+         <retryable-exception-classes><include class=\"Odd\"/></retryable-exception-classes></chunk></step>",
+        properties(&[("count", "8")]),
+        properties(&[("fail", "2"), ("always", "yes")]),
+        properties(&[("fail", "4"), ("class", "Odd")]),
+    );
+    let execution = process.start(&xml, &[]);
+    assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+    assert_eq!(process.steps(execution.id)[0].counts.rollback, 1);
+    let kept = process.engine.repository.rejects(execution.id, None, 100).unwrap();
+    assert_eq!(kept.len(), 1);
+    process.engine.repository.purge(execution.instance).unwrap();
+    assert!(process.engine.repository.rejects(execution.id, None, 100).unwrap().is_empty());
+}
+
+#[test]
+fn the_size_of_chunks_follows_what_a_commit_costs() {
+    let process = Process::in_memory();
+    let xml = |budget: &str| {
+        format!(
+            "<step id=\"s\"><properties><property name=\"quayline.redo-budget-ms\" value=\"{budget}\"/></properties>\
+             <chunk item-count=\"1000\"><reader ref=\"counting\">{}</reader><writer ref=\"picky\"/></chunk></step>",
+            properties(&[("count", "100")])
+        )
+    };
+    let execution = process.start(&xml("10000"), &[]);
+    assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+    let first = process.said().first().map(|line| line.split(' ').count() - 1);
+    assert_eq!(first, Some(16), "the first chunk is small");
+    let wrong = process.engine.start(&job(&xml("soon")), given(&[])).unwrap().run().unwrap();
+    assert!(wrong.cause.is_some_and(|cause| cause.contains("quayline.redo-budget-ms of the step is not a number")));
+}

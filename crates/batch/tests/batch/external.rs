@@ -1,0 +1,282 @@
+//! Artifacts that are programs: the examples in Python and Java, programs that end, hang, talk nonsense or are stopped.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use quayline_batch::{BatchStatus, Thrown};
+use quayline_project::job::JobFile;
+
+use crate::kit::{Process, backend, ended, given, medium, properties};
+
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/batch").canonicalize().unwrap()
+}
+
+/// Whether a command is installed; otherwise the test is counted as skipped.
+fn has(command: &str) -> bool {
+    let there = Command::new(command).arg("--version").output().is_ok_and(|output| output.status.success());
+    if !there {
+        eprintln!("skipped: {command} is not installed");
+    }
+    there
+}
+
+fn process(folder: &Path) -> Process {
+    Process::new(backend(&medium()), folder.to_owned())
+}
+
+/// `count` customers; the names of every tenth are blank.
+fn customers(folder: &Path, count: u32) {
+    let line = |number: u32| {
+        let name = if number % 10 == 0 { "" } else { "ADA LOVELACE" };
+        format!("{number:04}{name:<15}{:<9}\n", "LONDON")
+    };
+    std::fs::write(folder.join("customers.txt"), (1..=count).map(line).collect::<String>()).unwrap();
+}
+
+fn python(kind: &str) -> String {
+    format!("python3 {}/external/customers.py {kind}", examples().display())
+}
+
+fn artifact(element: &str, name: &str, list: &[(&str, &str)]) -> String {
+    format!("<{element} ref=\"quayline.{name}\">{}</{element}>", properties(list))
+}
+
+/// The example's job over the customers of a folder.
+fn example(job: &str, command: &str) -> JobFile {
+    let text = std::fs::read_to_string(examples().join("jobs").join(job)).unwrap();
+    let text = text.replace("external/", &format!("{}/external/", examples().display()));
+    assert!(text.contains(command), "{text}");
+    JobFile::parse(job, &text).unwrap()
+}
+
+fn names(count: u32, name: &str) -> String {
+    (1..=count).filter(|number| number % 10 != 0).map(|number| format!("{number};{name}\n")).collect()
+}
+
+#[test]
+fn python_artifacts_read_process_and_write_a_chunk_in_one_request_each() {
+    if !has("python3") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    customers(folder.path(), 95);
+    let process = process(folder.path());
+    let file = example("external-python.xml", "customers.py");
+    let execution = process.engine.start(&file, given(&[("items", "20")])).unwrap().run().unwrap();
+    assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+    let written = std::fs::read_to_string(folder.path().join("names.csv")).unwrap();
+    assert_eq!(written, names(95, "Ada Lovelace"));
+    let counts = process.steps(execution.id)[0].counts;
+    assert_eq!((counts.read, counts.filter, counts.write), (95, 9, 86));
+}
+
+/// A program that keeps the verbs of its requests: as many as chunks, not as items.
+#[test]
+fn requests_are_as_many_as_chunks() {
+    if !has("python3") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    customers(folder.path(), 1_000);
+    let script = format!(
+        "import sys\nsys.path.insert(0, {:?})\nimport customers, quayline_artifact as q\nplain = q._answer\n\
+         def counted(artifact, verb, fields, source):\n    open(sys.argv[1] + '.verbs', 'a').write(verb + '\\n')\n    \
+         return plain(artifact, verb, fields, source)\nq._answer = counted\nq.run(customers.KINDS[sys.argv[1]]())\n",
+        examples().join("external")
+    );
+    std::fs::write(folder.path().join("counted.py"), script).unwrap();
+    let xml = format!(
+        "<step id=\"s\"><listeners>{}</listeners><chunk item-count=\"100\">{}{}{}</chunk></step>",
+        artifact("listener", "externalListener", &[("command", "python3 counted.py listener"), ("file", "heard.txt")]),
+        artifact("reader", "externalReader", &[("command", "python3 counted.py reader"), ("file", "customers.txt")]),
+        artifact("processor", "externalProcessor", &[("command", "python3 counted.py processor")]),
+        artifact("writer", "externalWriter", &[("command", "python3 counted.py writer"), ("file", "names.csv")]),
+    );
+    let process = process(folder.path());
+    let execution = process.start(&xml, &[]);
+    assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+    let count = |kind: &str, verb: &str| {
+        let verbs = std::fs::read_to_string(folder.path().join(format!("{kind}.verbs"))).unwrap();
+        verbs.lines().filter(|line| *line == verb).count()
+    };
+    assert_eq!(count("processor", "process"), 10);
+    assert_eq!(count("writer", "write"), 10);
+    assert!(count("reader", "read") <= 11, "{}", count("reader", "read"));
+    assert!(count("listener", "hear") <= 13, "{}", count("listener", "hear"));
+    let heard = std::fs::read_to_string(folder.path().join("heard.txt")).unwrap();
+    assert!(heard.contains("afterRead=1000") && heard.ends_with("COMPLETED\n"), "{heard}");
+    assert_eq!(process.steps(execution.id)[0].exit_status.as_deref(), Some("0 skipped"));
+}
+
+#[test]
+fn an_item_that_a_program_refuses_is_skipped_alone() {
+    if !has("python3") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("customers.txt"), "0001ADA\nxxxxBAD\n0003KONRAD\nyyyyBAD\n0005JEAN\n").unwrap();
+    let process = process(folder.path());
+    let file = example("external-python.xml", "customers.py");
+    let execution = process.engine.start(&file, given(&[])).unwrap().run().unwrap();
+    assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+    assert_eq!(std::fs::read_to_string(folder.path().join("names.csv")).unwrap(), "1;Ada\n3;Konrad\n5;Jean\n");
+    assert_eq!(process.steps(execution.id)[0].counts.process_skip, 2);
+}
+
+#[test]
+fn java_artifacts_of_one_file_do_the_same() {
+    if !has("java") || !has("javac") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    customers(folder.path(), 45);
+    let process = process(folder.path());
+    let file = example("external-java.xml", "Customers.java");
+    let execution = process.engine.start(&file, given(&[("items", "10")])).unwrap().run().unwrap();
+    assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+    assert_eq!(std::fs::read_to_string(folder.path().join("names.csv")).unwrap(), names(45, "ADA LOVELACE"));
+}
+
+/// A shell that speaks the protocol, with the rest of a script.
+fn shell(folder: &Path, name: &str, rest: &str) -> String {
+    let script = format!(
+        "answer() {{ printf 'ok %s\\n' \"$1\"; }}\nfields() {{ for n in $(seq \"$1\"); do read -r length; test \"$length\" = - || head -c $((length + 1)) >/dev/null; done; }}\n\
+         request() {{ read -r verb count || exit 0; fields \"$count\"; }}\nrequest; answer 0\n{rest}\n"
+    );
+    std::fs::write(folder.join(name), script).unwrap();
+    format!("exec bash {name}")
+}
+
+fn one_batchlet(command: &str, more: &[(&str, &str)]) -> String {
+    let list: Vec<(&str, &str)> = [("command", command)].into_iter().chain(more.iter().copied()).collect();
+    format!("<step id=\"s\">{}</step>", artifact("batchlet", "externalBatchlet", &list))
+}
+
+fn cause(process: &Process, xml: &str) -> (String, Duration) {
+    let begin = Instant::now();
+    let execution = process.start(xml, &[]);
+    assert_eq!(execution.status, BatchStatus::Failed, "{execution:?}");
+    (execution.cause.unwrap_or_default(), begin.elapsed())
+}
+
+#[test]
+fn programs_that_hang_end_or_talk_nonsense_fail_the_step_and_leave_no_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = process(folder.path());
+    let hangs = shell(folder.path(), "hangs.sh", "request; echo $$ > pid; sleep 600 & wait");
+    let (text, took) = cause(&process, &one_batchlet(&hangs, &[("timeout-s", "1")]));
+    assert!(
+        text.contains("quayline.ProgramTimeout") && text.contains("gave no answer to process within 1 s"),
+        "{text}"
+    );
+    assert!(took < Duration::from_secs(20), "{took:?}");
+    let id = std::fs::read_to_string(folder.path().join("pid")).unwrap();
+    assert!(!Path::new("/proc").join(id.trim()).exists(), "the process {id} still runs");
+
+    let ends = shell(folder.path(), "ends.sh", "request; exit 7");
+    let (text, _) = cause(&process, &one_batchlet(&ends, &[]));
+    assert!(
+        text.contains("quayline.ProgramFailed") && text.contains("ended with code 7 before it answered process"),
+        "{text}"
+    );
+
+    let killed = shell(folder.path(), "killed.sh", "request; kill -9 $$");
+    let (text, _) = cause(&process, &one_batchlet(&killed, &[]));
+    assert!(text.contains("was ended by signal 9"), "{text}");
+
+    let (text, _) = cause(&process, &one_batchlet("echo Hello, world", &[]));
+    assert!(text.contains("quayline.ProgramAnswer") && text.contains("not a verb and a number"), "{text}");
+
+    let (text, _) = cause(&process, &one_batchlet("no-such-command-here", &[]));
+    assert!(text.contains("quayline.ProgramFailed") && text.contains("ended with code 127"), "{text}");
+}
+
+#[test]
+fn a_program_that_gives_signs_of_life_is_not_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = process(folder.path());
+    let works = shell(
+        folder.path(),
+        "works.sh",
+        "request; for n in 1 2 3 4; do sleep 0.5; printf 'say 1\\n4\\nwork\\n'; done; printf 'ok 1\\n4\\nDONE\\n'; request",
+    );
+    let execution = process.start(&one_batchlet(&works, &[("timeout-s", "1")]), &[]);
+    assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+    assert_eq!(process.steps(execution.id)[0].exit_status.as_deref(), Some("DONE"));
+}
+
+#[test]
+fn a_batchlet_is_asked_to_stop() {
+    if !has("python3") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let process = process(folder.path());
+    let xml = one_batchlet(&python("batchlet"), &[("seconds", "600")]);
+    let file = crate::kit::job(&xml);
+    let launched = process.engine.start(&file, given(&[])).unwrap();
+    let id = launched.id();
+    let execution = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(700));
+            process.engine.stop(id).unwrap();
+        });
+        launched.run().unwrap()
+    });
+    assert_eq!(ended(&execution), "STOPPED STOPPED");
+    assert_eq!(process.steps(id)[0].exit_status.as_deref(), Some("STOPPED"));
+}
+
+/// A writer that dies in the middle of its third chunk, after it wrote half of it: a restart, and a retry within the job, leave the same file.
+#[test]
+fn a_crash_of_a_program_repeats_nothing_and_loses_nothing() {
+    if !has("python3") {
+        return;
+    }
+    for retries in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        customers(folder.path(), 95);
+        let script = format!(
+            "import os, sys\nsys.path.insert(0, {:?})\nimport customers, quayline_artifact as q\nclass Dies(customers.Append):\n    chunks = 0\n    \
+             def write(self, items):\n        self.chunks += 1\n        if self.chunks == 3 and not os.path.exists('died'):\n            \
+             open('died', 'w').close()\n            super().write(items[:5])\n            os.kill(os.getpid(), 9)\n        \
+             return super().write(items)\nq.run(Dies())\n",
+            examples().join("external")
+        );
+        std::fs::write(folder.path().join("dies.py"), script).unwrap();
+        let retry =
+            "<retryable-exception-classes><include class=\"quayline.ProgramFailed\"/></retryable-exception-classes>";
+        let xml = format!(
+            "<step id=\"s\"><chunk item-count=\"20\">{}{}{}{}</chunk></step>",
+            artifact("reader", "externalReader", &[("command", &python("reader")), ("file", "customers.txt")]),
+            artifact("processor", "externalProcessor", &[("command", &python("processor"))]),
+            artifact("writer", "externalWriter", &[("command", "python3 dies.py"), ("file", "names.csv")]),
+            if retries { retry } else { "" },
+        );
+        let process = process(folder.path());
+        let mut execution = process.start(&xml, &[]);
+        if !retries {
+            assert_eq!(execution.status, BatchStatus::Failed);
+            assert!(execution.cause.as_ref().is_some_and(|cause| cause.contains("was ended by signal 9")));
+            execution = process.restart(execution.id, &xml, &[]);
+        }
+        assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+        let written = std::fs::read_to_string(folder.path().join("names.csv")).unwrap();
+        assert_eq!(written, names(95, "Ada Lovelace"), "retries: {retries}");
+    }
+}
+
+#[test]
+fn exceptions_have_the_classes_that_the_program_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = process(folder.path());
+    let throws = shell(
+        folder.path(),
+        "throws.sh",
+        "request; printf 'throw 3\\n6\\nno ink\\n9\\nPaper.Jam\\n13\\nPrinter.Fault\\n'; request",
+    );
+    let (text, _) = cause(&process, &one_batchlet(&throws, &[]));
+    assert_eq!(text, Thrown::new("Paper.Jam", "no ink").to_string());
+}

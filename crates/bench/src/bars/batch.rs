@@ -1,0 +1,140 @@
+//! Batch jobs: what the container adds to the floor of the database, partitions, large chunks and positions, memory.
+
+use quayline_measure::batch::{Load, Rows, Took, World};
+
+use super::{Area, Bar, Bench, Measured, Side};
+use crate::batch::{floor, peak_memory, unchanged};
+use crate::median;
+
+pub(super) const BARS: &[Bar] = &[
+    ratio("container time a checkpoint by floor, database in memory", 1.15, |_| container(true)),
+    ratio("container time a checkpoint by floor, database on disk", 1.15, |_| container(false)),
+    ratio("job at item-count 1,000 by floor, pipelined", 1.10, |_| job(Rows::Pipelined)),
+    ratio("job at item-count 1,000 by floor, set-based", 1.10, |_| job(Rows::Set)),
+    most("checkpoint of 100 items in memory", 5.0, "us", in_memory),
+    ratio("checkpoint data of 2 MB by floor", 1.10, large),
+    ratio("checkpoint data of 1 MB that does not change, by 16 bytes", 1.15, same),
+    ratio("1,000 partitions by 20", 1.0, |_| partitions_by_twenty()),
+    ratio("1,000 partitions by floor", 1.15, |_| partitions_by_floor()),
+    ratio("a record at item-count 100,000 by item-count 1,000", 1.10, |_| cliff()),
+    most("memory of a job in a database", 30.0, "MB", memory),
+];
+
+const fn most(
+    name: &'static str,
+    bar: f64,
+    unit: &'static str,
+    measure: fn(&Bench) -> Result<Measured, String>,
+) -> Bar {
+    Bar { area: Area::Batch, name, bar, side: Side::AtMost, unit, measure }
+}
+
+const fn ratio(name: &'static str, bar: f64, measure: fn(&Bench) -> Result<Measured, String>) -> Bar {
+    most(name, bar, "ratio", measure)
+}
+
+/// Times that each pair is measured, after one to warm up.
+const TURNS: usize = 3;
+
+const CONTAINER: Load =
+    Load { records: 200_000, items: 100, partitions: 1, rows: Rows::None, checkpoint_bytes: 1_024, listens: false };
+
+/// Measures in a world of its own, so that no bar has the rows of another.
+fn with_world(in_memory: bool, measure: impl Fn(&World) -> Result<Measured, String>) -> Result<Measured, String> {
+    match World::database(in_memory)? {
+        Some(world) => measure(&world),
+        None => Ok(Measured::skipped("PostgreSQL is not installed")),
+    }
+}
+
+/// Two measurements in turns: the median of one by the other.
+fn in_turns(
+    unit: &str,
+    ours: impl Fn() -> Result<f64, String>,
+    other: impl Fn() -> Result<f64, String>,
+) -> Result<Measured, String> {
+    let mut pairs = Vec::new();
+    for _ in 0..=TURNS {
+        pairs.push((ours()?, other()?));
+    }
+    // The first turn warms up.
+    pairs.remove(0);
+    let (a, b) = (median(pairs.iter().map(|pair| pair.0)), median(pairs.iter().map(|pair| pair.1)));
+    Ok(Measured { value: median(pairs.iter().map(|(a, b)| a / b)), detail: format!("{a:.1} by {b:.1} {unit}") })
+}
+
+fn seconds(took: Took) -> f64 {
+    took.wall.as_secs_f64()
+}
+
+fn container(in_memory: bool) -> Result<Measured, String> {
+    with_world(in_memory, |world| {
+        let us = |took: Took| took.checkpoint_us(&CONTAINER);
+        in_turns("us", || world.job(&CONTAINER).map(us), || floor(world, &CONTAINER).map(us))
+    })
+}
+
+fn job(rows: Rows) -> Result<Measured, String> {
+    let load = Load { records: 200_000, items: 1_000, rows, ..CONTAINER };
+    with_world(false, |world| in_turns("s", || world.job(&load).map(seconds), || floor(world, &load).map(seconds)))
+}
+
+fn in_memory(_: &Bench) -> Result<Measured, String> {
+    let world = World::memory()?;
+    let load = Load { records: 1_000_000, ..CONTAINER };
+    let mut found = Vec::new();
+    for _ in 0..=TURNS {
+        found.push(world.job(&load)?.checkpoint_us(&load));
+    }
+    Ok(Measured { value: median(found.into_iter().skip(1)), detail: format!("{} checkpoints", load.chunks()) })
+}
+
+fn large(_: &Bench) -> Result<Measured, String> {
+    let load = Load { records: 10_000, items: 100, checkpoint_bytes: 1_000_000, ..CONTAINER };
+    with_world(false, |world| {
+        let ms = |took: Took| took.checkpoint_us(&load) / 1e3;
+        in_turns("ms", || world.job(&load).map(ms), || floor(world, &load).map(ms))
+    })
+}
+
+fn same(_: &Bench) -> Result<Measured, String> {
+    const CHUNKS: u64 = 1_000;
+    with_world(false, |world| {
+        let us = |bytes: usize| Ok(seconds(unchanged(world, bytes, CHUNKS)?) * 1e6 / CHUNKS as f64);
+        in_turns("us", || us(1_000_000), || us(16))
+    })
+}
+
+fn of_partitions(partitions: u64) -> Load {
+    Load { records: 1_000_000, items: 1_000, partitions, rows: Rows::Pipelined, ..CONTAINER }
+}
+
+fn partitions_by_twenty() -> Result<Measured, String> {
+    with_world(false, |world| {
+        in_turns("s", || world.job(&of_partitions(1_000)).map(seconds), || world.job(&of_partitions(20)).map(seconds))
+    })
+}
+
+fn partitions_by_floor() -> Result<Measured, String> {
+    let load = of_partitions(1_000);
+    with_world(false, |world| in_turns("s", || world.job(&load).map(seconds), || floor(world, &load).map(seconds)))
+}
+
+fn cliff() -> Result<Measured, String> {
+    let of = |items| Load { records: 400_000, items, rows: Rows::Set, ..CONTAINER };
+    with_world(false, |world| {
+        let us = |took: Took| seconds(took) * 1e6 / 400_000.0;
+        in_turns("us", || world.job(&of(100_000)).map(us), || world.job(&of(1_000)).map(us))
+    })
+}
+
+fn memory(bench: &Bench) -> Result<Measured, String> {
+    with_world(false, |world| {
+        let peak =
+            |load: Load| Ok::<f64, String>(peak_memory(&bench.quayline, &bench.this, world, &load)? as f64 / 1e6);
+        let at = |items, records| Load { records, items, rows: Rows::Pipelined, ..CONTAINER };
+        let (small, long, large) = (peak(at(25, 20_000))?, peak(at(1_000, 400_000))?, peak(at(8_000, 400_000))?);
+        let detail = format!("{small:.1} at item-count 25, {long:.1} at 1,000, {large:.1} at 8,000");
+        Ok(Measured { value: small.max(long).max(large), detail })
+    })
+}

@@ -1,0 +1,136 @@
+//! Commands of partners that are killed at random: nothing is lost, nothing is done twice, no control number is repeated or skipped.
+//!
+//! `QUAYLINE_KILLS` sets how many kills there are; the default is brief.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::Stdio;
+use std::time::Duration;
+
+use crate::partner::examples;
+use crate::world::World;
+
+const KILLS: u32 = 8;
+/// Orders of one round.
+const ORDERS: usize = 20;
+
+/// SplitMix64.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % bound
+    }
+}
+
+/// Orders of Alder, each of which is answered.
+fn orders() -> String {
+    let mut text = "ISA*00*          *00*          *ZZ*ALDER          *ZZ*QUAYSIDE       *260401*1200*^*00501*000000001*0*P*:~GS*PO*ALDER*QUAYSIDE*20260401*1200*1*X*005010~".to_owned();
+    for order in 1..=ORDERS {
+        text.push_str(&format!(
+            "ST*850*{order:04}~BEG*00*SA*PO{order}**20260401~CUR*BY*USD~N1*BY*ALDER*92*10042~PO1*1*1*EA*1**VP*X~CTT*1~SE*7*{order:04}~"
+        ));
+    }
+    text + &format!("GE*{ORDERS}*1~IEA*1*000000001~")
+}
+
+/// Runs a command and kills it at random until it ends by itself. Returns the kills.
+fn until_it_ends(world: &World, arguments: &str, dice: &mut Dice, kills_max: u32) -> u32 {
+    let mut kills = 0;
+    loop {
+        let words = arguments.split_whitespace();
+        let mut child = world.command(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        if kills < kills_max {
+            // Each attempt may live longer, so that the command makes progress on a machine of any speed.
+            std::thread::sleep(Duration::from_millis(dice.below(60 + 40 * u64::from(kills))));
+            if child.try_wait().expect("a child").is_none() {
+                child.kill().expect("killed");
+                child.wait().expect("ended");
+                kills += 1;
+                continue;
+            }
+        }
+        child.wait().expect("ended");
+        return kills;
+    }
+}
+
+/// Whole files as text; records are EBCDIC, so of them only the number counts.
+fn texts(world: &World, folder: &str) -> Vec<String> {
+    let entries = fs::read_dir(world.path(folder)).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let whole = entries.filter(|path| !path.file_name().expect("a name").to_string_lossy().starts_with('.'));
+    whole.map(|path| String::from_utf8(fs::read(path).expect("a file")).unwrap_or_default()).collect()
+}
+
+/// The parts of texts after `start` up to the next `end`.
+fn after<'t>(texts: &'t [String], start: &str, end: char) -> Vec<&'t str> {
+    let parts = texts.iter().flat_map(|text| text.split(start).skip(1));
+    parts.map(|rest| rest.split(end).next().unwrap_or_default()).collect()
+}
+
+#[test]
+fn random_kills_lose_nothing_and_repeat_nothing() {
+    let wanted = std::env::var("QUAYLINE_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(KILLS);
+    let mut dice = Dice(0x5eed);
+    let mut kills = 0;
+    let mut rounds = 0;
+    while kills < wanted || rounds == 0 {
+        rounds += 1;
+        let world = examples();
+        world.write("orders.x12", orders());
+        let left = |kills: u32| wanted.saturating_sub(kills).min(10);
+        for command in [
+            "partner receive --project exchange --commit-interval 3 orders.x12",
+            "partner send --project exchange --document invoice-x12 maps/data/invoices.dat",
+            "envelope release --project exchange --all",
+        ] {
+            kills += until_it_ends(&world, command, &mut dice, left(kills));
+        }
+        assert_eq!(texts(&world, "exchange/records").len(), ORDERS);
+        let json = texts(&world, "exchange/orders");
+        assert_eq!(json.len(), ORDERS);
+        assert_eq!(json.iter().collect::<BTreeSet<_>>().len(), ORDERS, "each order once");
+        let alder = texts(&world, "exchange/outbox/alder");
+        let answered = after(&alder, "~BAK*00*AC*", '*');
+        assert_eq!(answered.len(), ORDERS, "each order is answered once");
+        assert_eq!(answered.iter().collect::<BTreeSet<_>>().len(), ORDERS);
+        let birch = texts(&world, "exchange/outbox/birch");
+        let invoices = after(&alder, "~BIG*", '~').len() + after(&birch, "~BIG*", '~').len();
+        assert_eq!(invoices, 3, "each invoice leaves once");
+        // 20 answers, the acknowledgment, and one envelope of invoices.
+        let numbers: BTreeSet<u32> =
+            after(&alder, "~IEA*1*", '~').iter().map(|one| one.parse().expect("a number")).collect();
+        assert_eq!(numbers, (1..=22).collect(), "no control number is repeated or skipped");
+        assert_eq!(alder.len(), 22);
+
+        // The partner's answer to all of it, also killed: every document is accepted once.
+        let mut answer = "ISA*00*          *00*          *ZZ*ALDER          *ZZ*QUAYSIDE       *260402*1200*^*00501*000000002*0*P*:~GS*FA*ALDER*QUAYSIDE*20260402*1200*2*X*005010~".to_owned();
+        let groups: Vec<(&str, &str)> = alder
+            .iter()
+            .filter_map(|text| {
+                let group = text.split("~GS*").nth(1)?.split('~').next()?;
+                let fields: Vec<&str> = group.split('*').collect();
+                (fields.first() != Some(&"FA")).then(|| Some((*fields.first()?, *fields.get(5)?))).flatten()
+            })
+            .collect();
+        for (at, (functional, group)) in (1..).zip(&groups) {
+            answer.push_str(&format!("ST*997*{at:04}~AK1*{functional}*{group}~AK9*A*1*1*1~SE*4*{at:04}~"));
+        }
+        answer.push_str(&format!("GE*{}*2~IEA*1*000000002~", groups.len()));
+        world.write("answer.x12", answer);
+        kills += until_it_ends(
+            &world,
+            "partner receive --project exchange --commit-interval 2 answer.x12",
+            &mut dice,
+            left(kills),
+        );
+        let accepted = world.run("transaction list --project exchange --sent --state accepted -n 1000");
+        assert_eq!(accepted.out().lines().count(), ORDERS + 2, "{}", accepted.out());
+        world.run("store check --store exchange/data").code(0);
+    }
+    eprintln!("{kills} kills in {rounds} rounds");
+}

@@ -1,0 +1,182 @@
+//! Record files as they come: bytes around the records, several copybooks, one file for each type, where a record comes from.
+
+use crate::world::World;
+
+const CUSTOMER: &str = "       01 CUSTOMER.\n          05 KIND PIC X.\n          05 NAME PIC X(5).\n";
+const ORDER: &str =
+    "       01 ORDER-LINE.\n          05 KIND PIC X.\n          05 SKU PIC X(3).\n          05 QTY PIC 99.\n";
+const TYPES: &str = "
+[[field]]
+name = \"SKU\"
+rename = \"item\"
+[records]
+by = { offset = 0, length = 1 }
+[[records.type]]
+record = \"CUSTOMER\"
+value = \"C\"
+[[records.type]]
+record = \"ORDER-LINE\"
+value = \"O\"
+";
+
+fn world(types: &str) -> World {
+    let world = World::new();
+    world.write("customer.cpy", CUSTOMER).write("order.cpy", ORDER).write("types.toml", types);
+    world.write("in.dat", "CANNA OAAA01OBBB02CBERT OCCC03");
+    world
+}
+
+const BOTH: &str = "-c customer.cpy -c order.cpy -i types.toml -e ascii -f fixed";
+
+#[test]
+fn each_record_type_becomes_a_file_of_its_own() {
+    let world = world(TYPES);
+    std::fs::create_dir(world.path("out")).expect("a folder");
+    world.run(&format!("convert in.dat {BOTH} --record-number no -o out --to jsonl --by-type")).code(0);
+    let text = |name: &str| String::from_utf8(world.read(name)).expect("text");
+    assert_eq!(
+        text("out/in-CUSTOMER.jsonl"),
+        "{\"CUSTOMER\":{\"KIND\":\"C\",\"NAME\":\"ANNA\",\"no\":1}}\n{\"CUSTOMER\":{\"KIND\":\"C\",\"NAME\":\"BERT\",\"no\":4}}\n"
+    );
+    assert_eq!(text("out/in-ORDER-LINE.jsonl").lines().count(), 3);
+    assert!(text("out/in-ORDER-LINE.jsonl").contains("{\"KIND\":\"O\",\"item\":\"CCC\",\"QTY\":3,\"no\":5}"));
+    // A record of no type is rejected once, and a copybook that describes a record again is refused.
+    world.write("odd.dat", "CANNA X99999OAAA01");
+    std::fs::create_dir(world.path("bad")).expect("a folder");
+    let ran = world.run(&format!("convert odd.dat {BOTH} -o out --to csv --by-type --rejects bad"));
+    assert!(ran.code(1).err().contains("1 of 3 records rejected"), "{}", ran.err());
+    assert_eq!(world.read("bad/odd-CUSTOMER.dat"), b"X99999");
+    assert_eq!(text("out/odd-ORDER-LINE.csv").lines().count(), 2);
+    let ran = world.run(&format!("convert in.dat -c order.cpy {BOTH} -o out --to csv --by-type"));
+    assert!(
+        ran.code(2).err().contains("order.cpy and a copybook before it describe a record ORDER-LINE"),
+        "{}",
+        ran.err()
+    );
+    let ran = world.run(&format!("convert in.dat {BOTH} -o in.csv --by-type"));
+    assert!(ran.code(2).err().contains("in.csv is no folder"), "{}", ran.err());
+    // Faults of the interface file are told, and types that are nested stay with their parents.
+    world.write("types.toml", format!("{TYPES}parent = \"CUSTOMER\"\n"));
+    world.run(&format!("convert in.dat {BOTH} --parent-number of -o out --to jsonl --by-type")).code(0);
+    assert!(
+        text("out/in-CUSTOMER.jsonl")
+            .lines()
+            .nth(1)
+            .expect("two")
+            .contains("{\"KIND\":\"O\",\"item\":\"CCC\",\"QTY\":3,\"of\":4}")
+    );
+    world.write("types.toml", TYPES.replace("SKU", "SKUU"));
+    let ran = world.run(&format!("convert in.dat {BOTH} -o out --to csv --by-type"));
+    assert!(ran.code(2).err().contains("no record type has a field `SKUU`"), "{}", ran.err());
+}
+
+#[test]
+fn a_record_carries_its_number_and_file_in_every_format_and_back() {
+    let world = world("record-number = \"no\"\nsource-file = \"from\"\n");
+    world.write("a.dat", "CANNA CBERT ");
+    let of = "-c customer.cpy -i types.toml -e ascii";
+    let ran = world.run(&format!("convert a.dat {of} --to jsonl"));
+    let lines = "{\"KIND\":\"C\",\"NAME\":\"ANNA\",\"no\":1,\"from\":\"a.dat\"}\n{\"KIND\":\"C\",\"NAME\":\"BERT\",\"no\":2,\"from\":\"a.dat\"}\n";
+    assert_eq!(ran.code(0).out(), lines);
+    for name in ["a.jsonl", "a.csv", "a.xml", "a.parquet", "a.arrow"] {
+        world.run(&format!("convert a.dat {of} -o {name}")).code(0);
+        assert_eq!(world.run(&format!("convert {name} {of} --to jsonl")).code(0).out(), lines, "{name}");
+        world.run(&format!("convert {name} {of} -o back.dat")).code(0);
+        assert_eq!(world.read("back.dat"), world.read("a.dat"), "{name}");
+    }
+    // The number is that of the file, for any number of threads and with headers.
+    let many: String = (0..90_000).map(|n| format!("C{n:05}")).collect();
+    world.write("many.dat", many);
+    world.run(&format!("convert many.dat {of} -j 3 -o many.csv")).code(0);
+    let text = String::from_utf8(world.read("many.csv")).expect("text");
+    assert!(text.lines().skip(1).enumerate().all(|(n, line)| line == format!("C,{n:05},{},many.dat", n + 1)));
+}
+
+/// A header of bytes shifted every record, and no option passed over it: users cut files with `tail` and `head`.
+#[test]
+fn bytes_around_the_records_are_passed_over() {
+    let world = world("skip-bytes-first = 10\nskip-bytes-last = 7\n");
+    let of = "-c customer.cpy -i types.toml -e ascii";
+    for records in [0, 1, 2, 60_000] {
+        let body: String = (0..records).map(|n| format!("C{n:05}")).collect();
+        world.write("framed.dat", format!("HEADER....{body}TRAILER"));
+        for jobs in [1, 3] {
+            world.run(&format!("convert framed.dat {of} -j {jobs} -o out.csv")).code(0);
+            let text = String::from_utf8(world.read("out.csv")).expect("text");
+            assert!(text.lines().skip(1).map(str::to_owned).eq((0..records).map(|n| format!("C,{n:05}"))), "{records}");
+        }
+        let ran = world.run_with(&format!("convert - --from record {of} -o out.csv"), &world.read("framed.dat"));
+        ran.code(0);
+        assert_eq!(String::from_utf8(world.read("out.csv")).expect("text").lines().count(), records + 1);
+    }
+    // Places count from the start of the file; a file that ends too early is an error, and so is what is left of a record.
+    world.write("n.cpy", "       01 R.\n          05 N PIC 9(3).\n");
+    world.write("n.dat", "HEADER....1232X3TRAILER");
+    let ran = world.run("convert n.dat -c n.cpy -i types.toml -e ascii");
+    assert!(ran.code(1).err().contains("at n.dat, record 2, byte 13, "), "{}", ran.err());
+    world.write("n.dat", "HEADER....12312TRAILER");
+    let ran = world.run("convert n.dat -c n.cpy -i types.toml -e ascii --rejects rest.dat -o n.csv");
+    ran.code(1);
+    assert_eq!(world.read("rest.dat"), b"12");
+    for short in ["HEADER", "HEADER....TRAIL"] {
+        world.write("n.dat", short);
+        let ran = world.run("convert n.dat -c n.cpy -i types.toml -e ascii");
+        assert!(
+            ran.code(2).err().starts_with("error[CNV-029]: the file ends within the bytes to skip"),
+            "{}",
+            ran.err()
+        );
+    }
+    world.write("n.dat", "xx123yy");
+    let ran = world.run("convert n.dat -c n.cpy -e ascii --skip-bytes-first 2 --skip-bytes-last 2");
+    assert_eq!(ran.code(0).out(), "{\"N\":123}\n");
+    world.write("types.toml", "skip-bytes-last = 70000\n");
+    let ran = world.run("convert n.dat -c n.cpy -i types.toml -e ascii");
+    assert!(ran.code(2).err().contains("`skip-bytes-last` is 70000, more than 65536"), "{}", ran.err());
+}
+
+#[test]
+fn level_88_names_stand_for_their_values_in_both_directions() {
+    let world = World::new();
+    let lines = [
+        "01 R.",
+        "   05 STATUS PIC X.",
+        "      88 ACTIVE VALUE 'A'.",
+        "      88 LIVE VALUE 'A' 'B'.",
+        "      88 CLOSED VALUE 'C'.",
+        "   05 CODES PIC S9(3) COMP-3 OCCURS 2.",
+        "      88 NOTHING VALUE ZERO.",
+        "      88 MINUS-ONE VALUE -1.",
+        "   05 PLACE PIC X(5).",
+        "      88 FIRST VALUE 'F'.",
+    ];
+    world.write("r.cpy", lines.map(|line| format!("       {line}\n")).concat());
+    world.write(
+        "r.toml",
+        "[[field]]\nname = \"R\"\nvalues = \"names\"\n[[field]]\nname = \"STATUS\"\nrename = \"status\"\n",
+    );
+    let records = [
+        &b"\xc1\x00\x0c\x00\x1d\xc6\x40\x40\x40\x40"[..],
+        b"\xc2\x12\x3c\x00\x0d\xd3\xc1\xe2\xe3\x40",
+        b"\xc3\x00\x1d\x00\x0c\x40\x40\x40\x40\x40",
+    ];
+    world.write("r.dat", records.concat());
+    let of = "-c r.cpy -i r.toml -e cp037 -f fixed";
+    let documents = "\
+{\"status\":\"ACTIVE\",\"CODES\":[\"NOTHING\",\"MINUS-ONE\"],\"PLACE\":\"FIRST\"}
+{\"status\":\"B\",\"CODES\":[\"123\",\"-0\"],\"PLACE\":\"LAST\"}
+{\"status\":\"CLOSED\",\"CODES\":[\"MINUS-ONE\",\"NOTHING\"],\"PLACE\":\"\"}
+";
+    assert_eq!(world.run(&format!("convert r.dat {of} --to jsonl")).code(0).out(), documents);
+    for name in ["r.jsonl", "r.csv", "r.xml", "r.parquet", "r.arrow"] {
+        world.run(&format!("convert r.dat {of} -o {name}")).code(0);
+        world.run(&format!("convert {name} {of} -o back.dat")).code(0);
+        assert_eq!(world.read("back.dat"), world.read("r.dat"), "{name}");
+    }
+    // A text that is the name of another value would come back as that value.
+    world.write("bad.dat", b"\xc1\x00\x0c\x00\x1d\xc6\xc9\xd9\xe2\xe3");
+    let ran = world.run(&format!("convert bad.dat {of} --to jsonl"));
+    assert!(ran.code(1).err().starts_with("error[REC-036]: "), "{}", ran.err());
+    let ran = world.run("convert r.dat -c r.cpy -e cp037 --to jsonl");
+    assert!(ran.code(0).out().starts_with("{\"STATUS\":\"A\",\"CODES\":[0,-1],\"PLACE\":\"F\"}"), "{}", ran.out());
+}

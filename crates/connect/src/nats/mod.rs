@@ -1,0 +1,20 @@
+//! A client for NATS and its streams (JetStream): as much of the protocol as the nodes of flows need, in one task.
+//!
+//! ```text
+//! socket ─▶ NatsParser: bytes ─▶ NatsOperation ─▶ NatsClient ─┬─ request ─▶ its answer
+//!                                                             └─ next ────▶ messages of a pull
+//! ```
+//!
+//! - **The client never acknowledges by itself.** Whoever processes a message does, after the commit.
+//! - **Bounded.** A line, a payload and the bytes of one pull have limits; nothing is read from the socket before the last message was taken.
+//! - **Not supported:** TLS, NKeys and tokens of accounts (JWT), clusters with discovery. A server that requires one of them is an error with that name.
+//!
+//! Source: NATS client protocol; ADR-4 (headers), ADR-8, ADR-13 (pull) and ADR-15 of NATS.
+
+mod client;
+mod parser;
+mod stream;
+
+pub use client::{NatsAddress, NatsClient, NatsError, NatsLogin};
+pub use parser::{NatsMessage, NatsOperation, NatsParser, ParseError};
+pub use stream::{Acknowledged, ConsumerFacts, ConsumerSettings, DeliveredBy, Published, StreamFacts};

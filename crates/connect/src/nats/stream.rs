@@ -1,0 +1,240 @@
+//! Streams: what a server keeps, consumers that deliver it, and acknowledgments.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::client::{NatsClient, NatsError};
+use super::parser::NatsMessage;
+
+/// Longest wait for an answer of the API.
+const API_WAIT: Duration = Duration::from_secs(10);
+/// Number of the error for a consumer that does not exist.
+const NO_CONSUMER: u64 = 10_014;
+
+/// What is known of a stream.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct StreamFacts {
+    /// When it was created, which tells it from another of the same name.
+    pub created: String,
+    /// Number of its last message.
+    pub last_sequence: u64,
+    /// Whether a message leaves the stream when it is acknowledged.
+    pub is_work_queue: bool,
+}
+
+/// What a consumer should be.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ConsumerSettings<'c> {
+    /// Name of the stream.
+    pub stream: &'c str,
+    /// Name of the consumer.
+    pub name: &'c str,
+    /// Subjects that it delivers; all without it.
+    pub subject: Option<&'c str>,
+    /// Number of the first message, for a consumer that does not exist yet.
+    pub first_sequence: u64,
+    /// Time until a message without acknowledgment is delivered again.
+    pub ack_wait: Duration,
+    /// Messages that wait for their acknowledgment at most.
+    pub pending_max: u64,
+}
+
+/// What is known of a consumer.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct ConsumerFacts {
+    /// Every message up to this number is acknowledged or not for this consumer.
+    pub acknowledged: u64,
+}
+
+/// Where a message comes from, by the subject for its acknowledgment.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct DeliveredBy {
+    /// Number in the stream.
+    pub sequence: u64,
+    /// Times that it was delivered.
+    pub deliveries: u64,
+}
+
+/// An acknowledgment.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Acknowledged {
+    /// It was processed.
+    Done,
+    /// It shall come again after a pause.
+    Again(Duration),
+}
+
+/// What a stream says of a message that was published.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Published {
+    /// Its number.
+    pub sequence: u64,
+    /// Whether the stream had it already.
+    pub is_duplicate: bool,
+}
+
+impl DeliveredBy {
+    /// Reads `$JS.ACK.…`, the form with the domain included.
+    #[must_use]
+    pub fn read(reply: &str) -> Option<Self> {
+        let words: Vec<&str> = reply.strip_prefix("$JS.ACK.")?.split('.').collect();
+        let rest = match words.len() {
+            7 => &words[2..],
+            9.. => &words[4..],
+            _ => return None,
+        };
+        Some(DeliveredBy { deliveries: rest[0].parse().ok()?, sequence: rest[1].parse().ok()? })
+    }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl NatsClient {
+    /// One request of the API of streams.
+    async fn api(&mut self, subject: &str, request: &Value) -> Result<Value, NatsError> {
+        let payload = if request.is_null() { Vec::new() } else { request.to_string().into_bytes() };
+        let answer = self.request(subject, &[], &payload, API_WAIT).await?;
+        read_answer(subject, &answer)
+    }
+
+    /// What the server knows of a stream.
+    ///
+    /// # Errors
+    /// There is no such stream, streams are not enabled, or the connection ends.
+    pub async fn stream(&mut self, name: &str) -> Result<StreamFacts, NatsError> {
+        let subject = format!("$JS.API.STREAM.INFO.{name}");
+        let answer = self.api(&subject, &Value::Null).await?;
+        let facts = || {
+            Some(StreamFacts {
+                created: answer["created"].as_str()?.to_owned(),
+                last_sequence: answer["state"]["last_seq"].as_u64()?,
+                is_work_queue: answer["config"]["retention"].as_str()? == "workqueue",
+            })
+        };
+        facts().ok_or(NatsError::Answer { subject })
+    }
+
+    /// A consumer as it is, or made if there is none.
+    ///
+    /// # Errors
+    /// The server refuses it, or the connection ends.
+    pub async fn consumer(&mut self, settings: &ConsumerSettings<'_>) -> Result<ConsumerFacts, NatsError> {
+        match self.consumer_facts(settings.stream, settings.name).await {
+            Err(NatsError::Refused { number: NO_CONSUMER, .. }) => {}
+            other => return other,
+        }
+        let subject = format!("$JS.API.CONSUMER.DURABLE.CREATE.{}.{}", settings.stream, settings.name);
+        let mut config = json!({
+            "durable_name": settings.name, "ack_policy": "explicit", "deliver_policy": "all", "max_deliver": -1,
+            "ack_wait": nanoseconds(settings.ack_wait), "max_ack_pending": settings.pending_max,
+        });
+        if settings.first_sequence > 1 {
+            config["deliver_policy"] = "by_start_sequence".into();
+            config["opt_start_seq"] = settings.first_sequence.into();
+        }
+        if let Some(filter) = settings.subject {
+            config["filter_subject"] = filter.into();
+        }
+        let request = json!({ "stream_name": settings.stream, "config": config });
+        let answer = self.api(&subject, &request).await?;
+        facts(&answer).ok_or(NatsError::Answer { subject })
+    }
+
+    /// What the server knows of a consumer.
+    ///
+    /// # Errors
+    /// There is no such consumer, or the connection ends.
+    pub async fn consumer_facts(&mut self, stream: &str, name: &str) -> Result<ConsumerFacts, NatsError> {
+        let subject = format!("$JS.API.CONSUMER.INFO.{stream}.{name}");
+        let answer = self.api(&subject, &Value::Null).await?;
+        facts(&answer).ok_or(NatsError::Answer { subject })
+    }
+
+    /// Requests messages of a consumer; they come by [`NatsClient::next`]. A message with a status and this subject, which is the result, ends the pull.
+    /// A server also sends one after the last message of a complete pull with a limit of bytes.
+    ///
+    /// # Errors
+    /// The connection ends.
+    pub async fn pull(
+        &mut self,
+        stream: &str,
+        consumer: &str,
+        messages: usize,
+        bytes: usize,
+        wait: Duration,
+    ) -> Result<String, NatsError> {
+        let request = json!({ "batch": messages, "max_bytes": bytes, "expires": nanoseconds(wait) }).to_string();
+        let inbox = self.pull_inbox();
+        let subject = format!("$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}");
+        self.publish(&subject, Some(&inbox), &[], request.as_bytes())?;
+        self.flush().await?;
+        Ok(inbox)
+    }
+
+    /// Adds an acknowledgment to what is sent next.
+    ///
+    /// # Errors
+    /// None that a server of today gives.
+    pub fn acknowledge(&mut self, reply: &str, how: Acknowledged) -> Result<(), NatsError> {
+        let text = match how {
+            Acknowledged::Done => "+ACK".to_owned(),
+            Acknowledged::Again(pause) => format!("-NAK {{\"delay\":{}}}", nanoseconds(pause)),
+        };
+        self.publish(reply, None, &[], text.as_bytes())
+    }
+
+    /// Publishes a message to a stream and waits until the stream has it.
+    ///
+    /// # Errors
+    /// No stream takes the subject, the stream refuses, there is no answer in time, or the connection ends.
+    pub async fn publish_kept(
+        &mut self,
+        subject: &str,
+        headers: &[(&str, &str)],
+        payload: &[u8],
+        wait: Duration,
+    ) -> Result<Published, NatsError> {
+        let answer = self.request(subject, headers, payload, wait).await?;
+        let answer = read_answer(subject, &answer)?;
+        match answer["seq"].as_u64() {
+            Some(sequence) => Ok(Published { sequence, is_duplicate: answer["duplicate"] == true }),
+            None => Err(NatsError::Answer { subject: subject.to_owned() }),
+        }
+    }
+}
+
+fn facts(answer: &Value) -> Option<ConsumerFacts> {
+    Some(ConsumerFacts { acknowledged: answer["ack_floor"]["stream_seq"].as_u64()? })
+}
+
+fn read_answer(subject: &str, answer: &NatsMessage) -> Result<Value, NatsError> {
+    let value: Value =
+        serde_json::from_slice(&answer.payload).map_err(|_| NatsError::Answer { subject: subject.to_owned() })?;
+    let error = &value["error"];
+    if error.is_null() {
+        return Ok(value);
+    }
+    Err(NatsError::Refused {
+        code: error["code"].as_u64().unwrap_or_default(),
+        number: error["err_code"].as_u64().unwrap_or_default(),
+        text: error["description"].as_str().unwrap_or_default().to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_subject_of_an_acknowledgment_has_two_forms() {
+        let found = Some(DeliveredBy { sequence: 42, deliveries: 3 });
+        assert_eq!(DeliveredBy::read("$JS.ACK.ORDERS.c.3.42.9.1700000000000000000.5"), found);
+        assert_eq!(DeliveredBy::read("$JS.ACK.hub.ACC.ORDERS.c.3.42.9.1700000000000000000.5"), found);
+        assert_eq!(DeliveredBy::read("$JS.ACK.hub.ACC.ORDERS.c.3.42.9.1700000000000000000.5.rnd"), found);
+        assert_eq!(DeliveredBy::read("$JS.ACK.ORDERS.c.3"), None);
+        assert_eq!(DeliveredBy::read("_INBOX.1"), None);
+    }
+}

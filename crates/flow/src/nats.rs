@@ -1,0 +1,594 @@
+//! Streams of NATS: messages that come from one, each with its effect once, and messages that are published after the commit.
+//!
+//! ```text
+//! checkpoint "flow-nats/FLOW/NODE"           ─▶ version, suffix of the consumer's name, floor, identity of the stream
+//! checkpoint "flow-nats/FLOW/NODE/" + number ─▶ nothing: message `number` of the stream has had its effect
+//! ```
+//!
+//! The number of a message commits with what the flow makes of it. The acknowledgment follows the commit and may be lost, so a message may come again;
+//! a number that is there, or not above the floor, is acknowledged and nothing more. The floor is the number up to which the server itself says that everything is
+//! acknowledged; numbers up to it are removed. A stream that was made again has another identity, and its numbers begin again.
+
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::convert::Infallible;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use quayline_connect::{
+    Acknowledged, ConsumerSettings, DeliveredBy, NatsAddress, NatsClient, NatsError, NatsLogin, NatsMessage,
+};
+use quayline_project::FlowNode;
+use quayline_store::queue::{DEAD_LETTER, Message};
+use quayline_store::{Clock, Space, Store, Unit};
+use tokio::sync::mpsc::{Receiver, Sender, UnboundedReceiver, UnboundedSender, channel, unbounded_channel};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::codes;
+use crate::deliver::Outside;
+use crate::expression::Evaluated;
+use crate::failure::Failure;
+use crate::message::{Parcel, hex};
+use crate::run::{Gives, Run, Work};
+
+/// Messages of one pull. Default 100.
+const BATCH: usize = 100;
+/// Bytes of one pull, where the server's longest message is not longer. Default 8 MiB: with [`BATCH`], what bounds the memory of an input.
+const BATCH_BYTES: usize = 8 << 20;
+/// Room in a pull for the subject and headers of the longest message.
+const ENVELOPE_BYTES: usize = 64 << 10;
+/// Time after which the server ends a pull without messages.
+const PULL_WAIT: Duration = Duration::from_secs(20);
+/// Silence after which a connection counts as broken.
+const SILENCE_MAX: Duration = Duration::from_secs(30);
+/// Time until the server delivers a message again that has no acknowledgment: how long messages of a process that was killed are late.
+const ACK_WAIT: Duration = Duration::from_secs(5);
+/// Messages without acknowledgment that the server allows. Default 1,024: more than two pulls.
+const PENDING_MAX: u64 = 1_024;
+/// Acknowledgments between two looks at the floor.
+const LOOK_ACKS: u64 = 512;
+/// Pause before such a look when messages are few.
+const LOOK: Duration = Duration::from_secs(2);
+/// First and longest pause before the next connection.
+const CONNECT_PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
+/// First and longest pause before a message that failed comes again.
+const AGAIN_MS: (u64, u64) = (100, 10_000);
+/// Failures after which a message moves to the backout queue, where the node says nothing. Default 3.
+const ATTEMPTS: u64 = 3;
+/// Longest wait for the acknowledgment of a stream.
+const PUBLISH_WAIT: Duration = Duration::from_secs(10);
+/// Variable of the environment with the password, where the node names none.
+const PASSWORD: &str = "NATS_PASSWORD";
+/// Property with the subject of a received message.
+const SUBJECT: &str = "nats_subject";
+/// Version of the head.
+const VERSION: u8 = 1;
+/// Number of the error for a message that is longer than the stream allows.
+const LONGER_THAN_STREAM: u64 = 10_054;
+
+/// What the store knows of the messages of a stream.
+#[derive(Debug)]
+struct Seen {
+    name: String,
+    suffix: u32,
+    floor: u64,
+    identity: String,
+    above: BTreeSet<u64>,
+}
+
+impl Seen {
+    fn load(run: &Run<'_>, node: &str) -> Result<Seen, Failure> {
+        let name = format!("flow-nats/{}/{node}", run.name);
+        let unit = run.store.begin()?;
+        let damaged = || {
+            let hint = "restore the store from a save";
+            Failure::new(codes::NOT_READABLE, "the position in the stream is of no known form", hint)
+        };
+        let Some(head) = unit.checkpoint(&name)? else {
+            let suffix = u32::try_from(run.clock.random() >> 32).unwrap_or_default();
+            return Ok(Seen { name, suffix, floor: 0, identity: String::new(), above: BTreeSet::new() });
+        };
+        let read = || {
+            let (version, rest) = head.split_first()?;
+            let (suffix, rest) = rest.split_first_chunk::<4>()?;
+            let (floor, identity) = rest.split_first_chunk::<8>()?;
+            let identity = String::from_utf8(identity.to_vec()).ok()?;
+            (*version == VERSION).then_some((u32::from_le_bytes(*suffix), u64::from_le_bytes(*floor), identity))
+        };
+        let (suffix, floor, identity) = read().ok_or_else(damaged)?;
+        let prefix = format!("{name}/");
+        let mut above = BTreeSet::new();
+        for key in crate::outbox::keys(&unit, &prefix)? {
+            above.insert(u64::from_str_radix(&key[prefix.len()..], 16).map_err(|_| damaged())?);
+        }
+        Ok(Seen { name, suffix, floor, identity, above })
+    }
+
+    fn key(&self, sequence: u64) -> String {
+        format!("{}/{sequence:016x}", self.name)
+    }
+
+    fn put_head(&self, unit: &mut Unit) -> Result<(), Failure> {
+        let mut head = vec![VERSION];
+        head.extend(self.suffix.to_le_bytes());
+        head.extend(self.floor.to_le_bytes());
+        head.extend(self.identity.as_bytes());
+        Ok(unit.put_checkpoint(&self.name, &head)?)
+    }
+
+    fn has(&self, sequence: u64) -> bool {
+        sequence <= self.floor || self.above.contains(&sequence)
+    }
+
+    /// Number of the last message that had its effect.
+    fn last(&self) -> u64 {
+        self.above.last().copied().unwrap_or(0).max(self.floor)
+    }
+
+    /// Begins again with a stream that the store does not know.
+    fn begin(&mut self, store: &Store, identity: String) -> Result<Unit, Failure> {
+        let mut unit = store.begin()?;
+        for sequence in std::mem::take(&mut self.above) {
+            unit.delete(Space::CHECKPOINTS, self.key(sequence).as_bytes())?;
+        }
+        (self.floor, self.identity) = (0, identity);
+        self.put_head(&mut unit)?;
+        Ok(unit)
+    }
+
+    /// Removes what the server says is acknowledged.
+    fn raise(&mut self, store: &Store, floor: u64) -> Result<(), Failure> {
+        if floor <= self.floor {
+            return Ok(());
+        }
+        let mut unit = store.begin()?;
+        let above = self.above.split_off(&(floor + 1));
+        for sequence in std::mem::replace(&mut self.above, above) {
+            unit.delete(Space::CHECKPOINTS, self.key(sequence).as_bytes())?;
+        }
+        self.floor = floor;
+        self.put_head(&mut unit)?;
+        // Nobody waits: what comes back after a crash is removed at the next look.
+        unit.submit_with(Box::new(|_| ()));
+        Ok(())
+    }
+}
+
+/// What the task of a connection tells.
+enum Event {
+    Message { sequence: u64, reply: String, message: Box<NatsMessage> },
+    Acknowledged(u64),
+    Waits(Failure),
+}
+
+/// A message that is processed now.
+pub(crate) struct Taken {
+    pub(crate) unit: Unit,
+    pub(crate) header: Message,
+    pub(crate) content: Vec<u8>,
+    /// Queue that it moves to instead, and why.
+    pub(crate) backout: Option<(String, String)>,
+}
+
+/// An input from a stream.
+pub(crate) struct Subscription {
+    pub(crate) stream: String,
+    events: Receiver<Event>,
+    settle: UnboundedSender<(String, Acknowledged)>,
+    task: JoinHandle<()>,
+    seen: Rc<RefCell<Seen>>,
+    /// Subjects for the acknowledgments of messages that are processed, by number.
+    open: HashMap<u64, String>,
+    /// Failures of messages that will come again: how often, and why.
+    failed: HashMap<u64, (u64, String)>,
+    attempts: u64,
+    backout: String,
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// What is wrong with the properties of a node.
+pub(crate) fn check(node: &FlowNode) -> Option<(&'static str, String)> {
+    if let Some(Err(why)) = node.text("server").map(NatsAddress::parse) {
+        return Some(("server", why));
+    }
+    let is_name = |name: &str| {
+        !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || c.is_control() || ".*>/\\".contains(c))
+    };
+    for property in ["stream", "consumer"] {
+        if node.text(property).is_some_and(|name| !is_name(name)) {
+            return Some((property, "a name has no blank and none of . * > / \\".to_owned()));
+        }
+    }
+    let wildcards = node.kind.is_input;
+    match node.text("subject") {
+        Some(subject) if !is_subject(subject, wildcards) => {
+            Some(("subject", "it is not a subject such as orders.new".to_owned()))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a text is a subject.
+fn is_subject(text: &str, wildcards: bool) -> bool {
+    let is_word = |word: &str| {
+        let is_wild = word == "*" || word == ">";
+        !word.is_empty() && !word.contains(|c: char| c.is_whitespace() || c.is_control()) && (wildcards || !is_wild)
+    };
+    text.split('.').all(is_word)
+}
+
+fn login(run: &Run<'_>, node: &FlowNode) -> (Option<NatsAddress>, NatsLogin) {
+    let variable = node.text("password_variable").unwrap_or(PASSWORD);
+    let login = NatsLogin {
+        name: format!("quayline {} {}", run.name, node.name),
+        user: node.text("user").map(str::to_owned),
+        secret: std::env::var(variable).ok(),
+    };
+    (node.text("server").and_then(|server| NatsAddress::parse(server).ok()), login)
+}
+
+fn failure(error: &NatsError) -> Failure {
+    let hint = match error {
+        NatsError::Requires(_) => {
+            "use a listener of the server without it, on this machine or in a network that you trust"
+        }
+        NatsError::Denied(_) => "check `user` and the password in the environment",
+        NatsError::NoResponder { .. } => "enable JetStream on the server, and make a stream that takes the subject",
+        NatsError::TooLong { .. } => "raise `max_payload` of the server, or make the message shorter",
+        NatsError::Refused { .. } => "see the error in the manual of NATS; the flow tries again",
+        _ => "check the server and the network; the flow tries again",
+    };
+    let code = match error {
+        NatsError::Refused { .. } | NatsError::TooLong { .. } => codes::NATS_REFUSED,
+        _ => codes::NATS_UNREACHABLE,
+    };
+    Failure::new(code, format!("NATS: {error}"), hint)
+}
+
+/// The connection of an input, in a task of its own.
+struct Session {
+    store: Store,
+    clock: std::sync::Arc<dyn Clock>,
+    address: NatsAddress,
+    login: NatsLogin,
+    stream: String,
+    consumer: Option<String>,
+    flow: Rc<str>,
+    node: String,
+    subject: Option<String>,
+    pending_max: u64,
+    seen: Rc<RefCell<Seen>>,
+    events: Sender<Event>,
+    settled: UnboundedReceiver<(String, Acknowledged)>,
+    is_connected: bool,
+}
+
+/// Why a connection is given up.
+enum Broken {
+    Server(NatsError),
+    Here(Failure),
+}
+
+impl From<NatsError> for Broken {
+    fn from(error: NatsError) -> Self {
+        Broken::Server(error)
+    }
+}
+
+impl From<Failure> for Broken {
+    fn from(failure: Failure) -> Self {
+        Broken::Here(failure)
+    }
+}
+
+impl Session {
+    async fn run(mut self) {
+        let mut pause = CONNECT_PAUSE.0;
+        loop {
+            self.is_connected = false;
+            let why = match self.connected().await {
+                Ok(never) => match never {},
+                Err(Broken::Server(error)) => failure(&error),
+                Err(Broken::Here(failure)) => failure,
+            };
+            // A channel that is full has something to do anyway.
+            let _ = self.events.try_send(Event::Waits(why));
+            pause = if self.is_connected { CONNECT_PAUSE.0 } else { (pause * 2).min(CONNECT_PAUSE.1) };
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// Name of the consumer: that of the node, or one that no other store has.
+    fn consumer(&self) -> String {
+        let clean = |text: &str| text.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-', "_");
+        let made = || format!("quayline-{}-{}-{:08x}", clean(&self.flow), clean(&self.node), self.seen.borrow().suffix);
+        self.consumer.clone().unwrap_or_else(made)
+    }
+
+    async fn connected(&mut self) -> Result<Infallible, Broken> {
+        let mut client = NatsClient::connect(&self.address, &self.login, self.clock.random()).await?;
+        let facts = client.stream(&self.stream).await?;
+        let consumer = self.consumer();
+        let identity = format!("{} {} {consumer}", self.stream, facts.created);
+        let is_known = self.seen.borrow().identity == identity;
+        if !is_known {
+            let unit = self.seen.borrow_mut().begin(&self.store, identity)?;
+            unit.submit().await.map_err(Failure::from)?;
+        }
+        let (floor, last) = (self.seen.borrow().floor, self.seen.borrow().last());
+        if facts.last_sequence < last {
+            let message = format!(
+                "the stream ends with message {}, but message {last} was processed: the server lost messages",
+                facts.last_sequence
+            );
+            let hint = "restore the stream, or set another `consumer` to begin again with the stream as it is";
+            return Err(Failure::new(codes::NATS_LOST, message, hint).into());
+        }
+        // A queue of work has what is not acknowledged, and takes no consumer that begins elsewhere.
+        let first_sequence = if facts.is_work_queue { 1 } else { floor + 1 };
+        let settings = ConsumerSettings {
+            stream: &self.stream,
+            name: &consumer,
+            subject: self.subject.as_deref(),
+            first_sequence,
+            ack_wait: ACK_WAIT,
+            pending_max: self.pending_max,
+        };
+        client.consumer(&settings).await?;
+        self.is_connected = true;
+        let bytes = BATCH_BYTES.max(client.max_payload() + ENVELOPE_BYTES);
+        let mut pulled = 0;
+        let mut pull = String::new();
+        let mut acknowledged = 0;
+        let mut heard = Instant::now();
+        loop {
+            if pulled == 0 && self.events.capacity() >= BATCH {
+                pull = client.pull(&self.stream, &consumer, BATCH, bytes, PULL_WAIT).await?;
+                pulled = BATCH;
+                heard = Instant::now();
+            }
+            if acknowledged >= LOOK_ACKS {
+                acknowledged = 0;
+                self.look(&mut client, &consumer).await?;
+            }
+            tokio::select! {
+                settled = self.settled.recv() => {
+                    let mut next = settled;
+                    while let Some((reply, how)) = next {
+                        client.acknowledge(&reply, how)?;
+                        acknowledged += 1;
+                        next = self.settled.try_recv().ok();
+                    }
+                    client.flush().await?;
+                }
+                message = client.next() => {
+                    heard = Instant::now();
+                    pulled = self.delivered(message?, pulled, &pull)?;
+                }
+                () = tokio::time::sleep(LOOK) => {
+                    if acknowledged > 0 {
+                        acknowledged = 0;
+                        self.look(&mut client, &consumer).await?;
+                    }
+                    if pulled > 0 && heard.elapsed() > SILENCE_MAX {
+                        return Err(NatsError::Closed.into());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Passes a message on; the messages of the pull that are still to come.
+    fn delivered(&self, message: NatsMessage, pulled: usize, pull: &str) -> Result<usize, NatsError> {
+        if let Some((reply, by)) =
+            message.reply.clone().and_then(|reply| Some((reply.clone(), DeliveredBy::read(&reply)?)))
+        {
+            // The pull asked for no more than there is room for; what finds none comes again.
+            let _ = self.events.try_send(Event::Message { sequence: by.sequence, reply, message: Box::new(message) });
+            return Ok(pulled.saturating_sub(1));
+        }
+        match message.status {
+            Some((100, _)) | None => Ok(pulled),
+            Some((503, _)) => Err(NatsError::NoResponder { subject: self.stream.clone() }),
+            Some((409, text)) if text.contains("Deleted") || text.contains("Shutdown") => Err(NatsError::Denied(text)),
+            // The end of the pull before this one changes nothing.
+            Some(_) if message.subject != pull => Ok(pulled),
+            Some(_) => Ok(0),
+        }
+    }
+
+    async fn look(&self, client: &mut NatsClient, consumer: &str) -> Result<(), NatsError> {
+        let facts = client.consumer_facts(&self.stream, consumer).await?;
+        let _ = self.events.try_send(Event::Acknowledged(facts.acknowledged));
+        Ok(())
+    }
+}
+
+impl Subscription {
+    /// Begins to connect, in a task of this thread.
+    pub(crate) fn start(run: &Run<'_>, at: usize) -> Result<Subscription, Failure> {
+        let node = &run.flow.file.nodes[at];
+        let (address, login) = login(run, node);
+        let wrong = || Failure::new(codes::BAD_SERVER, "`server` is not an address", "write it as nats://HOST:PORT");
+        let seen = Rc::new(RefCell::new(Seen::load(run, &node.name)?));
+        // A pull, the one before it, and what else there is to tell.
+        let (events, received) = channel(2 * BATCH + 8);
+        let (settle, settled) = unbounded_channel();
+        let stream = node.text("stream").unwrap_or_default().to_owned();
+        let session = Session {
+            store: run.store.clone(),
+            clock: std::sync::Arc::clone(&run.clock),
+            address: address.ok_or_else(wrong)?,
+            login,
+            stream: stream.clone(),
+            consumer: node.text("consumer").map(str::to_owned),
+            flow: Rc::clone(&run.name),
+            node: node.name.clone(),
+            subject: node.text("subject").map(str::to_owned),
+            pending_max: if node.text("order") == Some("by_stream") { 1 } else { PENDING_MAX },
+            seen: Rc::clone(&seen),
+            events,
+            settled,
+            is_connected: false,
+        };
+        Ok(Subscription {
+            stream,
+            events: received,
+            settle,
+            task: tokio::task::spawn_local(session.run()),
+            seen,
+            open: HashMap::new(),
+            failed: HashMap::new(),
+            attempts: node.number("attempts").unwrap_or(ATTEMPTS),
+            backout: node.text("backout").unwrap_or(DEAD_LETTER).to_owned(),
+        })
+    }
+
+    fn settle(&self, reply: String, how: Acknowledged) {
+        // A task that has ended ends with the flow; the message comes again and is known.
+        let _ = self.settle.send((reply, how));
+    }
+
+    /// The next message that has not had its effect.
+    pub(crate) fn poll(&mut self, run: &Run<'_>, at: usize, context: &mut Context<'_>) -> Poll<Result<Taken, Failure>> {
+        loop {
+            let Poll::Ready(Some(event)) = self.events.poll_recv(context) else { return Poll::Pending };
+            match event {
+                Event::Waits(failure) => run.waits(at, &failure),
+                Event::Acknowledged(floor) => self.seen.borrow_mut().raise(&run.store, floor)?,
+                Event::Message { sequence, reply, message } => {
+                    if let Some(known) = self.open.get_mut(&sequence) {
+                        // It comes again while it is processed.
+                        *known = reply;
+                    } else if self.seen.borrow().has(sequence) {
+                        self.settle(reply, Acknowledged::Done);
+                    } else {
+                        self.open.insert(sequence, reply);
+                        return Poll::Ready(self.take(run, sequence, *message));
+                    }
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, run: &Run<'_>, sequence: u64, message: NatsMessage) -> Result<Taken, Failure> {
+        let seen = self.seen.borrow();
+        let mut unit = run.store.begin()?;
+        unit.put_checkpoint(&seen.key(sequence), &[])?;
+        let mut header = Message { put_ms: run.clock.now_ms(), ..Message::default() };
+        header.id[..16].copy_from_slice(&xxh3_128(seen.identity.as_bytes()).to_be_bytes());
+        header.id[16..].copy_from_slice(&sequence.to_be_bytes());
+        header.properties.push((SUBJECT.to_owned(), message.subject.into_bytes()));
+        let headers = message.headers.into_iter().map(|(name, value)| (name, value.into_bytes()));
+        header.properties.extend(headers);
+        let backout = match self.failed.get(&sequence) {
+            Some((failures, why)) => {
+                header.backout_count = u32::try_from(*failures).unwrap_or(u32::MAX);
+                (*failures >= self.attempts).then(|| (self.backout.clone(), why.clone()))
+            }
+            None => None,
+        };
+        Ok(Taken { unit, header, content: message.payload, backout })
+    }
+
+    /// Takes note of the end of a unit of work.
+    pub(crate) fn ended(&mut self, id: &[u8; 24], outcome: Result<(), String>) {
+        let sequence = id.last_chunk::<8>().map_or(0, |number| u64::from_be_bytes(*number));
+        let Some(reply) = self.open.remove(&sequence) else { return };
+        match outcome {
+            Ok(()) => {
+                self.failed.remove(&sequence);
+                self.seen.borrow_mut().above.insert(sequence);
+                self.settle(reply, Acknowledged::Done);
+            }
+            Err(why) => {
+                let (failures, reason) = self.failed.entry(sequence).or_default();
+                *failures += 1;
+                *reason = why;
+                let pause_ms = AGAIN_MS.0.saturating_mul(1 << (*failures - 1).min(16)).min(AGAIN_MS.1);
+                self.settle(reply, Acknowledged::Again(Duration::from_millis(pause_ms)));
+            }
+        }
+    }
+}
+
+/// Connections of outputs on one thread, by number of the node.
+#[derive(Default)]
+pub(crate) struct Publishers(RefCell<HashMap<usize, NatsClient>>);
+
+impl Run<'_> {
+    /// Keeps the content and its subject in the outbox.
+    pub(crate) async fn nats_output(
+        &self,
+        work: &mut Work,
+        at: usize,
+        values: &[Evaluated],
+        parcel: &Parcel,
+    ) -> Result<Gives, Failure> {
+        let subject = self.needed(at, values, "subject")?;
+        if !is_subject(subject, false) {
+            let hint = "make the subject from words without blanks, with a point between them";
+            return Err(Failure::new(codes::NO_VALUE, "the value of `subject` is not a subject of NATS", hint));
+        }
+        let mut payload = subject.as_bytes().to_vec();
+        payload.push(b'\n');
+        payload.extend_from_slice(&parcel.content);
+        self.keep(work, at, parcel, payload).await?;
+        Ok(Gives::Same("out"))
+    }
+
+    /// Publishes a message of the outbox.
+    pub(crate) async fn deliver_nats(&self, at: usize, message: &Message) -> Result<(), Outside> {
+        let end = message.payload.iter().position(|byte| *byte == b'\n').unwrap_or(message.payload.len());
+        let subject = std::str::from_utf8(&message.payload[..end]).unwrap_or_default();
+        let content = message.payload.get(end + 1..).unwrap_or_default();
+        let id = hex(&message.id);
+        let mut headers = vec![("Nats-Msg-Id", id.as_str())];
+        for (name, value) in &message.properties {
+            // Headers of the server itself belong to the received message.
+            let is_own = name.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("nats-")) || name == SUBJECT;
+            let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b':');
+            if let (Ok(value), true, false) = (std::str::from_utf8(value), is_name, is_own)
+                && !value.contains(['\r', '\n'])
+            {
+                headers.push((name, value));
+            }
+        }
+        let known = self.nats.0.borrow_mut().remove(&at);
+        let mut client = match known {
+            Some(client) => client,
+            None => {
+                let (address, login) = login(self, &self.flow.file.nodes[at]);
+                let wrong =
+                    || Failure::new(codes::BAD_SERVER, "`server` is not an address", "write it as nats://HOST:PORT");
+                let address = address.ok_or_else(|| Outside::Waits(wrong()))?;
+                let connected = NatsClient::connect(&address, &login, self.clock.random()).await;
+                connected.map_err(|error| Outside::Waits(failure(&error)))?
+            }
+        };
+        let done = client.publish_kept(subject, &headers, content, PUBLISH_WAIT).await;
+        let is_usable = matches!(
+            done,
+            Ok(_) | Err(NatsError::Refused { .. } | NatsError::TooLong { .. } | NatsError::NoResponder { .. })
+        );
+        if is_usable {
+            self.nats.0.borrow_mut().insert(at, client);
+        }
+        match done {
+            // A stream that has the message already says so, and that is what was wanted.
+            Ok(_) => Ok(()),
+            Err(error @ (NatsError::TooLong { .. } | NatsError::Refused { number: LONGER_THAN_STREAM, .. })) => {
+                Err(Outside::Refuses(failure(&error)))
+            }
+            Err(error) => Err(Outside::Waits(failure(&error))),
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Encryption of stored bytes: documents, waiting documents and files on their way to a folder.
+//!
+//! ```text
+//!  0   1  form: 2
+//!  1  12  nonce, random
+//! 13      AES-256-GCM of the form and bytes that would be stored without a key, then its tag of 16 bytes
+//! ```
+//! The key of the record is authenticated with the bytes, so nobody can move the bytes of one entry to another. Entries themselves are not encrypted:
+//! searches compare their fields, and findings hold no payload.
+
+use quayline_core::{Fault, Finding, Findings};
+use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use ring::rand::{SecureRandom as _, SystemRandom};
+
+use crate::codes;
+
+/// The key of a transaction store.
+pub struct StoreKey {
+    key: LessSafeKey,
+    /// By which a store knows its key. A digest of 64 bits says nothing about a random key.
+    digest: u64,
+    random: SystemRandom,
+}
+
+/// Bytes of a key.
+const KEY_BYTES: usize = 32;
+
+impl StoreKey {
+    /// Reads a key: 64 hexadecimal digits, with or without white space around them.
+    ///
+    /// # Errors
+    /// A finding that shows nothing of the text.
+    pub fn parse(text: &str) -> Result<StoreKey, Findings> {
+        let text = text.trim();
+        let digit = |at: usize| text.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
+        let bytes: Option<Vec<u8>> = (0..text.len() / 2).map(|pair| digit(2 * pair)).collect();
+        let wrong = || {
+            let message =
+                format!("the key has {} characters, expected {} hexadecimal digits", text.len(), 2 * KEY_BYTES);
+            let hint = format!("make a key with `openssl rand -hex {KEY_BYTES}`, and keep a copy in a safe place");
+            Findings::from(Finding::error(codes::KEY, Fault::Config, message).hint(hint))
+        };
+        let bytes = bytes.filter(|bytes| text.len() == 2 * bytes.len()).ok_or_else(wrong)?;
+        let key = UnboundKey::new(&AES_256_GCM, &bytes).map_err(|_| wrong())?;
+        let digest = ring::digest::digest(&ring::digest::SHA256, &[b"quayline store key", &bytes[..]].concat());
+        let digest = digest.as_ref().first_chunk::<8>().map_or(0, |first| u64::from_be_bytes(*first));
+        // Zero means that a store has no key.
+        Ok(StoreKey { key: LessSafeKey::new(key), digest: digest.max(1), random: SystemRandom::new() })
+    }
+
+    pub(crate) fn digest(&self) -> u64 {
+        self.digest
+    }
+
+    /// Encrypts bytes in place of `bytes`; `record` is the key of the record that will hold them.
+    pub(crate) fn seal(&self, record: &[u8], mut bytes: Vec<u8>) -> Result<Vec<u8>, Findings> {
+        let failed = || {
+            let finding = Finding::error(codes::KEY, Fault::Environment, "the system gives no random numbers");
+            Findings::from(finding.hint("nothing was stored; correct the cause and run the command again"))
+        };
+        let mut nonce = [0; NONCE_LEN];
+        self.random.fill(&mut nonce).map_err(|_| failed())?;
+        let mut out = Vec::with_capacity(1 + NONCE_LEN + bytes.len() + AES_256_GCM.tag_len());
+        out.push(SEALED);
+        out.extend_from_slice(&nonce);
+        let sealed =
+            self.key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(record), &mut bytes);
+        sealed.map_err(|_| failed())?;
+        out.extend_from_slice(&bytes);
+        Ok(out)
+    }
+
+    /// Decrypts what follows the form; `None` if anything differs from what was stored.
+    pub(crate) fn open(&self, record: &[u8], sealed: &[u8]) -> Option<Vec<u8>> {
+        let (nonce, rest) = sealed.split_first_chunk::<NONCE_LEN>()?;
+        let mut bytes = rest.to_vec();
+        let length =
+            self.key.open_in_place(Nonce::assume_unique_for_key(*nonce), Aad::from(record), &mut bytes).ok()?.len();
+        bytes.truncate(length);
+        Some(bytes)
+    }
+}
+
+/// Form of encrypted bytes.
+pub(crate) const SEALED: u8 = 2;
+
+/// Shows nothing of the key.
+impl core::fmt::Debug for StoreKey {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("StoreKey").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_come_back_only_with_their_key_and_record() {
+        let key = StoreKey::parse(&"0a".repeat(32)).expect("a key");
+        let sealed = key.seal(b"record 1", b"ISA*00".to_vec()).expect("sealed");
+        assert!(!sealed.windows(3).any(|part| part == b"ISA"));
+        assert_ne!(sealed, key.seal(b"record 1", b"ISA*00".to_vec()).expect("sealed"), "no nonce comes twice");
+        assert_eq!(key.open(b"record 1", &sealed[1..]).as_deref(), Some(&b"ISA*00"[..]));
+        assert_eq!(key.open(b"record 2", &sealed[1..]), None);
+        assert_eq!(StoreKey::parse(&"0b".repeat(32)).expect("a key").open(b"record 1", &sealed[1..]), None);
+        for at in 1..sealed.len() {
+            let mut damaged = sealed.clone();
+            damaged[at] ^= 1;
+            assert_eq!(key.open(b"record 1", &damaged[1..]), None, "byte {at}");
+        }
+        assert_eq!(key.open(b"record 1", &sealed[1..9]), None);
+    }
+
+    #[test]
+    fn a_wrong_key_is_described_and_not_shown() {
+        for text in ["", "0a", "zz", &"0a".repeat(31), &"0a".repeat(33), &"0g".repeat(32), "ä"] {
+            let found = StoreKey::parse(text).expect_err(text).to_string();
+            assert!(found.contains("expected 64 hexadecimal digits") && !found.contains("0a0a"), "{found}");
+        }
+        assert!(StoreKey::parse(&format!(" {}\n", "AF".repeat(32))).is_ok());
+    }
+}
