@@ -222,13 +222,16 @@ impl Delta {
         done
     }
 
-    /// Changes of a range. At most about `count` entries of each generation of each shard are looked at.
+    /// Changes of a range, for a page of `count` entries. The page ends where one of the shards was not read further.
     pub(crate) fn range(
         &self,
         range: &(Bound<FullKey>, Bound<FullKey>),
         direction: Direction,
         count: usize,
     ) -> RangeOfDelta {
+        // Shards share a range evenly, so a part of the count is enough of each: a page of a deep queue would otherwise copy all that was put at its other
+        // end. A shard that has more makes the page end earlier.
+        let count = (count.div_ceil(SHARDS) * 2 + 8).min(count);
         let guards: Vec<RwLockReadGuard<'_, Shard>> = self.shards.iter().map(RwLock::read).collect();
         let mut entries: Vec<(FullKey, Option<Value>)> = Vec::new();
         let mut complete_to: Option<FullKey> = None;

@@ -1,5 +1,6 @@
 //! `quayline file`, `quayline queue` and `quayline store`.
 
+mod admin;
 mod ends;
 mod file;
 mod queue;
@@ -17,6 +18,7 @@ use crate::args::{FolderArg, StoreArgs, StoreCommand};
 use crate::console::{Console, shown, write_stdout};
 use crate::exit::{CLI_INPUT, Exit, Stop, argument};
 
+pub(crate) use admin::StorePart;
 pub(crate) use ends::{Ends, framing as record_file_framing, record_file, refuse_framing};
 pub(crate) use file::run as run_file;
 pub(crate) use queue::run as run_queue;

@@ -30,6 +30,7 @@ mod partner_kills;
 mod probes;
 mod profile;
 mod project;
+mod queue_http;
 mod queue_serve;
 mod record_files;
 mod records_api;

@@ -14,8 +14,9 @@ use crate::world::World;
 const SECRET: &str = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
 const SASL: &[u8; 8] = b"AMQP\x03\x01\x00\x00";
 
-struct Serving {
-    child: Child,
+/// A server that a command started.
+pub(crate) struct Serving {
+    pub(crate) child: Child,
     address: SocketAddr,
 }
 
@@ -25,7 +26,7 @@ impl Serving {
     }
 
     /// A command whose first line says where it listens.
-    fn of(world: &World, arguments: &str) -> Serving {
+    pub(crate) fn of(world: &World, arguments: &str) -> Serving {
         let mut command = world.command(arguments.split_whitespace());
         let mut child = command.stderr(Stdio::piped()).spawn().expect("the command starts");
         let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
@@ -39,14 +40,14 @@ impl Serving {
         Serving { child, address }
     }
 
-    fn connect(&self) -> TcpStream {
+    pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).expect("the listener accepts");
         stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a time limit");
         stream
     }
 
     /// Ends it as an operator does. The exit code.
-    fn stop(mut self) -> Option<i32> {
+    pub(crate) fn stop(mut self) -> Option<i32> {
         let killed = Command::new("kill").arg(self.child.id().to_string()).status().expect("kill runs");
         assert!(killed.success());
         self.child.wait().expect("it ends").code()

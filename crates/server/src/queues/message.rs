@@ -204,7 +204,7 @@ pub(crate) fn to_json(message: &Message) -> Json {
     let text = |text: &str| (!text.is_empty()).then(|| Json::text(text));
     let nonzero = |number: u64| (number != 0).then(|| Json::int(number));
     let properties: Vec<(String, Json)> =
-        shown(message).map(|(key, value)| (key.to_owned(), Json::text(String::from_utf8_lossy(value)))).collect();
+        shown(message).map(|(key, value)| (key.to_owned(), Json::text(property_text(value)))).collect();
     Json::object([
         ("messageId", Json::text(hex(&message.id))),
         ("priority", Json::int(message.priority)),
@@ -222,6 +222,11 @@ pub(crate) fn to_json(message: &Message) -> Json {
     .with("format", text(&message.format))
     .with("reason", text(&message.reason))
     .with("properties", (!properties.is_empty()).then_some(Json::Object(properties)))
+}
+
+/// The value of a property as text; bytes that are no UTF-8 are percent-encoded.
+fn property_text(value: &[u8]) -> String {
+    core::str::from_utf8(value).map_or_else(|_| encoded(value), str::to_owned)
 }
 
 /// Percent-encodes what is not a letter, a digit or one of a few marks.

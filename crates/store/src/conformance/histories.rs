@@ -46,6 +46,9 @@ struct Seen {
 #[derive(Clone, Debug, Default)]
 struct History(Vec<Seen>);
 
+/// What follows each version of a record: who wrote it, and its value.
+type Successors = BTreeMap<(u64, u64), (usize, u64)>;
+
 /// Who wrote a version.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Writer {
@@ -118,8 +121,8 @@ impl History {
     }
 
     /// Each version was made of the one before it. Returns what follows each version.
-    fn no_lost_update(&self, last: &BTreeMap<u64, u64>) -> Result<BTreeMap<(u64, u64), (usize, u64)>, String> {
-        let mut after: BTreeMap<(u64, u64), (usize, u64)> = BTreeMap::new();
+    fn no_lost_update(&self, last: &BTreeMap<u64, u64>) -> Result<Successors, String> {
+        let mut after: Successors = BTreeMap::new();
         for (number, seen) in self.0.iter().enumerate().filter(|(_, seen)| seen.committed.is_some()) {
             for (record, (base, value)) in seen.versions() {
                 let Some(base) = base else { continue };
@@ -150,11 +153,7 @@ impl History {
     }
 
     /// The committed units can stand in one order: none comes before itself by what it read for update and what others wrote.
-    fn no_circle(
-        &self,
-        writers: &BTreeMap<(u64, u64), Writer>,
-        after: &BTreeMap<(u64, u64), (usize, u64)>,
-    ) -> Result<(), String> {
+    fn no_circle(&self, writers: &BTreeMap<(u64, u64), Writer>, after: &Successors) -> Result<(), String> {
         let mut before: BTreeSet<(usize, usize)> = BTreeSet::new();
         for (number, seen) in self.0.iter().enumerate().filter(|(_, seen)| seen.committed.is_some()) {
             for (at, step) in seen.steps.iter().enumerate() {

@@ -1,0 +1,135 @@
+//! The store on the listener for operators: `/store`, and its part of `/metrics`.
+
+use std::fmt::Write as _;
+
+use quayline_server::AdminPart;
+use quayline_store::{Sampled, Store};
+use serde_json::{Value, json};
+
+/// What a store holds and what its units of work cost, for operators.
+pub(crate) struct StorePart(pub(crate) Store);
+
+impl AdminPart for StorePart {
+    fn answer(&self, method: &str, path: &str) -> Option<(u16, String)> {
+        if path != "/store" {
+            return None;
+        }
+        if method != "GET" {
+            return Some((405, format!("{}\n", json!({ "status": "the path takes GET" }))));
+        }
+        Some((200, format!("{}\n", self.state())))
+    }
+
+    fn metrics(&self) -> String {
+        let mut text = String::new();
+        let mut family = |name: &str, help: &str, kind: &str, samples: &[(String, f64)]| {
+            let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+            for (labels, value) in samples {
+                let _ = writeln!(text, "{name}{labels} {value}");
+            }
+        };
+        let (engine, usage) = (self.0.facts(), self.0.usage());
+        let one = |value: u64| vec![(String::new(), value as f64)];
+        let seconds = |micros: u64| vec![(String::new(), micros as f64 / 1e6)];
+        for (name, help, value) in [
+            ("quayline_store_units_total", "Units of work that committed changes.", usage.committed),
+            ("quayline_store_rollbacks_total", "Units of work that rolled changes back.", usage.rolled_back),
+            ("quayline_store_changes_total", "Changes that committed.", usage.changes),
+            ("quayline_store_groups_total", "Groups of units: each one write and one sync.", engine.groups),
+            ("quayline_store_syncs_total", "Syncs of the log.", engine.syncs),
+            ("quayline_store_lock_waits_total", "Times that a unit waited for a record lock.", usage.lock_waits),
+            ("quayline_store_lock_timeouts_total", "Waits for a lock that ended by their limit.", usage.lock_timeouts),
+            ("quayline_store_deadlocks_total", "Units that were refused a lock to end a deadlock.", usage.deadlocks),
+            ("quayline_store_message_waits_total", "Times that a get waited for a message.", usage.message_waits),
+        ] {
+            family(name, help, "counter", &one(value));
+        }
+        for (name, help, micros) in [
+            ("quayline_store_commit_seconds_total", "Time from commits to their outcome.", usage.commit_us),
+            ("quayline_store_sync_seconds_total", "Time in syncs of the log.", engine.sync_us),
+            ("quayline_store_lock_wait_seconds_total", "Time of threads that waited for a lock.", usage.lock_wait_us),
+            (
+                "quayline_store_message_wait_seconds_total",
+                "Time of threads that waited for a message.",
+                usage.message_wait_us,
+            ),
+            (
+                "quayline_store_stalled_seconds_total",
+                "Time that commits waited for the applied store.",
+                engine.stalled_us,
+            ),
+        ] {
+            family(name, help, "counter", &seconds(micros));
+        }
+        for (name, help, value) in [
+            ("quayline_store_units_open", "Units of work that are open.", self.0.units_open() as u64),
+            ("quayline_store_locks_held", "Record locks that are held.", self.0.locks_held() as u64),
+            ("quayline_store_log_bytes", "Bytes of the log that are not applied.", engine.log_bytes),
+            ("quayline_store_delta_bytes", "Bytes of changes in memory.", engine.delta_bytes),
+            ("quayline_store_bytes", "Bytes of the applied store.", engine.store_bytes),
+            ("quayline_store_group_units_max", "Units of the largest group.", engine.group_units_max),
+        ] {
+            family(name, help, "gauge", &one(value));
+        }
+        let by_kind = |value: &dyn Fn(Sampled) -> f64| {
+            let kinds = [("file", usage.files), ("queue", usage.queues), ("commit", usage.commits)];
+            kinds.map(|(kind, sampled)| (format!("{{operation=\"{kind}\"}}"), value(sampled))).to_vec()
+        };
+        let help = "CPU time of the operations that were measured: those of one unit of work in 32.";
+        family(
+            "quayline_store_sampled_cpu_seconds_total",
+            help,
+            "counter",
+            &by_kind(&|sampled| sampled.cpu_ns as f64 / 1e9),
+        );
+        let help = "Operations that were measured.";
+        family("quayline_store_sampled_operations_total", help, "counter", &by_kind(&|sampled| sampled.count as f64));
+        let queues = self.0.open_queues();
+        let by_queue = |value: &dyn Fn(&quayline_store::queue::QueueFacts) -> u64| -> Vec<(String, f64)> {
+            queues.iter().map(|(name, facts)| (format!("{{queue=\"{name}\"}}"), value(facts) as f64)).collect()
+        };
+        family("quayline_queue_depth", "Messages on the queue.", "gauge", &by_queue(&|facts| facts.depth));
+        family("quayline_queue_put_total", "Messages put.", "counter", &by_queue(&|facts| facts.put));
+        family("quayline_queue_got_total", "Messages got.", "counter", &by_queue(&|facts| facts.got));
+        family(
+            "quayline_queue_backed_out_total",
+            "Rollbacks that gave a message back.",
+            "counter",
+            &by_queue(&|facts| facts.backed_out),
+        );
+        text
+    }
+}
+
+impl StorePart {
+    fn state(&self) -> Value {
+        let (engine, usage) = (self.0.facts(), self.0.usage());
+        let sampled = |sampled: Sampled| json!({ "measured": sampled.count, "mean_cpu_ns": sampled.mean_ns() });
+        let queues = self.0.open_queues().into_iter().map(|(name, facts)| {
+            json!({
+                "queue": name, "depth": facts.depth, "depth_high": facts.depth_high, "put": facts.put, "got": facts.got,
+                "expired": facts.expired, "backed_out": facts.backed_out, "moved": facts.moved,
+            })
+        });
+        json!({
+            "position": engine.position.0, "applied": engine.applied.0, "log_bytes": engine.log_bytes,
+            "store_bytes": engine.store_bytes, "delta_bytes": engine.delta_bytes,
+            "units_open": self.0.units_open(), "locks_held": self.0.locks_held(),
+            "units": { "committed": usage.committed, "rolled_back": usage.rolled_back, "changes": usage.changes },
+            "commits": {
+                "us": usage.commit_us, "max_us": usage.commit_max_us, "groups": engine.groups,
+                "group_units_max": engine.group_units_max, "syncs": engine.syncs, "sync_us": engine.sync_us,
+                "stalled_us": engine.stalled_us, "cpu": sampled(usage.commits),
+            },
+            "locks": {
+                "waits": usage.lock_waits, "wait_us": usage.lock_wait_us, "timeouts": usage.lock_timeouts,
+                "deadlocks": usage.deadlocks,
+            },
+            "files": { "cpu": sampled(usage.files) },
+            "queues": {
+                "cpu": sampled(usage.queues), "message_waits": usage.message_waits,
+                "message_wait_us": usage.message_wait_us, "open": queues.collect::<Vec<_>>(),
+            },
+        })
+    }
+}
