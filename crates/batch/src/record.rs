@@ -21,7 +21,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use quayline_core::packed;
+use quayline_core::{Packed, Unpacker, pack_bytes, packed};
 
 use crate::status::BatchStatus;
 
@@ -231,7 +231,24 @@ pub struct Progress {
     pub counts: Counts,
 }
 
-packed!(struct Progress { reader, writer, user_data, counts });
+/// As `packed!` writes it, but positions as blocks: byte by byte, they cost more than all the rest of a checkpoint.
+impl Packed for Progress {
+    fn pack(&self, to: &mut Vec<u8>) {
+        for position in [&self.reader, &self.writer, &self.user_data] {
+            position.is_some().pack(to);
+            if let Some(position) = position {
+                pack_bytes(position, to);
+            }
+        }
+        self.counts.pack(to);
+    }
+
+    fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
+        let mut position = || Some(if bool::unpack(from)? { Some(from.bytes()?.to_vec()) } else { None });
+        let (reader, writer, user_data) = (position()?, position()?, position()?);
+        Some(Progress { reader, writer, user_data, counts: Counts::unpack(from)? })
+    }
+}
 
 impl Progress {
     /// Whether a reader and writer that are here are where they are in another checkpoint.
@@ -343,3 +360,27 @@ pub struct Lease {
 }
 
 packed!(struct Lease { owner, token, until_ms });
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_has_the_form_of_its_fields() {
+        let progress = Progress {
+            reader: Some(b"reader".to_vec()),
+            writer: None,
+            user_data: Some(Vec::new()),
+            counts: Counts { read: 7, ..Counts::default() },
+        };
+        let (mut whole, mut fields) = (Vec::new(), Vec::new());
+        progress.pack(&mut whole);
+        progress.reader.pack(&mut fields);
+        progress.writer.pack(&mut fields);
+        progress.user_data.pack(&mut fields);
+        progress.counts.pack(&mut fields);
+        assert_eq!(whole, fields);
+        assert_eq!(Progress::unpack_all(&whole), Some(progress));
+        assert_eq!(Progress::unpack_all(&whole[..whole.len() - 1]), None);
+    }
+}

@@ -501,13 +501,14 @@ impl Repository {
                 flags |= 1 << number;
             }
         }
-        let value = if flags == 0 {
-            bytes(state)
-        } else {
-            let mut value = vec![VERSION_LARGE, flags];
-            state.pack(&mut value);
-            value
-        };
+        let small: usize =
+            state.progress().positions().iter().map(|position| position.as_ref().map_or(0, Vec::len)).sum();
+        let mut value = Vec::with_capacity(small + STATE_BYTES);
+        value.push(if flags == 0 { VERSION } else { VERSION_LARGE });
+        if flags != 0 {
+            value.push(flags);
+        }
+        state.pack(&mut value);
         let mut done = Ok(());
         for (number, position) in state.progress().positions().into_iter().enumerate() {
             let Some(taken) = large[number].take() else { continue };
@@ -769,6 +770,8 @@ const VERSION: u8 = 1;
 const VERSION_LARGE: u8 = 2;
 /// Positions up to this size are a part of the state: one record is cheaper than two.
 const LARGE_BYTES: usize = 4 << 10;
+/// Bytes of most states without their positions.
+const STATE_BYTES: usize = 256;
 /// Reader, writer, user data.
 pub(crate) const POSITIONS: usize = 3;
 

@@ -3,6 +3,7 @@
 //! Data goes to standard output, everything else to standard error. What another way of using Quayline would need too (reading, converting,
 //! detecting) lives in the crates below; here are arguments, what people read, and exit codes.
 
+mod admin;
 mod api;
 mod args;
 mod cache;

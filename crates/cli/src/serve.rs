@@ -6,17 +6,20 @@ use std::sync::Arc;
 use quayline_connect::Listener;
 use quayline_core::{Fault, Finding, Findings};
 use quayline_gateway::{Definitions, ProviderSpec};
+use quayline_measure::batch::{BatchStudy, BatchStudyOptions, Rows};
 use quayline_measure::{FlowStudy, FlowStudyOptions, GatewayStudy, StudyOptions, process, translator_study};
 use quayline_report::Report;
 use quayline_server::{AdminPart, Beside, ServeConfig, ServeError, queue_misfits, store_misfits};
 use quayline_store::{STO_IN_USE, Store};
 
 use crate::args::{
-    FolderArg, MeasureArgs, MeasureCommand, MeasureFlowArgs, MeasureTranslateArgs, ReportArgs, ServeArgs,
+    FolderArg, MeasureArgs, MeasureBatchArgs, MeasureCommand, MeasureFlowArgs, MeasureTranslateArgs, ReportArgs,
+    ServeArgs,
 };
 use crate::console::Console;
 use crate::exit::{CLI_INPUT, CLI_LISTEN, CLI_MEASURE, Exit, Stop};
 use crate::flow::{FlowsPart, ServedFlows};
+use crate::job::{JobsPart, has_jobs};
 use crate::partner::PartnersPart;
 use crate::store::{Missing, Opened};
 
@@ -32,8 +35,9 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     };
     let has_flows = !quayline_flow::flow_files(&root)?.is_empty();
     let has_partners = config.admin.listen.is_some() && root.join("partners").is_dir();
+    let has_jobs = config.admin.listen.is_some() && has_jobs(&root);
     let has_queues = config.amqp.is_some() || config.queues.is_some();
-    if definitions.operations.is_empty() && !has_flows && !has_queues && !has_partners {
+    if definitions.operations.is_empty() && !has_flows && !has_queues && !has_partners && !has_jobs {
         let what =
             format!("{} has no API: expected services in services/*.toml and APIs in apis/*.toml", root.display());
         let hint = "`quayline service new COPYBOOK` proposes a service; docs/reference/gateway.md shows both files";
@@ -68,8 +72,8 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     }
     let flows = ServedFlows::start(&root, &folder, config.threads)?;
     // Flows have opened the store that queues, services and partners use too.
-    let missing = if has_partners { Missing::Create } else { Missing::Refuse };
-    let opened = if flows.is_none() && (has_queues || has_partners || needs_store(&definitions)) {
+    let missing = if has_partners || has_jobs { Missing::Create } else { Missing::Refuse };
+    let opened = if flows.is_none() && (has_queues || has_partners || has_jobs || needs_store(&definitions)) {
         Some(Opened::open(&folder, missing)?)
     } else {
         None
@@ -90,6 +94,15 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
         let ledger = crate::partner::ledger_of(store)?;
         parts.push(Arc::new(PartnersPart::new(root.clone(), ledger)));
     }
+    let jobs = match store.as_ref().filter(|_| has_jobs) {
+        Some(store) => {
+            let repository = crate::job::served(store, args.job_repository.as_deref())?;
+            let part = JobsPart::new(root.clone(), folder.folder.clone(), repository);
+            Some(Arc::new(part.map_err(|error| crate::store::unreadable(&folder.folder, &error))?))
+        }
+        None => None,
+    };
+    parts.extend(jobs.iter().map(|jobs| Arc::clone(jobs) as Arc<dyn AdminPart>));
     let log = Box::new(|line: &str| eprintln!("{line}"));
     let beside = Beside { parts, store };
     let served = quayline_server::serve_with(config, root, definitions, beside, log, |address| {
@@ -105,6 +118,10 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
         };
         Finding::error(CLI_LISTEN, Fault::Environment, what).hint(hint)
     });
+    if let Some(jobs) = &jobs {
+        jobs.end();
+    }
+    drop(jobs);
     // What clients of queues and the flows have in progress is finished also if the server could not begin.
     if let Some(queues) = queues {
         queues.end();
@@ -166,6 +183,7 @@ pub(crate) fn measure(args: &MeasureArgs, console: &Console) -> Result<Exit, Sto
         MeasureCommand::Gateway(args) => args,
         MeasureCommand::Flow(args) => return measure_flow(args, console),
         MeasureCommand::Translate(args) => return measure_translate(args),
+        MeasureCommand::Batch(args) => return measure_batch(args),
     };
     let options = StudyOptions {
         project: args.project.clone(),
@@ -178,6 +196,17 @@ pub(crate) fn measure(args: &MeasureArgs, console: &Console) -> Result<Exit, Sto
         .map_err(|why| Finding::error(CLI_MEASURE, Fault::Environment, why).hint("see what the server said above"))?;
     crate::console::write_stdout(study.tables().as_bytes())?;
     finish_measured(study.report(), &args.report, console)
+}
+
+fn measure_batch(args: &MeasureBatchArgs) -> Result<Exit, Stop> {
+    let rows = if args.deletes == "set" { Rows::Set } else { Rows::Pipelined };
+    let options = BatchStudyOptions { records: args.records, embedded: args.embedded, rows };
+    let study = BatchStudy::run(&options, &|what| eprintln!("{what}")).map_err(|why| {
+        Finding::error(CLI_MEASURE, Fault::Environment, why)
+            .hint("see what is missing above; --embedded needs no database")
+    })?;
+    crate::console::write_stdout(study.tables().as_bytes())?;
+    Ok(Exit::Done)
 }
 
 fn measure_flow(args: &MeasureFlowArgs, console: &Console) -> Result<Exit, Stop> {

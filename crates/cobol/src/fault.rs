@@ -182,6 +182,9 @@ pub enum FaultKind {
     /// Null, and no rule or policy defines its bytes.
     #[error("null is no value of a record's field")]
     NullValue,
+    /// A text that documents would show as the name of another value.
+    #[error("text is the name of a level-88 condition, which stands for another value")]
+    LooksLikeName,
     /// A member that must be there is not.
     #[error("member is missing")]
     Missing,
@@ -225,11 +228,13 @@ impl FaultKind {
             FaultKind::Missing => "REC-033",
             FaultKind::BadPreserve => "REC-034",
             FaultKind::NullValue => "REC-035",
+            FaultKind::LooksLikeName => "REC-036",
         })
     }
 
     fn hint(&self) -> Option<&'static str> {
         Some(match self {
+            FaultKind::LooksLikeName => "show this field's values as they are: remove `values = \"names\"`",
             FaultKind::Blank => "if the sender leaves it blank for \"no value\", convert with `--blank null`",
             FaultKind::LowValues => {
                 "if the sender leaves it at low-values for \"no value\", convert with `--low-values null`"

@@ -86,6 +86,18 @@ pub struct FieldRule {
     pub default: Option<String>,
     /// Bytes of null, in the field or in everything below the group; the rule nearest to a field takes precedence.
     pub null: Option<NullAs>,
+    /// Form of the values, in the field or in everything below the group; the rule nearest to a field takes precedence.
+    pub values: Option<FieldValues>,
+}
+
+/// Form of a field's values in documents.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum FieldValues {
+    /// As PICTURE and USAGE say.
+    #[default]
+    Plain,
+    /// The name of the level-88 condition that has exactly this one value. Other values are plain, as text.
+    Names,
 }
 
 /// Chooses a view of redefined storage by another field's value.

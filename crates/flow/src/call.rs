@@ -177,7 +177,7 @@ impl Run<'_> {
         payload.push(b'\n');
         payload.extend_from_slice(&parcel.content);
         self.keep(work, at, parcel, payload).await?;
-        Ok(Gives::Out(vec![("out", parcel.clone())]))
+        Ok(Gives::Same("out"))
     }
 
     /// Sends a message of the outbox.

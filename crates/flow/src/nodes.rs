@@ -11,7 +11,7 @@ use crate::codes;
 use crate::expression::Evaluated;
 use crate::failure::Failure;
 use crate::http::Answer;
-use crate::message::{HOPS, Parcel};
+use crate::message::{HOPS, Parcel, Received};
 use crate::run::{After, Gives, Run, Work};
 use crate::stats::CpuPart;
 
@@ -19,6 +19,16 @@ use crate::stats::CpuPart;
 const HOPS_MAX: u32 = 100;
 /// First and longest pause while an output queue is full.
 const FULL_PAUSE_MS: (u64, u64) = (5, 1_000);
+
+/// Longest content that a [`Template`] keeps memory for. Default 64 KiB.
+const TEMPLATE_BYTES_MAX: usize = 64 << 10;
+
+/// A message for a queue, to be used again for the next part of the same received message.
+pub(crate) struct Template {
+    at: usize,
+    received: Rc<Received>,
+    message: Message,
+}
 
 impl Run<'_> {
     /// Runs one node.
@@ -32,7 +42,7 @@ impl Run<'_> {
             }
             "filter" => {
                 let terminal = if values.first() == Some(&Evaluated::Truth(true)) { "out" } else { "no_match" };
-                Ok(Gives::Out(vec![(terminal, parcel.clone())]))
+                Ok(Gives::Same(terminal))
             }
             "route" => self.route(at, &values, parcel),
             "split" => self.split(at, parcel),
@@ -44,7 +54,7 @@ impl Run<'_> {
             "trace" => {
                 let text = self.needed(at, &values, "text")?;
                 self.observer.trace(&self.name, &node.name, text);
-                Ok(Gives::Out(vec![("out", parcel.clone())]))
+                Ok(Gives::Same("out"))
             }
             "validate" => Ok(Gives::Out(vec![match self.lanes.check(at, parcel)? {
                 Ok(_) => ("out", parcel.clone()),
@@ -70,12 +80,12 @@ impl Run<'_> {
             let fits = values.iter().position(|value| *value == Evaluated::Truth(true));
             return Ok(match fits.and_then(|number| cases.get(number)) {
                 Some((_, _, to)) => Gives::To(*to, parcel.clone()),
-                None => Gives::Out(vec![("no_match", parcel.clone())]),
+                None => Gives::Same("no_match"),
             });
         }
         let label = self.needed(at, values, "label")?;
         let Some(PropertyValue::Nodes(labels)) = node.property("labels").map(|property| &property.value) else {
-            return Ok(Gives::Out(vec![("no_match", parcel.clone())]));
+            return Ok(Gives::Same("no_match"));
         };
         match labels.iter().find(|to| self.flow.file.nodes[**to].name == label) {
             Some(to) => Ok(Gives::To(*to, parcel.clone())),
@@ -84,7 +94,7 @@ impl Run<'_> {
                 "the label names no node of `labels`",
                 "add the node to `labels`, or wire `no_match`",
             )),
-            None => Ok(Gives::Out(vec![("no_match", parcel.clone())])),
+            None => Ok(Gives::Same("no_match")),
         }
     }
 
@@ -125,7 +135,7 @@ impl Run<'_> {
         Ok(Gives::Parts(lines(&documents), documents.into()))
     }
 
-    /// A message for a queue, made from the content and what was received.
+    /// A message for a queue, without its content, made from what was received.
     fn outgoing(&self, at: usize, parcel: &Parcel) -> Result<Message, Failure> {
         let node = &self.flow.file.nodes[at];
         let header = &parcel.received.header;
@@ -158,7 +168,6 @@ impl Run<'_> {
             persistence,
             expires_ms,
             properties,
-            payload: parcel.content.to_vec(),
             ..Message::default()
         })
     }
@@ -193,10 +202,20 @@ impl Run<'_> {
         values: &[Evaluated],
         parcel: &Parcel,
     ) -> Result<Gives, Failure> {
-        let message = self.outgoing(at, parcel)?;
+        // Of the parts of one message, only the content differs.
+        let kept = work.template.take().filter(|kept| kept.at == at && Rc::ptr_eq(&kept.received, &parcel.received));
+        let mut template = match kept {
+            Some(template) => template,
+            None => Template { at, received: Rc::clone(&parcel.received), message: self.outgoing(at, parcel)? },
+        };
+        template.message.payload.clear();
+        template.message.payload.extend_from_slice(&parcel.content);
         let queue = self.needed(at, values, "queue")?;
-        self.put(work, queue, &message).await?;
-        Ok(Gives::Out(vec![("out", parcel.clone())]))
+        self.put(work, queue, &template.message).await?;
+        if parcel.content.len() <= TEMPLATE_BYTES_MAX && self.flow.file.nodes[at].number("expiry").is_none() {
+            work.template = Some(template);
+        }
+        Ok(Gives::Same("out"))
     }
 
     async fn reply(&self, work: &mut Work, at: usize, parcel: &Parcel) -> Result<Gives, Failure> {
@@ -212,11 +231,11 @@ impl Run<'_> {
                 "set the reply queue where the request is put, or use a queue_output node",
             ));
         } else {
-            let message = self.outgoing(at, parcel)?;
+            let message = Message { payload: parcel.content.to_vec(), ..self.outgoing(at, parcel)? };
             let queue = parcel.received.header.reply_to.clone();
             self.put(work, &queue, &message).await?;
         }
-        Ok(Gives::Out(vec![("out", parcel.clone())]))
+        Ok(Gives::Same("out"))
     }
 
     /// Keeps the content in the unit of work; the file is written after the commit, and again after a restart if that was interrupted.
@@ -242,7 +261,7 @@ impl Run<'_> {
         let entry = crate::outbox::entry(&path, &parcel.content);
         self.locked(work, |unit| unit.put_checkpoint(&key, &entry)).await?;
         work.after.push(After::File(key));
-        Ok(Gives::Out(vec![("out", parcel.clone())]))
+        Ok(Gives::Same("out"))
     }
 }
 

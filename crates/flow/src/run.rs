@@ -71,6 +71,8 @@ pub(crate) struct Work {
     steps: u64,
     sample: Option<Sample>,
     pub(crate) messages: u64,
+    /// The last message that was put, without its content.
+    pub(crate) template: Option<crate::nodes::Template>,
 }
 
 /// What happens after the commit.
@@ -100,6 +102,8 @@ enum Step {
 pub(crate) enum Gives {
     /// A message for each terminal.
     Out(Vec<(&'static str, Parcel)>),
+    /// The message as it came, by this terminal.
+    Same(&'static str),
     /// A message for one node.
     To(usize, Parcel),
     Parts(Vec<core::ops::Range<usize>>, Rc<[u8]>),
@@ -135,7 +139,15 @@ impl<'p> Run<'p> {
         self.units.set(count + 1);
         let sample = count.is_multiple_of(SAMPLE).then(|| Sample { part: CpuPart::Flow, since: cpu() });
         let limit = Duration::from_millis(self.flow.file.time_limit_ms);
-        Work { unit, after: Vec::new(), deadline: Instant::now() + limit, steps: 0, sample, messages: 0 }
+        Work {
+            unit,
+            after: Vec::new(),
+            deadline: Instant::now() + limit,
+            steps: 0,
+            sample,
+            messages: 0,
+            template: None,
+        }
     }
 
     /// Charges CPU time from here to a part.
@@ -332,6 +344,7 @@ impl<'p> Run<'p> {
                                 self.push(&mut stack, node, terminal, parcel);
                             }
                         }
+                        Ok(Gives::Same(terminal)) => self.push(&mut stack, node, terminal, &parcel),
                         Ok(Gives::To(to, parcel)) => stack.push(Step::Visit(to, parcel)),
                         Ok(Gives::Parts(parts, content)) => {
                             stack.push(Step::Parts(node, parcel, Rc::new(parts), content, 0))

@@ -210,7 +210,7 @@ impl Run<'_> {
         let parameters = parameters(node, values, self.value_at(at, "parameters"));
         let payload = serde_json::Value::from(parameters).to_string().into_bytes();
         self.keep(work, at, parcel, payload).await?;
-        Ok(Gives::Out(vec![("out", parcel.clone())]))
+        Ok(Gives::Same("out"))
     }
 
     /// Executes the statement of a message of the outbox, once.

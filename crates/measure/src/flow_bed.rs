@@ -25,6 +25,25 @@ const REPLY_WAIT: Duration = Duration::from_secs(60);
 /// Room on each queue.
 const DEPTH_MAX: u64 = 2_000_000;
 
+/// What the store of a bed holds.
+#[derive(Clone, Copy, Debug)]
+pub struct Holds {
+    /// Records of each file.
+    pub records: u32,
+    /// Files; each application reads one of them.
+    pub files: u32,
+    /// Bytes of memory for the applied store, without a cache of single records. Default that of the engine.
+    pub cache_bytes: Option<usize>,
+}
+
+impl Holds {
+    /// One file with this number of records.
+    #[must_use]
+    pub fn records(records: u32) -> Self {
+        Holds { records, files: 1, cache_bytes: None }
+    }
+}
+
 /// Keeps the first failures of flows.
 #[derive(Default)]
 struct Failures(Mutex<Vec<String>>);
@@ -46,6 +65,7 @@ pub struct FlowBed {
     embedded: Arc<EmbeddedEngine>,
     engine: Engine,
     failures: Arc<Failures>,
+    files: u32,
 }
 
 /// Applications that put a request, get the first reply and commit each.
@@ -121,11 +141,17 @@ pub(crate) fn shown(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
+/// Name of a file; the first one is that of the report.
+fn file_name(number: u32) -> String {
+    format!("{}{}", FILE.trim_end_matches('1'), number + 1)
+}
+
 /// The request of a sample, with the keys of the report's number of records, spread over the file.
-pub(crate) fn content(sample: &str, number: u64) -> Vec<u8> {
+pub(crate) fn content(sample: &str, number: u64, files: u32) -> Vec<u8> {
+    let file = file_name(u32::try_from(number % u64::from(files)).unwrap_or(0));
     let spread = |keys: u64| key(u32::try_from(number % keys * u64::from(FLOW_RECORDS) / keys).unwrap_or(0));
     let request = |key: &str| {
-        format!("<VSAM><Request><FileName>/'{FILE}'</FileName><Position><Key>{key}</Key></Position></Request></VSAM>")
+        format!("<VSAM><Request><FileName>/'{file}'</FileName><Position><Key>{key}</Key></Position></Request></VSAM>")
     };
     let text = match sample {
         "2b" => format!(
@@ -183,38 +209,55 @@ impl FlowBed {
     /// # Errors
     /// What stops it, in words.
     pub fn new(folder: &Path, flow: Flow, records: u32, options: EngineOptions) -> Result<FlowBed, String> {
+        FlowBed::with(folder, flow, Holds::records(records), options)
+    }
+
+    /// The same with more files, or with less memory for them.
+    ///
+    /// # Errors
+    /// What stops it, in words.
+    pub fn with(folder: &Path, flow: Flow, holds: Holds, options: EngineOptions) -> Result<FlowBed, String> {
         let _ = std::fs::remove_dir_all(folder);
         let medium = Folder::create(folder).map_err(shown)?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let embedded = Arc::new(EmbeddedEngine::open(Arc::new(medium), &clock, Settings::default()).map_err(shown)?);
+        let mut settings = Settings::default();
+        if let Some(bytes) = holds.cache_bytes {
+            (settings.cache_bytes, settings.record_cache_bytes) = (bytes, 0);
+        }
+        let embedded = Arc::new(EmbeddedEngine::open(Arc::new(medium), &clock, settings).map_err(shown)?);
         let shared: Arc<EmbeddedEngine> = Arc::clone(&embedded);
         let store = Store::open(shared, Arc::clone(&clock), StoreLimits::default(), Access::Write).map_err(shown)?;
         let mut unit = store.begin().map_err(shown)?;
-        let definition = FileDefinition {
-            name: FILE.to_owned(),
-            organisation: Organisation::KeySequenced(KeyPlace { offset: 0, length: 8 }),
-            record_bytes_min: 32,
-            record_bytes_max: 32,
-            alternates: Vec::new(),
-        };
-        let file = store.define_file(&mut unit, definition).map_err(shown)?;
+        let mut files = Vec::new();
+        for number in 0..holds.files {
+            let definition = FileDefinition {
+                name: file_name(number),
+                organisation: Organisation::KeySequenced(KeyPlace { offset: 0, length: 8 }),
+                record_bytes_min: 32,
+                record_bytes_max: 32,
+                alternates: Vec::new(),
+            };
+            files.push(store.define_file(&mut unit, definition).map_err(shown)?);
+        }
         for name in flow.input_queues().chain(flow.output_queues()).collect::<BTreeSet<_>>() {
             let definition = QueueDefinition { depth_max: DEPTH_MAX, ..QueueDefinition::local(name) };
             store.define_queue(&mut unit, definition).map_err(shown)?;
         }
         unit.commit().map_err(shown)?;
-        for from in (0..records).step_by(5_000) {
-            let mut unit = store.begin().map_err(shown)?;
-            for number in from..records.min(from + 5_000) {
-                file.insert(&mut unit, &record(number)).map_err(shown)?;
+        for file in &files {
+            for from in (0..holds.records).step_by(5_000) {
+                let mut unit = store.begin().map_err(shown)?;
+                for number in from..holds.records.min(from + 5_000) {
+                    file.insert(&mut unit, &record(number)).map_err(shown)?;
+                }
+                unit.commit().map_err(shown)?;
             }
-            unit.commit().map_err(shown)?;
         }
         let failures = Arc::new(Failures::default());
         let observer: Arc<dyn Observer> = Arc::clone(&failures) as Arc<dyn Observer>;
         let engine = Engine::start(&store, &clock, &observer, options).map_err(shown)?;
         engine.deploy(flow);
-        Ok(FlowBed { store, embedded, engine, failures })
+        Ok(FlowBed { store, embedded, engine, failures, files: holds.files.max(1) })
     }
 
     /// A sample flow of a project, with this number of additional instances.
@@ -223,6 +266,27 @@ impl FlowBed {
     /// The findings of the flow, in words.
     pub fn sample(project: &Path, sample: &str, instances: u32) -> Result<Flow, String> {
         let path: PathBuf = project.join(format!("flows/sample{sample}.toml"));
+        let mut flow = Flow::open(&path, project, None).map_err(shown)?;
+        flow.file.additional_instances = instances;
+        Ok(flow)
+    }
+
+    /// The same flow with a part of its text replaced; the new text is written to a folder.
+    pub(crate) fn changed(
+        project: &Path,
+        sample: &str,
+        instances: u32,
+        (from, to): (&str, &str),
+        folder: &Path,
+    ) -> Result<Flow, String> {
+        let name = format!("sample{sample}.toml");
+        let text = std::fs::read_to_string(project.join("flows").join(&name)).map_err(shown)?;
+        if !text.contains(from) {
+            return Err(format!("{name} does not have `{from}`"));
+        }
+        std::fs::create_dir_all(folder).map_err(shown)?;
+        let path = folder.join(name);
+        std::fs::write(&path, text.replace(from, to)).map_err(shown)?;
         let mut flow = Flow::open(&path, project, None).map_err(shown)?;
         flow.file.additional_instances = instances;
         Ok(flow)
@@ -404,7 +468,7 @@ impl Driver<'_> {
         let mut done = 0;
         let mut number = first;
         while self.goes_on(number) {
-            put(&self.bed.store, &self.request, content(self.sample, number), self.persistence)?;
+            put(&self.bed.store, &self.request, content(self.sample, number, self.bed.files), self.persistence)?;
             let mut unit = self.bed.store.begin().map_err(shown)?;
             let wait = GetWait::AtMostMs(60_000);
             self.reply.get(&mut unit, Select::First, wait).map_err(|error| self.bed.explained(&error.to_string()))?;
@@ -434,7 +498,8 @@ impl Driver<'_> {
         let mut number = first;
         while self.goes_on(number) {
             let mut unit = self.bed.store.begin().map_err(shown)?;
-            let message = Message { persistence: self.persistence, ..Message::new(content(self.sample, number)) };
+            let message =
+                Message { persistence: self.persistence, ..Message::new(content(self.sample, number, self.bed.files)) };
             self.request.put(&mut unit, &message).map_err(shown)?;
             unit.submit().await.map_err(shown)?;
             let mut unit = self.bed.store.begin().map_err(shown)?;

@@ -8,10 +8,49 @@ use std::time::Duration;
 use quayline_flow::{CpuPart, EngineOptions};
 use quayline_store::queue::Persistence;
 
-use crate::flow_bed::{Applications, Drive, FLOW_RECORDS, FlowBed, bare_syncs};
+use crate::flow_bed::{Applications, Drive, FLOW_RECORDS, FlowBed, Holds, bare_syncs};
 
 /// CPU µs of the report for a flow that opens the file and reads one record, on a 2084-304.
 const OPEN_AND_READ_US: f64 = 7_750.0;
+
+/// Time until changes in memory are applied: the engine's interval, and what the work takes.
+const APPLIED: Duration = Duration::from_millis(2_500);
+
+/// Sample 3 in another way.
+struct Read {
+    title: String,
+    files: u32,
+    keep_open: &'static str,
+    cache_bytes: Option<usize>,
+    applications: usize,
+    /// Requests at most.
+    limit: u64,
+}
+
+/// The ways of sample 3 that the report compares, by their name.
+fn variants(name: &str) -> Option<Vec<Read>> {
+    let read = |title: &str| Read {
+        title: title.to_owned(),
+        files: 1,
+        keep_open: "until_idle",
+        cache_bytes: None,
+        applications: 5,
+        limit: u64::MAX,
+    };
+    Some(match name {
+        "files" => vec![read("one file"), Read { files: 5, ..read("5 files") }],
+        "open" => vec![
+            Read { applications: 1, limit: 1, ..read("first message, which opens the file") },
+            Read { applications: 1, keep_open: "always", ..read("kept open") },
+            Read { applications: 1, keep_open: "per_message", ..read("opened for each message") },
+        ],
+        "buffers" => {
+            let with = |kib: usize| Read { cache_bytes: Some(kib << 10), ..read(&format!("{kib} KiB of buffers")) };
+            [64, 512, 4 << 10, 32 << 10].into_iter().map(with).collect()
+        }
+        _ => return None,
+    })
+}
 
 /// What to measure.
 #[derive(Clone, Debug)]
@@ -24,7 +63,7 @@ pub struct FlowStudyOptions {
     pub seconds: f64,
     /// Numbers of applications.
     pub applications: Vec<usize>,
-    /// Samples: `1`, `2b`, `3`, `4`, `5`.
+    /// Samples: `1`, `2b`, `3`, `4`, `5`; `files`, `open` and `buffers` are sample 3 with several files, opened in several ways, with less memory.
     pub samples: Vec<String>,
     /// Additional instances of the flows.
     pub instances: u32,
@@ -105,6 +144,13 @@ impl FlowStudy {
                     }
                     continue;
                 }
+                if let Some(reads) = variants(sample) {
+                    for read in reads {
+                        progress(&format!("sample 3, {}", read.title));
+                        study.read(options, &read, persistence)?;
+                    }
+                    continue;
+                }
                 for applications in &options.applications {
                     progress(&format!("sample {sample}, {applications} applications"));
                     study.requests(options, sample, *applications, persistence)?;
@@ -112,6 +158,27 @@ impl FlowStudy {
             }
         }
         Ok(study)
+    }
+
+    /// Sample 3 in another way.
+    fn read(&mut self, options: &FlowStudyOptions, read: &Read, persistence: Persistence) -> Result<(), String> {
+        let was = "keep_open = \"until_idle\"";
+        let now = format!("keep_open = \"{}\"", read.keep_open);
+        let folder = options.scratch.join("flow");
+        let flow = FlowBed::changed(&options.project, "3", options.instances, (was, &now), &folder)?;
+        let holds = Holds { files: read.files, cache_bytes: read.cache_bytes, ..Holds::records(FLOW_RECORDS) };
+        let bed = FlowBed::with(&options.scratch.join("data"), flow, holds, EngineOptions::default())?;
+        if read.cache_bytes.is_some() {
+            // Until they are applied, changes are read from memory, whatever the cache.
+            std::thread::sleep(APPLIED);
+        }
+        let syncs = bare_syncs(&options.scratch)?;
+        let time = Duration::from_secs_f64(options.seconds);
+        let drive = bed.requests("3", Applications::Threads(read.applications), persistence, time, read.limit)?;
+        let title = format!("3 Read, {}", read.title);
+        self.runs.push(FlowRun::of(&title, persistence, read.applications, &drive, syncs));
+        self.failures.extend(bed.end());
+        Ok(())
     }
 
     fn bed(options: &FlowStudyOptions, sample: &str, records: u32) -> Result<FlowBed, String> {

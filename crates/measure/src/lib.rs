@@ -5,6 +5,7 @@
 //! * [`OutsideLoad`] is one load against a server that already runs.
 //! * [`FlowBed`] is a store with one running flow and the applications that drive it; [`FlowStudy`] runs the samples of IBM's report on VSAM nodes and prints its tables.
 //! * [`translator_study`] has the rows of a translator's study of 2005, over [`Claims`], by [`process`].
+//! * [`batch`] runs the job of IBM's paper on Liberty Batch and prints its experiments.
 //! * [`GatewayStudy`] runs the scenarios of IBM's report over the dealership and gives its tables as Markdown and a report.
 //!
 //! Response times are safe against coordinated omission: with open arrivals they begin when a request was due, whether or not a
@@ -12,6 +13,7 @@
 //! waits for its answer sends nothing else by definition of the workload, and the report says how far throughput stayed behind what was
 //! asked for.
 
+pub mod batch;
 mod client;
 mod cpu;
 mod edi_data;
@@ -31,7 +33,7 @@ pub mod translator_study;
 
 pub use cpu::CpuClock;
 pub use edi_data::{Claims, Orders};
-pub use flow_bed::{Applications, Drive, FLOW_RECORDS, FlowBed, bare_syncs, sample_file};
+pub use flow_bed::{Applications, Drive, FLOW_RECORDS, FlowBed, Holds, bare_syncs, sample_file};
 pub use flow_study::{FlowRun, FlowStudy, FlowStudyOptions};
 pub use instructions::Instructions;
 pub use load::{Load, Pace, Run};

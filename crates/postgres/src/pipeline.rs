@@ -83,6 +83,11 @@ impl Pipeline {
         self.out.len()
     }
 
+    /// Bytes of memory.
+    pub(crate) fn capacity(&self) -> usize {
+        self.out.capacity()
+    }
+
     /// Forgets what waits.
     pub fn clear(&mut self) {
         self.out.clear();

@@ -44,7 +44,7 @@ impl Transaction {
         Transaction {
             pool: Arc::clone(pool),
             connection: None,
-            work: Pipeline::default(),
+            work: pool.pipeline(),
             end: Pipeline::default(),
             checks: Vec::new(),
             added: 0,
@@ -209,6 +209,7 @@ impl Transaction {
             Ok(()) => {}
             Err(error) => way.failed = Some(error),
         }
+        self.pool.take_back(work);
         // Nothing is left to roll back.
         self.is_begun = false;
         way
@@ -225,6 +226,10 @@ impl Transaction {
 
 impl Drop for Transaction {
     fn drop(&mut self) {
+        let work = std::mem::take(&mut self.work);
+        if work.capacity() > 0 {
+            self.pool.take_back(work);
+        }
         if let Some(connection) = self.connection.take() {
             give_back(&self.pool, connection);
         }

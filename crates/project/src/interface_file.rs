@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use quayline_cobol::{
-    FieldRule, Fillers, Interface, KeyStyle, NullAs, OriginMembers, RedefinesChoice, RedefinesPolicy,
+    FieldRule, FieldValues, Fillers, Interface, KeyStyle, NullAs, OriginMembers, RedefinesChoice, RedefinesPolicy,
 };
 use quayline_core::{Code, Fault, Finding, Findings, Place};
 use serde::Deserialize;
@@ -37,6 +37,7 @@ use crate::wire;
 /// include = true
 /// rename = "balance"
 /// default = 0
+/// values = "names"                # level-88 names in place of the values that they name
 /// null = "zeros"                  # what null becomes: error (default), spaces, zeros, low-values or value
 ///
 /// [[choose]]                      # which view of shared storage a record has
@@ -136,8 +137,10 @@ impl InterfaceFile {
             ("parent-number", file.parent_number.as_ref().map(Spanned::span)),
             ("source-file", file.source_file.as_ref().map(Spanned::span)),
         ];
+        let values = file.field.iter().find_map(|field| Some(("values", field.get_ref().values.as_ref()?.span())));
+        let spans = spans.into_iter().chain([("values", values.map(|(_, span)| span))]);
         if let Some((key, span)) = spans.into_iter().find_map(|(key, span)| Some((key, span?))) {
-            let message = format!("`{key}` is about the records of a file, and a service has none");
+            let message = format!("`{key}` is for the records of files, and a service has none");
             let finding = Finding::error(codes::NOT_OF_A_FILE, Fault::Config, message).at(source.place(&span));
             return Err(finding.hint("leave the key out").into());
         }
@@ -256,6 +259,13 @@ impl Reader {
             }
             if let Some(null) = field.null {
                 self.rule(&field.name, |rule| set(&mut rule.null, null_as(null), "null"));
+            }
+            if let Some(values) = &field.values {
+                let values = match values.get_ref() {
+                    wire::Values::Plain => FieldValues::Plain,
+                    wire::Values::Names => FieldValues::Names,
+                };
+                self.rule(&field.name, |rule| set(&mut rule.values, values, "values"));
             }
         }
     }

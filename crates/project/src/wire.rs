@@ -67,6 +67,14 @@ pub(crate) struct Field {
     pub(crate) rename: Option<Text>,
     pub(crate) default: Option<Spanned<Plain>>,
     pub(crate) null: Option<Null>,
+    pub(crate) values: Option<Spanned<Values>>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Values {
+    Plain,
+    Names,
 }
 
 #[derive(Clone, Copy, Deserialize)]

@@ -45,6 +45,7 @@ pub(crate) struct Shared {
     cause: Mutex<Option<String>>,
     units: AtomicU64,
     groups_done: AtomicU64,
+    group_units_max: AtomicU64,
     pub(crate) applied_changes: AtomicU64,
     pub(crate) applied_batches: AtomicU64,
     pub(crate) stalled_us: AtomicU64,
@@ -184,6 +185,7 @@ impl Shared {
             cause: Mutex::new(None),
             units: AtomicU64::new(0),
             groups_done: AtomicU64::new(0),
+            group_units_max: AtomicU64::new(0),
             applied_changes: AtomicU64::new(0),
             applied_batches: AtomicU64::new(0),
             stalled_us: AtomicU64::new(0),
@@ -215,6 +217,7 @@ impl Shared {
         self.visible.store(position.0, Ordering::SeqCst);
         self.units.fetch_add(units, Ordering::Relaxed);
         self.groups_done.fetch_add(1, Ordering::Relaxed);
+        self.group_units_max.fetch_max(units, Ordering::Relaxed);
         if self.waiting.load(Ordering::SeqCst) > 0 {
             let _waits = self.waits.lock();
             self.moved.notify_all();
@@ -443,6 +446,10 @@ impl Engine for EmbeddedEngine {
     fn facts(&self) -> EngineFacts {
         let shared = &self.shared;
         let (position, applied) = (shared.visible.load(Ordering::SeqCst), shared.applied_to.load(Ordering::SeqCst));
+        let (syncs, sync_us) = {
+            let log = shared.log.lock();
+            (log.syncs, log.sync_us)
+        };
         EngineFacts {
             position: Position(position),
             applied: Position(applied),
@@ -451,7 +458,9 @@ impl Engine for EmbeddedEngine {
             delta_bytes: shared.delta.bytes() as u64,
             units: shared.units.load(Ordering::Relaxed),
             groups: shared.groups_done.load(Ordering::Relaxed),
-            syncs: shared.log.lock().syncs,
+            group_units_max: shared.group_units_max.load(Ordering::Relaxed),
+            syncs,
+            sync_us,
             applied_changes: shared.applied_changes.load(Ordering::Relaxed),
             applied_batches: shared.applied_batches.load(Ordering::Relaxed),
             stalled_us: shared.stalled_us.load(Ordering::Relaxed),

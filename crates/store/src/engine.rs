@@ -204,8 +204,12 @@ pub struct EngineFacts {
     pub units: u64,
     /// Groups: each one write and one sync.
     pub groups: u64,
+    /// Units of the largest group.
+    pub group_units_max: u64,
     /// Syncs of the log.
     pub syncs: u64,
+    /// Microseconds in those syncs.
+    pub sync_us: u64,
     /// Changes that reached the applied store.
     pub applied_changes: u64,
     /// Batches in which they did.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::program::Program;
+use super::program::{Program, text_of};
 use crate::artifact::{Answer, Batchlet, Injected};
 use crate::context::StopSignal;
 
@@ -30,7 +30,7 @@ impl Batchlet for ExternalBatchlet {
             Ok((_, Some(thrown))) => Err(thrown),
             Ok((fields, None)) => {
                 let status = fields.into_iter().next().flatten();
-                Ok(status.map(|status| String::from_utf8_lossy(&status).into_owned()))
+                Ok(status.map(|status| text_of(&status)))
             }
             // It did not stop in time and was ended, as somebody wished.
             Err(thrown) if self.stop.is_set() && thrown.class() == "quayline.ProgramTimeout" => {

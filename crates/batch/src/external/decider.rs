@@ -1,6 +1,6 @@
 //! `quayline.externalDecider`: a program decides where the job continues.
 
-use super::program::Program;
+use super::program::{Program, text_of};
 use crate::artifact::{Answer, Decider, Injected};
 use crate::record::StepExecution;
 
@@ -22,7 +22,7 @@ impl Decider for ExternalDecider {
             .collect();
         let answer = self.program.ask("decide", &fields)?;
         match answer.into_iter().next().flatten() {
-            Some(status) => Ok(String::from_utf8_lossy(&status).into_owned()),
+            Some(status) => Ok(text_of(&status)),
             None => Err(self.program.misfit("decide", "has no exit status")),
         }
     }

@@ -1,6 +1,6 @@
 //! `quayline.externalListener`: a program hears what happens. What concerns single items waits for the next event of the chunk.
 
-use super::program::Program;
+use super::program::{Program, text_of};
 use super::wire::Field;
 use crate::artifact::{Answer, Injected, Item, Listener};
 use crate::context::{JobContext, StepContext};
@@ -65,7 +65,7 @@ impl ExternalListener {
         let fields: Vec<Option<&[u8]>> = waiting.iter().map(Option::as_deref).collect();
         let answer = self.program.ask("hear", &fields)?;
         if let Some(status) = answer.into_iter().next().flatten() {
-            let status = String::from_utf8_lossy(&status).into_owned();
+            let status = text_of(&status);
             match &self.step {
                 Some(step) => step.set_exit_status(status),
                 None => self.job.set_exit_status(status),

@@ -123,7 +123,7 @@ impl Program {
         let about = self.about.clone();
         hello.extend(about.iter().map(Option::as_deref));
         let answer = self.ask("hello", &hello)?;
-        self.abilities = answer.into_iter().flatten().map(|word| String::from_utf8_lossy(&word).into_owned()).collect();
+        self.abilities = answer.into_iter().flatten().map(|word| text_of(&word)).collect();
         Ok(())
     }
 
@@ -186,7 +186,7 @@ impl Program {
 
     /// What a program wants people to read goes where its standard error goes.
     fn say(&self, text: &[u8]) {
-        let line = format!("{}: {}\n", self.name, String::from_utf8_lossy(text).replace(char::is_control, " "));
+        let line = format!("{}: {}\n", self.name, text_of(text));
         // Nobody waits for it.
         let _ = std::io::stderr().write_all(line.as_bytes());
     }
@@ -309,10 +309,7 @@ impl From<WireError> for Ended {
 
 /// An exception: its message, its class and its superclasses.
 fn thrown(fields: Vec<Field>) -> Thrown {
-    let mut words = fields.into_iter().flatten().map(|word| {
-        let text = String::from_utf8_lossy(&word).into_owned();
-        text.replace(char::is_control, " ")
-    });
+    let mut words = fields.into_iter().flatten().map(|word| text_of(&word));
     let message = words.next().unwrap_or_default();
     let classes: Vec<String> = words.filter(|class| !class.is_empty()).collect();
     let mut classes: Vec<&str> = classes.iter().map(String::as_str).collect();
@@ -320,6 +317,12 @@ fn thrown(fields: Vec<Field>) -> Thrown {
         classes.push("quayline.ProgramThrew");
     }
     Thrown::of(&classes, message)
+}
+
+/// What a program wrote, on one line. Bytes that are not UTF-8 are escaped.
+pub(super) fn text_of(bytes: &[u8]) -> String {
+    let text = std::str::from_utf8(bytes).map_or_else(|_| bytes.escape_ascii().to_string(), str::to_owned);
+    text.replace(char::is_control, " ")
 }
 
 /// A number in digits.

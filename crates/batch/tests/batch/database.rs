@@ -302,6 +302,12 @@ fn partitions(server: &OwnServer, folder: &Path) {
     sql(server, "TRUNCATE u");
 }
 
+/// How long the database is gone; `QUAYLINE_OUTAGE_MS` sets another time.
+fn outage() -> Duration {
+    let ms = std::env::var("QUAYLINE_OUTAGE_MS").ok().and_then(|text| text.parse().ok());
+    Duration::from_millis(ms.unwrap_or(500))
+}
+
 /// The server stops in the middle of a job and comes back: the job waits and ends with each row once. Then it goes for good: the job ends, and
 /// continues when there is a database again.
 fn the_database_goes(server: &OwnServer, folder: &Path) {
@@ -335,7 +341,7 @@ fn the_database_goes(server: &OwnServer, folder: &Path) {
         for round in 1..=2i64 {
             until(round * 5_000);
             server.stop();
-            std::thread::sleep(Duration::from_millis(500));
+            std::thread::sleep(outage());
             server.run().unwrap();
         }
         running.join().unwrap()

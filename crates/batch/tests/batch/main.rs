@@ -10,6 +10,7 @@
 
 mod builtins;
 mod checkpoints;
+mod complaints;
 mod crash;
 mod database;
 mod external;

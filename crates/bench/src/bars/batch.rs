@@ -1,7 +1,9 @@
 //! Batch jobs: what the container adds to the floor of the database, partitions, large chunks and positions, memory.
 
+use quayline_measure::batch::{Load, Rows, Took, World};
+
 use super::{Area, Bar, Bench, Measured, Side};
-use crate::batch::{Load, Rows, Took, World, job_in_memory, peak_memory, unchanged};
+use crate::batch::{floor, peak_memory, unchanged};
 use crate::median;
 
 pub(super) const BARS: &[Bar] = &[
@@ -34,11 +36,12 @@ const fn ratio(name: &'static str, bar: f64, measure: fn(&Bench) -> Result<Measu
 /// Times that each pair is measured, after one to warm up.
 const TURNS: usize = 3;
 
-const CONTAINER: Load = Load { records: 200_000, items: 100, partitions: 1, rows: Rows::None, checkpoint_bytes: 1_024 };
+const CONTAINER: Load =
+    Load { records: 200_000, items: 100, partitions: 1, rows: Rows::None, checkpoint_bytes: 1_024, listens: false };
 
 /// Measures in a world of its own, so that no bar has the rows of another.
 fn with_world(in_memory: bool, measure: impl Fn(&World) -> Result<Measured, String>) -> Result<Measured, String> {
-    match World::new(in_memory)? {
+    match World::database(in_memory)? {
         Some(world) => measure(&world),
         None => Ok(Measured::skipped("PostgreSQL is not installed")),
     }
@@ -67,21 +70,21 @@ fn seconds(took: Took) -> f64 {
 fn container(in_memory: bool) -> Result<Measured, String> {
     with_world(in_memory, |world| {
         let us = |took: Took| took.checkpoint_us(&CONTAINER);
-        in_turns("us", || world.job(&CONTAINER).map(us), || world.floor(&CONTAINER).map(us))
+        in_turns("us", || world.job(&CONTAINER).map(us), || floor(world, &CONTAINER).map(us))
     })
 }
 
 fn job(rows: Rows) -> Result<Measured, String> {
     let load = Load { records: 200_000, items: 1_000, rows, ..CONTAINER };
-    with_world(false, |world| in_turns("s", || world.job(&load).map(seconds), || world.floor(&load).map(seconds)))
+    with_world(false, |world| in_turns("s", || world.job(&load).map(seconds), || floor(world, &load).map(seconds)))
 }
 
-fn in_memory(bench: &Bench) -> Result<Measured, String> {
-    let folder = bench.scratch.path("batch");
+fn in_memory(_: &Bench) -> Result<Measured, String> {
+    let world = World::memory()?;
     let load = Load { records: 1_000_000, ..CONTAINER };
     let mut found = Vec::new();
     for _ in 0..=TURNS {
-        found.push(job_in_memory(&folder, &load)?.checkpoint_us(&load));
+        found.push(world.job(&load)?.checkpoint_us(&load));
     }
     Ok(Measured { value: median(found.into_iter().skip(1)), detail: format!("{} checkpoints", load.chunks()) })
 }
@@ -90,7 +93,7 @@ fn large(_: &Bench) -> Result<Measured, String> {
     let load = Load { records: 10_000, items: 100, checkpoint_bytes: 1_000_000, ..CONTAINER };
     with_world(false, |world| {
         let ms = |took: Took| took.checkpoint_us(&load) / 1e3;
-        in_turns("ms", || world.job(&load).map(ms), || world.floor(&load).map(ms))
+        in_turns("ms", || world.job(&load).map(ms), || floor(world, &load).map(ms))
     })
 }
 
@@ -103,7 +106,7 @@ fn same(_: &Bench) -> Result<Measured, String> {
 }
 
 fn of_partitions(partitions: u64) -> Load {
-    Load { records: 1_000_000, items: 1_000, partitions, rows: Rows::Pipelined, checkpoint_bytes: 1_024 }
+    Load { records: 1_000_000, items: 1_000, partitions, rows: Rows::Pipelined, ..CONTAINER }
 }
 
 fn partitions_by_twenty() -> Result<Measured, String> {
@@ -114,7 +117,7 @@ fn partitions_by_twenty() -> Result<Measured, String> {
 
 fn partitions_by_floor() -> Result<Measured, String> {
     let load = of_partitions(1_000);
-    with_world(false, |world| in_turns("s", || world.job(&load).map(seconds), || world.floor(&load).map(seconds)))
+    with_world(false, |world| in_turns("s", || world.job(&load).map(seconds), || floor(world, &load).map(seconds)))
 }
 
 fn cliff() -> Result<Measured, String> {

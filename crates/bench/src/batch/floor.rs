@@ -7,9 +7,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use quayline_batch::record::Times;
+use quayline_measure::batch::{Load, Rows, Took};
 use quayline_postgres::{Answers, Connection, Endpoint, Pipeline, SqlError, Statement};
-
-use super::{Load, Rows, Took};
 
 struct Statements {
     begin: Statement,
@@ -51,7 +51,7 @@ fn array(element: u32, count: u64, value: impl Fn(u64, &mut Vec<u8>)) -> Vec<u8>
 ///
 /// # Errors
 /// Those of the database and of the data file.
-pub fn floor(endpoint: &Endpoint, file: &Path, load: &Load, threads: usize) -> Result<Took, String> {
+pub(super) fn floor(endpoint: &Endpoint, file: &Path, load: &Load, threads: usize) -> Result<Took, String> {
     let statements = Statements::new();
     let next = AtomicU64::new(0);
     let read = Mutex::new(Duration::ZERO);
@@ -77,7 +77,8 @@ pub fn floor(endpoint: &Endpoint, file: &Path, load: &Load, threads: usize) -> R
     done?;
     let wall = begin.elapsed();
     let read = read.into_inner().map_err(|_| "a thread of the floor panicked".to_owned())?;
-    Ok(Took { wall, container: wall.saturating_sub(read) })
+    let read_ns = u64::try_from(read.as_nanos()).unwrap_or(u64::MAX);
+    Ok(Took { wall, times: Times { read_ns, ..Times::default() } })
 }
 
 /// Runs one partition; the answer is the time of reading.

@@ -5,18 +5,18 @@ use std::path::Path;
 
 use quayline_batch::Work;
 use quayline_batch::artifact::{Answer, Item, Reader};
+use quayline_measure::batch::{Load, Took, World, job_xml};
 
-use super::{Load, World, job_xml};
 use crate::process;
 
 /// Reads numbers; its position is the same bytes for ever, as that of a reader that keeps a table.
-pub(super) struct Constant {
+struct Constant {
     left: u64,
     position: Vec<u8>,
 }
 
 impl Constant {
-    pub(super) fn new(bytes: usize, count: u64) -> Self {
+    fn new(bytes: usize, count: u64) -> Self {
         Constant { left: count, position: vec![7; bytes] }
     }
 }
@@ -44,6 +44,7 @@ impl Reader for Constant {
 /// # Errors
 /// The command does not end with 0.
 pub fn peak_memory(quayline: &Path, this: &Path, world: &World, load: &Load) -> Result<u64, String> {
+    let server = world.server().ok_or("the job needs a database")?;
     world.fresh()?;
     let job = world.folder().join("accounts.xml");
     std::fs::write(&job, job_xml(load)).map_err(|error| error.to_string())?;
@@ -53,9 +54,22 @@ pub fn peak_memory(quayline: &Path, this: &Path, world: &World, load: &Load) -> 
         "start".into(),
         job.into(),
         "--repository".into(),
-        world.server().url().into(),
+        server.url().into(),
         "--store".into(),
         world.folder().join("store").into(),
     ];
     Ok(process::run(this, &command, None)?.peak_bytes)
+}
+
+/// A job whose reader has a position of `bytes` bytes that never changes: what a checkpoint costs that says what the one before did.
+///
+/// # Errors
+/// Those of the job.
+pub fn unchanged(world: &World, bytes: usize, chunks: u64) -> Result<Took, String> {
+    let xml = "<job id=\"accounts\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\"><step id=\"step\"><chunk item-count=\"10\">\
+               <reader ref=\"constant\"/><writer ref=\"quayline.accountWriter\"><properties><property name=\"Deletes\" value=\"none\"/>\
+               <property name=\"WriterCheckpointDataSize\" value=\"16\"/></properties></writer></chunk></step></job>";
+    world.run(xml, &mut |registry| {
+        registry.reader("constant", move |_| Ok(Box::new(Constant::new(bytes, chunks * 10))));
+    })
 }

@@ -37,6 +37,9 @@ pub(crate) enum JobCommand {
     Show(ShowJobArgs),
     /// Print the job log of an execution
     Log(IdArgs),
+    /// Print the items that an execution skipped and kept, with their causes
+    #[command(after_long_help = REJECTS_EXAMPLES)]
+    Rejects(RejectsArgs),
     /// Remove instances that ended, with their executions and logs
     Purge(PurgeJobsArgs),
 }
@@ -50,6 +53,7 @@ impl JobCommand {
             JobCommand::Restart(args) => args.json,
             JobCommand::List(args) => args.json,
             JobCommand::Show(args) => args.json,
+            JobCommand::Rejects(args) => args.json,
             _ => false,
         }
     }
@@ -163,6 +167,21 @@ pub(crate) struct ShowJobArgs {
     pub(crate) json: bool,
 }
 
+/// Arguments of `quayline job rejects`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RejectsArgs {
+    /// Number of the execution
+    pub(crate) execution: u64,
+    #[command(flatten)]
+    pub(crate) place: RepositoryArg,
+    /// Print each item as JSON on a line
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print the items too, not only where and why they were skipped
+    #[arg(long)]
+    pub(crate) show_data: bool,
+}
+
 /// Arguments of `quayline job purge`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PurgeJobsArgs {
@@ -183,3 +202,11 @@ at its next checkpoint. After a crash, restart continues at the last checkpoint.
 Examples:
   quayline job start jobs/settle.xml --store data --param day=2026-11-22
   quayline job restart 1 --same-params";
+
+const REJECTS_EXAMPLES: &str = "\
+A step keeps the items that it skips if it has the property quayline.rejects with the value keep. A job with the reader quayline.rejectReader
+submits them again.
+
+Examples:
+  quayline job rejects 4 --store data
+  quayline job rejects 4 --json --show-data";

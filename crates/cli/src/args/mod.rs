@@ -34,7 +34,9 @@ pub(crate) use fmt::FmtArgs;
 pub(crate) use guide::{CheckArgs, GuideArgs, GuideCommand, ImportArgs, ShowArgs};
 pub(crate) use infer::{InferArgs, InferForm};
 pub(crate) use inspect::{As, InspectArgs};
-pub(crate) use job::{IdArgs, JobArgs, JobCheckArgs, JobCommand, PurgeJobsArgs, RepositoryArg, RestartArgs, StartArgs};
+pub(crate) use job::{
+    IdArgs, JobArgs, JobCheckArgs, JobCommand, PurgeJobsArgs, RejectsArgs, RepositoryArg, RestartArgs, StartArgs,
+};
 pub(crate) use map::{MapArgs, MapCheckArgs, MapCommand, MapNewArgs};
 pub(crate) use partner::{
     EntryArgs, EnvelopeArgs, EnvelopeCommand, ExplainArgs, ExportArgs, FilterArgs, InterchangeArgs, InterchangeCommand,
@@ -44,8 +46,8 @@ pub(crate) use partner::{
 pub(crate) use project::{CheckProjectArgs, NewArgs};
 pub(crate) use records::{CopybookArgs, SourceFormatArg};
 pub(crate) use serve::{
-    ApiArgs, ApiCommand, ApiNewArgs, MeasureArgs, MeasureCommand, MeasureFlowArgs, MeasureTranslateArgs, ServeArgs,
-    ServiceArgs, ServiceCommand,
+    ApiArgs, ApiCommand, ApiNewArgs, MeasureArgs, MeasureBatchArgs, MeasureCommand, MeasureFlowArgs,
+    MeasureTranslateArgs, ServeArgs, ServiceArgs, ServiceCommand,
 };
 pub(crate) use store::{
     AlterArgs, BrowseArgs, DefineFileArgs, DefineQueueArgs, DeleteArgs, FactsArgs, FileArgs, FileCommand, FolderArg,

@@ -29,6 +29,9 @@ pub(crate) struct ServeArgs {
     /// Data folder of flows, record files and queues [default: FOLDER/data]
     #[arg(long = "store", value_name = "DIR")]
     pub(crate) store: Option<PathBuf>,
+    /// PostgreSQL database of the job repository [default: the store]
+    #[arg(long, value_name = "URL")]
+    pub(crate) job_repository: Option<String>,
 }
 
 /// Propose an API.
@@ -105,6 +108,8 @@ pub(crate) enum MeasureCommand {
     Gateway(MeasureGatewayArgs),
     /// Run the samples of IBM's report on record-file nodes: messages a second, CPU by component
     Flow(MeasureFlowArgs),
+    /// Run the experiments of IBM's paper on Liberty Batch: item-count, checkpoint data, partitions
+    Batch(MeasureBatchArgs),
     /// Run the tests of a translator's study of 2005: CPU, time and memory, with its figures beside them
     Translate(MeasureTranslateArgs),
 }
@@ -120,6 +125,23 @@ pub(crate) struct MeasureTranslateArgs {
     pub(crate) scratch: Option<PathBuf>,
 }
 
+/// Arguments of `quayline measure batch`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_long_help = "Examples:\n  quayline measure batch\n  quayline measure batch --embedded --records 100000"
+)]
+pub(crate) struct MeasureBatchArgs {
+    /// Records of each run; the paper has 10,000,000
+    #[arg(long, default_value_t = 200_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1_000..))]
+    pub(crate) records: u64,
+    /// Keep the job repository and the rows in a store instead of a PostgreSQL server that the command starts
+    #[arg(long)]
+    pub(crate) embedded: bool,
+    /// Delete with one statement for each row or for each chunk
+    #[arg(long, default_value = "rows", value_name = "HOW", value_parser = ["rows", "set"])]
+    pub(crate) deletes: String,
+}
+
 /// Arguments of `quayline measure flow`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct MeasureFlowArgs {
@@ -127,7 +149,7 @@ pub(crate) struct MeasureFlowArgs {
     #[arg(default_value = "examples/flows", value_name = "FOLDER")]
     pub(crate) project: PathBuf,
     /// Samples to run
-    #[arg(long = "sample", value_delimiter = ',', default_value = "1,2b,3,4,5", value_name = "N,N")]
+    #[arg(long = "sample", value_delimiter = ',', default_value = "1,2b,3,4,5,files,open,buffers", value_name = "N,N")]
     pub(crate) samples: Vec<String>,
     /// Seconds of each run
     #[arg(long, default_value_t = 2.0, value_name = "N")]

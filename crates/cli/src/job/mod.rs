@@ -1,6 +1,8 @@
 //! `quayline job`.
 
+mod api;
 mod ask;
+mod openapi;
 mod show;
 
 use std::path::{Path, PathBuf};
@@ -19,9 +21,11 @@ use quayline_batch::{
 use quayline_core::{Finding, Findings, Severity};
 use quayline_postgres::Endpoint;
 use quayline_project::job::{JobFile, Parameters};
-use quayline_store::SystemClock;
+use quayline_store::{Store, SystemClock};
 
-use crate::args::{IdArgs, JobArgs, JobCheckArgs, JobCommand, PurgeJobsArgs, RepositoryArg, RestartArgs, StartArgs};
+use crate::args::{
+    IdArgs, JobArgs, JobCheckArgs, JobCommand, PurgeJobsArgs, RejectsArgs, RepositoryArg, RestartArgs, StartArgs,
+};
 use crate::console::{Console, write_stdout};
 use crate::exit::{Exit, Stop, argument};
 use crate::interrupt;
@@ -61,6 +65,7 @@ pub(crate) fn run(args: &JobArgs, console: &Console) -> Result<Exit, Stop> {
             ask::answered(&args.place, &question)
         }
         JobCommand::Log(args) => log(args),
+        JobCommand::Rejects(args) => rejects(args),
         JobCommand::Purge(args) => purge(args, console),
     }
 }
@@ -122,6 +127,26 @@ impl Jobs {
         }
         engine
     }
+}
+
+pub(crate) use api::{JobsPart, has_jobs};
+
+/// The repository of a server: in its store, or in a database. Executions whose process is gone have become FAILED.
+pub(crate) fn served(store: &Store, repository: Option<&str>) -> Result<Arc<Repository>, Stop> {
+    let backend: Arc<dyn Backend> = match repository {
+        Some(address) => {
+            let endpoint = Endpoint::parse(address).map_err(|error| {
+                Stop::from(argument(format!("--job-repository: {}", error.what)).hint(error.remedy))
+            })?;
+            Arc::new(DatabaseBackend::open(endpoint, Arc::new(SystemClock)).map_err(batch)?)
+        }
+        None => Arc::new(StoreBackend::new(store.clone(), Arc::new(SystemClock)).map_err(batch)?),
+    };
+    let repository = Repository::new(backend);
+    for execution in repository.recover().map_err(batch)? {
+        eprintln!("job execution {} of {} is FAILED: the process that ran it ended", execution.id, execution.job);
+    }
+    Ok(Arc::new(repository))
 }
 
 /// The artifacts that a job may refer to.
@@ -339,6 +364,27 @@ fn log(args: &IdArgs) -> Result<Exit, Stop> {
     let text = std::fs::read(&path).map_err(|error| unreadable(&path, &error))?;
     write_stdout(&text)?;
     Ok(Exit::Done)
+}
+
+/// Rejects that are read at once.
+const REJECTS: usize = 1_000;
+
+fn rejects(args: &RejectsArgs) -> Result<Exit, Stop> {
+    let jobs = Jobs::open(&args.place)?;
+    let id = ExecutionId(args.execution);
+    jobs.repository.execution(id).map_err(batch)?;
+    let mut after: Option<Vec<u8>> = None;
+    loop {
+        let found = jobs.repository.rejects(id, after.as_deref(), REJECTS).map_err(batch)?;
+        let Some((_, last)) = found.last() else { break };
+        after = Some(last.clone());
+        let mut text = String::new();
+        for (reject, _) in &found {
+            text.push_str(&show::reject(reject, args.json, args.show_data));
+        }
+        write_stdout(text.as_bytes())?;
+    }
+    jobs.close(Exit::Done)
 }
 
 fn purge(args: &PurgeJobsArgs, console: &Console) -> Result<Exit, Stop> {

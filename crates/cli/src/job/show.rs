@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use quayline_batch::log::time_text;
-use quayline_batch::record::{Execution, StepExecution};
+use quayline_batch::record::{Execution, Reject, StepExecution};
 use quayline_batch::{BatchError, Repository};
 use quayline_project::job::{ArtifactRef, Element, Job, PartitionSource, Step, StepBody, TransitionAction};
 use serde_json::{Map, Value, json};
@@ -94,7 +94,7 @@ pub(super) fn execution(execution: &Execution, steps: &[StepExecution], as_json:
     text
 }
 
-fn execution_json(execution: &Execution, steps: Option<&[StepExecution]>) -> Value {
+pub(super) fn execution_json(execution: &Execution, steps: Option<&[StepExecution]>) -> Value {
     let mut value = json!({
         "jobExecutionId": execution.id.0,
         "jobInstanceId": execution.instance.0,
@@ -114,7 +114,7 @@ fn execution_json(execution: &Execution, steps: Option<&[StepExecution]>) -> Val
     value
 }
 
-fn step_json(step: &StepExecution) -> Value {
+pub(super) fn step_json(step: &StepExecution) -> Value {
     let metrics: Map<String, Value> =
         step.counts.named().iter().map(|(name, count)| ((*name).to_owned(), Value::from(*count))).collect();
     json!({
@@ -136,6 +136,50 @@ fn step_json(step: &StepExecution) -> Value {
         },
         "cause": step.cause,
     })
+}
+
+/// A skipped item as a line.
+pub(super) fn reject(reject: &Reject, as_json: bool, shows_data: bool) -> String {
+    if as_json {
+        return format!("{}\n", reject_json(reject, shows_data));
+    }
+    let partition = reject.partition.map(|number| format!(", partition {number}")).unwrap_or_default();
+    let number = reject.number.map(|number| format!(", item {number}")).unwrap_or_default();
+    let mut text = format!(
+        "step {}{partition}, chunk {}{number}, {}: {}: {}\n",
+        reject.step,
+        reject.chunk,
+        reject.stage.text(),
+        reject.class,
+        reject.message
+    );
+    if let Some(item) = reject.item.as_ref().filter(|_| shows_data) {
+        let item = std::str::from_utf8(item).map_or_else(|_| item.escape_ascii().to_string(), str::to_owned);
+        let _ = writeln!(text, "  {}", item.replace(char::is_control, " "));
+    }
+    text
+}
+
+/// The same as JSON. The item is text if it is UTF-8, and hexadecimal digits otherwise.
+pub(super) fn reject_json(reject: &Reject, shows_data: bool) -> Value {
+    let mut value = json!({
+        "stepName": reject.step,
+        "partition": reject.partition,
+        "stage": reject.stage.text(),
+        "chunk": reject.chunk,
+        "item": reject.number,
+        "bytes": reject.item.as_ref().map(Vec::len),
+        "class": reject.class,
+        "message": reject.message,
+    });
+    if let (Some(item), Some(object)) = (reject.item.as_ref().filter(|_| shows_data), value.as_object_mut()) {
+        match std::str::from_utf8(item) {
+            Ok(text) => object.insert("data".to_owned(), text.into()),
+            Err(_) => object
+                .insert("dataHex".to_owned(), item.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into()),
+        };
+    }
+    value
 }
 
 /// The elements of a job, and what a crash repeats.
@@ -215,6 +259,9 @@ fn delivery(artifact: &ArtifactRef) -> &'static str {
     match artifact.name.as_str() {
         "quayline.fileReader" => "continues at the offset of the last checkpoint",
         "quayline.recordFileReader" => "continues after the key of the last checkpoint",
+        "quayline.rejectReader" => "continues after the place of the last checkpoint",
+        "quayline.externalReader" => "continues at the position that the program gave with the last checkpoint",
+        "quayline.externalWriter" => "as the program undoes what follows the position of the last checkpoint",
         "quayline.queueReader" => "gets in the unit of work of the chunk: each message once",
         "quayline.fileWriter" => "cuts the file back to the last checkpoint: each item once",
         "quayline.sqlReader" => "continues after the key of the last checkpoint",

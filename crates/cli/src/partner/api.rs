@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use super::entries::entry_json;
 use super::show::{explanation_json, partner_json, partner_line_json};
 use super::{envelope_json, now_ms, openapi, raw, receive_json, send_json};
+use crate::admin::{Query, answer, decoded, wrong};
 use crate::cache::cache;
 use crate::exit::{Stop, argument};
 use crate::store::from_hex;
@@ -273,10 +274,6 @@ impl AdminPart for PartnersPart {
     }
 }
 
-fn answer(status: u16, value: &Value) -> AdminAnswer {
-    AdminAnswer { status, media: "application/json", body: format!("{value}\n").into_bytes() }
-}
-
 /// Findings with the status that says whose fault they are.
 fn failure(findings: &Findings) -> AdminAnswer {
     let first = findings.0.first();
@@ -309,10 +306,6 @@ fn story_json(story: &Story) -> Value {
     })
 }
 
-fn wrong(message: String, hint: String) -> Findings {
-    argument(message).hint(hint).into()
-}
-
 fn entry_id(text: &str) -> Result<EntryId, Findings> {
     let wrong = |_| {
         wrong(format!("`{text}` is not the number of an entry"), "write the number that a search returns".to_owned())
@@ -320,46 +313,7 @@ fn entry_id(text: &str) -> Result<EntryId, Findings> {
     text.parse().map(EntryId).map_err(wrong)
 }
 
-/// The parameters of a request.
-struct Query(Vec<(String, String)>);
-
 impl Query {
-    fn parse(text: &str) -> Result<Query, Findings> {
-        let mut all = Vec::new();
-        for pair in text.split('&').filter(|pair| !pair.is_empty()) {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let (Some(name), Some(value)) = (decoded(name), decoded(&value.replace('+', " "))) else {
-                return Err(wrong(
-                    "a parameter is not percent-encoded UTF-8".to_owned(),
-                    "encode parameters".to_owned(),
-                ));
-            };
-            all.push((name, value));
-        }
-        Ok(Query(all))
-    }
-
-    fn value(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
-    }
-
-    /// Refuses parameters that would have no effect, and those that are given twice.
-    fn only(&self, names: &[&str]) -> Result<(), Findings> {
-        for (at, (name, _)) in self.0.iter().enumerate() {
-            if !names.contains(&name.as_str()) {
-                let hint = match quayline_core::nearest(name, names.iter().copied()) {
-                    Some(meant) => format!("did you mean `{meant}`?"),
-                    None => format!("the parameters are {}", names.join(", ")),
-                };
-                return Err(wrong(format!("there is no parameter `{name}`"), hint));
-            }
-            if self.0[..at].iter().any(|(known, _)| known == name) {
-                return Err(wrong(format!("`{name}` is given twice"), "remove one of them".to_owned()));
-            }
-        }
-        Ok(())
-    }
-
     fn time(&self, name: &str) -> Result<Option<u64>, Findings> {
         let Some(text) = self.value(name) else { return Ok(None) };
         let hint = "write 2026-04-01 or 2026-04-01T12:00, in UTC";
@@ -388,21 +342,4 @@ impl Query {
             Some(_) => Err(wrong("`again` is neither true nor false".to_owned(), "write again=true".to_owned())),
         }
     }
-}
-
-/// Text with its `%41` decoded; `None` where it is not UTF-8 then.
-fn decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        rest = after;
-        if *first != b'%' {
-            bytes.push(*first);
-            continue;
-        }
-        let (digits, after) = rest.split_at_checked(2)?;
-        bytes.push(u8::from_str_radix(core::str::from_utf8(digits).ok()?, 16).ok()?);
-        rest = after;
-    }
-    String::from_utf8(bytes).ok()
 }

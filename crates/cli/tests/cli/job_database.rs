@@ -47,6 +47,8 @@ fn jobs_of_a_shared_repository() {
     };
     // Killed again and again; each restart takes over what the process before left.
     let mut words = job(&["start", "job.xml"]);
+    let limit: i64 = std::env::var("QUAYLINE_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(8);
+    let step = if limit == 8 { 1_500 } else { ROWS as i64 / (limit + 1) };
     let mut kills = 0;
     loop {
         let before = number(&server, "SELECT count(*) FROM load");
@@ -55,7 +57,7 @@ fn jobs_of_a_shared_repository() {
             if child.try_wait().expect("it runs").is_some() {
                 break true;
             }
-            if kills < 8 && number(&server, "SELECT count(*) FROM load") >= before + 1_500 {
+            if kills < limit && number(&server, "SELECT count(*) FROM load") >= before + step {
                 break false;
             }
             std::thread::sleep(Duration::from_millis(2));
@@ -82,6 +84,7 @@ fn jobs_of_a_shared_repository() {
     assert_eq!(number(&server, "SELECT count(*) FROM load"), ROWS as i64);
     assert!(world.run(&job(&["list", "-n", "1"]).join(" ")).out().contains("COMPLETED"));
     stopped_from_elsewhere(&world, &server, &job);
+    a_full_disk(&world, &url);
     let bare = world.run("job list --repository mysql://somewhere");
     assert_eq!(bare.code, Some(2));
     assert!(bare.err().contains("write postgresql://USER@HOST:PORT/DATABASE"), "{}", bare.err());
@@ -113,4 +116,28 @@ fn stopped_from_elsewhere(world: &World, server: &OwnServer, job: &dyn Fn(&[&str
         assert_eq!(status.code(), Some(0));
     }
     assert_eq!(number(server, "SELECT count(*) FROM load"), ROWS as i64);
+}
+
+/// The disk of a writer is full: the step fails with the file's name, and a restart with room leaves the file of an undisturbed run.
+fn a_full_disk(world: &World, url: &str) {
+    let property = |name: &str, value: &str| format!("<property name=\"{name}\" value=\"{value}\"/>");
+    let artifact = |element: &str, name: &str, file: &str| {
+        format!("<{element} ref=\"quayline.{name}\"><properties>{}</properties></{element}>", property("file", file))
+    };
+    let job = format!(
+        "<job id=\"copy\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\"><step id=\"copy\"><chunk item-count=\"20\">{}{}</chunk></step></job>",
+        artifact("reader", "fileReader", "in.csv"),
+        artifact("writer", "fileWriter", "copy.csv")
+    );
+    world.write("copy.xml", job);
+    // A limit of the system stands for a full disk: a write is cut short, and the next one fails.
+    let full =
+        world.shell(&format!("trap '' XFSZ; ulimit -f 101; exec \"$Q\" job start copy.xml --json --repository {url}"));
+    assert_eq!(full.code, Some(1), "{}{}", full.out(), full.err());
+    assert!(full.out().contains("copy.csv.partial cannot be written"), "{}", full.out());
+    let number =
+        full.out().split("\"jobExecutionId\":").nth(1).and_then(|rest| rest.split(',').next()).map(str::to_owned);
+    let number = number.expect("an execution");
+    world.run(&format!("job restart {number} --repository {url}")).code(0);
+    assert_eq!(world.read("copy.csv"), world.read("in.csv"));
 }

@@ -40,12 +40,14 @@ fn progress(world: &World, child: &mut std::process::Child, bytes: u64) {
 fn a_job_that_is_killed_again_and_again_writes_each_item_once() {
     let world = world();
     let mut arguments = "job start job.xml".to_owned();
+    let limit: u64 = std::env::var("QUAYLINE_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(8);
     let mut kills = 0;
-    for execution in 1..200 {
+    for execution in 1..limit + 200 {
         let mut command = world.command(arguments.split(' '));
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
-        if execution <= 8 {
-            progress(&world, &mut child, 500 * execution);
+        if execution <= limit {
+            // With many kills, each comes after some hundred bytes.
+            progress(&world, &mut child, if limit == 8 { 500 * execution } else { execution * 7_919 % 900 });
             // It may have ended at this moment.
             let _ = child.kill();
         }

@@ -14,6 +14,7 @@ mod guide;
 mod hostile;
 mod inspect;
 mod interrupted;
+mod job_api;
 mod job_database;
 mod jobs;
 mod json_docs;

@@ -113,7 +113,7 @@ fn bytes_around_the_records_are_passed_over() {
     world.write("n.cpy", "       01 R.\n          05 N PIC 9(3).\n");
     world.write("n.dat", "HEADER....1232X3TRAILER");
     let ran = world.run("convert n.dat -c n.cpy -i types.toml -e ascii");
-    assert!(ran.code(1).err().contains("at n.dat, record 2, byte 13 "), "{}", ran.err());
+    assert!(ran.code(1).err().contains("at n.dat, record 2, byte 13, "), "{}", ran.err());
     world.write("n.dat", "HEADER....12312TRAILER");
     let ran = world.run("convert n.dat -c n.cpy -i types.toml -e ascii --rejects rest.dat -o n.csv");
     ran.code(1);
@@ -133,4 +133,50 @@ fn bytes_around_the_records_are_passed_over() {
     world.write("types.toml", "skip-bytes-last = 70000\n");
     let ran = world.run("convert n.dat -c n.cpy -i types.toml -e ascii");
     assert!(ran.code(2).err().contains("`skip-bytes-last` is 70000, more than 65536"), "{}", ran.err());
+}
+
+#[test]
+fn level_88_names_stand_for_their_values_in_both_directions() {
+    let world = World::new();
+    let lines = [
+        "01 R.",
+        "   05 STATUS PIC X.",
+        "      88 ACTIVE VALUE 'A'.",
+        "      88 LIVE VALUE 'A' 'B'.",
+        "      88 CLOSED VALUE 'C'.",
+        "   05 CODES PIC S9(3) COMP-3 OCCURS 2.",
+        "      88 NOTHING VALUE ZERO.",
+        "      88 MINUS-ONE VALUE -1.",
+        "   05 PLACE PIC X(5).",
+        "      88 FIRST VALUE 'F'.",
+    ];
+    world.write("r.cpy", lines.map(|line| format!("       {line}\n")).concat());
+    world.write(
+        "r.toml",
+        "[[field]]\nname = \"R\"\nvalues = \"names\"\n[[field]]\nname = \"STATUS\"\nrename = \"status\"\n",
+    );
+    let records = [
+        &b"\xc1\x00\x0c\x00\x1d\xc6\x40\x40\x40\x40"[..],
+        b"\xc2\x12\x3c\x00\x0d\xd3\xc1\xe2\xe3\x40",
+        b"\xc3\x00\x1d\x00\x0c\x40\x40\x40\x40\x40",
+    ];
+    world.write("r.dat", records.concat());
+    let of = "-c r.cpy -i r.toml -e cp037 -f fixed";
+    let documents = "\
+{\"status\":\"ACTIVE\",\"CODES\":[\"NOTHING\",\"MINUS-ONE\"],\"PLACE\":\"FIRST\"}
+{\"status\":\"B\",\"CODES\":[\"123\",\"-0\"],\"PLACE\":\"LAST\"}
+{\"status\":\"CLOSED\",\"CODES\":[\"MINUS-ONE\",\"NOTHING\"],\"PLACE\":\"\"}
+";
+    assert_eq!(world.run(&format!("convert r.dat {of} --to jsonl")).code(0).out(), documents);
+    for name in ["r.jsonl", "r.csv", "r.xml", "r.parquet", "r.arrow"] {
+        world.run(&format!("convert r.dat {of} -o {name}")).code(0);
+        world.run(&format!("convert {name} {of} -o back.dat")).code(0);
+        assert_eq!(world.read("back.dat"), world.read("r.dat"), "{name}");
+    }
+    // A text that is the name of another value would come back as that value.
+    world.write("bad.dat", b"\xc1\x00\x0c\x00\x1d\xc6\xc9\xd9\xe2\xe3");
+    let ran = world.run(&format!("convert bad.dat {of} --to jsonl"));
+    assert!(ran.code(1).err().starts_with("error[REC-036]: "), "{}", ran.err());
+    let ran = world.run("convert r.dat -c r.cpy -e cp037 --to jsonl");
+    assert!(ran.code(0).out().starts_with("{\"STATUS\":\"A\",\"CODES\":[0,-1],\"PLACE\":\"F\"}"), "{}", ran.out());
 }

@@ -436,7 +436,7 @@ fn the_example_of_snip_levels_finds_codes_and_identifiers() {
     let claims = std::fs::read_to_string(format!("{examples}/claims.x12")).expect("the example");
     let validate = |text: &str| {
         world.write("claims.x12", text);
-        world.run(&format!("validate claims.x12 -g {examples}/snip/837p-snip.guide"))
+        world.run(&format!("validate claims.x12 -g {examples}-snip/837p-snip.guide"))
     };
     assert!(validate(&claims).code(0).err().contains("checked by guide 837P-SNIP: no findings"));
     for (from, to, code, told) in [

@@ -156,7 +156,7 @@ fn placeholder(p: &mut Parser<'_>, at: Span) {
     let tag = text.split(':').nth(1).unwrap_or("TAG");
     let member = p.member(at);
     let hint = format!(
-        "read it through a copybook of one line, `COPY {member} REPLACING ==:{tag}:== BY ==CUST==.`, with your own text for `CUST`"
+        "name its text with `--replacing :{tag}:=CUST`, or read it through a copybook of one line, `COPY {member} REPLACING ==:{tag}:== BY ==CUST==.`"
     );
     p.error(codes::PLACEHOLDER, at.to(end), format!("`{text}` holds a placeholder that was not replaced"), hint);
 }

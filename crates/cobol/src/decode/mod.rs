@@ -42,6 +42,7 @@
 
 mod end;
 mod item;
+mod named;
 mod origin;
 mod short;
 
@@ -654,12 +655,21 @@ impl State {
         let item = &plan.items[plan.op_items[pc] as usize];
         let node = item.node;
         let State { loaded, padded, scratch, .. } = self;
+        let index = plan.op_items[pc];
+        if item.named
+            && let Some(name) = named::name(plan, index, item, loaded, at)
+        {
+            return sink.value(node, name);
+        }
         let (read, is_short) = match read(plan, item, loaded, at, scratch) {
             Err(FaultKind::ShortRecord { .. }) => {
                 (read_short(plan, item, loaded, at, self.short, padded, scratch), true)
             }
             read => (read, false),
         };
+        let mut text = Vec::new();
+        let read =
+            read.and_then(|value| if item.named { named::plain(plan, index, value, &mut text) } else { Ok(value) });
         let kind = match read {
             Ok(value) => {
                 let beyond = is_beyond_picture(plan, item, value);

@@ -42,6 +42,9 @@ impl Put {
 
     /// Returns the fast way for an item that occurs once in its group and is neither counter nor view.
     pub(super) fn of(plan: &Plan, item: &Item) -> Put {
+        if item.named {
+            return Put::GENERAL;
+        }
         let (way, digits, scale) = match &item.encoding {
             Encoding::Text { justified: false, .. } if plan.text.bulk.is_some() => (Way::Text, 0, 0),
             Encoding::Zoned { digits, scale, sign: ZonedSign::Unsigned, blank_when_zero: false } if *digits <= 16 => {

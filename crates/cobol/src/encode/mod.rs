@@ -610,6 +610,7 @@ impl State {
         };
         let counter = self.counters[item as usize];
         let index = item;
+        let value = named(plan, item, value);
         let item = &plan.items[item as usize];
         at += item.offset;
         let is_view = self.has_unions && target.view.is_some();
@@ -684,6 +685,16 @@ impl State {
                 (None, NodeKind::Group) | (Some(_), _) => self.null_branch(plan, child),
             }
         }
+    }
+}
+
+/// Returns the bytes of a value if it is given by its name.
+fn named<'v>(plan: &'v Plan, item: ItemIndex, value: Value<'v>) -> Value<'v> {
+    let (Value::Text(run) | Value::Ascii(run)) = value else { return value };
+    let is_name = |(name, _): &&(String, Vec<u8>)| name.as_bytes() == run.bytes();
+    match plan.names.get(&item).and_then(|names| names.iter().find(is_name)) {
+        Some((_, bytes)) => Value::Raw(bytes),
+        None => value,
     }
 }
 

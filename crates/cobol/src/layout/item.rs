@@ -276,7 +276,7 @@ fn clauses(entry: &Entry, encoding: &Encoding, context: &mut Context<'_>) {
     if let Some((_, at)) = entry.sign {
         let signed = matches!(encoding, Encoding::Zoned { sign, .. } if *sign != ZonedSign::Unsigned);
         if !signed {
-            let hint = "it belongs to a numeric DISPLAY item with an S in its picture; remove it, or add the S";
+            let hint = "it belongs to a numeric DISPLAY item with an S in its picture; add the S, because SEPARATE takes a byte of the record, or give the item its right USAGE";
             context.error(codes::CLAUSE_CONFLICT, at, format!("SIGN does not go with {name}"), hint);
         }
     }

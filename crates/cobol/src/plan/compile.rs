@@ -12,7 +12,7 @@ use super::{
     template,
 };
 use crate::layout::{ByteOrder, EditSymbol, Encoding, Field, FieldIndex, FieldKind, FloatFormat, Layout, ZonedSign};
-use crate::{BadValue, Fillers, Interface, NullAs, Policies, Preserve, RedefinesPolicy, Trim};
+use crate::{BadValue, FieldValues, Fillers, Interface, NullAs, Policies, Preserve, RedefinesPolicy, Trim};
 
 /// Node of an item that no sink sees.
 pub(super) const HIDDEN: NodeId = NodeId(u32::MAX);
@@ -98,11 +98,13 @@ pub(super) fn compile(
         extent_ops: Vec::new(),
         preserve_node,
         origin,
+        names: HashMap::new(),
     };
     plan.tails = super::tails::tails(&plan, &chosen_views);
     plan.extent_ops = super::extent::operations(&plan);
     plan.template = template::template(&plan, &selection, &item_of, &mut findings);
     template::ascii_twin(&mut plan);
+    plan.names = template::names(&plan);
     TextTables::find(&mut plan);
     if findings.iter().any(|f| f.severity == quayline_core::Severity::Error) {
         Err(Findings(findings))
@@ -275,9 +277,23 @@ impl Compiler<'_> {
         }
         let item = index(self.items.len());
         let null = null_as(self.layout, &self.selection, self.policies, field, encoding);
-        self.items.push(Item { field, node, offset: *offset, size: *size, encoding: encoding.clone(), null });
+        let named = self.has_names(field);
+        self.items.push(Item { field, node, offset: *offset, size: *size, encoding: encoding.clone(), null, named });
         self.item_of.insert(field, item);
         item
+    }
+
+    /// Whether the values of a field have names: a rule asks for them, and a condition has exactly one value.
+    fn has_names(&self, field: FieldIndex) -> bool {
+        let ruled = core::iter::successors(Some(field), |at| self.layout.field(*at).parent)
+            .find_map(|at| self.selection.values[at.index()]);
+        ruled == Some(FieldValues::Names)
+            && self.layout.field(field).conditions.iter().any(|c| template::single(c).is_some())
+    }
+
+    /// The scalar of a field, which is a text where its values have names.
+    fn scalar(&self, field: FieldIndex, encoding: &Encoding, size: usize) -> Scalar {
+        if self.has_names(field) { Scalar::Text { chars_max: None } } else { scalar(encoding, size) }
     }
 
     fn record(&mut self) {
@@ -413,7 +429,8 @@ impl Compiler<'_> {
                     self.capture(index_);
                     if shown && (!field.filler || keep_fillers || explicit == Some(true)) {
                         let name = self.name(index_, filler_number);
-                        let node = self.leaf(name, scalar(encoding, field.size), Occurs::Once, index_, None);
+                        let node =
+                            self.leaf(name, self.scalar(index_, encoding, field.size), Occurs::Once, index_, None);
                         self.item_op(index_, node);
                     }
                 }
@@ -469,7 +486,7 @@ impl Compiler<'_> {
             FieldKind::Group => self.children(index_, shown),
             FieldKind::Item(encoding) if visible => {
                 let name = self.name(index_, filler);
-                let node = self.leaf(name, scalar(encoding, field.size), many, index_, list);
+                let node = self.leaf(name, self.scalar(index_, encoding, field.size), many, index_, list);
                 self.tables[table as usize].node = Some(node);
                 self.item_op(index_, node);
             }
@@ -497,10 +514,11 @@ impl Compiler<'_> {
     /// Adds the operation of an elementary item: a fast one if its encoding has one.
     fn item_op(&mut self, field: FieldIndex, node: NodeId) {
         let item = self.item(field, node);
-        let Item { offset: at, size, encoding, .. } = &self.items[item as usize];
+        let Item { offset: at, size, encoding, named, .. } = &self.items[item as usize];
         let (at, size) = (offset(*at), *size);
         let small = u16::try_from(size).ok();
         let op = match encoding {
+            _ if *named => None,
             Encoding::Text { justified: false, .. } if self.single_byte && self.policies.trim == Trim::Padding => {
                 u32::try_from(size).ok().map(|size| Op::Text { offset: at, size, node })
             }
@@ -553,7 +571,7 @@ impl Compiler<'_> {
             self.unions.push(Union { views: vec![view], choice: None });
             let item = index(self.items.len());
             let (offset, size, null) = (rename.offset, rename.size, NullAs::Error);
-            self.items.push(Item { field: rename.from, node, offset, size, encoding, null });
+            self.items.push(Item { field: rename.from, node, offset, size, encoding, null, named: false });
             self.push(Op::Union { union, len: 1 }, item);
             self.push(Op::Item(item), item);
         }

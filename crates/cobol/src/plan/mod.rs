@@ -14,6 +14,7 @@ mod select;
 mod tails;
 mod template;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use quayline_charset::Charset;
@@ -144,6 +145,8 @@ pub(crate) struct Plan {
     pub(crate) preserve_node: Option<NodeId>,
     /// Members that say where a record comes from.
     pub(crate) origin: OriginNodes,
+    /// Of items whose values have names: names and the bytes that they stand for.
+    pub(crate) names: HashMap<ItemIndex, Vec<(String, Vec<u8>)>>,
 }
 
 impl Plan {
@@ -193,6 +196,8 @@ pub(crate) struct Item {
     pub(crate) encoding: Encoding,
     /// Bytes of null in it.
     pub(crate) null: NullAs,
+    /// Whether documents have names for some of its values: [`Plan::names`].
+    pub(crate) named: bool,
 }
 
 /// Storage at the end of the record whose view is chosen: a record may end with the view.

@@ -3,7 +3,7 @@
 use quayline_core::{Code, Fault, Finding};
 
 use crate::layout::{FieldIndex, Layout};
-use crate::{Interface, NullAs};
+use crate::{FieldValues, Interface, NullAs};
 
 /// Choices of the interface for each field.
 pub(crate) struct Selection {
@@ -15,14 +15,21 @@ pub(crate) struct Selection {
     pub(crate) default: Vec<Option<String>>,
     /// Bytes of null, per field or group.
     pub(crate) null: Vec<Option<NullAs>>,
+    /// Form of values, per field or group.
+    pub(crate) values: Vec<Option<FieldValues>>,
 }
 
 impl Selection {
     /// Resolves every rule; unknown and ambiguous names become findings.
     pub(crate) fn new(layout: &Layout, interface: &Interface, findings: &mut Vec<Finding>) -> Self {
         let n = layout.fields.len();
-        let mut selection =
-            Selection { explicit: vec![None; n], rename: vec![None; n], default: vec![None; n], null: vec![None; n] };
+        let mut selection = Selection {
+            explicit: vec![None; n],
+            rename: vec![None; n],
+            default: vec![None; n],
+            null: vec![None; n],
+            values: vec![None; n],
+        };
         for rule in &interface.fields {
             for field in resolve(layout, &rule.field, "interface rule", findings) {
                 let i = field.index();
@@ -37,6 +44,9 @@ impl Selection {
                 }
                 if rule.null.is_some() {
                     selection.null[i] = rule.null;
+                }
+                if rule.values.is_some() {
+                    selection.values[i] = rule.values;
                 }
             }
         }

@@ -8,7 +8,7 @@ use quayline_core::{Code, Fault, Finding, Run, Value};
 use super::select::Selection;
 use super::{Item, ItemIndex, Plan, TextCode};
 use crate::encode::encode_item;
-use crate::layout::{Encoding, FieldIndex, FieldKind, Figurative, Literal, OverpunchVariant};
+use crate::layout::{Condition, Encoding, FieldIndex, FieldKind, Figurative, Literal, OverpunchVariant};
 use crate::{Absent, encode};
 
 pub(super) fn text_code(charset: Charset) -> TextCode {
@@ -128,6 +128,7 @@ pub(super) fn template(
                 size: field.size,
                 encoding: encoding.clone(),
                 null: crate::NullAs::Error,
+                named: false,
             },
             |item| plan.items[*item as usize].clone(),
         );
@@ -215,6 +216,31 @@ fn initialise(plan: &Plan, item: &Item, bytes: &mut [u8]) {
     if encode_item(plan, item, first, bytes).is_err() {
         bytes.fill(plan.text.space);
     }
+}
+
+/// The value of a condition that has exactly one.
+pub(super) fn single(condition: &Condition) -> Option<&Literal> {
+    match &condition.values[..] {
+        [(value, None)] => Some(value),
+        _ => None,
+    }
+}
+
+/// Names of values, of the items that show them. Of two names of one value the first is shown, and both are read.
+pub(super) fn names(plan: &Plan) -> HashMap<ItemIndex, Vec<(String, Vec<u8>)>> {
+    let mut names = HashMap::new();
+    for (index, item) in plan.items.iter().enumerate().filter(|(_, item)| item.named) {
+        let bytes = |value: &Literal| {
+            let mut bytes = vec![0; item.size];
+            literal(plan, item, value, &mut bytes);
+            bytes
+        };
+        let conditions = plan.layout.field(item.field).conditions.iter();
+        let of_item = conditions.filter_map(|condition| Some((condition.name.clone(), bytes(single(condition)?))));
+        let index = ItemIndex::try_from(index).expect("a layout has fewer than 2^32 fields");
+        names.insert(index, of_item.collect());
+    }
+    names
 }
 
 /// A VALUE literal; one that does not fit its item leaves the initial value, as the compiler would have refused it.

@@ -176,7 +176,7 @@ impl Filler<'_> {
             Content::Text(text) => serde_json::to_string(text).expect("text is JSON"),
             Content::Number(number) => number.text(),
             Content::Float(x) => match domain {
-                Domain::Float { double: false } => single(*x).to_string(),
+                Domain::Float { double: false } => f64::from(single(*x)).to_string(),
                 _ => x.to_string(),
             },
             Content::Unset => "null".to_owned(),

@@ -216,7 +216,7 @@ fn elements_missing_superfluous_and_not_used() {
         warning EDI-123 5 -/- 45: AAA has separators after its last value
         warning EDI-123 6 -/- 45: AAA has separators after its last value
         EDI-104 5 7/- 15: AAA is in the wrong order
-        EDI-111 7.1 8/1 13: AAA01 (Text) is missing
+        EDI-111 7.1 8/1 13: AAA01 (Text) is missing, and so is every other element of the segment
     "#]],
     );
 }

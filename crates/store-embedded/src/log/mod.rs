@@ -41,6 +41,8 @@ pub(crate) struct Log {
     segment_bytes: u64,
     spare_max: usize,
     pub(crate) syncs: u64,
+    /// Microseconds in syncs that commits and the applier waited for.
+    pub(crate) sync_us: u64,
 }
 
 impl Log {
@@ -74,6 +76,7 @@ impl Log {
             segment_bytes: settings.segment_bytes.max(4 * DATA),
             spare_max: settings.spare_segments_max,
             syncs: 0,
+            sync_us: 0,
         }
     }
 
@@ -225,8 +228,10 @@ impl Log {
     /// Makes everything durable.
     pub(crate) fn sync(&mut self) -> Result<(), StoreError> {
         if self.durable < self.position {
+            let began = std::time::Instant::now();
             self.segments.back().expect("a log has a segment").sync()?;
             self.syncs += 1;
+            self.sync_us += u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
             self.durable = self.position;
         }
         Ok(())

@@ -595,7 +595,7 @@ fn clause_conflict() {
         2 |  05 B PIC 9(3) SIGN LEADING.
           |                ^^^^
 
-        hint: it belongs to a numeric DISPLAY item with an S in its picture; remove it, or add the S
+        hint: it belongs to a numeric DISPLAY item with an S in its picture; add the S, because SEPARATE takes a byte of the record, or give the item its right USAGE
 
         error[COB-051]: JUSTIFIED is on the group C
           at a.cpy:3:7

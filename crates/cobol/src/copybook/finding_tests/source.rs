@@ -373,7 +373,7 @@ fn placeholder() {
             1 | 01 :TAG:-REC.
               |    ^^^^^^^^^
 
-            hint: read it through a copybook of one line, `COPY a REPLACING ==:TAG:== BY ==CUST==.`, with your own text for `CUST`
+            hint: name its text with `--replacing :TAG:=CUST`, or read it through a copybook of one line, `COPY a REPLACING ==:TAG:== BY ==CUST==.`
 
             error[COB-015]: `X-:TAG:` holds a placeholder that was not replaced
               at a.cpy:2:5
@@ -381,7 +381,7 @@ fn placeholder() {
             2 |  05 X-:TAG: PIC X(:LEN:).
               |     ^^^^^^^
 
-            hint: read it through a copybook of one line, `COPY a REPLACING ==:TAG:== BY ==CUST==.`, with your own text for `CUST`
+            hint: name its text with `--replacing :TAG:=CUST`, or read it through a copybook of one line, `COPY a REPLACING ==:TAG:== BY ==CUST==.`
 
             error[COB-015]: the picture `X(:LEN:)` holds a placeholder that was not replaced
               at a.cpy:2:17

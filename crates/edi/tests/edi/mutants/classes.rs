@@ -46,6 +46,11 @@ pub(crate) const CLASSES: [(&str, Mutator); 33] = [
     ("control number wrong", control_wrong),
 ];
 
+/// Classes that are told as more than one fault too often: what is in the wrong order is also missing where it should have been. Their share
+/// is a bar that only rises.
+pub(crate) const HARD_CLASSES: [(&str, Mutator); 2] =
+    [("segment moved two down", moved_two), ("sibling loops swapped", loops_swapped)];
+
 /// A random segment of the body that `fits`.
 fn pick(subject: &Subject, dice: &mut Dice, fits: impl Fn(usize, &Line, ItemId) -> bool) -> Option<usize> {
     let places: Vec<usize> = subject
@@ -206,6 +211,47 @@ fn wrong_order(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
     let mut segments = subject.segments.clone();
     segments.swap(at, at + 1);
     Some(Mutant { segments, codes: &[["7", "", "15"]], at: (at, at + 1), element: None })
+}
+
+/// A segment two places behind its own, in the same loop.
+fn moved_two(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
+    let at = pick(subject, dice, |i, line, item| {
+        let behind = subject.segments.get(i + 1..i + 3).unwrap_or_default();
+        let uses = subject.uses();
+        let position = |id: ItemId| uses[id.0 as usize].map_or(0, |usage| usage.position);
+        let fixed = |other: &Line| {
+            let Some(id) = other.item else { return false };
+            let free = position(item) == position(id) && position(item) != 0;
+            let (a, b) = (subject.compiled.item(item), subject.compiled.item(id));
+            a.parent == b.parent && line.loops.last() == other.loops.last() && a.id != b.id && !free
+        };
+        behind.len() == 2 && behind.iter().all(fixed) && !subject.compiled.item(item).is_trigger
+    })?;
+    let mut segments = subject.segments.clone();
+    segments[at..at + 3].rotate_left(1);
+    Some(Mutant { segments, codes: &[["7", "", "15"]], at: (at, at + 2), element: None })
+}
+
+/// Two loops of one loop that follow each other, in the wrong order.
+fn loops_swapped(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
+    let uses = subject.uses();
+    let position = |id: ItemId| uses[id.0 as usize].map_or(0, |usage| usage.position);
+    let at = pick(subject, dice, |i, _, item| {
+        let compiled = subject.compiled.item(item);
+        if !compiled.is_trigger {
+            return false;
+        }
+        let end = instance(subject, i).end;
+        let Some(next) = subject.segments[end].item.map(|id| (id, subject.compiled.item(id))) else { return false };
+        let free = position(item) == position(next.0) && position(item) != 0;
+        let siblings = subject.compiled.item(next.1.parent).parent == subject.compiled.item(compiled.parent).parent;
+        // HL loops are ordered by their levels.
+        next.1.is_trigger && siblings && next.1.parent != compiled.parent && !free && &*compiled.id != "HL"
+    })?;
+    let (first, second) = (instance(subject, at), instance(subject, instance(subject, at).end));
+    let mut segments = subject.segments.clone();
+    segments[first.start..second.end].rotate_left(first.len());
+    Some(Mutant { segments, codes: &[["7", "", "15"]], at: (at, second.end - 1), element: None })
 }
 
 fn segment_too_often(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {

@@ -13,7 +13,7 @@ use quayline_edi::guide::{
 };
 use quayline_edi::{EdiFault, EndOfInput, EnvelopeReader, Event, Rules, Standard, Validator, ValidatorOptions};
 
-pub(crate) use classes::CLASSES;
+pub(crate) use classes::{CLASSES, HARD_CLASSES, Mutator};
 
 /// All findings of a text.
 pub(crate) fn findings(text: &[u8], guide: &Arc<CompiledGuide>, options: &ValidatorOptions) -> Vec<EdiFault> {
@@ -362,11 +362,11 @@ pub(crate) struct Tally {
 
 impl Tally {
     /// So many mutants of each class and subject; with `QUAYLINE_MUTANTS` set it is shown.
-    pub(crate) fn of(subjects: &[Subject], seed: u64, each: usize) -> Self {
+    pub(crate) fn of(subjects: &[Subject], classes: &[(&'static str, Mutator)], seed: u64, each: usize) -> Self {
         let mut tally = Tally { seed, ..Tally::default() };
         for subject in subjects {
             let mut dice = Dice(seed);
-            for (class, mutate) in CLASSES {
+            for &(class, mutate) in classes {
                 for _ in 0..each {
                     let Some(mutant) = mutate(subject, &mut dice) else { continue };
                     tally.made += 1;

@@ -1,0 +1,75 @@
+//! What the parts of the listener for operators share: parameters of a request, answers.
+
+use quayline_core::Findings;
+use quayline_server::AdminAnswer;
+use serde_json::Value;
+
+use crate::exit::argument;
+
+/// The parameters of a request.
+pub(crate) struct Query(Vec<(String, String)>);
+
+impl Query {
+    pub(crate) fn parse(text: &str) -> Result<Query, Findings> {
+        let mut all = Vec::new();
+        for pair in text.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let (Some(name), Some(value)) = (decoded(name), decoded(&value.replace('+', " "))) else {
+                return Err(wrong(
+                    "a parameter is not percent-encoded UTF-8".to_owned(),
+                    "encode parameters".to_owned(),
+                ));
+            };
+            all.push((name, value));
+        }
+        Ok(Query(all))
+    }
+
+    pub(crate) fn value(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Refuses parameters that would have no effect, and those that are given twice.
+    pub(crate) fn only(&self, names: &[&str]) -> Result<(), Findings> {
+        for (at, (name, _)) in self.0.iter().enumerate() {
+            if !names.contains(&name.as_str()) {
+                let hint = match quayline_core::nearest(name, names.iter().copied()) {
+                    Some(meant) => format!("did you mean `{meant}`?"),
+                    None => format!("the parameters are {}", names.join(", ")),
+                };
+                return Err(wrong(format!("there is no parameter `{name}`"), hint));
+            }
+            if self.0[..at].iter().any(|(known, _)| known == name) {
+                return Err(wrong(format!("`{name}` is given twice"), "remove one of them".to_owned()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// JSON with a status.
+pub(crate) fn answer(status: u16, value: &Value) -> AdminAnswer {
+    AdminAnswer { status, media: "application/json", body: format!("{value}\n").into_bytes() }
+}
+
+/// A fault of the caller.
+pub(crate) fn wrong(message: String, hint: String) -> Findings {
+    argument(message).hint(hint).into()
+}
+
+/// Text with its `%41` decoded; `None` where it is not UTF-8 then.
+pub(crate) fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        rest = after;
+        if *first != b'%' {
+            bytes.push(*first);
+            continue;
+        }
+        let (digits, after) = rest.split_at_checked(2)?;
+        bytes.push(u8::from_str_radix(core::str::from_utf8(digits).ok()?, 16).ok()?);
+        rest = after;
+    }
+    String::from_utf8(bytes).ok()
+}

@@ -1,0 +1,597 @@
+//! Jobs on the listener for operators, with the resource names of Liberty: start, stop, restart, list, show, logs, rejects.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use parking_lot::Mutex;
+use quayline_batch::log::JobLogs;
+use quayline_batch::record::{Execution, ExecutionId, Instance, InstanceId};
+use quayline_batch::{BatchError, BatchStatus, Drift, Engine, Repository, StartError, StopRequests, system_property};
+use quayline_core::{Fault, Finding, Findings, Severity};
+use quayline_project::job::{JobFile, Parameters};
+use quayline_server::{AdminAnswer, AdminPart, AdminRequest};
+use serde_json::{Value, json};
+
+use super::{LOOK, LOOK_IN_REPOSITORY, artifacts, ask, openapi, show};
+use crate::admin::{Query, answer, decoded, wrong};
+use crate::partner::raw;
+
+/// Executions that run at once in a server; each has a thread, and those of its partitions.
+const RUNNING_MAX: usize = 64;
+/// Entries of a page, unless the request says otherwise, and at most.
+const PAGE: usize = 50;
+const PAGE_MAX: usize = 1_000;
+
+/// The jobs of a project, for operators.
+pub(crate) struct JobsPart {
+    shared: Arc<Shared>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    watcher: Mutex<Option<JoinHandle<()>>>,
+}
+
+struct Shared {
+    project: PathBuf,
+    /// The data folder: logs, requests of commands.
+    store: PathBuf,
+    repository: Arc<Repository>,
+    running: Mutex<Vec<(ExecutionId, Arc<Engine>)>>,
+    /// Nothing is started any more.
+    is_ending: AtomicBool,
+    /// Nothing runs any more.
+    is_over: AtomicBool,
+    /// Executions that ended COMPLETED, STOPPED and FAILED.
+    ended: [AtomicU64; 3],
+}
+
+/// Why a request did not do what it was sent for.
+enum Refused {
+    Batch(BatchError),
+    Findings(u16, Findings),
+}
+
+impl From<BatchError> for Refused {
+    fn from(error: BatchError) -> Self {
+        Refused::Batch(error)
+    }
+}
+
+/// Findings about the request.
+impl From<Findings> for Refused {
+    fn from(findings: Findings) -> Self {
+        Refused::Findings(400, findings)
+    }
+}
+
+impl From<StartError> for Refused {
+    fn from(error: StartError) -> Self {
+        match error {
+            StartError::Batch(error) => Refused::Batch(error),
+            StartError::Job(findings) => Refused::Findings(422, findings),
+        }
+    }
+}
+
+impl Refused {
+    fn answer(&self) -> AdminAnswer {
+        let (status, findings) = match self {
+            Refused::Findings(status, findings) => (*status, findings.clone()),
+            Refused::Batch(error) => {
+                let status = match error {
+                    BatchError::NoSuchExecution(_) => 404,
+                    BatchError::NotRestartable { .. }
+                    | BatchError::IsRunning { .. }
+                    | BatchError::NotRunning { .. }
+                    | BatchError::Fenced { .. }
+                    | BatchError::Drift { .. } => 409,
+                    _ => 503,
+                };
+                (status, error.finding().into())
+            }
+        };
+        answer(status, &json!({ "findings": findings.0.iter().map(raw).collect::<Vec<_>>() }))
+    }
+}
+
+type Answer = Result<(u16, Value), Refused>;
+
+/// What a client may send with a start or a restart.
+#[derive(Default)]
+struct Body {
+    job: Option<String>,
+    parameters: Parameters,
+}
+
+impl JobsPart {
+    /// The jobs of a project over a repository. Commands that meet the open store get their answers here.
+    pub(crate) fn new(project: PathBuf, store: PathBuf, repository: Arc<Repository>) -> std::io::Result<Self> {
+        let shared = Arc::new(Shared {
+            project: project.canonicalize().unwrap_or(project),
+            store,
+            repository,
+            running: Mutex::default(),
+            is_ending: AtomicBool::new(false),
+            is_over: AtomicBool::new(false),
+            ended: Default::default(),
+        });
+        let watched = Arc::clone(&shared);
+        let watcher = std::thread::Builder::new().name("jobs".to_owned()).spawn(move || watch(&watched))?;
+        Ok(JobsPart { shared, threads: Mutex::default(), watcher: Mutex::new(Some(watcher)) })
+    }
+
+    /// Stops what runs at its next checkpoint, and waits for it.
+    pub(crate) fn end(&self) {
+        {
+            let running = self.shared.running.lock();
+            self.shared.is_ending.store(true, Ordering::Relaxed);
+            running.iter().for_each(|(_, engine)| engine.stop_all());
+        }
+        self.shared.repository.give_up();
+        for thread in std::mem::take(&mut *self.threads.lock()) {
+            // What it did is in the repository, whatever ended it.
+            let _ = thread.join();
+        }
+        self.shared.is_over.store(true, Ordering::Relaxed);
+        if let Some(watcher) = self.watcher.lock().take() {
+            watcher.thread().unpark();
+            let _ = watcher.join();
+        }
+    }
+
+    fn route(&self, request: &AdminRequest<'_>, parts: &[&str]) -> Option<Answer> {
+        let query = match Query::parse(request.query) {
+            Ok(query) => query,
+            Err(findings) => return Some(Err(findings.into())),
+        };
+        let shared = &self.shared;
+        Some(match (request.method, parts) {
+            ("GET", ["openapi.json"]) => Ok((200, openapi::document())),
+            ("GET", ["jobs"]) => Ok((200, shared.jobs())),
+            ("GET", ["jobinstances"]) => shared.instances(&query),
+            ("POST", ["jobinstances"]) => body(request.body).and_then(|body| self.start(body)),
+            ("GET", ["jobinstances", id]) => instance(id).and_then(|id| shared.instance(id)),
+            ("PUT", ["jobinstances", id]) => instance(id).and_then(|id| {
+                let last = shared.need_instance(id)?.last;
+                self.change(last, &query, &["stop", "restart"], request.body)
+            }),
+            ("DELETE", ["jobinstances", id]) => instance(id).and_then(|id| shared.purge(id)),
+            ("GET", ["jobexecutions"]) => shared.executions(&query),
+            ("GET", ["jobexecutions", id]) => execution(id).and_then(|id| shared.execution(id)),
+            ("PUT", ["jobexecutions", id]) => {
+                execution(id).and_then(|id| self.change(id, &query, &["stop", "restart", "abandon"], request.body))
+            }
+            ("GET", ["jobexecutions", id, "stepexecutions"]) => execution(id).and_then(|id| {
+                shared.repository.execution(id)?;
+                let steps = shared.repository.steps(id)?;
+                Ok((200, json!({ "stepExecutions": steps.iter().map(show::step_json).collect::<Vec<_>>() })))
+            }),
+            ("GET", ["jobexecutions", id, "rejects"]) => execution(id).and_then(|id| shared.rejects(id, &query)),
+            _ => return None,
+        })
+    }
+
+    fn start(&self, body: Body) -> Answer {
+        let Some(name) = body.job else {
+            let hint = "send {\"jobXMLName\": \"settle\"} for jobs/settle.xml; GET /batch/jobs lists the names";
+            return Err(wrong("the body has no jobXMLName".to_owned(), hint.to_owned()).into());
+        };
+        let path = self.shared.job_path(&name)?;
+        let file = JobFile::open(&path).map_err(|findings| Refused::Findings(422, findings))?;
+        self.launch(file, body.parameters, None)
+    }
+
+    fn change(&self, id: ExecutionId, query: &Query, actions: &[&str], bytes: &[u8]) -> Answer {
+        query.only(&["action"])?;
+        match query.value("action").filter(|action| actions.contains(action)) {
+            Some("stop") => self.shared.stop(id),
+            Some("abandon") => {
+                self.shared.repository.abandon(id)?;
+                self.shared.execution(id)
+            }
+            Some(_) => {
+                let parameters = body(bytes)?.parameters;
+                let before = self.shared.repository.execution(id)?;
+                let text = self.shared.repository.text(before.digest)?.unwrap_or_default();
+                let file = JobFile::parse(&format!("job XML of execution {id}"), &text)
+                    .map_err(|findings| Refused::Findings(422, findings))?;
+                self.launch(file, parameters, Some(before))
+            }
+            None => {
+                let hint = format!("write action={}", actions.join(" or action="));
+                Err(wrong("the request names no action that can be done".to_owned(), hint).into())
+            }
+        }
+    }
+
+    /// Starts or restarts a job on a thread of its own. The answer comes when the execution is in the repository.
+    fn launch(&self, file: JobFile, parameters: Parameters, before: Option<Execution>) -> Answer {
+        let findings = file.check(Some(&parameters), &system_property, &artifacts());
+        if findings.iter().any(|finding| finding.severity == Severity::Error) {
+            return Err(Refused::Findings(422, Findings(findings)));
+        }
+        let shared = Arc::clone(&self.shared);
+        if shared.running.lock().len() >= RUNNING_MAX || shared.is_ending.load(Ordering::Relaxed) {
+            let finding = Finding::error(
+                crate::exit::CLI_INPUT,
+                Fault::Environment,
+                format!("{RUNNING_MAX} jobs run in this server already, or it is ending"),
+            );
+            return Err(Refused::Findings(
+                503,
+                finding.hint("wait until one has ended, or start it with quayline job").into(),
+            ));
+        }
+        let folder = match &before {
+            Some(before) => {
+                let instance = shared.repository.instance(before.instance)?;
+                instance.map_or_else(|| shared.project.clone(), |instance| PathBuf::from(instance.folder))
+            }
+            None => shared.project.clone(),
+        };
+        let mut engine = Engine::new(Arc::clone(&shared.repository), artifacts(), folder);
+        engine.observers.push(Arc::new(JobLogs::new(&shared.store)));
+        let engine = Arc::new(engine);
+        let (told, launched) = sync_channel(1);
+        let status = if before.is_some() { 200 } else { 201 };
+        let run = move || {
+            let started = match &before {
+                Some(before) => engine.restart(before.id, &file, parameters, Drift::Refuse),
+                None => engine.start(&file, parameters),
+            };
+            let started = match started {
+                Ok(started) => started,
+                Err(error) => {
+                    // Whoever asked may be gone.
+                    let _ = told.send(Err(error));
+                    return;
+                }
+            };
+            let id = started.id();
+            {
+                let mut running = shared.running.lock();
+                running.push((id, Arc::clone(&engine)));
+                if shared.is_ending.load(Ordering::Relaxed) {
+                    engine.stop_all();
+                }
+            }
+            let _ = told.send(Ok(started.execution().clone()));
+            let ended = started.run();
+            shared.running.lock().retain(|(running, _)| *running != id);
+            let place = match ended.map(|execution| execution.status) {
+                Ok(BatchStatus::Completed) => 0,
+                Ok(BatchStatus::Stopped) => 1,
+                Ok(_) => 2,
+                Err(error) => {
+                    eprintln!("{}", error.finding());
+                    2
+                }
+            };
+            shared.ended[place].fetch_add(1, Ordering::Relaxed);
+        };
+        let thread = std::thread::Builder::new().name("job".to_owned()).stack_size(4 << 20).spawn(run);
+        let thread = thread.map_err(|error| {
+            let finding = Finding::error(
+                crate::exit::CLI_INPUT,
+                Fault::Environment,
+                format!("no thread for a job: {}", error.kind()),
+            );
+            Refused::Findings(503, finding.hint("end other jobs first").into())
+        })?;
+        let mut threads = self.threads.lock();
+        threads.retain(|thread| !thread.is_finished());
+        threads.push(thread);
+        drop(threads);
+        match launched.recv() {
+            Ok(Ok(execution)) => Ok((status, linked(&execution, show::execution_json(&execution, None)))),
+            Ok(Err(error)) => Err(error.into()),
+            Err(_) => Err(Refused::Batch(BatchError::Damaged { what: "a job that ended before it began" })),
+        }
+    }
+}
+
+impl Shared {
+    /// Job XML files of the project.
+    fn jobs(&self) -> Value {
+        let entries = std::fs::read_dir(self.project.join("jobs")).into_iter().flatten().flatten();
+        let mut paths: Vec<PathBuf> =
+            entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "xml")).collect();
+        paths.sort();
+        let jobs: Vec<Value> = paths
+            .iter()
+            .map(|path| {
+                let name = path.file_stem().map(|name| name.to_string_lossy().into_owned());
+                json!({ "jobXMLName": name, "findings": super::findings_of(path).iter().map(raw).collect::<Vec<_>>() })
+            })
+            .collect();
+        json!({ "jobs": jobs })
+    }
+
+    /// The file of a job. A name that could leave the folder is refused.
+    fn job_path(&self, name: &str) -> Result<PathBuf, Refused> {
+        let is_plain = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0']);
+        let path = self.project.join("jobs").join(format!("{name}.xml"));
+        if is_plain && path.is_file() {
+            return Ok(path);
+        }
+        let finding =
+            wrong(format!("the project has no job XML named `{name}`"), "GET /batch/jobs lists the names".to_owned());
+        Err(Refused::Findings(404, finding))
+    }
+
+    fn need_instance(&self, id: InstanceId) -> Result<Instance, Refused> {
+        self.repository.instance(id)?.ok_or_else(|| {
+            let finding =
+                wrong(format!("no job instance has the number {id}"), "GET /batch/jobinstances lists them".to_owned());
+            Refused::Findings(404, finding)
+        })
+    }
+
+    fn instance_json(&self, instance: &Instance) -> Result<Value, Refused> {
+        let last = self.repository.execution(instance.last)?;
+        let (own, of_last) =
+            (format!("/batch/jobinstances/{}", instance.id), format!("/batch/jobexecutions/{}", last.id));
+        Ok(json!({
+            "jobName": instance.job, "instanceId": instance.id.0, "batchStatus": last.status.text(), "exitStatus": last.exit_status,
+            "createTime": quayline_batch::log::time_text(instance.created_ms), "lastExecutionId": last.id.0,
+            "_links": [{ "rel": "self", "href": own }, { "rel": "last execution", "href": of_last }],
+        }))
+    }
+
+    fn instances(&self, query: &Query) -> Answer {
+        query.only(&["jobName", "page", "pageSize"])?;
+        let (page, size) = paging(query)?;
+        let mut ids = Vec::new();
+        match query.value("jobName") {
+            Some(job) => ids = self.repository.instances(job, page.saturating_mul(size), size)?,
+            None => {
+                // Executions ascend with time; each instance is shown at its last one.
+                let mut seen = std::collections::BTreeSet::new();
+                let (mut skip, mut passed) = (0, 0);
+                while ids.len() < size {
+                    let found = self.repository.latest(skip, PAGE_MAX)?;
+                    if found.is_empty() {
+                        break;
+                    }
+                    skip += found.len();
+                    for execution in found {
+                        if seen.insert(execution.instance) {
+                            passed += 1;
+                            if passed > page.saturating_mul(size) && ids.len() < size {
+                                ids.push(execution.instance);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        let instances = ids.into_iter().map(|id| self.need_instance(id).and_then(|found| self.instance_json(&found)));
+        Ok((200, json!({ "jobInstances": instances.collect::<Result<Vec<_>, _>>()? })))
+    }
+
+    fn instance(&self, id: InstanceId) -> Answer {
+        let mut value = self.instance_json(&self.need_instance(id)?)?;
+        let executions = self.repository.executions(id)?.into_iter().map(|id| self.repository.execution(id));
+        let executions = executions.collect::<Result<Vec<_>, _>>()?;
+        value["jobExecutions"] = executions.iter().map(|one| linked(one, show::execution_json(one, None))).collect();
+        Ok((200, value))
+    }
+
+    fn executions(&self, query: &Query) -> Answer {
+        query.only(&["page", "pageSize"])?;
+        let (page, size) = paging(query)?;
+        let found = self.repository.latest(page.saturating_mul(size), size)?;
+        let executions: Vec<Value> = found.iter().map(|one| linked(one, show::execution_json(one, None))).collect();
+        Ok((200, json!({ "jobExecutions": executions })))
+    }
+
+    fn execution(&self, id: ExecutionId) -> Answer {
+        let found = self.repository.execution(id)?;
+        let steps = self.repository.steps(id)?;
+        Ok((200, linked(&found, show::execution_json(&found, Some(&steps)))))
+    }
+
+    fn stop(&self, id: ExecutionId) -> Answer {
+        let engine =
+            self.running.lock().iter().find(|(running, _)| *running == id).map(|(_, engine)| Arc::clone(engine));
+        match engine {
+            Some(engine) => engine.stop(id)?,
+            // Another process of a shared repository may run it.
+            None => self.repository.request_stop(id)?,
+        }
+        self.execution(id)
+    }
+
+    fn purge(&self, id: InstanceId) -> Answer {
+        self.need_instance(id)?;
+        let removed = self.repository.purge(id)?;
+        let logs = JobLogs::new(&self.store);
+        for execution in &removed {
+            // A log that stays harms nobody; the next purge does not meet it again.
+            let _ = logs.remove(*execution);
+        }
+        Ok((200, json!({ "instanceId": id.0, "executionsRemoved": removed.len() })))
+    }
+
+    fn rejects(&self, id: ExecutionId, query: &Query) -> Answer {
+        query.only(&["pageSize", "after"])?;
+        let (_, size) = paging(query)?;
+        let after = match query.value("after") {
+            None => None,
+            Some(text) => {
+                let place = crate::store::from_hex("after", text);
+                Some(place.map_err(|_| {
+                    wrong("`after` is not a place".to_owned(), "send `next` of the page before".to_owned())
+                })?)
+            }
+        };
+        self.repository.execution(id)?;
+        let found = self.repository.rejects(id, after.as_deref(), size)?;
+        let next = found.last().filter(|_| found.len() == size).map(|(_, place)| hex(place));
+        let rejects: Vec<Value> = found.iter().map(|(reject, _)| show::reject_json(reject, false)).collect();
+        Ok((200, json!({ "rejects": rejects, "next": next })))
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// An execution with the paths of what belongs to it.
+fn linked(execution: &Execution, mut value: Value) -> Value {
+    let own = format!("/batch/jobexecutions/{}", execution.id);
+    let mut links = vec![
+        json!({ "rel": "self", "href": own }),
+        json!({ "rel": "job instance", "href": format!("/batch/jobinstances/{}", execution.instance) }),
+        json!({ "rel": "step executions", "href": format!("{own}/stepexecutions") }),
+        json!({ "rel": "job logs", "href": format!("{own}/joblogs") }),
+        json!({ "rel": "rejects", "href": format!("{own}/rejects") }),
+    ];
+    match execution.status {
+        status if status.is_running() => links.push(json!({ "rel": "stop", "href": format!("{own}?action=stop") })),
+        BatchStatus::Stopped | BatchStatus::Failed => {
+            links.push(json!({ "rel": "restart", "href": format!("{own}?action=restart") }));
+        }
+        _ => {}
+    }
+    value["_links"] = Value::Array(links);
+    value
+}
+
+fn paging(query: &Query) -> Result<(usize, usize), Refused> {
+    let number = |name: &str, default: usize, from: usize, to: usize| match query.value(name) {
+        None => Ok(default),
+        Some(text) => text.parse().ok().filter(|number| (from..=to).contains(number)).ok_or_else(|| {
+            Refused::from(wrong(
+                format!("`{name}` is not a number that is allowed"),
+                format!("write a number from {from} to {to}"),
+            ))
+        }),
+    };
+    Ok((number("page", 0, 0, 1_000_000_000)?, number("pageSize", PAGE, 1, PAGE_MAX)?))
+}
+
+fn body(bytes: &[u8]) -> Result<Body, Refused> {
+    let mut found = Body::default();
+    if bytes.trim_ascii().is_empty() {
+        return Ok(found);
+    }
+    let hint = "send {\"jobXMLName\": \"settle\", \"jobParameters\": {\"day\": \"2026-11-22\"}}";
+    let refuse = |what: String| Refused::from(wrong(what, hint.to_owned()));
+    let value: Value = serde_json::from_slice(bytes).map_err(|_| refuse("the body is not JSON".to_owned()))?;
+    let Value::Object(members) = value else { return Err(refuse("the body is not a JSON object".to_owned())) };
+    for (name, value) in members {
+        match (name.as_str(), value) {
+            ("jobXMLName", Value::String(job)) => found.job = Some(job),
+            ("jobParameters", Value::Object(parameters)) => {
+                for (name, value) in parameters {
+                    let text = match value {
+                        Value::String(text) => text,
+                        Value::Number(number) => number.to_string(),
+                        Value::Bool(flag) => flag.to_string(),
+                        _ => return Err(refuse(format!("the job parameter `{name}` is not a text"))),
+                    };
+                    found.parameters.insert(name, text);
+                }
+            }
+            _ => return Err(refuse(format!("the member `{name}` of the body is not known, or of another type"))),
+        }
+    }
+    Ok(found)
+}
+
+fn number(what: &str, text: &str) -> Result<u64, Refused> {
+    text.parse().map_err(|_| {
+        wrong(
+            format!("`{text}` is not the number of a job {what}"),
+            format!("write the number that a list of {what}s shows"),
+        )
+        .into()
+    })
+}
+
+fn instance(text: &str) -> Result<InstanceId, Refused> {
+    number("instance", text).map(InstanceId)
+}
+
+fn execution(text: &str) -> Result<ExecutionId, Refused> {
+    number("execution", text).map(ExecutionId)
+}
+
+/// Looks for commands that ask, and for wishes to stop from elsewhere.
+fn watch(shared: &Shared) {
+    let requests = StopRequests::new(&shared.store);
+    let mut asked = Instant::now();
+    while !shared.is_over.load(Ordering::Relaxed) {
+        let running: Vec<(ExecutionId, Arc<Engine>)> = shared.running.lock().clone();
+        for (_, engine) in &running {
+            requests.look(engine);
+        }
+        ask::answer(&shared.store, &shared.repository);
+        if !running.is_empty() && asked.elapsed() >= LOOK_IN_REPOSITORY {
+            asked = Instant::now();
+            let ids: Vec<ExecutionId> = running.iter().map(|(id, _)| *id).collect();
+            // A database that does not answer is asked again.
+            for id in shared.repository.stop_requests(&ids).unwrap_or_default() {
+                if let Some((_, engine)) = running.iter().find(|(running, _)| *running == id) {
+                    // It may have ended meanwhile.
+                    let _ = engine.stop(id);
+                }
+            }
+        }
+        std::thread::park_timeout(LOOK);
+    }
+    requests.clear();
+    ask::clear(&shared.store);
+}
+
+impl AdminPart for JobsPart {
+    fn request(&self, request: &AdminRequest<'_>) -> Option<AdminAnswer> {
+        let rest = request.path.strip_prefix("/batch/")?;
+        let decoded: Option<Vec<String>> = rest.split('/').map(decoded).collect();
+        let Some(decoded) = decoded else {
+            return Some(Refused::from(wrong("the path is not UTF-8".to_owned(), "encode it".to_owned())).answer());
+        };
+        let parts: Vec<&str> = decoded.iter().map(String::as_str).collect();
+        if let ("GET", ["jobexecutions", id, "joblogs"]) = (request.method, parts.as_slice()) {
+            return Some(match execution(id).and_then(|id| Ok(self.shared.repository.execution(id)?)) {
+                Ok(found) => {
+                    let body = std::fs::read(JobLogs::new(&self.shared.store).path(found.id)).unwrap_or_default();
+                    AdminAnswer { status: 200, media: "text/plain; charset=utf-8", body }
+                }
+                Err(refused) => refused.answer(),
+            });
+        }
+        Some(match self.route(request, &parts)? {
+            Ok((status, value)) => answer(status, &value),
+            Err(refused) => refused.answer(),
+        })
+    }
+
+    fn answer(&self, _method: &str, _path: &str) -> Option<(u16, String)> {
+        None
+    }
+
+    fn metrics(&self) -> String {
+        let mut text =
+            String::from("# HELP quayline_jobs_running Job executions that run\n# TYPE quayline_jobs_running gauge\n");
+        text.push_str(&format!("quayline_jobs_running {}\n", self.shared.running.lock().len()));
+        text.push_str(
+            "# HELP quayline_job_executions Job executions that ended\n# TYPE quayline_job_executions counter\n",
+        );
+        for (status, count) in ["COMPLETED", "STOPPED", "FAILED"].iter().zip(&self.shared.ended) {
+            text.push_str(&format!(
+                "quayline_job_executions_total{{status=\"{status}\"}} {}\n",
+                count.load(Ordering::Relaxed)
+            ));
+        }
+        text
+    }
+}
+
+/// Whether a project has jobs.
+pub(crate) fn has_jobs(project: &Path) -> bool {
+    project.join("jobs").is_dir()
+}

@@ -1,0 +1,221 @@
+//! Jobs over HTTP, on the listener for operators of a running server.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+struct Server {
+    child: Child,
+    admin: SocketAddr,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Server {
+    fn start(world: &World) -> Server {
+        let free = || TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a free port");
+        let (api, admin) = (free(), free());
+        world.write("quayline.toml", format!("[serve]\nlisten = \"{api}\"\n[serve.admin]\nlisten = \"{admin}\"\n"));
+        let child = world.command(["serve", "."]).stdout(Stdio::null()).spawn().expect("a server");
+        let server = Server { child, admin };
+        let end = Instant::now() + Duration::from_secs(60);
+        while server.ask("GET", "/health", b"").is_none_or(|(status, _)| status != 200) {
+            assert!(Instant::now() < end, "the server does not answer");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        server
+    }
+
+    fn ask(&self, method: &str, path: &str, body: &[u8]) -> Option<(u16, Vec<u8>)> {
+        let mut stream = TcpStream::connect(self.admin).ok()?;
+        stream.set_read_timeout(Some(Duration::from_secs(60))).ok()?;
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+            self.admin,
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).ok()?;
+        stream.write_all(body).ok()?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).ok()?;
+        let end = answer.windows(4).position(|window| window == b"\r\n\r\n")?;
+        let status = std::str::from_utf8(&answer[..end]).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()?;
+        Some((status, answer[end + 4..].to_vec()))
+    }
+
+    fn json(&self, method: &str, path: &str, body: &Value, status: u16) -> Value {
+        let bytes = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
+        let (found, text) = self.ask(method, path, &bytes).expect("an answer");
+        assert_eq!(found, status, "{method} {path}: {}", text.escape_ascii());
+        serde_json::from_slice(&text).expect("JSON")
+    }
+
+    fn get(&self, path: &str) -> Value {
+        self.json("GET", path, &Value::Null, 200)
+    }
+
+    /// Waits until an execution has ended.
+    fn ended(&self, id: u64) -> Value {
+        let end = Instant::now() + Duration::from_secs(60);
+        loop {
+            let shown = self.get(&format!("/batch/jobexecutions/{id}"));
+            if !matches!(shown["batchStatus"].as_str(), Some("STARTING" | "STARTED" | "STOPPING")) {
+                return shown;
+            }
+            assert!(Instant::now() < end, "{shown}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+fn world() -> World {
+    let property = |name: &str, value: &str| format!("<property name=\"{name}\" value=\"{value}\"/>");
+    let job = |id: &str, inside: &str| {
+        format!(
+            "<job id=\"{id}\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\"><step id=\"s\">{inside}</step></job>"
+        )
+    };
+    let copy = format!(
+        "<chunk item-count=\"2\"><reader ref=\"quayline.fileReader\"><properties>{}</properties></reader>\
+         <writer ref=\"quayline.fileWriter\"><properties>{}</properties></writer></chunk>",
+        property("file", "#{jobParameters['in']}"),
+        property("file", "out.txt")
+    );
+    let wait = format!(
+        "<batchlet ref=\"quayline.commandBatchlet\"><properties>{}</properties></batchlet>",
+        property("command", "test -e go || exec sleep 600")
+    );
+    World::with([
+        ("in.txt", b"a\nb\nc\n".as_slice()),
+        ("jobs/copy.xml", job("copy", &copy).as_bytes()),
+        ("jobs/wait.xml", job("wait", &wait).as_bytes()),
+        ("jobs/bad.xml", job("bad", "<batchlet ref=\"nobody\"/>").as_bytes()),
+    ])
+}
+
+fn id(value: &Value) -> u64 {
+    value["jobExecutionId"].as_u64().unwrap_or_else(|| panic!("no execution: {value}"))
+}
+
+#[test]
+fn jobs_are_started_stopped_restarted_listed_and_purged_over_http() {
+    let world = world();
+    let server = Server::start(&world);
+    let jobs = server.get("/batch/jobs");
+    let names: Vec<&str> =
+        jobs["jobs"].as_array().expect("jobs").iter().filter_map(|job| job["jobXMLName"].as_str()).collect();
+    assert_eq!(names, ["bad", "copy", "wait"]);
+    assert_eq!(jobs["jobs"][0]["findings"][0]["code"], "JOB-008");
+
+    let start = json!({ "jobXMLName": "copy", "jobParameters": { "in": "in.txt" } });
+    let first = id(&server.json("POST", "/batch/jobinstances", &start, 201));
+    let shown = server.ended(first);
+    assert_eq!(
+        (&shown["batchStatus"], &shown["jobParameters"]["in"]),
+        (&"COMPLETED".into(), &"in.txt".into()),
+        "{shown}"
+    );
+    assert_eq!(world.read("out.txt"), world.read("in.txt"));
+    let steps = server.get(&format!("/batch/jobexecutions/{first}/stepexecutions"));
+    assert_eq!(steps["stepExecutions"][0]["metrics"]["READ_COUNT"], 3);
+    let (status, log) = server.ask("GET", &format!("/batch/jobexecutions/{first}/joblogs"), b"").expect("a log");
+    let log = String::from_utf8(log).expect("UTF-8");
+    assert!(status == 200 && log.contains("ends COMPLETED"), "{log}");
+
+    // A job that lasts is stopped by HTTP, and continued by a link of its own answer.
+    let wait = server.json("POST", "/batch/jobinstances", &json!({ "jobXMLName": "wait" }), 201);
+    let waiting = id(&wait);
+    let stop =
+        wait["_links"].as_array().expect("links").iter().find(|link| link["rel"] == "stop").expect("a link").clone();
+    server.json("PUT", stop["href"].as_str().expect("a path"), &Value::Null, 200);
+    assert_eq!(server.ended(waiting)["batchStatus"], "STOPPED");
+    world.write("go", "");
+    let again = id(&server.json("PUT", &format!("/batch/jobexecutions/{waiting}?action=restart"), &Value::Null, 200));
+    assert_eq!(server.ended(again)["batchStatus"], "COMPLETED");
+    let refused = server.json("PUT", &format!("/batch/jobexecutions/{again}?action=restart"), &Value::Null, 409);
+    assert_eq!(refused["findings"][0]["code"], "JOB-022");
+
+    // Commands beside the server get their answers from it.
+    let listed = world.run("job list");
+    assert!(listed.code(0).out().contains("wait") && listed.out().contains("COMPLETED"), "{}", listed.out());
+    assert!(world.run(&format!("job show {first}")).code(0).out().contains("execution 1 of job copy"));
+
+    let instances = server.get("/batch/jobinstances?jobName=wait");
+    assert_eq!(instances["jobInstances"][0]["lastExecutionId"], again);
+    let instance = instances["jobInstances"][0]["instanceId"].as_u64().expect("a number");
+    assert_eq!(server.get("/batch/jobinstances?pageSize=1&page=1")["jobInstances"].as_array().map(Vec::len), Some(1));
+    assert_eq!(server.get("/batch/jobinstances")["jobInstances"].as_array().map(Vec::len), Some(2));
+    let removed = server.json("DELETE", &format!("/batch/jobinstances/{instance}"), &Value::Null, 200);
+    assert_eq!(removed["executionsRemoved"], 2);
+    server.json("GET", &format!("/batch/jobinstances/{instance}"), &Value::Null, 404);
+
+    let (_, metrics) = server.ask("GET", "/metrics", b"").expect("metrics");
+    let metrics = String::from_utf8(metrics).expect("UTF-8");
+    assert!(metrics.contains("quayline_job_executions_total{status=\"COMPLETED\"} 2"), "{metrics}");
+}
+
+#[test]
+fn wrong_requests_for_jobs_say_what_to_send() {
+    let world = world();
+    let server = Server::start(&world);
+    let cases = [
+        ("POST", "/batch/jobinstances", "", 400, "the body has no jobXMLName"),
+        (
+            "POST",
+            "/batch/jobinstances",
+            "{\"jobXMLName\":\"../../etc/passwd\"}",
+            404,
+            "the project has no job XML named",
+        ),
+        ("POST", "/batch/jobinstances", "{\"jobXMLName\":\"bad\"}", 422, "no batchlet is called nobody"),
+        ("POST", "/batch/jobinstances", "{\"job\":\"copy\"}", 400, "the member `job` of the body is not known"),
+        ("POST", "/batch/jobinstances", "copy", 400, "the body is not JSON"),
+        ("GET", "/batch/jobexecutions/99", "", 404, "no job execution has the number 99"),
+        ("GET", "/batch/jobexecutions/x", "", 400, "`x` is not the number of a job execution"),
+        ("PUT", "/batch/jobexecutions/1?action=fly", "", 400, "the request names no action that can be done"),
+        ("GET", "/batch/jobexecutions?pagesize=3", "", 400, "there is no parameter `pagesize`"),
+        ("GET", "/batch/jobexecutions?pageSize=0", "", 400, "`pageSize` is not a number that is allowed"),
+    ];
+    for (method, path, body, status, message) in cases {
+        let (found, text) = server.ask(method, path, body.as_bytes()).expect("an answer");
+        let text = String::from_utf8(text).expect("UTF-8");
+        assert!(found == status && text.contains(message), "{method} {path}: {found} {text}");
+    }
+    // The document names each path that answers, and no other.
+    let document = server.get("/batch/openapi.json");
+    let paths = document["paths"].as_object().expect("paths");
+    assert_eq!(paths.len(), 9);
+    for (path, operations) in paths {
+        for method in operations.as_object().expect("operations").keys() {
+            let path = path.replace("{instance}", "0").replace("{execution}", "0");
+            let (status, text) = server.ask(&method.to_uppercase(), &path, b"").expect("an answer");
+            let text = String::from_utf8(text).expect("UTF-8");
+            assert!(!text.contains("no such path"), "{method} {path}: {status} {text}");
+        }
+    }
+}
+
+/// SIGTERM ends the server; a job that runs stops at its next checkpoint and can be restarted.
+#[test]
+fn a_server_that_ends_stops_its_jobs() {
+    let world = world();
+    let mut server = Server::start(&world);
+    let waiting = id(&server.json("POST", "/batch/jobinstances", &json!({ "jobXMLName": "wait" }), 201));
+    let killed = std::process::Command::new("kill").arg(server.child.id().to_string()).status().expect("kill runs");
+    assert!(killed.success());
+    assert_eq!(server.child.wait().expect("it ends").code(), Some(0));
+    let shown = world.run(&format!("job show {waiting}"));
+    assert!(shown.code(0).out().contains("STOPPED"), "{}", shown.out());
+    world.write("go", "");
+    world.run(&format!("job restart {waiting}")).code(0);
+}

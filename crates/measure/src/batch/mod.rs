@@ -1,0 +1,308 @@
+//! The job of IBM's paper "WebSphere Liberty Batch: Thoughts on Performance", run by this program's own engine.
+
+mod study;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use quayline_batch::artifact::Registry;
+use quayline_batch::record::Times;
+use quayline_batch::{Backend, BatchStatus, DatabaseBackend, Engine as JobEngine, Repository, StoreBackend, builtin};
+use quayline_postgres::Connection;
+use quayline_postgres::server::{Durable, OwnServer};
+use quayline_project::job::JobFile;
+use quayline_store::{Access, Clock, Engine, MemoryEngine, Store, StoreLimits, SystemClock};
+use quayline_store_embedded::{EmbeddedEngine, Folder, Settings};
+
+pub use study::{BatchStudy, BatchStudyOptions};
+
+/// How rows are written.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Rows {
+    /// No rows: what is left is the container.
+    None,
+    /// A statement for each row to delete, sent together.
+    Pipelined,
+    /// One statement for a chunk.
+    Set,
+}
+
+/// A run of the job.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    /// Records in all.
+    pub records: u64,
+    /// Item-count.
+    pub items: u64,
+    /// Partitions; 1 is a step without partitions.
+    pub partitions: u64,
+    /// How rows are written.
+    pub rows: Rows,
+    /// Bytes of checkpoint data of reader and writer each.
+    pub checkpoint_bytes: usize,
+    /// Whether the listener of the paper writes the times of each chunk.
+    pub listens: bool,
+}
+
+impl Load {
+    /// Chunks in all.
+    #[must_use]
+    pub fn chunks(&self) -> u64 {
+        (self.records / self.partitions).div_ceil(self.items) * self.partitions
+    }
+}
+
+/// What a run took.
+#[derive(Clone, Copy, Debug)]
+pub struct Took {
+    /// From start to end.
+    pub wall: Duration,
+    /// The step's own times; those of partitions are added.
+    pub times: Times,
+}
+
+impl Took {
+    /// Microseconds of each checkpoint without reading: the container, where no rows are written.
+    #[must_use]
+    pub fn checkpoint_us(&self, load: &Load) -> f64 {
+        self.wall.saturating_sub(Duration::from_nanos(self.times.read_ns)).as_secs_f64() * 1e6 / load.chunks() as f64
+    }
+}
+
+/// Where the job repository is, and where rows go.
+enum Place {
+    Database(OwnServer),
+    Embedded,
+    Memory,
+}
+
+/// A place for the job, with a data file.
+pub struct World {
+    place: Place,
+    folder: PathBuf,
+}
+
+/// Records of the data file, which readers open again at its end.
+const LINES: usize = 10_000;
+/// Partitions of a step that run at once.
+pub const THREADS: usize = 32;
+
+impl World {
+    /// A database of its own on a disk, or in memory (`/dev/shm`), where a sync costs nothing. `None` if PostgreSQL is not installed.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn database(in_memory: bool) -> Result<Option<World>, String> {
+        let disk = std::env::temp_dir();
+        let folder = fresh_folder(if in_memory { Path::new("/dev/shm") } else { &disk });
+        let server = match OwnServer::start(&folder, Durable::Yes) {
+            Ok(server) => server,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(format!("PostgreSQL does not start in {}: {error}", folder.display())),
+        };
+        data_file(&folder)?;
+        let world = World { place: Place::Database(server), folder };
+        world.sql(
+            "CREATE TABLE account (account_number bigint PRIMARY KEY, balance int NOT NULL, instance_id bigint NOT NULL, acct_code varchar(30))",
+        )?;
+        Ok(Some(world))
+    }
+
+    /// A store in a temporary folder.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn embedded() -> Result<World, String> {
+        let folder = fresh_folder(&std::env::temp_dir());
+        data_file(&folder)?;
+        Ok(World { place: Place::Embedded, folder })
+    }
+
+    /// Nothing but memory.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn memory() -> Result<World, String> {
+        let folder = fresh_folder(&std::env::temp_dir());
+        data_file(&folder)?;
+        Ok(World { place: Place::Memory, folder })
+    }
+
+    /// The database server, if there is one.
+    #[must_use]
+    pub fn server(&self) -> Option<&OwnServer> {
+        match &self.place {
+            Place::Database(server) => Some(server),
+            _ => None,
+        }
+    }
+
+    /// Folder of the data file.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Runs statements in the database, if there is one.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub fn sql(&self, text: &str) -> Result<(), String> {
+        let Some(server) = self.server() else { return Ok(()) };
+        let mut connection = Connection::open(&server.endpoint()).map_err(|error| error.to_string())?;
+        connection.script(text).map_err(|error| error.to_string())
+    }
+
+    /// Removes the rows of earlier runs, and lets the server write what waits.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub fn fresh(&self) -> Result<(), String> {
+        // CHECKPOINT cannot run with others in one string.
+        self.sql("TRUNCATE account")?;
+        self.sql("CHECKPOINT")
+    }
+
+    /// Runs the job.
+    ///
+    /// # Errors
+    /// Those of the job.
+    pub fn job(&self, load: &Load) -> Result<Took, String> {
+        self.run(&job_xml(load), &mut |_| {})
+    }
+
+    /// Runs a job of one step, with more artifacts.
+    ///
+    /// # Errors
+    /// Those of the job.
+    pub fn run(&self, xml: &str, more: &mut dyn FnMut(&mut Registry)) -> Result<Took, String> {
+        self.fresh()?;
+        match &self.place {
+            Place::Database(server) => {
+                let backend = DatabaseBackend::open(server.endpoint(), Arc::new(SystemClock));
+                run(Arc::new(backend.map_err(|error| error.to_string())?), &self.folder, xml, more)
+            }
+            Place::Memory => run(store_backend(Arc::new(MemoryEngine::new()))?, &self.folder, xml, more),
+            Place::Embedded => {
+                let path = self.folder.join("store");
+                // Of the run before.
+                let _ = std::fs::remove_dir_all(&path);
+                let medium = Folder::create(&path).map_err(|error| error.to_string())?;
+                let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+                let engine = EmbeddedEngine::open(Arc::new(medium), &clock, Settings::default());
+                let engine = Arc::new(engine.map_err(|error| error.to_string())?);
+                let took = run(store_backend(Arc::clone(&engine) as Arc<dyn Engine>)?, &self.folder, xml, more);
+                engine.close().map_err(|error| error.to_string())?;
+                took
+            }
+        }
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        if self.server().is_none() {
+            // A server removes its folder itself.
+            let _ = std::fs::remove_dir_all(&self.folder);
+        }
+    }
+}
+
+fn fresh_folder(parent: &Path) -> PathBuf {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let folder = parent.join(format!("quayline-batch-{}-{number}", std::process::id()));
+    // Of a run that was ended.
+    let _ = std::fs::remove_dir_all(&folder);
+    folder
+}
+
+fn data_file(folder: &Path) -> Result<(), String> {
+    let text: String = (0..LINES).map(|number| format!("{number:08}CHK{:>60}\n", "")).collect();
+    std::fs::create_dir_all(folder)
+        .and_then(|()| std::fs::write(folder.join("accounts.txt"), text))
+        .map_err(|error| format!("{}: {error}", folder.display()))
+}
+
+fn store_backend(engine: Arc<dyn Engine>) -> Result<Arc<dyn Backend>, String> {
+    let store = Store::open(engine, Arc::new(SystemClock), StoreLimits::default(), Access::Write);
+    let store = store.map_err(|error| error.to_string())?;
+    Ok(Arc::new(StoreBackend::new(store, Arc::new(SystemClock)).map_err(|error| error.to_string())?))
+}
+
+/// The job XML of a load.
+#[must_use]
+pub fn job_xml(load: &Load) -> String {
+    let deletes = match load.rows {
+        Rows::None => "none",
+        Rows::Pipelined => "rows",
+        Rows::Set => "set",
+    };
+    let property = |name: &str, value: &str| format!("<property name=\"{name}\" value=\"{value}\"/>");
+    let (base, partition) = if load.partitions > 1 {
+        let each: String = (0..load.partitions)
+            .map(|number| {
+                let base = property("base", &(number * 100_000_000).to_string());
+                format!("<properties partition=\"{number}\">{base}</properties>")
+            })
+            .collect();
+        let plan = format!("<plan partitions=\"{}\" threads=\"{THREADS}\">{each}</plan>", load.partitions);
+        ("#{partitionPlan['base']}", format!("<partition>{plan}</partition>"))
+    } else {
+        ("0", String::new())
+    };
+    let bytes = load.checkpoint_bytes.to_string();
+    let reader = [
+        property("FileName", "accounts.txt"),
+        property("NumRecords", &(load.records / load.partitions).to_string()),
+        property("ReaderCheckpointDataSize", &bytes),
+    ]
+    .concat();
+    let writer = [
+        property("AccountNumberBase", base),
+        property("WriterCheckpointDataSize", &bytes),
+        property("Deletes", deletes),
+    ]
+    .concat();
+    let listener = if load.listens {
+        let file = property("File", "times.csv");
+        format!(
+            "<listeners><listener ref=\"quayline.chunkTimesListener\"><properties>{file}</properties></listener></listeners>"
+        )
+    } else {
+        String::new()
+    };
+    format!(
+        "<job id=\"accounts\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\"><step id=\"step\">{listener}<chunk item-count=\"{}\">\
+         <reader ref=\"quayline.accountReader\"><properties>{reader}</properties></reader>\
+         <writer ref=\"quayline.accountWriter\"><properties>{writer}</properties></writer></chunk>{partition}</step></job>",
+        load.items
+    )
+}
+
+/// Runs a job over a repository, with more artifacts.
+fn run(
+    backend: Arc<dyn Backend>,
+    folder: &Path,
+    xml: &str,
+    more: &mut dyn FnMut(&mut Registry),
+) -> Result<Took, String> {
+    let mut registry = Registry::default();
+    builtin::register(&mut registry);
+    more(&mut registry);
+    let engine = JobEngine::new(Arc::new(Repository::new(backend)), registry, folder.to_owned());
+    let file = JobFile::parse("accounts.xml", xml).map_err(|findings| findings.to_string())?;
+    let launched = engine.start(&file, BTreeMap::new()).map_err(|error| error.to_string())?;
+    let id = launched.id();
+    let begin = Instant::now();
+    let ended = launched.run().map_err(|error| error.to_string())?;
+    let wall = begin.elapsed();
+    if ended.status != BatchStatus::Completed {
+        return Err(format!("the job ended {}: {}", ended.status, ended.cause.unwrap_or_default()));
+    }
+    let steps = engine.repository.steps(id).map_err(|error| error.to_string())?;
+    Ok(Took { wall, times: steps.first().map_or_else(Times::default, |step| step.times) })
+}
