@@ -369,7 +369,7 @@ pub(crate) const RECORD_BYTES_MIN: u32 = 94;
 pub(crate) enum Bytes {
     /// They are not kept.
     None,
-    /// Behind the details, for small documents: one key less.
+    /// In the entry after the details, for small documents: this saves a key.
     Inside(Part),
     /// In the file of bodies.
     Apart(Part),
