@@ -501,7 +501,8 @@ impl Repository {
                 flags |= 1 << number;
             }
         }
-        let small: usize = state.progress().positions().iter().map(|position| position.as_ref().map_or(0, Vec::len)).sum();
+        let small: usize =
+            state.progress().positions().iter().map(|position| position.as_ref().map_or(0, Vec::len)).sum();
         let mut value = Vec::with_capacity(small + STATE_BYTES);
         value.push(if flags == 0 { VERSION } else { VERSION_LARGE });
         if flags != 0 {
