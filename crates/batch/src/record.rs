@@ -10,13 +10,14 @@
 //! t <instance> <step> 0                 StepState       start count, status, checkpoint of a step that is not partitioned
 //! t <instance> <step> 0 <partition>     PartitionState  the same of a partition
 //! l <execution>                         Lease           of an execution that is not over
-//! b <instance> <step> 0 [<partition>] p position        a large position of a reader (p = 1), writer (2) or user data (3), beside its StepState
+//! b <instance> <step> 0 [<partition>] p position        a large position of a reader (p = 1), a writer (2), or user data (3)
 //! q <execution>                         (empty)         somebody asked the execution to stop
 //! r <execution> <step> 0 <partition> n  Reject          an item that was skipped
 //! d <digest>                            job XML
 //! ```
-//! Numbers in keys are 8 bytes (4 of a partition), high byte first. A checkpoint writes one record: that of the step or partition. A position of more
-//! than 4 KiB is a record of its own, which is written when it changes; the state then begins with a byte 2 and a byte with a bit for each such position.
+//! Numbers in keys are 8 bytes (4 of a partition), high byte first. A checkpoint writes one record: that of the step or partition. A position
+//! of more than 4 KiB is a record of its own, which is written when it changes; the state then begins with a byte 2 and a byte with a bit
+//! for each such position.
 
 use std::collections::BTreeMap;
 use std::fmt;

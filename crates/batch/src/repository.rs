@@ -479,8 +479,8 @@ impl Repository {
         })
     }
 
-    /// Writes the state of a step or partition as a part of a unit of work: the checkpoint. `same` says which positions are as the checkpoint
-    /// before wrote them; large ones of these cost nothing.
+    /// Writes the state of a step or partition as a part of a unit of work: the checkpoint. `same` says which positions are as the
+    /// checkpoint before wrote them; large ones of these cost nothing.
     pub(crate) fn put_checkpoint<T: State>(
         &self,
         work: &mut dyn Work,
@@ -546,7 +546,8 @@ impl Repository {
         Ok(())
     }
 
-    /// Items that an execution skipped and kept, each with its place, in the order of steps, partitions and time: up to `count` after a place.
+    /// Items that an execution skipped and kept, each with its place, in the order of steps, partitions and time: up to `count` after a
+    /// place.
     ///
     /// # Errors
     /// Those of the store.

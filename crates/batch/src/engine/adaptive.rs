@@ -1,12 +1,11 @@
 //! Chunks whose size follows what a commit costs.
 
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use super::step::ns;
 use crate::artifact::Answer;
 use crate::error::Thrown;
-use std::collections::BTreeMap;
-use std::time::Instant;
 
 /// The property of a step that makes its item-count a limit: how much work a rollback or a crash may repeat.
 pub(super) const PROPERTY: &str = "quayline.redo-budget-ms";
@@ -15,7 +14,8 @@ const FIRST: u32 = 16;
 /// A checkpoint costs too much while it takes more than one part of so many of its chunk.
 const PARTS: u64 = 100;
 
-/// The size of the next chunk. It doubles while checkpoints take more than 1 % of the time, and halves when a chunk takes longer than the budget.
+/// The size of the next chunk. It doubles while checkpoints take more than 1 % of the time, and halves when a chunk takes longer than
+/// the budget.
 #[derive(Debug)]
 pub(super) struct Adaptive {
     budget: Duration,

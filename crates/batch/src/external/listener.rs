@@ -1,11 +1,12 @@
 //! `quayline.externalListener`: a program hears what happens. What concerns single items waits for the next event of the chunk.
 
+use std::sync::Arc;
+
 use super::program::{Program, text_of};
 use super::wire::Field;
 use crate::artifact::{Answer, Injected, Item, Listener};
 use crate::context::{JobContext, StepContext};
 use crate::error::Thrown;
-use std::sync::Arc;
 
 /// Bytes of events that wait; beyond them they are sent at once.
 const WAITING_BYTES_MAX: usize = 1 << 20;

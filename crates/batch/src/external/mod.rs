@@ -7,10 +7,10 @@
 //!                                                           hello, open, read, process, write, ...
 //! ```
 //!
-//! - **A round trip serves many items.** The reader gets a chunk of items, each with its position, in one answer; processor and writer get the
-//!   items of a chunk in one request; a listener gets what happened to single items with the next event that concerns the chunk.
-//! - **Time is bounded.** A program that does not answer in time is ended, and the call throws. A program that ended starts again with the next
-//!   `open`, so a job may retry such an exception.
+//! - **A round trip serves many items.** The reader gets a chunk of items, each with its position, in one answer; processor and writer get
+//!   the items of a chunk in one request; a listener gets what happened to single items with the next event that concerns the chunk.
+//! - **Time is bounded.** A program that does not answer in time is ended, and the call throws. A program that ended starts again with the
+//!   next `open`, so a job may retry such an exception.
 
 mod batchlet;
 mod decider;

@@ -41,7 +41,7 @@ pub(super) enum WireError {
 }
 
 /// Appends a frame.
-pub(super) fn encode<'f>(out: &mut Vec<u8>, verb: &str, fields: &[Option<&'f [u8]>]) {
+pub(super) fn encode(out: &mut Vec<u8>, verb: &str, fields: &[Option<&[u8]>]) {
     out.extend_from_slice(format!("{verb} {}\n", fields.len()).as_bytes());
     for field in fields {
         match field {

@@ -1,4 +1,5 @@
-//! The floor: the SQL of the job over a bare connection. Statements are parsed once, a chunk with its checkpoint and `COMMIT` is one round trip.
+//! The floor: the SQL of the job over a bare connection. Statements are parsed once; a chunk with its checkpoint and `COMMIT` is one round
+//! trip.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Seek as _};

@@ -68,6 +68,15 @@ impl Step {
     }
 }
 
+/// A step as its partitions read it. Each resolves its own copy, so the plan, which has the properties of all, would make that quadratic.
+fn without_plan(step: &Node) -> Node {
+    let mut step = step.clone();
+    for partition in step.children.iter_mut().filter(|child| child.name == "partition") {
+        partition.children.retain(|child| child.name != "plan");
+    }
+    step
+}
+
 struct Builder<'f> {
     /// For places; a partition's step has none.
     file: Option<&'f JobFile>,
@@ -141,7 +150,7 @@ impl Builder<'_> {
             properties: properties(node),
             listeners: listeners(node),
             body,
-            source: partition.is_some().then(|| Box::new(node.clone())),
+            source: partition.is_some().then(|| Box::new(without_plan(node))),
             partition,
             transitions: transitions(node),
         }

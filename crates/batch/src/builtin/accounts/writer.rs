@@ -152,7 +152,12 @@ impl Writer for AccountWriter {
                         record_bytes_max: 32,
                         alternates: Vec::new(),
                     };
-                    store.define_file(unit, definition)?;
+                    let mark = unit.mark();
+                    match store.define_file(unit, definition) {
+                        // Another partition was quicker.
+                        Err(StoreError::Exists { .. }) => unit.back_to(mark),
+                        defined => drop(defined?),
+                    }
                     store.file(unit, &self.table)?
                 }
                 found => found?,
