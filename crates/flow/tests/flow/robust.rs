@@ -118,7 +118,7 @@ fn a_message_of_100_mb_passes_in_bounded_memory_and_a_longer_one_is_refused() {
                 [node.short]\ntype = \"queue_output\"\nqueue = \"SHORT\"\nfailure = \"bad\"\n\
                 [node.bad]\ntype = \"queue_output\"\nqueue = \"BAD\"\n";
     let engine = world.engine(text);
-    let content: Vec<u8> = (0..100_usize << 20).map(|at| (at % 251) as u8).collect();
+    let content: Vec<u8> = (0..100_u32 << 20).map(|at| at.to_le_bytes()[0]).collect();
     world.put(&queue, &Message::new(content.clone()));
     until("it has passed", || ended(&engine).0 == 1);
     // In, two puts, and what a copy on the way takes: the test itself holds one.
