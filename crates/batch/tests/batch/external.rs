@@ -29,7 +29,7 @@ fn process(folder: &Path) -> Process {
 /// `count` customers; the names of every tenth are blank.
 fn customers(folder: &Path, count: u32) {
     let line = |number: u32| {
-        let name = if number % 10 == 0 { "" } else { "ADA LOVELACE" };
+        let name = if number.is_multiple_of(10) { "" } else { "ADA LOVELACE" };
         format!("{number:04}{name:<15}{:<9}\n", "LONDON")
     };
     std::fs::write(folder.join("customers.txt"), (1..=count).map(line).collect::<String>()).unwrap();

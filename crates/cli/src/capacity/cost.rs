@@ -27,7 +27,7 @@ pub(crate) fn profile(args: &ProfileArgs, console: &Console) -> Result<Exit, Sto
 }
 
 /// Writes the profile of a run. The file gets its name when it is complete.
-pub(crate) fn write_profile(profile: &Profile, path: &Path) -> Result<(), Finding> {
+pub(crate) fn write_profile(profile: &Profile, path: &Path) -> Result<(), Box<Finding>> {
     let mut begun = path.as_os_str().to_owned();
     begun.push(".part");
     let written = std::fs::write(&begun, profile.json()).and_then(|()| std::fs::rename(&begun, path));
@@ -36,6 +36,7 @@ pub(crate) fn write_profile(profile: &Profile, path: &Path) -> Result<(), Findin
         let reason = system_error_text(&error);
         Finding::error(CLI_OUTPUT, Fault::Environment, format!("{} cannot be written: {reason}", shown(path)))
             .hint("choose a folder that exists and can be written; the output of the run itself is complete")
+            .into()
     })
 }
 

@@ -243,8 +243,8 @@ pub(crate) fn keep_profile(
         (class.bytes_in, class.bytes_out) = (report.source_bytes, report.output_bytes);
     }
     let finding = crate::capacity::write_profile(&profile, path?).err()?;
-    let exit = Exit::of_findings(std::slice::from_ref(&finding));
-    console.findings(&[finding]);
+    let exit = Exit::of_findings(std::slice::from_ref(&*finding));
+    console.findings(std::slice::from_ref(&*finding));
     Some(exit)
 }
 
