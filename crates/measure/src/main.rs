@@ -1,4 +1,4 @@
-//! `quayline-measure gateway [FOLDER] [--seconds N] [--clients A,B,…]`: the study without the rest of the command line.
+//! `quayline-measure gateway [FOLDER] [--seconds N] [--clients A,B,…] [--report NAME]`: the study without the rest of the command line.
 //!
 //! `quayline-measure load ADDRESS TARGET PROCESS-ID [--clients N] [--seconds N] …`: one load against a server that already runs, as JSON.
 
@@ -18,7 +18,9 @@ fn main() -> ExitCode {
             if let Some(("load", of_load)) = words.split_first().map(|(first, rest)| (first.as_str(), rest)) {
                 return load(of_load);
             }
-            match StudyOptions::of_words(&words).and_then(|options| GatewayStudy::run(&options)) {
+            let (words, report) = without_report(words);
+            let studied = StudyOptions::of_words(&words).and_then(|options| GatewayStudy::run(&options));
+            match studied.and_then(|study| written(study, report.as_deref())) {
                 Ok(study) => {
                     let _ = write!(std::io::stdout(), "{}", study.tables());
                     i32::from(!study.holds())
@@ -31,6 +33,24 @@ fn main() -> ExitCode {
         }
     };
     ExitCode::from(u8::try_from(code).unwrap_or(70))
+}
+
+/// The words without `--report NAME`, and the name.
+fn without_report(mut words: Vec<String>) -> (Vec<String>, Option<String>) {
+    let Some(at) = words.iter().position(|word| word == "--report") else { return (words, None) };
+    let name = words.drain(at..words.len().min(at + 2)).nth(1);
+    (words, name)
+}
+
+/// Writes NAME.html, NAME.csv and NAME.json.
+fn written(study: GatewayStudy, name: Option<&str>) -> Result<GatewayStudy, String> {
+    let Some(name) = name else { return Ok(study) };
+    let report = study.report();
+    for (extension, text) in [("html", report.html()), ("csv", report.csv()), ("json", report.json())] {
+        let path = format!("{name}.{extension}");
+        std::fs::write(&path, text).map_err(|error| format!("{path}: {error}"))?;
+    }
+    Ok(study)
 }
 
 fn load(words: &[String]) -> ExitCode {

@@ -265,14 +265,19 @@ impl Desk<'_> {
         Ok((all, rejected))
     }
 
-    /// What a map made as the answer to a received document, with where it goes. Changes nothing.
+    /// What a map made as the answer to a received document, with where it goes. The answer to a test is a test. Changes nothing.
     pub(crate) fn prepare_answer(
         &self,
         (own, partner): (usize, usize),
+        to_test: bool,
         edi: &[u8],
     ) -> Result<Vec<(Piece, Target)>, Findings> {
         let with_target = |piece: Piece| {
-            let target = self.target(own, Some(partner), None, &piece).map_err(|finding| Findings::from(*finding))?;
+            let mut target =
+                self.target(own, Some(partner), None, &piece).map_err(|finding| Findings::from(*finding))?;
+            if to_test {
+                Arc::make_mut(&mut target.settings).usage = Some(Usage::Test);
+            }
             Ok((piece, target))
         };
         pieces(edi, self.book.limits(), &[])?.into_iter().map(with_target).collect()

@@ -125,7 +125,7 @@ impl Work<'_> {
                 self.find(finding.hint("add the sender to a partner file, then reprocess the document"));
                 return Ok(State::Rejected);
             };
-            match desk.prepare_answer((self.own, partner), &output.bytes) {
+            match desk.prepare_answer((self.own, partner), self.details.test, &output.bytes) {
                 Ok(pieces) => answers.extend(pieces),
                 Err(Findings(found)) => {
                     for finding in found {

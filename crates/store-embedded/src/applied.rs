@@ -109,6 +109,8 @@ pub(crate) const FILE: &str = "store.redb";
 const NEW_FILE: &str = "store.redb.new";
 /// Version of the layout inside the file.
 const VERSION: u32 = 1;
+/// Size of a page of redb.
+const PAGE_BYTES: u64 = 4096;
 
 type Table = TableDefinition<'static, &'static [u8], &'static [u8]>;
 const ENTRIES: Table = TableDefinition::new("entries");
@@ -150,6 +152,7 @@ impl Redb {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(StoreError::io(FILE, "opened", &error)),
         };
+        whole_pages(&*file).map_err(|error| StoreError::io(FILE, "opened", &error))?;
         let (database, found) = guarded(|| {
             let database = Database::builder()
                 .set_cache_size(cache_bytes)
@@ -333,6 +336,15 @@ impl AppliedView for RedbView {
 /// redb over the medium.
 #[derive(Debug)]
 struct Backend(Arc<dyn MediumFile>);
+
+/// Fills the last page of the file. Where power was lost while the file grew, it may end within a page, which redb refuses as the work of
+/// another program. No commit needs that page: a file grows before the commit that uses its end. A file that lost its end in
+/// another way is found as damaged, because redb checks every page of a file whose length changed.
+fn whole_pages(file: &dyn MediumFile) -> std::io::Result<()> {
+    let length = file.len()?;
+    let whole = length.next_multiple_of(PAGE_BYTES);
+    if whole == length { Ok(()) } else { file.set_len(whole) }
+}
 
 impl redb::StorageBackend for Backend {
     fn len(&self) -> std::io::Result<u64> {

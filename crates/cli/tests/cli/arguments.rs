@@ -33,6 +33,7 @@ fn nothing_at_all_is_answered_with_help() {
           infer         Guess a shape from samples of JSON, XML, CSV or EDI
           map           Propose, check, test and format maps
           predict       Predict throughput and response times for a number of users
+          profile       Show what transactions cost, and make a model of them for `predict`
           size          Find the smallest machine for a mix of workloads
           calibrate     Rate this machine, compare profiles, and project costs to another machine
           advise        Print the rules of advice that apply to measured values
@@ -105,6 +106,7 @@ fn short_help_is_a_line_an_option() {
           infer         Guess a shape from samples of JSON, XML, CSV or EDI
           map           Propose, check, test and format maps
           predict       Predict throughput and response times for a number of users
+          profile       Show what transactions cost, and make a model of them for `predict`
           size          Find the smallest machine for a mix of workloads
           calibrate     Rate this machine, compare profiles, and project costs to another machine
           advise        Print the rules of advice that apply to measured values
@@ -190,6 +192,9 @@ fn short_help_is_a_line_an_option() {
 
         Records:
           -c, --copybook <FILE>       Copybook that describes the records
+              --skip-bytes-first <N>  Bytes before the first record that are not a record
+              --skip-bytes-last <N>   Bytes after the last record that are not a record, at most 65536
+              --by-type               Write one file for each record type to the folder --output
           -e, --encoding <PAGE>       Code page of records, such as cp037, or of EDI that names no set
           -f, --framing <FRAMING>     Framing of the records: fixed, rdw, vb, vbs, lines, layout, ...
               --to-encoding <PAGE>    Code page of the output records, if different
@@ -217,10 +222,13 @@ fn short_help_is_a_line_an_option() {
               --preserve             Preserve non-canonical bytes for byte-identical round trips
 
         Names and numbers:
-              --numbers <HOW>      Numbers that JSON readers may corrupt: exact, safe or string
-              --key-style <STYLE>  Keys: cobol, underscore, snake, kebab, camel or pascal
-              --fillers <WHAT>     FILLER items: drop or keep
-              --redefines <WHICH>  Views of redefined storage to show: all or original
+              --numbers <HOW>         Numbers that JSON readers may corrupt: exact, safe or string
+              --key-style <STYLE>     Keys: cobol, underscore, snake, kebab, camel or pascal
+              --fillers <WHAT>        FILLER items: drop or keep
+              --redefines <WHICH>     Views of redefined storage to show: all or original
+              --record-number <NAME>  Add a member with the number of each record
+              --parent-number <NAME>  Add a member with the number of the parent record
+              --source-file <NAME>    Add a member with the name of the input
 
         Running:
           -j, --jobs <N>           Number of threads [default: 1]
@@ -229,6 +237,7 @@ fn short_help_is_a_line_an_option() {
               --checkpoint <FILE>  File that holds the state to resume from
               --resume             Continue from the checkpoint of a stopped run
               --stats              Print statistics: records, bytes, time and memory
+              --profile <FILE>     Write the cost of a record by phase, for `quayline profile`
               --no-progress        Show no progress bar
               --show-data          Show the content of fields in messages
               --json               Print findings and statistics as JSON lines on standard error

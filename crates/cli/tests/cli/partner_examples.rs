@@ -110,7 +110,9 @@ fn claims_become_records_and_are_answered_by_999_and_277() {
     run(&world, "payer", "partner receive", "edi/claims.x12");
     assert_eq!(fs::read_dir(world.path("payer/claims")).expect("a folder").count(), 1);
     let sent = files(&world, "payer/outbox/harbour", "HARBOUR-");
-    assert!(sent.iter().any(|text| text.contains("~ST*999*")), "{sent:?}");
-    let answer = sent.iter().find(|text| text.contains("~ST*277*")).expect("an answer");
+    assert!(sent.iter().any(|text| text.contains("ST*999*")), "{sent:?}");
+    let answer = sent.iter().find(|text| text.contains("ST*277*")).expect("an answer");
+    // The claims are a test, and so is what answers them.
+    assert!(sent.iter().all(|text| text.contains("*0*T*:~")), "{sent:?}");
     assert!(answer.contains("~TRN*2*HB260401~STC*A1:19:PR*20260401*WQ*185.5~QTY*90*2~"), "{answer}");
 }

@@ -449,7 +449,7 @@ fn the_example_of_snip_levels_finds_codes_and_identifiers() {
         let text = claims.replacen(from, to, 1);
         assert_ne!(text, claims, "{from}");
         let ran = validate(&text);
-        let said = ran.code(1).err();
+        let said = ran.code(1).out();
         assert!(
             said.matches("error[").count() == 1 && said.contains(&format!("error[{code}]")) && said.contains(told),
             "{said}"

@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     const STREAM: &[u8] = b"INFO {\"max_payload\":1048576}\r\n+OK\r\nPING\r\nMSG a.b 1 5\r\nhe\r\no\r\nmsg a 2 re.ply 0\r\n\r\n\
-        HMSG s 2 $JS.ACK.x 22 24\r\nNATS/1.0\r\nA: b:c\r\n\r\nxy\r\nHMSG _I.p 2 28 28\r\nNATS/1.0 408 Timed Out\r\n\r\n\r\nPONG\r\n-ERR 'No'\r\n";
+        HMSG s 2 $JS.ACK.x 20 22\r\nNATS/1.0\r\nA: b:c\r\n\r\nxy\r\nHMSG _I.p 2 26 26\r\nNATS/1.0 408 Timed Out\r\n\r\n\r\nPONG\r\n-ERR 'No'\r\n";
 
     fn all(parser: &mut NatsParser) -> Result<Vec<NatsOperation>, ParseError> {
         let mut found = Vec::new();

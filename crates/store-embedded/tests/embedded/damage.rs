@@ -119,3 +119,45 @@ fn a_flipped_byte_of_the_applied_store_is_never_another_value() {
     }
     assert!(found > 0 && harmless > 0, "{found} found, {harmless} harmless");
 }
+
+/// Seen in an image of a power cut: the file had grown by a part of a write, and the store did not open.
+#[test]
+fn a_file_that_ends_within_a_page_opens_with_everything() {
+    let disk = FakeDisk::new(1);
+    filled(&disk, 300, true);
+    let whole = {
+        let engine = open(&disk, small(), 3).expect("opens");
+        state(&engine).expect("readable")
+    };
+    let content = disk.content("store.redb").expect("a store");
+    for more in [1, 512, 3_584, 4_095, 4_096, 7_680] {
+        let copy = disk.deep_copy();
+        copy.set_content("store.redb", [content.clone(), vec![0xa5; more]].concat());
+        let engine = open(&copy, small(), 3).unwrap_or_else(|error| panic!("{more} bytes more: {error}"));
+        assert_eq!(state(&engine).expect("readable"), whole, "{more} bytes more");
+        assert_eq!(engine.check().expect("checked"), [], "{more} bytes more");
+    }
+}
+
+/// The same damage the other way is found: bytes that a commit needs are missing.
+#[test]
+fn a_file_without_its_end_is_never_another_value() {
+    let disk = FakeDisk::new(1);
+    filled(&disk, 300, true);
+    let whole = {
+        let engine = open(&disk, small(), 3).expect("opens");
+        state(&engine).expect("readable")
+    };
+    let content = disk.content("store.redb").expect("a store");
+    let mut chance = Chance(7);
+    for _ in 0..100 {
+        let copy = disk.deep_copy();
+        copy.set_content("store.redb", content[..chance.index(content.len())].to_vec());
+        let Ok(engine) = open(&copy, small(), 3) else { continue };
+        match state(&engine) {
+            Ok(state) => assert_eq!(state, whole),
+            Err(StoreError::Damaged { .. } | StoreError::Io { .. }) => {}
+            Err(other) => panic!("{other}"),
+        }
+    }
+}
