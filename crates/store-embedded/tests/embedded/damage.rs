@@ -135,7 +135,7 @@ fn a_file_that_ends_within_a_page_opens_with_everything() {
         copy.set_content("store.redb", [content.clone(), vec![0xa5; more]].concat());
         let engine = open(&copy, small(), 3).unwrap_or_else(|error| panic!("{more} bytes more: {error}"));
         assert_eq!(state(&engine).expect("readable"), whole, "{more} bytes more");
-        assert_eq!(engine.check().expect("checked"), [], "{more} bytes more");
+        assert!(engine.check().expect("checked").is_empty(), "{more} bytes more");
     }
 }
 
