@@ -363,18 +363,26 @@ fn guide() -> Format {
 }
 
 fn map() -> Format {
+    // All files of a format are in one folder.
+    const ELSEWHERE: &[u8] = b"../edi/";
+    let (mut map, rest) = cut(MAP, ELSEWHERE);
+    map.extend_from_slice(&rest[ELSEWHERE.len()..]);
     let places = [
-        Place("before the map", Vec::new(), MAP.to_vec()),
-        place_at("between statements", MAP, b"\n\n"),
-        place_in("inside a header line", MAP, b"source "),
-        Place("after the map", MAP.to_vec(), Vec::new()),
+        Place("before the map", Vec::new(), map.clone()),
+        place_at("between statements", &map, b"\n\n"),
+        place_in("inside a header line", &map, b"source "),
+        Place("after the map", map, Vec::new()),
     ];
     let units: [&[u8]; 11] = [b" ", b"\n", b"\t", b"(", b"{", b"# x\n", b"a = 1\n", b"x.", b"\"", b"1+", b"if a {\n"];
     Format {
         name: "map",
         extension: "qmap",
         commands: vec![vec!["map", "check", "FILE"]],
-        files: vec![("claims.shape", MAP_SHAPE.to_vec())],
+        files: vec![
+            ("claims.shape", MAP_SHAPE.to_vec()),
+            ("837p.guide", CLAIMS_GUIDE.to_vec()),
+            ("x12-claims.guide", X12_CLAIMS_GUIDE.to_vec()),
+        ],
         shapes: shapes(&places, &units),
     }
 }
