@@ -78,11 +78,27 @@ install_nats() {
   fi
 }
 
+# Tests of bridges run brokers that Maven fetches; without Java and Maven they say that they are skipped.
+install_java() {
+  if [ "$purpose" = test ] && ! { have mvn && have javac; } && can_install; then
+    apt_install default-jdk-headless maven || echo "setup: Java and Maven could not be installed" >&2
+  fi
+}
+
+# A test opens a report in a browser; without one it says that it is skipped.
+install_browser() {
+  if [ "$purpose" = test ] && ! have chromium && can_install; then
+    apt_install chromium || echo "setup: chromium could not be installed" >&2
+  fi
+}
+
 check_rust
 check_programs
 install_packages
 install_cobol_for_demo
 install_nats
+install_java
+install_browser
 
 if [ ${#problems[@]} -gt 0 ]; then
   echo "setup: this machine lacks what \`make $purpose\` needs:" >&2

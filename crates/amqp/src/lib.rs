@@ -10,7 +10,7 @@
 //! - [`Reader`] and [`writer`] know the types, [`Performative`], [`SaslFrame`] and [`DeliveryState`] the composite types, [`Frame`]
 //!   the end of a frame, [`Sections`] the places of a message's sections. They decode and encode, so a client can use them too;
 //!   tests do.
-//! - [`Endpoint`] is the server's side of one connection: SASL, channels, handles, windows, credit, deliveries, multi-frame
+//! - [`Endpoint`] is one side of a connection, the server's or ([`Endpoint::client`]) the client's: SASL, channels, handles, windows, credit, deliveries, multi-frame
 //!   messages, time-outs.
 //! - **It never looks into a message**, knows no queue, opens no socket and reads no clock.
 //! - **Everything is bounded** by [`Limits`], [`NESTING_MAX`] and [`EMPTY_ITEMS_MAX`]. A peer that breaks the protocol gets the
@@ -31,7 +31,9 @@ mod terminus;
 mod value;
 pub mod writer;
 
-pub use endpoint::{Delivery, Endpoint, Event, Identity, LinkId, Message, Settings};
+pub use endpoint::{
+    ClientLogin, ClientSettings, Delivery, Endpoint, Event, Identity, LinkId, LinkRequest, Message, Settings,
+};
 pub use error::{AmqpError, condition};
 pub use frame::{Frame, FrameType, HEADER_BYTES, MIN_MAX_FRAME_SIZE, Protocol};
 pub use limits::Limits;

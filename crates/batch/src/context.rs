@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -15,6 +16,9 @@ use crate::status::BatchStatus;
 
 /// Data that artifacts of one thread share and that nobody keeps.
 pub type TransientData = Option<Arc<dyn Any + Send + Sync>>;
+
+/// Files that steps write, each with its step and partition.
+type Outputs = BTreeMap<PathBuf, (String, Option<u32>)>;
 
 /// The wish that an execution stops. Clones share it.
 #[derive(Clone, Default)]
@@ -73,8 +77,12 @@ pub struct JobContext {
     pub created_ms: u64,
     /// Properties of the job.
     pub properties: BTreeMap<String, String>,
+    /// Parameters of this start or restart.
+    pub parameters: BTreeMap<String, String>,
     /// Whether somebody asked the execution to stop.
     pub stop: StopSignal,
+    /// Files that steps write, each with its step and partition; shared by all threads.
+    outputs: Arc<Mutex<Outputs>>,
     state: Mutex<JobContextState>,
 }
 
@@ -100,7 +108,9 @@ impl JobContext {
             execution: ids.1,
             created_ms: 0,
             properties,
+            parameters: BTreeMap::new(),
             stop,
+            outputs: Arc::default(),
             state: Mutex::new(JobContextState { status: BatchStatus::Started, ..JobContextState::default() }),
         }
     }
@@ -110,7 +120,37 @@ impl JobContext {
     pub fn for_thread(&self) -> Self {
         let ids = (self.instance, self.execution);
         let context = JobContext::new(&self.job, ids, self.properties.clone(), self.stop.clone());
-        JobContext { created_ms: self.created_ms, ..context }
+        let parameters = self.parameters.clone();
+        JobContext { created_ms: self.created_ms, parameters, outputs: Arc::clone(&self.outputs), ..context }
+    }
+
+    /// What programs of a job find in their environment.
+    pub(crate) fn environment(&self, step: Option<&StepContext>) -> Vec<(String, String)> {
+        let mut all = vec![
+            ("QUAYLINE_JOB".to_owned(), self.job.clone()),
+            ("QUAYLINE_JOB_EXECUTION".to_owned(), self.execution.to_string()),
+        ];
+        all.extend(step.map(|step| ("QUAYLINE_JOB_STEP".to_owned(), step.step.clone())));
+        let variable = |name: &str| -> String {
+            name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect()
+        };
+        // A zero byte cannot be in an environment.
+        let given = self.parameters.iter().filter(|(_, value)| !value.contains('\0'));
+        all.extend(given.map(|(name, value)| (format!("QUAYLINE_JOB_PARAM_{}", variable(name)), value.clone())));
+        all
+    }
+
+    /// Notes that a step writes a file. Returns the number of another partition of the same step that writes it in this execution.
+    pub(crate) fn claim_output(&self, path: &Path, step: &StepContext) -> Option<u32> {
+        let mut outputs = self.outputs.lock();
+        let owner = (step.step.clone(), step.partition);
+        match outputs.insert(path.to_owned(), owner.clone()) {
+            Some((name, Some(other))) if name == owner.0 && owner.1.is_some_and(|partition| partition != other) => {
+                outputs.insert(path.to_owned(), (name, Some(other)));
+                Some(other)
+            }
+            _ => None,
+        }
     }
 
     /// Batch status.

@@ -34,12 +34,19 @@ impl StopRequests {
         let _ = fs::remove_dir_all(&self.folder);
     }
 
+    /// Removes the request for an execution: one of an earlier store must not stop a new execution of the same number.
+    pub fn remove(&self, execution: ExecutionId) {
+        // Mostly there is none.
+        let _ = fs::remove_file(self.folder.join(execution.to_string()));
+    }
+
     /// Stops the executions of this process that somebody asked to stop.
     pub fn look(&self, engine: &Engine) {
         for execution in engine.running() {
             if self.folder.join(execution.to_string()).exists() {
                 // It may have ended meanwhile.
                 let _ = engine.stop(execution);
+                self.remove(execution);
             }
         }
     }

@@ -102,8 +102,9 @@ impl BatchError {
             BatchError::NotRestartable { remedy, .. } => {
                 finding(codes::NOT_RESTARTABLE, Fault::Caller).hint(remedy.as_str())
             }
-            BatchError::IsRunning { execution, .. } => finding(codes::IS_RUNNING, Fault::Caller)
-                .hint(format!("wait for its end, or stop it: quayline job stop {execution}")),
+            BatchError::IsRunning { execution, .. } => finding(codes::IS_RUNNING, Fault::Caller).hint(format!(
+                "wait for its end, or stop it: quayline job stop {execution}, with the same --store or --repository"
+            )),
             BatchError::NotRunning { .. } => {
                 finding(codes::NOT_RUNNING, Fault::Caller).hint("only an execution that runs can be stopped")
             }

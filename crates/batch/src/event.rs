@@ -1,6 +1,18 @@
-//! What happens to jobs, as it happens: for job logs, progress and subscribers.
+//! What happens to jobs: as it happens, for job logs and progress; and kept in the repository, for subscribers that come later.
+//!
+//! An event that `jobs/events.toml` keeps is a part of the unit of work that makes it true: the checkpoint, the
+//! end of a step. So what is kept happened, and what happened is kept. Events have the order of their commits.
+
+use std::fmt;
+use std::str::FromStr;
+
+use quayline_core::packed;
+use quayline_store::queue::Queue;
+use serde_json::{Map, Value, json};
 
 use crate::record::{Counts, ExecutionId, InstanceId};
+
+pub use quayline_project::job::events::*;
 
 /// Something that happened. Topics have the names of Liberty's topic tree.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -37,39 +49,109 @@ pub trait Observer: Send + Sync {
     }
 }
 
-/// An execution is created.
-pub const SUBMITTED: &str = "jobs/instance/submitted";
-/// An execution runs.
-pub const STARTED: &str = "jobs/execution/started";
-/// A restart runs.
-pub const RESTARTING: &str = "jobs/execution/restarting";
-/// An execution ended COMPLETED.
-pub const COMPLETED: &str = "jobs/execution/completed";
-/// An execution ended FAILED.
-pub const FAILED: &str = "jobs/execution/failed";
-/// An execution ended STOPPED.
-pub const STOPPED: &str = "jobs/execution/stopped";
-/// Something that the job log alone has.
-pub const LOG: &str = "jobs/execution/jobLogPart";
-/// A step runs.
-pub const STEP_STARTED: &str = "jobs/execution/step/started";
-/// A step ended COMPLETED.
-pub const STEP_COMPLETED: &str = "jobs/execution/step/completed";
-/// A step ended FAILED.
-pub const STEP_FAILED: &str = "jobs/execution/step/failed";
-/// A step ended STOPPED.
-pub const STEP_STOPPED: &str = "jobs/execution/step/stopped";
-/// A chunk committed.
-pub const CHECKPOINT: &str = "jobs/execution/step/checkpoint";
-/// A partition runs.
-pub const PARTITION_STARTED: &str = "jobs/execution/partition/started";
-/// A partition ended COMPLETED.
-pub const PARTITION_COMPLETED: &str = "jobs/execution/partition/completed";
-/// A partition ended FAILED.
-pub const PARTITION_FAILED: &str = "jobs/execution/partition/failed";
-/// A partition ended STOPPED.
-pub const PARTITION_STOPPED: &str = "jobs/execution/partition/stopped";
-/// A flow of a split runs.
-pub const SPLIT_FLOW_STARTED: &str = "jobs/execution/split-flow/started";
-/// A flow of a split ended.
-pub const SPLIT_FLOW_ENDED: &str = "jobs/execution/split-flow/ended";
+/// What an engine keeps of its events.
+#[derive(Clone)]
+pub struct Keeping {
+    /// Topics that are kept.
+    pub filter: TopicFilter,
+    /// At most one checkpoint event of a step or partition in this time, milliseconds; 0 keeps each.
+    pub checkpoint_sample_ms: u64,
+    /// Events that stay.
+    pub retain: u64,
+    /// Gets each event as JSON too. The repository must be in the same store.
+    pub queue: Option<Queue>,
+}
+
+/// Where an event is among the kept ones: the first number orders transactions of a database (0 in a store), the second the events in it.
+#[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
+pub struct EventPosition(pub u64, pub u64);
+
+impl fmt::Display for EventPosition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.0, self.1)
+    }
+}
+
+impl FromStr for EventPosition {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (first, second) = text.split_once('.').ok_or(())?;
+        let number = |text: &str| text.parse().map_err(|_| ());
+        Ok(EventPosition(number(first)?, number(second)?))
+    }
+}
+
+/// A kept event as it is in the repository.
+pub(crate) struct Stored {
+    at_ms: u64,
+    topic: u32,
+    job: String,
+    instance: InstanceId,
+    execution: ExecutionId,
+    step: Option<String>,
+    partition: Option<u32>,
+    counts: Option<Counts>,
+    text: String,
+}
+
+packed!(struct Stored { at_ms, topic, job, instance, execution, step, partition, counts, text });
+
+impl From<&Event> for Stored {
+    fn from(event: &Event) -> Self {
+        Stored {
+            at_ms: event.at_ms,
+            topic: number_of(event.topic).unwrap_or(u32::MAX),
+            job: event.job.clone(),
+            instance: event.instance,
+            execution: event.execution,
+            step: event.step.clone(),
+            partition: event.partition,
+            counts: event.counts,
+            text: event.text.clone(),
+        }
+    }
+}
+
+impl Stored {
+    /// The event; `None` if its topic is one of a later version.
+    pub(crate) fn event(self) -> Option<Event> {
+        Some(Event {
+            at_ms: self.at_ms,
+            topic: TOPICS.get(usize::try_from(self.topic).ok()?)?,
+            job: self.job,
+            instance: self.instance,
+            execution: self.execution,
+            step: self.step,
+            partition: self.partition,
+            counts: self.counts,
+            text: self.text,
+        })
+    }
+}
+
+impl Event {
+    /// The event as JSON: topic below `batch`, time as in RFC 3339, ids, metrics by the names of the specification.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let mut value = json!({
+            "topic": format!("batch/{}", self.topic), "time": crate::log::time_text(self.at_ms), "jobName": self.job,
+            "instanceId": self.instance.0, "executionId": self.execution.0,
+        });
+        if let Some(step) = &self.step {
+            value["stepName"] = json!(step);
+        }
+        if let Some(partition) = self.partition {
+            value["partitionNumber"] = json!(partition);
+        }
+        if let Some(counts) = self.counts {
+            let metrics: Map<String, Value> =
+                counts.named().into_iter().map(|(name, count)| (name.to_owned(), json!(count))).collect();
+            value["metrics"] = Value::Object(metrics);
+        }
+        if !self.text.is_empty() {
+            value["text"] = json!(self.text);
+        }
+        value
+    }
+}

@@ -1,6 +1,7 @@
 //! The unit of work of a chunk, and what keeps the repository's records.
 
 use crate::error::{BatchError, Thrown};
+use crate::event::EventPosition;
 use crate::record::{ExecutionId, Lease};
 use quayline_postgres::Transaction;
 use quayline_store::Unit;
@@ -84,6 +85,30 @@ pub trait Work {
         let _ = (prefix, token);
         Ok(())
     }
+
+    /// Keeps an event, as bytes, behind all that were kept before; with the commit it gets its position.
+    ///
+    /// # Errors
+    /// Those of the store.
+    fn keep_event(&mut self, event: Vec<u8>) -> Result<(), BatchError>;
+
+    /// Up to `count` kept events after a position, ascending. No event whose position is before those returned appears later.
+    ///
+    /// # Errors
+    /// Those of the store.
+    fn events(&mut self, after: EventPosition, count: usize) -> Result<Vec<(EventPosition, Vec<u8>)>, BatchError>;
+
+    /// Position of the newest kept event.
+    ///
+    /// # Errors
+    /// Those of the store.
+    fn newest_event(&mut self) -> Result<Option<EventPosition>, BatchError>;
+
+    /// Removes up to `count` of the oldest events that are not among the newest `retain`. Returns how many it removed.
+    ///
+    /// # Errors
+    /// Those of the store.
+    fn trim_events(&mut self, retain: u64, count: u64) -> Result<u64, BatchError>;
 
     /// The unit of the store, for record files and queues; `None` if the repository is elsewhere.
     fn unit(&mut self) -> Option<&mut Unit>;

@@ -28,6 +28,7 @@ pub mod mapping;
 pub mod nats;
 pub mod partner;
 mod scratch;
+pub mod store_database;
 pub mod store_growth;
 pub mod subject;
 pub mod unit_of_work;

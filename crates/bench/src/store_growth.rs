@@ -103,7 +103,7 @@ pub fn passing(bed: &Bed, folder: &Path) -> Result<(f64, f64, u64), String> {
     let samples = |count: usize| (0..count).map(|_| put_and_get(bed, 10_000)).collect::<Result<Vec<_>, _>>();
     put_and_get(bed, 10_000)?;
     let first = crate::median(samples(5)?.into_iter());
-    put_and_get(bed, MESSAGES)?;
+    put_and_get(bed, messages())?;
     let last = crate::median(samples(5)?.into_iter());
     bed.settle();
     std::thread::sleep(Duration::from_secs(2));
@@ -120,15 +120,48 @@ pub fn deep(bed: &Bed) -> Result<(f64, f64), String> {
     put_and_get(bed, 10_000)?;
     let samples = || (0..5).map(|_| put_and_get(bed, 10_000)).collect::<Result<Vec<_>, _>>();
     let empty = crate::median(samples()?.into_iter());
-    for _ in 0..MESSAGES / 1000 {
+    deepen(bed)?;
+    bed.settle();
+    Ok((empty, crate::median(samples()?.into_iter())))
+}
+
+/// Messages that go through a queue or stay on it: the variable `QUAYLINE_BENCH_MESSAGES`, or [`MESSAGES`].
+fn messages() -> u64 {
+    let wanted = std::env::var("QUAYLINE_BENCH_MESSAGES").ok().and_then(|count| count.parse().ok());
+    wanted.unwrap_or(MESSAGES)
+}
+
+fn deepen(bed: &Bed) -> Result<(), String> {
+    for _ in 0..messages() / 1000 {
         let mut unit = bed.store.begin().map_err(text)?;
         for _ in 0..1000 {
             bed.queues[1].put(&mut unit, &Message::new(vec![5; 200])).map_err(text)?;
         }
         unit.commit().map_err(text)?;
     }
+    Ok(())
+}
+
+/// Seconds from opening the store to the first message of a queue that holds [`MESSAGES`], and from there to its exact depth.
+///
+/// # Errors
+/// What the store answers.
+pub fn reopened(bed: Bed, folder: &Path) -> Result<(f64, f64), String> {
+    deepen(&bed)?;
     bed.settle();
-    Ok((empty, crate::median(samples()?.into_iter())))
+    drop(bed);
+    let began = Instant::now();
+    let store = open(folder, Durability::Buffered)?;
+    let queue = store.queue("B").map_err(text)?;
+    let mut unit = store.begin().map_err(text)?;
+    queue.get(&mut unit, Select::First, GetWait::No).map_err(text)?;
+    let first = began.elapsed().as_secs_f64();
+    let began = Instant::now();
+    let depth = queue.facts().map_err(text)?.depth;
+    if depth != messages() / 1000 * 1000 {
+        return Err(format!("the queue holds {depth} messages"));
+    }
+    Ok((first, began.elapsed().as_secs_f64()))
 }
 
 /// Argument of this program that makes it the child of [`restart`].

@@ -66,7 +66,14 @@ impl Bed {
     pub fn new(folder: &Path, records: u64, durability: Durability) -> Result<(Bed, f64), String> {
         // Left over from a run that was stopped.
         let _ = std::fs::remove_dir_all(folder);
-        let store = open(folder, durability)?;
+        Bed::of(open(folder, durability)?, records)
+    }
+
+    /// The same in a store that holds nothing.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub fn of(store: Store, records: u64) -> Result<(Bed, f64), String> {
         let mut unit = store.begin().map_err(text)?;
         let definition = FileDefinition {
             name: "BENCH".to_owned(),
@@ -78,7 +85,7 @@ impl Bed {
         let file = store.define_file(&mut unit, definition).map_err(text)?;
         for name in ["A", "B"] {
             store
-                .define_queue(&mut unit, QueueDefinition { depth_max: 2_000_000, ..QueueDefinition::local(name) })
+                .define_queue(&mut unit, QueueDefinition { depth_max: 200_000_000, ..QueueDefinition::local(name) })
                 .map_err(text)?;
         }
         unit.commit().map_err(text)?;

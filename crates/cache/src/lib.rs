@@ -19,7 +19,7 @@ use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use xxhash_rust::xxh3::Xxh3;
@@ -44,13 +44,15 @@ pub struct Cache {
     folder: PathBuf,
     engine: Vec<u8>,
     bytes_max: u64,
+    /// Look-ups: found, not found.
+    looked_up: [AtomicU64; 2],
 }
 
 impl Cache {
     /// A folder, which need not be there yet, for the build that `engine` tells from all others; it may grow to `bytes_max`.
     #[must_use]
     pub fn new(folder: PathBuf, engine: Vec<u8>, bytes_max: u64) -> Self {
-        Cache { folder, engine, bytes_max }
+        Cache { folder, engine, bytes_max, looked_up: Default::default() }
     }
 
     /// The folder.
@@ -76,6 +78,18 @@ impl Cache {
     /// What was kept under a key; `None` where there is nothing, or nothing that can be trusted.
     #[must_use]
     pub fn get(&self, key: Key) -> Option<Vec<u8>> {
+        let found = self.find(key);
+        self.looked_up[usize::from(found.is_none())].fetch_add(1, Ordering::Relaxed);
+        found
+    }
+
+    /// Look-ups of this process: found, not found.
+    #[must_use]
+    pub fn looked_up(&self) -> [u64; 2] {
+        [0, 1].map(|at: usize| self.looked_up[at].load(Ordering::Relaxed))
+    }
+
+    fn find(&self, key: Key) -> Option<Vec<u8>> {
         let path = self.path(key);
         let mut file = File::open(&path).ok()?;
         if !is_own(&self.folder) {

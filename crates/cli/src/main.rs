@@ -38,6 +38,7 @@ mod store;
 mod test;
 mod translate;
 mod validate;
+mod workload;
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -91,6 +92,7 @@ fn run() -> Exit {
         Command::Size(args) => capacity::size(&args, &console),
         Command::Calibrate(args) => capacity::calibrate(&args, &console),
         Command::Advise(args) => capacity::advise(&args, &console),
+        Command::Report(args) => capacity::report(&args, &console),
         Command::CheckReport(args) => capacity::check_report(&args, &console),
         Command::Selftest(args) => capacity::selftest(&args, &console),
         Command::File(args) => store::run_file(&args, &console),

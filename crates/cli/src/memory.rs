@@ -2,8 +2,8 @@
 //!
 //! # Unsafe code
 //!
-//! `mallopt` takes no pointer; it needs a parameter that glibc knows, and no other thread that allocates meanwhile. `convert` and
-//! `validate` call this module first, before they start threads or signal handlers.
+//! `mallopt` takes no pointer; it needs a parameter that glibc knows, and no other thread that allocates meanwhile. `convert`, `validate`
+//! and the commands of partners call this module first, before they start threads or signal handlers.
 
 /// Has large blocks of memory come from the system and go back to it, one by one, and all threads share one heap.
 ///

@@ -39,6 +39,7 @@ pub(crate) fn check(args: &CheckProjectArgs, console: &Console) -> Result<Exit, 
         found.count("job");
         found.add(crate::job::findings_of(&path));
     }
+    found.add_result(quayline_project::job::EventSettings::open(root));
     let (partners, findings) = crate::partner::findings_of(root);
     (0..partners).for_each(|_| found.count("partner"));
     found.add(findings);

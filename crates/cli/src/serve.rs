@@ -70,7 +70,11 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
         }
         return Ok(Exit::Done);
     }
-    let flows = ServedFlows::start(&root, &folder, config.threads)?;
+    if has_jobs && args.job_repository.is_none() {
+        crate::job::needs_repository(&folder)?;
+    }
+    let workload = crate::workload::of_process(&config.workload);
+    let flows = ServedFlows::start(&root, &folder, config.threads, &workload)?;
     // Flows have opened the store that queues, services and partners use too.
     let missing = if has_partners || has_jobs { Missing::Create } else { Missing::Refuse };
     let opened = if flows.is_none() && (has_queues || has_partners || has_jobs || needs_store(&definitions)) {
@@ -93,19 +97,22 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     }
     if let Some(store) = store.as_ref().filter(|_| has_partners) {
         let ledger = crate::partner::ledger_of(store)?;
-        parts.push(Arc::new(PartnersPart::new(root.clone(), ledger)));
+        parts.push(Arc::new(PartnersPart::new(root.clone(), ledger, Arc::clone(&workload))));
     }
     let jobs = match store.as_ref().filter(|_| has_jobs) {
         Some(store) => {
             let repository = crate::job::served(store, args.job_repository.as_deref())?;
-            let part = JobsPart::new(root.clone(), folder.folder.clone(), repository);
+            let own = store.clone();
+            let keeping = crate::job::keeping(&root, args.job_repository.is_none().then_some(&own))?;
+            let part =
+                JobsPart::new(root.clone(), folder.local().to_owned(), repository, keeping, Arc::clone(&workload));
             Some(Arc::new(part.map_err(|error| crate::store::unreadable(&folder.folder, &error))?))
         }
         None => None,
     };
     parts.extend(jobs.iter().map(|jobs| Arc::clone(jobs) as Arc<dyn AdminPart>));
     let log = Box::new(|line: &str| eprintln!("{line}"));
-    let beside = Beside { parts, store };
+    let beside = Beside { parts, store, workload: Some(workload) };
     let served = quayline_server::serve_with(config, root, definitions, beside, log, |address| {
         eprintln!("listening on {address}")
     })

@@ -7,6 +7,29 @@ use quayline_core::{ByteOffset, Code, Fault, Finding, Place, RecordNumber};
 use crate::RecordPlan;
 use crate::layout::FieldIndex;
 
+/// A document has another view of a storage than its selector chooses.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct OtherView {
+    /// The view of the document.
+    pub given: String,
+    /// The selector.
+    pub selector: String,
+    /// Its value, if the interface lists it.
+    pub value: Option<String>,
+    /// The view that it selects.
+    pub chosen: Option<String>,
+}
+
+impl fmt::Display for OtherView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the document has the view {}, but {}", self.given, self.selector)?;
+        if let Some(value) = &self.value {
+            write!(f, " = {value}")?;
+        }
+        write!(f, " selects {}", self.chosen.as_deref().unwrap_or("none"))
+    }
+}
+
 /// Kinds of faults of one value. Messages show place and shape, never content, except the one nibble or byte that breaks a rule.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -102,12 +125,14 @@ pub enum FaultKind {
     #[error("no view is chosen for the selector's value")]
     NoView,
     /// Text is longer than its field.
-    #[error("text has {found} characters, field holds {max}")]
+    #[error("text has {found} {unit}, field holds {max}")]
     TextTooLong {
-        /// Characters found.
+        /// Characters or bytes found.
         found: usize,
-        /// Characters that fit.
+        /// How many fit.
         max: usize,
+        /// What is counted: characters, or bytes where a character may have several.
+        unit: &'static str,
     },
     /// A character is not in the code page.
     #[error("the character at position {position} is not in {page}")]
@@ -179,6 +204,12 @@ pub enum FaultKind {
     /// Two views of the same bytes have different values.
     #[error("value differs from what another view of the same bytes says")]
     ViewConflict,
+    /// The document has another view of a storage than its selector chooses.
+    #[error("{0}")]
+    OtherView(Box<OtherView>),
+    /// Bytes as `0x…` where bytes that are no value of a field are not read either.
+    #[error("bytes written as 0x… are no value of this field")]
+    RawBytes,
     /// Null, and no rule or policy defines its bytes.
     #[error("null is no value of a record's field")]
     NullValue,
@@ -229,6 +260,8 @@ impl FaultKind {
             FaultKind::BadPreserve => "REC-034",
             FaultKind::NullValue => "REC-035",
             FaultKind::LooksLikeName => "REC-036",
+            FaultKind::OtherView(_) => "REC-037",
+            FaultKind::RawBytes => "REC-026",
         })
     }
 
@@ -285,6 +318,11 @@ impl FaultKind {
                 "send fewer elements, or check that the copybook is the one that the file is for: OCCURS gives the maximum"
             }
             FaultKind::Missing => "add the member, or choose a value for missing members with `--absent value`",
+            FaultKind::OtherView(view) if view.chosen.is_none() => {
+                "correct the selector, add its value to `when` of the `[[choose]]`, or name a view with `otherwise`"
+            }
+            FaultKind::OtherView(_) => "correct the selector or give the view that it selects",
+            FaultKind::RawBytes => "send the number; in a file made with `--invalid raw`, use the same option again",
             FaultKind::ViewConflict => "keep one of the views, or set `redefines = \"original\"` in the interface",
             _ => return None,
         })

@@ -18,7 +18,7 @@ mod plan;
 
 pub use decode::RecordDecoder;
 pub use encode::RecordEncoder;
-pub use fault::{FaultKind, RecordFault, RecordFaults};
+pub use fault::{FaultKind, OtherView, RecordFault, RecordFaults};
 pub use interface::*;
 pub use note::{NoteKind, RecordNote};
 pub use plan::{Extent, RecordPlan};

@@ -149,7 +149,9 @@ impl Client {
             }
             Event::Outcome { delivery, state, settled } => self.outcome(delivery, state, settled),
             Event::Credit(link) => self.serve(link),
-            Event::Detached(link) => self.detached(link, End::Closed),
+            Event::Detached(link, _) => self.detached(link, End::Closed),
+            // Only a client attaches.
+            Event::Attached(..) => {}
             Event::Closed(error) => {
                 // A client that closes is done; one that broke the protocol may have died on a message.
                 self.end = if self.endpoint.is_finished() && error.is_none() { End::Closed } else { End::Lost };

@@ -112,6 +112,54 @@ pub(crate) fn to_amqp(message: &Message, now_ms: u64) -> Vec<u8> {
     out
 }
 
+/// Writes a message for another broker: with its own id, and with everything else that the received message said, except its destination and user.
+/// `duplicate_property` is the name of an application property for the id in hexadecimal digits.
+pub(crate) fn to_broker(message: &Message, now_ms: u64, duplicate_property: Option<&str>) -> Vec<u8> {
+    let kept =
+        |name: &str| message.properties.iter().find(|(found, _)| found == name).map(|(_, section)| section.as_slice());
+    let mut out = Vec::with_capacity(512 + message.payload.len());
+    let ttl =
+        (message.expires_ms != 0).then(|| u32::try_from(message.expires_ms.saturating_sub(now_ms)).unwrap_or(u32::MAX));
+    Header {
+        durable: message.persistence == Persistence::Persistent,
+        priority: (message.priority != PRIORITY_DEFAULT).then_some(message.priority),
+        ttl,
+        first_acquirer: false,
+        delivery_count: 0,
+    }
+    .write(&mut out);
+    out.extend_from_slice(kept(ANNOTATIONS).unwrap_or_default());
+    let was = kept(PROPERTIES).and_then(|section| Properties::read(section).ok()).unwrap_or_default();
+    let known = was.message_id.iter().find(|value| ids::from_value(value) == message.correlation).cloned();
+    let id = |id: &MessageId| (*id != [0; 24]).then(|| Value::Binary(id.to_vec()));
+    let properties = Properties {
+        message_id: id(&message.id),
+        correlation_id: known.or_else(|| ids::to_value(&message.correlation)).or_else(|| id(&message.correlation)),
+        // Brokers compare the user with the login.
+        user_id: None,
+        to: None,
+        ..was
+    };
+    properties.write(&mut out);
+    let own: Vec<_> = message.properties.iter().filter(|(name, _)| !name.starts_with(KEPT)).collect();
+    // With their types, where the flow received them from a broker and changed none.
+    let typed = kept(APPLICATION)
+        .filter(|section| as_text(section).is_ok_and(|text| text.iter().eq(own.iter().copied())))
+        .and_then(|section| read_map(section).ok());
+    let mut pairs = typed.unwrap_or_else(|| own.into_iter().map(as_pair).collect());
+    if let Some(name) = duplicate_property {
+        let id = message.id.iter().map(|byte| format!("{byte:02x}")).collect();
+        pairs.retain(|(found, _)| found.text() != Some(name));
+        pairs.push((Value::String(name.to_owned()), Value::String(id)));
+    }
+    if !pairs.is_empty() {
+        write_application_properties(&mut out, pairs);
+    }
+    write_content(&mut out, message, kept(BODY));
+    out.extend_from_slice(kept(FOOTER).unwrap_or_default());
+    out
+}
+
 fn write_properties(out: &mut Vec<u8>, message: &Message, kept: Option<&[u8]>) {
     let was = kept.and_then(|section| Properties::read(section).ok());
     if let (Some(section), Some(was)) = (kept, &was) {
@@ -168,14 +216,16 @@ fn write_application(out: &mut Vec<u8>, message: &Message, kept: Option<&[u8]>) 
     if own.is_empty() {
         return;
     }
-    let pairs = own.into_iter().map(|(name, value)| {
-        let value = match std::str::from_utf8(value) {
-            Ok(text) => Value::String(text.to_owned()),
-            Err(_) => Value::Binary(value.clone()),
-        };
-        (Value::String(name.clone()), value)
-    });
-    write_application_properties(out, pairs.collect());
+    write_application_properties(out, own.into_iter().map(as_pair).collect());
+}
+
+/// A property as an application property.
+fn as_pair((name, value): &(String, Vec<u8>)) -> (Value, Value) {
+    let value = match std::str::from_utf8(value) {
+        Ok(text) => Value::String(text.to_owned()),
+        Err(_) => Value::Binary(value.clone()),
+    };
+    (Value::String(name.clone()), value)
 }
 
 fn write_content(out: &mut Vec<u8>, message: &Message, prefix: Option<&[u8]>) {
@@ -245,4 +295,56 @@ fn text(value: &Value) -> Vec<u8> {
         },
     };
     text.into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_for_another_broker_keeps_what_it_said_and_has_its_own_id() {
+        let mut bytes = Vec::new();
+        Header { priority: Some(7), ..Header::default() }.write(&mut bytes);
+        let said = Properties {
+            message_id: Some(Value::String("a message id that does not fit".to_owned())),
+            user_id: Some(b"sender".to_vec()),
+            to: Some("here".to_owned()),
+            subject: Some("order".to_owned()),
+            reply_to: Some("answers".to_owned()),
+            content_type: Some("application/json".to_owned()),
+            ..Properties::default()
+        };
+        said.write(&mut bytes);
+        let typed = vec![(Value::String("count".to_owned()), Value::Long(5))];
+        write_application_properties(&mut bytes, typed.clone());
+        write_body(&mut bytes, BodyKind::Text, b"old");
+        let arrived = from_amqp(bytes, 1).expect("a message").message;
+        let mut outgoing = Message { correlation: arrived.id, id: [9; 24], ..arrived };
+        outgoing.payload = b"new content".to_vec();
+
+        let sent = to_broker(&outgoing, 1, Some("twice"));
+        let sections = Sections::split(&sent).expect("sections");
+        assert_eq!((sections.header.priority, sections.body.kind), (Some(7), BodyKind::Text));
+        assert_eq!(sections.body.content, b"new content");
+        let properties = Properties::read(sections.properties.expect("properties")).expect("properties");
+        let expected = Properties {
+            message_id: Some(Value::Binary(vec![9; 24])),
+            correlation_id: said.message_id.clone(),
+            user_id: None,
+            to: None,
+            ..said
+        };
+        assert_eq!(properties, expected);
+        let pairs = read_map(sections.application_properties.expect("a map")).expect("a map");
+        let id = (Value::String("twice".to_owned()), Value::String("09".repeat(24)));
+        assert_eq!(pairs, [typed, vec![id]].concat());
+
+        // A changed property replaces the types by text; none of either is no section.
+        outgoing.properties.push(("more".to_owned(), b"x".to_vec()));
+        let sent = to_broker(&outgoing, 1, None);
+        let pairs = read_map(Sections::split(&sent).expect("sections").application_properties.expect("a map"));
+        assert_eq!(pairs.expect("a map")[0].1, Value::String("5".to_owned()));
+        let bare = to_broker(&Message::new("x"), 1, None);
+        assert_eq!(Sections::split(&bare).expect("sections").application_properties, None);
+    }
 }

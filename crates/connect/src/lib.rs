@@ -13,16 +13,21 @@
 //! - **Everything is bounded** by [`ListenerLimits`] and the limits of `quayline-amqp`. Quayline stops sending to a slow client,
 //!   and stops reading from one that is faster than the disk.
 //! - One thread serves many connections; a connection never leaves its thread.
+//!
+//! Clients reach what others have: [`BrokerClient`] queues of AMQP 1.0 brokers, [`NatsClient`] streams of NATS, [`KafkaConnection`] topics of Kafka.
 
 mod auth;
 mod batch;
+mod broker;
 mod browse;
 mod client;
 mod connection;
 mod convert;
+mod dial;
 mod facts;
 mod get;
 mod ids;
+mod kafka;
 mod listener;
 mod mailbox;
 mod nats;
@@ -32,10 +37,17 @@ mod temporary;
 mod transaction;
 
 pub use auth::{Anonymous, Authenticator, Transport};
+pub use broker::{BrokerAddress, BrokerClient, BrokerError, BrokerEvent, BrokerLogin, BrokerMessage};
+pub use dial::ClientTls;
 pub use facts::ListenerFacts;
+pub use kafka::{
+    Cluster, Fetched, KafkaAddress, KafkaConnection, KafkaError, KafkaLogin, KafkaRecord, Leader, Producer,
+    partition_of_key,
+};
 pub use listener::{ListenError, Listener};
 pub use nats::{
-    Acknowledged, ConsumerFacts, ConsumerSettings, DeliveredBy, NatsAddress, NatsClient, NatsError, NatsLogin,
-    NatsMessage, NatsOperation, NatsParser, ParseError, Published, StreamFacts,
+    Acknowledged, ConsumerFacts, ConsumerSettings, DeliveredBy, NatsAddress, NatsClient, NatsCredentials, NatsError,
+    NatsLogin, NatsMessage, NatsOperation, NatsParser, ParseError, Published, StreamFacts,
 };
+pub use quayline_amqp::{AmqpError, Delivery, DeliveryState, LinkId};
 pub use settings::{ListenerLimits, ListenerSettings, TlsSettings};

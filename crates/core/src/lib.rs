@@ -25,7 +25,7 @@ pub use document::Document;
 pub use finding::{Code, Fault, Finding, Findings, Place, Severity};
 pub use limits::Limits;
 pub use moment::Moment;
-pub use number::{NumberScratch, read_number, write_number};
+pub use number::{NumberScratch, read_bool, read_number, write_number};
 pub use packed::{Packed, Unpacker, pack_bytes};
 pub use position::{ByteOffset, Checkpoint, CheckpointError, RecordNumber, SourceDigest, Tally};
 pub use shape::{Node, NodeId, NodeKind, Occurs, Scalar, Shape, ShapeBuilder};

@@ -29,11 +29,13 @@ pub struct Limits {
     pub guide_bytes_max: usize,
     /// Keys of CSV documents of several rows that are remembered, to find those that come back. Default 1,000,000, which take 16 MiB.
     pub groups_max: usize,
+    /// Bytes of one text that a map makes. Default 16 MiB, as a record: no target holds more.
+    pub map_text_bytes_max: usize,
 }
 
 impl Limits {
     /// The names that users write in `--limit segment-bytes=N`: those of the fields without `_max`.
-    pub const NAMES: [&'static str; 12] = [
+    pub const NAMES: [&'static str; 13] = [
         "record-bytes",
         "line-bytes",
         "segment-bytes",
@@ -46,6 +48,7 @@ impl Limits {
         "copybook-bytes",
         "guide-bytes",
         "groups",
+        "map-text-bytes",
     ];
 
     /// Returns the bound of one of [`Limits::NAMES`], or `None` for another name.
@@ -63,6 +66,7 @@ impl Limits {
             "copybook-bytes" => &mut self.copybook_bytes_max,
             "guide-bytes" => &mut self.guide_bytes_max,
             "groups" => &mut self.groups_max,
+            "map-text-bytes" => &mut self.map_text_bytes_max,
             _ => return None,
         })
     }
@@ -83,6 +87,7 @@ impl Default for Limits {
             copybook_bytes_max: 16 << 20,
             guide_bytes_max: 64 << 20,
             groups_max: 1_000_000,
+            map_text_bytes_max: 16 << 20,
         }
     }
 }

@@ -94,6 +94,18 @@ pub fn read_number<'a>(scalar: &Scalar, text: &[u8], scratch: &'a mut NumberScra
     }
 }
 
+/// Reads `text` as a truth value: `true` or `1`, `false` or `0`. Returns `None` for any other text, `TRUE` and blanks included.
+///
+/// Source: XML Schema 1.1 part 2, clause 3.3.2.2, lexical mapping of `boolean`.
+#[must_use]
+pub fn read_bool(text: &[u8]) -> Option<bool> {
+    match text {
+        b"true" | b"1" => Some(true),
+        b"false" | b"0" => Some(false),
+        _ => None,
+    }
+}
+
 fn read_digits<'a>(text: &[u8], scratch: &'a mut NumberScratch) -> Option<Digits<'a>> {
     let (negative, unsigned) = match text {
         [b'-', rest @ ..] => (true, rest),
@@ -168,6 +180,17 @@ mod tests {
             assert_eq!(read(&Scalar::Float64, text), None, "{text:?}");
         }
         assert_eq!(read(&Scalar::Text { chars_max: None }, "1"), None);
+    }
+
+    #[test]
+    fn truth_values_have_four_forms() {
+        assert_eq!(
+            [&b"true"[..], b"1", b"false", b"0"].map(read_bool),
+            [Some(true), Some(true), Some(false), Some(false)]
+        );
+        for text in ["", "TRUE", " true", "yes", "2", "00", "t"] {
+            assert_eq!(read_bool(text.as_bytes()), None, "{text:?}");
+        }
     }
 
     #[test]

@@ -269,6 +269,11 @@ impl ShapeBuilder {
         self.nodes[id.index()].mixed = true;
     }
 
+    /// Gives an added node another name.
+    pub fn rename(&mut self, id: NodeId, name: impl Into<String>) {
+        self.nodes[id.index()].name = name.into();
+    }
+
     /// Adds a leaf below the innermost open group.
     pub fn scalar(&mut self, name: impl Into<String>, scalar: Scalar, occurs: Occurs) -> NodeId {
         self.push(name.into(), NodeKind::Scalar(scalar), occurs)

@@ -111,7 +111,7 @@ impl SyntaxLevel {
         }
     }
 
-    /// Whether printable ASCII, line breaks and service characters aside, is all of the level. Other bytes are not looked at.
+    /// Whether ASCII, line breaks and service characters aside, is all of the level: no control character is. Other bytes are not looked at.
     #[must_use]
     pub fn has_all(self, text: &[u8]) -> bool {
         // Ranges, so that the compiler makes vectors of it.
@@ -119,7 +119,8 @@ impl SyntaxLevel {
             matches!(byte, b'#' | b'$' | b'@' | b'[' | b'\\' | b']' | b'^' | b'_' | b'`' | b'{' | b'|' | b'}' | b'~')
         };
         let small = |byte: u8| self == SyntaxLevel::A && byte.is_ascii_lowercase();
-        !text.iter().fold(false, |found, byte| found | beyond(*byte) | small(*byte))
+        let control = |byte: u8| byte < 0x20 && byte != b'\r' && byte != b'\n' || byte == 0x7f;
+        !text.iter().fold(false, |found, byte| found | beyond(*byte) | small(*byte) | control(*byte))
     }
 
     fn missing(self) -> &'static str {

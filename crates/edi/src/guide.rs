@@ -1,5 +1,7 @@
 //! Guides: what a transaction set or message may hold.
 
+mod balances;
+mod built_in;
 pub(crate) mod code_set;
 pub(crate) mod compile;
 pub(crate) mod decimal;
@@ -11,6 +13,8 @@ mod set;
 mod text;
 pub(crate) mod walk;
 
+pub use balances::with_balances;
+pub use built_in::{BUILT_IN, BuiltInFiles, BuiltInGuide, built_in_guides};
 pub use compile::{Ambiguity, CompiledGuide, CompiledItem, ItemId, ItemKind};
 pub(crate) use documents::Kind;
 pub(crate) use documents::body::{GuideBody, Left, Sent};

@@ -47,6 +47,40 @@ pub(crate) fn at(text: &[u8], end: EndOfInput, certain: Certain) -> Start {
     }
 }
 
+/// Whether the text begins with a header that cannot be part of a word: ISA with its fixed widths, `UNB+UNOC:3+`, or UNA directly before
+/// UNB. `None` if there are too few bytes to tell.
+pub(crate) fn sure(text: &[u8], end: EndOfInput) -> Option<bool> {
+    let is_mark = |byte: u8| bad_kind(byte).is_none();
+    // What is missing at the end of the bytes is not against it.
+    let has = |at: usize, test: &dyn Fn(u8) -> bool| text.get(at).is_none_or(|byte| test(*byte));
+    let says = |at: usize, word: &[u8]| word.iter().zip(at..).all(|(byte, at)| has(at, &|found| found == *byte));
+    let same = |a: usize, b: usize| text.get(a).zip(text.get(b)).is_none_or(|(a, b)| a == b);
+    let (fits, need) = match text.get(2) {
+        Some(b'A') if text[0] == b'I' => {
+            let separated = has(3, &is_mark) && ISA_SEPARATORS.iter().all(|at| same(3, *at));
+            (says(0, b"ISA") && separated && has(104, &is_mark) && has(105, &is_mark), ISA_BYTES)
+        }
+        Some(b'B') => {
+            let syntax = says(4, b"UNO") && has(7, &|byte| byte.is_ascii_uppercase()) && has(8, &is_mark);
+            let version = has(9, &|byte| byte.is_ascii_digit()) && same(3, 10);
+            (says(0, b"UNB") && has(3, &|byte| matches!(byte, b'+' | 0x1d)) && syntax && version, 11)
+        }
+        Some(b'A') => {
+            let blanks =
+                text.iter().skip(9).take(HEADER_BYTES_MAX).take_while(|byte| byte.is_ascii_whitespace()).count();
+            (says(0, b"UNA") && says(9 + blanks, b"UNB") && same(4, 12 + blanks), 13 + blanks)
+        }
+        Some(_) => (false, 0),
+        None => ([&b"ISA"[..], b"UNA", b"UNB"].iter().any(|tag| tag.starts_with(text)), 3),
+    };
+    match (fits, text.len() >= need, end) {
+        (false, ..) => Some(false),
+        (true, true, _) => Some(true),
+        (true, false, EndOfInput::No) => None,
+        (true, false, EndOfInput::Yes) => Some(false),
+    }
+}
+
 /// How sure it is that an interchange must begin here.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Certain {

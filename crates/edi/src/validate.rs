@@ -29,7 +29,7 @@ use crate::position::Position;
 use crate::segment::Segment;
 use characters::CharacterCheck;
 pub use characters::CharacterRules;
-use element::Settings;
+use element::{Numbers, Settings};
 pub use error::{BrokenRule, ContentError, ContentErrorKind, RuleSubject};
 use explain::{ElementFault, Explanation};
 use hl::{HlCheck, Level};
@@ -72,7 +72,7 @@ impl Validator {
             options,
             walk: None,
             active: false,
-            settings: Settings { day: None, decimal_mark: b'.' },
+            settings: Settings { day: None, numbers: Numbers { mark: b'.', standard: Standard::X12 } },
             characters: CharacterCheck::default(),
             base: Position::default(),
             standard: Standard::X12,
@@ -105,14 +105,18 @@ impl Validator {
             of_group.or_else(|| day_of(&pass.interchange().field("date")))
         });
         let delimiters = pass.interchange().delimiters();
-        self.settings = Settings { day, decimal_mark: delimiters.decimal_mark };
+        // From syntax 4 on, comma and point are the same, and what UNA says of them is not looked at (ISO 9735-1).
+        let is_either =
+            delimiters.standard == Standard::Edifact && pass.interchange().field("syntax_version")[..] >= b"4"[..];
+        let mark = if is_either { b',' } else { delimiters.decimal_mark };
+        self.settings = Settings { day, numbers: Numbers { mark, standard: delimiters.standard } };
         self.standard = delimiters.standard;
         self.base = pass.transaction().position();
         self.hl.start();
         self.told = 0;
         let at = Mark { byte: self.base.byte.0, segment: self.base.segment };
         if self.options.level >= ValidationLevel::Rules {
-            self.rules.start(guide, self.settings.decimal_mark, day, at);
+            self.rules.start(guide, self.settings.numbers.mark, day, at);
         }
     }
 

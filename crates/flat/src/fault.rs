@@ -92,6 +92,8 @@ pub enum FlatFaultKind {
     NoRow,
     /// `FLAT-026`: the cell of a date or timestamp has another form, or the day or time does not exist.
     NotMoment(Moment),
+    /// `FLAT-027`: the cell of a truth value holds another word.
+    NotBool,
 }
 
 /// A cell or a column's name is not UTF-8.
@@ -119,6 +121,7 @@ impl FlatFault {
             FlatFaultKind::OtherKind { .. } => Code("FLAT-024"),
             FlatFaultKind::NoRow => Code("FLAT-025"),
             FlatFaultKind::NotMoment(_) => Code("FLAT-026"),
+            FlatFaultKind::NotBool => Code("FLAT-027"),
         }
     }
 
@@ -185,6 +188,9 @@ impl FlatFault {
             FlatFaultKind::NotMoment(_) if self.line.is_some() => {
                 "correct the cell, or make the field text in the layout and convert it in the map: date(…, \"DD.MM.YYYY\")"
             }
+            FlatFaultKind::NotBool => {
+                "correct the cell, or make the field text in the layout and compare it in the map: … = \"Y\""
+            }
             FlatFaultKind::NotMoment(_) => "write it in this form in the map: format(…, \"YYYY-MM-DD\")",
         };
         let fault = if self.line.is_some() { Fault::Sender } else { Fault::Config };
@@ -231,6 +237,7 @@ impl fmt::Display for FlatFault {
             }
             FlatFaultKind::OtherKind { kind } => write!(f, "the kind cell of {kind} holds a value of another kind"),
             FlatFaultKind::NotMoment(moment) => write!(f, "the cell is not {}, or it does not exist", moment.form()),
+            FlatFaultKind::NotBool => f.write_str("the cell is no truth value: expected true, false, 1 or 0"),
             FlatFaultKind::NoRow => {
                 f.write_str("the document has no occurrence of the list whose occurrences are rows")
             }

@@ -7,6 +7,7 @@ use quayline_core::{Code, Fault, Finding, Findings, Place};
 use crate::Columns;
 use crate::cells::Cells;
 use crate::fault::NOT_UTF8;
+use crate::style;
 
 /// Findings of one kind that are reported individually; the rest is counted.
 const TOLD_MAX: usize = 20;
@@ -28,7 +29,7 @@ impl Header {
     }
 
     /// Reads a header row.
-    pub(crate) fn read(raw: &[u8], row: &Cells, columns: &Columns) -> Result<Self, Findings> {
+    pub(crate) fn read(raw: &[u8], row: &Cells, columns: &Columns, style: style::Header) -> Result<Self, Findings> {
         let by_name: HashMap<&str, usize> = columns.names().enumerate().map(|(i, name)| (name, i)).collect();
         let mut header = Header { cells: vec![None; columns.len()], width: row.len(), warnings: Vec::new() };
         let mut errors = Vec::new();
@@ -39,6 +40,7 @@ impl Header {
                 continue;
             };
             match by_name.get(name) {
+                None if style == style::Header::Open => {}
                 None => errors.push(at(i, unknown(name, columns))),
                 Some(column) if header.cells[*column].is_some() => {
                     let message = format!("column {name} occurs twice in the header");

@@ -2,7 +2,7 @@
 
 use quayline_core::{
     Finding, Findings, Limits, Moment, NodeId, NodeKind, NumberScratch, Occurs, Run, Scalar, Shape, Sink, Value,
-    read_number,
+    read_bool, read_number,
 };
 
 use crate::cells::Cells;
@@ -12,8 +12,8 @@ use crate::{Columns, CsvStyle, EmptyCell, FlatFault, FlatFaultKind, Row};
 
 /// Turns rows into documents of a shape. A document's values come in the order of the shape, whatever the order of the columns.
 ///
-/// The cell of a number is a number if [`read_number`] reads it as one, and a cell of bytes is its hexadecimal digits. Every other
-/// cell is text, which the receiver judges.
+/// The cell of a number is a number if [`read_number`] reads it as one, a cell of bytes is its hexadecimal digits, and that of a truth
+/// value is `true`, `false` (in any case), `1` or `0`. Every other cell is text, which the receiver judges.
 ///
 /// If the style has a header, call [`CsvReader::header`] with the first row.
 #[derive(Clone, Debug)]
@@ -84,7 +84,7 @@ impl CsvReader {
         if let Err((kind, _)) = self.cells.split(row.raw, self.style.delimiter) {
             return Err(FlatFault { kind, line: Some(row.line), column: None }.finding().into());
         }
-        self.header = Header::read(row.raw, &self.cells, &self.columns)?;
+        self.header = Header::read(row.raw, &self.cells, &self.columns, self.style.header)?;
         self.note_present();
         Ok(())
     }
@@ -214,13 +214,14 @@ impl Source<'_> {
     }
 }
 
-/// Sends a cell that is not empty. A cell of bytes was checked before.
+/// Sends a cell that is not empty. Cells of bytes and of truth values were checked before.
 #[inline]
 pub(crate) fn send_cell<S: Sink>(sink: &mut S, node: NodeId, scalar: &Scalar, run: Run<'_>, is_ascii: bool) {
     let mut scratch: NumberScratch = [0; _];
     let number = match scalar {
         Scalar::Text { .. } => None,
         Scalar::Bytes { .. } => return send_bytes(sink, node, run.bytes()),
+        Scalar::Bool => truth_of(run.bytes()).map(Value::Bool),
         scalar => read_number(scalar, run.bytes(), &mut scratch),
     };
     let text = if is_ascii { Value::Ascii(run) } else { Value::Text(run) };
@@ -242,10 +243,17 @@ pub(crate) fn bytes_of(cell: &[u8]) -> Option<(Vec<u8>, bool)> {
     Some((unhex(digits)?, is_raw))
 }
 
+/// The truth value of a cell: spreadsheets write `TRUE` and `FALSE`, so their case does not matter.
+fn truth_of(cell: &[u8]) -> Option<bool> {
+    let is = |word: &[u8]| cell.eq_ignore_ascii_case(word);
+    read_bool(cell).or_else(|| if is(b"true") { Some(true) } else { is(b"false").then_some(false) })
+}
+
 /// What is asked of a cell's text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Check {
     Bytes,
+    Truth,
     Moment(Moment),
 }
 
@@ -254,6 +262,7 @@ impl Check {
     pub(crate) fn of(leaf: NodeId, scalar: &Scalar, moments: &[(NodeId, Moment)]) -> Option<Check> {
         match (scalar, moments.iter().find(|(node, _)| *node == leaf)) {
             (Scalar::Bytes { .. }, _) => Some(Check::Bytes),
+            (Scalar::Bool, _) => Some(Check::Truth),
             (_, Some((_, moment))) => Some(Check::Moment(*moment)),
             _ => None,
         }
@@ -262,6 +271,7 @@ impl Check {
     pub(crate) fn fault(self, cell: &[u8]) -> Option<FlatFaultKind> {
         match self {
             Check::Bytes => bytes_of(cell).is_none().then_some(FlatFaultKind::Hex),
+            Check::Truth => truth_of(cell).is_none().then_some(FlatFaultKind::NotBool),
             Check::Moment(moment) => moment.read(cell).is_none().then_some(FlatFaultKind::NotMoment(moment)),
         }
     }

@@ -45,6 +45,8 @@ pub enum Header {
     /// The first row.
     #[default]
     Present,
+    /// The first row, which may name columns that the records do not have; their cells are not looked at.
+    Open,
     /// No header; the columns are those of the shape, all and in order.
     Absent,
 }

@@ -212,6 +212,8 @@ impl Run<'_> {
         parcel: &Parcel,
     ) -> Result<Gives, Failure> {
         let node = &self.flow.file.nodes[at];
+        // What waits for others of its group is durable.
+        work.is_written_only = false;
         let groups = Groups::new(&self.name, &node.name, node.text("join"));
         let key = self.text(at, values, "key")?.unwrap_or_default().to_owned();
         let digest = format!("{:032x}", xxh3_128(key.as_bytes()));

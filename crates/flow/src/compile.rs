@@ -44,6 +44,8 @@ pub(crate) struct Node {
     pub(crate) shape: Option<Arc<ShapeFile>>,
     /// Code page of keys.
     pub(crate) charset: Option<Charset>,
+    /// Bytes of each record of the messages, if their shape is one of records of fixed length.
+    pub(crate) record_length: Option<usize>,
 }
 
 /// A map of a node.
@@ -99,6 +101,7 @@ impl Flow {
             nodes[at] = Some(compiler.node(at));
         }
         compiler.self_feeding();
+        compiler.unanswered();
         let Compiler { mut findings, mut files, .. } = compiler;
         findings.sort_by_key(|finding| (finding.place.line, finding.place.column));
         if findings.iter().any(|finding| finding.severity == Severity::Error) {
@@ -167,7 +170,7 @@ pub fn missing_definitions(store: &Store, flows: &[Flow]) -> Result<Vec<Finding>
                     "queue",
                     "define it with `quayline queue define NAME` or `quayline flow define`",
                 ),
-                "nats_input" => (
+                "nats_input" | "amqp_input" | "kafka_input" => (
                     "backout",
                     &queues,
                     "queue",
@@ -347,7 +350,8 @@ impl Compiler<'_> {
             Some(own) if !self.file.nodes[at].kind.is_input => Some(own),
             _ => shape,
         };
-        Node { expressions, map: map.map(|(map, _)| map), shape, charset }
+        let record_length = shape.as_deref().and_then(crate::nodes::record_length);
+        Node { expressions, map: map.map(|(map, _)| map), shape, charset, record_length }
     }
 
     /// The map of a node, and the shape of what it makes.
@@ -465,12 +469,41 @@ impl Compiler<'_> {
         {
             self.error(codes::BAD_URL, &property.span, format!("`url`: {why}"), "write it as http://HOST:PORT/PATH");
         }
-        if let Some((name, why)) = crate::nats::check(node)
+        if let Some((name, why)) = crate::nats::check(node, self.root)
             && let Some(property) = node.property(name)
         {
             let hint = match name {
-                "server" => "write it as nats://HOST:PORT, and give the password in the environment",
+                "server" => "write it as nats://HOST:PORT or tls://HOST:PORT, and give the password in the environment",
+                "credentials" => {
+                    "name the file that `nsc` wrote, or a file with the seed of a user, relative to the project"
+                }
+                "authorities" | "certificate" | "private_key" => "name PEM files, relative to the project",
                 _ => "see the names on the server with `nats stream ls`",
+            };
+            self.error(codes::BAD_SERVER, &property.span, format!("`{name}`: {why}"), hint);
+        }
+        if let Some((name, why)) = crate::amqp::check(node, self.root)
+            && let Some(property) = node.property(name)
+        {
+            let hint = match name {
+                "server" => {
+                    "write it as amqp://HOST:PORT or amqps://HOST:PORT, and give the password in the environment"
+                }
+                "queue" => "name a queue or topic of the broker",
+                _ => "name PEM files, relative to the project",
+            };
+            self.error(codes::BAD_SERVER, &property.span, format!("`{name}`: {why}"), hint);
+        }
+        if let Some((name, why)) = crate::kafka::check(node, self.root)
+            && let Some(property) = node.property(name)
+        {
+            let hint = match name {
+                "server" => {
+                    "write it as kafka://HOST:PORT or kafkas://HOST:PORT, and give the password in the environment"
+                }
+                "topic" => "name a topic of Kafka",
+                "partitions" => "write numbers and ranges such as 0-3,7",
+                _ => "name PEM files, relative to the project",
             };
             self.error(codes::BAD_SERVER, &property.span, format!("`{name}`: {why}"), hint);
         }
@@ -481,6 +514,27 @@ impl Compiler<'_> {
         {
             let message = format!("another node uses the outbox `{outbox}` too");
             self.error(codes::SHARED_OUTBOX, &property.span, message, "give each node an outbox of its own");
+        }
+    }
+
+    /// Warns of requests that no `reply` node can answer.
+    fn unanswered(&mut self) {
+        for (at, input) in self.file.nodes.iter().enumerate().filter(|(_, node)| node.kind.name == "http_input") {
+            let mut reached = vec![false; self.file.nodes.len()];
+            let mut open = vec![at];
+            while let Some(at) = open.pop() {
+                if !std::mem::replace(&mut reached[at], true) {
+                    open.extend(self.file.nodes[at].targets().map(|(_, to)| to));
+                }
+            }
+            let answers = |(at, node): (usize, &FlowNode)| reached[at] && node.kind.name == "reply";
+            if !self.file.nodes.iter().enumerate().any(answers) {
+                let message = format!("no `reply` node answers the requests of `{}`: clients get 204", input.name);
+                let finding =
+                    Finding::warning(codes::UNANSWERED, Fault::Config, message).at(self.file.text.place(&input.span));
+                self.findings
+                    .push(finding.hint("wire a `reply` node, if clients need to know what became of a request"));
+            }
         }
     }
 

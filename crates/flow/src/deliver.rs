@@ -13,13 +13,15 @@ use std::time::Duration;
 
 use quayline_store::queue::{Attempt, Claim, Message, Persistence};
 
+use quayline_store::Unit;
+
 use crate::codes;
 use crate::failure::Failure;
 use crate::message::Parcel;
 use crate::run::{Run, Work};
 
 /// Types of nodes that deliver after the commit.
-pub(crate) const DELIVERED: &[&str] = &["sql_output", "http_output", "nats_output"];
+pub(crate) const DELIVERED: &[&str] = &["sql_output", "http_output", "nats_output", "amqp_output", "kafka_output"];
 /// First and longest pause while the outside is not reachable.
 const PAUSE_MS: (u64, u64) = (50, 10_000);
 
@@ -57,7 +59,7 @@ impl Run<'_> {
     pub(crate) async fn delivery(&self, mut work: Work, at: usize, claim: Claim, message: &Message) -> bool {
         let mut pause_ms = PAUSE_MS.0;
         loop {
-            let failure = match self.attempt(at, message).await {
+            let failure = match self.attempt(at, message, &mut work.unit).await {
                 Ok(()) => {
                     work.messages += 1;
                     let done = match claim.get(&mut work.unit) {
@@ -95,13 +97,15 @@ impl Run<'_> {
         }
     }
 
-    async fn attempt(&self, at: usize, message: &Message) -> Result<(), Outside> {
+    async fn attempt(&self, at: usize, message: &Message, unit: &mut Unit) -> Result<(), Outside> {
         match self.flow.file.nodes[at].kind.name {
             "sql_output" => {
                 let outbox = self.outbox_id(at).await.map_err(Outside::Waits)?;
                 self.deliver_sql(at, &outbox, message).await
             }
             "nats_output" => self.deliver_nats(at, message).await,
+            "amqp_output" => self.deliver_amqp(at, message).await,
+            "kafka_output" => self.deliver_kafka(at, message, unit).await,
             _ => self.deliver_http(at, message).await,
         }
     }

@@ -33,6 +33,27 @@ fn guarantee(node: &FlowNode) -> Option<&'static str> {
             "exactly once while an outage is shorter than the duplicate window of the stream, because each attempt has the same \
              Nats-Msg-Id; at least once after a longer one"
         }
+        "amqp_input" if node.text("without_id") == Some("backout") => {
+            "exactly once if only this node receives from the queue and a message comes again within `remember`: the unit of work \
+             remembers its message-id; a message without one moves to the backout queue"
+        }
+        "amqp_input" => {
+            "exactly once if only this node receives from the queue and a message comes again within `remember`: the unit of work \
+             remembers its message-id; at least once for messages without one"
+        }
+        "amqp_output" if node.text("duplicate_property").is_some() => {
+            "exactly once while the broker remembers the id in `duplicate_property`, because each attempt has the same; at least \
+             once after that"
+        }
+        "amqp_output" => {
+            "at least once: an attempt without an answer is repeated with the same message-id; exactly once if the broker or the \
+             receiver finds duplicates by it"
+        }
+        "kafka_input" => "exactly once: the unit of work remembers the offset of the message in its partition",
+        "kafka_output" => {
+            "exactly once while an outage is shorter than the time for which Kafka remembers a producer, because each attempt has the \
+             same producer id and sequence number; at least once after a longer one"
+        }
         "file_output" => "exactly once: the file is written after the commit, and again after a crash",
         "sql_query" => "at least once: the query runs again after a rollback, so it should only read",
         "sql_output" => "exactly once: the database remembers the message in the transaction of the statement",

@@ -14,6 +14,7 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 use quayline_core::{Fault, Finding, Findings};
 use quayline_store::{Clock, Store};
+use quayline_workload::{Kind, Workload};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::codes;
@@ -162,6 +163,20 @@ impl Engine {
         observer: &Arc<dyn Observer>,
         options: EngineOptions,
     ) -> Result<Engine, Findings> {
+        Engine::start_with(store, clock, observer, options, None)
+    }
+
+    /// The same with the classes of work that the process shares.
+    ///
+    /// # Errors
+    /// Those of [`Engine::start`].
+    pub fn start_with(
+        store: &Store,
+        clock: &Arc<dyn Clock>,
+        observer: &Arc<dyn Observer>,
+        options: EngineOptions,
+        workload: Option<&Arc<Workload>>,
+    ) -> Result<Engine, Findings> {
         crate::outbox::write_all(store).map_err(|why| {
             let message = format!("files that flows left unwritten cannot be written: {why}");
             Findings(vec![
@@ -173,7 +188,7 @@ impl Engine {
         for number in 0..options.threads.max(1) {
             let (sender, receiver) = unbounded_channel();
             let (store, clock, observer) = (store.clone(), Arc::clone(clock), Arc::clone(observer));
-            let around = Around { store, clock, observer, commits: options.commits };
+            let around = Around { store, clock, observer, commits: options.commits, workload: workload.cloned() };
             let handle = std::thread::Builder::new()
                 .name(format!("flow-{number}"))
                 .spawn(move || thread(number, receiver, &around))
@@ -298,9 +313,11 @@ pub(crate) struct Around {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) commits: Commits,
+    pub(crate) workload: Option<Arc<Workload>>,
 }
 
 fn thread(number: usize, mut receiver: UnboundedReceiver<Arc<Deployed>>, around: &Around) {
+    let _working = around.workload.as_ref().map(|workload| workload.join(Kind::Flow, None));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

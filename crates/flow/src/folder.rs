@@ -6,16 +6,20 @@
 //!
 //! The checkpoint commits with what the flow makes of the file. Then the file moves to the folder of processed files, and the checkpoint is removed. A file
 //! whose checkpoint is there when a look finds it was processed before, and is only moved.
+//!
+//! A file is taken once it has been unchanged for a time. Its length and time are compared again after it was read, before the commit and before it moves.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use quayline_store::{Space, Store};
 
 /// Failures after which a file moves to the folder `failed`.
 const ATTEMPTS_MAX: u32 = 3;
+/// Time that a file must be unchanged before it is read. Default 5 s, as for the folders of partners.
+pub(crate) const SETTLE_MS: u64 = 5_000;
 /// Longest file that becomes one message: the longest message of a queue.
 const FILE_BYTES_MAX: u64 = 100 << 20;
 
@@ -25,8 +29,10 @@ pub(crate) struct Folder {
     done: PathBuf,
     pattern: String,
     prefix: String,
-    /// Length and time at the last look: a file that still grows is left for the next one.
-    seen: HashMap<PathBuf, [u8; 16]>,
+    settle: Duration,
+    /// Length and time at the last look, and since when they are so: a file that still grows is left for a later one. The clock is this machine's, as
+    /// that of a file server may differ.
+    seen: HashMap<PathBuf, ([u8; 16], Instant)>,
     found: VecDeque<PathBuf>,
     attempts: HashMap<PathBuf, u32>,
     taken: std::collections::HashSet<PathBuf>,
@@ -47,11 +53,21 @@ pub(crate) struct Processed {
     from: PathBuf,
     to: PathBuf,
     checkpoint: String,
+    fingerprint: [u8; 16],
 }
 
 impl Processed {
-    /// Moves the file, then removes its checkpoint.
+    /// Whether the file is no longer what was read.
+    pub(crate) fn is_changed(&self) -> bool {
+        fs::metadata(&self.from).map_or(true, |meta| fingerprint(&meta) != self.fingerprint)
+    }
+
+    /// Moves the file, then removes its checkpoint. A file that changed since it was read stays: it is another message.
     pub(crate) fn finish(&self, store: &Store) -> Result<(), String> {
+        if self.is_changed() {
+            let from = self.from.display();
+            return Err(format!("{from} changed after it was processed, so it stays and becomes another message"));
+        }
         move_file(&self.from, &self.to)?;
         let mut unit = store.begin().map_err(|error| error.to_string())?;
         unit.delete(Space::CHECKPOINTS, self.checkpoint.as_bytes()).map_err(|error| error.to_string())?;
@@ -71,7 +87,25 @@ fn move_file(from: &Path, to: &Path) -> Result<(), String> {
     if let Some(folder) = to.parent() {
         fs::create_dir_all(folder).map_err(shown)?;
     }
-    fs::rename(from, to).map_err(shown)
+    fs::rename(from, unused(to)).map_err(shown)
+}
+
+/// The path, or one with the time at the end of its name if there is a file already.
+fn unused(path: &Path) -> PathBuf {
+    if path.symlink_metadata().is_err() {
+        return path.to_owned();
+    }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    let mut ms = now.as_millis();
+    loop {
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".{ms}"));
+        let other = path.with_file_name(name);
+        if other.symlink_metadata().is_err() {
+            return other;
+        }
+        ms += 1;
+    }
 }
 
 fn fingerprint(meta: &fs::Metadata) -> [u8; 16] {
@@ -91,11 +125,18 @@ impl Folder {
             folder,
             pattern: pattern.to_owned(),
             prefix: format!("flow-folder/{flow}/{node}/"),
+            settle: Duration::from_millis(SETTLE_MS),
             seen: HashMap::new(),
             found: VecDeque::new(),
             attempts: HashMap::new(),
             taken: std::collections::HashSet::new(),
         }
+    }
+
+    /// Takes files that have been unchanged for this time.
+    pub(crate) fn settled_after(mut self, settle: Duration) -> Self {
+        self.settle = settle;
+        self
     }
 
     /// Looks into the folder.
@@ -114,15 +155,17 @@ impl Folder {
                 continue;
             }
             let (path, print) = (entry.path(), fingerprint(&meta));
-            if self.seen.get(&path) == Some(&print) && !self.taken.contains(&path) && !self.found.contains(&path) {
+            let since = self.seen.get(&path).filter(|(known, _)| *known == print).map(|(_, since)| *since);
+            if since.is_some_and(|since| since.elapsed() >= self.settle) && !self.taken.contains(&path) {
                 ready.push(path.clone());
             }
-            now.insert(path, print);
+            now.insert(path, (print, since.unwrap_or_else(Instant::now)));
         }
+        // What an earlier look found is among them, unless it changed since.
         ready.sort();
         self.seen = now;
         self.attempts.retain(|path, _| self.seen.contains_key(path));
-        self.found.extend(ready);
+        self.found = ready.into();
         Ok(())
     }
 
@@ -131,12 +174,17 @@ impl Folder {
         while let Some(path) = self.found.pop_front() {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("file").to_owned();
             let checkpoint = format!("{}{name}", self.prefix);
-            let processed = Processed { to: self.done.join(&name), from: path.clone(), checkpoint: checkpoint.clone() };
             let shown = |error: std::io::Error| {
                 format!("{} cannot be read: {}", path.display(), quayline_core::system_error_text(&error))
             };
             let meta = fs::metadata(&path).map_err(shown)?;
             let print = fingerprint(&meta);
+            let processed = Processed {
+                to: self.done.join(&name),
+                from: path.clone(),
+                checkpoint: checkpoint.clone(),
+                fingerprint: print,
+            };
             let unit = store.begin().map_err(|error| error.to_string())?;
             let known = unit.checkpoint(&checkpoint).map_err(|error| error.to_string())?;
             if known.as_deref() == Some(&print[..]) {
@@ -152,6 +200,10 @@ impl Folder {
                 ));
             }
             let content = fs::read(&path).map_err(shown)?;
+            if processed.is_changed() {
+                // Somebody writes it now: a later look finds it complete.
+                continue;
+            }
             self.taken.insert(path);
             return Ok(Some(Taken { name, content, checkpoint, fingerprint: print, processed }));
         }
@@ -159,9 +211,11 @@ impl Folder {
     }
 
     /// The outcome of a file's unit of work. A file that failed too often moves to `failed`.
-    pub(crate) fn ended(&mut self, path: &Path, is_good: bool) -> Result<(), String> {
+    pub(crate) fn ended(&mut self, path: &Path, is_good: bool, is_early: bool) -> Result<(), String> {
         self.taken.remove(path);
-        if is_good {
+        // Since when it is unchanged is found anew.
+        self.seen.remove(path);
+        if is_good || is_early {
             self.attempts.remove(path);
             return Ok(());
         }

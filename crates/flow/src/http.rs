@@ -4,8 +4,8 @@
 //! connection ─▶ request: method, path, length checked, body read ─channel─▶ Input ─▶ unit of work ─▶ commit ─▶ answer
 //! ```
 //!
-//! The answer is sent after the commit, so a client that has one knows that everything the flow did is durable. A client without an answer does not know,
-//! and repeats the request.
+//! The answer is sent after the commit, so a client that has one knows that everything the flow did is durable. Without a `reply` node it is 204. A client
+//! without an answer does not know, and repeats the request.
 
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -44,15 +44,26 @@ pub(crate) struct Answer {
     pub(crate) content: Rc<[u8]>,
 }
 
-/// Where the answer goes. Only the first answer counts.
+/// What became of a request.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// A `reply` node answered it.
+    Answer(Answer),
+    /// It was done, and no node answered it.
+    Done,
+    /// The store did not say whether the unit of work is durable.
+    Unknown,
+}
+
+/// Where the outcome goes. Only the first one counts; without any, the unit of work was rolled back.
 #[derive(Clone, Debug)]
-pub(crate) struct ReplyTo(Rc<RefCell<Option<oneshot::Sender<Answer>>>>);
+pub(crate) struct ReplyTo(Rc<RefCell<Option<oneshot::Sender<Outcome>>>>);
 
 impl ReplyTo {
-    pub(crate) fn answer(&self, answer: Answer) {
+    pub(crate) fn end(&self, outcome: Outcome) {
         if let Some(sender) = self.0.borrow_mut().take() {
             // A client that has gone does not want its answer.
-            let _ = sender.send(answer);
+            let _ = sender.send(outcome);
         }
     }
 }
@@ -137,11 +148,20 @@ async fn serve(request: Request<Incoming>, sender: &Sender<Asked>, path: &str, l
         return problem(StatusCode::SERVICE_UNAVAILABLE, "the flow has too many requests waiting");
     }
     match tokio::time::timeout(limit, answered).await {
-        Ok(Ok(answer)) => {
+        Ok(Ok(Outcome::Answer(answer))) => {
             let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
             let kind = answer.content_type.as_deref().unwrap_or("application/octet-stream");
             respond(status, kind, Bytes::copy_from_slice(&answer.content))
         }
+        Ok(Ok(Outcome::Done)) => {
+            let mut response = Response::new(Once(None));
+            *response.status_mut() = StatusCode::NO_CONTENT;
+            response
+        }
+        Ok(Ok(Outcome::Unknown)) => problem(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "the store failed while the flow committed; the request may have been done",
+        ),
         Ok(Err(_)) => {
             problem(StatusCode::INTERNAL_SERVER_ERROR, "the flow failed, and nothing of the request was done")
         }

@@ -7,20 +7,23 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use quayline_project::FlowNode;
-use quayline_store::Unit;
 use quayline_store::queue::{Claim, Claimed as Outgoing, Message, MessageId, Persistence, Polled, Queue, Select};
+use quayline_store::{Store, Unit};
 use tokio::time::{Instant, Sleep};
 
 use crate::aggregate::{Groups, Overdue};
+use crate::amqp::BrokerInput;
 use crate::codes;
 use crate::deliver::DELIVERED;
 use crate::expression::Evaluated;
 use crate::failure::Failure;
-use crate::folder::{Folder, Processed};
+use crate::folder::{Folder, Processed, SETTLE_MS};
 use crate::http::Listener;
+use crate::kafka::KafkaInput;
 use crate::message::{Parcel, Received};
-use crate::nats::{Subscription, Taken};
+use crate::nats::Subscription;
 use crate::run::{After, Run};
+use crate::taken::Taken;
 
 /// Pause after an input failed, such as a folder that is missing.
 const FAILED_PAUSE: Duration = Duration::from_secs(5);
@@ -60,6 +63,8 @@ pub(crate) struct Ended {
     pub(crate) file: Option<Processed>,
     /// Whether its instance took another message already.
     pub(crate) is_free: bool,
+    /// Whether it was rolled back because its file was not complete, which is no failure of the flow.
+    pub(crate) is_early: bool,
     /// Why it was rolled back.
     pub(crate) why: Option<String>,
 }
@@ -80,6 +85,8 @@ enum Origin {
     Http(Listener),
     Outbox(Queue),
     Nats(Box<Subscription>),
+    Amqp(Box<BrokerInput>),
+    Kafka(Box<KafkaInput>),
     Groups { groups: Groups, timeout: Duration, terminal: &'static str },
 }
 
@@ -132,7 +139,8 @@ impl Input {
             "folder_input" => {
                 let pattern = node.text("pattern").unwrap_or("*");
                 let folder =
-                    Folder::new(&run.flow.root, &run.name, &node.name, text("folder"), pattern, node.text("done"));
+                    Folder::new(&run.flow.root, &run.name, &node.name, text("folder"), pattern, node.text("done"))
+                        .settled_after(time("settle", SETTLE_MS));
                 (
                     Origin::Folder { folder, interval: time("interval", 1_000).max(Duration::from_millis(1)) },
                     Some(Duration::ZERO),
@@ -155,6 +163,8 @@ impl Input {
                 (from, Some(Duration::ZERO))
             }
             "nats_input" => (Origin::Nats(Box::new(Subscription::start(run, at)?)), None),
+            "amqp_input" => (Origin::Amqp(Box::new(BrokerInput::start(run, at)?)), None),
+            "kafka_input" => (Origin::Kafka(Box::new(KafkaInput::start(run, at)?)), None),
             kind if DELIVERED.contains(&kind) => (Origin::Outbox(run.queue(text("outbox"))?), None),
             _ => {
                 let order = match node.text("order") {
@@ -178,7 +188,8 @@ impl Input {
             // A timer and a folder make one message after another.
             Origin::Timer { .. } | Origin::Folder { .. } | Origin::Outbox(_) | Origin::Groups { .. } => slots.min(1),
             Origin::Nats(_) if node.text("order") == Some("by_stream") => slots.min(1),
-            Origin::Queue(_) | Origin::Http(_) | Origin::Nats(_) => slots,
+            Origin::Amqp(_) if node.text("order") == Some("by_queue") => slots.min(1),
+            Origin::Queue(_) | Origin::Http(_) | Origin::Nats(_) | Origin::Amqp(_) | Origin::Kafka(_) => slots,
         };
         let timer = timer.map(|after| Box::pin(tokio::time::sleep(after)));
         Ok(Input { node: at, slots, used: 0, from, timer })
@@ -224,13 +235,27 @@ impl Input {
                     return Poll::Pending;
                 }
                 let Poll::Ready(taken) = subscription.poll(run, *node, context) else { return Poll::Pending };
-                let Taken { unit, header, content, backout } = taken?;
+                let taken = taken?;
                 *used += 1;
-                let mut claimed = claimed(run, unit, header, content.into(), &subscription.stream, None);
-                // In the order of the stream, the next message comes when this one is acknowledged, which is after its commit.
-                claimed.frees_early = *slots > 1;
-                claimed.backout = backout;
-                Poll::Ready(Ok(claimed))
+                Poll::Ready(Ok(claimed_outside(run, taken, &subscription.stream, *slots)))
+            }
+            Origin::Amqp(input) => {
+                if *used >= *slots {
+                    return Poll::Pending;
+                }
+                let Poll::Ready(taken) = input.poll(run, *node, context) else { return Poll::Pending };
+                let taken = taken?;
+                *used += 1;
+                Poll::Ready(Ok(claimed_outside(run, taken, &input.queue, *slots)))
+            }
+            Origin::Kafka(input) => {
+                if *used >= *slots {
+                    return Poll::Pending;
+                }
+                let Poll::Ready(taken) = input.poll(run, *node, context) else { return Poll::Pending };
+                let taken = taken?;
+                *used += 1;
+                Poll::Ready(Ok(claimed_outside(run, taken, &input.topic, *slots)))
             }
             Origin::Outbox(queue) => {
                 if *used >= *slots {
@@ -328,7 +353,7 @@ impl Input {
     }
 
     /// Takes note of the end of a unit of work; a message of the same key may be next.
-    pub(crate) fn ended(&mut self, ended: &Ended) -> Result<Option<Claimed>, Failure> {
+    pub(crate) fn ended(&mut self, store: &Store, ended: &Ended) -> Result<Option<Claimed>, Failure> {
         if !ended.is_free {
             self.used = self.used.saturating_sub(1);
         }
@@ -343,10 +368,19 @@ impl Input {
                 subscription.ended(&ended.id, outcome);
                 Ok(None)
             }
+            Origin::Amqp(input) => {
+                let outcome = if ended.is_good { Ok(()) } else { Err(ended.why.clone().unwrap_or_default()) };
+                input.ended(&ended.id, outcome);
+                Ok(None)
+            }
+            Origin::Kafka(input) => {
+                let outcome = if ended.is_good { Ok(()) } else { Err(ended.why.clone().unwrap_or_default()) };
+                input.ended(store, &ended.id, outcome).map(|()| None)
+            }
             Origin::Timer { .. } | Origin::Http(_) | Origin::Outbox(_) | Origin::Groups { .. } => Ok(None),
             Origin::Folder { folder, .. } => {
                 let Some(file) = &ended.file else { return Ok(None) };
-                let done = folder.ended(file.path(), ended.is_good);
+                let done = folder.ended(file.path(), ended.is_good, ended.is_early);
                 done.map_err(|why| Failure::new(codes::FILE_SYSTEM, why, "check the permissions of the folder"))
                     .map(|()| None)
             }
@@ -375,6 +409,15 @@ fn set(timer: &mut Option<Pin<Box<Sleep>>>, after: Duration) {
         Some(timer) => timer.as_mut().reset(Instant::now() + after),
         None => *timer = Some(Box::pin(tokio::time::sleep(after))),
     }
+}
+
+/// A message of a server. In its order, the next one waits for the commit of this one.
+fn claimed_outside(run: &Run<'_>, taken: Taken, from: &str, slots: usize) -> Claimed {
+    let Taken { unit, header, content, backout } = taken;
+    let mut claimed = claimed(run, unit, header, content, from, None);
+    claimed.frees_early = slots > 1;
+    claimed.backout = backout;
+    claimed
 }
 
 fn claimed(

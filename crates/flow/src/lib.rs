@@ -22,6 +22,7 @@
 //! - **Shapes are known before a message comes.** Expressions and maps are checked against what arrives at their node.
 
 mod aggregate;
+mod amqp;
 mod call;
 mod codes;
 mod compile;
@@ -33,6 +34,8 @@ mod failure;
 mod folder;
 mod http;
 mod input;
+mod kafka;
+mod kafka_output;
 mod message;
 mod nats;
 mod nodes;
@@ -43,6 +46,8 @@ mod records;
 mod run;
 mod sql;
 mod stats;
+mod taken;
+mod tls;
 mod trace;
 mod worker;
 

@@ -71,16 +71,18 @@ pub(crate) struct Parcel {
     pub(crate) failure: Option<Rc<Failure>>,
     /// Key and number of messages of the group that it was made of.
     pub(crate) group: Option<Rc<(String, u64)>>,
+    /// Whether the content is one record as a file has it, whatever its shape says of its length.
+    pub(crate) is_record: bool,
 }
 
 impl Parcel {
     pub(crate) fn new(received: Rc<Received>) -> Self {
         let (content, group) = (Rc::clone(&received.content), received.group.clone());
-        Parcel { content, received, part: 0, status: None, failure: None, group }
+        Parcel { content, received, part: 0, status: None, failure: None, group, is_record: false }
     }
 
     pub(crate) fn with_content(&self, content: impl Into<Rc<[u8]>>) -> Self {
-        Parcel { content: content.into(), ..self.clone() }
+        Parcel { content: content.into(), is_record: false, ..self.clone() }
     }
 
     pub(crate) fn is_persistent(&self) -> bool {

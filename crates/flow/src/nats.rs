@@ -12,12 +12,14 @@
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::convert::Infallible;
+use std::path::Path;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use quayline_connect::{
-    Acknowledged, ConsumerSettings, DeliveredBy, NatsAddress, NatsClient, NatsError, NatsLogin, NatsMessage,
+    Acknowledged, ConsumerSettings, DeliveredBy, NatsAddress, NatsClient, NatsCredentials, NatsError, NatsLogin,
+    NatsMessage,
 };
 use quayline_project::FlowNode;
 use quayline_store::queue::{DEAD_LETTER, Message};
@@ -33,6 +35,7 @@ use crate::expression::Evaluated;
 use crate::failure::Failure;
 use crate::message::{Parcel, hex};
 use crate::run::{Gives, Run, Work};
+use crate::taken::{Taken, pause_again};
 
 /// Messages of one pull. Default 100.
 const BATCH: usize = 100;
@@ -54,8 +57,6 @@ const LOOK_ACKS: u64 = 512;
 const LOOK: Duration = Duration::from_secs(2);
 /// First and longest pause before the next connection.
 const CONNECT_PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
-/// First and longest pause before a message that failed comes again.
-const AGAIN_MS: (u64, u64) = (100, 10_000);
 /// Failures after which a message moves to the backout queue, where the node says nothing. Default 3.
 const ATTEMPTS: u64 = 3;
 /// Longest wait for the acknowledgment of a stream.
@@ -164,15 +165,6 @@ enum Event {
     Waits(Failure),
 }
 
-/// A message that is processed now.
-pub(crate) struct Taken {
-    pub(crate) unit: Unit,
-    pub(crate) header: Message,
-    pub(crate) content: Vec<u8>,
-    /// Queue that it moves to instead, and why.
-    pub(crate) backout: Option<(String, String)>,
-}
-
 /// An input from a stream.
 pub(crate) struct Subscription {
     pub(crate) stream: String,
@@ -195,9 +187,19 @@ impl Drop for Subscription {
 }
 
 /// What is wrong with the properties of a node.
-pub(crate) fn check(node: &FlowNode) -> Option<(&'static str, String)> {
+pub(crate) fn check(node: &FlowNode, root: &Path) -> Option<(&'static str, String)> {
+    if !node.kind.name.starts_with("nats_") {
+        return None;
+    }
     if let Some(Err(why)) = node.text("server").map(NatsAddress::parse) {
         return Some(("server", why));
+    }
+    if let Err(why) = credentials(node, root) {
+        return Some(("credentials", why));
+    }
+    // A server that requires TLS gets it with any scheme.
+    if let Some(found) = crate::tls::check(node, root, true) {
+        return Some(found);
     }
     let is_name = |name: &str| {
         !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || c.is_control() || ".*>/\\".contains(c))
@@ -225,22 +227,35 @@ fn is_subject(text: &str, wildcards: bool) -> bool {
     text.split('.').all(is_word)
 }
 
-fn login(run: &Run<'_>, node: &FlowNode) -> (Option<NatsAddress>, NatsLogin) {
+/// The credentials of a node.
+fn credentials(node: &FlowNode, root: &Path) -> Result<Option<NatsCredentials>, String> {
+    let Some(file) = node.text("credentials") else { return Ok(None) };
+    let path = root.join(file);
+    let named = |why: String| format!("{}: {why}", path.display());
+    let text = std::fs::read_to_string(&path).map_err(|error| named(quayline_core::system_error_text(&error)))?;
+    NatsCredentials::parse(&text).map(Some).map_err(named)
+}
+
+fn login(run: &Run<'_>, node: &FlowNode) -> Result<(NatsAddress, NatsLogin), Failure> {
+    let wrong = |why: String| Failure::new(codes::BAD_SERVER, why, "write `server` as nats://HOST:PORT");
+    let address = NatsAddress::parse(node.text("server").unwrap_or_default()).map_err(wrong)?;
     let variable = node.text("password_variable").unwrap_or(PASSWORD);
+    let has_files = node.text("authorities").or(node.text("certificate")).is_some();
     let login = NatsLogin {
         name: format!("quayline {} {}", run.name, node.name),
         user: node.text("user").map(str::to_owned),
         secret: std::env::var(variable).ok(),
+        credentials: credentials(node, &run.flow.root).map_err(wrong)?,
+        // Otherwise the authorities of the system, if the server wants TLS.
+        tls: if has_files { Some(crate::tls::load(node, &run.flow.root).map_err(wrong)?) } else { None },
     };
-    (node.text("server").and_then(|server| NatsAddress::parse(server).ok()), login)
+    Ok((address, login))
 }
 
 fn failure(error: &NatsError) -> Failure {
     let hint = match error {
-        NatsError::Requires(_) => {
-            "use a listener of the server without it, on this machine or in a network that you trust"
-        }
-        NatsError::Denied(_) => "check `user` and the password in the environment",
+        NatsError::Requires(_) => "set the properties of the node as the server requires",
+        NatsError::Denied(_) => "check `user`, the password in the environment, and `credentials`",
         NatsError::NoResponder { .. } => "enable JetStream on the server, and make a stream that takes the subject",
         NatsError::TooLong { .. } => "raise `max_payload` of the server, or make the message shorter",
         NatsError::Refused { .. } => "see the error in the manual of NATS; the flow tries again",
@@ -416,8 +431,7 @@ impl Subscription {
     /// Begins to connect, in a task of this thread.
     pub(crate) fn start(run: &Run<'_>, at: usize) -> Result<Subscription, Failure> {
         let node = &run.flow.file.nodes[at];
-        let (address, login) = login(run, node);
-        let wrong = || Failure::new(codes::BAD_SERVER, "`server` is not an address", "write it as nats://HOST:PORT");
+        let (address, login) = login(run, node)?;
         let seen = Rc::new(RefCell::new(Seen::load(run, &node.name)?));
         // A pull, the one before it, and what else there is to tell.
         let (events, received) = channel(2 * BATCH + 8);
@@ -426,7 +440,7 @@ impl Subscription {
         let session = Session {
             store: run.store.clone(),
             clock: std::sync::Arc::clone(&run.clock),
-            address: address.ok_or_else(wrong)?,
+            address,
             login,
             stream: stream.clone(),
             consumer: node.text("consumer").map(str::to_owned),
@@ -487,16 +501,25 @@ impl Subscription {
         header.id[..16].copy_from_slice(&xxh3_128(seen.identity.as_bytes()).to_be_bytes());
         header.id[16..].copy_from_slice(&sequence.to_be_bytes());
         header.properties.push((SUBJECT.to_owned(), message.subject.into_bytes()));
-        let headers = message.headers.into_iter().map(|(name, value)| (name, value.into_bytes()));
-        header.properties.extend(headers);
+        // A name that occurs several times is one property with all values, as properties have one value each.
+        for (name, value) in message.headers {
+            match header.properties.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, known)) => known.extend([b", ", value.as_bytes()].concat()),
+                None => header.properties.push((name, value.into_bytes())),
+            }
+        }
         let backout = match self.failed.get(&sequence) {
+            _ if message.fault.is_some() => {
+                let fault = message.fault.unwrap_or_default();
+                Some((self.backout.clone(), format!("{}: {fault}", codes::NATS_BAD_HEADERS)))
+            }
             Some((failures, why)) => {
                 header.backout_count = u32::try_from(*failures).unwrap_or(u32::MAX);
                 (*failures >= self.attempts).then(|| (self.backout.clone(), why.clone()))
             }
             None => None,
         };
-        Ok(Taken { unit, header, content: message.payload, backout })
+        Ok(Taken { unit, header, content: message.payload.into(), backout })
     }
 
     /// Takes note of the end of a unit of work.
@@ -513,8 +536,8 @@ impl Subscription {
                 let (failures, reason) = self.failed.entry(sequence).or_default();
                 *failures += 1;
                 *reason = why;
-                let pause_ms = AGAIN_MS.0.saturating_mul(1 << (*failures - 1).min(16)).min(AGAIN_MS.1);
-                self.settle(reply, Acknowledged::Again(Duration::from_millis(pause_ms)));
+                let pause = pause_again(*failures);
+                self.settle(reply, Acknowledged::Again(pause));
             }
         }
     }
@@ -566,10 +589,7 @@ impl Run<'_> {
         let mut client = match known {
             Some(client) => client,
             None => {
-                let (address, login) = login(self, &self.flow.file.nodes[at]);
-                let wrong =
-                    || Failure::new(codes::BAD_SERVER, "`server` is not an address", "write it as nats://HOST:PORT");
-                let address = address.ok_or_else(|| Outside::Waits(wrong()))?;
+                let (address, login) = login(self, &self.flow.file.nodes[at]).map_err(Outside::Waits)?;
                 let connected = NatsClient::connect(&address, &login, self.clock.random()).await;
                 connected.map_err(|error| Outside::Waits(failure(&error)))?
             }

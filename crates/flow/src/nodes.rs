@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use quayline_project::{Form, PropertyValue, SourceFormat};
+use quayline_project::{Form, PropertyValue, ShapeFile, SourceFormat};
 use quayline_store::StoreError;
 use quayline_store::queue::{Message, Persistence};
 
@@ -62,13 +62,15 @@ impl Run<'_> {
             }])),
             "reply" => self.reply(work, at, parcel).await,
             "queue_output" => self.queue_output(work, at, &values, parcel).await,
-            "file_output" => self.file_output(work, at, &values, parcel).await,
+            "file_output" => self.file_output(work, at, &values, parcel),
             "aggregate" => self.aggregate(work, at, &values, parcel).await,
             "sql_query" => self.sql_query(work, at, &values, parcel).await,
             "sql_output" => self.sql_output(work, at, &values, parcel).await,
             "http_request" => self.http_request(work, at, &values, parcel).await,
             "http_output" => self.http_output(work, at, &values, parcel).await,
             "nats_output" => self.nats_output(work, at, &values, parcel).await,
+            "amqp_output" => self.amqp_output(work, at, &values, parcel).await,
+            "kafka_output" => self.kafka_output(work, at, &values, parcel).await,
             "record_input" => self.record_input(work, at, &values, parcel).await,
             _ => self.record(work, at, &values, parcel).await,
         }
@@ -114,25 +116,26 @@ impl Run<'_> {
         if self.flow.file.nodes[at].text("by") == Some("line") {
             return Ok(Gives::Parts(lines(&parcel.content), Rc::clone(&parcel.content)));
         }
-        let fixed = self.flow.nodes[at].shape.as_ref().and_then(|shape| match shape.form() {
-            Form::Records { .. } => match shape.source() {
-                Ok(SourceFormat::Records(framing)) => fixed_length(&framing.to_string()),
-                _ => None,
-            },
-            _ => None,
-        });
-        if let Some(length) = fixed {
-            let bytes = parcel.content.len();
-            if !bytes.is_multiple_of(length) {
-                let message =
-                    format!("the message has {bytes} bytes, which is no multiple of the record length {length}");
-                return Err(Failure::new(codes::NOT_READABLE, message, "check the record length of the shape"));
-            }
-            let parts = (0..bytes / length).map(|number| number * length..(number + 1) * length).collect();
+        if let Some(parts) = self.fixed_records(at, parcel)? {
             return Ok(Gives::Parts(parts, Rc::clone(&parcel.content)));
         }
         let documents = self.lanes.check(at, parcel)??;
         Ok(Gives::Parts(lines(&documents), documents.into()))
+    }
+
+    /// The records of a message whose shape is one of records of fixed length.
+    pub(crate) fn fixed_records(
+        &self,
+        at: usize,
+        parcel: &Parcel,
+    ) -> Result<Option<Vec<core::ops::Range<usize>>>, Failure> {
+        let Some(length) = self.flow.nodes[at].record_length else { return Ok(None) };
+        let bytes = parcel.content.len();
+        if !bytes.is_multiple_of(length) {
+            let message = format!("the message has {bytes} bytes, which is no multiple of the record length {length}");
+            return Err(Failure::new(codes::NOT_READABLE, message, "check the record length of the shape"));
+        }
+        Ok(Some((0..bytes / length).map(|number| number * length..(number + 1) * length).collect()))
     }
 
     /// A message for a queue, without its content, made from what was received.
@@ -175,13 +178,14 @@ impl Run<'_> {
     /// Puts a message. While the queue is full the unit of work waits, without a thread, for room or its time limit.
     pub(crate) async fn put(&self, work: &mut Work, queue: &str, message: &Message) -> Result<(), Failure> {
         self.part(work, CpuPart::Queues);
+        work.is_written_only &= message.persistence == Persistence::NotPersistent;
         let queue = self.queue(queue)?;
-        let mut pause_ms = FULL_PAUSE_MS.0;
+        let (mut pause_ms, mut asked) = (FULL_PAUSE_MS.0, None);
         loop {
             match queue.put(&mut work.unit, message) {
                 Ok(_) => break,
                 Err(error @ StoreError::QueueFull { .. }) => {
-                    if Instant::now() + Duration::from_millis(pause_ms) >= work.deadline {
+                    if Instant::now() + Duration::from_millis(pause_ms) >= self.gives_up_at(work, &mut asked) {
                         return Err(error.into());
                     }
                     tokio::time::sleep(Duration::from_millis(pause_ms)).await;
@@ -239,13 +243,7 @@ impl Run<'_> {
     }
 
     /// Keeps the content in the unit of work; the file is written after the commit, and again after a restart if that was interrupted.
-    async fn file_output(
-        &self,
-        work: &mut Work,
-        at: usize,
-        values: &[Evaluated],
-        parcel: &Parcel,
-    ) -> Result<Gives, Failure> {
+    fn file_output(&self, work: &mut Work, at: usize, values: &[Evaluated], parcel: &Parcel) -> Result<Gives, Failure> {
         let folder = self.needed(at, values, "folder")?;
         let name = self.needed(at, values, "name")?;
         if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\', '\0']) {
@@ -256,11 +254,12 @@ impl Run<'_> {
                 "make the name from letters and digits of the message",
             ));
         }
-        let path = self.flow.root.join(folder).join(name);
-        let key = crate::outbox::key(&self.name, work.unit.id().0, work.after.len());
-        let entry = crate::outbox::entry(&path, &parcel.content);
-        self.locked(work, |unit| unit.put_checkpoint(&key, &entry)).await?;
-        work.after.push(After::File(key));
+        let path = std::path::absolute(self.flow.root.join(folder).join(name)).map_err(|error| {
+            let why = quayline_core::system_error_text(&error);
+            Failure::new(codes::FILE_SYSTEM, format!("the path of the file is not known: {why}"), "check the folder")
+        })?;
+        // The last message of this unit of work for the file is the one that it has in the end.
+        work.files.insert(crate::outbox::key(&path), crate::outbox::entry(&path, &parcel.content));
         Ok(Gives::Same("out"))
     }
 }
@@ -275,6 +274,14 @@ fn memchr_lines(content: &[u8]) -> impl Iterator<Item = usize> {
 /// Length of `fixed:80`.
 fn fixed_length(framing: &str) -> Option<usize> {
     framing.strip_prefix("fixed:")?.parse().ok().filter(|length| *length > 0)
+}
+
+/// Bytes of each record of a shape, if all have the same length.
+pub(crate) fn record_length(shape: &ShapeFile) -> Option<usize> {
+    match (shape.form(), shape.source()) {
+        (Form::Records { .. }, Ok(SourceFormat::Records(framing))) => fixed_length(&framing.to_string()),
+        _ => None,
+    }
 }
 
 /// Whether a flow can split messages of a format into documents.

@@ -1,23 +1,37 @@
 //! Files that are written once, after the commit.
 //!
 //! ```text
-//! checkpoint "flow-file/FLOW/UNIT/N"  ─▶ length of the path (4 bytes), path, content
+//! checkpoint "flow-file/PATH"  ─▶ length of the path (4 bytes), path, content
 //! ```
 //!
 //! The entry commits with the unit of work. Then the file is written under a temporary name, synced and renamed, and the entry is removed. After a
 //! restart every entry that is left is written again: a rename of the same content over the file changes nothing.
+//!
+//! A file has one entry, whose lock puts units of work and writers into one order: a unit of work holds it from the end of its processing until its
+//! commit, a writer from before it reads the entry until the entry is removed. So the last content that committed is what the file has in the end.
 
 use std::fs::File;
 use std::io::Write as _;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
-use quayline_store::{Direction, KeyRange, Page, PageLimit, Space, Store, StoreError, Unit};
+use quayline_store::{Direction, KeyRange, LockWait, Page, PageLimit, Space, Store, StoreError, Unit};
 
 const PREFIX: &str = "flow-file/";
+/// Longest wait for another writer of the same file, which holds a thread of the pool for files. Default 60 s: 100 MB on a slow disk.
+const LOCK_WAIT_MS: u64 = 60_000;
 
-pub(crate) fn key(flow: &str, unit: u64, number: usize) -> String {
-    format!("{PREFIX}{flow}/{}-{unit}/{number}", std::process::id())
+/// Longest path that is a key as it is. Keys have at most 1,024 bytes.
+const PATH_BYTES_MAX: usize = 900;
+
+/// The key of a file's entry.
+pub(crate) fn key(path: &Path) -> String {
+    let path = path.to_string_lossy();
+    if path.len() <= PATH_BYTES_MAX { format!("{PREFIX}{path}") } else { format!("{PREFIX}long/{}", digest(&path)) }
+}
+
+fn digest(path: &str) -> String {
+    format!("{:032x}", xxhash_rust::xxh3::xxh3_128(path.as_bytes()))
 }
 
 pub(crate) fn entry(path: &Path, content: &[u8]) -> Vec<u8> {
@@ -37,13 +51,16 @@ fn read(entry: &[u8]) -> Option<(PathBuf, &[u8])> {
 pub(crate) fn write(store: &Store, key: &str) -> Result<(), String> {
     let shown = |error: StoreError| error.to_string();
     let mut unit = store.begin().map_err(shown)?;
-    let Some(entry) = unit.checkpoint(key).map_err(shown)? else { return Ok(()) };
+    // Another writer, or a unit of work with a newer content, has it: what is read afterwards is the newest.
+    let kept =
+        unit.read_for_update(Space::CHECKPOINTS, key.as_bytes(), LockWait::AtMostMs(LOCK_WAIT_MS)).map_err(shown)?;
+    let Some(entry) = kept else { return Ok(()) };
     let (path, content) = read(&entry).ok_or("the entry of the outbox is of no known form")?;
     let system = |error: std::io::Error| format!("{}: {}", path.display(), quayline_core::system_error_text(&error));
     let folder = path.parent().unwrap_or_else(|| Path::new(""));
     std::fs::create_dir_all(folder).map_err(system)?;
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("file");
-    let temporary = folder.join(format!(".{name}.part"));
+    // Of its own for each way to write the path, whatever the length of the name.
+    let temporary = folder.join(format!(".{}.part", digest(key)));
     let mut file = File::create(&temporary).map_err(system)?;
     file.write_all(content).and_then(|()| file.sync_all()).map_err(system)?;
     std::fs::rename(&temporary, &path).map_err(system)?;

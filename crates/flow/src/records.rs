@@ -43,6 +43,7 @@ impl Run<'_> {
         let file = self.file(&work.unit, &name, keep_open)?;
         self.part(work, CpuPart::Flow);
         let mut made = None;
+        let mut written = 1;
         let done = match node.kind.name {
             "record_read" => {
                 let wanted = self.wanted(at, values, &file)?;
@@ -62,10 +63,29 @@ impl Run<'_> {
                 })
                 .await
             }
-            "record_write" => {
-                self.locked(work, |unit| file.insert(unit, &parcel.content).map(|inserted| inserted.status)).await
+            operation => {
+                // A map that makes several records makes one message of them.
+                let parts = if parcel.is_record { None } else { self.fixed_records(at, parcel)? };
+                let parts = parts.unwrap_or_else(|| core::iter::once(0..parcel.content.len()).collect());
+                written = parts.len() as u64;
+                self.locked(work, |unit| {
+                    // All of a message, or nothing: also where a wire handles that one of them is there already.
+                    let mark = (parts.len() > 1).then(|| unit.mark());
+                    let all = parts.iter().try_fold(FileStatus::Success, |status, part| {
+                        let record = &parcel.content[part.clone()];
+                        let done = match operation {
+                            "record_write" => file.insert(unit, record).map(|inserted| inserted.status),
+                            _ => file.rewrite_by_key(unit, record),
+                        };
+                        done.map(|done| if done == FileStatus::Success { status } else { done })
+                    });
+                    if let (Err(_), Some(mark)) = (&all, mark) {
+                        unit.back_to(mark);
+                    }
+                    all
+                })
+                .await
             }
-            _ => self.locked(work, |unit| file.rewrite_by_key(unit, &parcel.content)).await,
         };
         let operation = node.kind.name;
         let (terminal, status, error) = match done {
@@ -85,11 +105,12 @@ impl Run<'_> {
         let mut out = Vec::new();
         if !node.wire("status").is_empty() {
             let text = error.map(|error| error.to_string());
-            let records = u64::from(terminal == "out");
+            let records = if terminal == "out" { written } else { 0 };
             out.push(("status", self.status(at, operation, &name, status, records, text.as_deref(), parcel)));
         }
+        let is_record = made.is_some() || parcel.is_record;
         let content = made.unwrap_or_else(|| Rc::clone(&parcel.content));
-        out.push((terminal, Parcel { status: Some(status), content, ..parcel.clone() }));
+        out.push((terminal, Parcel { status: Some(status), content, is_record, ..parcel.clone() }));
         Ok(Gives::Out(out))
     }
 
@@ -212,7 +233,7 @@ impl Run<'_> {
                     Err(error) => return Err(error.into()),
                 };
                 self.part(&mut batch, CpuPart::Flow);
-                let one = Parcel { status: Some("00"), ..parcel.with_content(&*record.bytes) };
+                let one = Parcel { status: Some("00"), is_record: true, ..parcel.with_content(&*record.bytes) };
                 Box::pin(self.pass_on(&mut batch, at, "record", one)).await?;
                 last_key = Some(record.key);
                 taken += 1;
@@ -227,6 +248,7 @@ impl Run<'_> {
             // The next unit changes the same checkpoint, whose lock is free after the commit; without one, several are on their way.
             let limit = if batch.unit.is_empty() { IN_FLIGHT } else { 1 };
             batch.messages = taken;
+            self.seal(&mut batch).await?;
             in_flight.push_back(self.submit(batch));
             while in_flight.len() >= limit {
                 if let Some(commit) = in_flight.pop_front() {

@@ -1,7 +1,7 @@
 //! A flow on one thread: its lanes, handles and figures, and the processing of one message.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::future::{poll_fn, ready};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::compile::Flow;
 use crate::engine::{Around, Commits, Deployed};
 use crate::expression::Evaluated;
 use crate::failure::Failure;
-use crate::http::{Answer, ReplyTo};
+use crate::http::{Answer, Outcome, ReplyTo};
 use crate::message::Parcel;
 use crate::pipes::{Lanes, Pipes};
 use crate::stats::{CpuPart, FlowStats};
@@ -42,6 +42,9 @@ pub trait Observer: Send + Sync {
     fn trace(&self, flow: &str, node: &str, text: &str);
 }
 
+/// How long a unit of work may still wait after its flow was asked to stop. Its message then goes back as after its time limit.
+const STOP_GRACE: Duration = Duration::from_secs(3);
+
 /// A flow on one thread.
 pub(crate) struct Run<'p> {
     pub(crate) flow: &'p Flow,
@@ -58,6 +61,8 @@ pub(crate) struct Run<'p> {
     pub(crate) sql: crate::sql::Sessions,
     pub(crate) http: crate::call::Connections,
     pub(crate) nats: crate::nats::Publishers,
+    pub(crate) amqp: crate::amqp::Senders,
+    pub(crate) kafka: crate::kafka_output::Senders,
     queues: RefCell<HashMap<String, Queue>>,
     files: RefCell<HashMap<String, (RecordFile, Instant)>>,
     units: Cell<u64>,
@@ -71,8 +76,12 @@ pub(crate) struct Work {
     steps: u64,
     sample: Option<Sample>,
     pub(crate) messages: u64,
+    /// Whether nothing in it has to survive a power cut.
+    pub(crate) is_written_only: bool,
     /// The last message that was put, without its content.
     pub(crate) template: Option<crate::nodes::Template>,
+    /// Files to be written after the commit: entries of the outbox by their keys.
+    pub(crate) files: BTreeMap<String, Vec<u8>>,
 }
 
 /// What happens after the commit.
@@ -80,7 +89,7 @@ pub(crate) enum After {
     Answer(ReplyTo, Answer),
     /// A file whose content is kept in the store under this name.
     File(String),
-    /// The file of a folder input; always the last.
+    /// The file of a folder input.
     Processed(crate::folder::Processed),
 }
 
@@ -113,7 +122,7 @@ pub(crate) enum Gives {
 impl<'p> Run<'p> {
     pub(crate) fn new(flow: &'p Flow, pipes: &'p Pipes, around: Around, stop: (Arc<Deployed>, usize)) -> Self {
         let stats = Arc::clone(&stop.0.stats);
-        let Around { store, clock, observer, commits } = around;
+        let Around { store, clock, observer, commits, workload: _ } = around;
         Run {
             flow,
             name: flow.name().into(),
@@ -128,6 +137,8 @@ impl<'p> Run<'p> {
             sql: crate::sql::Sessions::default(),
             http: crate::call::Connections::default(),
             nats: crate::nats::Publishers::default(),
+            amqp: crate::amqp::Senders::default(),
+            kafka: crate::kafka_output::Senders::default(),
             queues: RefCell::default(),
             files: RefCell::default(),
             units: Cell::new(0),
@@ -146,7 +157,9 @@ impl<'p> Run<'p> {
             steps: 0,
             sample,
             messages: 0,
+            is_written_only: false,
             template: None,
+            files: BTreeMap::new(),
         }
     }
 
@@ -174,6 +187,15 @@ impl<'p> Run<'p> {
         let queue = self.store.queue(name)?;
         self.queues.borrow_mut().insert(name.to_owned(), queue.clone());
         Ok(queue)
+    }
+
+    /// When a unit of work that waits for something outside of itself gives up: at its time limit, or some seconds after it was asked to stop.
+    /// `asked` remembers when the flow was first seen to stop.
+    pub(crate) fn gives_up_at(&self, work: &Work, asked: &mut Option<Instant>) -> Instant {
+        if !self.stop.0.is_stopping() {
+            return work.deadline;
+        }
+        work.deadline.min(*asked.get_or_insert_with(Instant::now) + STOP_GRACE)
     }
 
     /// Waits, and says whether the flow is to stop.
@@ -410,11 +432,23 @@ impl<'p> Run<'p> {
         None
     }
 
-    /// Hands a unit of work to the log. The commit happens whether or not somebody waits for it.
+    /// Puts the files of a unit of work into it. This is the last that it does, in the order of the keys, so that no two units of work wait for each
+    /// other, and it holds the locks of the files no longer than its commit takes.
+    pub(crate) async fn seal(&self, work: &mut Work) -> Result<(), Failure> {
+        for (key, entry) in std::mem::take(&mut work.files) {
+            self.locked(work, |unit| unit.put_checkpoint(&key, &entry)).await?;
+            work.after.push(After::File(key));
+        }
+        Ok(())
+    }
+
+    /// Hands a unit of work to the log. The commit happens whether or not somebody waits for it. An error says that it did not happen; what cannot be
+    /// done after it is reported and done later.
     pub(crate) fn submit(&self, mut work: Work) -> impl Future<Output = Result<(), Failure>> + use<'p> {
         self.part(&mut work, CpuPart::Commit);
-        let Work { unit, after, sample, messages, .. } = work;
-        let ticket = unit.submit();
+        let Work { unit, after, sample, messages, is_written_only, .. } = work;
+        // What happens after the commit must not happen without it.
+        let ticket = if is_written_only && after.is_empty() { unit.submit_written() } else { unit.submit() };
         let outcome = match self.commits {
             Commits::Free => Either::Left(ticket),
             Commits::Held => Either::Right(ready(ticket.wait())),
@@ -425,28 +459,30 @@ impl<'p> Run<'p> {
             self.stats.cpu.messages.fetch_add(messages, Ordering::Relaxed);
         }
         let (store, stats) = (self.store.clone(), Arc::clone(&self.stats));
+        let (observer, name) = (Arc::clone(&self.observer), Rc::clone(&self.name));
         async move {
             outcome.await?;
             stats.committed.fetch_add(1, Ordering::Relaxed);
+            let failed = |message: String, hint: &str| {
+                observer.failed(&name, &Failure::new(codes::FILE_SYSTEM, message, hint).located(&name), false);
+            };
             for one in after {
+                let store = store.clone();
                 match one {
-                    After::Answer(reply, answer) => reply.answer(answer),
+                    After::Answer(reply, answer) => reply.end(Outcome::Answer(answer)),
                     After::File(key) => {
-                        let store = store.clone();
                         // What cannot be written now is written at the next start; the entry is in the store.
                         let written = tokio::task::spawn_blocking(move || crate::outbox::write(&store, &key)).await;
                         if let Ok(Err(why)) = written {
-                            let message = format!("the file is not written yet: {why}");
                             let hint = "the content is in the store and is written when the flow starts again; check the folder";
-                            return Err(Failure::new(codes::FILE_SYSTEM, message, hint));
+                            failed(format!("the file is not written yet: {why}"), hint);
                         }
                     }
                     After::Processed(file) => {
                         let moved = tokio::task::spawn_blocking(move || file.finish(&store)).await;
                         if let Ok(Err(why)) = moved {
-                            return Err(Failure::new(codes::FILE_SYSTEM, why, "check the permissions of the folder"));
+                            failed(why, "check the permissions of the folder, and what changes files in it");
                         }
-                        break;
                     }
                 }
             }

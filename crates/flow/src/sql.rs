@@ -155,7 +155,7 @@ impl Run<'_> {
         let text = format!("SELECT row_to_json(quayline_row)::text FROM (\n{statement}\n) quayline_row LIMIT {limit}");
         let parameters: Vec<Parameter> =
             parameters(node, values, self.value_at(at, "parameters")).into_iter().map(Parameter).collect();
-        let mut pause_ms = PAUSE_MS.0;
+        let (mut pause_ms, mut asked) = (PAUSE_MS.0, None);
         let rows = loop {
             let done = match self.session(at, &text).await {
                 Ok(session) => {
@@ -172,7 +172,7 @@ impl Run<'_> {
                 Ok(rows) => break rows,
                 Err(error) if error.as_db_error().is_some() => return Err(failure(&error)),
                 Err(error) => {
-                    if Instant::now() + Duration::from_millis(pause_ms) >= work.deadline {
+                    if Instant::now() + Duration::from_millis(pause_ms) >= self.gives_up_at(work, &mut asked) {
                         return Err(failure(&error));
                     }
                     self.waits(at, &failure(&error));

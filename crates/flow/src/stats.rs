@@ -23,6 +23,7 @@ pub struct FlowStats {
     /// CPU time of the flow's threads, by what it was for, from one unit of work in 32.
     pub cpu: CpuSplit,
     last_error: Mutex<Option<LastError>>,
+    not_begun: Mutex<Option<String>>,
     pub(crate) traced: Traced,
 }
 
@@ -92,6 +93,7 @@ impl FlowStats {
             open: AtomicU64::new(0),
             cpu: CpuSplit::default(),
             last_error: Mutex::new(None),
+            not_begun: Mutex::new(None),
             traced: Traced::default(),
         }
     }
@@ -100,6 +102,16 @@ impl FlowStats {
     #[must_use]
     pub fn last_error(&self) -> Option<LastError> {
         self.last_error.lock().clone()
+    }
+
+    /// Why an input of the flow cannot begin, such as an address that another program uses. The flow tries again and again.
+    #[must_use]
+    pub fn not_begun(&self) -> Option<String> {
+        self.not_begun.lock().clone()
+    }
+
+    pub(crate) fn begins(&self, obstacle: Option<String>) {
+        *self.not_begun.lock() = obstacle;
     }
 
     /// Keeps the way of messages from now on. It ends by itself half a minute after the last [`FlowStats::take_trace`].

@@ -12,9 +12,13 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use quayline_store::StoreError;
 use quayline_store::queue::{GetWait, Message, Persistence, Select};
+use quayline_workload::{Kind, Workload};
 
+use crate::codes;
 use crate::engine::{Around, Deployed};
 use crate::failure::Failure;
+use crate::folder::Processed;
+use crate::http::Outcome;
 use crate::input::{Claimed, Ended, Input, received};
 use crate::message::Parcel;
 use crate::pipes::Pipes;
@@ -41,6 +45,10 @@ pub(crate) async fn run_flow(deployed: Arc<Deployed>, around: Around, thread: us
             return;
         }
     };
+    let class = around.workload.clone().map(|workload| {
+        let class = workload.classes().of(Kind::Flow, flow.name());
+        (workload, class)
+    });
     let run = Run::new(flow, &pipes, around, (Arc::clone(&deployed), thread));
     // Outboxes and groups whose time is over have one owner.
     let is_first = deployed.slots.iter().position(|slots| *slots > 0) == Some(thread);
@@ -49,23 +57,28 @@ pub(crate) async fn run_flow(deployed: Arc<Deployed>, around: Around, thread: us
     let mut inputs = loop {
         match Input::all(&run, deployed.slots[thread], is_first) {
             Ok(inputs) => break inputs,
-            Err(failure) => run.failed(&failure),
+            Err(failure) => {
+                run.stats.begins(Some(format!("{}: {}", failure.finding.code, failure.finding.message)));
+                run.failed(&failure);
+            }
         }
         if deployed.stopped_within(before_next, thread).await {
             return;
         }
         before_next = (before_next * 2).min(INPUT_PAUSE);
     };
+    run.stats.begins(None);
     let mut units: FuturesUnordered<Pin<Box<dyn Future<Output = Ended> + '_>>> = FuturesUnordered::new();
     let mut pause: Option<Pin<Box<tokio::time::Sleep>>> = None;
     poll_fn(|context| {
         deployed.register(thread, context.waker());
+        let _charged = Charged::begin(class.as_ref());
         loop {
             let mut is_idle = true;
             while let Poll::Ready(Some(ended)) = units.poll_next_unpin(context) {
                 is_idle = false;
                 run.stats.open.fetch_sub(1, Ordering::Relaxed);
-                match inputs[ended.input].ended(&ended) {
+                match inputs[ended.input].ended(&run.store, &ended) {
                     Ok(Some(next)) => start(&run, &units, ended.input, &inputs, next),
                     Ok(None) => {}
                     Err(failure) => run.failed(&failure),
@@ -88,12 +101,20 @@ pub(crate) async fn run_flow(deployed: Arc<Deployed>, around: Around, thread: us
                 }
                 pause = None;
             }
+            // A flow whose class is above its share takes no more messages for a while; what is open goes on.
+            if let Some(due) = class.as_ref().and_then(|(workload, class)| workload.pause(*class)) {
+                pause = Some(Box::pin(tokio::time::sleep(due)));
+                continue;
+            }
             let open_max = deployed.slots[thread] + COMMITS_MAX;
             for at in 0..inputs.len() {
                 while units.len() < open_max {
                     match inputs[at].poll_claim(&run, context) {
                         Poll::Ready(Ok(claimed)) => {
                             is_idle = false;
+                            if let Some((workload, class)) = &class {
+                                workload.sign(*class);
+                            }
                             start(&run, &units, at, &inputs, claimed);
                         }
                         Poll::Ready(Err(failure)) => {
@@ -114,6 +135,24 @@ pub(crate) async fn run_flow(deployed: Arc<Deployed>, around: Around, thread: us
     .await;
 }
 
+/// Charges the CPU time of a look at a flow to its class, if the class is held to a share.
+struct Charged<'w>(Option<(&'w (Arc<Workload>, usize), Duration)>);
+
+impl<'w> Charged<'w> {
+    fn begin(class: Option<&'w (Arc<Workload>, usize)>) -> Self {
+        let held = class.filter(|(workload, class)| workload.is_held(*class));
+        Charged(held.map(|held| (held, Workload::thread_cpu())))
+    }
+}
+
+impl Drop for Charged<'_> {
+    fn drop(&mut self) {
+        if let Some(((workload, class), before)) = self.0.take() {
+            workload.charge(*class, Workload::thread_cpu().saturating_sub(before));
+        }
+    }
+}
+
 fn start<'r>(
     run: &'r Run<'_>,
     units: &FuturesUnordered<Pin<Box<dyn Future<Output = Ended> + 'r>>>,
@@ -128,10 +167,22 @@ fn start<'r>(
 /// One unit of work: from the message that was claimed to the commit or rollback.
 async fn unit_of_work(run: &Run<'_>, input: usize, node: usize, claimed: Claimed) -> Ended {
     let Claimed { unit, received, after, key, count, file, failure, frees_early, outgoing, backout } = claimed;
-    let mut ended =
-        Ended { input, id: received.header.id, key, is_good: false, messages: 1, file, is_free: false, why: None };
+    let mut ended = Ended {
+        input,
+        id: received.header.id,
+        key,
+        is_good: false,
+        messages: 1,
+        file,
+        is_free: false,
+        is_early: false,
+        why: None,
+    };
     let mut work = run.work(unit);
     work.after = after;
+    work.is_written_only = run.flow.file.syncs_persistent_only
+        && run.flow.file.nodes[node].kind.name == "queue_input"
+        && received.header.persistence == Persistence::NotPersistent;
     if let Some((claim, message)) = outgoing {
         ended.is_good = run.delivery(work, node, claim, &message).await;
         return ended;
@@ -153,7 +204,17 @@ async fn unit_of_work(run: &Run<'_>, input: usize, node: usize, claimed: Claimed
             }
         },
     };
+    let done = match done {
+        Ok(()) => run.seal(&mut work).await,
+        failed => failed,
+    };
     let failure = match done {
+        Ok(()) if ended.file.as_ref().is_some_and(Processed::is_changed) => {
+            work.unit.roll_back();
+            ended.is_early = true;
+            let message = "the file changed while the flow processed it, so nothing of it was done yet";
+            Failure::new(codes::FILE_SYSTEM, message, "raise `settle`, or move complete files into the folder")
+        }
         Ok(()) => {
             let commit = run.submit(work);
             if frees_early {
@@ -162,11 +223,19 @@ async fn unit_of_work(run: &Run<'_>, input: usize, node: usize, claimed: Claimed
             }
             match commit.await {
                 Ok(()) => {
+                    if let Some(reply) = &received.reply {
+                        reply.end(Outcome::Done);
+                    }
                     run.traced_end(node, &received, true);
                     ended.is_good = true;
                     return ended;
                 }
-                Err(failure) => failure,
+                Err(failure) => {
+                    if let Some(reply) = &received.reply {
+                        reply.end(Outcome::Unknown);
+                    }
+                    failure
+                }
             }
         }
         Err(failure) => {

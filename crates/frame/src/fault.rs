@@ -113,6 +113,15 @@ pub enum FrameFaultKind {
         /// The most.
         most: u64,
     },
+    /// `FRM-024`: the bytes of a record to be written that are to hold its length hold something else.
+    OtherLength {
+        /// Bytes before the length field.
+        offset: usize,
+        /// Bytes of the length field.
+        size: usize,
+        /// Length of the record in bytes.
+        length: usize,
+    },
     /// `FRM-021`: a record to be written as a line contains the line's terminator.
     TerminatorInside {
         /// Byte of the record, from 0.
@@ -261,6 +270,7 @@ impl FrameFault {
             FrameFaultKind::NoExtent { .. } => "FRM-012",
             FrameFaultKind::OtherExtent { .. } => "FRM-023",
             FrameFaultKind::RecordTooLong { .. } => "FRM-020",
+            FrameFaultKind::OtherLength { .. } => "FRM-024",
             FrameFaultKind::TerminatorInside { .. } => "FRM-021",
             FrameFaultKind::ShorterThanField { .. } => "FRM-022",
         })
@@ -271,6 +281,7 @@ impl FrameFault {
     pub fn resume(&self) -> Resume {
         match self.kind {
             FrameFaultKind::RecordTooLong { .. }
+            | FrameFaultKind::OtherLength { .. }
             | FrameFaultKind::OtherExtent { .. }
             | FrameFaultKind::TerminatorInside { .. }
             | FrameFaultKind::ShorterThanField { .. } => Resume::NextRecord,
@@ -335,6 +346,9 @@ impl FrameFault {
             }
             FrameFaultKind::RecordTooLong { .. } => {
                 "choose a framing that holds such a record, or a longer record length"
+            }
+            FrameFaultKind::OtherLength { .. } => {
+                "check offset and size of the length field against the copybook; leave the field that holds the length out of the document, so that it is set"
             }
             FrameFaultKind::TerminatorInside { .. } => {
                 "write such records with `fixed` or `rdw`: binary fields may hold any byte"
@@ -424,6 +438,12 @@ impl fmt::Display for FrameFault {
             }
             FrameFaultKind::RecordTooLong { length, most } => {
                 write!(f, "the record has {length} bytes, its framing holds at most {most}")?;
+            }
+            FrameFaultKind::OtherLength { offset, size, length } => {
+                write!(
+                    f,
+                    "the {size} bytes at offset {offset} are to hold the record's length of {length} bytes, but hold something else"
+                )?;
             }
             FrameFaultKind::TerminatorInside { at } => {
                 write!(f, "byte {at} of the record is the line's terminator: the line would end there")?;

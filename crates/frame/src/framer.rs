@@ -244,7 +244,17 @@ impl Framer {
         if record.len() > most {
             return Err(too_long(body, (most - (record.len() - body.len())) as u64));
         }
-        LengthField::write(spec, record).map_err(|most| FrameFaultKind::RecordTooLong { length: record.len(), most })
+        let field = spec.offset..spec.offset + spec.size;
+        let before = record[field.clone()].to_vec();
+        LengthField::write(spec, record)
+            .map_err(|most| FrameFaultKind::RecordTooLong { length: record.len(), most })?;
+        // Blank bytes are a field that nobody has set. Other bytes are data, or a length that contradicts the record.
+        let blank = |byte: u8| before.iter().all(|other| *other == byte);
+        if before == record[field] || [0x00, b' ', b'0', 0x40, 0xf0].into_iter().any(blank) {
+            Ok(())
+        } else {
+            Err(FrameFaultKind::OtherLength { offset: spec.offset, size: spec.size, length: record.len() })
+        }
     }
 
     fn micro_focus(&mut self, body: &[u8], out: &mut Vec<u8>) -> Result<(), FrameFaultKind> {

@@ -18,8 +18,8 @@
 //! * The last line may lack its terminator: most editors and transfers drop it.
 //! * A BDW or RDW counts as on z/OS unless the [`FramingSpec`] selects otherwise; other counts exist because transfer programs
 //!   rewrite them.
-//! * [`Framer`] sets the length field of [`FramingSpec::LengthField`] in the record and ignores its previous value: the length is a
-//!   fact.
+//! * [`Framer`] sets the length field of [`FramingSpec::LengthField`] in a record where it is blank (zeros or spaces). Other bytes that
+//!   are not that length already are a fault: they are data, or contradict the record.
 
 mod block;
 mod detect;

@@ -60,5 +60,7 @@ pub(crate) const NO_CLAIM: &str = "GTW-136";
 pub(crate) const NO_MESSAGE: &str = "GTW-137";
 /// The queue cannot do what the request asks for.
 pub(crate) const NOT_SUPPORTED: &str = "GTW-138";
+/// The outcome of a change is not known.
+pub(crate) const UNKNOWN_OUTCOME: &str = "GTW-148";
 /// A page of another origin.
 pub(crate) const OTHER_ORIGIN: &str = "GTW-139";

@@ -244,8 +244,27 @@ impl OperationLane {
             let seen = self.gate.seen.get(node.index()).copied().unwrap_or(false);
             seen || file.action == FileAction::Replace && !operation.gate.closed[node.index()]
         };
-        let changed = (!file.slides && file.action != FileAction::Insert)
-            .then(|| file.places.iter().filter(|(node, _)| sets(*node)).map(|(_, place)| place.clone()).collect());
+        let mut changed = (!file.slides && file.action != FileAction::Insert).then(|| {
+            let set = file.places.iter().filter(|(node, _)| sets(*node));
+            set.map(|(_, place)| place.clone()).collect::<Vec<_>>()
+        });
+        if let Some(changed) = changed.as_mut().filter(|_| file.action.takes_body()) {
+            let mut errors = Vec::new();
+            for counter in &file.counters {
+                match counter.set_with(sets) {
+                    Ok(place) => changed.extend(place),
+                    Err(list) => errors.push(FieldError {
+                        place: "body",
+                        field: format!("$.{}", operation.service.request.shape.path(list)),
+                        rule: "required".to_owned(),
+                        detail: "the request changes the counter of this list, so it needs the list too".to_owned(),
+                    }),
+                }
+            }
+            if !errors.is_empty() {
+                return Err(Box::new(refused(errors)));
+            }
+        }
         if !file.action.takes_body() {
             record.clear();
         }

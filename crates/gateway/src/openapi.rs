@@ -240,7 +240,13 @@ fn parameter(operation: &Operation, parameter: &Parameter) -> Json {
         set("maximum", parameter.maximum);
     }
     let numeric = matches!(schema.get("type"), Some(Json::Text(kind)) if kind == "integer" || kind == "number");
-    let value = |text: &String| if numeric { Json::Number(text.clone()) } else { Json::text(text.clone()) };
+    let boolean = matches!(schema.get("type"), Some(Json::Text(kind)) if kind == "boolean");
+    let value = |text: &String| match text.as_str() {
+        "true" if boolean => Json::Bool(true),
+        "false" if boolean => Json::Bool(false),
+        _ if numeric => Json::Number(text.clone()),
+        _ => Json::text(text.clone()),
+    };
     if parameter.place == ParameterPlace::Path && !numeric {
         schema.put("minLength", Json::int(1));
     }

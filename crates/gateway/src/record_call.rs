@@ -182,6 +182,8 @@ pub(crate) struct FileOperation {
     pub(crate) key_nodes: Vec<(NodeId, Range<usize>)>,
     /// Bytes of each member that a request can set.
     pub(crate) places: Vec<(NodeId, Range<usize>)>,
+    /// Counters of the tables among them.
+    pub(crate) counters: Vec<TableCounter>,
     /// Whether places depend on counters, so that a record is replaced whole.
     pub(crate) slides: bool,
     /// Byte that text is padded with.
@@ -190,6 +192,34 @@ pub(crate) struct FileOperation {
     pub(crate) page: (usize, usize),
     /// Tells continuation tokens of this operation from those of others.
     pub(crate) mark: u64,
+}
+
+/// A counter whose tables a request can set as lists.
+#[derive(Debug)]
+pub(crate) struct TableCounter {
+    /// Its bytes, outside of the lists.
+    pub(crate) place: Range<usize>,
+    /// Its member, where requests have one.
+    pub(crate) node: Option<NodeId>,
+    /// The members with tables that it counts: lists outside of other lists.
+    pub(crate) lists: Vec<NodeId>,
+}
+
+impl TableCounter {
+    /// The place of the counter if a request that `sets` these members sets it with its lists; `None` if it sets neither.
+    ///
+    /// # Errors
+    /// A list that is missing: the counter of the others, or the counter alone, would drop elements of it or add some that nobody wrote.
+    pub(crate) fn set_with(&self, sets: impl Fn(NodeId) -> bool) -> Result<Option<Range<usize>>, NodeId> {
+        let any = self.node.is_some_and(&sets) || self.lists.iter().any(|list| sets(*list));
+        if !any {
+            return Ok(None);
+        }
+        match self.lists.iter().find(|list| !sets(**list)) {
+            None => Ok(Some(self.place.clone())),
+            Some(missing) => Err(*missing),
+        }
+    }
 }
 
 /// Query parameters of a browse: the number of records, and where to continue.
@@ -417,6 +447,13 @@ impl Problem {
     #[must_use]
     pub fn store_full(detail: impl Into<String>) -> Problem {
         Problem::new(507, codes::STORE_FULL, detail)
+    }
+
+    /// The store failed so that only its next opening shows whether the change was made.
+    #[must_use]
+    pub fn unknown_outcome() -> Problem {
+        let detail = "the store failed, and the change may have been made: look before you repeat it (file status 30)";
+        Problem::new(500, codes::UNKNOWN_OUTCOME, detail)
     }
 
     /// No queue of this name is open to clients.

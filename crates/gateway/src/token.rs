@@ -70,13 +70,14 @@ pub struct KeySet(Vec<TokenKey>);
 
 struct TokenKey {
     id: Option<String>,
-    algorithm: &'static str,
+    /// Algorithms that it serves: the one that the set names for it, or all of its kind.
+    algorithms: Vec<&'static str>,
     public: PublicKey,
 }
 
 impl core::fmt::Debug for TokenKey {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("TokenKey").field("id", &self.id).field("algorithm", &self.algorithm).finish_non_exhaustive()
+        f.debug_struct("TokenKey").field("id", &self.id).field("algorithms", &self.algorithms).finish_non_exhaustive()
     }
 }
 
@@ -125,12 +126,12 @@ impl KeySet {
         }
         // The algorithm is the key's; that of the token only has to agree. So `none`, or a public key used as a secret, has no
         // effect. A header's own key (`jwk`, `jku`, `x5c`) is ignored.
-        let fits = |key: &&TokenKey| key.algorithm == algorithm && (id.is_none() || key.id.as_deref() == id);
+        let fits = |key: &&TokenKey| key.algorithms.contains(&algorithm) && (id.is_none() || key.id.as_deref() == id);
         let mut candidates = self.0.iter().filter(fits).peekable();
         if candidates.peek().is_none() {
             return Err(TokenFault::UnknownKey);
         }
-        if !candidates.any(|key| key.verify(signed.as_bytes(), &signature)) {
+        if !candidates.any(|key| key.verify(algorithm, signed.as_bytes(), &signature)) {
             return Err(TokenFault::Signature);
         }
         let claims = json(payload).ok_or(malformed)?;
@@ -175,11 +176,12 @@ fn nested<'a>(claims: &'a Value, name: &str) -> &'a Value {
 }
 
 impl TokenKey {
-    fn verify(&self, message: &[u8], signed: &[u8]) -> bool {
+    /// Checks a signature by one of its algorithms.
+    fn verify(&self, algorithm: &str, message: &[u8], signed: &[u8]) -> bool {
         let rsa = |algorithm: &'static signature::RsaParameters, n: &[u8], e: &[u8]| {
             signature::RsaPublicKeyComponents { n, e }.verify(algorithm, message, signed).is_ok()
         };
-        match (&self.public, self.algorithm) {
+        match (&self.public, algorithm) {
             (PublicKey::Rsa { n, e }, "RS256") => rsa(&signature::RSA_PKCS1_2048_8192_SHA256, n, e),
             (PublicKey::Rsa { n, e }, "RS384") => rsa(&signature::RSA_PKCS1_2048_8192_SHA384, n, e),
             (PublicKey::Rsa { n, e }, "RS512") => rsa(&signature::RSA_PKCS1_2048_8192_SHA512, n, e),
@@ -200,20 +202,22 @@ fn token_key(key: &Value) -> Option<TokenKey> {
     let part = |name: &str| key[name].as_str().and_then(from_base64url);
     let said = key["alg"].as_str();
     let point = || -> Option<Vec<u8>> { Some([vec![4], part("x")?, part("y")?].concat()) };
-    let (algorithm, public) = match (key["kty"].as_str(), key["crv"].as_str()) {
+    let (algorithms, public) = match (key["kty"].as_str(), key["crv"].as_str()) {
         (Some("RSA"), _) => {
-            let known = match said {
-                None => "RS256",
-                Some(said) => ["RS256", "RS384", "RS512", "PS256"].into_iter().find(|name| said == *name)?,
-            };
+            // `alg` is optional (RFC 7517, section 4.4): without it, the key serves each of its kind.
+            let mut known = vec!["RS256", "RS384", "RS512", "PS256"];
+            known.retain(|name| said.is_none_or(|said| said == *name));
+            if known.is_empty() {
+                return None;
+            }
             (known, PublicKey::Rsa { n: part("n")?, e: part("e")? })
         }
-        (Some("EC"), Some("P-256")) => ("ES256", PublicKey::Plain(&signature::ECDSA_P256_SHA256_FIXED, point()?)),
-        (Some("EC"), Some("P-384")) => ("ES384", PublicKey::Plain(&signature::ECDSA_P384_SHA384_FIXED, point()?)),
-        (Some("OKP"), Some("Ed25519")) => ("EdDSA", PublicKey::Plain(&signature::ED25519, part("x")?)),
+        (Some("EC"), Some("P-256")) => (vec!["ES256"], PublicKey::Plain(&signature::ECDSA_P256_SHA256_FIXED, point()?)),
+        (Some("EC"), Some("P-384")) => (vec!["ES384"], PublicKey::Plain(&signature::ECDSA_P384_SHA384_FIXED, point()?)),
+        (Some("OKP"), Some("Ed25519")) => (vec!["EdDSA"], PublicKey::Plain(&signature::ED25519, part("x")?)),
         _ => return None,
     };
-    Some(TokenKey { id: key["kid"].as_str().map(str::to_owned), algorithm, public })
+    Some(TokenKey { id: key["kid"].as_str().map(str::to_owned), algorithms, public })
 }
 
 #[expect(
@@ -263,6 +267,26 @@ mod tests {
         assert_eq!(found, TokenClaims { subject: "shop".into(), roles: vec!["reader".into()], until_s: 2000 });
         let words = claims.replace("[\"reader\"]", "\"reader  clerk\"");
         assert_eq!(keys.verify(&rules(0), &sign(&pair, HEADER, &words), 1000).unwrap().roles, ["reader", "clerk"]);
+    }
+
+    /// A key without `alg` served RS256 alone, so tokens by other algorithms of the same issuer were refused.
+    #[test]
+    fn a_key_that_names_no_algorithm_serves_all_of_its_kind() {
+        let (pair, _) = issuer();
+        let outcome = |member: &str, algorithm: &str| {
+            let set = format!(r#"{{"keys":[{{"kty":"RSA","kid":"k","n":"AQAB","e":"AQAB"{member}}}]}}"#);
+            let header = HEADER.replace("EdDSA", algorithm);
+            KeySet::parse(set.as_bytes()).unwrap().verify(&rules(0), &sign(&pair, &header, GOOD), 1000).unwrap_err()
+        };
+        for algorithm in ["RS256", "RS384", "RS512", "PS256"] {
+            // The key is tried; that it did not sign this is another matter.
+            assert_eq!(outcome("", algorithm), TokenFault::Signature, "{algorithm}");
+            let only = outcome(r#","alg":"RS384""#, algorithm);
+            assert_eq!(only == TokenFault::Signature, algorithm == "RS384", "{algorithm}: {only}");
+        }
+        for algorithm in ["none", "HS256", "ES256"] {
+            assert_eq!(outcome("", algorithm), TokenFault::UnknownKey, "{algorithm}");
+        }
     }
 
     #[test]

@@ -85,6 +85,11 @@ struct Drafting {
 pub(crate) const FEW: u64 = 3;
 
 impl Drafting {
+    /// Whether elements of this place may be empty: that is no truth value (XML Schema part 2, 3.2.2). An empty cell of CSV is no value at all.
+    fn may_be_empty(&self, name: &str, leaf: &Leaf) -> bool {
+        self.is_xml && (leaf.empty > 0 || name == TEXT)
+    }
+
     fn members(&mut self, group: &Seen) {
         for (name, seen) in &group.members {
             let mut notes = Vec::new();
@@ -127,7 +132,7 @@ impl Drafting {
                 self.members(item);
                 self.shape.close();
             } else {
-                let (scalar, told) = scalar(&item.leaf, item.lists > 0);
+                let (scalar, told) = scalar(&item.leaf, item.lists > 0, self.may_be_empty(name, &item.leaf));
                 notes.extend(told);
                 self.shape.scalar(name, scalar, occurs);
                 self.notes.push(notes.join(", "));
@@ -199,7 +204,7 @@ fn merge(item: &Seen, alone: &Seen) -> Seen {
 }
 
 /// Returns the type of a field and the notes on it.
-fn scalar(leaf: &Leaf, lists: bool) -> (Scalar, Vec<String>) {
+fn scalar(leaf: &Leaf, lists: bool, may_be_empty: bool) -> (Scalar, Vec<String>) {
     let mut told = Vec::new();
     if lists {
         told.push("lists in lists have no place: text".to_owned());
@@ -224,7 +229,7 @@ fn scalar(leaf: &Leaf, lists: bool) -> (Scalar, Vec<String>) {
         }
         return (decimal(), told);
     }
-    if leaf.bools == all || (leaf.texts == all && leaf.like_bools == all) {
+    if leaf.bools == all || (leaf.texts == all && leaf.like_bools == all && !may_be_empty) {
         return (Scalar::Bool, told);
     }
     if leaf.texts == all && leaf.like_numbers == all {

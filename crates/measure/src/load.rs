@@ -53,6 +53,9 @@ pub struct Run {
     pub seconds: f64,
     /// Response times in microseconds of the requests that were due within the measured time, however late their answers came.
     pub times_us: Histogram,
+    /// Service times in microseconds of the same requests, from when they were sent. With open arrivals, a server that does not answer keeps
+    /// requests from being sent, so these times hide what clients wait for.
+    pub services_us: Histogram,
     /// CPU time of the server and its workers.
     pub cpu: Duration,
     /// CPU time of the workers alone.
@@ -109,6 +112,12 @@ impl Run {
         self.times_us.percentile(percent).unwrap_or(0) as f64 / 1e3
     }
 
+    /// A percentile of service time in milliseconds: from sending to the answer.
+    #[must_use]
+    pub fn service_ms(&self, percent: f64) -> f64 {
+        self.services_us.percentile(percent).unwrap_or(0) as f64 / 1e3
+    }
+
     /// Mean response time in milliseconds.
     #[must_use]
     pub fn mean_ms(&self) -> f64 {
@@ -128,6 +137,7 @@ struct Tally {
     answers: u64,
     failures: u64,
     times: Histogram,
+    services: Histogram,
     body_bytes: usize,
     /// Requests that were due within the measured time and are not answered yet.
     owed: u64,
@@ -143,7 +153,7 @@ impl Tally {
         self.owed += u64::from(self.is_measured(at));
     }
 
-    fn answered(&mut self, due: Instant, reply: &io::Result<crate::client::Reply>) {
+    fn answered(&mut self, (due, sent): (Instant, Instant), reply: &io::Result<crate::client::Reply>) {
         let now = Instant::now();
         let good = match reply {
             Ok(reply) if (200..300).contains(&reply.status) => Some(reply.body_bytes),
@@ -160,7 +170,9 @@ impl Tally {
         match good {
             Some(bytes) => {
                 self.body_bytes = bytes;
-                self.times.record(u64::try_from((now - due).as_micros()).unwrap_or(u64::MAX));
+                let us = |since: Instant| u64::try_from((now - since).as_micros()).unwrap_or(u64::MAX);
+                self.times.record(us(due));
+                self.services.record(us(sent));
             }
             None => self.failures += 1,
         }
@@ -209,9 +221,10 @@ impl Load {
                             now
                         }
                     };
+                    let sent = Instant::now();
                     let reply = client.call(&request).await;
                     let broken = reply.is_err();
-                    tally.borrow_mut().answered(due, &reply);
+                    tally.borrow_mut().answered((due, sent), &reply);
                     if broken {
                         match Client::connect(address).await {
                             Ok(new) => client = new,
@@ -272,6 +285,7 @@ impl Load {
             failures: tally.failures + tally.owed,
             seconds,
             times_us: core::mem::take(&mut tally.times),
+            services_us: core::mem::take(&mut tally.services),
             cpu: cpu_after.saturating_sub(cpu_before),
             cpu_workers: workers_after.saturating_sub(workers_before),
             instructions,
@@ -370,6 +384,8 @@ mod tests {
         assert!(run.ms(70.0) > 50.0, "p70 {} ms", run.ms(70.0));
         assert!(run.ms(98.0) > 600.0, "p98 {} ms", run.ms(98.0));
         assert!(run.mean_ms() > 80.0, "mean {} ms", run.mean_ms());
+        // Only those that were on their way show it from when they were sent.
+        assert!(run.service_ms(98.0) < 100.0 && run.service_ms(100.0) > 600.0, "p98 {} ms", run.service_ms(98.0));
         // A closed loop of the same clients sees four late answers among thousands: that is what the open arrivals are for.
         let closed = load(Pace::NoPause, 4);
         assert!(closed.ms(98.0) < 100.0 && closed.ms(100.0) > 600.0, "p98 {} ms", closed.ms(98.0));

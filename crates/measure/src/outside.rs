@@ -76,7 +76,7 @@ impl Run {
     #[must_use]
     pub fn json(&self) -> String {
         format!(
-            r#"{{"answers":{},"failures":{},"tps":{:.1},"cpu_us":{:.2},"cpu_percent":{:.1},"p50_ms":{:.3},"p99_ms":{:.3},"max_ms":{:.3},"body_bytes":{},"resident_bytes":{}}}"#,
+            r#"{{"answers":{},"failures":{},"tps":{:.1},"cpu_us":{:.2},"cpu_percent":{:.1},"p50_ms":{:.3},"p99_ms":{:.3},"max_ms":{:.3},"service_p99_ms":{:.3},"body_bytes":{},"resident_bytes":{}}}"#,
             self.answers,
             self.failures,
             self.tps(),
@@ -85,6 +85,7 @@ impl Run {
             self.ms(50.0),
             self.ms(99.0),
             self.ms(100.0),
+            self.service_ms(99.0),
             self.body_bytes,
             self.resident_bytes
         )

@@ -22,7 +22,7 @@ pub(crate) const GAP: Code = Code("PTN-104");
 /// No rule takes the document.
 pub(crate) const NO_RULE: Code = Code("PTN-105");
 /// The same file was received before.
-pub(crate) const SAME_FILE: Code = Code("PTN-106");
+pub const SAME_FILE: Code = Code("PTN-106");
 /// An acknowledgment is about something that was never sent.
 pub(crate) const ACK_UNKNOWN: Code = Code("PTN-107");
 /// A transaction is larger than the limit.

@@ -14,7 +14,7 @@ use quayline_edi::{Level, Standard};
 use quayline_pipeline::{OutputBuffer, UnitLane};
 use quayline_project::partner::{Delivery, NumberRange};
 use quayline_store::queue::{Message, Queue};
-use quayline_store::{StoreError, Unit};
+use quayline_store::{StoreError, Unit, UnitMark};
 
 use crate::book::{Book, LoadedMap};
 use crate::codes;
@@ -119,6 +119,12 @@ impl<'b> Desk<'b> {
         Ok(desk)
     }
 
+    /// The transaction store.
+    #[must_use]
+    pub fn ledger(&self) -> &'b Ledger {
+        self.ledger
+    }
+
     /// The time.
     pub(crate) fn now_ms(&self) -> u64 {
         (self.now_ms)()
@@ -220,6 +226,19 @@ impl<'b> Desk<'b> {
         self.outgoing.clear();
         self.transactions = 0;
         self.bytes = 0;
+    }
+
+    /// A point in the unit of work that is open, and in what is to be written after it.
+    pub(crate) fn mark(&mut self) -> Result<(UnitMark, usize), Findings> {
+        let files = self.outgoing.len();
+        Ok((self.unit()?.mark(), files))
+    }
+
+    /// Takes back what was done since a mark. Numbers of entries that were taken in advance stay taken.
+    pub(crate) fn back_to(&mut self, (mark, files): (UnitMark, usize)) -> Result<(), Findings> {
+        self.unit()?.back_to(mark);
+        self.outgoing.truncate(files);
+        Ok(())
     }
 
     /// Hands output of an entry to its delivery; returns where it goes, for the entry.
@@ -369,7 +388,7 @@ pub(crate) fn number_name(level: &str, standard: Standard, own: &str, partner: &
     format!("partner/{level}/{}/{own}/{partner}", standard.name())
 }
 
-fn open_queue(ledger: &Ledger, queue: &str) -> Result<Queue, Findings> {
+pub(crate) fn open_queue(ledger: &Ledger, queue: &str) -> Result<Queue, Findings> {
     match ledger.store().queue(queue) {
         Err(StoreError::QueueMissing { .. }) => {
             let message = format!("queue {queue} is not defined");

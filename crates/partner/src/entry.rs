@@ -1,23 +1,25 @@
 //! Entries of the transaction store.
 //!
-//! # Stored form, version 2
+//! # Stored form, version 3
 //! ```text
-//!   0   8  id, high byte first                                ─ primary key
-//!   8   1  kind     9  32  partner, padded   41   8  time     49  8  id   ─ index `partner`
-//!  57   1  state   58   8  due or time   66   1  direction   67   8  context   75  14  number, padded
-//!  89   1  where the bytes are   90   4  length of the details, low byte first   94  details as JSON
-//!       bytes, compressed, if they are in the entry
+//!   0   8  id, high byte first                                                ─ primary key
+//!   8   1  kind      9   8  digest of the partner   17   8  time   25  8  id  ─ index `partner`
+//!  33   1  state    34   8  due or time   42   1  direction   43   8  context   51  14  number, padded
+//!  65   1  where the bytes are; bit 5: the details are encrypted     66   4  length of the details, low byte first
+//!  70      details, then bytes, compressed, if they are in the entry
 //! ```
 //! The index key ends with the id, so it is unique, and a place in an index is also a place to continue a list from.
 //!
 //! States that need attention and numbers that are looked up have keys in the file of fields, see [`crate::Ledger`]. Version 1 had an index
 //! for each. Most entries are delivered documents, which nobody looks up in this way, and every key costs about as much as the entry itself.
+//! Version 2 had the partner's name in the index, and details as JSON.
 
 use quayline_core::{Finding, Severity};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::ledger::Part;
+use crate::packed_details;
 
 /// Number of an entry, from 1.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -353,16 +355,19 @@ pub fn context_of(parts: &[&str]) -> u64 {
     xxh3_64(parts.join("\u{1f}").as_bytes())
 }
 
-pub(crate) const PARTNER_BYTES: usize = 32;
 pub(crate) const NUMBER_BYTES: usize = 14;
+/// Offset of the byte that says where the bytes of the entry are.
+const BYTES: usize = 65;
+/// Bit of that byte: the details are encrypted.
+const SEALED_DETAILS: u8 = 0x20;
 /// Offset of the details.
-const DETAILS: usize = 94;
+const DETAILS: usize = 70;
 
 /// Offset and length of the index key.
-pub(crate) const BY_PARTNER: (u32, u32) = (8, 49);
+pub(crate) const BY_PARTNER: (u32, u32) = (8, 25);
 /// Longest record.
 pub(crate) const RECORD_BYTES_MAX: u32 = 4 << 20;
-pub(crate) const RECORD_BYTES_MIN: u32 = 94;
+pub(crate) const RECORD_BYTES_MIN: u32 = 70;
 
 /// Where the bytes of an entry are.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -401,28 +406,49 @@ impl Bytes {
 
 pub(crate) fn padded<const N: usize>(text: &str) -> [u8; N] {
     let mut out = [b' '; N];
-    let bytes = text.as_bytes();
-    let length = bytes.len().min(N);
-    out[..length].copy_from_slice(&bytes[..length]);
+    let text = begin_of(text, N);
+    out[..text.len()].copy_from_slice(text.as_bytes());
     out
+}
+
+/// The beginning of a text, of at most so many bytes, that ends with a whole character.
+fn begin_of(text: &str, most: usize) -> &str {
+    let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or(0)]
+}
+
+/// A control number as entries keep it. The standards' have at most 14 characters.
+pub(crate) fn kept_number(number: &str) -> &str {
+    begin_of(number, NUMBER_BYTES).trim_end()
 }
 
 impl Entry {
     /// Key of the index `partner` up to the time.
     pub(crate) fn partner_key(kind: Kind, partner: &str, time_ms: Option<u64>) -> Vec<u8> {
         let mut key = vec![kind.byte()];
-        key.extend_from_slice(&padded::<PARTNER_BYTES>(partner));
+        key.extend_from_slice(&xxh3_64(partner.as_bytes()).to_be_bytes());
         key.extend(time_ms.into_iter().flat_map(u64::to_be_bytes));
         key
     }
 
-    /// The stored form; `tail` is what [`Bytes::Inside`] means.
-    pub(crate) fn encode(&self, bytes: Bytes, tail: &[u8]) -> Vec<u8> {
+    /// The details and the partner's name, as they are stored unless they are encrypted.
+    pub(crate) fn pack_details(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(320);
+        packed_details::put(&self.partner, &self.details, &mut out);
+        out
+    }
+
+    /// The stored form; `details` is what [`Entry::pack_details`] gave, and `tail` what [`Bytes::Inside`] means.
+    pub(crate) fn encode(&self, details: Packed<'_>, bytes: Bytes, tail: &[u8]) -> Vec<u8> {
         let id = self.id.0.to_be_bytes();
-        let mut out = Vec::with_capacity(DETAILS + 640 + tail.len());
+        let (packed, sealed) = match details {
+            Packed::Plain(packed) => (packed, 0),
+            Packed::Sealed(packed) => (packed, SEALED_DETAILS),
+        };
+        let mut out = Vec::with_capacity(DETAILS + packed.len() + tail.len());
         out.extend_from_slice(&id);
         out.push(self.kind.byte());
-        out.extend_from_slice(&padded::<PARTNER_BYTES>(&self.partner));
+        out.extend_from_slice(&xxh3_64(self.partner.as_bytes()).to_be_bytes());
         out.extend_from_slice(&self.time_ms.to_be_bytes());
         out.extend_from_slice(&id);
         out.push(self.state.byte());
@@ -430,39 +456,55 @@ impl Entry {
         out.push(self.way.byte());
         out.extend_from_slice(&self.context.to_be_bytes());
         out.extend_from_slice(&padded::<NUMBER_BYTES>(&self.number));
-        out.push(bytes.byte());
-        out.extend_from_slice(&[0; 4]);
+        out.push(bytes.byte() | sealed);
+        out.extend_from_slice(&u32::try_from(packed.len()).unwrap_or(u32::MAX).to_le_bytes());
         debug_assert_eq!(out.len(), DETAILS);
-        serde_json::to_writer(&mut out, &self.details).expect("details are text and numbers");
-        let length = u32::try_from(out.len() - DETAILS).unwrap_or(u32::MAX);
-        out[DETAILS - 4..DETAILS].copy_from_slice(&length.to_le_bytes());
+        out.extend_from_slice(packed);
         out.extend_from_slice(tail);
         out
     }
 
-    pub(crate) fn decode(bytes: &[u8]) -> Option<Entry> {
+    /// The details of a stored entry.
+    pub(crate) fn packed_details(record: &[u8]) -> Option<Packed<'_>> {
+        let packed = record.get(DETAILS..end_of_details(record)?)?;
+        let is_sealed = record.get(BYTES)? & SEALED_DETAILS != 0;
+        Some(if is_sealed { Packed::Sealed(packed) } else { Packed::Plain(packed) })
+    }
+
+    /// An entry from its stored form, and its details as [`Entry::pack_details`] gave them.
+    pub(crate) fn decode(bytes: &[u8], details: &[u8]) -> Option<Entry> {
         let number = |at: usize| Some(u64::from_be_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
         let text = |at: usize, length: usize| {
             Some(std::str::from_utf8(bytes.get(at..at + length)?).ok()?.trim_end().to_owned())
         };
+        let (partner, details) = packed_details::get(details)?;
         Some(Entry {
             id: EntryId(number(0)?),
             kind: Kind::of(*bytes.get(8)?)?,
-            partner: text(9, PARTNER_BYTES)?,
-            time_ms: number(41)?,
-            state: State::of(*bytes.get(57)?)?,
-            due_ms: number(58)?,
-            way: if *bytes.get(66)? == b'R' { Way::Received } else { Way::Sent },
-            context: number(67)?,
-            number: text(75, NUMBER_BYTES)?,
-            details: serde_json::from_slice(bytes.get(DETAILS..end_of_details(bytes)?)?).ok()?,
+            partner,
+            time_ms: number(17)?,
+            state: State::of(*bytes.get(33)?)?,
+            due_ms: number(34)?,
+            way: if *bytes.get(42)? == b'R' { Way::Received } else { Way::Sent },
+            context: number(43)?,
+            number: text(51, NUMBER_BYTES)?,
+            details,
         })
     }
 
     /// Where the bytes of a stored entry are, and those that are in it.
     pub(crate) fn bytes_of(record: &[u8]) -> Option<(Bytes, &[u8])> {
-        Some((Bytes::of(*record.get(89)?)?, record.get(end_of_details(record)?..)?))
+        Some((Bytes::of(*record.get(BYTES)? & !SEALED_DETAILS)?, record.get(end_of_details(record)?..)?))
     }
+}
+
+/// Details as they are stored.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Packed<'p> {
+    /// As they are.
+    Plain(&'p [u8]),
+    /// Encrypted.
+    Sealed(&'p [u8]),
 }
 
 fn end_of_details(record: &[u8]) -> Option<usize> {
@@ -490,10 +532,14 @@ mod tests {
             number: "0001".to_owned(),
             details,
         };
-        let bytes = entry.encode(Bytes::Inside(Part::Source), b"tail");
-        assert_eq!(Entry::bytes_of(&bytes), Some((Bytes::Inside(Part::Source), &b"tail"[..])));
-        assert_eq!(Entry::decode(&bytes), Some(entry));
-        assert_eq!(Entry::decode(&bytes[..DETAILS]), None);
-        assert_eq!(Entry::decode(&bytes[..DETAILS + 9]), None);
+        let packed = entry.pack_details();
+        for details in [Packed::Plain(&packed), Packed::Sealed(&packed)] {
+            let bytes = entry.encode(details, Bytes::Inside(Part::Source), b"tail");
+            assert_eq!(Entry::bytes_of(&bytes), Some((Bytes::Inside(Part::Source), &b"tail"[..])));
+            assert_eq!(Entry::packed_details(&bytes), Some(details));
+            assert_eq!(Entry::decode(&bytes, &packed).as_ref(), Some(&entry));
+            assert_eq!(Entry::decode(&bytes[..DETAILS - 9], &packed), None);
+            assert_eq!(Entry::packed_details(&bytes[..DETAILS + 9]), None);
+        }
     }
 }

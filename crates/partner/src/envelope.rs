@@ -26,8 +26,9 @@ pub(crate) struct Piece {
     pub(crate) group_version: String,
     /// Qualifier and identification of the receiver that the interchange names.
     pub(crate) receiver: (String, String),
-    /// From the header to the terminator of the trailer.
-    pub(crate) text: Vec<u8>,
+    /// From the header to the terminator of the trailer, in the bytes that it was taken out of: many pieces wait to be sent, and their text is there
+    /// already.
+    pub(crate) text: core::ops::Range<usize>,
     /// Business fields that were looked for.
     pub(crate) fields: Vec<(String, String)>,
 }
@@ -82,7 +83,7 @@ pub(crate) fn pieces(edi: &[u8], limits: &Limits, fields: &[(String, String)]) -
                     version: version_of(transaction, pass.group()),
                     group_version: group("version"),
                     receiver: (text(interchange, "receiver_qualifier"), text(interchange, "receiver")),
-                    text: edi[from..pass.consumed()].to_vec(),
+                    text: from..pass.consumed(),
                     fields: fields
                         .iter()
                         .filter_map(|(name, element)| Some((name.clone(), watch.value(element)?.to_owned())))
@@ -488,17 +489,15 @@ pub(crate) fn renumbered(
     Ok(out)
 }
 
-/// A transaction as an interchange of its own, with the headers that it came with.
-pub(crate) fn alone(
+/// Begins a transaction as an interchange of its own: the headers that it came with.
+pub(crate) fn begin_alone(
     service: Option<&Delimiters>,
     interchange: &Header,
     group: Option<&Header>,
-    transaction: &[u8],
     out: &mut Vec<u8>,
 ) {
     out.clear();
     let delimiters = interchange.delimiters();
-    let end = |out: &mut Vec<u8>| out.push(delimiters.terminator);
     if let Some(service) = service {
         out.extend_from_slice(b"UNA");
         let repetition = service.repetition.unwrap_or(b' ');
@@ -512,33 +511,38 @@ pub(crate) fn alone(
             service.terminator,
         ]);
     }
-    let raw = |header: &Header, element: usize| {
-        header.segment().element(element).map(|element| element.raw().to_vec()).unwrap_or_default()
-    };
-    let is_x12 = delimiters.standard == Standard::X12;
     out.extend_from_slice(interchange.segment().raw());
-    end(out);
-    if let (true, Some(release)) = (is_x12, delimiters.release) {
+    out.push(delimiters.terminator);
+    if let (Standard::X12, Some(release)) = (delimiters.standard, delimiters.release) {
         out.extend_from_slice(&[b'I', b'S', b'X', delimiters.element, release, delimiters.terminator]);
     }
     if let Some(group) = group {
         out.extend_from_slice(group.segment().raw());
-        end(out);
+        out.push(delimiters.terminator);
     }
-    out.extend_from_slice(transaction.trim_ascii_end());
+}
+
+/// Ends it: the trailers of those headers. `begin` is where the transaction begins in `out`.
+pub(crate) fn end_alone(interchange: &Header, group: Option<&Header>, begin: usize, out: &mut Vec<u8>) {
+    let delimiters = interchange.delimiters();
+    let used = out[begin..].trim_ascii_end().len();
+    out.truncate(begin + used);
     if out.last() != Some(&delimiters.terminator) {
-        end(out);
+        out.push(delimiters.terminator);
     }
-    let mut trailer = |tag: &[u8], number: &[u8]| {
+    let is_x12 = delimiters.standard == Standard::X12;
+    let mut trailer = |tag: &[u8], header: &Header, element: usize| {
         out.extend_from_slice(tag);
         out.extend_from_slice(&[delimiters.element, b'1', delimiters.element]);
-        out.extend_from_slice(number);
+        if let Some(number) = header.segment().element(element) {
+            out.extend_from_slice(number.raw());
+        }
         out.push(delimiters.terminator);
     };
     if let Some(group) = group {
-        trailer(if is_x12 { b"GE" } else { b"UNE" }, &raw(group, if is_x12 { 6 } else { 5 }));
+        trailer(if is_x12 { b"GE" } else { b"UNE" }, group, if is_x12 { 6 } else { 5 });
     }
-    trailer(if is_x12 { b"IEA" } else { b"UNZ" }, &raw(interchange, if is_x12 { 13 } else { 5 }));
+    trailer(if is_x12 { b"IEA" } else { b"UNZ" }, interchange, if is_x12 { 13 } else { 5 });
 }
 
 #[cfg(test)]

@@ -142,7 +142,7 @@ impl Run<'_> {
             details,
         };
         let ledger = desk.ledger;
-        ledger.insert(desk.unit()?, &entry).map_err(of_store)?;
+        ledger.insert(desk.unit()?, &entry)?;
         self.arrival.entry = id.0;
         Ok((entry, verdict))
     }

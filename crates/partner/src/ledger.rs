@@ -3,16 +3,15 @@
 //! | file | key | record |
 //! |---|---|---|
 //! | `PARTNER.ENTRIES` | id | an [`Entry`] with the index `partner`, and its bytes, compressed, up to 16 KB |
-//! | `PARTNER.FIELDS` | name (16), value (40), id (8) | nothing else; see below |
+//! | `PARTNER.FIELDS` | see `field_key.rs` (26) | nothing else; see below |
 //! | `PARTNER.BODIES` | id (8), part (1) | larger bytes, compressed |
 //! | `PARTNER.OUTBOX` | id (8), number (2) | a file that is still to be written |
-//! | `PARTNER.PENDING` | envelope (16), group (16), id (8) | a document that waits for its envelope |
+//! | `PARTNER.PENDING` | envelope (16), id (8) | a document that waits for its envelope |
 //! | `PARTNER.ENVELOPES` | envelope (16) | how many documents wait, and since when |
 //! | `PARTNER.ARRIVALS` | digest of a source (16) | how far the source is processed |
 //!
-//! Beside users' fields, the file of fields has names that no user's field can have: control numbers, for people who look for one; states that need
-//! attention with the time when they are due; and numbers in their context, by which duplicates and acknowledged entries are found. A delivered
-//! document has none of the last two.
+//! Beside users' fields, the file of fields has control numbers, for people who look for one; states that need attention with the time when they
+//! are due; and numbers in their context, by which duplicates and acknowledged entries are found. A delivered document has none of the last two.
 //!
 //! Every key of entries and fields ends with the number of the entry, which a sequence gives once. So entries are added without looking for
 //! duplicates; a look-up for each key was a third of the cost of a document.
@@ -24,10 +23,10 @@ use quayline_store::record_file::{
     AlternateIndex, By, Duplicates, FileDefinition, KeyPlace, Organisation, RecordFile, Relation,
 };
 use quayline_store::{LockWait, Store, StoreError, Unit};
-use xxhash_rust::xxh3::xxh3_64;
 
 use crate::codes;
-use crate::entry::{self, Bytes, Entry, EntryId, Kind, NUMBER_BYTES, State, Way, padded};
+use crate::entry::{self, Bytes, Entry, EntryId, Packed};
+use crate::field_key::{self, Prefix, id_of, numbers_of, prefixes_of};
 use crate::seal::{SEALED, StoreKey};
 
 /// The open transaction store. Clones share it.
@@ -50,12 +49,6 @@ pub struct Ledger {
 const SEALED_BY: &str = "partner/key";
 /// Name of the sequence that entries are numbered by.
 const IDS: &str = "partner/entries";
-const NAME_BYTES: usize = 16;
-const VALUE_BYTES: usize = 40;
-/// Bytes of a field's key before the id.
-pub(crate) const FIELD_KEY_BYTES: usize = NAME_BYTES + VALUE_BYTES;
-/// Bytes of a field's key.
-const KEY_BYTES: usize = FIELD_KEY_BYTES + 8;
 /// Longest body: one transaction, or an interchange that was sent.
 const BODY_BYTES_MAX: u32 = 100 << 20;
 
@@ -139,18 +132,21 @@ impl Ledger {
                     unit.commit()?;
                     Ok(file)
                 }
-                Ok(file) if file.definition().alternates != definition.alternates => {
-                    Err(StoreError::Version { file: definition.name, found: 1, known: 2 })
+                Ok(file)
+                    if file.definition().alternates != definition.alternates
+                        || file.definition().organisation != definition.organisation =>
+                {
+                    Err(StoreError::Version { file: definition.name, found: 2, known: 3 })
                 }
                 found => found,
             }
         };
         Ok(Ledger {
             entries: open(entries)?,
-            fields: open(file("FIELDS", 64, 64))?,
+            fields: open(file("FIELDS", KEY_BYTES_OF_FIELDS, KEY_BYTES_OF_FIELDS))?,
             bodies: open(file("BODIES", 9, BODY_BYTES_MAX))?,
             outbox: open(file("OUTBOX", 10, BODY_BYTES_MAX))?,
-            pending: open(file("PENDING", 40, BODY_BYTES_MAX))?,
+            pending: open(file("PENDING", 24, BODY_BYTES_MAX))?,
             envelopes: open(file("ENVELOPES", 16, 4096))?,
             arrivals: open(file("ARRIVALS", 16, 4096))?,
             key: None,
@@ -198,13 +194,52 @@ impl Ledger {
         Ok(first..first + count)
     }
 
+    /// The key for stored bytes.
+    pub(crate) fn key(&self) -> Option<&StoreKey> {
+        self.key.as_deref()
+    }
+
     /// Adds an entry with its fields. Its number must be new, see [`Ledger::next_id`].
     ///
     /// # Errors
-    /// Errors of the store.
-    pub fn insert(&self, unit: &mut Unit, entry: &Entry) -> Result<(), StoreError> {
-        self.enter(unit, entry)?;
-        self.entries.insert_fresh(unit, &entry.encode(Bytes::None, &[]))
+    /// Errors of the store and of the encryption.
+    pub fn insert(&self, unit: &mut Unit, entry: &Entry) -> Result<(), Findings> {
+        self.enter(unit, entry).map_err(of_store)?;
+        let record = self.encoded(entry, Bytes::None, &[], self.key())?;
+        self.entries.insert_fresh(unit, &record).map_err(of_store)
+    }
+
+    /// The stored form, encrypted where there is a key.
+    fn encoded(&self, entry: &Entry, bytes: Bytes, tail: &[u8], key: Option<&StoreKey>) -> Result<Vec<u8>, Findings> {
+        let packed = entry.pack_details();
+        match key {
+            None => Ok(entry.encode(Packed::Plain(&packed), bytes, tail)),
+            Some(key) => {
+                let sealed = key.seal(&entry.id.0.to_be_bytes(), packed)?;
+                Ok(entry.encode(Packed::Sealed(&sealed), bytes, tail))
+            }
+        }
+    }
+
+    /// An entry from its stored form.
+    pub(crate) fn decoded(&self, record: &[u8]) -> Result<Entry, Findings> {
+        let unreadable = || damaged("an entry of the transaction store is not readable");
+        let entry = match Entry::packed_details(record).ok_or_else(unreadable)? {
+            Packed::Plain(packed) => Entry::decode(record, packed),
+            Packed::Sealed(sealed) => {
+                let key = self.key().ok_or_else(no_key)?;
+                let opened = sealed.split_first().and_then(|(_, sealed)| key.open(&record[..8], sealed));
+                let opened =
+                    opened.ok_or_else(|| damaged("an encrypted entry differs from the one that was stored"))?;
+                Entry::decode(record, &opened)
+            }
+        };
+        entry.ok_or_else(unreadable)
+    }
+
+    /// The key that the entry of a record was stored with: what it is found by depends on it.
+    fn key_of(&self, record: &[u8]) -> Option<&StoreKey> {
+        self.key().filter(|_| matches!(Entry::packed_details(record), Some(Packed::Sealed(_))))
     }
 
     /// Adds an entry with its fields and its bytes.
@@ -213,31 +248,30 @@ impl Ledger {
     /// Errors of the store and of the encryption.
     pub fn insert_with(&self, unit: &mut Unit, entry: &Entry, part: Part, bytes: &[u8]) -> Result<(), Findings> {
         let packed = self.packed(&body_key(entry.id, part), bytes)?;
-        self.insert_packed(unit, entry, part, &packed).map_err(of_store)
+        self.insert_packed(unit, entry, part, &packed)
     }
 
-    fn insert_packed(&self, unit: &mut Unit, entry: &Entry, part: Part, packed: &[u8]) -> Result<(), StoreError> {
-        self.enter(unit, entry)?;
-        if packed.len() <= BYTES_INSIDE_MAX {
-            return self.entries.insert_fresh(unit, &entry.encode(Bytes::Inside(part), packed));
-        }
-        let mut record = Vec::with_capacity(9 + packed.len());
-        record.extend_from_slice(&body_key(entry.id, part));
-        record.extend_from_slice(packed);
-        self.bodies.insert_fresh(unit, &record)?;
-        self.entries.insert_fresh(unit, &entry.encode(Bytes::Apart(part), &[]))
+    fn insert_packed(&self, unit: &mut Unit, entry: &Entry, part: Part, packed: &[u8]) -> Result<(), Findings> {
+        self.enter(unit, entry).map_err(of_store)?;
+        let record = if packed.len() <= BYTES_INSIDE_MAX {
+            self.encoded(entry, Bytes::Inside(part), packed, self.key())?
+        } else {
+            let mut record = Vec::with_capacity(9 + packed.len());
+            record.extend_from_slice(&body_key(entry.id, part));
+            record.extend_from_slice(packed);
+            self.bodies.insert_fresh(unit, &record).map_err(of_store)?;
+            self.encoded(entry, Bytes::Apart(part), &[], self.key())?
+        };
+        self.entries.insert_fresh(unit, &record).map_err(of_store)
     }
 
     /// Adds what a new entry is found by.
     fn enter(&self, unit: &mut Unit, entry: &Entry) -> Result<(), StoreError> {
-        for (name, value) in &entry.details.fields {
-            self.fields.insert_fresh(unit, &field_record(name, value, entry.id))?;
-        }
-        for number in numbers_of(entry) {
-            self.fields.insert_fresh(unit, &field_record(NUMBER, number, entry.id))?;
-        }
-        for key in keys_of(entry) {
-            self.fields.insert_fresh(unit, &key)?;
+        let key = self.key();
+        let fields = entry.details.fields.iter().map(|(name, value)| Prefix::field(name, value, key));
+        let numbers = numbers_of(entry).map(|number| Prefix::number(number, key));
+        for prefix in fields.chain(numbers).chain(prefixes_of(entry)) {
+            self.fields.insert_fresh(unit, &prefix.of(entry.id))?;
         }
         Ok(())
     }
@@ -246,29 +280,28 @@ impl Ledger {
     ///
     /// # Errors
     /// Errors of the store, and an entry that cannot be read.
-    pub fn update(&self, unit: &mut Unit, entry: &Entry) -> Result<(), StoreError> {
+    pub fn update(&self, unit: &mut Unit, entry: &Entry) -> Result<(), Findings> {
         let id = entry.id.0.to_be_bytes();
-        let read = self.entries.read_for_update(unit, By::Key(&id), Relation::Equal, LockWait::Default)?;
-        let unreadable = || StoreError::Damaged {
-            file: "PARTNER.ENTRIES".to_owned(),
-            byte: 0,
-            what: format!("entry {} is not readable", entry.id),
-        };
-        let old = Entry::decode(&read.bytes).ok_or_else(unreadable)?;
-        let (bytes, tail) = Entry::bytes_of(&read.bytes).ok_or_else(unreadable)?;
-        let (before, now): (Vec<_>, Vec<_>) = (keys_of(&old).collect(), keys_of(entry).collect());
-        for key in before.iter().filter(|key| !now.contains(key)) {
-            self.fields.remove(unit, key)?;
+        let read = self.entries.read_for_update(unit, By::Key(&id), Relation::Equal, LockWait::Default);
+        let read = read.map_err(of_store)?;
+        let old = self.decoded(&read.bytes)?;
+        let (bytes, tail) =
+            Entry::bytes_of(&read.bytes).ok_or_else(|| damaged("an entry of the transaction store is not readable"))?;
+        let key = self.key_of(&read.bytes);
+        let (before, now): (Vec<_>, Vec<_>) = (prefixes_of(&old).collect(), prefixes_of(entry).collect());
+        for prefix in before.iter().filter(|prefix| !now.contains(prefix)) {
+            self.fields.remove(unit, &prefix.of(entry.id)).map_err(of_store)?;
         }
         // The same key may have been there before, so these are not fresh.
-        for key in now.iter().filter(|key| !before.contains(key)) {
-            self.fields.set(unit, key)?;
+        for prefix in now.iter().filter(|prefix| !before.contains(prefix)) {
+            self.fields.set(unit, &prefix.of(entry.id)).map_err(of_store)?;
         }
         let known: Vec<&str> = numbers_of(&old).collect();
         for number in numbers_of(entry).filter(|number| !known.contains(number)) {
-            self.fields.set(unit, &field_record(NUMBER, number, entry.id))?;
+            self.fields.set(unit, &Prefix::number(number, key).of(entry.id)).map_err(of_store)?;
         }
-        self.entries.rewrite(unit, &read, &entry.encode(bytes, tail)).map(|_| ())
+        let record = self.encoded(entry, bytes, tail, key)?;
+        self.entries.rewrite(unit, &read, &record).map(|_| ()).map_err(of_store)
     }
 
     /// An entry.
@@ -277,7 +310,7 @@ impl Ledger {
     /// Errors of the store, and entries that cannot be read.
     pub fn get(&self, unit: &Unit, id: EntryId) -> Result<Option<Entry>, Findings> {
         match self.entries.read(unit, By::Key(&id.0.to_be_bytes()), Relation::Equal) {
-            Ok(record) => decoded(&record.bytes).map(Some),
+            Ok(record) => self.decoded(&record.bytes).map(Some),
             Err(StoreError::NotFound { .. }) => Ok(None),
             Err(error) => Err(error.finding().into()),
         }
@@ -301,31 +334,19 @@ impl Ledger {
     pub(crate) fn locked(&self, unit: &mut Unit, id: EntryId) -> Result<Entry, Findings> {
         let key = id.0.to_be_bytes();
         let record = self.entries.read_for_update(unit, By::Key(&key), Relation::Equal, LockWait::Default);
-        decoded(&record.map_err(|error| Findings::from(error.finding()))?.bytes)
+        self.decoded(&record.map_err(|error| Findings::from(error.finding()))?.bytes)
     }
 
-    /// The first entry with a number in its context.
-    ///
-    /// # Errors
-    /// Errors of the store.
-    pub(crate) fn numbered(&self, unit: &Unit, key: &NumberKey) -> Result<Option<Entry>, Findings> {
-        let mut found = None;
-        self.each_numbered(unit, key, &mut |entry| {
-            found = Some(entry);
-            Ok(false)
-        })?;
-        Ok(found)
-    }
-
-    /// Hands the entries with a number in its context to `visit`, in the order of their numbers, then of their ids, until it returns `false`.
+    /// Hands the entries with a number in its context to `visit`, in the order of their numbers, then of their ids, until it returns `false`. Others may
+    /// come too: `visit` compares numbers.
     pub(crate) fn each_numbered(
         &self,
         unit: &Unit,
-        key: &NumberKey,
+        key: &Prefix,
         visit: &mut dyn FnMut(Entry) -> Result<bool, Findings>,
     ) -> Result<(), Findings> {
         let mut browse = self.fields.browse();
-        match browse.start(unit, By::Key(&key.0), Relation::AtLeast) {
+        match browse.start(unit, By::Key(key.bytes()), Relation::AtLeast) {
             Ok(()) => {}
             Err(StoreError::NotFound { .. }) => return Ok(()),
             Err(error) => return Err(of_store(error)),
@@ -336,7 +357,7 @@ impl Ledger {
                 Err(StoreError::EndOfFile { .. }) => return Ok(()),
                 Err(error) => return Err(of_store(error)),
             };
-            if !record.key.starts_with(&key.0) {
+            if !record.key.starts_with(key.bytes()) {
                 return Ok(());
             }
             if let Some(entry) = self.get(unit, id_of(&record.key))?
@@ -376,14 +397,11 @@ impl Ledger {
     pub(crate) fn remove(&self, unit: &mut Unit, entry: &Entry) -> Result<(), StoreError> {
         let id = entry.id.0.to_be_bytes();
         let read = self.entries.read_for_update(unit, By::Key(&id), Relation::Equal, LockWait::Default)?;
-        for (name, value) in &entry.details.fields {
-            self.fields.remove(unit, &field_record(name, value, entry.id))?;
-        }
-        for number in numbers_of(entry) {
-            self.fields.remove(unit, &field_record(NUMBER, number, entry.id))?;
-        }
-        for key in keys_of(entry) {
-            self.fields.remove(unit, &key)?;
+        let key = self.key_of(&read.bytes);
+        let fields = entry.details.fields.iter().map(|(name, value)| Prefix::field(name, value, key));
+        let numbers = numbers_of(entry).map(|number| Prefix::number(number, key));
+        for prefix in fields.chain(numbers).chain(prefixes_of(entry)) {
+            self.fields.remove(unit, &prefix.of(entry.id))?;
         }
         if let Some((Bytes::Apart(part), _)) = Entry::bytes_of(&read.bytes) {
             self.bodies.remove(unit, &body_key(entry.id, part))?;
@@ -395,58 +413,9 @@ impl Ledger {
 /// Bytes, compressed, that are kept in the entry itself. Larger ones would make lists read them.
 const BYTES_INSIDE_MAX: usize = 16 << 10;
 
-/// Name of the field of states.
-const STATE: &str = "\u{1}state";
-/// Name of the field of numbers in their context.
-const IN_CONTEXT: &str = "\u{1}in-context";
-
-/// A number in its context, or all numbers of a context: what the keys in the file of fields begin with.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct NumberKey(Vec<u8>);
-
-impl NumberKey {
-    pub(crate) fn new(kind: Kind, way: Way, context: u64, number: Option<&str>) -> NumberKey {
-        let mut key = Vec::with_capacity(KEY_BYTES);
-        key.extend_from_slice(&padded::<NAME_BYTES>(IN_CONTEXT));
-        key.extend_from_slice(&[kind.byte(), way.byte()]);
-        key.extend_from_slice(&context.to_be_bytes());
-        key.extend(number.iter().flat_map(|number| padded::<NUMBER_BYTES>(number)));
-        NumberKey(key)
-    }
-}
-
-/// What keys of entries in a state begin with, up to the time if there is one.
-pub(crate) fn state_key(state: State, time_ms: Option<u64>) -> Vec<u8> {
-    let mut key = padded::<NAME_BYTES>(STATE).to_vec();
-    key.push(state.byte());
-    key.extend(time_ms.into_iter().flat_map(u64::to_be_bytes));
-    key
-}
-
-/// The number of the entry at the end of a key.
-pub(crate) fn id_of(key: &[u8]) -> EntryId {
-    EntryId(key.last_chunk::<8>().map_or(0, |id| u64::from_be_bytes(*id)))
-}
-
-/// Keys of an entry in the file of fields that its users did not choose.
-fn keys_of(entry: &Entry) -> impl Iterator<Item = [u8; KEY_BYTES]> + use<> {
-    let whole = |begin: &[u8]| {
-        let mut key = [0; KEY_BYTES];
-        key[..begin.len()].copy_from_slice(begin);
-        key[FIELD_KEY_BYTES..].copy_from_slice(&entry.id.0.to_be_bytes());
-        key
-    };
-    let state = entry.state.needs_attention().then(|| whole(&state_key(entry.state, Some(entry.due_ms))));
-    // Nobody looks for a received document by its number in its interchange.
-    let is_looked_for = !entry.number.is_empty() && (entry.way == Way::Sent || entry.kind == Kind::Interchange);
-    let number =
-        is_looked_for.then(|| whole(&NumberKey::new(entry.kind, entry.way, entry.context, Some(&entry.number)).0));
-    state.into_iter().chain(number)
-}
-
-pub(crate) fn decoded(record: &[u8]) -> Result<Entry, Findings> {
-    Entry::decode(record).ok_or_else(|| damaged("an entry of the transaction store is not readable"))
-}
+/// Bytes of a record of the file of fields.
+const KEY_BYTES_OF_FIELDS: u32 = 26;
+const _: () = assert!(field_key::KEY_BYTES == 26);
 
 pub(crate) fn damaged(what: &str) -> Findings {
     let place = Place { path: Some("PARTNER.ENTRIES".to_owned()), ..Place::default() };
@@ -458,48 +427,6 @@ fn body_key(id: EntryId, part: Part) -> [u8; 9] {
     let mut key = [part.byte(); 9];
     key[..8].copy_from_slice(&id.0.to_be_bytes());
     key
-}
-
-/// Name of the field of control numbers: no name of a user's field begins so.
-const NUMBER: &str = "\u{1}number";
-
-/// The control numbers that an entry is found by, each once and without leading zeros: that of its interchange, and a group's own.
-fn numbers_of(entry: &Entry) -> impl Iterator<Item = &str> {
-    let interchange = if entry.kind == Kind::Interchange { &entry.number } else { &entry.details.interchange };
-    let interchange = trimmed(interchange);
-    let group = if entry.kind == Kind::Group { trimmed(&entry.number) } else { "" };
-    let group = if group == interchange { "" } else { group };
-    [interchange, group].into_iter().filter(|number| !number.is_empty())
-}
-
-fn trimmed(number: &str) -> &str {
-    number.trim().trim_start_matches('0')
-}
-
-/// The key of a control number, to which an id is added.
-pub(crate) fn control_number_key(number: &str) -> [u8; FIELD_KEY_BYTES] {
-    field_key(NUMBER, trimmed(number))
-}
-
-/// Name and value of a field as a key, to which an id is added. A value that does not fit ends with its digest.
-pub(crate) fn field_key(name: &str, value: &str) -> [u8; FIELD_KEY_BYTES] {
-    let mut key = [b' '; FIELD_KEY_BYTES];
-    key[..NAME_BYTES].copy_from_slice(&padded::<NAME_BYTES>(name));
-    let value = value.trim();
-    if value.len() <= VALUE_BYTES {
-        key[NAME_BYTES..].copy_from_slice(&padded::<VALUE_BYTES>(value));
-    } else {
-        key[NAME_BYTES..FIELD_KEY_BYTES - 8].copy_from_slice(&value.as_bytes()[..VALUE_BYTES - 8]);
-        key[FIELD_KEY_BYTES - 8..].copy_from_slice(&xxh3_64(value.as_bytes()).to_be_bytes());
-    }
-    key
-}
-
-fn field_record(name: &str, value: &str, id: EntryId) -> [u8; KEY_BYTES] {
-    let mut record = [0; KEY_BYTES];
-    record[..FIELD_KEY_BYTES].copy_from_slice(&field_key(name, value));
-    record[FIELD_KEY_BYTES..].copy_from_slice(&id.0.to_be_bytes());
-    record
 }
 
 impl Ledger {

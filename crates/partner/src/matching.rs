@@ -14,8 +14,8 @@ use quayline_edi::acknowledge::{AcknowledgmentCode, GroupReport, Outcome, Report
 
 use crate::codes;
 use crate::desk::Desk;
-use crate::entry::{Entry, EntryId, Kind, State, Way, context_of};
-use crate::ledger::{NumberKey, of_store};
+use crate::entry::{Details, Entry, EntryId, Kind, State, Way, context_of, kept_number};
+use crate::field_key::Prefix;
 use crate::work::Work;
 
 /// The context of numbers of groups that were sent: within a pair of parties and a standard.
@@ -131,7 +131,8 @@ fn settle(
     state: State,
     reasons: &[AcknowledgmentCode],
 ) -> Result<Option<EntryId>, Findings> {
-    let key = NumberKey::new(kind, Way::Sent, context, Some(number));
+    let number = kept_number(number);
+    let key = Prefix::in_context(kind, Way::Sent, context, Some(number));
     let ledger = desk.ledger;
     let mut newest = None;
     ledger.each_numbered(desk.unit()?, &key, &mut |entry| {
@@ -169,7 +170,7 @@ fn set(desk: &mut Desk<'_>, id: EntryId, by: EntryId, state: State, what: &str) 
     entry.due_ms = now;
     entry.details.answered_by = by.0;
     entry.details.happened(now, what);
-    ledger.update(unit, &entry).map_err(of_store)
+    ledger.update(unit, &entry)
 }
 
 fn is_open(state: State) -> bool {
@@ -178,7 +179,7 @@ fn is_open(state: State) -> bool {
 
 /// Entries of transactions that were sent in a group or interchange.
 fn sent_in(desk: &mut Desk<'_>, context: u64) -> Result<Vec<Entry>, Findings> {
-    let key = NumberKey::new(Kind::Transaction, Way::Sent, context, None);
+    let key = Prefix::in_context(Kind::Transaction, Way::Sent, context, None);
     let ledger = desk.ledger;
     let mut entries = Vec::new();
     ledger.each_numbered(desk.unit()?, &key, &mut |entry| {
@@ -188,6 +189,37 @@ fn sent_in(desk: &mut Desk<'_>, context: u64) -> Result<Vec<Entry>, Findings> {
     Ok(entries)
 }
 
+/// The groups of an interchange that was sent.
+fn groups_in(desk: &mut Desk<'_>, interchange: &Entry) -> Result<Vec<Entry>, Findings> {
+    let Details { standard, sender, receiver, group, .. } = &interchange.details;
+    let context = group_context(standard, sender, receiver);
+    let ledger = desk.ledger;
+    let mut found = Vec::new();
+    for group in group.split(',').filter(|group| !group.is_empty()) {
+        let key = Prefix::in_context(Kind::Group, Way::Sent, context, Some(group));
+        ledger.each_numbered(desk.unit()?, &key, &mut |one| {
+            let is_it = one.number == group && one.details.parent == interchange.id.0;
+            found.extend(is_it.then_some(one));
+            Ok(!is_it)
+        })?;
+    }
+    Ok(found)
+}
+
+/// The transactions of an interchange that was sent, in the order of its groups.
+fn transactions_in(desk: &mut Desk<'_>, interchange: &Entry) -> Result<Vec<Entry>, Findings> {
+    let Details { standard, sender, receiver, group, .. } = &interchange.details;
+    // Transactions of an interchange without groups are numbered in the interchange.
+    let around = if group.is_empty() { interchange.number.as_str() } else { group };
+    let mut found = Vec::new();
+    for around in around.split(',') {
+        let context = transaction_context(standard, sender, receiver, around);
+        let all = sent_in(desk, context)?;
+        found.extend(all.into_iter().filter(|one| one.details.parent == interchange.id.0));
+    }
+    Ok(found)
+}
+
 /// What was sent in an interchange and is not answered yet: refused with it, or accepted with an EDIFACT interchange.
 fn children(desk: &mut Desk<'_>, work: &Work<'_>, interchange: EntryId, state: State) -> Result<(), Findings> {
     let ledger = desk.ledger;
@@ -195,27 +227,25 @@ fn children(desk: &mut Desk<'_>, work: &Work<'_>, interchange: EntryId, state: S
         let unit = desk.unit()?;
         ledger.need(unit, interchange)?
     };
-    let (standard, sender, receiver) = (&entry.details.standard, &entry.details.sender, &entry.details.receiver);
     let rest = if state == State::Refused { State::Refused } else { State::Accepted };
     let what = format!("its interchange {interchange} was answered in entry {}", work.id);
-    // Groups and transactions of an interchange have the numbers after its own.
-    let mut contexts = vec![transaction_context(standard, sender, receiver, &entry.number)];
-    for group in entry.details.group.split(',').filter(|group| !group.is_empty()) {
-        contexts.push(transaction_context(standard, sender, receiver, group));
-        let key = NumberKey::new(Kind::Group, Way::Sent, group_context(standard, sender, receiver), Some(group));
-        let unit = desk.unit()?;
-        if let Some(found) = ledger.numbered(unit, &key)?
-            && is_open(found.state)
-        {
-            set(desk, found.id, work.id, rest, &what)?;
-        }
-    }
-    for context in contexts {
-        for one in sent_in(desk, context)? {
-            if one.details.parent == interchange.0 && is_open(one.state) {
-                set(desk, one.id, work.id, rest, &what)?;
-            }
+    let groups = groups_in(desk, &entry)?;
+    for one in groups.into_iter().chain(transactions_in(desk, &entry)?) {
+        if is_open(one.state) {
+            set(desk, one.id, work.id, rest, &what)?;
         }
     }
     Ok(())
+}
+
+/// An interchange was replaced, and so are its groups, which are no longer overdue. Returns its transactions, in the order in which it holds them.
+pub(crate) fn replace_in(desk: &mut Desk<'_>, interchange: &Entry) -> Result<Vec<Entry>, Findings> {
+    let now = desk.now_ms();
+    let ledger = desk.ledger;
+    for mut group in groups_in(desk, interchange)? {
+        (group.state, group.due_ms) = (State::Replaced, now);
+        group.details.happened(now, "its documents were put into a new interchange");
+        ledger.update(desk.unit()?, &group)?;
+    }
+    transactions_in(desk, interchange)
 }

@@ -17,7 +17,7 @@ use crate::book::Book;
 use crate::codes;
 use crate::desk::Desk;
 use crate::entry::{Details, Entry, EntryId, Kind, State, Way, context_of};
-use crate::envelope::{alone, version_of};
+use crate::envelope::{begin_alone, end_alone, version_of};
 use crate::ledger::{self, Part, of_store};
 use crate::matching;
 use crate::survey::{Feed, Survey, survey};
@@ -133,7 +133,10 @@ pub(crate) struct GroupFacts {
 /// What is known of the transaction that is open.
 #[derive(Default)]
 pub(crate) struct Transaction {
+    /// As an interchange of its own: the headers that it came with, then what was read of it, at its end the trailers.
     pub(crate) text: Vec<u8>,
+    /// Where it begins in the text.
+    pub(crate) begin: usize,
     /// Where it begins in the buffer, while it is read.
     pub(crate) from: Option<usize>,
     pub(crate) findings: Vec<Finding>,
@@ -185,7 +188,6 @@ impl Desk<'_> {
             transaction: Transaction::default(),
             watch: Watch::default(),
             watches: HashMap::new(),
-            unit_text: Vec::new(),
         };
         let done = run.pass_over(self, source, &limits);
         let Run { report, .. } = run;
@@ -269,7 +271,6 @@ pub(crate) struct Run<'r> {
     pub(crate) watch: Watch,
     /// By our identity, partner and type.
     pub(crate) watches: HashMap<(usize, Option<usize>, String), Watch>,
-    pub(crate) unit_text: Vec<u8>,
 }
 
 impl Run<'_> {
@@ -357,11 +358,6 @@ impl Run<'_> {
             self.open_transaction(desk, pass);
         }
         let open = self.open.as_mut().expect("looked at above");
-        if event == Event::InterchangeStart
-            && let Some(fault) = open.verdict.as_ref().and_then(|(_, finding)| answer_of(finding, pass.interchange()))
-        {
-            faults.push(fault);
-        }
         let settings = Arc::clone(&open.settings);
         if !faults.is_empty() {
             if settings.reject_on == Some(LowestRefused::Warning) {
@@ -372,6 +368,12 @@ impl Run<'_> {
             self.take_faults(faults, pass, event);
         }
         let open = self.open.as_mut().expect("looked at above");
+        // The answer says why in its own words; the finding of the verdict is reported already.
+        if event == Event::InterchangeStart
+            && let Some(fault) = open.verdict.as_ref().and_then(|(_, finding)| answer_of(finding, pass.interchange()))
+        {
+            faults.push(fault);
+        }
         if let Some(acknowledger) = &mut open.acknowledger {
             acknowledger.event(event, pass, faults, &mut open.acknowledgments);
         }
@@ -440,7 +442,9 @@ impl Run<'_> {
     fn open_transaction(&mut self, desk: &Desk<'_>, pass: &EnvelopePass<'_>) {
         let Some(open) = &mut self.open else { return };
         let transaction = &mut self.transaction;
-        transaction.text.clear();
+        let service = open.una.then(|| pass.interchange().delimiters());
+        begin_alone(service, pass.interchange(), pass.group(), &mut transaction.text);
+        transaction.begin = transaction.text.len();
         transaction.from = Some(pass.segment_start());
         transaction.findings.clear();
         transaction.more = 0;
@@ -488,8 +492,8 @@ impl Run<'_> {
             Standard::X12 => group.map(|group| text(group, "receiver")).unwrap_or_default(),
             Standard::Edifact => text(pass.interchange(), "application_reference"),
         };
-        let service = open.una.then(|| pass.interchange().delimiters());
-        alone(service, pass.interchange(), group, &self.transaction.text, &mut self.unit_text);
+        let read = self.transaction.text.len() - self.transaction.begin;
+        end_alone(pass.interchange(), group, self.transaction.begin, &mut self.transaction.text);
         let mut details = Details {
             standard: standard.name().to_owned(),
             document: text(header, "type"),
@@ -501,7 +505,7 @@ impl Run<'_> {
             group: group.map(|group| text(group, "control_number")).unwrap_or_default(),
             test: open.entry.details.test,
             parent: open.entry.id.0,
-            bytes: self.transaction.text.len() as u64,
+            bytes: read as u64,
             source: self.name.to_owned(),
             keep_days: open.settings.keep_days.unwrap_or(KEEP_DAYS),
             ..Details::default()
@@ -522,7 +526,7 @@ impl Run<'_> {
             details,
             place,
             application,
-            bytes: &self.unit_text,
+            bytes: &mut self.transaction.text,
             watch: &self.watch,
             findings: Vec::new(),
         };
@@ -593,12 +597,12 @@ impl Run<'_> {
         let ledger = desk.ledger;
         let unit = desk.unit()?;
         if keep {
-            ledger.insert_with(unit, &entry, Part::Document, &self.unit_text)?;
+            ledger.insert_with(unit, &entry, Part::Document, &self.transaction.text)?;
         } else {
-            ledger.insert(unit, &entry).map_err(of_store)?;
+            ledger.insert(unit, &entry)?;
         }
         let (transactions, bad) = (open.transactions, open.bad);
-        let bytes = self.unit_text.len();
+        let bytes = self.transaction.text.len();
         if desk.is_full_after(bytes) {
             self.arrival = Arrival { transactions, bad, ..self.arrival.clone() };
             desk.keep_arrival(&self.survey.digest, &self.arrival)?;
@@ -644,7 +648,7 @@ impl Run<'_> {
             },
         };
         let ledger = desk.ledger;
-        ledger.insert(desk.unit()?, &entry).map_err(of_store)
+        ledger.insert(desk.unit()?, &entry)
     }
 
     fn close_interchange(&mut self, desk: &mut Desk<'_>, pass: &EnvelopePass<'_>) -> Result<(), Findings> {
@@ -666,7 +670,7 @@ impl Run<'_> {
                     details: std::mem::take(&mut open.entry.details),
                     place: Place { file: Some(self.name.into()), ..Place::default() },
                     application: String::new(),
-                    bytes: &[],
+                    bytes: &mut Vec::new(),
                     watch: &self.watch,
                     findings: Vec::new(),
                 };
@@ -692,7 +696,7 @@ impl Run<'_> {
             self.report.rejected += 1;
         }
         let ledger = desk.ledger;
-        ledger.update(desk.unit()?, &open.entry).map_err(of_store)?;
+        ledger.update(desk.unit()?, &open.entry)?;
         self.arrival = Arrival { interchanges: at.interchange, ..Arrival::default() };
         desk.keep_arrival(&self.survey.digest, &self.arrival)
     }
@@ -700,7 +704,7 @@ impl Run<'_> {
 
 impl Transaction {
     fn keep(&mut self, bytes: &[u8], most: usize) {
-        let room = most.saturating_sub(self.text.len());
+        let room = most.saturating_sub(self.text.len() - self.begin);
         self.too_large |= bytes.len() > room;
         self.text.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }

@@ -6,7 +6,8 @@ use crate::codes;
 use crate::desk::Desk;
 use crate::entry::{Details, Entry, EntryId, Kind, State, Way};
 use crate::envelope::{pieces, recode};
-use crate::ledger::{Part, of_store};
+use crate::ledger::Part;
+use crate::matching::replace_in;
 use crate::receive::default_folder;
 use crate::send::{Document, Route, SendReport, delimiters_for, no_bytes};
 use crate::waiting::Waiting;
@@ -53,7 +54,7 @@ impl Desk<'_> {
         let name = format!("{}-{}-{id}-again-{times}.{extension}", entry.partner, entry.number);
         let place = self.deliver(&to, id, u16::try_from(times).unwrap_or(u16::MAX), &name, &bytes)?;
         entry.details.happened(now, format!("sent again to {place}"));
-        ledger.update(self.unit()?, &entry).map_err(of_store)?;
+        ledger.update(self.unit()?, &entry)?;
         Ok(place)
     }
 
@@ -104,10 +105,19 @@ impl Desk<'_> {
         let settings = self.book.settings(own, partner);
         let mut report = SendReport::default();
         let mut documents = Vec::new();
+        let mut before = replace_in(self, &old)?.into_iter();
+        let are_all = before.len() == all.len();
         for piece in all {
             let document = self.next_id()?;
+            // What it is found by goes with it. A purge may have removed some of the old entries; then nobody knows which is whose.
+            let replaced = before.next().filter(|_| are_all);
             let delimiters = delimiters_for(&settings, &piece);
-            let text = recode(&piece.text, &piece.delimiters, &delimiters, settings.line_breaks.unwrap_or(false))?;
+            let text = recode(
+                &bytes[piece.text.clone()],
+                &piece.delimiters,
+                &delimiters,
+                settings.line_breaks.unwrap_or(false),
+            )?;
             let mut details = Details {
                 standard: standard.name().to_owned(),
                 document: piece.document,
@@ -121,6 +131,17 @@ impl Desk<'_> {
                 keep_days: old.details.keep_days,
                 ..Details::default()
             };
+            if let Some(mut replaced) = replaced {
+                details.about = replaced.id.0;
+                details.fields.clone_from(&replaced.details.fields);
+                details.rule.clone_from(&replaced.details.rule);
+                details.map.clone_from(&replaced.details.map);
+                details.source.clone_from(&replaced.details.source);
+                (replaced.state, replaced.due_ms) = (State::Replaced, now);
+                replaced.details.replaced_by = document.0;
+                replaced.details.happened(now, format!("sent again as entry {document}"));
+                ledger.update(self.unit()?, &replaced)?;
+            }
             details.happened(now, format!("taken from interchange {id}"));
             let entry = Entry {
                 id: document,
@@ -149,7 +170,7 @@ impl Desk<'_> {
         old.state = State::Replaced;
         old.due_ms = now;
         old.details.happened(now, "its documents were put into a new interchange");
-        ledger.update(self.unit()?, &old).map_err(of_store)?;
+        ledger.update(self.unit()?, &old)?;
         Ok(report)
     }
 }

@@ -1,15 +1,16 @@
-//! Encryption of stored bytes: documents, waiting documents and files on their way to a folder.
+//! Encryption of stored bytes: documents, waiting documents, files on their way to a folder, and the details of entries.
 //!
 //! ```text
 //!  0   1  form: 2
 //!  1  12  nonce, random
 //! 13      AES-256-GCM of the form and bytes that would be stored without a key, then its tag of 16 bytes
 //! ```
-//! The key of the record is authenticated with the bytes, so nobody can move the bytes of one entry to another. Entries themselves are not encrypted:
-//! searches compare their fields, and findings hold no payload.
+//! The key of the record is authenticated with the bytes, so nobody can move the bytes of one entry to another. What an entry is found by is not
+//! encrypted: its kind, a digest of its partner, its time, state, direction and control number. Business fields are found by a keyed digest.
 
 use quayline_core::{Fault, Finding, Findings};
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use ring::hmac;
 use ring::rand::{SecureRandom as _, SystemRandom};
 
 use crate::codes;
@@ -17,6 +18,8 @@ use crate::codes;
 /// The key of a transaction store.
 pub struct StoreKey {
     key: LessSafeKey,
+    /// For the digests that entries are found by.
+    fields: hmac::Key,
     /// By which a store knows its key. A digest of 64 bits says nothing about a random key.
     digest: u64,
     random: SystemRandom,
@@ -44,12 +47,19 @@ impl StoreKey {
         let key = UnboundKey::new(&AES_256_GCM, &bytes).map_err(|_| wrong())?;
         let digest = ring::digest::digest(&ring::digest::SHA256, &[b"quayline store key", &bytes[..]].concat());
         let digest = digest.as_ref().first_chunk::<8>().map_or(0, |first| u64::from_be_bytes(*first));
+        let fields = ring::digest::digest(&ring::digest::SHA256, &[b"quayline field key", &bytes[..]].concat());
+        let fields = hmac::Key::new(hmac::HMAC_SHA256, fields.as_ref());
         // Zero means that a store has no key.
-        Ok(StoreKey { key: LessSafeKey::new(key), digest: digest.max(1), random: SystemRandom::new() })
+        Ok(StoreKey { key: LessSafeKey::new(key), fields, digest: digest.max(1), random: SystemRandom::new() })
     }
 
     pub(crate) fn digest(&self) -> u64 {
         self.digest
+    }
+
+    /// A digest that nobody computes without the key.
+    pub(crate) fn digest_of(&self, bytes: &[u8]) -> [u8; 16] {
+        hmac::sign(&self.fields, bytes).as_ref().first_chunk().copied().expect("HMAC-SHA-256 has 32 bytes")
     }
 
     /// Encrypts bytes in place of `bytes`; `record` is the key of the record that will hold them.

@@ -15,7 +15,9 @@ use crate::codes;
 use crate::desk::Desk;
 use crate::entry::{Entry, EntryId, Kind, State, Way, context_of};
 use crate::envelope::version_of;
+use crate::field_key::{KEY_BYTES, Prefix, id_of};
 use crate::ledger::{self, Ledger, Part, of_store};
+use crate::seal::StoreKey;
 use crate::watch::Watch;
 use crate::work::Work;
 
@@ -75,27 +77,26 @@ impl Ledger {
     /// Searches.
     ///
     /// # Errors
-    /// Errors of the store.
+    /// Errors of the store; a store that is encrypted, without its key.
     pub fn search(&self, filter: &Filter) -> Result<Found, Findings> {
+        // Its entries are found by digests that need the key, so nothing would be found.
+        self.check_key()?;
         let unit = self.begin().map_err(of_store)?;
-        let end = |prefix: &[u8]| [prefix, &[0xff; 64]].concat()[..64].to_vec();
         if let Some((name, value)) = &filter.field {
-            let key = ledger::field_key(name, value);
-            return self.by_field(&unit, filter, &key, end(&key));
+            return self.by_digest(&unit, filter, &|key| Prefix::field(name, value, key));
         }
         if let Some(number) = &filter.number {
-            let key = ledger::control_number_key(number);
-            return self.by_field(&unit, filter, &key, end(&key));
+            return self.by_digest(&unit, filter, &|key| Prefix::number(number, key));
         }
         if let Some(state) = filter.state.filter(|state| state.needs_attention())
             && (filter.partner.is_none() || filter.overdue_at_ms.is_some())
         {
-            let key = ledger::state_key(state, None);
+            let prefix = Prefix::state(state, None);
             let from = match filter.overdue_at_ms {
-                Some(_) => ledger::state_key(state, filter.overdue_at_ms),
-                None => end(&key),
+                Some(_) => Prefix::state(state, filter.overdue_at_ms).bytes().to_vec(),
+                None => end_of(&prefix),
             };
-            return self.by_field(&unit, filter, &key, from);
+            return self.by_field(&unit, filter, &prefix, filter.after.clone().unwrap_or(from));
         }
         let mut walk = walk_of(filter);
         if let Some(after) = &filter.after {
@@ -104,7 +105,7 @@ impl Ledger {
         let mut found = Found::default();
         let mut looked_at = 0;
         self.walk_back(&unit, &walk, &mut |key, record| {
-            let entry = ledger::decoded(&record.bytes)?;
+            let entry = self.decoded(&record.bytes)?;
             looked_at += 1;
             // Times descend in these indexes, so nothing earlier follows.
             if walk.index == Some("partner") && filter.from_ms.is_some_and(|from| entry.time_ms < from) {
@@ -162,11 +163,32 @@ impl Ledger {
         }
     }
 
-    /// Entries whose keys in the file of fields begin with `key`, from before `from` back.
-    fn by_field(&self, unit: &Unit, filter: &Filter, key: &[u8], from: Vec<u8>) -> Result<Found, Findings> {
+    /// Entries by a digest. Where the store got its key later, those of before have digests without it; they are older, so they come last.
+    fn by_digest(
+        &self,
+        unit: &Unit,
+        filter: &Filter,
+        prefix: &dyn Fn(Option<&StoreKey>) -> Prefix,
+    ) -> Result<Found, Findings> {
+        let (keyed, plain) = (prefix(self.key()), prefix(None));
+        let begin = |prefix: &Prefix| filter.after.clone().unwrap_or_else(|| end_of(prefix));
+        if keyed == plain || filter.after.as_ref().is_some_and(|after| after.starts_with(plain.bytes())) {
+            return self.by_field(unit, filter, &plain, begin(&plain));
+        }
+        let mut found = self.by_field(unit, filter, &keyed, begin(&keyed))?;
+        if found.next.is_none() {
+            let rest = Filter { limit: filter.limit.max(1) - found.entries.len(), ..filter.clone() };
+            let older = self.by_field(unit, &rest, &plain, end_of(&plain))?;
+            found.entries.extend(older.entries);
+            found.next = older.next;
+        }
+        Ok(found)
+    }
+
+    /// Entries whose keys in the file of fields begin with a prefix, from before `from` back.
+    fn by_field(&self, unit: &Unit, filter: &Filter, prefix: &Prefix, from: Vec<u8>) -> Result<Found, Findings> {
         let mut browse = self.fields.browse();
         let mut found = Found::default();
-        let from = filter.after.clone().unwrap_or(from);
         match browse.start(unit, By::Key(&from), Relation::AtLeast) {
             Ok(()) => {}
             Err(StoreError::NotFound { .. }) => {
@@ -187,11 +209,11 @@ impl Ledger {
             if record.key.as_slice() >= from.as_slice() {
                 continue;
             }
-            if !record.key.starts_with(key) {
+            if !record.key.starts_with(prefix.bytes()) {
                 found.next = None;
                 return Ok(found);
             }
-            if let Some(entry) = self.get(unit, ledger::id_of(&record.key))?
+            if let Some(entry) = self.get(unit, id_of(&record.key))?
                 && fits(filter, &entry)
             {
                 found.entries.push(entry);
@@ -225,7 +247,7 @@ impl Ledger {
             let mut ended = false;
             while page.len() < PURGE_PAGE {
                 match browse.next(&unit) {
-                    Ok(record) => page.push(ledger::decoded(&record.bytes)?),
+                    Ok(record) => page.push(self.decoded(&record.bytes)?),
                     Err(StoreError::EndOfFile { .. }) => {
                         ended = true;
                         break;
@@ -257,6 +279,13 @@ impl Ledger {
             }
         }
     }
+}
+
+/// After the last key that begins with a prefix.
+fn end_of(prefix: &Prefix) -> Vec<u8> {
+    let mut end = prefix.bytes().to_vec();
+    end.resize(KEY_BYTES, 0xff);
+    end
 }
 
 /// Entries that a unit of work of a purge looks at.
@@ -344,7 +373,7 @@ impl Desk<'_> {
             let hint = format!("reprocess entry {} instead", old.details.replaced_by);
             return Err(wrong("is replaced already", &hint));
         }
-        let bytes = match corrected {
+        let mut bytes = match corrected {
             Some(bytes) => bytes.to_vec(),
             None => ledger.body(unit, id, Part::Document)?.ok_or_else(|| crate::send::no_bytes(id))?,
         };
@@ -360,7 +389,7 @@ impl Desk<'_> {
         let place = Place { path: Some(format!("entry {new}")), ..Place::default() };
         let (own, partner) = parties;
         let mut work =
-            Work { id: new, own, partner, details, place, application, bytes: &bytes, watch: &watch, findings };
+            Work { id: new, own, partner, details, place, application, bytes: &mut bytes, watch: &watch, findings };
         let state = if has_errors { State::Rejected } else { work.process(self)? };
         let Work { mut details, findings, .. } = work;
         details.happened(now, state.name());
@@ -381,7 +410,7 @@ impl Desk<'_> {
         old.details.happened(now, format!("replaced by entry {new}"));
         let unit = self.unit()?;
         ledger.insert_with(unit, &entry, Part::Document, &bytes)?;
-        ledger.update(unit, &old).map_err(of_store)?;
+        ledger.update(unit, &old)?;
         Ok(Corrected { entry: new, state, findings, outputs })
     }
 

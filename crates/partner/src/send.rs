@@ -7,7 +7,7 @@
 use std::io::{Read, SeekFrom};
 use std::sync::Arc;
 
-use quayline_core::{Fault, Finding, Findings, Place, Severity, system_error_text};
+use quayline_core::{Fault, Finding, Findings, Limits, Place, Severity, system_error_text};
 use quayline_edi::acknowledge::Stamp;
 use quayline_edi::{Delimiters, Level, Standard};
 use quayline_project::partner::{
@@ -72,6 +72,29 @@ struct SendState {
     at_ms: u64,
 }
 
+/// The transactions of a source.
+#[derive(Default)]
+struct Documents {
+    /// Interchanges: what maps made, or the source.
+    texts: Vec<Vec<u8>>,
+    /// Each transaction with the number of its text.
+    pieces: Vec<(usize, Piece)>,
+    /// What the map rejected.
+    rejected: Option<(Vec<u8>, Vec<Finding>)>,
+}
+
+impl Documents {
+    fn add(&mut self, edi: Vec<u8>, limits: &Limits, fields: &[(String, String)]) -> Result<(), Findings> {
+        let of = self.texts.len();
+        self.pieces.extend(pieces(&edi, limits, fields)?.into_iter().map(|piece| (of, piece)));
+        self.texts.push(edi);
+        Ok(())
+    }
+}
+
+/// A transaction that answers a received document, its text, and where it goes.
+pub(crate) type Answer = (Piece, Vec<u8>, Target);
+
 /// Where a document goes.
 pub(crate) struct Target {
     pub(crate) own: usize,
@@ -91,6 +114,28 @@ impl Desk<'_> {
             self.roll_back();
         }
         done
+    }
+
+    /// The same within a unit of work that others end.
+    pub(crate) fn send_part(
+        &mut self,
+        request: &SendRequest<'_>,
+        source: &mut dyn Source,
+    ) -> Result<SendReport, Findings> {
+        self.send_all(request, source)
+    }
+
+    /// Stores a source that nothing can send, as one that the map rejects.
+    pub(crate) fn refuse_source(
+        &mut self,
+        request: &SendRequest<'_>,
+        bytes: &[u8],
+        findings: &[Finding],
+    ) -> Result<SendReport, Findings> {
+        let mut report = SendReport::default();
+        let own = self.book.own()[0];
+        self.reject(request, own, None, None, bytes, findings, &mut report)?;
+        Ok(report)
     }
 
     fn send_all(&mut self, request: &SendRequest<'_>, source: &mut dyn Source) -> Result<SendReport, Findings> {
@@ -159,15 +204,16 @@ impl Desk<'_> {
         }
         let done_before = state.documents;
         let rule = self.send_rule(own, to, request.document)?;
-        let (documents, rejected) = self.documents(request, &input, rule, &mut report)?;
-        let total = documents.len() as u64;
-        for (number, piece) in (1..).zip(documents) {
+        let Documents { texts, pieces, rejected } = self.documents(request, input, rule, &mut report)?;
+        let total = pieces.len() as u64;
+        for (number, (of, piece)) in (1..).zip(pieces) {
             if number <= done_before {
                 continue;
             }
             let target = self.target(own, to, rule, &piece);
-            let bytes = piece.text.len();
-            self.send_one(request, EntryId(0), piece, target, &mut report)?;
+            let text = &texts[of][piece.text.clone()];
+            let bytes = text.len();
+            self.send_one(request, EntryId(0), (piece, text), target, &mut report)?;
             report.transactions += 1;
             if self.is_full_after(bytes) {
                 state = SendState { documents: number, ..state };
@@ -219,50 +265,49 @@ impl Desk<'_> {
     }
 
     /// The transactions of a source, and what the map rejected.
-    #[allow(clippy::type_complexity, reason = "one caller")]
     fn documents(
         &mut self,
         request: &SendRequest<'_>,
-        input: &[u8],
+        input: Vec<u8>,
         rule: Option<RuleId>,
         report: &mut SendReport,
-    ) -> Result<(Vec<Piece>, Option<(Vec<u8>, Vec<Finding>)>), Findings> {
+    ) -> Result<Documents, Findings> {
         let book = self.book;
         let limits = book.limits();
         let fields = rule.map_or(&[][..], |id| &book.rule(id).fields);
         let maps = rule.map_or(&[][..], |id| &book.rule(id).maps);
+        let mut documents = Documents::default();
         if maps.is_empty() {
-            return Ok((pieces(input, limits, fields)?, None));
+            documents.add(input, limits, fields)?;
+            return Ok(documents);
         }
         let name: Arc<str> = request.name.into();
-        let mut all = Vec::new();
-        let mut rejected: Option<(Vec<u8>, Vec<Finding>)> = None;
         for map in maps {
             let (now_ms, run) = self.begin_map();
             let lane = self.lane(map)?;
             lane.map.begin_unit(now_ms, run);
-            let done = lane.lane.run(&name, input, &mut lane.buffers);
+            let done = lane.lane.run(&name, &input, &mut lane.buffers);
             let edi: Vec<Vec<u8>> = lane.buffers.iter_mut().map(quayline_pipeline::OutputBuffer::take).collect();
             if let Some(lost) = done.lost {
                 return Err(lost);
             }
-            for edi in edi.iter().filter(|edi| !edi.is_empty()) {
-                all.extend(pieces(edi, limits, fields)?);
+            for edi in edi.into_iter().filter(|edi| !edi.is_empty()) {
+                documents.add(edi, limits, fields)?;
             }
             let (errors, others): (Vec<_>, Vec<_>) =
                 done.findings.into_iter().partition(|one| one.severity == Severity::Error);
             report.findings.extend(others.into_iter().take(100).map(|finding| (EntryId(0), finding)));
             if done.tally.records_rejected > 0 {
-                let (_, findings) = rejected.get_or_insert_with(|| (done.rejects, Vec::new()));
+                let (_, findings) = documents.rejected.get_or_insert_with(|| (done.rejects, Vec::new()));
                 findings.extend(errors);
             }
         }
         // What one map takes and another rejects is sent by neither: the document is corrected and sent again as a whole.
-        if maps.len() > 1 && rejected.is_some() {
-            let (_, findings) = rejected.unwrap_or_default();
-            return Ok((Vec::new(), Some((input.to_vec(), findings))));
+        if maps.len() > 1 && documents.rejected.is_some() {
+            let (_, findings) = documents.rejected.unwrap_or_default();
+            return Ok(Documents { rejected: Some((input, findings)), ..Documents::default() });
         }
-        Ok((all, rejected))
+        Ok(documents)
     }
 
     /// What a map made as the answer to a received document, with where it goes. The answer to a test is a test. Changes nothing.
@@ -271,26 +316,28 @@ impl Desk<'_> {
         (own, partner): (usize, usize),
         to_test: bool,
         edi: &[u8],
-    ) -> Result<Vec<(Piece, Target)>, Findings> {
+    ) -> Result<Vec<Answer>, Findings> {
         let with_target = |piece: Piece| {
             let mut target =
                 self.target(own, Some(partner), None, &piece).map_err(|finding| Findings::from(*finding))?;
             if to_test {
                 Arc::make_mut(&mut target.settings).usage = Some(Usage::Test);
             }
-            Ok((piece, target))
+            let text = edi[piece.text.clone()].to_vec();
+            Ok((piece, text, target))
         };
         pieces(edi, self.book.limits(), &[])?.into_iter().map(with_target).collect()
     }
 
     /// Sends an answer in the unit of work that is open. Returns the new entries; a document that cannot be written with the partner's delimiters
     /// is one of them, rejected.
-    pub(crate) fn answer(&mut self, about: EntryId, pieces: Vec<(Piece, Target)>) -> Result<Vec<EntryId>, Findings> {
+    pub(crate) fn answer(&mut self, about: EntryId, answers: Vec<Answer>) -> Result<Vec<EntryId>, Findings> {
         let name = format!("answer to entry {about}");
         let request = SendRequest { name: &name, to: None, from: None, document: "", again: Again::No };
         let mut report = SendReport::default();
-        let send = |(piece, target)| self.send_one(&request, about, piece, Ok(target), &mut report);
-        pieces.into_iter().map(send).collect()
+        let send =
+            |(piece, text, target): Answer| self.send_one(&request, about, (piece, &text), Ok(target), &mut report);
+        answers.into_iter().map(send).collect()
     }
 
     /// The partner and settings of a document.
@@ -344,7 +391,7 @@ impl Desk<'_> {
         &mut self,
         request: &SendRequest<'_>,
         about: EntryId,
-        mut piece: Piece,
+        (mut piece, text): (Piece, &[u8]),
         target: Result<Target, Box<Finding>>,
         report: &mut SendReport,
     ) -> Result<EntryId, Findings> {
@@ -354,7 +401,7 @@ impl Desk<'_> {
             standard: piece.delimiters.standard.name().to_owned(),
             document: piece.document.clone(),
             version: piece.version.clone(),
-            bytes: piece.text.len() as u64,
+            bytes: text.len() as u64,
             source: request.name.to_owned(),
             about: about.0,
             keep_days: KEEP_DAYS,
@@ -375,7 +422,7 @@ impl Desk<'_> {
         };
         let target = match target {
             Ok(target) => target,
-            Err(finding) => return self.refuse(entry, &piece.text, &finding, report).map(|()| id),
+            Err(finding) => return self.refuse(entry, text, &finding, report).map(|()| id),
         };
         let book = self.book;
         let (own, partner) = (book.partner(target.own), book.partner(target.partner));
@@ -399,14 +446,14 @@ impl Desk<'_> {
         }
         let delimiters = delimiters_for(&target.settings, &piece);
         let line_breaks = target.settings.line_breaks.unwrap_or(false);
-        let text = if delimiters == piece.delimiters && !line_breaks {
-            Ok(std::mem::take(&mut piece.text))
+        let written = if delimiters == piece.delimiters && !line_breaks {
+            Ok(text.to_vec())
         } else {
-            recode(&piece.text, &piece.delimiters, &delimiters, line_breaks)
+            recode(text, &piece.delimiters, &delimiters, line_breaks)
         };
-        let text = match text {
+        let text = match written {
             Ok(text) => text,
-            Err(Findings(found)) => return self.refuse(entry, &piece.text, &found[0], report).map(|()| id),
+            Err(Findings(found)) => return self.refuse(entry, text, &found[0], report).map(|()| id),
         };
         let delayed = target.settings.envelope == Some(EnvelopePolicy::Delayed);
         entry.state = if delayed { State::Waiting } else { State::Sent };
@@ -414,7 +461,7 @@ impl Desk<'_> {
             Document { id, functional: piece.functional, version: piece.group_version, text, entry: None };
         if delayed {
             let ledger = self.ledger;
-            ledger.insert(self.unit()?, &entry).map_err(of_store)?;
+            ledger.insert(self.unit()?, &entry)?;
             report.waiting += 1;
             self.wait(&target, &entry, &document, report)?;
             return Ok(id);
@@ -560,7 +607,7 @@ impl Desk<'_> {
                 entry.details.group.clone_from(&group);
                 entry.details.happened(now, format!("sent in interchange {number}, entry {interchange}"));
                 let kept = if is_new { ledger.insert(unit, &entry) } else { ledger.update(unit, &entry) };
-                kept.map_err(of_store)?;
+                kept?;
             }
             if standard == Standard::X12 {
                 text.close_group();
@@ -611,7 +658,7 @@ impl Desk<'_> {
                 details,
             };
             let ledger = self.ledger;
-            ledger.insert(self.unit()?, &entry).map_err(of_store)?;
+            ledger.insert(self.unit()?, &entry)?;
         }
         let to = settings.send_to.clone().unwrap_or_else(|| default_folder(&partner));
         let extension = if standard == Standard::X12 { "x12" } else { "edi" };
@@ -643,7 +690,7 @@ impl Desk<'_> {
         if settings.keep.unwrap_or(KeepPolicy::All) == KeepPolicy::All {
             ledger.insert_with(unit, &entry, Part::Document, &bytes)?;
         } else {
-            ledger.insert(unit, &entry).map_err(of_store)?;
+            ledger.insert(unit, &entry)?;
         }
         report.interchanges += 1;
         Ok(())

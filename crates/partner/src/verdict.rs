@@ -7,12 +7,14 @@ use quayline_project::partner::{AckKind, GapPolicy, LowestRefused, Settings};
 
 use crate::codes;
 use crate::desk::Desk;
-use crate::entry::{Entry, EntryId, Kind, State, StoredFinding, Way};
-use crate::ledger::{NumberKey, of_store};
+use crate::entry::{Entry, EntryId, Kind, State, StoredFinding, Way, kept_number};
+use crate::field_key::Prefix;
+use crate::ledger::of_store;
 
 /// An entry that processed an interchange with this number before.
 pub(crate) fn processed_before(desk: &mut Desk<'_>, context: u64, number: &str) -> Result<Option<EntryId>, Findings> {
-    let key = NumberKey::new(Kind::Interchange, Way::Received, context, Some(number));
+    let number = kept_number(number);
+    let key = Prefix::in_context(Kind::Interchange, Way::Received, context, Some(number));
     let ledger = desk.ledger;
     let mut found = None;
     ledger.each_numbered(desk.unit()?, &key, &mut |entry| {

@@ -6,7 +6,6 @@ use quayline_project::partner::ClosePolicy;
 use quayline_store::record_file::{By, Relation};
 use quayline_store::{LockWait, StoreError};
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::xxh3_64;
 
 use crate::codes;
 use crate::desk::Desk;
@@ -210,8 +209,6 @@ impl Desk<'_> {
 const ENVELOPE_BYTES_MAX: u64 = 64 << 20;
 fn pending_record(ledger: &Ledger, envelope: &[u8; 16], document: &Document) -> Result<Vec<u8>, Findings> {
     let mut record = envelope.to_vec();
-    record.extend_from_slice(&xxh3_64(document.functional.as_bytes()).to_be_bytes());
-    record.extend_from_slice(&xxh3_64(document.version.as_bytes()).to_be_bytes());
     record.extend_from_slice(&document.id.0.to_be_bytes());
     let key = record.clone();
     for text in [&document.functional, &document.version] {
@@ -224,8 +221,8 @@ fn pending_record(ledger: &Ledger, envelope: &[u8; 16], document: &Document) -> 
 
 fn document_of(ledger: &Ledger, record: &[u8]) -> Result<Document, Findings> {
     let read = || -> Option<(EntryId, String, String, &[u8])> {
-        let id = u64::from_be_bytes(record.get(32..40)?.try_into().ok()?);
-        let mut rest = record.get(40..)?;
+        let id = u64::from_be_bytes(record.get(16..24)?.try_into().ok()?);
+        let mut rest = record.get(24..)?;
         let mut texts = Vec::new();
         for _ in 0..2 {
             let (length, after) = rest.split_first()?;
@@ -238,7 +235,7 @@ fn document_of(ledger: &Ledger, record: &[u8]) -> Result<Document, Findings> {
     };
     let (id, functional, version, rest) =
         read().ok_or_else(|| ledger::damaged("a waiting document is not readable"))?;
-    Ok(Document { id, functional, version, text: ledger.unpacked(&record[..40], rest)?, entry: None })
+    Ok(Document { id, functional, version, text: ledger.unpacked(&record[..24], rest)?, entry: None })
 }
 
 fn waiting_of(record: &[u8]) -> Result<Waiting, Findings> {

@@ -22,7 +22,7 @@ pub(crate) struct Work<'w> {
     pub(crate) place: Place,
     pub(crate) application: String,
     /// The document as an interchange of its own.
-    pub(crate) bytes: &'w [u8],
+    pub(crate) bytes: &'w mut Vec<u8>,
     pub(crate) watch: &'w Watch,
     pub(crate) findings: Vec<Finding>,
 }
@@ -95,7 +95,7 @@ impl Work<'_> {
             lane.map.begin_unit(now_ms, run);
             let separator = if self.details.map.is_empty() { "" } else { "," };
             self.details.map = format!("{}{separator}{:016x}", self.details.map, lane.map.digest);
-            let mut report = lane.lane.run(&name, self.bytes, &mut lane.buffers);
+            let mut report = lane.lane.run_held(&name, self.bytes, &mut lane.buffers);
             // Taken in any case: the buffers are for the next document.
             let bytes = lane.buffers.iter_mut().map(OutputBuffer::take);
             let names = lane.map.delivery_names(rule, map);

@@ -88,6 +88,8 @@ pub struct EdiPart {
     pub documents: u64,
     /// Whether it ends inside a document, which goes on in the next block of the same lane.
     pub goes_on: bool,
+    /// Whether it is the whole source, whose documents nobody counted before.
+    pub is_whole: bool,
 }
 
 /// One document of a text format.

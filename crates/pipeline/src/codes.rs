@@ -14,3 +14,5 @@ pub(crate) const REJECTED_WITH: Code = Code("CNV-027");
 pub(crate) const NO_RECORD: Code = Code("CNV-028");
 pub(crate) const SHORT_OF_SKIPPED: Code = Code("CNV-029");
 pub(crate) const MISFIT: Code = Code("CNV-030");
+pub(crate) const OTHER_TYPE: Code = Code("CNV-031");
+pub(crate) const ORDER_LOST: Code = Code("CNV-032");

@@ -9,7 +9,7 @@ use quayline_core::{ByteOffset, Finding, Limits, RecordNumber};
 use crate::block::{Block, Position, Units};
 
 /// Zero bytes kept behind a block's content, so that copies of whole vectors may look past the last record.
-const SLACK: usize = 64;
+pub(crate) const SLACK: usize = 64;
 
 /// A block that is too small for one record grows by this part of its size, or by a block. It bounds both the bytes that are read again (eight
 /// times each) and the memory that no record needs.
@@ -247,7 +247,7 @@ fn fill(reader: &mut dyn Read, drained: &mut bool, block: &mut Block, want: usiz
 
 /// Bytes of a buffer that is kept for the next block. Blocks of large documents follow each other, and to give buffers of megabytes back and take
 /// them again leaves holes in the heap.
-const BUFFER_KEPT_BYTES: usize = 8 << 20;
+pub(crate) const BUFFER_KEPT_BYTES: usize = 8 << 20;
 
 /// Room for `want` bytes and the slack. A buffer that one giant record made large is given back.
 fn make_room(block: &mut Block, want: usize) {

@@ -11,11 +11,11 @@ use quayline_flat::Header;
 use quayline_map::MapPlan;
 use quayline_project::{MapFile, Schema, SourceFormat, TargetFormat};
 
-use crate::block::{Block, Position};
+use crate::block::{BLOCK_BYTES, Block, EdiPart, Position, Units};
 use crate::codes;
 use crate::csv_header::read_csv_header;
 use crate::error::PipelineError;
-use crate::intake::{Intake, Taken};
+use crate::intake::{BUFFER_KEPT_BYTES, Intake, SLACK, Taken};
 use crate::lane::{Lane, LaneFacts};
 use crate::lanes::{Ends, MapEnds, Paging, is_columns};
 use crate::lot::{Lot, Payload};
@@ -175,6 +175,14 @@ pub struct UnitLane<'p> {
     facts: LaneFacts,
     block: Block,
     lot: Lot,
+    /// Of interchanges: where each unit begins. A unit is one block, so nobody has to look ahead for places where blocks may end.
+    start: Option<Position>,
+}
+
+/// Bytes of a unit.
+enum Bytes<'u> {
+    Lent(&'u [u8]),
+    Held(&'u mut Vec<u8>),
 }
 
 /// The outcome of one unit. Every byte of the unit is in an output, in the rejects, skipped on purpose, or after the point where the unit was
@@ -224,7 +232,11 @@ impl<'p> UnitLane<'p> {
             spool_folder: SpoolFolder::clone(&pipeline.spool),
             records: None,
         };
-        Ok(UnitLane { block: ends.block(), ends, outputs, lane, facts, lot: Lot::new() })
+        let start = match ends.source {
+            SourceFormat::Edi(_) => Some(ends.cutter_for(usize::MAX, &Position::START, None, &facts.file)?.position()),
+            _ => None,
+        };
+        Ok(UnitLane { block: ends.block(), ends, outputs, lane, facts, lot: Lot::new(), start })
     }
 
     /// Converts one unit, whose bytes are a whole file of the source format, and appends its documents to `outputs`: those that
@@ -236,13 +248,68 @@ impl<'p> UnitLane<'p> {
     /// # Panics
     /// Where there is not one buffer for each output.
     pub fn run(&mut self, name: &Arc<str>, unit: &[u8], outputs: &mut [OutputBuffer]) -> UnitReport {
+        self.run_bytes(name, Bytes::Lent(unit), outputs)
+    }
+
+    /// The same for a unit whose memory the lane may use meanwhile: interchanges of megabytes are not copied. `unit` comes back as it was.
+    ///
+    /// # Panics
+    /// As [`UnitLane::run`].
+    pub fn run_held(&mut self, name: &Arc<str>, unit: &mut Vec<u8>, outputs: &mut [OutputBuffer]) -> UnitReport {
+        self.run_bytes(name, Bytes::Held(unit), outputs)
+    }
+
+    fn run_bytes(&mut self, name: &Arc<str>, unit: Bytes<'_>, outputs: &mut [OutputBuffer]) -> UnitReport {
         assert_eq!(outputs.len(), self.outputs.len(), "a buffer for each output");
         let mut report = UnitReport::default();
         self.facts.file = Arc::clone(name);
-        if let Err(error) = self.convert(unit, outputs, &mut report) {
+        let done = match (unit, self.start.clone()) {
+            (Bytes::Lent(unit), Some(start)) => {
+                self.block.bytes.clear();
+                self.block.bytes.extend_from_slice(unit);
+                self.convert_interchanges(start, outputs, &mut report)
+            }
+            (Bytes::Held(unit), Some(start)) => {
+                std::mem::swap(&mut self.block.bytes, unit);
+                let done = self.convert_interchanges(start, outputs, &mut report);
+                std::mem::swap(&mut self.block.bytes, unit);
+                done
+            }
+            (Bytes::Lent(unit), None) => self.convert(unit, outputs, &mut report),
+            (Bytes::Held(unit), None) => self.convert(unit, outputs, &mut report),
+        };
+        if let Err(error) = done {
             report.lost = Some(error.findings());
         }
         report
+    }
+
+    /// Converts the interchanges in the block's bytes.
+    fn convert_interchanges(
+        &mut self,
+        start: Position,
+        outputs: &mut [OutputBuffer],
+        report: &mut UnitReport,
+    ) -> Result<(), PipelineError> {
+        let block = &mut self.block;
+        let len = block.bytes.len();
+        block.bytes.resize(len + SLACK, 0);
+        (block.seq, block.skipped, block.filled) = (0, 0, len);
+        block.units = Units::Interchanges(EdiPart { len, is_last: true, is_whole: true, ..EdiPart::default() });
+        block.after = start.clone();
+        block.before = start;
+        let mut unsettled = Unsettled::default();
+        let mut excerpt = ExcerptWriter::new();
+        let done = self.convert_block(Taken::Block, outputs, report, &mut unsettled, &mut excerpt);
+        self.block.bytes.truncate(len);
+        // The memory of one giant unit is given back.
+        if self.block.bytes.capacity() > (8 * len).max(BUFFER_KEPT_BYTES) {
+            self.block.bytes.shrink_to_fit();
+        }
+        done.and_then(|end| {
+            self.end_unit(outputs, report, &mut unsettled, &mut excerpt)?;
+            end.map_or(Ok(()), Err)
+        })
     }
 
     fn convert(
@@ -271,11 +338,10 @@ impl<'p> UnitLane<'p> {
             self.begin(Some(self.ends.columns_head(&columns)?), report)?;
             Intake::of_rows(columns)
         } else {
-            // One block holds the unit, so nothing waits for a next block.
-            let cutter = self.ends.cutter_for(usize::MAX, &from, first_row.as_deref(), &name)?;
-            Intake::new(reader, cutter, unit.len() + 1, self.ends.limits)
+            // A unit of many documents is read in blocks: what waits to be written is that of a block.
+            let cutter = self.ends.cutter(&from, first_row.as_deref(), &name)?;
+            Intake::new(reader, cutter, BLOCK_BYTES.min(unit.len() + 1), self.ends.limits)
         };
-        let lane = self.lane.as_mut().expect("a lane was made with the pipeline's, or for the unit's head");
         let never = AtomicBool::new(false);
         let mut unsettled = Unsettled::default();
         let mut excerpt = ExcerptWriter::new();
@@ -285,31 +351,56 @@ impl<'p> UnitLane<'p> {
                 Ok(taken) => taken,
                 Err(error) => break Err(io_error()(error)),
             };
-            self.lot.clear();
-            lane.convert(&self.facts, &self.block, &mut self.lot);
-            self.lot.end_with(taken);
-            settle(outputs, &mut self.lot, false, &mut unsettled, &SpoolMemory)?;
-            let lot = &mut self.lot;
-            let mut more = core::mem::take(&mut lot.payload.more);
-            let payloads = core::iter::once(&mut lot.payload).chain(&mut more);
-            outputs.iter_mut().zip(payloads).try_for_each(|(output, payload)| output.append(payload))?;
-            lot.payload.more = more;
-            report.add(lot, &self.facts.reject_form, &mut excerpt)?;
-            if let Some(end) = lot.end.take() {
+            if let Some(end) = self.convert_block(taken, outputs, report, &mut unsettled, &mut excerpt)? {
                 break Err(end);
             }
         };
+        self.end_unit(outputs, report, &mut unsettled, &mut excerpt)?;
+        done
+    }
+
+    /// Converts the block that was taken; what ends the unit early, if anything does.
+    fn convert_block(
+        &mut self,
+        taken: Taken,
+        outputs: &mut [OutputBuffer],
+        report: &mut UnitReport,
+        unsettled: &mut Unsettled,
+        excerpt: &mut ExcerptWriter,
+    ) -> Result<Option<PipelineError>, PipelineError> {
+        let lane = self.lane.as_mut().expect("a lane was made with the pipeline's, or for the unit's head");
+        self.lot.clear();
+        lane.convert(&self.facts, &self.block, &mut self.lot);
+        self.lot.end_with(taken);
+        settle(outputs, &mut self.lot, false, unsettled, &SpoolMemory)?;
+        let lot = &mut self.lot;
+        let mut more = core::mem::take(&mut lot.payload.more);
+        let payloads = core::iter::once(&mut lot.payload).chain(&mut more);
+        outputs.iter_mut().zip(payloads).try_for_each(|(output, payload)| output.append(payload))?;
+        lot.payload.more = more;
+        report.add(lot, &self.facts.reject_form, excerpt)?;
+        Ok(lot.end.take())
+    }
+
+    /// The end of a unit.
+    fn end_unit(
+        &mut self,
+        outputs: &mut [OutputBuffer],
+        report: &mut UnitReport,
+        unsettled: &mut Unsettled,
+        excerpt: &mut ExcerptWriter,
+    ) -> Result<(), PipelineError> {
         // The last document of interchanges may have waited for a page that did not come.
         self.lot.clear();
-        settle_end(outputs, &mut self.lot, &mut unsettled);
+        settle_end(outputs, &mut self.lot, unsettled);
         outputs.iter_mut().for_each(OutputBuffer::flush);
-        report.add(&mut self.lot, &self.facts.reject_form, &mut excerpt)?;
+        report.add(&mut self.lot, &self.facts.reject_form, excerpt)?;
         report.findings.extend(report.repeats.findings());
         if !report.rejects.is_empty() {
             excerpt.finish(&mut report.rejects);
             report.rejects.extend_from_slice(self.facts.reject_form.epilogue());
         }
-        done
+        Ok(())
     }
 }
 

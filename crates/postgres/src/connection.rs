@@ -7,13 +7,14 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 
 use postgres_protocol::authentication::md5_hash;
-use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
+use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, ScramSha256};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::answers::Answers;
 use crate::endpoint::Endpoint;
 use crate::error::{Refusal, SqlError};
 use crate::pipeline::{Pipeline, Sent, Statement, message, name_of};
+use crate::tls::TlsSocket;
 
 /// Pipelines up to this size are written in one call: the answers of their statements fit the buffers of the system.
 const ONE_WRITE_BYTES: usize = 48 << 10;
@@ -22,13 +23,31 @@ const MESSAGE_BYTES_MAX: usize = 1 << 30;
 
 enum Socket {
     Tcp(TcpStream),
+    Tls(Box<TlsSocket>),
     Unix(UnixStream),
 }
 
 impl Socket {
+    /// Sends what TLS still has.
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Socket::Tls(socket) => socket.flush(),
+            Socket::Tcp(_) | Socket::Unix(_) => Ok(()),
+        }
+    }
+
+    /// What SCRAM may bind the password to.
+    fn binding(&self) -> Option<Vec<u8>> {
+        match self {
+            Socket::Tls(socket) => socket.binding(),
+            Socket::Tcp(_) | Socket::Unix(_) => None,
+        }
+    }
+
     fn set_nonblocking(&self, on: bool) -> io::Result<()> {
         match self {
             Socket::Tcp(socket) => socket.set_nonblocking(on),
+            Socket::Tls(socket) => socket.socket.set_nonblocking(on),
             Socket::Unix(socket) => socket.set_nonblocking(on),
         }
     }
@@ -36,6 +55,7 @@ impl Socket {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self {
             Socket::Tcp(socket) => socket.read(into),
+            Socket::Tls(socket) => socket.read(into),
             Socket::Unix(socket) => socket.read(into),
         }
     }
@@ -43,6 +63,7 @@ impl Socket {
     fn write(&mut self, from: &[u8]) -> io::Result<usize> {
         match self {
             Socket::Tcp(socket) => socket.write(from),
+            Socket::Tls(socket) => socket.write(from),
             Socket::Unix(socket) => socket.write(from),
         }
     }
@@ -50,6 +71,7 @@ impl Socket {
     fn fd(&self) -> BorrowedFd<'_> {
         match self {
             Socket::Tcp(socket) => socket.as_fd(),
+            Socket::Tls(socket) => socket.socket.as_fd(),
             Socket::Unix(socket) => socket.as_fd(),
         }
     }
@@ -165,10 +187,19 @@ impl Connection {
                             self.secret(md5_hash(endpoint.user.as_bytes(), password.as_bytes(), salt).as_bytes())?;
                         }
                         10 => {
-                            let first = ScramSha256::new(password.as_bytes(), ChannelBinding::unsupported());
+                            let offered =
+                                |name: &str| rest.split(|byte| *byte == 0).any(|found| found == name.as_bytes());
+                            let (mechanism, binding) = match self.socket.binding() {
+                                Some(digest) if offered(SCRAM_SHA_256_PLUS) => {
+                                    (SCRAM_SHA_256_PLUS, ChannelBinding::tls_server_end_point(digest))
+                                }
+                                Some(_) => (SCRAM_SHA_256, ChannelBinding::unrequested()),
+                                None => (SCRAM_SHA_256, ChannelBinding::unsupported()),
+                            };
+                            let first = ScramSha256::new(password.as_bytes(), binding);
                             let mut out = Vec::new();
                             message(&mut out, b'p', |out| {
-                                out.extend_from_slice(SCRAM_SHA_256.as_bytes());
+                                out.extend_from_slice(mechanism.as_bytes());
                                 out.push(0);
                                 out.extend_from_slice(&u32::try_from(first.message().len()).unwrap_or(0).to_be_bytes());
                                 out.extend_from_slice(first.message());
@@ -180,15 +211,16 @@ impl Connection {
                             let is_last = u32::from_be_bytes(*method) == 12;
                             let Some(state) = &mut scram else { return Err(self.protocol("the begin of SCRAM")) };
                             let done = if is_last { state.finish(rest) } else { state.update(rest) };
-                            let mut out = Vec::new();
-                            message(&mut out, b'p', |out| out.extend_from_slice(state.message()));
                             if let Err(error) = done {
                                 return Err(SqlError::NoEntry {
                                     database: self.database.clone(),
                                     why: error.to_string(),
                                 });
                             }
+                            // After the last message there is none of ours.
                             if !is_last {
+                                let mut out = Vec::new();
+                                message(&mut out, b'p', |out| out.extend_from_slice(state.message()));
                                 self.write_all(&out)?;
                             }
                         }
@@ -429,17 +461,16 @@ impl Connection {
                 Err(error) => return Err(error),
             }
         }
-        Ok(())
+        self.socket.flush()
     }
 
     /// Writes, and reads what the server answers meanwhile: a server whose answers nobody takes stops reading.
     fn write_and_read(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         self.socket.set_nonblocking(true)?;
         let done = loop {
-            if bytes.is_empty() {
-                break Ok(());
-            }
-            match self.socket.write(bytes) {
+            let written = if bytes.is_empty() { self.socket.flush().map(|()| 0) } else { self.socket.write(bytes) };
+            match written {
+                Ok(_) if bytes.is_empty() => break Ok(()),
                 Ok(count) => {
                     bytes = &bytes[count..];
                     continue;
@@ -481,12 +512,25 @@ fn dial(endpoint: &Endpoint) -> io::Result<Socket> {
             Ok(socket) => {
                 socket.set_nodelay(true)?;
                 socket.set_read_timeout(answer)?;
-                return Ok(Socket::Tcp(socket));
+                return encrypted(socket, endpoint);
             }
             Err(error) => last = error,
         }
     }
     Err(last)
+}
+
+/// The socket with TLS if the address asks for it. The question comes before everything else on the connection.
+fn encrypted(mut socket: TcpStream, endpoint: &Endpoint) -> io::Result<Socket> {
+    let Some(config) = endpoint.tls.client()? else { return Ok(Socket::Tcp(socket)) };
+    // SSLRequest: length and a number that is no version.
+    socket.write_all(&[0, 0, 0, 8, 4, 210, 22, 47])?;
+    let mut answer = [0];
+    socket.read_exact(&mut answer)?;
+    if answer != *b"S" {
+        return Err(io::Error::new(ErrorKind::Unsupported, "the server does not offer TLS"));
+    }
+    Ok(Socket::Tls(Box::new(TlsSocket::open(socket, &endpoint.host, config)?)))
 }
 
 /// What the system says, without an error number.
@@ -495,6 +539,8 @@ fn why(error: &io::Error) -> String {
         ErrorKind::UnexpectedEof => "the server closed it".to_owned(),
         ErrorKind::WouldBlock | ErrorKind::TimedOut => "no answer in time".to_owned(),
         ErrorKind::NotFound => "no such host or socket".to_owned(),
+        // Ours and those of TLS, which name the fault.
+        ErrorKind::InvalidData | ErrorKind::InvalidInput | ErrorKind::Unsupported => error.to_string(),
         kind => kind.to_string(),
     }
 }

@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::tls::{TlsMode, TlsSettings};
+
 /// Where a database is, and who asks.
 #[derive(Clone, Eq, PartialEq)]
 pub struct Endpoint {
@@ -21,6 +23,8 @@ pub struct Endpoint {
     pub connect_timeout: Duration,
     /// How long an answer may take before the connection counts as lost. Default 15 min.
     pub answer_timeout: Duration,
+    /// TLS. Default none.
+    pub tls: TlsSettings,
 }
 
 /// An address that cannot be used.
@@ -58,7 +62,7 @@ impl Endpoint {
     /// a socket. Without a password, `PGPASSWORD` or the line of the password file (`PGPASSFILE`, `~/.pgpass`) applies.
     ///
     /// # Errors
-    /// The text has another form, or requires TLS.
+    /// The text has another form, or names an option or a mode of TLS that is not known; a mode that checks certificates has no roots.
     pub fn parse(text: &str) -> Result<Endpoint, EndpointError> {
         let rest = text.strip_prefix("postgresql://").or_else(|| text.strip_prefix("postgres://"));
         let rest = rest.ok_or_else(|| wrong("the address of a database has no postgresql://", FORM))?;
@@ -91,11 +95,13 @@ impl Endpoint {
             password,
             connect_timeout: Duration::from_secs(10),
             answer_timeout: Duration::from_secs(900),
+            tls: TlsSettings::default(),
         };
         for option in options.split('&').filter(|option| !option.is_empty()) {
             let (name, value) = option.split_once('=').unwrap_or((option, ""));
             endpoint.option(name, &decoded(value)?)?;
         }
+        endpoint.find_roots()?;
         if endpoint.password.is_none() {
             endpoint.password = std::env::var("PGPASSWORD").ok().or_else(|| endpoint.of_password_file());
         }
@@ -114,22 +120,43 @@ impl Endpoint {
             "connect_timeout" => self.connect_timeout = seconds()?,
             "answer_timeout" => self.answer_timeout = seconds()?,
             "application_name" => {}
-            "sslmode" => match value {
-                "disable" | "allow" | "prefer" => {}
-                _ => {
-                    let what = format!("sslmode={value} needs TLS, which jobs do not speak to databases");
-                    let remedy =
-                        "reach the database over a socket, the loopback address or a tunnel, with sslmode=disable";
-                    return Err(wrong(what, remedy));
+            "sslmode" => {
+                self.tls.mode = match value {
+                    "disable" | "allow" | "prefer" => TlsMode::Off,
+                    "require" => TlsMode::Require,
+                    "verify-ca" => TlsMode::VerifyCa,
+                    "verify-full" => TlsMode::VerifyFull,
+                    _ => {
+                        let known = "disable, require, verify-ca and verify-full";
+                        return Err(wrong(
+                            format!("sslmode={value} of the database is not known"),
+                            format!("known are {known}"),
+                        ));
+                    }
                 }
-            },
+            }
+            "sslrootcert" => self.tls.roots = (!value.is_empty()).then(|| PathBuf::from(value)),
             _ => {
-                let known = "host, connect_timeout, answer_timeout, application_name and sslmode";
+                let known = "host, connect_timeout, answer_timeout, application_name, sslmode and sslrootcert";
                 return Err(wrong(
                     format!("the option {name} of the database is not known"),
                     format!("known are {known}"),
                 ));
             }
+        }
+        Ok(())
+    }
+
+    /// The roots of certificates: `sslrootcert`, else the file of libpq.
+    fn find_roots(&mut self) -> Result<(), EndpointError> {
+        let usual = std::env::var_os("PGSSLROOTCERT").map(PathBuf::from);
+        let of_home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".postgresql/root.crt"));
+        if self.tls.roots.is_none() && self.tls.mode != TlsMode::Off {
+            self.tls.roots = usual.or_else(of_home).filter(|path| path.exists());
+        }
+        if self.tls.roots.is_none() && matches!(self.tls.mode, TlsMode::VerifyCa | TlsMode::VerifyFull) {
+            let remedy = "name the file of the certificates that sign the server's with sslrootcert=FILE";
+            return Err(wrong("the address of the database checks certificates, but names no roots for them", remedy));
         }
         Ok(())
     }

@@ -13,7 +13,7 @@
 //!
 //! `tokio-postgres` serves the store. This crate exists beside it because a chunk step is synchronous, and because a pipeline of thousands of
 //! single-row statements costs a quarter of the CPU when nothing is allocated for each. Authentication (SCRAM, MD5) is that of
-//! `postgres-protocol`. TLS is not supported: [`Endpoint::parse`] refuses an address that requires it.
+//! `postgres-protocol`. TLS is that of rustls, and where the server offers it, SCRAM binds the password to the server's certificate.
 
 mod answers;
 mod connection;
@@ -23,6 +23,7 @@ mod error;
 mod pipeline;
 mod pool;
 pub mod server;
+mod tls;
 mod transaction;
 
 pub use answers::{Answers, Row};
@@ -32,4 +33,5 @@ pub use endpoint::{Endpoint, EndpointError};
 pub use error::{Refusal, SqlError};
 pub use pipeline::{Format, Param, Pipeline, Statement};
 pub use pool::Pool;
+pub use tls::{TlsMode, TlsSettings, channel_binding, server_name};
 pub use transaction::{OnItsWay, Savepoint, Transaction};

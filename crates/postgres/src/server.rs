@@ -112,6 +112,7 @@ impl OwnServer {
             password: None,
             connect_timeout: Duration::from_secs(10),
             answer_timeout: Duration::from_secs(300),
+            tls: crate::tls::TlsSettings::default(),
         }
     }
 

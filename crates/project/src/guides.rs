@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use quayline_cache::Cache;
 use quayline_core::{Fault, Finding, Findings, Limits, Packed, Place, Severity, Unpacker, system_error_text};
 use quayline_edi::guide::{
-    Guide, GuideDocuments, GuideResolver, GuideSet, GuideText, NodeNames, ResolveError, parse_guide,
+    BUILT_IN, BuiltInFiles, Guide, GuideDocuments, GuideResolver, GuideSet, GuideText, NodeNames, ResolveError,
+    built_in_guides, parse_guide, with_balances,
 };
 
 use crate::codes;
@@ -17,7 +18,11 @@ use crate::codes;
 /// Extension of guide files.
 const EXTENSION: &str = "guide";
 
-/// Reads guide files, and all of a folder's: those in it whose name ends in `.guide` and that begin with the word `guide`; the others are
+/// What adds the rules of balances to the guides that there are such rules for.
+const BALANCES: &str = "builtin:balances";
+
+/// Reads guide files, guides that come with Quayline (`builtin:NAME`, or `builtin:` for all) and all guides of a folder, with
+/// rules of balances if `builtin:balances` is among them. Of a folder, that is those in it whose name ends in `.guide` and that begin with the word `guide`; the others are
 /// dictionaries that guides include. With a cache, what was compiled of the same texts before is taken from there.
 ///
 /// # Errors
@@ -62,14 +67,27 @@ pub fn is_guide(path: &Path) -> bool {
 struct Texts {
     /// Each under the name that findings show.
     files: Vec<(String, String)>,
+    balances: Balances,
     findings: Vec<Finding>,
+}
+
+/// Whether guides get the rules of balances.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Balances {
+    Added,
+    Absent,
 }
 
 impl Texts {
     fn read(paths: &[PathBuf]) -> Result<Texts, Findings> {
-        let mut texts = Texts { files: Vec::new(), findings: Vec::new() };
+        let mut texts = Texts { files: Vec::new(), balances: Balances::Absent, findings: Vec::new() };
         for path in paths {
-            if path.is_dir() {
+            if path.to_str() == Some(BALANCES) {
+                texts.balances = Balances::Added;
+            } else if path.to_str() == Some(BUILT_IN) {
+                let all = built_in_guides().iter();
+                texts.files.extend(all.map(|guide| (format!("{BUILT_IN}{}", guide.name), guide.text().to_owned())));
+            } else if path.is_dir() {
                 let found = texts.files.len();
                 match folder(path) {
                     Ok(files) => files.iter().for_each(|file| texts.add(file, true)),
@@ -107,7 +125,7 @@ impl Texts {
         let Some(cache) = cache.filter(|_| self.findings.is_empty()) else {
             return self.compile(limits, &Files).map(make);
         };
-        let limits_text = format!("{limits:?}");
+        let limits_text = format!("{limits:?}, balances: {:?}", self.balances);
         let texts = self.files.iter().flat_map(|(name, text)| [name.as_bytes(), text.as_bytes()]);
         let key = cache.key(kind, [limits_text.as_bytes()].into_iter().chain(texts));
         let digest = |text: &str| cache.key("guide text", [text.as_bytes()]).digits();
@@ -145,8 +163,29 @@ impl Texts {
         if findings.iter().any(|finding| finding.severity == Severity::Error) {
             return Err(Findings(findings));
         }
+        if self.balances == Balances::Added {
+            add_balances(&mut guides)?;
+        }
         GuideSet::new(guides)
     }
+}
+
+/// Adds the rules of balances to the guides that there are some for.
+fn add_balances(guides: &mut [Guide]) -> Result<(), Findings> {
+    let mut found = false;
+    for guide in guides {
+        if let Some(balanced) = with_balances(guide) {
+            *guide = balanced?;
+            found = true;
+        }
+    }
+    if found {
+        return Ok(());
+    }
+    let message = "none of the guides is for a transaction that has balances";
+    let place = Place { file: Some(BALANCES.into()), ..Place::default() };
+    let hint = "name a guide of 835, or of 837 for professional, institutional or dental claims, besides";
+    Err(Findings(vec![Finding::error(codes::NO_GUIDE, Fault::Caller, message).at(place).hint(hint)]))
 }
 
 /// Remembers what was included.
@@ -182,7 +221,12 @@ fn begins_with_guide(text: &str) -> bool {
     line.is_some_and(|line| line.split_whitespace().next() == Some("guide"))
 }
 
+/// The text of a file, or of a guide that comes with Quayline.
 fn read_text(path: &Path) -> io::Result<String> {
+    if let Some(name) = path.to_str().filter(|name| name.starts_with(BUILT_IN)) {
+        let text = BuiltInFiles.read(name, "").map(|found| found.text);
+        return text.map_err(|_| io::Error::new(io::ErrorKind::NotFound, "no guide of this name comes with Quayline"));
+    }
     let bytes = fs::read(path)?;
     String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
 }
@@ -190,14 +234,20 @@ fn read_text(path: &Path) -> io::Result<String> {
 fn unreadable(path: &Path, error: &io::Error) -> Finding {
     let place = Place { file: Some(path.display().to_string().into()), ..Place::default() };
     let message = format!("the guide cannot be read: {}", system_error_text(error));
-    Finding::error(codes::NO_GUIDE, Fault::Caller, message).at(place).hint("check the path")
+    let built_in = path.to_str().is_some_and(|name| name.starts_with(BUILT_IN));
+    let hint =
+        if built_in { "`quayline guide list` shows the guides that come with Quayline" } else { "check the path" };
+    Finding::error(codes::NO_GUIDE, Fault::Caller, message).at(place).hint(hint)
 }
 
-/// What guides include, beside the file that includes it.
+/// What guides include: beside the file that includes it, or what comes with Quayline.
 struct Files;
 
 impl GuideResolver for Files {
     fn read(&self, name: &str, from: &str) -> Result<GuideText, ResolveError> {
+        if name.starts_with(BUILT_IN) || from.starts_with(BUILT_IN) {
+            return BuiltInFiles.read(name, from);
+        }
         let path = Path::new(from).parent().unwrap_or_else(|| Path::new("")).join(name);
         let shown = path.display().to_string();
         match read_text(&path) {

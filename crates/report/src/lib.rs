@@ -20,6 +20,7 @@ mod html;
 mod json;
 mod model;
 mod picture;
+mod text;
 
 pub use compare::{Comparison, Incomparable, compare};
 pub use json::{ReadError, SCHEMA};
@@ -33,6 +34,12 @@ impl Report {
     #[must_use]
     pub fn html(&self) -> String {
         html::page(self)
+    }
+
+    /// The tables for a terminal, without columns in which nothing was measured.
+    #[must_use]
+    pub fn text(&self) -> String {
+        text::write(self)
     }
 
     /// The cells of all tables: section, row, column, unit, value.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use hyper::body::Incoming;
-use hyper::header::{ACCEPT, ALLOW, CONTENT_TYPE, HOST, HeaderValue, ORIGIN};
+use hyper::header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValue, ORIGIN};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -60,8 +60,72 @@ pub trait AdminPart: Send + Sync {
     /// The status and JSON for a request, or `None` if the path is not of this part. It may wait: it has a thread of its own.
     fn answer(&self, method: &str, path: &str) -> Option<(u16, String)>;
 
+    /// The stream of server-sent events for a `GET` with `Accept: text/event-stream`, or `None` if the path has none. `last`: the id of the last event
+    /// that the client has.
+    fn stream(
+        &self,
+        request: &AdminRequest<'_>,
+        last: Option<&str>,
+    ) -> Option<Result<Box<dyn AdminStream>, AdminAnswer>> {
+        let _ = (request, last);
+        None
+    }
+
     /// Metrics in the text form of Prometheus, each line with its line feed.
     fn metrics(&self) -> String;
+
+    /// What of this part does not work now, by name, and why. It must not wait.
+    fn not_ready(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+}
+
+/// Events for a client that stays.
+pub trait AdminStream: Send {
+    /// The text of what has happened since the last call, empty if nothing has; `None` ends the stream. It may wait for a disk or a database.
+    fn next(&mut self) -> Option<Vec<u8>>;
+}
+
+/// The most streams at a time.
+const STREAMS_MAX: usize = 64;
+/// Between two looks at a stream.
+const STREAM_LOOK: std::time::Duration = std::time::Duration::from_millis(250);
+/// A stream on which nothing happens sends a comment after this time, so that proxies keep the connection and a client that is gone is noticed.
+const STREAM_IDLE: std::time::Duration = std::time::Duration::from_secs(15);
+
+/// Sends the events of a stream until it ends, the client is gone or the server stops.
+fn streamed(thread: &Rc<Thread>, mut stream: Box<dyn AdminStream>) -> Response<Body> {
+    let (sender, receiver) = tokio::sync::mpsc::channel(2);
+    let thread = Rc::clone(thread);
+    thread.streams.set(thread.streams.get() + 1);
+    tokio::task::spawn_local(async move {
+        let mut idle = std::time::Duration::ZERO;
+        while !thread.shared.stopping.load(Ordering::Relaxed) && !sender.is_closed() {
+            let asked = tokio::task::spawn_blocking(move || {
+                let next = stream.next();
+                (stream, next)
+            });
+            let Ok((back, Some(mut text))) = asked.await else { break };
+            stream = back;
+            if text.is_empty() {
+                tokio::time::sleep(STREAM_LOOK).await;
+                idle += STREAM_LOOK;
+                if idle < STREAM_IDLE {
+                    continue;
+                }
+                text = b":\n\n".to_vec();
+            }
+            idle = std::time::Duration::ZERO;
+            if sender.send(bytes::Bytes::from(text)).await.is_err() {
+                break;
+            }
+        }
+        thread.streams.set(thread.streams.get().saturating_sub(1));
+    });
+    let mut response = Response::new(Body::streamed(receiver));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
 }
 
 /// Answers operators until the server ends.
@@ -161,6 +225,9 @@ async fn operate(thread: &Rc<Thread>, request: Request<Incoming>, operator: Opti
             let issuer = shared.issuer.as_ref().and_then(|issuer| issuer.not_ready());
             let failing = shared.audit.as_ref().is_some_and(crate::journal::Journal::is_failing);
             missing.extend(failing.then(|| ("audit".to_owned(), "it cannot be written".to_owned())));
+            let stopped = shared.store.as_ref().and_then(|store| store.engine().stopped());
+            missing.extend(stopped.map(|why| ("store".to_owned(), why)));
+            missing.extend(shared.parts.iter().flat_map(|part| part.not_ready()));
             missing.extend(issuer.map(|why| ("authentication".to_owned(), why)));
             let draining = shared.stopping.load(Ordering::Relaxed);
             let ready = missing.is_empty() && !draining;
@@ -188,11 +255,24 @@ async fn operate(thread: &Rc<Thread>, request: Request<Incoming>, operator: Opti
             } else {
                 let mut text = shared.metrics.text(connections);
                 shared.parts.iter().for_each(|part| text.push_str(&part.metrics()));
+                if shared.workload.is_some() {
+                    text.push_str(&shared.collected.metrics());
+                }
                 response(StatusCode::OK, text, "text/plain; version=0.0.4; charset=utf-8")
             }
         }
         (&Method::GET | &Method::HEAD, "/profile") => {
             response(StatusCode::OK, shared.metrics.profile(shared.began.elapsed()).json(), "application/json")
+        }
+        (&Method::GET, "/intervals") if shared.workload.is_some() => {
+            let last = request.uri().query().and_then(|query| query.strip_prefix("last="));
+            match last.map_or(Ok(usize::MAX), str::parse) {
+                Ok(last) => response(StatusCode::OK, shared.collected.json(last), "application/json"),
+                Err(_) => json(
+                    StatusCode::BAD_REQUEST,
+                    Json::object([("status", Json::text("`last` is not a number of intervals"))]),
+                ),
+            }
         }
         (&Method::POST, "/reload") => {
             let (shared, counted) = (Arc::clone(shared), shared);
@@ -227,6 +307,14 @@ async fn operate(thread: &Rc<Thread>, request: Request<Incoming>, operator: Opti
                 let status = StatusCode::PAYLOAD_TOO_LARGE;
                 return json(status, Json::object([("status", Json::text("the body is too large or incomplete"))]));
             };
+            let header = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+            let wants_stream = head.method == Method::GET
+                && header("accept").is_some_and(|accept| accept.contains("text/event-stream"));
+            let last = header("last-event-id");
+            if wants_stream && thread.streams.get() >= STREAMS_MAX {
+                let text = format!("{STREAMS_MAX} streams of events are open");
+                return json(StatusCode::SERVICE_UNAVAILABLE, Json::object([("status", Json::text(text))]));
+            }
             let answered = tokio::task::spawn_blocking(move || {
                 let request = AdminRequest {
                     method: head.method.as_str(),
@@ -235,10 +323,16 @@ async fn operate(thread: &Rc<Thread>, request: Request<Incoming>, operator: Opti
                     body: &body,
                     operator: operator.as_deref(),
                 };
-                parts.iter().find_map(|part| part.request(&request))
+                let stream = |part: &Arc<dyn AdminPart>| part.stream(&request, last.as_deref());
+                match wants_stream.then(|| parts.iter().find_map(stream)).flatten() {
+                    Some(Ok(stream)) => Some(Ok(stream)),
+                    Some(Err(answer)) => Some(Err(answer)),
+                    None => parts.iter().find_map(|part| part.request(&request)).map(Err),
+                }
             });
             match answered.await {
-                Ok(Some(AdminAnswer { status, media, body })) => {
+                Ok(Some(Ok(stream))) => streamed(thread, stream),
+                Ok(Some(Err(AdminAnswer { status, media, body }))) => {
                     response(StatusCode::from_u16(status).unwrap_or(StatusCode::OK), body, media)
                 }
                 Ok(None) => json(StatusCode::NOT_FOUND, Json::object([("status", Json::text("no such path"))])),
@@ -250,7 +344,7 @@ async fn operate(thread: &Rc<Thread>, request: Request<Incoming>, operator: Opti
         }
         _ => json(
             StatusCode::NOT_FOUND,
-            Json::object([("paths", Json::text("/health /ready /metrics /definitions; POST /reload"))]),
+            Json::object([("paths", Json::text("/health /ready /metrics /definitions /intervals; POST /reload"))]),
         ),
     }
 }

@@ -11,6 +11,7 @@ use std::time::Instant;
 use bytes::{Buf, Bytes};
 use hyper::body::{Frame, SizeHint};
 use quayline_meter::Phase;
+use tokio::sync::mpsc::Receiver;
 
 use crate::thread::Counted;
 
@@ -86,21 +87,26 @@ impl Drop for Chunk {
     }
 }
 
-/// A body that is whole from the start.
-pub(crate) struct Body(Option<Chunk>);
+/// A body that is whole from the start, or a stream of parts.
+pub(crate) struct Body(Option<Chunk>, Option<Receiver<Bytes>>);
 
 impl Body {
     pub(crate) fn empty() -> Body {
-        Body(None)
+        Body(None, None)
     }
 
     pub(crate) fn shared(bytes: impl Into<Bytes>) -> Body {
-        Body(Some(Chunk::Shared(bytes.into())))
+        Body(Some(Chunk::Shared(bytes.into())), None)
+    }
+
+    /// Parts as they come.
+    pub(crate) fn streamed(parts: Receiver<Bytes>) -> Body {
+        Body(None, Some(parts))
     }
 
     /// The first `len` bytes of a buffer that goes back to `home`.
     pub(crate) fn pooled(buffer: Vec<u8>, len: usize, home: &Rc<Buffers>) -> Body {
-        Body(Some(Chunk::Owned { buffer, at: 0, len, home: Rc::downgrade(home), written: None }))
+        Body(Some(Chunk::Owned { buffer, at: 0, len, home: Rc::downgrade(home), written: None }), None)
     }
 
     /// Counts the time from `now` until the last byte is handed to the system.
@@ -119,15 +125,18 @@ impl hyper::body::Body for Body {
     type Data = Chunk;
     type Error = Infallible;
 
-    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Chunk>, Infallible>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Chunk>, Infallible>>> {
+        if let Some(parts) = &mut self.1 {
+            return parts.poll_recv(cx).map(|part| part.map(|part| Ok(Frame::data(Chunk::Shared(part)))));
+        }
         Poll::Ready(self.0.take().map(|chunk| Ok(Frame::data(chunk))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.0.is_none()
+        self.0.is_none() && self.1.is_none()
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.len() as u64)
+        if self.1.is_some() { SizeHint::default() } else { SizeHint::with_exact(self.len() as u64) }
     }
 }

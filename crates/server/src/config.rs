@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use quayline_core::{Code, Fault, Finding, Findings, Place};
 use quayline_project::TomlFile;
+use quayline_workload::WorkloadConfig;
 use serde::Deserialize;
 
 use crate::amqp::{AmqpConfig, Kind};
@@ -21,7 +22,9 @@ const FILES: Code = Code("SRV-004");
 /// A setting that is not taken.
 struct Wrong {
     code: Code,
-    /// Below `[serve]`, with points.
+    /// `serve` or `workload`.
+    part: &'static str,
+    /// Below the part, with points.
     key: &'static str,
     message: String,
     hint: String,
@@ -29,15 +32,16 @@ struct Wrong {
 
 impl Wrong {
     fn new(code: Code, key: &'static str, message: &str, hint: &str) -> Wrong {
-        Wrong { code, key, message: message.to_owned(), hint: hint.to_owned() }
+        Wrong { code, part: "serve", key, message: message.to_owned(), hint: hint.to_owned() }
     }
 
     fn path(&self) -> Vec<&'static str> {
-        core::iter::once("serve").chain(self.key.split('.')).collect()
+        core::iter::once(self.part).chain(self.key.split('.')).collect()
     }
 
     fn finding(&self) -> Finding {
-        Finding::error(self.code, Fault::Config, format!("serve.{}: {}", self.key, self.message)).hint(&*self.hint)
+        Finding::error(self.code, Fault::Config, format!("{}.{}: {}", self.part, self.key, self.message))
+            .hint(&*self.hint)
     }
 }
 
@@ -81,6 +85,9 @@ pub struct ServeConfig {
     pub reload_seconds: Option<u64>,
     /// Seconds that requests in progress may take when the server stops. Default 30.
     pub drain_seconds: Option<u64>,
+    /// Classes of work: the `[workload]` part of the file.
+    #[serde(skip)]
+    pub workload: WorkloadConfig,
 }
 
 /// What becomes of requests while the audit cannot be written.
@@ -296,6 +303,7 @@ impl AdminConfig {
 #[serde(deny_unknown_fields, default)]
 struct Whole {
     serve: ServeConfig,
+    workload: WorkloadConfig,
 }
 
 impl ServeConfig {
@@ -316,10 +324,11 @@ impl ServeConfig {
                 return Err(Finding::error(SYNTAX, Fault::Environment, message).at(in_file()).into());
             }
         };
-        let remedy = "docs/reference/gateway.md shows every key of [serve]";
+        let remedy = "docs/reference/gateway.md shows every key of [serve], docs/reference/workload.md of [workload]";
         let source = quayline_project::UserText { name: NAME.into(), text: text.as_str().into() };
         let file = TomlFile::parse(&source, SYNTAX, remedy)?;
-        let mut config = file.read::<Whole>(SYNTAX, remedy)?.serve;
+        let whole = file.read::<Whole>(SYNTAX, remedy)?;
+        let mut config = ServeConfig { workload: whole.workload, ..whole.serve };
         config.resolve(root);
         let mut wrong = config.wrong();
         if wrong.is_empty() {
@@ -334,6 +343,7 @@ impl ServeConfig {
     fn resolve(&mut self, root: &Path) {
         let mut paths: Vec<&mut PathBuf> = Vec::new();
         paths.extend(self.audit.as_mut());
+        paths.extend(self.workload.keep_file.as_mut());
         paths.extend(self.authentication.api_keys.as_mut());
         if let Some(jwt) = &mut self.authentication.jwt {
             paths.extend(jwt.jwks.as_mut());
@@ -421,6 +431,10 @@ impl ServeConfig {
             let code = if kind == Kind::Unsafe { UNSAFE } else { VALUE };
             wrong.push(Wrong::new(code, key, &message, hint));
         }
+        wrong.extend(self.workload.wrong().into_iter().map(|setting| Wrong {
+            part: "workload",
+            ..Wrong::new(VALUE, setting.key, &setting.message, setting.hint)
+        }));
         wrong
     }
 

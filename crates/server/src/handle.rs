@@ -220,8 +220,19 @@ async fn respond(
     }
     let media = if heads.have(Head::Accept) { accepted(&head.headers) } else { Some(Media::Json) };
     let media = media.ok_or_else(|| Box::new(Problem::not_acceptable()))?;
-    let parsed = Instant::now();
+    let mut parsed = Instant::now();
     metrics.phase(Phase::Parse, parsed - began);
+    let class = version.class(index);
+    let pause = shared.workload.as_ref().and_then(|workload| {
+        workload.sign(class);
+        workload.pause(class)
+    });
+    if let Some(pause) = pause {
+        tokio::time::sleep(pause).await;
+        let resumed = Instant::now();
+        metrics.phase(Phase::Wait, resumed - parsed);
+        parsed = resumed;
+    }
     let (body, received) = if body.is_end_stream() {
         (Vec::new(), parsed)
     } else {
@@ -257,6 +268,7 @@ async fn respond(
     })?;
     let called = Instant::now();
     metrics.phase(Phase::Decode, called - received);
+    charge(shared, class, called - received);
     let mut client = Client {
         peer,
         media,
@@ -321,7 +333,16 @@ async fn respond(
     let answered = Instant::now();
     known.answered = Some(answered);
     metrics.phase(Phase::Encode, answered - back);
+    charge(shared, class, answered - back);
     response
+}
+
+/// Charges what a request computed to its class. Both phases compute without a wait, so that their time is CPU time unless others have the
+/// processor.
+fn charge(shared: &Shared, class: usize, time: Duration) {
+    if let Some(workload) = shared.workload.as_ref().filter(|workload| workload.is_held(class)) {
+        workload.charge(class, time);
+    }
 }
 
 /// RFC 9110, section 7.2, and RFC 3986, section 3.2.2: a name or an address, and a port. Empty where the target has no authority.

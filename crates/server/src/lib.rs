@@ -15,6 +15,7 @@ mod amqp;
 mod below;
 mod body;
 mod clients;
+mod collect;
 mod compile;
 mod compress;
 mod config;
@@ -26,6 +27,7 @@ mod heads;
 mod io;
 mod issuer;
 mod journal;
+mod kept;
 mod limiter;
 mod metrics;
 mod negotiate;
@@ -46,12 +48,14 @@ mod trace;
 mod upstream;
 
 pub use access::key_digest;
-pub use admin::{AdminAnswer, AdminPart, AdminRequest};
+pub use admin::{AdminAnswer, AdminPart, AdminRequest, AdminStream};
 pub use amqp::{AmqpConfig, Users, tls_without_http};
+pub use collect::{Collecting, collect_work};
 pub use config::{
     AdminConfig, AuditFailure, AuthenticationConfig, CorsConfig, JwtConfig, LimitsConfig, ServeConfig, TlsConfig,
 };
 pub use error::ServeError;
+pub use kept::kept_intervals;
 pub use preflight::cannot_work;
 pub use queues::{QueueRights, QueuesConfig};
 pub use records::{file_misfit, queue_misfits, store_misfits};

@@ -157,6 +157,8 @@ pub(crate) struct Metrics {
     pub(crate) connections_refused: [AtomicU64; 2],
     /// Connections that ended below requests, by [`ConnectionFault`].
     pub(crate) connection_faults: [AtomicU64; ConnectionFault::ALL.len()],
+    /// TLS handshakes: full, resumed.
+    pub(crate) handshakes: [AtomicU64; 2],
     /// Connections that ended early to make room.
     pub(crate) connections_shed: AtomicU64,
     pub(crate) workers_ended: AtomicU64,
@@ -190,6 +192,13 @@ impl Metrics {
             sum
         };
         operations.iter().map(|(id, threads)| (id.clone(), sum(threads))).collect()
+    }
+
+    /// Requests of an operation that the server could not answer, by its status of class 5xx.
+    pub(crate) fn failed(&self, id: &str) -> u64 {
+        let operations = self.operations.lock().unwrap_or_else(PoisonError::into_inner);
+        let threads = operations.iter().find(|(known, _)| known == id).map_or(&[][..], |(_, threads)| threads);
+        threads.iter().map(|thread| thread.answers[CLASSES - 1].load(Ordering::Relaxed)).sum()
     }
 
     /// What each operation has cost since the start, `wall` ago. Requests that a reload of the process does not know any more count too.
@@ -258,6 +267,9 @@ impl Metrics {
         let faults = faults.map(|(fault, count)| (Labels(vec![("fault", fault.name().to_owned())]), value(count)));
         let help = "Connections that ended without a request, or beside one.";
         family("quayline_connection_faults_total", Kind::Counter, help, faults.collect());
+        let kinds = ["full", "resumed"].iter().zip(&self.handshakes);
+        let kinds = kinds.map(|(kind, count)| (Labels(vec![("kind", (*kind).to_owned())]), value(count)));
+        family("quayline_tls_handshakes_total", Kind::Counter, "TLS handshakes that succeeded.", kinds.collect());
         let label = |id: &str| ("operation", id.to_owned());
         let mut answers = Vec::new();
         for (id, metrics) in &operations {

@@ -75,6 +75,7 @@ pub(crate) fn fault(error: &StoreError) -> ProviderFault {
             let problem = Problem::store_full("the store has no space left (file status 34)");
             refused(problem.logged(error.to_string()))
         }
+        StoreError::Unknown { .. } => refused(Problem::unknown_outcome().logged(error.to_string())),
         StoreError::LimitReached { .. } => ProviderFault::Busy { retry_after: Duration::from_secs(1) },
         other => ProviderFault::Absent { reason: other.to_string() },
     }

@@ -15,6 +15,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use quayline_core::Fault;
 use quayline_gateway::Definitions;
 use quayline_store::Store;
+use quayline_workload::{Kind, Workload};
 use tokio::net::TcpStream;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
@@ -57,6 +58,8 @@ pub struct Beside {
     pub parts: Vec<Arc<dyn AdminPart>>,
     /// Record files and queues; without it, providers that need them answer 503.
     pub store: Option<Store>,
+    /// Classes of work; without it, nothing is collected or governed.
+    pub workload: Option<Arc<Workload>>,
 }
 
 /// The same with other parts of the program, and a store.
@@ -92,6 +95,7 @@ pub fn serve_with(
         let (shared, stopped) = (Arc::clone(&shared), stopped.clone());
         let thread = std::thread::Builder::new().name(format!("serve-{number}"));
         let thread = thread.spawn(move || {
+            let _working = shared.workload.as_ref().map(|workload| workload.join(Kind::Api, None));
             on_thread(async move {
                 let thread = Thread::new(shared);
                 take_connections(&thread, connections, stopped).await;
@@ -99,6 +103,8 @@ pub fn serve_with(
         });
         handles.push(thread.map_err(ServeError::System)?);
     }
+    let collecting = crate::collect::start(&shared);
+    let working = shared.workload.as_ref().map(|workload| workload.join(Kind::Api, None));
     on_thread(async {
         let thread = Thread::new(Arc::clone(&shared));
         let listener = match tokio::net::TcpListener::from_std(listener) {
@@ -139,12 +145,14 @@ pub fn serve_with(
     for handle in handles {
         let _ = handle.join();
     }
+    drop(working);
+    drop(collecting);
     // Nobody can settle them any more, and the store may close after this.
     shared.claims.give_all_back();
     Ok(())
 }
 
-fn on_thread<F: Future<Output = ()>>(work: F) -> io::Result<()> {
+pub(crate) fn on_thread<F: Future<Output = ()>>(work: F) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     LocalSet::new().block_on(&runtime, work);
     Ok(())
@@ -415,6 +423,8 @@ async fn connection(thread: Rc<Thread>, stream: TcpStream, address: SocketAddr, 
         Ok(Err(error)) => return thread.shared.handshake_fault(address.ip(), Some(&error)),
         Err(_) => return thread.shared.handshake_fault(address.ip(), None),
     };
+    let resumed = stream.get_ref().1.handshake_kind() == Some(rustls::HandshakeKind::Resumed);
+    thread.shared.metrics.handshakes[usize::from(resumed)].fetch_add(1, Ordering::Relaxed);
     let certificate =
         stream.get_ref().1.peer_certificates().and_then(|chain| quayline_gateway::common_name(chain.first()?));
     let peer = Peer { address, certificate };

@@ -8,9 +8,11 @@ use std::time::Instant;
 use quayline_core::{Code, Fault, Finding, Findings};
 use quayline_gateway::{Definitions, KeySet, ProgramSpec, ProviderSpec, Stamp};
 use quayline_store::Store;
+use quayline_workload::Workload;
 
 use crate::access::Access;
 use crate::admin::AdminPart;
+use crate::collect::Collected;
 use crate::compile::{Made, compile_programs};
 use crate::config::{AuditFailure, ServeConfig};
 use crate::connections::{Connections, Seldom, room_for_connections};
@@ -20,6 +22,7 @@ use crate::journal::{Journal, Keeping, Log};
 use crate::limiter::Limiter;
 use crate::metrics::Metrics;
 use crate::queues::Claims;
+use crate::records::store_misfits;
 use crate::run::Beside;
 use crate::tls;
 
@@ -31,6 +34,10 @@ pub(crate) struct Shared {
     pub(crate) parts: Vec<Arc<dyn AdminPart>>,
     /// Record files and queues of providers.
     pub(crate) store: Option<Store>,
+    /// Classes of work.
+    pub(crate) workload: Option<Arc<Workload>>,
+    /// Intervals that were collected.
+    pub(crate) collected: Arc<Collected>,
     /// Messages that clients have claimed and not settled.
     pub(crate) claims: Claims,
     /// Requests that wait for messages.
@@ -160,6 +167,8 @@ impl Shared {
             began: Instant::now(),
             parts: beside.parts,
             store: beside.store,
+            workload: beside.workload,
+            collected: Arc::default(),
             claims: Claims::new(config.queues.as_ref()),
             queue_waiting: AtomicUsize::new(0),
             limiter: Limiter::new(&config.limits),
@@ -222,6 +231,15 @@ impl Shared {
     fn read_again(&self) -> Result<(), Findings> {
         let (_, old) = self.definitions();
         let new = old.load_again(&self.root)?;
+        if let Some(store) = &self.store {
+            // What did not fit before answers 503 already; what fits now must not end.
+            let known = store_misfits(store, &old);
+            let misfits: Vec<Finding> =
+                store_misfits(store, &new).into_iter().filter(|finding| !known.contains(finding)).collect();
+            if !misfits.is_empty() {
+                return Err(Findings(misfits));
+            }
+        }
         let made = compile_programs(&new, &*self.log);
         // A program that is not what its source and copybooks say would read fields where the new definitions do not put them.
         let known = lock(&self.made).stale.clone();
@@ -323,6 +341,11 @@ impl Shared {
     /// A line for the operator.
     pub(crate) fn log(&self, line: &str) {
         (self.log)(line);
+    }
+
+    /// What takes such lines, for other threads.
+    pub(crate) fn log_shared(&self) -> Log {
+        Arc::clone(&self.log)
     }
 }
 

@@ -12,6 +12,7 @@ use quayline_gateway::{
 };
 
 use quayline_store::Store;
+use quayline_workload::{Kind, Workload};
 
 use crate::access::{Access, TokenCache};
 use crate::body::Buffers;
@@ -33,6 +34,8 @@ pub(crate) struct Thread {
     metrics: RefCell<Vec<(String, Counted)>>,
     /// Connections to the listener for probes.
     pub(crate) probes: Cell<usize>,
+    /// Streams of events for operators.
+    pub(crate) streams: Cell<usize>,
 }
 
 /// What is counted of one operation on this thread; sharing it within the thread locks nothing.
@@ -42,6 +45,8 @@ pub(crate) type Counted = Rc<Arc<OperationMetrics>>;
 pub(crate) struct Version {
     pub(crate) definitions: Arc<Definitions>,
     lanes: RefCell<Vec<Option<Box<OperationLane>>>>,
+    /// Class of work of each operation; empty where nothing is governed.
+    classes: Vec<usize>,
     /// By operation, from the thread's when it is asked for first.
     metrics: RefCell<Vec<Option<Counted>>>,
     providers: Vec<Provided>,
@@ -74,6 +79,7 @@ impl Thread {
             access_generation: Cell::new(access_generation),
             metrics: RefCell::default(),
             probes: Cell::new(0),
+            streams: Cell::new(0),
         })
     }
 
@@ -150,7 +156,12 @@ impl Version {
         }
         let lanes = RefCell::new(definitions.operations.iter().map(|_| None).collect());
         let metrics = RefCell::new(vec![None; definitions.operations.len()]);
-        Version { definitions, lanes, metrics, providers }
+        let class = |workload: &Arc<Workload>| {
+            let ids = definitions.operations.iter().map(|operation| &operation.id);
+            ids.map(|id| workload.classes().of(Kind::Api, id)).collect()
+        };
+        let classes = shared.workload.as_ref().map(class).unwrap_or_default();
+        Version { definitions, lanes, classes, metrics, providers }
     }
 
     /// Lets `use_` have the lane of an operation. It must not wait in between: a lane serves one request at a time.
@@ -159,6 +170,11 @@ impl Version {
         let lane = lanes[operation]
             .get_or_insert_with(|| Box::new(OperationLane::new(&self.definitions.operations[operation])));
         use_(lane)
+    }
+
+    /// Class of work of an operation.
+    pub(crate) fn class(&self, operation: usize) -> usize {
+        self.classes.get(operation).copied().unwrap_or(0)
     }
 
     /// Another lane is made for the operation's next request.

@@ -41,6 +41,8 @@ pub(crate) struct Shared {
     waits: Mutex<()>,
     moved: Condvar,
     waiting: AtomicUsize,
+    /// Whether a group became visible without a sync, now or earlier.
+    pub(crate) has_unsynced: AtomicBool,
     poisoned: AtomicBool,
     cause: Mutex<Option<String>>,
     units: AtomicU64,
@@ -181,6 +183,7 @@ impl Shared {
             waits: Mutex::new(()),
             moved: Condvar::new(),
             waiting: AtomicUsize::new(0),
+            has_unsynced: AtomicBool::new(false),
             poisoned: AtomicBool::new(false),
             cause: Mutex::new(None),
             units: AtomicU64::new(0),
@@ -351,6 +354,10 @@ impl Load<'_, '_> {
 }
 
 impl Engine for EmbeddedEngine {
+    fn stopped(&self) -> Option<String> {
+        self.shared.healthy().err().map(|error| error.to_string())
+    }
+
     fn get(&self, key: &FullKey) -> Result<Option<Value>, StoreError> {
         self.shared.delta.get(key)
     }
@@ -377,7 +384,11 @@ impl Engine for EmbeddedEngine {
     }
 
     fn submit(&self, batch: Batch, after: Completion) {
-        self.shared.submit_unit(batch, after);
+        self.shared.submit_unit(batch, after, self.shared.settings.durability);
+    }
+
+    fn submit_written(&self, batch: Batch, after: Completion) {
+        self.shared.submit_unit(batch, after, Durability::Buffered);
     }
 
     fn load(&self, space: Space, source: &mut LoadSource<'_>) -> Result<u64, StoreError> {
@@ -434,7 +445,8 @@ impl Engine for EmbeddedEngine {
         drop(waits);
         shared.waiting.fetch_sub(1, Ordering::SeqCst);
         outcome?;
-        if shared.settings.durability == Durability::Buffered {
+        // The log is not looked at, and its syncs not waited for, where every group was synced.
+        if shared.has_unsynced.load(Ordering::SeqCst) {
             let mut log = shared.log.lock();
             if log.durable() < position.0 {
                 log.sync().map_err(|error| shared.poison(error))?;

@@ -44,6 +44,8 @@ pub struct Trouble {
     pub cut_in: Option<u64>,
     /// Steps until one step fails with this kind; power stays on.
     pub fail_in: Option<(u64, io::ErrorKind)>,
+    /// Steps after that one that fail too.
+    pub fail_after: u64,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -177,7 +179,10 @@ impl FakeDisk {
         match &mut disk.trouble.fail_in {
             Some((0, kind)) => {
                 let kind = *kind;
-                disk.trouble.fail_in = None;
+                match disk.trouble.fail_after.checked_sub(1) {
+                    Some(left) => disk.trouble.fail_after = left,
+                    None => disk.trouble.fail_in = None,
+                }
                 Err(io::Error::from(kind))
             }
             Some((left, _)) => {

@@ -1,6 +1,7 @@
 //! Group commit: whoever comes first while another group is at the disk leads the next one.
 
 use std::cell::Cell;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -19,6 +20,7 @@ struct Waiting {
     encoded: Vec<u8>,
     batch: Batch,
     after: Completion,
+    durability: Durability,
 }
 
 /// The outcome of a group, for those that wait for it. The standard library's condition variable wakes all of them at once; `parking_lot` would hand
@@ -88,7 +90,7 @@ thread_local! {
 impl Shared {
     /// Commits a unit and waits; leads the group if it is the first in it.
     pub(crate) fn commit_unit(&self, batch: Batch, after: Completion) -> Result<Position, StoreError> {
-        let waiting = encode(batch, after);
+        let waiting = encode(batch, after, self.settings.durability);
         let mut queue = self.room_for(waiting.encoded.len());
         queue.bytes += waiting.encoded.len();
         queue.waiting.push(waiting);
@@ -102,9 +104,9 @@ impl Shared {
         group.wait()
     }
 
-    /// Commits a unit without waiting for the disk.
-    pub(crate) fn submit_unit(&self, batch: Batch, after: Completion) {
-        let waiting = encode(batch, after);
+    /// Commits a unit without waiting for the disk. A group is synced if one of its units needs it.
+    pub(crate) fn submit_unit(&self, batch: Batch, after: Completion, durability: Durability) {
+        let waiting = encode(batch, after, durability);
         let mut queue = self.room_for(waiting.encoded.len());
         queue.bytes += waiting.encoded.len();
         queue.waiting.push(waiting);
@@ -211,19 +213,27 @@ impl Shared {
         }
         let count = u32::try_from(units.len()).expect("limits keep a group below 4 billion units");
         let mut log = self.log.lock();
+        let begin = log.position();
         let written = log.append(buffer, count).and_then(|position| {
-            if self.settings.durability == Durability::Sync {
+            if units.iter().any(|unit| unit.durability == Durability::Sync) {
                 log.sync()?;
+            } else {
+                self.has_unsynced.store(true, Ordering::SeqCst);
             }
             Ok(position)
+        });
+        // A record that is whole in spite of the failure would be there after a restart.
+        let written = written.map_err(|error| match (log.cut_back(begin), error) {
+            (Err(_), StoreError::Io { file, action, why, .. }) => StoreError::Unknown { file, action, why },
+            (_, error) => error,
         });
         drop(log);
         written.map(Position).map_err(|error| self.poison(error))
     }
 }
 
-fn encode(batch: Batch, after: Completion) -> Waiting {
+fn encode(batch: Batch, after: Completion, durability: Durability) -> Waiting {
     let mut encoded = Vec::with_capacity(256);
     encode_unit(&mut encoded, &batch);
-    Waiting { encoded, batch, after }
+    Waiting { encoded, batch, after, durability }
 }

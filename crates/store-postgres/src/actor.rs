@@ -8,13 +8,17 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
 
-use quayline_store::{Batch, Change, Completion, EngineFacts, FullKey, Position, StoreError, Value};
+use quayline_store::shared::Arrival;
+use quayline_store::{Batch, Change, Completion, EngineFacts, FullKey, Position, StoreError};
+use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedReceiver;
-use tokio::sync::{Mutex, Notify};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row, Statement};
 
-use crate::engine::{Database, Shared, connect};
+use quayline_postgres::Endpoint;
+
+use crate::engine::{State, connect};
+use crate::holds::{HoldWish, Holder, Holds, Told};
 use crate::sql;
 
 /// Bytes of changes that one transaction takes; a single unit may be larger.
@@ -29,10 +33,13 @@ pub(crate) struct Waiting {
 
 /// What the thread of the engine works with.
 pub(crate) struct Connections {
-    pub(crate) database: Database,
+    pub(crate) database: Endpoint,
     pub(crate) name: Arc<str>,
     pub(crate) writes: Rc<Session>,
     pub(crate) reads: Rc<Session>,
+    pub(crate) claims: Rc<Session>,
+    pub(crate) holds: Arc<Holds>,
+    pub(crate) hold_wishes: UnboundedReceiver<HoldWish>,
 }
 
 /// Rows of a statement.
@@ -62,26 +69,26 @@ pub(crate) enum Wish {
 /// A connection and its prepared statements.
 pub(crate) struct Session {
     client: Client,
-    prepared: Mutex<HashMap<String, Statement>>,
+    prepared: RefCell<HashMap<String, Statement>>,
     name: Arc<str>,
 }
 
 impl Session {
     pub(crate) fn new(client: Client, name: &Arc<str>) -> Session {
-        Session { client, prepared: Mutex::default(), name: Arc::clone(name) }
+        Session { client, prepared: RefCell::default(), name: Arc::clone(name) }
     }
 
     fn failed(&self, action: &'static str) -> impl Fn(tokio_postgres::Error) -> StoreError + '_ {
         move |error| failed(&self.name, action, &error)
     }
 
-    async fn prepare(&self, text: &str) -> Result<Statement, StoreError> {
-        let mut prepared = self.prepared.lock().await;
-        if let Some(statement) = prepared.get(text) {
+    /// A statement that was prepared before is there at once, so that statements are sent in the order in which they are first polled.
+    pub(crate) async fn prepare(&self, text: &str) -> Result<Statement, StoreError> {
+        if let Some(statement) = self.prepared.borrow().get(text) {
             return Ok(statement.clone());
         }
         let statement = self.client.prepare(text).await.map_err(self.failed("read"))?;
-        prepared.insert(text.to_owned(), statement.clone());
+        self.prepared.borrow_mut().insert(text.to_owned(), statement.clone());
         Ok(statement)
     }
 
@@ -94,25 +101,30 @@ impl Session {
         self.client.batch_execute(text).await.map_err(self.failed("written"))
     }
 
-    /// Changes of several units in one transaction. All statements are sent before the first answer comes back.
-    async fn transact(&self, puts: &Columns<'_>, deletes: &[&[u8]], position: i64) -> Result<(), StoreError> {
-        let (put, delete, moved) =
-            (self.prepare(sql::PUT).await?, self.prepare(sql::DELETE).await?, self.prepare(sql::MOVE).await?);
+    /// Changes of several units in one transaction, which also frees the holds on their keys. All statements are sent before the first answer comes
+    /// back. Returns the position of the last unit.
+    async fn transact(&self, changes: &Columns<'_>, units: i64) -> Result<u64, StoreError> {
+        let Columns { keys, values, deletes, .. } = changes;
+        let freed = &changes.told.keys;
+        let (put, delete) = (self.prepare(sql::PUT).await?, self.prepare(sql::DELETE).await?);
+        let (free, moved) = (self.prepare(sql::FREE).await?, self.prepare(sql::MOVE).await?);
         let client = &self.client;
-        let put = async {
-            if puts.keys.is_empty() { Ok(0) } else { client.execute(&put, &[&puts.keys, &puts.values]).await }
-        };
-        let delete = async { if deletes.is_empty() { Ok(0) } else { client.execute(&delete, &[&deletes]).await } };
-        let to: [&(dyn ToSql + Sync); 1] = [&position];
+        let put = async { if keys.is_empty() { Ok(0) } else { client.execute(&put, &[keys, values]).await } };
+        let delete = async { if deletes.is_empty() { Ok(0) } else { client.execute(&delete, &[deletes]).await } };
+        let free = async { if freed.is_empty() { Ok(0) } else { client.execute(&free, &[freed]).await } };
+        let by: [&(dyn ToSql + Sync); 1] = [&units];
         let done = tokio::try_join!(
             biased;
             client.batch_execute("BEGIN"),
             put,
             delete,
-            client.execute(&moved, &to),
+            free,
+            client.query_one(&moved, &by),
             client.batch_execute("COMMIT"),
         );
-        done.map(|_| ()).map_err(self.failed("written"))
+        let (.., row, ()) = done.map_err(self.failed("written"))?;
+        let position: i64 = row.try_get(0).map_err(self.failed("written"))?;
+        Ok(u64::try_from(position).unwrap_or(0))
     }
 
     async fn load(&self, keys: &[Vec<u8>], values: &[Vec<u8>]) -> Result<(), StoreError> {
@@ -137,25 +149,62 @@ pub(crate) fn failed(name: &str, action: &'static str, error: &tokio_postgres::E
 struct Columns<'a> {
     keys: Vec<&'a [u8]>,
     values: Vec<&'a [u8]>,
+    deletes: Vec<&'a [u8]>,
+    told: Told,
+}
+
+impl<'a> Columns<'a> {
+    fn of(group: &'a [Waiting]) -> Self {
+        // The last change of a key is the one that counts.
+        let mut last: BTreeMap<&FullKey, &Change> = BTreeMap::new();
+        for (key, change) in group.iter().flat_map(|unit| &unit.batch) {
+            last.insert(key, change);
+        }
+        let mut columns = Columns::default();
+        for (key, change) in last {
+            match change {
+                // Nobody holds a key that nobody knows.
+                Change::Fresh(_) => *columns.told.spaces.entry(key.space()).or_default() += 1,
+                Change::Put(_) | Change::Delete => columns.told.keys.push(key.bytes().to_vec()),
+            }
+            match change.value() {
+                Some(value) => {
+                    columns.keys.push(key.bytes());
+                    columns.values.push(value);
+                }
+                None => columns.deletes.push(key.bytes()),
+            }
+        }
+        columns
+    }
 }
 
 /// Name of the thread that runs completions.
 pub(crate) const COMPLETIONS: &str = "store-postgres-after";
 
-/// How units ended, on their way to those who wait for them.
-type Endings = Sender<(Completion, Result<Position, StoreError>)>;
+/// What another thread does, since it may wait.
+pub(crate) enum After {
+    /// A unit of work ended.
+    Ended(Completion, Result<Position, StoreError>),
+    /// Entries arrived.
+    Arrived(Arc<dyn Arrival>, u64),
+}
 
 /// Runs completions on a thread of their own, in the order of the commits. A completion may wait for a lock whose owner waits for an answer of
 /// the thread that talks to the database, or may read the store itself.
-fn completions() -> std::io::Result<(Endings, JoinHandle<()>)> {
-    let (endings, ended) = std::sync::mpsc::channel::<(Completion, Result<Position, StoreError>)>();
+fn completions() -> std::io::Result<(Sender<After>, JoinHandle<()>)> {
+    let (endings, ended) = std::sync::mpsc::channel::<After>();
     let thread = std::thread::Builder::new().name(COMPLETIONS.to_owned());
-    let thread = thread.spawn(move || ended.into_iter().for_each(|(after, outcome)| after(outcome)))?;
+    let each = |after| match after {
+        After::Ended(after, outcome) => after(outcome),
+        After::Arrived(arrival, count) => arrival.arrived(count),
+    };
+    let thread = thread.spawn(move || ended.into_iter().for_each(each))?;
     Ok((endings, thread))
 }
 
 /// Serves wishes until told to stop. Reads run beside each other and beside commits; commits run one after another.
-pub(crate) async fn serve(shared: Arc<Shared>, connections: Connections, mut wishes: UnboundedReceiver<Wish>) {
+pub(crate) async fn serve(shared: Arc<State>, connections: Connections, mut wishes: UnboundedReceiver<Wish>) {
     let (endings, thread) = match completions() {
         Ok(made) => made,
         Err(error) => {
@@ -170,12 +219,19 @@ pub(crate) async fn serve(shared: Arc<Shared>, connections: Connections, mut wis
             return;
         }
     };
-    let Connections { database, name, writes, reads } = connections;
+    let Connections { database, name, writes, reads, claims, holds, hold_wishes } = connections;
+    let lost = {
+        let shared = Arc::clone(&shared);
+        move |error| drop(shared.poison(error))
+    };
+    let holder = Holder { holds: Arc::clone(&holds), session: claims, after: endings.clone(), lost: Box::new(lost) };
+    let holder = tokio::task::spawn_local(holder.serve(hold_wishes));
     let snapshots: Rc<RefCell<HashMap<u64, Rc<Session>>>> = Rc::default();
     let mut next_snapshot = 0;
     let wanted = Rc::new(Notify::new());
     let commits = tokio::task::spawn_local({
         let (shared, writes, wanted) = (Arc::clone(&shared), Rc::clone(&writes), Rc::clone(&wanted));
+        let holds = Arc::clone(&holds);
         async move {
             loop {
                 let group = shared.take_group(GROUP_BYTES);
@@ -185,7 +241,7 @@ pub(crate) async fn serve(shared: Arc<Shared>, connections: Connections, mut wis
                     }
                     wanted.notified().await;
                 } else {
-                    commit(&shared, &writes, &endings, group).await;
+                    commit(&shared, &writes, &holds, &endings, group).await;
                 }
             }
         }
@@ -221,7 +277,7 @@ pub(crate) async fn serve(shared: Arc<Shared>, connections: Connections, mut wis
                 let snapshots = Rc::clone(&snapshots);
                 tokio::task::spawn_local(async move {
                     let opened = async {
-                        let session = connect(&database, &name).await?;
+                        let session = connect(&database, &name, None).await?;
                         // The first statement fixes what the transaction sees.
                         session.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
                         let rows = session.query(sql::META, &[&"position"]).await?;
@@ -243,48 +299,35 @@ pub(crate) async fn serve(shared: Arc<Shared>, connections: Connections, mut wis
     // Panics there were reported there. A completion that still asks for rows is refused.
     let _ = commits.await;
     drop(wishes);
+    holds.stop();
+    let _ = holder.await;
     let _ = thread.join();
 }
 
-async fn commit(shared: &Shared, session: &Session, endings: &Endings, group: Vec<Waiting>) {
-    let begin = shared.visible.load(Ordering::SeqCst);
-    let position = begin + group.len() as u64;
-    // The last change of a key is the one that counts.
-    let mut last: BTreeMap<&FullKey, Option<&Value>> = BTreeMap::new();
-    for (key, change) in group.iter().flat_map(|unit| &unit.batch) {
-        last.insert(key, change.value());
-        debug_assert!(matches!(change, Change::Delete) == change.value().is_none(), "a change has a value or deletes");
-    }
-    let mut puts = Columns::default();
-    let mut deletes = Vec::new();
-    for (key, value) in &last {
-        match value {
-            Some(value) => {
-                puts.keys.push(key.bytes());
-                puts.values.push(value);
-            }
-            None => deletes.push(key.bytes()),
-        }
-    }
+async fn commit(shared: &State, session: &Session, holds: &Holds, endings: &Sender<After>, group: Vec<Waiting>) {
+    let columns = Columns::of(&group);
+    let units = group.len() as u64;
     let outcome = match shared.healthy() {
         Ok(()) => {
-            let number = i64::try_from(position).unwrap_or(i64::MAX);
-            session.transact(&puts, &deletes, number).await.map_err(|error| shared.poison(error))
+            let moved = session.transact(&columns, i64::try_from(units).unwrap_or(i64::MAX)).await;
+            moved.map_err(|error| shared.poison(error))
         }
         Err(error) => Err(error),
     };
-    drop((puts, deletes, last));
-    if outcome.is_ok() {
-        shared.became_visible(position, group.len() as u64);
+    let told = columns.told;
+    if let Ok(position) = outcome {
+        shared.became_visible(position, units);
+        holds.committed(told);
     }
-    for (number, unit) in (begin + 1..).zip(group) {
+    for (before, unit) in (0..units).rev().zip(group) {
+        let outcome = outcome.clone().map(|position| Position(position.saturating_sub(before)));
         // The thread is there as long as this one sends.
-        let _ = endings.send((unit.after, outcome.clone().map(|()| Position(number))));
+        let _ = endings.send(After::Ended(unit.after, outcome));
     }
 }
 
 /// Figures that need no statement.
-pub(crate) fn facts(shared: &Shared) -> EngineFacts {
+pub(crate) fn facts(shared: &State) -> EngineFacts {
     let position = Position(shared.visible.load(Ordering::SeqCst));
     let groups = shared.groups.load(Ordering::Relaxed);
     let units = shared.units.load(Ordering::Relaxed);

@@ -10,15 +10,20 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
+use quayline_postgres::Endpoint;
+use quayline_store::shared::Shared;
 use quayline_store::{
     Batch, Completion, Direction, Engine, EngineFacts, EntryVisit, FullKey, KeyRange, LoadSource, Page, PageLimit,
     Position, Snapshot, Space, StoreError, Value,
 };
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
-use tokio_postgres::{Config, NoTls};
+use tokio_postgres::config::SslMode;
+use tokio_postgres::{AsyncMessage, Config};
 
 use crate::actor::{Connections, Parameters, Rows, Session, Waiting, Wish, facts, failed, serve};
+use crate::holds::{HoldWish, Holds};
 use crate::sql;
+use crate::tls::Maker;
 
 /// Entries and bytes of one statement of a load.
 const LOAD_BATCH: (usize, usize) = (10_000, 8 << 20);
@@ -29,31 +34,9 @@ const IN_FLIGHT_UNITS_MAX: usize = 16_384;
 /// How often a waiting thread looks whether the engine still works.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// Where the database is.
-#[derive(Clone, Eq, PartialEq)]
-pub struct Database {
-    /// Host name, address, or folder of the server's socket.
-    pub host: String,
-    /// Port.
-    pub port: u16,
-    /// Name of the database.
-    pub name: String,
-    /// User.
-    pub user: String,
-    /// Password, if the server wants one.
-    pub password: Option<String>,
-}
-
-/// Without the password.
-impl fmt::Debug for Database {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Database({}@{}:{}/{})", self.user, self.host, self.port, self.name)
-    }
-}
-
 /// What the thread of the engine and all others share.
 #[derive(Default)]
-pub(crate) struct Shared {
+pub(crate) struct State {
     waiting: Mutex<Queue>,
     room: Condvar,
     pub(crate) visible: AtomicU64,
@@ -69,7 +52,7 @@ struct Queue {
     bytes: usize,
 }
 
-impl Shared {
+impl State {
     /// The units of the next transaction.
     pub(crate) fn take_group(&self, bytes_max: usize) -> Vec<Waiting> {
         let mut queue = self.waiting.lock();
@@ -100,7 +83,7 @@ impl Shared {
     }
 
     pub(crate) fn became_visible(&self, position: u64, units: u64) {
-        self.visible.store(position, Ordering::SeqCst);
+        self.visible.fetch_max(position, Ordering::SeqCst);
         self.units.fetch_add(units, Ordering::Relaxed);
         self.groups.fetch_add(1, Ordering::Relaxed);
     }
@@ -108,11 +91,12 @@ impl Shared {
 
 /// The engine over one database. Dropping it ends its thread after what was submitted.
 pub struct PostgresEngine {
-    database: Database,
+    database: Endpoint,
     name: Arc<str>,
-    shared: Arc<Shared>,
+    shared: Arc<State>,
     wishes: UnboundedSender<Wish>,
     thread: Option<JoinHandle<()>>,
+    holds: Arc<Holds>,
 }
 
 impl fmt::Debug for PostgresEngine {
@@ -125,10 +109,10 @@ impl PostgresEngine {
     /// Opens the store in a database, or makes its tables there, in the schema `quayline`.
     ///
     /// # Errors
-    /// [`StoreError::InUse`] if another process has it open; [`StoreError::Version`]; [`StoreError::Io`] with what the database says.
-    pub fn open(database: Database) -> Result<Self, StoreError> {
-        let name: Arc<str> = format!("the database {}", database.name).into();
-        let shared = Arc::new(Shared::default());
+    /// [`StoreError::InUse`] if a process of an earlier version has it open; [`StoreError::Version`]; [`StoreError::Io`] with what the database says.
+    pub fn open(database: Endpoint) -> Result<Self, StoreError> {
+        let name: Arc<str> = format!("the database {}", database.database).into();
+        let shared = Arc::new(State::default());
         let (wishes, received) = unbounded_channel();
         let (opened, outcome) = mpsc::channel();
         let thread = {
@@ -137,12 +121,10 @@ impl PostgresEngine {
                 let done = runtime().map(|runtime| {
                     let local = tokio::task::LocalSet::new();
                     local.block_on(&runtime, async {
-                        match sessions(&database, &name, &shared).await {
-                            Ok((writes, reads)) => {
+                        match sessions(database, name, &shared).await {
+                            Ok(connections) => {
                                 // The one that opens waits for this.
-                                let _ = opened.send(Ok(()));
-                                let connections =
-                                    Connections { database, name, writes: Rc::new(writes), reads: Rc::new(reads) };
+                                let _ = opened.send(Ok(Arc::clone(&connections.holds)));
                                 serve(shared, connections, received).await;
                             }
                             Err(error) => {
@@ -158,8 +140,8 @@ impl PostgresEngine {
             let thread = std::thread::Builder::new().name("store-postgres".to_owned()).spawn(body);
             thread.map_err(|error| StoreError::io("a thread", "started", &error))?
         };
-        outcome.recv().unwrap_or_else(|_| Err(gone(&name)))?;
-        Ok(PostgresEngine { database, name, shared, wishes, thread: Some(thread) })
+        let holds = outcome.recv().unwrap_or_else(|_| Err(gone(&name)))?;
+        Ok(PostgresEngine { database, name, shared, wishes, thread: Some(thread), holds })
     }
 
     fn ask<T>(&self, wish: impl FnOnce(mpsc::Sender<Result<T, StoreError>>) -> Wish) -> Result<T, StoreError> {
@@ -191,7 +173,7 @@ impl Drop for PostgresEngine {
     }
 }
 
-fn gone(name: &str) -> StoreError {
+pub(crate) fn gone(name: &str) -> StoreError {
     StoreError::Poisoned { cause: format!("the connection to {name} has ended") }
 }
 
@@ -200,37 +182,104 @@ fn runtime() -> Result<tokio::runtime::Runtime, StoreError> {
     built.map_err(|error| StoreError::io("a thread", "started", &error))
 }
 
-/// A connection whose traffic runs on this thread.
-pub(crate) async fn connect(database: &Database, name: &Arc<str>) -> Result<Session, StoreError> {
+/// Settings of every session: the server notices within half a minute that a machine is gone, and frees what its process held.
+const ALIVE: &str = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=4 -c jit=off";
+/// Settings of the session that holds and claims. What it writes is of no use after a crash of the server. Its tables change too fast for statistics,
+/// so the plan is always the one by index.
+const HOLDING: &str = " -c synchronous_commit=off -c enable_seqscan=off -c enable_bitmapscan=off -c enable_hashjoin=off \
+    -c enable_mergejoin=off -c plan_cache_mode=force_generic_plan";
+
+/// A connection whose traffic runs on this thread. `heard` gets what other processes tell.
+pub(crate) async fn connect(
+    database: &Endpoint,
+    name: &Arc<str>,
+    heard: Option<UnboundedSender<HoldWish>>,
+) -> Result<Session, StoreError> {
     let mut config = Config::new();
-    config.host(&database.host).port(database.port).dbname(&database.name).user(&database.user);
-    config.application_name("quayline").ssl_mode(tokio_postgres::config::SslMode::Disable);
+    config.host(&database.host).port(database.port).dbname(&database.database).user(&database.user);
+    let tls = database.tls.client().map_err(|error| StoreError::io(name, "opened", &error))?;
+    config.connect_timeout(database.connect_timeout);
+    config.application_name("quayline").ssl_mode(if tls.is_some() { SslMode::Require } else { SslMode::Disable });
+    config.options(&if heard.is_some() { format!("{ALIVE}{HOLDING}") } else { ALIVE.to_owned() });
     if let Some(password) = &database.password {
         config.password(password);
     }
-    let (client, connection) = config.connect(NoTls).await.map_err(|error| failed(name, "opened", &error))?;
-    tokio::task::spawn_local(connection);
+    let (client, mut connection) = config.connect(Maker(tls)).await.map_err(|error| failed(name, "opened", &error))?;
+    tokio::task::spawn_local(async move {
+        while let Some(Ok(message)) = std::future::poll_fn(|context| connection.poll_message(context)).await {
+            if let (AsyncMessage::Notification(told), Some(heard)) = (message, &heard) {
+                // Nobody listens any more while the engine ends.
+                let _ = heard.send(HoldWish::Heard(told.payload().to_owned()));
+            }
+        }
+    });
     Ok(Session::new(client, name))
 }
 
-/// The connection that commits, which holds the lock, and the one that reads.
-async fn sessions(database: &Database, name: &Arc<str>, shared: &Shared) -> Result<(Session, Session), StoreError> {
-    let writes = connect(database, name).await?;
-    let locked = writes.query(sql::LOCK, &[]).await?;
-    if !locked.first().and_then(|row| row.try_get(0).ok()).unwrap_or(false) {
+fn integer(rows: &[tokio_postgres::Row]) -> i64 {
+    rows.first().and_then(|row| row.try_get::<_, i64>(0).ok()).unwrap_or(0)
+}
+
+fn truth(rows: &[tokio_postgres::Row]) -> bool {
+    rows.first().and_then(|row| row.try_get(0).ok()).unwrap_or(false)
+}
+
+/// Brings the schema to this version. Other processes that open the database at the same time wait.
+async fn migrate(writes: &Session, name: &Arc<str>) -> Result<(), StoreError> {
+    writes.query(sql::ALONE, &[]).await?;
+    writes.run(sql::SCHEMA).await?;
+    let has_meta = truth(&writes.query(sql::HAS_META, &[]).await?);
+    let found = if has_meta { integer(&writes.query(sql::META, &[&"version"]).await?) } else { 0 };
+    let known = usize::try_from(found).ok().and_then(|found| sql::MIGRATIONS.get(found..));
+    let Some(migrations) = known else {
+        let number = |version: i64| u32::try_from(version).unwrap_or_default();
+        let (found, known) = (number(found), number(sql::VERSION));
+        return Err(StoreError::Version { file: name.to_string(), found, known });
+    };
+    for migration in migrations {
+        writes.run(migration).await?;
+    }
+    Ok(())
+}
+
+/// Numbers this process among those that use the database. The session that commits holds the lock that says the process lives: when the lock is free,
+/// no commit of this process can follow.
+async fn register(writes: &Session) -> Result<(i32, u16, u64), StoreError> {
+    loop {
+        let number = i32::try_from(integer(&writes.query(sql::NEXT_PROCESS, &[]).await?)).unwrap_or(1);
+        let slot = number % 1024;
+        // Slots come round; one of a process that still lives is left out.
+        if truth(&writes.query(sql::TAKE, &[&sql::SLOT_CLASS, &slot]).await?)
+            && truth(&writes.query(sql::TAKE, &[&sql::PROCESS_CLASS, &number]).await?)
+        {
+            writes.query(sql::REGISTER, &[&number]).await?;
+            let opened = integer(&writes.query(sql::OPENED, &[]).await?);
+            return Ok((number, u16::try_from(slot).unwrap_or(0), u64::try_from(opened).unwrap_or(0)));
+        }
+    }
+}
+
+/// The connection that commits, the one that reads, and the one that holds and claims.
+async fn sessions(database: Endpoint, name: Arc<str>, shared: &Arc<State>) -> Result<Connections, StoreError> {
+    let writes = connect(&database, &name, None).await?;
+    if !truth(&writes.query(sql::LOCK, &[]).await?) {
         return Err(StoreError::InUse { folder: name.to_string() });
     }
-    writes.run(sql::SCHEMA).await?;
-    let meta = |rows: Vec<tokio_postgres::Row>| rows.first().and_then(|row| row.try_get::<_, i64>(0).ok()).unwrap_or(0);
-    let version = meta(writes.query(sql::META, &[&"version"]).await?);
-    if version != sql::VERSION {
-        let number = |version: i64| u32::try_from(version).unwrap_or_default();
-        let (found, known) = (number(version), number(sql::VERSION));
-        return Err(StoreError::Version { file: name.to_string(), found, known });
-    }
-    let position = meta(writes.query(sql::META, &[&"position"]).await?);
+    writes.run("BEGIN").await?;
+    migrate(&writes, &name).await?;
+    writes.run("COMMIT").await?;
+    let position = integer(&writes.query(sql::META, &[&"position"]).await?);
     shared.visible.store(u64::try_from(position).unwrap_or(0), Ordering::SeqCst);
-    Ok((writes, connect(database, name).await?))
+    let (wish, hold_wishes) = unbounded_channel();
+    let holds = Arc::new(Holds::new(register(&writes).await?, &name, shared, wish.clone()));
+    let reads = connect(&database, &name, None).await?;
+    let claims = connect(&database, &name, Some(wish)).await?;
+    for text in [sql::HOLD, sql::RELEASE, sql::WAIT, sql::UNWAIT, sql::CIRCLE, sql::TELL, sql::PUT] {
+        claims.prepare(text).await?;
+    }
+    claims.run("LISTEN quayline").await?;
+    let (writes, reads, claims) = (Rc::new(writes), Rc::new(reads), Rc::new(claims));
+    Ok(Connections { database, name, writes, reads, claims, holds, hold_wishes })
 }
 
 /// Statement and parameters of a page.
@@ -256,6 +305,16 @@ fn page_query(
 
 fn columns(row: &tokio_postgres::Row) -> Option<(&[u8], &[u8])> {
     Some((row.try_get(0).ok()?, row.try_get(1).ok()?))
+}
+
+/// Puts rows into a page. One that reached a bound continues.
+pub(crate) fn fill(page: &mut Page, rows: &[tokio_postgres::Row], entries: usize, bytes: usize) {
+    for (key, value) in rows.iter().filter_map(columns) {
+        page.push(key.get(4..).unwrap_or_default(), value);
+    }
+    if page.len() >= entries || page.byte_len() >= bytes {
+        page.next = page.len().checked_sub(1).map(|last| Bound::Excluded(page.entry(last).0.to_vec()));
+    }
 }
 
 /// A transaction of its own connection that sees one state.
@@ -316,14 +375,7 @@ impl Engine for PostgresEngine {
             return Ok(());
         }
         let (text, parameters) = page_query(&range.full(space), direction, limit);
-        for row in &self.query(text, parameters)? {
-            if let Some((key, value)) = columns(row) {
-                page.push(key.get(4..).unwrap_or_default(), value);
-            }
-        }
-        if page.len() >= limit.entries.max(1) || page.byte_len() >= limit.bytes {
-            page.next = page.len().checked_sub(1).map(|last| Bound::Excluded(page.entry(last).0.to_vec()));
-        }
+        fill(page, &self.query(text, parameters)?, limit.entries.max(1), limit.bytes);
         Ok(())
     }
 
@@ -403,9 +455,19 @@ impl Engine for PostgresEngine {
     fn wait(&self, position: Position) -> Result<(), StoreError> {
         while self.position() < position {
             self.shared.healthy()?;
-            std::thread::sleep(LOOK_AGAIN);
+            // It may be a commit of another process.
+            let rows = self.query(sql::META.to_owned(), vec![Box::new("position")])?;
+            self.shared.visible.fetch_max(u64::try_from(integer(&rows)).unwrap_or(0), Ordering::SeqCst);
+            if self.position() < position {
+                std::thread::sleep(LOOK_AGAIN);
+            }
         }
         Ok(())
+    }
+
+    fn shared(&self) -> Option<Arc<dyn Shared>> {
+        let holds: Arc<Holds> = Arc::clone(&self.holds);
+        Some(holds)
     }
 
     fn facts(&self) -> EngineFacts {

@@ -7,14 +7,22 @@
 //!
 //! - **Table `entries`** holds full keys and values; `bytea` compares byte by byte, as the store does. **Table `meta`** holds the version of the
 //!   schema and the position of the last commit.
-//! - **One process at a time.** Record locks and claims of messages are in memory, so the engine holds an advisory lock of the database; a second
-//!   process is refused until the first has ended or lost its connection. That makes a standby process possible, not several workers.
+//! - **Several processes at once.** Table `holds` gives a locked key or a claimed message to one process, table `waits` has the units of work that wait. Both
+//!   are unlogged: a crash of the server ends all processes. A commit deletes the holds on the keys that it changes in its transaction, so a lock is free
+//!   in the instant in which the change is visible. Claims use `SKIP LOCKED`.
+//! - **A process lives as long as the session that commits**, which holds an advisory lock of the process. When that lock is free, no commit of the process can
+//!   follow, and the others free what it held.
+//! - **Processes tell each other** of free keys and new messages by `NOTIFY`, only where `waits` names somebody who listens. The question comes after the
+//!   commit, and who waits writes into `waits` before it looks the last time, so no news is lost.
 //! - **A lost connection poisons the engine**, because nobody knows then whether the last transaction committed. Open it again: every acknowledged
 //!   unit of work is there.
-//! - **No TLS here.** The driver authenticates with SCRAM; use a socket, a loopback address or a tunnel.
+//! - **TLS** is that of rustls with the settings of the address; SCRAM binds the password to the server's certificate.
 
 mod actor;
 mod engine;
+mod holds;
 mod sql;
+mod tls;
 
-pub use engine::{Database, PostgresEngine};
+pub use engine::PostgresEngine;
+pub use quayline_postgres::Endpoint;

@@ -40,6 +40,11 @@ pub(crate) fn find(unit: &Unit, kind: Kind, name: &str) -> Result<Option<Value>,
     unit.read(Space::CATALOG, &kind.key(name))
 }
 
+/// Takes the lock on a name.
+pub(crate) fn lock(unit: &mut Unit, kind: Kind, name: &str) -> Result<(), StoreError> {
+    unit.lock(Space::CATALOG, &kind.key(name), LockWait::Default)
+}
+
 /// Adds a definition under a free name.
 pub(crate) fn add(unit: &mut Unit, kind: Kind, name: &str, definition: &[u8]) -> Result<(), StoreError> {
     check_name(name)?;

@@ -2,7 +2,9 @@
 
 use std::fmt;
 use std::ops::Bound;
+use std::sync::Arc;
 
+use crate::shared::Shared;
 use crate::{FullKey, Space, StoreError, Value};
 
 /// Place of a commit in the order of all commits. A later commit has a greater position.
@@ -251,6 +253,12 @@ pub trait Engine: Send + Sync + fmt::Debug {
     /// flight is reached, and never on a thread that runs a [`Completion`].
     fn submit(&self, batch: Batch, after: Completion);
 
+    /// Commits a batch as [`Self::submit`] does, but `after` may run as soon as the batch is written: the end of the process does not lose it then, and a
+    /// power cut may. It is durable with the next batch that is, and at the latest when the engine applies it. By default as `submit`.
+    fn submit_written(&self, batch: Batch, after: Completion) {
+        self.submit(batch, after);
+    }
+
     /// Adds ascending keys to a space that holds nothing and that no batch changes meanwhile. The entries are durable and visible when this
     /// returns; after a crash a part of them may be there. Returns their number.
     ///
@@ -273,6 +281,11 @@ pub trait Engine: Send + Sync + fmt::Debug {
     /// [`StoreError::Poisoned`] if it can no longer become so.
     fn wait(&self, position: Position) -> Result<(), StoreError>;
 
+    /// Why nothing more may commit; `None` while commits are possible.
+    fn stopped(&self) -> Option<String> {
+        None
+    }
+
     /// Figures.
     fn facts(&self) -> EngineFacts;
 
@@ -281,6 +294,11 @@ pub trait Engine: Send + Sync + fmt::Debug {
     /// # Errors
     /// [`StoreError::Io`] where the check itself cannot continue.
     fn check(&self) -> Result<Vec<String>, StoreError>;
+
+    /// The locks and claims of several processes, of an engine that several of them have open at once.
+    fn shared(&self) -> Option<Arc<dyn Shared>> {
+        None
+    }
 
     /// Gives space that nothing uses back to the file system. Returns the bytes before and after.
     ///

@@ -22,6 +22,16 @@ pub enum StoreError {
         /// The system's own words.
         why: String,
     },
+    /// A write or sync failed, and what was written could not be cut back: the store shows whether the unit of work happened when it is opened again.
+    #[error("{file} cannot be {action}, and the unit of work may have happened: {why}")]
+    Unknown {
+        /// File of the data folder.
+        file: String,
+        /// What was tried, as a participle: "written", "synced".
+        action: &'static str,
+        /// The system's own words.
+        why: String,
+    },
     /// An earlier write or sync failed, so nothing more may commit.
     #[error("the store takes no more commits since a write failed: {cause}")]
     Poisoned {
@@ -233,6 +243,12 @@ pub enum StoreError {
         /// Messages it holds.
         depth: u64,
     },
+    /// A queue that another process uses cannot be deleted.
+    #[error("another process uses queue {queue}")]
+    QueueInUse {
+        /// Queue.
+        queue: String,
+    },
     /// No message fits within the wait limit.
     #[error("no message of queue {queue} fits, waited {waited_ms} ms")]
     NoMessage {
@@ -297,6 +313,8 @@ pub const STO_NO_FILE: Code = Code("STO-019");
 pub const STO_EXISTS: Code = Code("STO-020");
 /// The organisation does not support the operation.
 pub const STO_UNSUPPORTED: Code = Code("STO-021");
+/// The outcome of a unit of work is not known.
+pub const STO_UNKNOWN: Code = Code("STO-038");
 /// A relative record number is out of range.
 pub const STO_RANGE: Code = Code("STO-022");
 /// No such alternate index.
@@ -309,6 +327,8 @@ pub const STO_ORDER: Code = Code("STO-025");
 pub const STO_NO_QUEUE: Code = Code("STO-030");
 /// The queue is full.
 pub const STO_QUEUE_FULL: Code = Code("STO-031");
+/// Another process uses the queue.
+pub const STO_QUEUE_IN_USE: Code = Code("STO-035");
 /// No message fits.
 pub const STO_NO_MESSAGE: Code = Code("STO-032");
 /// The message is too long.
@@ -329,10 +349,12 @@ impl StoreError {
             | StoreError::QueueFull { .. } => FileStatus::Full,
             StoreError::Io { .. }
             | StoreError::Poisoned { .. }
+            | StoreError::Unknown { .. }
             | StoreError::Damaged { .. }
             | StoreError::LogDamaged { .. }
             | StoreError::BadSave { .. } => FileStatus::Permanent,
             StoreError::InUse { .. }
+            | StoreError::QueueInUse { .. }
             | StoreError::LimitReached { .. }
             | StoreError::LockTimeout { .. }
             | StoreError::Deadlock { .. } => FileStatus::Resource,
@@ -374,6 +396,7 @@ impl StoreError {
         match self {
             StoreError::Io { .. } => (STO_IO, Fault::Environment),
             StoreError::Poisoned { .. } => (STO_POISONED, Fault::Environment),
+            StoreError::Unknown { .. } => (STO_UNKNOWN, Fault::Environment),
             StoreError::Damaged { .. } => (STO_DAMAGED, Fault::Environment),
             StoreError::LogDamaged { .. } => (STO_LOG_DAMAGED, Fault::Environment),
             StoreError::BadSave { .. } => (STO_SAVE, Fault::Environment),
@@ -400,6 +423,7 @@ impl StoreError {
             StoreError::NotAscending { .. } => (STO_ORDER, Fault::Sender),
             StoreError::QueueMissing { .. } => (STO_NO_QUEUE, Fault::Config),
             StoreError::QueueFull { .. } => (STO_QUEUE_FULL, Fault::Environment),
+            StoreError::QueueInUse { .. } => (STO_QUEUE_IN_USE, Fault::Caller),
             StoreError::NoMessage { .. } => (STO_NO_MESSAGE, Fault::Caller),
             StoreError::MessageTooLong { .. } => (STO_MESSAGE_LENGTH, Fault::Sender),
         }
@@ -425,6 +449,9 @@ impl StoreError {
             }
             StoreError::Io { kind: ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem, .. } => {
                 "give this user the right to write into the data folder, then open the store again"
+            }
+            StoreError::Unknown { .. } => {
+                "check the disk, open the store again and look whether the change is there before you repeat it"
             }
             StoreError::Io { .. } | StoreError::Poisoned { .. } => {
                 "check the disk, then open the store again: everything acknowledged is there"
@@ -452,7 +479,10 @@ impl StoreError {
             StoreError::IndexMissing { .. } => "see the file's indexes with `quayline file facts`",
             StoreError::NotAscending { .. } => "sort the input by its key, or load it without the sorted option",
             StoreError::QueueMissing { .. } => "define the queue with `quayline queue define`",
-            StoreError::QueueFull { .. } => "get messages from the queue, or raise its depth limit",
+            StoreError::QueueFull { .. } => {
+                "get messages from the queue, or raise its depth limit: quayline queue alter"
+            }
+            StoreError::QueueInUse { .. } => "end the processes that use the queue, then delete it",
             StoreError::MessageTooLong { .. } => "split the message, or raise the queue's message limit",
             StoreError::TooLong { .. }
             | StoreError::EndOfFile { .. }

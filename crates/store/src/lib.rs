@@ -38,6 +38,7 @@ pub mod conformance;
 pub mod queue;
 pub mod record_file;
 pub mod save;
+pub mod shared;
 
 pub use bytes::{FullKey, Space, Value};
 pub use clock::{Clock, ManualClock, SystemClock};

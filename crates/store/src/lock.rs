@@ -1,14 +1,15 @@
 //! Record locks: exclusive, held by units of work until their outcome is visible.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
+use crate::shared::{Parked, Shared};
 use crate::usage::{Usage, micros};
 use crate::{FullKey, StoreError};
 
@@ -27,12 +28,21 @@ pub enum LockWait {
     AtMostMs(u64),
 }
 
-/// Locks of all units of work.
+/// How often a unit that waits looks again whether other processes free its lock, and for circles that lead through them.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// After this time a wait for another unit of this process becomes known to the others.
+const MAKE_KNOWN: Duration = Duration::from_millis(20);
+
+/// Locks of all units of work of this process. With several processes, a unit takes a lock here first and then among the processes.
 #[derive(Debug, Default)]
 pub(crate) struct LockTable {
     inner: Mutex<Inner>,
     freed: Condvar,
     usage: Arc<Usage>,
+    shared: Option<Arc<dyn Shared>>,
+    /// Units that other processes know to be waiting.
+    known_to_wait: Mutex<HashSet<UnitId>>,
 }
 
 #[derive(Debug, Default)]
@@ -53,12 +63,93 @@ pub(crate) enum Acquired {
 
 impl LockTable {
     /// No lock is held; waits are counted there.
-    pub(crate) fn new(usage: &Arc<Usage>) -> LockTable {
-        LockTable { usage: Arc::clone(usage), ..LockTable::default() }
+    pub(crate) fn new(usage: &Arc<Usage>, shared: Option<Arc<dyn Shared>>) -> LockTable {
+        LockTable { usage: Arc::clone(usage), shared, ..LockTable::default() }
     }
 
     /// Takes the lock on a key for a unit.
     pub(crate) fn acquire(
+        &self,
+        unit: UnitId,
+        key: &FullKey,
+        wait_ms: u64,
+        locks_max: usize,
+    ) -> Result<Acquired, StoreError> {
+        let Some(shared) = &self.shared else { return self.acquire_here(unit, key, wait_ms, locks_max) };
+        let limit = Instant::now() + Duration::from_millis(wait_ms);
+        let outcome = match self.acquire_here(unit, key, wait_ms, locks_max) {
+            Ok(Acquired::Now) => self.acquire_there(shared.as_ref(), unit, key, wait_ms, limit).inspect_err(|_| {
+                self.release_here(unit, [key]);
+            }),
+            other => other,
+        };
+        self.waits_no_more(unit);
+        outcome
+    }
+
+    /// Takes the lock on a key that this unit has here among the processes.
+    fn acquire_there(
+        &self,
+        shared: &dyn Shared,
+        unit: UnitId,
+        key: &FullKey,
+        wait_ms: u64,
+        limit: Instant,
+    ) -> Result<Acquired, StoreError> {
+        if shared.hold(unit, key)? {
+            return Ok(Acquired::Now);
+        }
+        if wait_ms == 0 {
+            return Err(StoreError::LockTimeout { space: key.space(), waited_ms: 0 });
+        }
+        let since = Instant::now();
+        let parked = Arc::new(Parked::default());
+        let waker = Waker::from(Arc::clone(&parked));
+        let outcome = loop {
+            // First the waker, then what others see of the wait, then the attempt: whoever frees the key afterwards wakes this thread.
+            shared.wake_when(key, &waker);
+            match self.is_in_a_circle(shared, unit, key) {
+                Ok(false) => {}
+                Ok(true) => break Err(StoreError::Deadlock { space: key.space() }),
+                Err(error) => break Err(error),
+            }
+            match shared.hold(unit, key) {
+                Ok(false) => {}
+                Ok(true) => break Ok(Acquired::Now),
+                Err(error) => break Err(error),
+            }
+            let now = Instant::now();
+            if now >= limit {
+                self.usage.lock_timeouts.fetch_add(1, Ordering::Relaxed);
+                break Err(StoreError::LockTimeout { space: key.space(), waited_ms: wait_ms });
+            }
+            parked.wait_until(limit.min(now + LOOK_AGAIN));
+        };
+        self.usage.lock_waits.fetch_add(1, Ordering::Relaxed);
+        self.usage.lock_wait_us.fetch_add(micros(since.elapsed()), Ordering::Relaxed);
+        outcome
+    }
+
+    /// Makes the wait known to other processes. Whether this unit must give up.
+    fn is_in_a_circle(&self, shared: &dyn Shared, unit: UnitId, key: &FullKey) -> Result<bool, StoreError> {
+        self.known_to_wait.lock().insert(unit);
+        let is_circle = shared.waits(unit, key)?;
+        if is_circle {
+            self.usage.deadlocks.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(is_circle)
+    }
+
+    fn waits_no_more(&self, unit: UnitId) {
+        if let Some(shared) = &self.shared
+            && self.known_to_wait.lock().remove(&unit)
+        {
+            shared.waits_no_more(unit);
+        }
+    }
+
+    /// Takes the lock on a key among the units of this process.
+    fn acquire_here(
         &self,
         unit: UnitId,
         key: &FullKey,
@@ -90,13 +181,40 @@ impl LockTable {
             let since = Instant::now();
             let limit = *deadline.get_or_insert_with(|| Instant::now() + Duration::from_millis(wait_ms));
             inner.waiting.insert(unit, key.clone());
-            let timed_out = self.freed.wait_until(&mut inner, limit).timed_out();
+            let timed_out = match &self.shared {
+                None => Ok(self.freed.wait_until(&mut inner, limit).timed_out()),
+                Some(shared) => self.wait_among_processes(&mut inner, shared.as_ref(), (unit, key), limit),
+            };
             inner.waiting.remove(&unit);
+            let timed_out = timed_out?;
             self.usage.lock_waits.fetch_add(1, Ordering::Relaxed);
             self.usage.lock_wait_us.fetch_add(micros(since.elapsed()), Ordering::Relaxed);
             if timed_out && inner.holders.contains_key(key) {
                 self.usage.lock_timeouts.fetch_add(1, Ordering::Relaxed);
                 return Err(StoreError::LockTimeout { space: key.space(), waited_ms: wait_ms });
+            }
+        }
+    }
+
+    /// Waits for a lock of this process. A circle may lead through other processes. Whether the time ended.
+    fn wait_among_processes(
+        &self,
+        inner: &mut MutexGuard<'_, Inner>,
+        shared: &dyn Shared,
+        (unit, key): (UnitId, &FullKey),
+        limit: Instant,
+    ) -> Result<bool, StoreError> {
+        let mut pause = MAKE_KNOWN;
+        loop {
+            let until = limit.min(Instant::now() + std::mem::replace(&mut pause, LOOK_AGAIN));
+            if !self.freed.wait_until(inner, until).timed_out() || !inner.holders.contains_key(key) {
+                return Ok(false);
+            }
+            if Instant::now() >= limit {
+                return Ok(true);
+            }
+            if MutexGuard::unlocked(inner, || self.is_in_a_circle(shared, unit, key))? {
+                return Err(StoreError::Deadlock { space: key.space() });
             }
         }
     }
@@ -110,8 +228,38 @@ impl LockTable {
         waker: &Waker,
         locks_max: usize,
     ) -> Result<Acquired, StoreError> {
-        self.give_up(unit);
-        match self.acquire(unit, key, 0, locks_max) {
+        let Some(shared) = &self.shared else { return self.acquire_here_or_wake(unit, key, waker, locks_max) };
+        let here = self.acquire_here_or_wake(unit, key, waker, locks_max);
+        match here {
+            Ok(Acquired::Now) => {
+                let held = shared.hold(unit, key);
+                if held == Ok(true) {
+                    self.waits_no_more(unit);
+                    return here;
+                }
+                self.release_here(unit, [key]);
+                held?;
+            }
+            Err(StoreError::LockTimeout { .. }) => {}
+            other => return other,
+        }
+        // The task tries again when it is woken, at the latest when the waker's time is over.
+        shared.wake_when(key, waker);
+        if self.is_in_a_circle(shared.as_ref(), unit, key)? {
+            return Err(StoreError::Deadlock { space: key.space() });
+        }
+        Err(StoreError::LockTimeout { space: key.space(), waited_ms: 0 })
+    }
+
+    fn acquire_here_or_wake(
+        &self,
+        unit: UnitId,
+        key: &FullKey,
+        waker: &Waker,
+        locks_max: usize,
+    ) -> Result<Acquired, StoreError> {
+        self.inner.lock().waiting.remove(&unit);
+        match self.acquire_here(unit, key, 0, locks_max) {
             Err(StoreError::LockTimeout { .. }) => {}
             other => return other,
         }
@@ -119,7 +267,7 @@ impl LockTable {
         // The lock may have been freed since; then the second attempt gets it.
         let Some(holder) = inner.holders.get(key).copied() else {
             drop(inner);
-            return self.acquire(unit, key, 0, locks_max);
+            return self.acquire_here(unit, key, 0, locks_max);
         };
         if inner.would_close_a_circle(unit, holder) {
             self.usage.deadlocks.fetch_add(1, Ordering::Relaxed);
@@ -134,10 +282,27 @@ impl LockTable {
     /// The unit no longer waits for a lock.
     pub(crate) fn give_up(&self, unit: UnitId) {
         self.inner.lock().waiting.remove(&unit);
+        self.waits_no_more(unit);
     }
 
-    /// Frees locks of a unit.
-    pub(crate) fn release<'a>(&self, unit: UnitId, keys: impl IntoIterator<Item = &'a FullKey>) {
+    /// Frees locks of a unit. Among the processes, a commit has freed those of the keys that it changed; `there` are the others.
+    pub(crate) fn release<'a>(
+        &self,
+        unit: UnitId,
+        keys: impl IntoIterator<Item = &'a FullKey>,
+        there: impl IntoIterator<Item = FullKey>,
+    ) {
+        if let Some(shared) = &self.shared {
+            // Before the next unit of this process can ask for them.
+            let there: Vec<FullKey> = there.into_iter().collect();
+            if !there.is_empty() {
+                shared.release(unit, there);
+            }
+        }
+        self.release_here(unit, keys);
+    }
+
+    fn release_here<'a>(&self, unit: UnitId, keys: impl IntoIterator<Item = &'a FullKey>) {
         let mut inner = self.inner.lock();
         let mut wake = Vec::new();
         for key in keys {

@@ -9,11 +9,14 @@ use parking_lot::Mutex;
 use crate::engine::{Change, Engine, EngineFacts};
 use crate::lock::LockTable;
 use crate::queue::{QueueFacts, QueueState};
+use crate::shared::{NO_UNIT, Shared, StampSource};
 use crate::usage::{Usage, UsageFacts};
 use crate::{Clock, FullKey, Position, Space, StoreError, StoreLimits, Unit};
 
 /// Bits of a stamp that count inside one opening of the store; the bits above number the openings.
 const STAMP_BITS: u32 = 40;
+/// Above all stamps that follow the time, until the year 2039.
+const STAMPS_AFTER_TIME: u64 = 1 << 63;
 
 /// An open store. Clones share it.
 #[derive(Clone, Debug)]
@@ -33,6 +36,9 @@ pub(crate) struct Inner {
     pub(crate) next_unit: AtomicU64,
     /// Next stamp: unique for the life of the data folder and ascending.
     stamps: AtomicU64,
+    /// Where several processes give stamps, theirs.
+    shared_stamps: Option<StampSource>,
+    pub(crate) shared: Option<Arc<dyn Shared>>,
     /// Number that tells this store from all others.
     pub(crate) identity: u64,
 }
@@ -62,29 +68,47 @@ impl Store {
         let number = |key: &FullKey| -> Result<Option<u64>, StoreError> {
             Ok(engine.get(key)?.and_then(|value| value.as_ref().try_into().ok()).map(u64::from_le_bytes))
         };
+        let by_time = FullKey::new(Space::CATALOG, b"store/stamps-by-time");
+        let put = |number: u64| Change::Put(number.to_le_bytes().as_slice().into());
+        let shared = engine.shared();
+        let usage = Arc::new(Usage::default());
+        let locks = LockTable::new(&usage, shared.clone());
+        if access == Access::Write && shared.is_some() && number(&identity_key)?.is_none() {
+            // Of the processes that open an empty store at once, one gives it its identity.
+            let (wait, limits) = (limits.lock_wait_ms_max, limits.locks_max);
+            locks.acquire(NO_UNIT, &identity_key, wait, limits)?;
+            if number(&identity_key)?.is_none() {
+                let batch = vec![(identity_key.clone(), put(clock.random())), (by_time.clone(), put(1))];
+                engine.commit(batch, Box::new(|_| ()))?;
+            }
+            locks.release(NO_UNIT, [&identity_key], [identity_key.clone()]);
+        }
         let epoch = number(&opening)?.unwrap_or(0) + 1;
         let found = number(&identity_key)?;
         let identity = found.unwrap_or_else(|| clock.random());
-        if access == Access::Write {
-            let mut batch = vec![(opening, Change::Put(epoch.to_le_bytes().as_slice().into()))];
+        if access == Access::Write && shared.is_none() {
+            let mut batch = vec![(opening, put(epoch))];
             if found.is_none() {
-                batch.push((identity_key, Change::Put(identity.to_le_bytes().as_slice().into())));
+                batch.push((identity_key, put(identity)));
             }
             engine.commit(batch, Box::new(|_| ()))?;
         }
-        let usage = Arc::new(Usage::default());
+        // A store that several processes used has stamps that follow the time. Later ones must be above them.
+        let after_time = if number(&by_time)?.is_some() { STAMPS_AFTER_TIME } else { 0 };
         Ok(Store(Arc::new(Inner {
             engine,
             clock,
             limits,
-            locks: LockTable::new(&usage),
+            locks,
             usage,
             ends: Ends::default(),
             queues: Mutex::default(),
             read_only: access == Access::Read,
             units_open: AtomicUsize::new(0),
             next_unit: AtomicU64::new(1),
-            stamps: AtomicU64::new(epoch << STAMP_BITS),
+            stamps: AtomicU64::new(after_time | epoch << STAMP_BITS),
+            shared_stamps: shared.as_ref().map(|shared| shared.stamps()),
+            shared,
             identity,
         })))
     }
@@ -201,6 +225,9 @@ impl Ends {
 impl Inner {
     /// A number that this store never gives again. Later calls give greater numbers.
     pub(crate) fn next_stamp(&self) -> u64 {
-        self.stamps.fetch_add(1, Ordering::Relaxed)
+        match &self.shared_stamps {
+            Some(source) => source.next(),
+            None => self.stamps.fetch_add(1, Ordering::Relaxed),
+        }
     }
 }

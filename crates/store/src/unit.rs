@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use std::task::Waker;
 use std::time::Instant;
 
-use crate::engine::{Batch, Change, Completion, Direction, KeyRange, Page, PageLimit};
+use crate::engine::{Batch, Change, Completion, Direction, Engine, KeyRange, Page, PageLimit};
 use crate::lock::{Acquired, LockWait, UnitId};
 use crate::store::Inner;
 use crate::usage::Kind;
@@ -34,6 +34,8 @@ pub struct Unit {
     writes: BTreeMap<FullKey, Change>,
     bytes: usize,
     locks: HashSet<FullKey>,
+    /// Those that the commit does not free among the processes, since it changes nothing there.
+    unchanged_locks: Vec<FullKey>,
     /// Counts changes, for pages that must not be older than the last.
     version: u64,
     outcomes: Vec<Box<dyn Outcome>>,
@@ -72,6 +74,7 @@ impl Unit {
             writes: BTreeMap::new(),
             bytes: 0,
             locks: HashSet::new(),
+            unchanged_locks: Vec::new(),
             version: 0,
             outcomes: Vec::new(),
             waker: None,
@@ -331,7 +334,8 @@ impl Unit {
     /// Commits and waits until the unit is durable (or written, with `durability = buffered`).
     ///
     /// # Errors
-    /// [`StoreError::Poisoned`] and errors of the medium: the unit did not happen, unless the store, opened again, shows it whole.
+    /// [`StoreError::Poisoned`] and errors of the medium: the unit did not happen. After [`StoreError::Unknown`], only the store, opened again, shows
+    /// whether it did.
     pub fn commit(mut self) -> Result<Position, StoreError> {
         let batch = self.take_batch();
         let store = Arc::clone(&self.store);
@@ -357,8 +361,22 @@ impl Unit {
         ticket
     }
 
+    /// Commits without holding the thread, and without waiting for a sync: a power cut may lose the last such units, the end of the process does not.
+    /// What remains is whole units in their order. Use it where nobody relies on the outcome after a power cut, such as for messages that are not
+    /// persistent.
+    #[must_use = "the outcome of a commit must be looked at"]
+    pub fn submit_written(self) -> Ticket {
+        let (ticket, completion) = Ticket::new();
+        self.submit_by(completion, |engine, batch, after| engine.submit_written(batch, after));
+        ticket
+    }
+
     /// Commits without holding the thread and calls back with the outcome. The callback runs on a thread of the store and must not wait.
-    pub fn submit_with(mut self, then: Completion) {
+    pub fn submit_with(self, then: Completion) {
+        self.submit_by(then, |engine, batch, after| engine.submit(batch, after));
+    }
+
+    fn submit_by(mut self, then: Completion, submit: impl FnOnce(&dyn Engine, Batch, Completion)) {
         let batch = self.take_batch();
         let store = Arc::clone(&self.store);
         if batch.is_empty() {
@@ -369,14 +387,12 @@ impl Unit {
         }
         let _measured = store.usage.measure(self.id, Kind::Commit);
         let (began, changes) = (Instant::now(), batch.len());
-        store.engine.submit(
-            batch,
-            Box::new(move |outcome| {
-                self.counted(began, changes, outcome.is_ok());
-                self.finish(outcome.as_ref().copied());
-                then(outcome);
-            }),
-        );
+        let ended = move |outcome: Result<Position, StoreError>| {
+            self.counted(began, changes, outcome.is_ok());
+            self.finish(outcome.as_ref().copied());
+            then(outcome);
+        };
+        submit(&*store.engine, batch, Box::new(ended));
     }
 
     /// A point to which [`Self::back_to`] returns. Marks nest: going back to one makes those after it void.
@@ -408,6 +424,10 @@ impl Unit {
     }
 
     fn take_batch(&mut self) -> Batch {
+        if self.store.shared.is_some() {
+            let unchanged = self.locks.iter().filter(|key| !self.writes.contains_key(*key));
+            self.unchanged_locks = unchanged.cloned().collect();
+        }
         std::mem::take(&mut self.writes).into_iter().collect()
     }
 
@@ -426,7 +446,8 @@ impl Unit {
                 for part in &mut self.outcomes {
                     part.committed(position);
                 }
-                self.end();
+                let there = std::mem::take(&mut self.unchanged_locks);
+                self.end(there);
             }
             Err(_) => self.undo(),
         }
@@ -442,17 +463,19 @@ impl Unit {
         for part in self.outcomes.iter_mut().rev() {
             part.rolled_back();
         }
-        self.end();
+        let there = if self.store.shared.is_some() { self.locks.iter().cloned().collect() } else { Vec::new() };
+        self.end(there);
     }
 
-    fn end(&mut self) {
+    /// Frees the locks, among the processes those that are still held there.
+    fn end(&mut self, there: Vec<FullKey>) {
         self.ended = true;
         self.outcomes.clear();
         if self.waker.is_some() {
             self.store.locks.give_up(self.id);
         }
         if !self.locks.is_empty() {
-            self.store.locks.release(self.id, &self.locks);
+            self.store.locks.release(self.id, &self.locks, there);
             self.locks.clear();
         }
         self.store.units_open.fetch_sub(1, Ordering::Relaxed);

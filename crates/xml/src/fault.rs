@@ -96,6 +96,8 @@ pub enum XmlFaultKind {
     NilWithContent,
     /// `XML-028`: the content of an element of bytes is not hexadecimal.
     Hex,
+    /// `XML-029`: the content of an element of a truth value is not one of the four forms.
+    NotBool,
 }
 
 /// Ways in which text is not well-formed.
@@ -138,6 +140,7 @@ impl XmlFault {
             XmlFaultKind::Escape => "XML-026",
             XmlFaultKind::NilWithContent => "XML-027",
             XmlFaultKind::Hex => "XML-028",
+            XmlFaultKind::NotBool => "XML-029",
         })
     }
 
@@ -170,6 +173,7 @@ impl XmlFault {
             XmlFaultKind::Escape => "double each backslash, or leave out the attribute `escaped`",
             XmlFaultKind::NilWithContent => "leave out the attribute `nil` or the content",
             XmlFaultKind::Hex => "write two hexadecimal digits for each byte, such as 7e2a for `~*`",
+            XmlFaultKind::NotBool => "write true, false, 1 or 0, or describe the element as text",
         }
         .to_owned()
     }
@@ -218,6 +222,7 @@ impl fmt::Display for XmlFault {
             XmlFaultKind::Entity => f.write_str("a reference to an entity that is not lt, gt, amp, apos or quot"),
             XmlFaultKind::Escape => f.write_str("a backslash begins neither \\\\ nor \\uHHHH"),
             XmlFaultKind::NilWithContent => f.write_str("the element is null (nil) and has content"),
+            XmlFaultKind::NotBool => f.write_str("the content is no truth value: expected true, false, 1 or 0"),
             XmlFaultKind::Hex => {
                 f.write_str("the element holds bytes, but its content is not an even number of hexadecimal digits")
             }

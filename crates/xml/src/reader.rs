@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use quayline_core::{Findings, Limits, NodeId, NodeKind, Occurs, Run, Scalar, Shape, Sink, Value, read_number};
+use quayline_core::{
+    Findings, Limits, NodeId, NodeKind, Occurs, Run, Scalar, Shape, Sink, Value, read_bool, read_number,
+};
 use quick_xml::Reader;
 use quick_xml::XmlVersion;
 use quick_xml::errors::{Error, IllFormedError};
@@ -419,6 +421,12 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         }
         if let Some(Scalar::Bytes { .. }) = self.plan.shape.node(node).scalar() {
             return self.bytes(node, occurrence, text.trim_ascii(), at);
+        }
+        if let Some(Scalar::Bool) = self.plan.shape.node(node).scalar() {
+            return match read_bool(text.trim_ascii().as_bytes()) {
+                Some(truth) => self.sink.value(node, Value::Bool(truth)),
+                None => self.fault(XmlFaultKind::NotBool, at, Some((node, occurrence))),
+            };
         }
         // White space around a number means nothing (XML Schema part 2, whiteSpace of `decimal` and `double` is `collapse`).
         if let Some(scalar) = self.plan.shape.node(node).scalar()

@@ -79,8 +79,8 @@ impl Endpoint {
         let dropped = link.assembly.take().map_or(0, |assembly| assembly.bytes.len() as u64);
         session.forget_link(id.serial);
         self.assembling -= dropped;
-        self.write(id.channel, &Performative::Detach(Detach { handle: id.handle, closed: true, error }));
-        self.events.push_back(super::Event::Detached(id));
+        self.write(id.channel, &Performative::Detach(Detach { handle: id.handle, closed: true, error: error.clone() }));
+        self.events.push_back(super::Event::Detached(id, error));
     }
 
     /// Messages that the peer may still send on a link from it.

@@ -39,6 +39,7 @@ impl Endpoint {
                 self.events.push_back(Event::Closed(error));
                 Ok(())
             }
+            (_, Performative::Begin(begin)) if self.initiator.is_some() => self.begin_answered(channel, &begin),
             (_, Performative::Begin(begin)) => self.begun(channel, &begin),
             (_, other) => self.in_session(channel, other, reader.rest()),
         }
@@ -89,16 +90,19 @@ impl Endpoint {
         Ok(())
     }
 
-    fn in_session(&mut self, channel: u16, performative: Performative, content: &[u8]) -> Result<(), AmqpError> {
-        let Some(session) = self.sessions.get_mut(&channel) else {
-            let what = format!("channel {channel} has no session");
+    fn in_session(&mut self, from: u16, mut performative: Performative, content: &[u8]) -> Result<(), AmqpError> {
+        let channel = self.own_channel(from);
+        let session = channel.and_then(|channel| Some((channel, self.sessions.get_mut(&channel)?)));
+        let Some((channel, session)) = session else {
+            let what = format!("channel {from} has no session");
             return Err(broken(condition::NOT_ALLOWED, what));
         };
-        if let Performative::End(_) = performative {
+        if let Performative::End(error) = performative {
             let was_ending = session.is_ending;
             self.flush();
+            self.forget_channel(from);
             if let Some(session) = self.sessions.remove(&channel) {
-                self.forget(session);
+                self.forget(session, error.as_ref());
             }
             if !was_ending {
                 self.write(channel, &Performative::End(None));
@@ -108,7 +112,24 @@ impl Endpoint {
         if session.is_ending {
             return Ok(());
         }
+        if self.initiator.is_some() {
+            let handle = match &mut performative {
+                Performative::Flow(flow) => flow.handle.as_mut(),
+                Performative::Transfer(transfer) => Some(&mut transfer.handle),
+                Performative::Detach(detach) => Some(&mut detach.handle),
+                _ => None,
+            };
+            if let Some(handle) = handle {
+                let Some(own) = session.remote_handles.get(handle) else {
+                    let what = format!("a frame for handle {handle}, which has no link");
+                    self.end_session(channel, broken(condition::UNATTACHED_HANDLE, what));
+                    return Ok(());
+                };
+                *handle = *own;
+            }
+        }
         let done = match performative {
+            Performative::Attach(attach) if self.initiator.is_some() => self.attach_answered(channel, attach),
             Performative::Attach(attach) => self.attached(channel, attach),
             Performative::Flow(flow) => self.flowed(channel, &flow),
             Performative::Transfer(transfer) => self.transferred(channel, transfer, content),
@@ -132,8 +153,8 @@ impl Endpoint {
         let incoming_window = session.incoming_window;
         let ended = std::mem::replace(session, Session::new(channel, &Begin::default(), incoming_window));
         session.is_ending = true;
-        self.write(channel, &Performative::End(Some(error)));
-        self.forget(ended);
+        self.write(channel, &Performative::End(Some(error.clone())));
+        self.forget(ended, Some(&error));
     }
 
     fn attached(&mut self, channel: u16, attach: Box<Attach>) -> Result<(), AmqpError> {
@@ -313,9 +334,11 @@ impl Endpoint {
             ));
         };
         session.forget_link(link.serial);
+        session.remote_handles.retain(|_, own| *own != handle);
         self.assembling -= link.assembly.as_ref().map_or(0, |assembly| assembly.bytes.len() as u64);
         if link.is_known() {
-            self.events.push_back(Event::Detached(LinkId { channel, handle, serial: link.serial }));
+            let id = LinkId { channel, handle, serial: link.serial };
+            self.events.push_back(Event::Detached(id, detach.error.clone()));
             let answer = Detach { handle, closed: detach.closed, error: None };
             self.write(channel, &Performative::Detach(answer));
         }
@@ -332,7 +355,7 @@ fn take_part(
     assembling_max: u64,
 ) -> Result<Option<Assembly>, AmqpError> {
     if link.role != Role::Receiver {
-        return Err(broken(condition::NOT_ALLOWED, "a transfer on a link whose sender is this server"));
+        return Err(broken(condition::NOT_ALLOWED, "a transfer on a link whose sender is this side"));
     }
     if transfer.resume {
         return Err(broken(condition::NOT_IMPLEMENTED, "deliveries of earlier links are not resumed; send them again"));

@@ -1,8 +1,9 @@
-//! The server's side of one connection.
+//! One side of a connection: the server's, or with [`Endpoint::client`] the client's.
 //!
 //! [`Endpoint::receive`] takes bytes and leaves [`Event`]s; calls answer them and leave bytes in [`Endpoint::output`]. An event
-//! that requires an answer names the call for it. Channels and handles of this side have the numbers of the peer's.
+//! that requires an answer names the call for it. Channels and handles of a server have the numbers of the peer's.
 
+mod client;
 mod commands;
 mod incoming;
 mod link;
@@ -17,6 +18,7 @@ use crate::performative::{Attach, Open, Performative};
 use crate::sasl::{SaslCode, SaslFrame};
 use crate::state::DeliveryState;
 use crate::value::Value;
+pub use client::{ClientLogin, ClientSettings, LinkRequest};
 use session::Session;
 
 /// A link of a connection. Ids are never used again.
@@ -59,6 +61,8 @@ pub enum Event {
     Opened(Box<Open>),
     /// The peer attaches a link. Answer with [`Endpoint::accept`] or [`Endpoint::refuse`].
     Attach(LinkId, Box<Attach>),
+    /// The server answered [`Endpoint::attach`].
+    Attached(LinkId, Box<Attach>),
     /// A message is complete. Answer with [`Endpoint::settle`] unless it is settled.
     Message(Message),
     /// The peer reports the outcome of a delivery from this side.
@@ -72,8 +76,8 @@ pub enum Event {
     },
     /// Credit of a link to the peer has changed.
     Credit(LinkId),
-    /// A link ended; its deliveries are forgotten.
-    Detached(LinkId),
+    /// A link ended, perhaps with the peer's error; its deliveries are forgotten.
+    Detached(LinkId, Option<AmqpError>),
     /// The peer closed the connection, or violated the protocol and received the error. All links have ended.
     Closed(Option<AmqpError>),
 }
@@ -122,6 +126,14 @@ enum Stage {
     Deciding,
     /// After SASL: the header of AMQP is expected.
     SecondHeader,
+    /// Client: the header of the SASL layer is expected.
+    SaslHeader,
+    /// Client: the offered mechanisms are expected.
+    Mechanisms,
+    /// Client: the outcome of the login is expected.
+    Outcome,
+    /// Client: the header of AMQP is expected.
+    AmqpHeader,
     /// An open frame is expected.
     Open,
     /// Any frame may arrive.
@@ -132,10 +144,12 @@ enum Stage {
     Closed,
 }
 
-/// The server's side of one connection.
+/// One side of a connection.
 #[derive(Debug)]
 pub struct Endpoint {
     settings: Settings,
+    /// What only a client has.
+    initiator: Option<client::Initiator>,
     stage: Stage,
     sessions: BTreeMap<u16, Session>,
     out: Vec<u8>,
@@ -157,11 +171,12 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Creates a connection before its first byte.
+    /// Creates the server's side of a connection before its first byte.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         Endpoint {
             settings,
+            initiator: None,
             stage: Stage::Header,
             sessions: BTreeMap::new(),
             out: Vec::new(),
@@ -189,6 +204,7 @@ impl Endpoint {
         self.heard = true;
         match self.stage {
             Stage::Header | Stage::SecondHeader => self.receive_header(input),
+            Stage::SaslHeader | Stage::AmqpHeader => self.receive_server_header(input),
             Stage::Closed => input.len(),
             // The decision comes first; the bytes are kept until then.
             Stage::Deciding => 0,
@@ -248,8 +264,10 @@ impl Endpoint {
                 return input.len();
             }
         };
-        let is_sasl = matches!(self.stage, Stage::Init | Stage::Response(_));
+        let is_server_sasl = matches!(self.stage, Stage::Mechanisms | Stage::Outcome);
+        let is_sasl = is_server_sasl || matches!(self.stage, Stage::Init | Stage::Response(_));
         let done = match (frame.kind, is_sasl) {
+            (FrameType::Sasl, true) if is_server_sasl => self.receive_server_sasl(frame.body),
             (FrameType::Sasl, true) => self.receive_sasl(frame.body),
             (FrameType::Amqp, false) => self.receive_performative(frame.channel, frame.body),
             _ => Err(AmqpError::new(condition::FRAMING, "a frame of the other layer, of SASL or of AMQP")),
@@ -388,6 +406,7 @@ impl Endpoint {
         let limits = &self.settings.limits;
         let open = Open {
             container_id: self.settings.container_id.clone(),
+            hostname: self.initiator.as_ref().and_then(|initiator| initiator.hostname.clone()),
             max_frame_size: Some(limits.frame_bytes_max),
             channel_max: Some(limits.channel_max),
             idle_time_out: Some(u32::try_from(limits.idle_ms_max / 2).unwrap_or(u32::MAX)),
@@ -424,20 +443,17 @@ impl Endpoint {
 
     fn end_all(&mut self) {
         for session in std::mem::take(&mut self.sessions).into_values() {
-            self.forget(session);
+            self.forget(session, None);
         }
     }
 
     /// Reports the links of a session that has ended.
-    fn forget(&mut self, session: Session) {
+    fn forget(&mut self, session: Session, error: Option<&AmqpError>) {
         for (handle, link) in session.links {
             self.assembling -= link.assembly.as_ref().map_or(0, |assembly| assembly.bytes.len() as u64);
             if link.is_known() {
-                self.events.push_back(Event::Detached(LinkId {
-                    channel: session.channel,
-                    handle,
-                    serial: link.serial,
-                }));
+                let id = LinkId { channel: session.channel, handle, serial: link.serial };
+                self.events.push_back(Event::Detached(id, error.cloned()));
             }
         }
     }

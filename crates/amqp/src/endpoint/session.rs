@@ -23,6 +23,8 @@ pub(super) struct Outgoing {
 pub(super) struct Session {
     pub(super) channel: u16,
     pub(super) links: HashMap<u32, Link>,
+    /// Handles of this side by those of the peer, where this side attaches.
+    pub(super) remote_handles: HashMap<u32, u32>,
     /// Id of the next transfer of the peer.
     pub(super) next_incoming_id: u32,
     pub(super) incoming_window: u32,
@@ -48,6 +50,7 @@ impl Session {
         Session {
             channel,
             links: HashMap::new(),
+            remote_handles: HashMap::new(),
             next_incoming_id: begin.next_outgoing_id,
             incoming_window,
             next_outgoing_id: 0,

@@ -418,14 +418,14 @@ fn the_end_of_a_session_or_connection_ends_its_links_once() {
     let links = [peer.attach(0, Role::Sender), peer.attach(1, Role::Receiver)];
     peer.send(Performative::End(None));
     let mut ended: Vec<Event> = std::iter::from_fn(|| peer.endpoint.event()).collect();
-    ended.sort_by_key(|event| matches!(event, Event::Detached(link) if *link == links[1]));
-    assert_eq!(ended, links.map(Event::Detached));
+    ended.sort_by_key(|event| matches!(event, Event::Detached(link, _) if *link == links[1]));
+    assert_eq!(ended, links.map(|link| Event::Detached(link, None)));
     assert_eq!(peer.answer(), Performative::End(None));
     peer.send(Performative::Begin(begin()));
     peer.answers();
     let link = peer.attach(0, Role::Sender);
     peer.send(Performative::Close(None));
-    assert_eq!(peer.endpoint.event(), Some(Event::Detached(link)));
+    assert_eq!(peer.endpoint.event(), Some(Event::Detached(link, None)));
     assert_eq!(peer.endpoint.event(), Some(Event::Closed(None)));
     assert_eq!(peer.answer(), Performative::Close(None));
     assert!(peer.endpoint.is_finished());

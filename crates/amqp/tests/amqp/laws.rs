@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 use quayline_amqp::{
-    AmqpError, Array, Attach, Control, DeliveryState, Detach, Endpoint, Flow, Frame, Limits, LinkTarget, Open,
-    Performative, Properties, Reader, Role, SaslFrame, Sections, Settings, Source, Target, Transfer, Value, read_map,
-    writer,
+    AmqpError, Array, Attach, ClientSettings, Control, DeliveryState, Detach, Endpoint, Flow, Frame, Limits,
+    LinkRequest, LinkTarget, Open, Performative, Properties, Reader, Role, SaslFrame, Sections, Settings, Source,
+    Target, Transfer, Value, read_map, writer,
 };
 
 fn scalar() -> impl Strategy<Value = Value> {
@@ -151,6 +151,15 @@ fn endpoint() -> Endpoint {
     })
 }
 
+fn client() -> Endpoint {
+    Endpoint::client(ClientSettings {
+        container_id: "test".to_owned(),
+        hostname: None,
+        logins: vec![],
+        limits: Limits { frame_bytes_max: 4_096, assembly_bytes_max: 10_000, ..Limits::default() },
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
@@ -204,12 +213,13 @@ proptest! {
 
     /// Frames of performatives with any fields, after a proper beginning: an endpoint answers and never panics, and its memory is bounded.
     #[test]
-    fn an_endpoint_survives_any_performatives(frames in proptest::collection::vec((0..3u16, performative()), 0..40), cut in 1..64usize) {
+    fn an_endpoint_survives_any_performatives(frames in proptest::collection::vec((0..3u16, performative()), 0..40), cut in 1..64usize, is_client in any::<bool>()) {
         let mut input = b"AMQP\x00\x01\x00\x00".to_vec();
         let open = Performative::Open(Box::new(Open { container_id: "peer".to_owned(), ..Open::default() }));
         Frame::write(&mut input, quayline_amqp::FrameType::Amqp, 0, |out| open.write(out));
         for channel in 0..2 {
-            let begin = quayline_amqp::Begin { incoming_window: 9, outgoing_window: 9, ..Default::default() };
+            let remote_channel = is_client.then_some(0);
+            let begin = quayline_amqp::Begin { remote_channel, incoming_window: 9, outgoing_window: 9, ..Default::default() };
             Frame::write(&mut input, quayline_amqp::FrameType::Amqp, channel, |out| Performative::Begin(begin).write(out));
         }
         for (channel, performative) in &frames {
@@ -218,7 +228,7 @@ proptest! {
                 out.extend_from_slice(&[0; 100]);
             });
         }
-        let mut endpoint = endpoint();
+        let mut endpoint = if is_client { client() } else { endpoint() };
         let (mut fed, mut at) = (0, 0);
         while at < input.len() {
             fed = (fed + cut).min(input.len()).max(at);
@@ -227,6 +237,18 @@ proptest! {
             prop_assert!(at <= fed);
             while let Some(event) = endpoint.event() {
                 match event {
+                    quayline_amqp::Event::Opened(_) if is_client => {
+                        let channel = endpoint.begin().expect("the connection is open");
+                        for name in ["link", "other"] {
+                            for role in [Role::Sender, Role::Receiver] {
+                                let target = LinkTarget::Node(Box::default());
+                                let (name, source) = (name.to_owned(), Source::default());
+                                let request = LinkRequest { name, role, source, target, max_message_size: 1_000 };
+                                endpoint.attach(channel, request);
+                            }
+                        }
+                    }
+                    quayline_amqp::Event::Attached(link, _) => endpoint.grant(link, 3),
                     quayline_amqp::Event::Attach(link, attach) => {
                         endpoint.accept(link, attach.source.map(|source| *source), attach.target, 1_000);
                         endpoint.grant(link, 3);

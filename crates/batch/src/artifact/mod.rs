@@ -264,6 +264,11 @@ pub trait PartitionMapper {
     /// # Errors
     /// The step fails.
     fn plan(&mut self) -> Answer<PartitionPlan>;
+
+    /// Whether a restart must make the plan of the first execution: then another one fails the step instead of mixing ranges of both.
+    fn must_repeat(&self) -> bool {
+        false
+    }
 }
 
 /// How a partitioned step ended.

@@ -1,8 +1,11 @@
 //! `quayline.commandBatchlet`: a command of the system.
 
+use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 
 use crate::artifact::{Answer, Batchlet, Injected};
 use crate::context::StopSignal;
@@ -24,18 +27,11 @@ pub(super) struct Command {
 impl Command {
     pub(super) fn new(with: &Injected) -> Answer<Self> {
         with.only(&["command", "success-max"])?;
-        let mut environment = vec![
-            ("QUAYLINE_JOB".to_owned(), with.job.job.clone()),
-            ("QUAYLINE_JOB_EXECUTION".to_owned(), with.job.execution.to_string()),
-        ];
-        if let Some(step) = &with.step {
-            environment.push(("QUAYLINE_JOB_STEP".to_owned(), step.step.clone()));
-        }
         Ok(Command {
             command: with.required("command")?.to_owned(),
             success_max: with.number("success-max", 0)?,
             folder: with.folder.clone(),
-            environment,
+            environment: with.job.environment(with.step.as_deref()),
             stop: with.job.stop.clone(),
         })
     }
@@ -45,6 +41,8 @@ impl Batchlet for Command {
     fn process(&mut self) -> Answer<Option<String>> {
         let mut command = std::process::Command::new("/bin/sh");
         command.arg("-c").arg(&self.command).stdin(Stdio::null()).envs(self.environment.iter().cloned());
+        // A group of its own: whatever the command starts ends with it.
+        command.process_group(0);
         if !self.folder.as_os_str().is_empty() {
             command.current_dir(&self.folder);
         }
@@ -79,20 +77,22 @@ impl Batchlet for Command {
     }
 }
 
-/// Ends a command: SIGTERM, then SIGKILL.
+/// Ends a command with all that it started: SIGTERM, then SIGKILL. What outlives the command itself has the same time.
 fn end(child: &mut Child) -> std::io::Result<()> {
-    let id = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
-    if let Some(id) = id {
-        // The command may have ended meanwhile.
-        let _ = rustix::process::kill_process(id, rustix::process::Signal::TERM);
-    }
+    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    // The group may have ended meanwhile.
+    let signal = |signal| group.is_some_and(|group| kill_process_group(group, signal).is_ok());
+    let is_there = || group.is_some_and(|group| test_kill_process_group(group).is_ok());
+    signal(Signal::TERM);
     let deadline = Instant::now() + GRACE;
     while Instant::now() < deadline {
-        if child.try_wait()?.is_some() {
+        // The command itself is waited for, so that it does not count as a member of its group when it has ended.
+        let ended = child.try_wait()?.is_some();
+        if ended && !is_there() {
             return Ok(());
         }
         std::thread::sleep(LOOK);
     }
-    child.kill()?;
+    signal(Signal::KILL);
     child.wait().map(|_| ())
 }

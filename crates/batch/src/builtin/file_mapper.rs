@@ -58,6 +58,10 @@ impl FileMapper {
 }
 
 impl PartitionMapper for FileMapper {
+    fn must_repeat(&self) -> bool {
+        true
+    }
+
     fn plan(&mut self) -> Answer<PartitionPlan> {
         let file = File::open(&self.path).map_err(|error| self.io(&error))?;
         let length = file.metadata().map_err(|error| self.io(&error))?.len();

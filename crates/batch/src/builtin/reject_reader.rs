@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use crate::artifact::{Answer, Injected, Item, Reader};
 use crate::error::Thrown;
 use crate::record::{ExecutionId, Reject, Stage};
-use crate::repository::rejects_of;
+use crate::repository::{execution_of, rejects_of, steps_of};
 use crate::work::Work;
 
 /// Rejects that are read at once.
@@ -46,7 +46,15 @@ impl RejectReader {
 }
 
 impl Reader for RejectReader {
-    fn open(&mut self, checkpoint: Option<&[u8]>, _work: &mut dyn Work) -> Answer<()> {
+    fn open(&mut self, checkpoint: Option<&[u8]>, work: &mut dyn Work) -> Answer<()> {
+        execution_of(work, self.execution)?;
+        if let Some(step) = &self.step
+            && !steps_of(work, self.execution)?.iter().any(|known| known.step == *step)
+        {
+            let message = format!("execution {} has no step {step}", self.execution);
+            return Err(Thrown::of(&["quayline.Configuration"], message)
+                .hint("write a step that the execution ran, or leave the property step out"));
+        }
         self.ahead.clear();
         self.place = checkpoint.map(<[u8]>::to_vec);
         self.fetched.clone_from(&self.place);

@@ -4,6 +4,7 @@
 //! schema quayline_jobs
 //!   meta   version of the tables
 //!   record (key, value, token)     the records of `crate::record`; a checkpoint updates one row
+//!   event  (at, id, data)          kept events, in the order of transactions
 //!   owner  (id, host, process, server_start, until)   a row for each process that runs jobs
 //! ```
 //!
@@ -32,14 +33,15 @@ use work::DatabaseWork;
 pub(crate) use work::thrown;
 
 /// Version of the tables.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 /// What brings the tables from the version before to each version.
 const MIGRATIONS: &[&str] = &["\
 CREATE TABLE quayline_jobs.record (key bytea PRIMARY KEY, value bytea NOT NULL, token bigint NOT NULL DEFAULT 0) WITH (fillfactor = 50);
 CREATE TABLE quayline_jobs.owner (id bigserial PRIMARY KEY, host text NOT NULL, process bigint NOT NULL,
     server_start timestamptz NOT NULL, until timestamptz NOT NULL);
-INSERT INTO quayline_jobs.record (key, value) VALUES ('\\x2369', '\\x0000000000000000'), ('\\x2365', '\\x0000000000000000');"];
+INSERT INTO quayline_jobs.record (key, value) VALUES ('\\x2369', '\\x0000000000000000'), ('\\x2365', '\\x0000000000000000');",
+"CREATE TABLE quayline_jobs.event (at xid8 NOT NULL DEFAULT pg_current_xact_id(), id bigserial, data bytea NOT NULL, PRIMARY KEY (at, id));"];
 
 /// A database as the place of the job repository.
 pub struct DatabaseBackend {

@@ -6,6 +6,7 @@ use quayline_postgres::{Param, Pool, Savepoint, SqlError, Statement, Transaction
 use quayline_store::Unit;
 
 use crate::error::{BatchError, Thrown};
+use crate::event::EventPosition;
 use crate::store_backend::after_prefix;
 use crate::work::{Entry, Fence, PageOf, Pending, Work, WorkMark};
 
@@ -22,6 +23,14 @@ const CHECKPOINT: &str = "WITH done AS (UPDATE quayline_jobs.record SET value = 
 const ADOPT: &str = "UPDATE quayline_jobs.record SET token = $3::bigint WHERE key >= $1::bytea AND key < $2::bytea";
 const PAGE: &str = "SELECT key, value FROM quayline_jobs.record WHERE key >= $1::bytea AND key < $2::bytea ORDER BY key LIMIT $3::bigint";
 const PAGE_BACK: &str = "SELECT key, value FROM quayline_jobs.record WHERE key >= $1::bytea AND key < $2::bytea ORDER BY key DESC LIMIT $3::bigint";
+
+const KEEP_EVENT: &str = "INSERT INTO quayline_jobs.event (data) VALUES ($1::bytea)";
+/// Only transactions before all that are under way: none of them can still add an event before those that are returned.
+const EVENTS: &str = "SELECT at::text::bigint, id, data FROM quayline_jobs.event \
+    WHERE (at, id) > ($1::bigint::text::xid8, $2::bigint) AND at < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY at, id LIMIT $3::bigint";
+const NEWEST_EVENT: &str = "SELECT at::text::bigint, id FROM quayline_jobs.event WHERE at < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY at DESC, id DESC LIMIT 1";
+const TRIM_EVENTS: &str = "DELETE FROM quayline_jobs.event WHERE (at, id) IN (SELECT at, id FROM quayline_jobs.event WHERE (at, id) <= \
+    (SELECT at, id FROM quayline_jobs.event ORDER BY at DESC, id DESC OFFSET $1::bigint LIMIT 1) ORDER BY at, id LIMIT $2::bigint) RETURNING 1";
 
 /// The tag of a checkpoint.
 const FENCE: u32 = u32::MAX;
@@ -42,6 +51,17 @@ impl DatabaseWork {
         let answers = self.transaction.query(&Statement::new(text), &[Param::Binary(key)])?;
         Ok(answers.row(0).and_then(|row| row.get(0)).map(<[u8]>::to_vec))
     }
+}
+
+/// A number as a `bigint` in binary form.
+fn int8(number: u64) -> [u8; 8] {
+    i64::try_from(number).unwrap_or(i64::MAX).to_be_bytes()
+}
+
+/// The position of an event, which a row begins with.
+fn position(row: &quayline_postgres::Row<'_>) -> Option<EventPosition> {
+    let number = |column| row.int8(column).and_then(|number| u64::try_from(number).ok());
+    Some(EventPosition(number(0)?, number(1)?))
 }
 
 /// An array of `bytea` in binary form.
@@ -111,6 +131,32 @@ impl Work for DatabaseWork {
         let answers = self.transaction.query(&Statement::new(text), &params)?;
         let entry = |row: quayline_postgres::Row<'_>| Some((row.get(0)?.to_vec(), row.get(1)?.to_vec()));
         Ok(answers.rows().filter_map(entry).collect())
+    }
+
+    fn keep_event(&mut self, event: Vec<u8>) -> Result<(), BatchError> {
+        self.transaction.change(&Statement::new(KEEP_EVENT), &[&event], 0);
+        Ok(())
+    }
+
+    fn events(&mut self, after: EventPosition, count: usize) -> Result<Vec<(EventPosition, Vec<u8>)>, BatchError> {
+        let (first, second) = (int8(after.0), int8(after.1));
+        let count = int8(count as u64);
+        let params = [Param::Binary(&first), Param::Binary(&second), Param::Binary(&count)];
+        let answers = self.transaction.query(&Statement::new(EVENTS), &params)?;
+        let event = |row: quayline_postgres::Row<'_>| Some((position(&row)?, row.get(2)?.to_vec()));
+        Ok(answers.rows().filter_map(event).collect())
+    }
+
+    fn newest_event(&mut self) -> Result<Option<EventPosition>, BatchError> {
+        let answers = self.transaction.query(&Statement::new(NEWEST_EVENT), &[])?;
+        Ok(answers.row(0).and_then(|row| position(&row)))
+    }
+
+    fn trim_events(&mut self, retain: u64, count: u64) -> Result<u64, BatchError> {
+        let (retain, count) = (int8(retain), int8(count));
+        let params = [Param::Binary(&retain), Param::Binary(&count)];
+        let answers = self.transaction.query(&Statement::new(TRIM_EVENTS), &params)?;
+        Ok(answers.rows().count() as u64)
     }
 
     fn is_untouched(&self) -> bool {

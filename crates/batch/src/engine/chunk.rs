@@ -18,7 +18,7 @@ use super::listeners::Listeners;
 use super::step::ns;
 use crate::artifact::{Answer, CheckpointAlgorithm, Item, Processor, Reader, Writer};
 use crate::context::{JobContext, StepContext};
-use crate::error::{Kind, Thrown};
+use crate::error::{BatchError, Kind, Thrown};
 use crate::event;
 use crate::record::{Counts, PartitionState, Progress, Reject, Stage, StepState, Times};
 use crate::repository::{PAUSE, PAUSE_MAX, POSITIONS};
@@ -72,6 +72,8 @@ pub(super) struct ChunkRun<'c, 's> {
     rejects: Vec<Reject>,
     /// Items that were kept so far: their numbers.
     rejected: u64,
+    /// When the last checkpoint event was kept.
+    kept_checkpoint: Option<Instant>,
     /// Whether the checkpoint before was written by this loop, so that its large positions are records of their own.
     has_written: bool,
     /// Items that still run one by one after a rollback.
@@ -175,6 +177,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
             is_idle: false,
             rejects: Vec::new(),
             rejected: 0,
+            kept_checkpoint: None,
             has_written: false,
             one_by_one: 0,
             is_retrying: false,
@@ -237,6 +240,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
             self.settle()?;
             return Ok(Some(ChunkEnd::Stopped));
         }
+        let mut turn = self.run.turn();
         if self.one_by_one == 0
             && let Some(algorithm) = &mut self.algorithm
         {
@@ -255,6 +259,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
         match self.one_chunk(&mut work, &mut read) {
             Ok(filled) => {
                 self.commit(work, &filled)?;
+                turn.iter_mut().for_each(|turn| turn.done(read, 0));
                 let overhead = self.times.checkpoint_ns + self.times.commit_ns;
                 if let Some(adaptive) = &mut self.adaptive
                     && left == 0
@@ -266,11 +271,17 @@ impl<'c, 's> ChunkRun<'c, 's> {
                     Filled::AtEnd => ChunkEnd::Finished,
                     Filled::Stop => ChunkEnd::Stopped,
                 };
-                self.settle()?;
+                if let Err(thrown) = self.settle() {
+                    if thrown.kind == Kind::Deferred {
+                        self.take_counts_back(1);
+                    }
+                    return Err(thrown);
+                }
                 Ok(Some(end))
             }
             Err(Broken::RollBack(thrown)) => {
                 self.roll_back(work, &thrown)?;
+                turn.iter_mut().for_each(|turn| turn.done(1, 1));
                 // All that the chunk had read, with the item that failed, runs one by one; and what still ran so, runs so again.
                 self.one_by_one = left.max(read);
                 self.reopen()?;
@@ -290,6 +301,9 @@ impl<'c, 's> ChunkRun<'c, 's> {
             // What was refused shows itself again, this time to the writer.
             Kind::Deferred if !self.confirms => {
                 self.confirms = true;
+                self.items.clear();
+                self.rejects.clear();
+                self.take_counts_back(0);
                 self.reopen().or_else(|thrown| if thrown.kind == Kind::Lost { self.wait(thrown) } else { Err(thrown) })
             }
             Kind::Lost => self.wait(thrown),
@@ -341,11 +355,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
         self.items.clear();
         *self.place.progress() = durable;
         self.context.set_user_data(self.place.progress().user_data.clone());
-        let kept = self.counts;
-        self.context.count(|counts| {
-            (counts.read, counts.write, counts.filter, counts.commit) =
-                (kept.read, kept.write, kept.filter, kept.commit);
-        });
+        self.take_counts_back(0);
         // What they had open is of no use any more.
         let _ = self.reader.close();
         let _ = self.writer.close(false);
@@ -389,6 +399,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
                 repository.put_rejects(work.as_mut(), held, self.rejected, &self.rejects).map_err(Thrown::from)?;
                 self.rejected += self.rejects.len() as u64;
             }
+            self.keep_checkpoint(work.as_mut()).map_err(Thrown::from)?;
             let step = &self.step.id;
             match &mut *self.place {
                 Place::Step(state) => repository.put_checkpoint(work.as_mut(), held, (step, None), *state, same),
@@ -403,6 +414,21 @@ impl<'c, 's> ChunkRun<'c, 's> {
         self.before = Some((last, counts));
         self.times.checkpoint_ns += ns(begin);
         Ok(filled)
+    }
+
+    /// Keeps the event of a checkpoint with it, if it is to be kept and the one before is long enough ago.
+    fn keep_checkpoint(&mut self, work: &mut dyn Work) -> Result<(), BatchError> {
+        let engine = self.run.engine;
+        let Some(keeping) = engine.keeping.as_ref().filter(|keeping| keeping.filter.wants(event::CHECKPOINT)) else {
+            return Ok(());
+        };
+        let sample = Duration::from_millis(keeping.checkpoint_sample_ms);
+        if self.kept_checkpoint.is_some_and(|last| last.elapsed() < sample) {
+            return Ok(());
+        }
+        self.kept_checkpoint = Some(Instant::now());
+        let event = self.run.made(event::CHECKPOINT, Some(self.context), Some(self.counts), String::new());
+        engine.keep(work, event.as_ref())
     }
 
     /// Reads and processes until the chunk is full.
@@ -701,7 +727,11 @@ impl<'c, 's> ChunkRun<'c, 's> {
         {
             algorithm.end()?;
         }
-        self.run.event(event::CHECKPOINT, Some(self.context), Some(self.counts), String::new());
+        let engine = self.run.engine;
+        if engine.observers.iter().any(|observer| observer.wants(event::CHECKPOINT)) {
+            let counts = Some(self.counts);
+            engine.tell(self.run.made(event::CHECKPOINT, Some(self.context), counts, String::new()));
+        }
         // After an empty last chunk the collector is called once, at the end of the partition.
         let is_over = matches!(filled, Filled::AtEnd) && self.items.is_empty();
         if !is_over && self.step.partition.as_ref().is_some_and(|partition| partition.collector.is_some()) {
@@ -749,15 +779,17 @@ impl<'c, 's> ChunkRun<'c, 's> {
             self.forget_checkpoint();
             Ok(())
         };
-        let kept = self.counts;
-        self.context.count(|counts| {
-            counts.rollback += 1;
-            // What was skipped stays skipped; what was read and written is read and written again.
-            (counts.read, counts.write, counts.filter, counts.commit) =
-                (kept.read, kept.write, kept.filter, kept.commit);
-        });
+        self.take_counts_back(1);
         self.run.log_thrown(Some(self.context), "a chunk is rolled back", thrown);
         settled.and(told)
+    }
+
+    /// Counts are those of the last checkpoint again: what was read, written or skipped since happens again, and counts then.
+    fn take_counts_back(&mut self, rollbacks: u64) {
+        let kept = self.counts;
+        self.context.count(|counts| *counts = Counts { rollback: counts.rollback + rollbacks, ..kept });
+        self.faults.back_to(kept.read_skip + kept.process_skip + kept.write_skip);
+        self.uncounted = 0;
     }
 
     fn reopen(&mut self) -> Answer<()> {

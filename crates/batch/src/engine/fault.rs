@@ -26,6 +26,11 @@ pub(super) struct Faults {
 }
 
 impl Faults {
+    /// The chunk in which the later skips happened rolls back: what is skipped in it is read and skipped again.
+    pub(super) fn back_to(&mut self, skips: u64) {
+        self.skips = skips;
+    }
+
     /// A skip that was counted did not happen: its items are looked at one by one.
     pub(super) fn take_back_skip(&mut self) {
         self.skips -= 1;

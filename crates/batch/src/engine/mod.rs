@@ -21,15 +21,19 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use quayline_core::Findings;
 use quayline_project::job::{ArtifactRef, Job, JobFile, Parameters, Unresolved};
+use quayline_store::StoreError;
+use quayline_store::queue::Message;
+use quayline_workload::{Kind, Turn, Working, Workload};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::artifact::{Injected, Registry};
 use crate::context::{JobContext, StepContext, StopSignal};
 use crate::error::{BatchError, Thrown};
-use crate::event::{self, Event, Observer};
+use crate::event::{self, Event, Keeping, Observer};
 use crate::record::{Counts, Execution, ExecutionId};
-use crate::repository::{Held, Launch, Repository};
+use crate::repository::{Held, Launch, Repository, stored};
 use crate::status::BatchStatus;
+use crate::work::Work;
 
 use listeners::Listeners;
 use scope::{FlowThread, Termination};
@@ -59,10 +63,14 @@ pub struct Engine {
     pub folder: PathBuf,
     /// Who hears what happens.
     pub observers: Vec<Arc<dyn Observer>>,
+    /// What is kept of the events, in the repository.
+    pub keeping: Option<Keeping>,
     /// Bounds.
     pub settings: EngineSettings,
     /// Where `#{systemProperties['x']}` finds its values.
     pub system: SystemProperties,
+    /// Classes of work that the process shares; each chunk takes its turn.
+    pub workload: Option<Arc<Workload>>,
     running: Mutex<HashMap<ExecutionId, StopSignal>>,
 }
 
@@ -109,8 +117,10 @@ impl Engine {
             registry,
             folder,
             observers: Vec::new(),
+            keeping: None,
             settings: EngineSettings::default(),
             system: Box::new(system_property),
+            workload: None,
             running: Mutex::default(),
         }
     }
@@ -128,7 +138,9 @@ impl Engine {
             digest: xxh3_64(text.as_bytes()),
             text,
             folder: self.folder.display().to_string(),
+            submitted: &|work, execution| self.submitted(work, execution),
         };
+        self.begin_keeping()?;
         let (execution, held) = self.repository.launch(launch)?;
         self.launched(job, execution, held, None, unresolved)
     }
@@ -161,7 +173,9 @@ impl Engine {
             }
             .into());
         }
-        let launch = Launch { job: &job.id, parameters, digest, text, folder: String::new() };
+        let submitted = |work: &mut dyn Work, execution: &Execution| self.submitted(work, execution);
+        let launch = Launch { job: &job.id, parameters, digest, text, folder: String::new(), submitted: &submitted };
+        self.begin_keeping()?;
         let (before, execution, held) = self.repository.relaunch(last, launch)?;
         self.launched(job, execution, held, Some(before), unresolved)
     }
@@ -179,14 +193,63 @@ impl Engine {
         self.running.lock().insert(held.execution, stop.clone());
         let mut context = JobContext::new(&job.id, (held.instance, held.execution), job.properties.clone(), stop);
         context.created_ms = created_ms;
+        context.parameters.clone_from(&execution.parameters);
         let run = Run { engine: self, job, held, context: Arc::new(context), restart_of: before };
-        run.event(
-            event::SUBMITTED,
-            None,
-            None,
-            format!("execution {} of instance {}", execution.id, execution.instance),
-        );
+        self.tell(Some(submitted(&execution)));
         Ok(Launched { run, unresolved, execution })
+    }
+
+    /// Whether anybody wants to know of a topic.
+    fn wants(&self, topic: &str) -> bool {
+        self.keeps(topic) || self.observers.iter().any(|observer| observer.wants(topic))
+    }
+
+    fn keeps(&self, topic: &str) -> bool {
+        self.keeping.as_ref().is_some_and(|keeping| keeping.filter.wants(topic))
+    }
+
+    fn tell(&self, event: Option<Event>) {
+        if let Some(event) = event {
+            let wanting = self.observers.iter().filter(|observer| observer.wants(event.topic));
+            wanting.for_each(|observer| observer.event(&event));
+        }
+    }
+
+    /// Keeps an event as a part of a unit of work, if it is to be kept.
+    fn keep(&self, work: &mut dyn Work, event: Option<&Event>) -> Result<(), BatchError> {
+        let (Some(event), Some(keeping)) = (event, &self.keeping) else { return Ok(()) };
+        if !keeping.filter.wants(event.topic) {
+            return Ok(());
+        }
+        work.keep_event(stored(event))?;
+        let (Some(queue), Some(unit)) = (&keeping.queue, work.unit()) else { return Ok(()) };
+        let topic = format!("batch/{}", event.topic);
+        let properties =
+            vec![("topic".to_owned(), topic.into_bytes()), ("job".to_owned(), event.job.clone().into_bytes())];
+        let message = Message { format: "json".to_owned(), properties, ..Message::new(event.json().to_string()) };
+        match queue.put(unit, &message) {
+            Ok(_) => Ok(()),
+            // A subscriber that takes nothing must not hold up jobs: the event stays in the repository, and the job log says what is missing.
+            Err(StoreError::QueueFull { .. } | StoreError::MessageTooLong { .. }) => {
+                let text = format!(
+                    "an event of {} is not on its queue, which is full; it is among the kept events",
+                    event.topic
+                );
+                self.tell(Some(Event { topic: event::LOG, counts: None, text, ..event.clone() }));
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn begin_keeping(&self) -> Result<(), BatchError> {
+        let Some(keeping) = &self.keeping else { return Ok(()) };
+        self.repository.remember_filter(keeping.filter)?;
+        self.repository.trim_events(keeping.retain)
+    }
+
+    fn submitted(&self, work: &mut dyn Work, execution: &Execution) -> Result<(), BatchError> {
+        if self.keeps(event::SUBMITTED) { self.keep(work, Some(&submitted(execution))) } else { Ok(()) }
     }
 
     /// Asks an execution of this process to stop at its next checkpoint.
@@ -215,6 +278,20 @@ impl Engine {
     #[must_use]
     pub fn running(&self) -> Vec<ExecutionId> {
         self.running.lock().keys().copied().collect()
+    }
+}
+
+fn submitted(execution: &Execution) -> Event {
+    Event {
+        at_ms: execution.created_ms,
+        topic: event::SUBMITTED,
+        job: execution.job.clone(),
+        instance: execution.instance,
+        execution: execution.id,
+        step: None,
+        partition: None,
+        counts: None,
+        text: format!("execution {} of instance {}", execution.id, execution.instance),
     }
 }
 
@@ -264,17 +341,30 @@ impl Run<'_> {
         &self.engine.repository
     }
 
+    /// The current thread works for the job as long as the value lives.
+    fn working(&self) -> Option<Working> {
+        self.engine.workload.as_ref().map(|workload| workload.join(Kind::Batch, Some(&self.job.id)))
+    }
+
+    /// Waits for the turn of a chunk or batchlet of the job.
+    fn turn(&self) -> Option<Turn> {
+        self.engine.workload.as_ref().map(|workload| workload.turn(Kind::Batch, &self.job.id))
+    }
+
     fn run(&self) -> Result<Execution, BatchError> {
+        let _working = self.working();
         let now = self.repository().now_ms();
-        self.repository().update(self.held, |execution| {
-            execution.status = BatchStatus::Started;
-            execution.started_ms = Some(now);
-        })?;
         let (topic, text) = match &self.restart_of {
             Some(before) => (event::RESTARTING, format!("restarts execution {}", before.id)),
             None => (event::STARTED, "starts".to_owned()),
         };
-        self.event(topic, None, None, text);
+        let event = self.made(topic, None, None, text);
+        let start = |execution: &mut Execution| {
+            execution.status = BatchStatus::Started;
+            execution.started_ms = Some(now);
+        };
+        self.repository().update(self.held, start, &self.keeper(&event))?;
+        self.engine.tell(event);
         let mut cause = None;
         let mut listeners = Listeners::default();
         let made = listeners.make(self, &self.job.listeners, &self.context, None);
@@ -299,29 +389,34 @@ impl Run<'_> {
             cause = Some(thrown.to_string());
         }
         let exit_status = self.context.exit_status().unwrap_or_else(|| status.text().to_owned());
-        let ended = self.repository().update(self.held, |execution| {
-            execution.status = status;
-            execution.exit_status = Some(exit_status.clone());
-            execution.ended_ms = Some(self.repository().now_ms());
-            execution.restart_at = end.restart_at();
-            execution.cause = cause.clone();
-        })?;
         let topic = match status {
             BatchStatus::Completed => event::COMPLETED,
             BatchStatus::Stopped => event::STOPPED,
             _ => event::FAILED,
         };
-        let because = cause.map(|cause| format!(": {cause}")).unwrap_or_default();
-        self.event(topic, None, None, format!("ends {status}, exit status {exit_status}{because}"));
+        let because = cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
+        let event = self.made(topic, None, None, format!("ends {status}, exit status {exit_status}{because}"));
+        let end = |execution: &mut Execution| {
+            execution.status = status;
+            execution.exit_status = Some(exit_status.clone());
+            execution.ended_ms = Some(self.repository().now_ms());
+            execution.restart_at = end.restart_at();
+            execution.cause = cause.clone();
+        };
+        let ended = self.repository().update(self.held, end, &self.keeper(&event))?;
+        self.engine.tell(event);
         Ok(ended)
     }
 
-    fn event(&self, topic: &'static str, step: Option<&StepContext>, counts: Option<Counts>, text: String) {
-        let wanted: Vec<_> = self.engine.observers.iter().filter(|observer| observer.wants(topic)).collect();
-        if wanted.is_empty() {
-            return;
-        }
-        let event = Event {
+    /// Builds an event if an observer or the repository wants its topic.
+    fn made(
+        &self,
+        topic: &'static str,
+        step: Option<&StepContext>,
+        counts: Option<Counts>,
+        text: String,
+    ) -> Option<Event> {
+        self.engine.wants(topic).then(|| Event {
             at_ms: self.repository().now_ms(),
             topic,
             job: self.job.id.clone(),
@@ -331,8 +426,25 @@ impl Run<'_> {
             partition: step.and_then(|step| step.partition),
             counts,
             text,
-        };
-        wanted.iter().for_each(|observer| observer.event(&event));
+        })
+    }
+
+    /// Keeps an event as a part of a unit of work.
+    fn keeper<'k>(&'k self, event: &'k Option<Event>) -> impl Fn(&mut dyn Work) -> Result<(), BatchError> + 'k {
+        move |work| self.engine.keep(work, event.as_ref())
+    }
+
+    /// An event that belongs to no change of the repository. If it is kept, it has a unit of work of its own.
+    fn event(&self, topic: &'static str, step: Option<&StepContext>, counts: Option<Counts>, text: String) {
+        let event = self.made(topic, step, counts, text);
+        if self.engine.keeps(topic)
+            && let Err(error) = self.repository().alone(self.held, &self.keeper(&event))
+        {
+            // What comes next in the repository fails in the same way, and ends the execution.
+            let text = format!("an event of {topic} is not kept: {error}");
+            self.engine.tell(event.clone().map(|event| Event { topic: event::LOG, text, ..event }));
+        }
+        self.engine.tell(event);
     }
 
     fn inject(&self, artifact: &ArtifactRef, job: &Arc<JobContext>, step: Option<&Arc<StepContext>>) -> Injected {

@@ -12,12 +12,15 @@ use super::chunk::Place;
 use super::listeners::Listeners;
 use super::scope::FlowThread;
 use super::step::BodyEnd;
+use quayline_core::Packed as _;
+use xxhash_rust::xxh3::xxh3_64;
+
 use crate::artifact::{
     Answer, PartitionAnalyzer, PartitionCollector, PartitionOutcome, PartitionPlan, PartitionReducer,
 };
 use crate::context::{JobContext, StepContext};
 use crate::error::Thrown;
-use crate::event;
+use crate::event::{self, Event};
 use crate::record::{Counts, PartitionState, StepState, Times};
 use crate::status::BatchStatus;
 
@@ -102,12 +105,31 @@ impl Run<'_> {
         if let Some(reducer) = &mut whole.reducer {
             reducer.begin()?;
         }
-        let mut plan = match &partition.source {
+        let (mut plan, is_mapped, must_repeat) = match &partition.source {
             PartitionSource::Plan { threads, properties, .. } => {
-                PartitionPlan { properties: properties.clone(), threads: *threads, replaces: false }
+                (PartitionPlan { properties: properties.clone(), threads: *threads, replaces: false }, false, false)
             }
-            PartitionSource::Mapper(mapper) => registry.make_mapper(&inject(mapper))?.plan()?,
+            PartitionSource::Mapper(mapper) => {
+                let mut mapper = registry.make_mapper(&inject(mapper))?;
+                (mapper.plan()?, true, mapper.must_repeat())
+            }
         };
+        let digest = must_repeat.then(|| digest(&plan.properties));
+        if let Some(count) = state.plan.filter(|_| !plan.replaces) {
+            let before = self.repository().plan_digest(self.held.instance, &step.id)?;
+            let (now, changed) = (plan.properties.len(), digest.is_some() && before.is_some() && before != digest);
+            if changed || (is_mapped && u64::from(count) != now as u64) {
+                let what = format!("step {} was planned in {count} partitions before", step.id);
+                let message = if u64::from(count) == now as u64 {
+                    format!("{what}, with other properties")
+                } else {
+                    format!("{what}, now in {now}")
+                };
+                return Err(Thrown::of(&["quayline.Configuration"], message).hint(
+                    "restore the input and the parameters of the first execution (--same-params), or start the job anew",
+                ));
+            }
+        }
         match state.plan {
             // A restart keeps the number of partitions, unless the plan says otherwise.
             Some(count) if !plan.replaces => {
@@ -121,7 +143,7 @@ impl Run<'_> {
         state.plan = Some(count);
         let mut known = self.repository().partitions(self.held.instance, &step.id)?;
         let new = (0..count).filter(|number| !known.contains_key(number)).collect::<Vec<_>>();
-        self.repository().plan_partitions(self.held, &step.id, state, new.into_iter())?;
+        self.repository().plan_partitions(self.held, &step.id, state, new.into_iter(), digest)?;
         let mut todo = Vec::new();
         for number in 0..count {
             let known = known.remove(&number).unwrap_or_default();
@@ -147,6 +169,7 @@ impl Run<'_> {
         let (next, give_up) = (AtomicUsize::new(0), AtomicBool::new(false));
         let (sender, receiver) = sync_channel(MESSAGES_MAX);
         let worker = |sender: SyncSender<Message>| {
+            let _working = self.working();
             while let Some((number, known)) = todo.get(next.fetch_add(1, Ordering::Relaxed)) {
                 if job.stop.is_set() || give_up.load(Ordering::Relaxed) {
                     let stopped = (BatchStatus::Stopped, BatchStatus::Stopped.text().to_owned());
@@ -221,21 +244,38 @@ impl Run<'_> {
         state.exit_status = Some(exit_status.clone());
         state.progress.user_data = context.user_data();
         state.progress.counts = context.counts();
-        let saved = self.repository().save_partition(self.held, (&step.id, number), &state);
+        let event = self.ended_partition(step, &context, end.status, &exit_status);
+        let saved = self.repository().save_partition(self.held, (&step.id, number), &state, &self.keeper(&event));
         if let Err(error) = saved {
             end = BodyEnd { times: end.times, ..BodyEnd::failed(error.into()) };
         }
         if let Some(thrown) = &end.cause {
             self.log_thrown(Some(&context), &format!("partition {number} of step {}", step.id), thrown);
         }
-        let topic = match end.status {
+        if end.status == state.status {
+            self.engine.tell(event);
+        } else {
+            // Its end could not be written.
+            self.engine.tell(self.ended_partition(step, &context, end.status, end.status.text()));
+        }
+        Message::Ended { status: end.status, exit_status, counts: context.counts(), times: end.times, cause: end.cause }
+    }
+
+    fn ended_partition(
+        &self,
+        step: &Step,
+        context: &StepContext,
+        status: BatchStatus,
+        exit_status: &str,
+    ) -> Option<Event> {
+        let topic = match status {
             BatchStatus::Completed => event::PARTITION_COMPLETED,
             BatchStatus::Stopped => event::PARTITION_STOPPED,
             _ => event::PARTITION_FAILED,
         };
-        let text = format!("partition {number} of step {} ends {}, exit status {exit_status}", step.id, end.status);
-        self.event(topic, Some(&context), Some(context.counts()), text);
-        Message::Ended { status: end.status, exit_status, counts: context.counts(), times: end.times, cause: end.cause }
+        let number = context.partition.unwrap_or_default();
+        let text = format!("partition {number} of step {} ends {status}, exit status {exit_status}", step.id);
+        self.made(topic, Some(context), Some(context.counts()), text)
     }
 
     fn partition_body(
@@ -286,6 +326,13 @@ impl Run<'_> {
             }
         }
     }
+}
+
+/// What tells one plan from another.
+fn digest(properties: &[BTreeMap<String, String>]) -> u64 {
+    let mut bytes = Vec::new();
+    properties.iter().for_each(|properties| properties.pack(&mut bytes));
+    xxh3_64(&bytes)
 }
 
 /// Takes what partitions send, until all threads are gone.

@@ -189,6 +189,7 @@ impl Run<'_> {
     /// Runs the flows of a split, each on a thread of its own, and waits for all.
     fn split(&self, split: &Split) -> Result<Result<ElementEnd, Termination>, BatchError> {
         let run_flow = |flow: &Flow| {
+            let _working = self.working();
             self.event(event::SPLIT_FLOW_STARTED, None, None, format!("flow {} of split {} starts", flow.id, split.id));
             let thread = FlowThread { context: Arc::new(self.context.for_thread()) };
             let ended = self.scope(&flow.elements, None, &thread);

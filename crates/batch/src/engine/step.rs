@@ -12,7 +12,7 @@ use super::scope::{ElementEnd, FlowThread};
 use crate::artifact::Answer;
 use crate::context::{JobContext, StepContext};
 use crate::error::{BatchError, Thrown};
-use crate::event;
+use crate::event::{self, Event};
 use crate::record::{Progress, StepExecution, StepState, Times};
 use crate::status::BatchStatus;
 
@@ -66,16 +66,14 @@ impl Run<'_> {
             started_ms: self.repository().now_ms(),
             ..StepExecution::default()
         };
-        self.repository().begin_step(self.held, &mut record, &mut state)?;
+        let text = format!("step {} starts, start {}", step.id, state.starts);
+        let event = self.made(event::STEP_STARTED, None, None, text);
+        let event = event.map(|event| Event { step: Some(step.id.clone()), ..event });
+        self.repository().begin_step(self.held, &mut record, &mut state, &self.keeper(&event))?;
         let user_data = state.progress.user_data.clone();
         let context = StepContext::new(&step.id, record.number, step.properties.clone(), None, user_data);
         let context = Arc::new(context);
-        self.event(
-            event::STEP_STARTED,
-            Some(&context),
-            None,
-            format!("step {} starts, start {}", step.id, state.starts),
-        );
+        self.engine.tell(event);
         let end = self.listened(step, thread, &context, &mut state, &mut record.partitions);
         self.end_step(step, &context, state, record, end)
     }
@@ -151,14 +149,15 @@ impl Run<'_> {
         record.times = end.times;
         record.user_data = context.user_data();
         record.cause = end.cause.as_ref().map(Thrown::to_string);
-        self.repository().save_step(self.held, &record, &state)?;
         let topic = match end.status {
             BatchStatus::Completed => event::STEP_COMPLETED,
             BatchStatus::Stopped => event::STEP_STOPPED,
             _ => event::STEP_FAILED,
         };
         let text = format!("step {} ends {}, exit status {exit_status}", step.id, end.status);
-        self.event(topic, Some(context), Some(record.counts), text);
+        let event = self.made(topic, Some(context), Some(record.counts), text);
+        self.repository().save_step(self.held, &record, &state, &self.keeper(&event))?;
+        self.engine.tell(event);
         Ok(ElementEnd { status: end.status, exit_status, steps: vec![record], cause: end.cause })
     }
 

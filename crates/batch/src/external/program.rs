@@ -33,6 +33,7 @@ pub(super) struct Program {
     kind: &'static str,
     command: String,
     folder: PathBuf,
+    environment: Vec<(String, String)>,
     timeout: Duration,
     /// Whether the job sets the time, so that it holds for a batchlet too.
     is_timeout_given: bool,
@@ -77,6 +78,7 @@ impl Program {
             kind,
             command: with.required("command")?.to_owned(),
             folder: with.folder.clone(),
+            environment: with.job.environment(step),
             timeout: Duration::from_secs(timeout_s),
             is_timeout_given: with.property("timeout-s").is_some(),
             about,
@@ -105,6 +107,7 @@ impl Program {
         command.arg("-c").arg(&self.command).stdin(Stdio::piped()).stdout(Stdio::piped());
         // A group of its own: whatever the command starts ends with it, and Ctrl-C in a terminal lets Quayline end it in order.
         command.process_group(0);
+        command.envs(self.environment.iter().cloned());
         if !self.folder.as_os_str().is_empty() {
             command.current_dir(&self.folder);
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use quayline_batch::artifact::{Answer, Item, Reader};
+use quayline_batch::event::EventPosition;
 use quayline_batch::record::{Lease, Stage};
 use quayline_batch::{Backend, BatchError, BatchStatus, Fence, PageOf, Pending, Work, WorkMark};
 use quayline_store::Unit;
@@ -60,6 +61,18 @@ impl Work for CountedWork {
     fn put_fenced(&mut self, key: &[u8], value: &[u8], fence: &Fence) -> Result<(), BatchError> {
         self.bytes.fetch_add(value.len() as u64, Ordering::Relaxed);
         self.inner.put_fenced(key, value, fence)
+    }
+    fn keep_event(&mut self, event: Vec<u8>) -> Result<(), BatchError> {
+        self.inner.keep_event(event)
+    }
+    fn events(&mut self, after: EventPosition, count: usize) -> Result<Vec<(EventPosition, Vec<u8>)>, BatchError> {
+        self.inner.events(after, count)
+    }
+    fn newest_event(&mut self) -> Result<Option<EventPosition>, BatchError> {
+        self.inner.newest_event()
+    }
+    fn trim_events(&mut self, retain: u64, count: u64) -> Result<u64, BatchError> {
+        self.inner.trim_events(retain, count)
     }
     fn unit(&mut self) -> Option<&mut Unit> {
         self.inner.unit()

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use quayline_batch::event::{self, Event, EventPosition, Keeping, TopicFilter};
 use quayline_batch::record::Lease;
 use quayline_batch::{Backend, BatchError, BatchStatus, Fence, PageOf, Pending, Work, WorkMark};
 use quayline_store::queue::{GetWait, Message, QueueDefinition, Select};
@@ -100,6 +101,18 @@ impl Work for MortalWork {
     }
     fn page(&mut self, page: PageOf<'_>) -> Result<Vec<(Vec<u8>, Vec<u8>)>, BatchError> {
         self.inner().page(page)
+    }
+    fn keep_event(&mut self, event: Vec<u8>) -> Result<(), BatchError> {
+        self.inner().keep_event(event)
+    }
+    fn events(&mut self, after: EventPosition, count: usize) -> Result<Vec<(EventPosition, Vec<u8>)>, BatchError> {
+        self.inner().events(after, count)
+    }
+    fn newest_event(&mut self) -> Result<Option<EventPosition>, BatchError> {
+        self.inner().newest_event()
+    }
+    fn trim_events(&mut self, retain: u64, count: u64) -> Result<u64, BatchError> {
+        self.inner().trim_events(retain, count)
     }
     fn unit(&mut self) -> Option<&mut Unit> {
         self.inner().unit()
@@ -238,11 +251,53 @@ fn left(folder: &Path, medium: &Arc<MemoryEngine>) -> BTreeMap<String, String> {
     left
 }
 
+fn keeping() -> Option<Keeping> {
+    let filter = TopicFilter(TopicFilter::ALL.0 & !TopicFilter::of([event::LOG]).unwrap().0);
+    Some(Keeping { filter, checkpoint_sample_ms: 0, retain: 1_000_000, queue: None })
+}
+
+/// Everything that is in the repository is among the events, once and in order, and nothing else is.
+fn events_are_those_of(process: &Process) {
+    let repository = &process.engine.repository;
+    let events = repository.events(EventPosition::default(), usize::MAX).unwrap();
+    for (number, (at, _)) in (1..).zip(&events) {
+        assert_eq!(*at, EventPosition(0, number));
+    }
+    for execution in repository.latest(0, 100).unwrap() {
+        let of = |topic: &str| -> Vec<&Event> {
+            let own = events.iter().map(|(_, event)| event).filter(|event| event.execution == execution.id);
+            own.filter(|event| event.topic == topic).collect()
+        };
+        assert_eq!(of(event::SUBMITTED).len(), 1);
+        let begun = of(event::STARTED).len() + of(event::RESTARTING).len();
+        assert_eq!(begun, usize::from(execution.started_ms.is_some()));
+        let ended = [event::COMPLETED, event::FAILED, event::STOPPED].map(|topic| of(topic).len());
+        let is = [BatchStatus::Completed, BatchStatus::Failed, BatchStatus::Stopped];
+        assert_eq!(ended, is.map(|status| usize::from(execution.status == status)), "{execution:?}");
+        for step in repository.steps(execution.id).unwrap() {
+            let own = |topic| {
+                of(topic).into_iter().filter(|event| event.step.as_ref() == Some(&step.step)).collect::<Vec<_>>()
+            };
+            assert_eq!(own(event::STEP_STARTED).len(), 1);
+            assert_eq!(own(event::STEP_COMPLETED).len(), usize::from(step.status == BatchStatus::Completed));
+            let checkpoints = own(event::CHECKPOINT);
+            if step.step != "parts" {
+                let commits: Vec<u64> = checkpoints.iter().map(|event| event.counts.unwrap().commit).collect();
+                // The last chunk of a step may have had nothing to commit.
+                assert_eq!(commits, (1..=commits.len() as u64).collect::<Vec<_>>());
+                let last = checkpoints.last().map_or(0, |event| event.counts.unwrap().write);
+                assert_eq!(last, step.counts.write, "{step:?}");
+            }
+        }
+    }
+}
+
 fn mortal(medium: &Arc<MemoryEngine>, folder: &Path, commits: u64, last_happens: bool) -> (Process, Arc<Ending>) {
     // Opening and recovering belong to the next process, which lives long enough for them.
     let ending = Arc::new(Ending { left: AtomicU64::new(u64::MAX), last_happens });
     let backend = Arc::new(Mortal { inner: backend(medium), ending: Arc::clone(&ending) });
-    let process = Process::new(backend, folder.to_owned());
+    let mut process = Process::new(backend, folder.to_owned());
+    process.engine.keeping = keeping();
     ending.left.store(commits, Ordering::SeqCst);
     (process, ending)
 }
@@ -255,6 +310,7 @@ fn a_crash_at_every_commit_leaves_what_an_undisturbed_run_leaves() {
     let (process, ending) = mortal(&memory, whole.path(), 1_000_000, false);
     let execution = process.start(&job(), &[]);
     assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+    events_are_those_of(&process);
     let commits = 1_000_000 - ending.left.load(Ordering::SeqCst);
     let expected = left(whole.path(), &memory);
     assert!(
@@ -273,7 +329,8 @@ fn a_crash_at_every_commit_leaves_what_an_undisturbed_run_leaves() {
             let started = process.engine.start(&file, crate::kit::given(&[])).map(|launched| launched.run());
             drop(process);
             crashes += 1;
-            let process = Process::new(backend(&memory), folder.path().to_owned());
+            let mut process = Process::new(backend(&memory), folder.path().to_owned());
+            process.engine.keeping = keeping();
             let last = process.engine.repository.latest(0, 1).unwrap();
             let ended = match last.first() {
                 None => process.start(&job(), &[]),
@@ -281,6 +338,7 @@ fn a_crash_at_every_commit_leaves_what_an_undisturbed_run_leaves() {
                 Some(last) => process.restart(last.id, &job(), &[]),
             };
             assert_eq!(ended.status, BatchStatus::Completed, "commit {at}: {ended:?} after {started:?}");
+            events_are_those_of(&process);
             assert_eq!(left(folder.path(), &memory), expected, "commit {at}, last happens: {last_happens}");
         }
     }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use quayline_batch::event::{self, EventPosition, Keeping, TopicFilter};
 use quayline_batch::record::Execution;
 use quayline_batch::{Backend, BatchError, BatchStatus, DatabaseBackend, Drift, Repository};
 use quayline_postgres::Connection;
@@ -91,7 +92,110 @@ fn jobs_in_a_database() {
     a_token_in_another_database(&server, folder.path());
     two_processes(&server, folder.path());
     partitions(&server, folder.path());
+    events_in_the_order_of_commits(&server, folder.path());
+    repeated_and_missing_keys(&server, folder.path());
+    a_last_chunk_that_is_refused(&server, folder.path());
     the_database_goes(&server, folder.path());
+}
+
+/// A set of items does what a statement for each item would do.
+fn repeated_and_missing_keys(server: &OwnServer, folder: &Path) {
+    let process = process(server, folder);
+    let run = |items: &str, more: &[(&str, &str)]| {
+        std::fs::write(folder.join("keys.json"), items).unwrap();
+        let mut list = vec![("table", "keyed"), ("columns", "id,bal"), ("key", "id")];
+        list.extend_from_slice(more);
+        process.start(&chunk(10, &in_file("keys.json"), &artifact("writer", "sqlWriter", &list), ""), &[])
+    };
+    let rows = || value(server, "SELECT coalesce(string_agg(id || '=' || bal, ' ' ORDER BY id, bal), '') FROM keyed");
+    let twice = "{\"id\":1,\"bal\":10}\n{\"id\":1,\"bal\":20}\n";
+    sql(server, "CREATE TABLE keyed (id int, bal int)");
+    for send in ["set", "rows"] {
+        for missing in ["ignore", "error"] {
+            sql(server, "TRUNCATE keyed; INSERT INTO keyed VALUES (1, 0)");
+            let execution = run(twice, &[("mode", "update"), ("missing", missing), ("send", send)]);
+            completed(&process, &execution);
+            assert_eq!(rows(), "1=20", "{send} {missing}");
+        }
+        // Two rows for one item do not make up for an item without a row.
+        for mode in ["update", "delete"] {
+            sql(server, "TRUNCATE keyed; INSERT INTO keyed VALUES (1, 0), (1, 0), (2, 0)");
+            let execution = run("{\"id\":1,\"bal\":5}\n{\"id\":9,\"bal\":5}\n", &[("mode", mode), ("send", send)]);
+            assert_eq!(execution.status, BatchStatus::Failed, "{send} {mode}");
+            assert_eq!(rows(), "1=0 1=0 2=0");
+        }
+        // A row cannot be deleted twice.
+        sql(server, "TRUNCATE keyed; INSERT INTO keyed VALUES (1, 0)");
+        assert_eq!(run(twice, &[("mode", "delete"), ("send", send)]).status, BatchStatus::Failed, "{send}");
+    }
+    sql(server, "TRUNCATE keyed; CREATE UNIQUE INDEX ON keyed (id)");
+    for send in ["set", "rows"] {
+        let execution = run(twice, &[("mode", "upsert"), ("send", send)]);
+        completed(&process, &execution);
+        let counts = process.steps(execution.id)[0].counts;
+        assert_eq!((counts.read, counts.write, rows().as_str()), (2, 2, "1=20"), "{send}");
+    }
+}
+
+/// The end of a step learns of a refusal too, and takes back what it counted.
+fn a_last_chunk_that_is_refused(server: &OwnServer, folder: &Path) {
+    sql(server, "TRUNCATE keyed");
+    std::fs::write(folder.join("last.json"), "{\"id\":1}\n{\"id\":1}\n{\"id\":3}\n").unwrap();
+    let process = process(server, folder);
+    let skip = "<skippable-exception-classes><include class=\"SQLSTATE-23505\"/></skippable-exception-classes>";
+    let writer = artifact("writer", "sqlWriter", &[("table", "keyed"), ("columns", "id")]);
+    let execution = process.start(&chunk(10, &in_file("last.json"), &writer, skip), &[]);
+    completed(&process, &execution);
+    let counts = process.steps(execution.id)[0].counts;
+    assert_eq!((counts.read, counts.write, counts.write_skip, counts.rollback), (3, 2, 1, 1), "{counts:?}");
+    assert_eq!(value(server, "SELECT count(*) FROM keyed"), "2");
+}
+
+/// Partitions commit beside each other, and a reader that never looks back misses nothing.
+fn events_in_the_order_of_commits(server: &OwnServer, folder: &Path) {
+    lines(folder, "events.json", 1..=3_000);
+    sql(server, "TRUNCATE t");
+    let mut process = process(server, folder);
+    process.engine.keeping =
+        Some(Keeping { filter: TopicFilter::ALL, checkpoint_sample_ms: 0, retain: 100_000, queue: None });
+    let mapper = artifact("mapper", "fileMapper", &[("file", "events.json"), ("partitions", "6"), ("threads", "4")]);
+    let reader = artifact(
+        "reader",
+        "fileReader",
+        &[("file", "events.json"), ("from", "#{partitionPlan['from']}"), ("to", "#{partitionPlan['to']}")],
+    );
+    let chunk = format!("<chunk item-count=\"10\">{reader}{}</chunk>", into("t", &[]));
+    let xml = format!("<step id=\"s\">{chunk}<partition>{mapper}</partition></step>");
+    let over = std::sync::atomic::AtomicBool::new(false);
+    let begin = process.engine.repository.newest_event().unwrap();
+    let (execution, heard) = std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let repository = Repository::new(backend(server));
+            let (mut at, mut heard) = (begin, Vec::new());
+            loop {
+                let was_over = over.load(std::sync::atomic::Ordering::SeqCst);
+                let found = repository.events(at, 7).unwrap();
+                if let Some((last, _)) = found.last() {
+                    at = *last;
+                } else if was_over {
+                    return heard;
+                }
+                heard.extend(found);
+            }
+        });
+        let execution = process.start(&xml, &[]);
+        over.store(true, std::sync::atomic::Ordering::SeqCst);
+        (execution, reader.join().unwrap())
+    });
+    completed(&process, &execution);
+    assert_eq!(heard, process.engine.repository.events(begin, usize::MAX).unwrap());
+    let of = |topic: &str| heard.iter().filter(|(_, event)| event.topic == topic).count() as u64;
+    assert_eq!(of(event::PARTITION_COMPLETED), 6);
+    assert!(of(event::CHECKPOINT) >= 300, "{}", of(event::CHECKPOINT));
+    assert_eq!(heard.last().unwrap().1.topic, event::COMPLETED);
+    process.engine.repository.trim_events(100).unwrap();
+    let left = process.engine.repository.events(EventPosition::default(), usize::MAX).unwrap();
+    assert_eq!(left, heard[heard.len() - 100..]);
 }
 
 /// Insert, upsert, update and delete, in one statement for a chunk and in one for each item, from JSON and CSV.

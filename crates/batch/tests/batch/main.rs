@@ -14,6 +14,7 @@ mod complaints;
 mod crash;
 mod database;
 mod external;
+mod hostile;
 mod java;
 mod jsl;
 mod kit;

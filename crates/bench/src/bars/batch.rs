@@ -1,9 +1,9 @@
 //! Batch jobs: what the container adds to the floor of the database, partitions, large chunks and positions, memory.
 
-use quayline_measure::batch::{Load, Rows, Took, World};
+use quayline_measure::batch::{KeptEvents, Load, Rows, Took, World};
 
 use super::{Area, Bar, Bench, Measured, Side};
-use crate::batch::{floor, peak_memory, unchanged};
+use crate::batch::{floor, large_items_memory, peak_memory, unchanged};
 use crate::median;
 
 pub(super) const BARS: &[Bar] = &[
@@ -17,7 +17,11 @@ pub(super) const BARS: &[Bar] = &[
     ratio("1,000 partitions by 20", 1.0, |_| partitions_by_twenty()),
     ratio("1,000 partitions by floor", 1.15, |_| partitions_by_floor()),
     ratio("a record at item-count 100,000 by item-count 1,000", 1.10, |_| cliff()),
+    most("durable event of a checkpoint, database in memory", 30.0, "us", |_| event(true)),
+    most("durable event of a checkpoint, database on disk", 30.0, "us", |_| event(false)),
+    ratio("events that a filter leaves out, by no events", 1.03, |_| filtered()),
     most("memory of a job in a database", 30.0, "MB", memory),
+    most("memory of a job with items of 100 kB", 64.0, "MB", large_items),
 ];
 
 const fn most(
@@ -36,8 +40,16 @@ const fn ratio(name: &'static str, bar: f64, measure: fn(&Bench) -> Result<Measu
 /// Times that each pair is measured, after one to warm up.
 const TURNS: usize = 3;
 
-const CONTAINER: Load =
-    Load { records: 200_000, items: 100, partitions: 1, rows: Rows::None, checkpoint_bytes: 1_024, listens: false };
+const CONTAINER: Load = Load {
+    records: 200_000,
+    items: 100,
+    partitions: 1,
+    rows: Rows::None,
+    checkpoint_bytes: 1_024,
+    listens: false,
+    events: KeptEvents::Off,
+    object_bytes: 0,
+};
 
 /// Measures in a world of its own, so that no bar has the rows of another.
 fn with_world(in_memory: bool, measure: impl Fn(&World) -> Result<Measured, String>) -> Result<Measured, String> {
@@ -126,6 +138,35 @@ fn cliff() -> Result<Measured, String> {
         let us = |took: Took| seconds(took) * 1e6 / 400_000.0;
         in_turns("us", || world.job(&of(100_000)).map(us), || world.job(&of(1_000)).map(us))
     })
+}
+
+/// A checkpoint with its event less one without, in turns.
+fn event(in_memory: bool) -> Result<Measured, String> {
+    with_world(in_memory, |world| {
+        let us = |events| Ok::<f64, String>(world.job(&Load { events, ..CONTAINER })?.checkpoint_us(&CONTAINER));
+        let mut pairs = Vec::new();
+        for _ in 0..=TURNS {
+            pairs.push((us(KeptEvents::All)?, us(KeptEvents::Off)?));
+        }
+        // The first turn warms up.
+        pairs.remove(0);
+        let (with, without) = (median(pairs.iter().map(|pair| pair.0)), median(pairs.iter().map(|pair| pair.1)));
+        let value = median(pairs.iter().map(|(with, without)| with - without));
+        Ok(Measured { value, detail: format!("{with:.1} less {without:.1} us a checkpoint") })
+    })
+}
+
+fn filtered() -> Result<Measured, String> {
+    with_world(true, |world| {
+        let us = |events| Ok(world.job(&Load { events, ..CONTAINER })?.checkpoint_us(&CONTAINER));
+        in_turns("us", || us(KeptEvents::Filtered), || us(KeptEvents::Off))
+    })
+}
+
+/// Lines of 100 kB, read, copied through a chunk and written to a file, at item-count 1,000.
+fn large_items(bench: &Bench) -> Result<Measured, String> {
+    let peak = large_items_memory(&bench.quayline, &bench.this)? as f64 / 1e6;
+    Ok(Measured { value: peak, detail: "2,000 lines of 100 kB at item-count 1,000".to_owned() })
 }
 
 fn memory(bench: &Bench) -> Result<Measured, String> {

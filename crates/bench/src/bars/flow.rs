@@ -123,7 +123,10 @@ fn by_nats(bench: &Bench, kept: Kept, applications: usize) -> Result<Measured, S
         Ok(server) => server,
         Err(why) => return Ok(Measured::skipped(&why)),
     };
-    let bed = sample_4(bench)?;
+    let mut flow = FlowBed::sample(&project(), "4", 3)?;
+    // Sample 4 updates a record, which is synced by default. The peer's core keeps nothing.
+    flow.file.syncs_persistent_only = kept == Kept::Nothing;
+    let bed = FlowBed::new(&bench.scratch.path("flow"), flow, FLOW_RECORDS, EngineOptions::default())?;
     let persistence = if kept == Kept::Synced { Persistence::Persistent } else { Persistence::NotPersistent };
     let found = in_turns(
         || Ok(threads(&bed, applications, persistence)?.rate()),

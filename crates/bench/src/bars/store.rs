@@ -37,6 +37,9 @@ pub(super) const BARS: &[Bar] = &[
     Bar { unit: "ratio", ..cost("message after a million others by the first", 1.2, passing) },
     Bar { unit: "MB", ..cost("data folder after a million messages", 64.0, folder_after) },
     Bar { unit: "ratio", ..cost("message on a queue a million deep by an empty one", 1.2, deep) },
+    Bar { unit: "s", ..cost("reopening to the first message of a queue a million deep", 1.0, reopened) },
+    ratio("units of work on PostgreSQL, 5 workers by SKIP LOCKED by hand", 0.8, |bench| on_database(bench, 5)),
+    ratio("units of work on PostgreSQL, 64 workers by SKIP LOCKED by hand", 0.8, |bench| on_database(bench, 64)),
     Bar { unit: "s", ..cost("restart with 500 open units to the first message", 1.0, restart) },
 ];
 
@@ -158,4 +161,20 @@ fn restart(bench: &Bench) -> Result<Measured, String> {
     let (seconds, log) = store_growth::restart(&bench.this, &folder(bench), 500)?;
     let detail = format!("killed after 100,000 units, {:.0} MB of log not applied", log as f64 / 1e6);
     Ok(Measured { value: seconds, detail })
+}
+
+fn on_database(bench: &Bench, workers: u64) -> Result<Measured, String> {
+    let Some((ours, by_hand)) = crate::store_database::units(&bench.scratch.path("postgres"), workers, TIME)? else {
+        return Ok(Measured::skipped("PostgreSQL is not installed"));
+    };
+    Ok(Measured {
+        value: ours / by_hand,
+        detail: format!("{ours:.0} by {by_hand:.0}/s, three times {} s by turns", TIME.as_secs()),
+    })
+}
+
+fn reopened(bench: &Bench) -> Result<Measured, String> {
+    let bed = bed(bench, RECORDS, Durability::Buffered)?.0;
+    let (first, count) = store_growth::reopened(bed, &folder(bench))?;
+    Ok(Measured { value: first, detail: format!("and {count:.2} s more to the exact depth") })
 }

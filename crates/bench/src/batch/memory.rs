@@ -1,6 +1,7 @@
 //! Memory of the job as a command, and a reader whose position never changes.
 
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::path::Path;
 
 use quayline_batch::Work;
@@ -59,6 +60,47 @@ pub fn peak_memory(quayline: &Path, this: &Path, world: &World, load: &Load) -> 
         world.folder().join("store").into(),
     ];
     Ok(process::run(this, &command, None)?.peak_bytes)
+}
+
+/// Largest memory, in bytes, of a job that copies lines of 100 kB at item-count 1,000, its repository in a store.
+///
+/// # Errors
+/// The command does not end with 0; those of the disk.
+pub fn large_items_memory(quayline: &Path, this: &Path) -> Result<u64, String> {
+    const LINES: usize = 2_000;
+    const BYTES: usize = 100_000;
+    let folder = std::env::temp_dir().join(format!("quayline-items-{}", std::process::id()));
+    let written = || -> std::io::Result<()> {
+        std::fs::create_dir_all(&folder)?;
+        let mut file = std::io::BufWriter::new(std::fs::File::create(folder.join("in.txt"))?);
+        let mut line = vec![b'x'; BYTES];
+        line[BYTES - 1] = b'\n';
+        (0..LINES).try_for_each(|_| file.write_all(&line))?;
+        file.flush()
+    };
+    let run = || -> Result<u64, String> {
+        written().map_err(|error| error.to_string())?;
+        let property =
+            |name: &str, value: &str| format!("<properties><property name=\"{name}\" value=\"{value}\"/></properties>");
+        let xml = format!(
+            "<job id=\"large\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\"><step id=\"copy\"><chunk item-count=\"1000\">\
+             <reader ref=\"quayline.fileReader\">{}</reader><writer ref=\"quayline.fileWriter\">{}</writer></chunk></step></job>",
+            property("file", "in.txt"),
+            property("file", "out.txt")
+        );
+        let job = folder.join("large.xml");
+        std::fs::write(&job, xml).map_err(|error| error.to_string())?;
+        let store = folder.join("store");
+        let command: Vec<OsString> =
+            vec![quayline.into(), "job".into(), "start".into(), job.into(), "--store".into(), store.into()];
+        let peak = process::run(this, &command, None)?.peak_bytes;
+        let length = std::fs::metadata(folder.join("out.txt")).map_err(|error| error.to_string())?.len();
+        if length == (LINES * BYTES) as u64 { Ok(peak) } else { Err(format!("{length} bytes came out")) }
+    };
+    let peak = run();
+    // What is left of a run that failed is removed too.
+    let _ = std::fs::remove_dir_all(&folder);
+    peak
 }
 
 /// A job whose reader has a position of `bytes` bytes that never changes: what a checkpoint costs that says what the one before did.

@@ -5,7 +5,7 @@ mod memory;
 
 use quayline_measure::batch::{Load, THREADS, Took, World};
 
-pub use memory::{peak_memory, unchanged};
+pub use memory::{large_items_memory, peak_memory, unchanged};
 
 /// Runs the floor of a load.
 ///

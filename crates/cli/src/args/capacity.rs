@@ -129,7 +129,63 @@ pub(crate) enum PredictCommand {
     Scaling(PredictScalingArgs),
     /// Predict CPU time by bytes, fields and connections
     Cost(PredictCostArgs),
+    /// Predict the throughput of a flow, job or operation from its measured demands
+    Work(PredictWorkArgs),
 }
+
+/// Arguments of `quayline predict work`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = PREDICT_WORK_EXAMPLES)]
+pub(crate) struct PredictWorkArgs {
+    /// Flow (TOML) or job (XML); its instances or partitions are the workers
+    #[arg(value_name = "DEFINITION", required_unless_present = "member")]
+    pub(crate) definition: Option<PathBuf>,
+    /// Name in the intervals, such as flow:orders, job:settle or api:getOrder [default: that of the definition]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) member: Option<String>,
+    #[command(flatten)]
+    pub(crate) from: IntervalArgs,
+    /// Workers at once; several are separated by commas [default: those of the definition]
+    #[arg(long, value_delimiter = ',', value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) workers: Vec<u32>,
+    /// Items of a job, for the elapsed time
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) items: Option<u64>,
+    /// Think time between two transactions of a worker
+    #[arg(long, value_name = "TIME")]
+    pub(crate) think: Option<Duration>,
+    /// What if: number of processors [default: that of the server]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) processors: Option<u32>,
+    /// What if: factor by which each processor is faster
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = positive)]
+    pub(crate) faster: f64,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+    /// Answer and findings as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A number above 0.
+fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
+        _ => Err("expected a number above 0".to_owned()),
+    }
+}
+
+const PREDICT_WORK_EXAMPLES: &str = "\
+Quayline takes the CPU time, the store's time and the rest of the response time of one transaction from
+collected intervals (see `quayline report component`), and solves the network of processors, store and
+delay for each number of workers. Measure with one worker on a quiet machine: demands that were measured
+under load contain waits.
+
+Examples:
+  quayline predict work flows/orders.toml --admin 127.0.0.1:9090
+  quayline predict work jobs/settle.xml --store data --workers 1,2,4,8 --items 1000000
+  quayline predict work --member api:getOrder --intervals intervals.json --workers 10,100 --think 500ms
+  quayline predict work jobs/settle.xml --processors 8 --faster 1.5";
 
 /// Arguments of `quayline predict item-count`.
 #[derive(Debug, clap::Args)]
@@ -329,19 +385,26 @@ Examples:
 #[command(arg_required_else_help = true, after_long_help = ADVISE_EXAMPLES)]
 pub(crate) struct AdviseArgs {
     /// Measured values, as TOML
-    #[arg(value_name = "FILE", required_unless_present = "list")]
+    #[arg(value_name = "FILE", conflicts_with_all = ["project", "admin", "intervals", "store", "class"])]
     pub(crate) file: Option<PathBuf>,
     /// Print every rule with its metrics and their units
-    #[arg(long, conflicts_with = "file")]
+    #[arg(long, conflicts_with_all = ["file", "project", "admin", "intervals", "store"])]
     pub(crate) list: bool,
+    #[command(flatten)]
+    pub(crate) from: IntervalArgs,
+    /// Advise on one class, or on one member such as job:settle
+    #[arg(long, value_name = "NAME")]
+    pub(crate) class: Option<String>,
     /// Answer and findings as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 const ADVISE_EXAMPLES: &str = "\
-The file has a table [measured] with a number, true or false for each metric. A rule whose metrics
-were not measured says nothing.
+Without a file, Quayline reads the intervals that a server has collected: of the server of the
+project, of a listener for operators, of a store, or of a file. With --class, it advises on one class,
+flow or job. A file has a table [measured] with a number, true or false for each metric. A rule whose
+metrics were not measured says nothing.
 
   [measured]
   journal-writes = 4000
@@ -349,7 +412,71 @@ were not measured says nothing.
 
 Examples:
   quayline advise --list
+  quayline advise --admin 127.0.0.1:9090
+  quayline advise --store data --class job:settle
   quayline advise measured.toml";
+
+/// Where collected intervals come from.
+#[derive(Debug, clap::Args)]
+pub(crate) struct IntervalArgs {
+    /// Folder of the project, whose server is asked [default: .]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) project: Option<PathBuf>,
+    /// Address and port of a listener for operators
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "project")]
+    pub(crate) admin: Option<std::net::SocketAddr>,
+    /// Data folder of a server that does not run
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["project", "admin"])]
+    pub(crate) store: Option<PathBuf>,
+    /// File of intervals: the answer of --json, or lines of `keep-file`
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["project", "admin", "store"])]
+    pub(crate) intervals: Option<PathBuf>,
+    /// Number of the last intervals to read
+    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) last: u32,
+}
+
+/// Report what the classes of work of a server did.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = WORK_REPORT_EXAMPLES)]
+pub(crate) struct WorkReportArgs {
+    /// What to report.
+    #[command(subcommand)]
+    pub(crate) command: WorkReportCommand,
+}
+
+/// What `quayline report` does.
+#[derive(Debug, Subcommand)]
+pub(crate) enum WorkReportCommand {
+    /// Report the system, each class, its members, and each interval
+    Component(ComponentArgs),
+}
+
+/// Arguments of `quayline report component`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = WORK_REPORT_EXAMPLES)]
+pub(crate) struct ComponentArgs {
+    #[command(flatten)]
+    pub(crate) from: IntervalArgs,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+    /// Answer with the intervals as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const WORK_REPORT_EXAMPLES: &str = "\
+`quayline serve` collects what each class of work does in an interval: API, flow, batch and
+translation, or classes of [workload] in quayline.toml. docs/reference/workload.md explains each figure.
+
+The exit code is 6 if more than 2 % of the CPU time is in no class.
+
+Examples:
+  quayline report component
+  quayline report component --admin 127.0.0.1:9090 --last 15
+  quayline report component --store data --last 1440 --report yesterday
+  quayline report component --json > intervals.json
+  quayline report component --intervals intervals.json";
 
 /// Show what transactions cost, or predict more of them.
 #[derive(Debug, clap::Args)]

@@ -160,6 +160,8 @@ pub(crate) struct ConvertArgs {
     ///
     /// A record has no null. The default is what decoding reads as null: spaces with `--blank null`, low-values with `--low-values null`, and
     /// otherwise an error. An interface file says it for one field: null = "zeros".
+    ///
+    /// In CSV, an empty cell is null with this option or with `--blank null`. Otherwise it is a missing member, which `--absent` decides.
     #[arg(long, value_enum, value_name = "POLICY", help_heading = "Values")]
     pub(crate) null: Option<NullArg>,
     /// Members that the records do not have: error or ignore

@@ -16,6 +16,9 @@ pub(crate) struct GuideArgs {
 /// What to do with guides.
 #[derive(Debug, Subcommand)]
 pub(crate) enum GuideCommand {
+    /// List the guides that come with Quayline, and those of files and folders
+    #[command(after_long_help = LIST_EXAMPLES)]
+    List(GuideListArgs),
     /// Turn dictionaries and schemas into guide files
     #[command(after_long_help = IMPORT_EXAMPLES)]
     Import(ImportArgs),
@@ -31,11 +34,23 @@ impl GuideCommand {
     /// Whether programs read the answer.
     pub(crate) fn json(&self) -> bool {
         match self {
+            GuideCommand::List(args) => args.json,
             GuideCommand::Import(args) => args.json,
             GuideCommand::Check(args) => args.json,
             GuideCommand::Show(args) => args.json,
         }
     }
+}
+
+/// Arguments of `quayline guide list`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct GuideListArgs {
+    /// Guide files, or folders of them [default: the guides that come with Quayline]
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Print the list as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Arguments of `quayline guide import`.
@@ -72,7 +87,7 @@ pub(crate) struct CheckArgs {
 /// Arguments of `quayline guide show`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ShowArgs {
-    /// Guide file
+    /// Guide file, or `builtin:NAME`
     pub(crate) file: PathBuf,
     /// Also show the elements of each segment
     #[arg(long)]
@@ -84,6 +99,14 @@ pub(crate) struct ShowArgs {
     #[arg(long, conflicts_with = "elements")]
     pub(crate) json: bool,
 }
+
+const LIST_EXAMPLES: &str = "\
+`builtin:NAME` names a guide of this list instead of a guide file, `builtin:` all of them.
+
+Examples:
+  quayline guide list
+  quayline guide list guides/
+  quayline guide show builtin:850-004010";
 
 const IMPORT_EXAMPLES: &str = "\
 Sources: pyx12's folder of maps or one of them, the sources of x12-types, Smooks' EDIFACT schemas,

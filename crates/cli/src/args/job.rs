@@ -37,6 +37,9 @@ pub(crate) enum JobCommand {
     Show(ShowJobArgs),
     /// Print the job log of an execution
     Log(IdArgs),
+    /// Print the events of jobs that were kept, and with --follow those that happen
+    #[command(after_long_help = EVENTS_EXAMPLES)]
+    Events(JobEventsArgs),
     /// Print the items that an execution skipped and kept, with their causes
     #[command(after_long_help = REJECTS_EXAMPLES)]
     Rejects(RejectsArgs),
@@ -53,6 +56,7 @@ impl JobCommand {
             JobCommand::Restart(args) => args.json,
             JobCommand::List(args) => args.json,
             JobCommand::Show(args) => args.json,
+            JobCommand::Events(args) => args.json,
             JobCommand::Rejects(args) => args.json,
             _ => false,
         }
@@ -167,6 +171,36 @@ pub(crate) struct ShowJobArgs {
     pub(crate) json: bool,
 }
 
+/// Arguments of `quayline job events`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct JobEventsArgs {
+    #[command(flatten)]
+    pub(crate) place: RepositoryArg,
+    /// Only these topics; may be repeated
+    ///
+    /// In a topic, `*` is one level, and `#` at the end is all levels that follow: jobs/execution/*, jobs/#.
+    #[arg(long, value_name = "TOPIC")]
+    pub(crate) topic: Vec<String>,
+    /// Only events of this job
+    #[arg(long, value_name = "ID")]
+    pub(crate) job: Option<String>,
+    /// Only events of this execution
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) execution: Option<u64>,
+    /// Only events after this position, which an earlier call printed
+    #[arg(long, value_name = "POSITION")]
+    pub(crate) after: Option<String>,
+    /// Maximum number of events [default: all]
+    #[arg(short = 'n', long, value_name = "COUNT")]
+    pub(crate) count: Option<usize>,
+    /// Wait for further events until Ctrl-C
+    #[arg(short, long)]
+    pub(crate) follow: bool,
+    /// Print each event as JSON on a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// Arguments of `quayline job rejects`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RejectsArgs {
@@ -202,6 +236,14 @@ at its next checkpoint. After a crash, restart continues at the last checkpoint.
 Examples:
   quayline job start jobs/settle.xml --store data --param day=2026-11-22
   quayline job restart 1 --same-params";
+
+const EVENTS_EXAMPLES: &str = "\
+The file jobs/events.toml of a project says which events Quayline keeps. An event is kept in the unit of work that makes it true, so what happened
+is among them, in the order of commits.
+
+Examples:
+  quayline job events --store data --topic 'jobs/execution/*'
+  quayline job events --follow --json --after 0.118";
 
 const REJECTS_EXAMPLES: &str = "\
 A step keeps the items that it skips if it has the property quayline.rejects with the value keep. A job with the reader quayline.rejectReader

@@ -19,9 +19,10 @@ mod translate;
 mod validate;
 
 pub(crate) use capacity::{
-    AdviseArgs, CalibrateArgs, CalibrateCommand, CheckReportArgs, CompareProfilesArgs, PredictArgs, PredictAuditArgs,
-    PredictCommand, PredictCostArgs, PredictItemCountArgs, PredictScalingArgs, ProfileArgs, ProfileCommand,
-    ProfileModelArgs, ProfileShowArgs, ProjectCostArgs, ReportArgs, SelftestArea, SelftestArgs, SizeArgs,
+    AdviseArgs, CalibrateArgs, CalibrateCommand, CheckReportArgs, CompareProfilesArgs, ComponentArgs, IntervalArgs,
+    PredictArgs, PredictAuditArgs, PredictCommand, PredictCostArgs, PredictItemCountArgs, PredictScalingArgs,
+    PredictWorkArgs, ProfileArgs, ProfileCommand, ProfileModelArgs, ProfileShowArgs, ProjectCostArgs, ReportArgs,
+    SelftestArea, SelftestArgs, SizeArgs, WorkReportArgs, WorkReportCommand,
 };
 pub(crate) use convert::{
     AbsentArg, BadValueArg, CompressArg, ConvertArgs, DecompressArg, FRAMING_LONG_HELP, FillersArg, FromFormat,
@@ -31,11 +32,12 @@ pub(crate) use flow::{
     FlowAdminArgs, FlowArgs, FlowCommand, FlowDefineArgs, FlowNamesArgs, FlowRunArgs, FlowShowArgs, FlowTraceArgs,
 };
 pub(crate) use fmt::FmtArgs;
-pub(crate) use guide::{CheckArgs, GuideArgs, GuideCommand, ImportArgs, ShowArgs};
+pub(crate) use guide::{CheckArgs, GuideArgs, GuideCommand, GuideListArgs, ImportArgs, ShowArgs};
 pub(crate) use infer::{InferArgs, InferForm};
 pub(crate) use inspect::{As, InspectArgs};
 pub(crate) use job::{
-    IdArgs, JobArgs, JobCheckArgs, JobCommand, PurgeJobsArgs, RejectsArgs, RepositoryArg, RestartArgs, StartArgs,
+    IdArgs, JobArgs, JobCheckArgs, JobCommand, JobEventsArgs, PurgeJobsArgs, RejectsArgs, RepositoryArg, RestartArgs,
+    StartArgs,
 };
 pub(crate) use map::{MapArgs, MapCheckArgs, MapCommand, MapNewArgs};
 pub(crate) use partner::{
@@ -50,9 +52,9 @@ pub(crate) use serve::{
     MeasureTranslateArgs, ServeArgs, ServiceArgs, ServiceCommand,
 };
 pub(crate) use store::{
-    AlterArgs, BrowseArgs, DefineFileArgs, DefineQueueArgs, DeleteArgs, FactsArgs, FileArgs, FileCommand, FolderArg,
-    GetArgs, GetMessageArgs, KeyArgs, LoadArgs, OrganisationArg, PutArgs, PutMessageArgs, QueueArgs, QueueCommand,
-    RestoreArgs, SaveArgs, ServeQueuesArgs, StoreArgs, StoreCommand, UnloadArgs,
+    AlterArgs, AlterQueueArgs, BrowseArgs, DefineFileArgs, DefineQueueArgs, DeleteArgs, FactsArgs, FileArgs,
+    FileCommand, FolderArg, GetArgs, GetMessageArgs, KeyArgs, LoadArgs, OrganisationArg, PutArgs, PutMessageArgs,
+    QueueArgs, QueueCommand, RestoreArgs, SaveArgs, ServeQueuesArgs, StoreArgs, StoreCommand, UnloadArgs,
 };
 pub(crate) use test::TestArgs;
 pub(crate) use translate::{TranslateArgs, format_named};
@@ -148,8 +150,10 @@ pub(crate) enum Command {
     Size(SizeArgs),
     /// Rate this machine, compare profiles, and project costs to another machine
     Calibrate(Box<CalibrateArgs>),
-    /// Print the rules of advice that apply to measured values
+    /// Print the rules of advice that apply to a server, a class of its work, or measured values
     Advise(AdviseArgs),
+    /// Report what the classes of work of a server did, interval by interval
+    Report(WorkReportArgs),
     /// Check figures of a performance report against the laws that they must obey
     CheckReport(CheckReportArgs),
     /// Compute published answers again
@@ -199,6 +203,7 @@ impl Command {
                 Some(PredictCommand::ItemCount(args)) => args.json,
                 Some(PredictCommand::Scaling(args)) => args.json,
                 Some(PredictCommand::Cost(args)) => args.json,
+                Some(PredictCommand::Work(args)) => args.json,
             },
             Command::Profile(args) => match &args.command {
                 ProfileCommand::Show(args) => args.json,
@@ -211,6 +216,9 @@ impl Command {
                 Some(CalibrateCommand::Project(args)) => args.json,
             },
             Command::Advise(args) => args.json,
+            Command::Report(args) => match &args.command {
+                WorkReportCommand::Component(args) => args.json,
+            },
             Command::CheckReport(args) => args.json,
             Command::Selftest(args) => args.json,
         }
@@ -311,7 +319,8 @@ findings          findings kept in a run; for validate, --max-findings [1000]
 copy-depth        COPY in COPY, include in include [64]
 copybook-bytes    a copybook with its COPY members [16M]
 guide-bytes       a guide with its includes [64M]
-groups            keys of CSV documents of several rows [1M]";
+groups            keys of CSV documents of several rows [1M]
+map-text-bytes    one text that a map makes [16M]";
 
 /// Arguments of `quayline completions`.
 #[derive(Debug, clap::Args)]

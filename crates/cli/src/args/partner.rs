@@ -42,7 +42,7 @@ pub(crate) enum PartnerCommand {
     /// Send documents: translate, number and envelope them
     #[command(after_long_help = SEND_EXAMPLES)]
     Send(SendArgs),
-    /// Watch folders: receive and send the files that arrive, and release envelopes that are due
+    /// Watch folders and queues: receive and send what arrives, and release envelopes that are due
     #[command(after_long_help = RUN_EXAMPLES)]
     Run(RunArgs),
 }
@@ -51,7 +51,7 @@ const EXPLAIN_EXAMPLES: &str = "Examples:\n  quayline partner explain order.x12\
 const RECEIVE_EXAMPLES: &str =
     "Examples:\n  quayline partner receive inbox/order.x12\n  cat order.x12 | quayline partner receive -";
 const SEND_EXAMPLES: &str = "Examples:\n  quayline partner send --document invoice invoices.dat\n  quayline partner send --to ACME --document order-response response.json\n  quayline partner send --to ACME reply.x12";
-const RUN_EXAMPLES: &str = "Examples:\n  quayline partner run --inbox inbox\n  quayline partner run --inbox inbox --send invoice=to-send/invoices --once";
+const RUN_EXAMPLES: &str = "Examples:\n  quayline partner run --inbox inbox\n  quayline partner run --inbox inbox --send invoice=to-send/invoices --once\n  quayline partner run --inbox queue:FROM-PARTNERS --send order=queue:ORDERS";
 
 impl PartnerCommand {
     /// Whether programs read the answer.
@@ -175,10 +175,10 @@ pub(crate) struct SendArgs {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
-    /// Folder of interchanges from partners; may be given several times
+    /// Folder of interchanges from partners, or `queue:NAME`; may be given several times
     #[arg(long, value_name = "DIR")]
     pub(crate) inbox: Vec<PathBuf>,
-    /// Folder of documents to send, as DOCUMENT=DIR; may be given several times
+    /// Folder of documents to send, as DOCUMENT=DIR or DOCUMENT=queue:NAME; may be given several times
     #[arg(long, value_name = "DOCUMENT=DIR")]
     pub(crate) send: Vec<String>,
     /// Folder for files that are done

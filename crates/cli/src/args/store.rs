@@ -1,17 +1,31 @@
 //! Arguments of `quayline file`, `quayline queue` and `quayline store`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Subcommand, ValueEnum};
 
 /// The data folder.
 #[derive(Debug, clap::Args)]
 pub(crate) struct FolderArg {
-    /// Data folder of the store
+    /// Data folder of the store, or address of its database
     ///
-    /// The first `define` creates it.
+    /// The first `define` creates a folder. One process at a time can use it. A store in PostgreSQL serves several processes at once; its address has the
+    /// form postgresql://USER@HOST:PORT/DATABASE.
     #[arg(long = "store", value_name = "DIR", default_value = "data")]
     pub(crate) folder: PathBuf,
+}
+
+impl FolderArg {
+    /// The address, where the store is a database.
+    pub(crate) fn address(&self) -> Option<&str> {
+        let text = self.folder.to_str()?;
+        ["postgresql://", "postgres://"].iter().any(|scheme| text.starts_with(scheme)).then_some(text)
+    }
+
+    /// The folder for what is beside the store, such as logs of jobs.
+    pub(crate) fn local(&self) -> &Path {
+        if self.address().is_some() { Path::new("data") } else { &self.folder }
+    }
 }
 
 /// Arguments of `quayline file`.
@@ -266,6 +280,10 @@ pub(crate) struct QueueArgs {
 pub(crate) enum QueueCommand {
     /// Define a queue, an alias or a topic
     Define(DefineQueueArgs),
+    /// Change limits, backout or targets of a queue, alias or topic; messages stay
+    Alter(AlterQueueArgs),
+    /// Delete a queue with its messages, an alias or a topic
+    Delete(DeleteQueueArgs),
     /// Put the content of a file as a message
     Put(PutMessageArgs),
     /// Get a message and print its content
@@ -336,6 +354,48 @@ pub(crate) struct DefineQueueArgs {
     pub(crate) subscriber: Vec<String>,
 }
 
+/// Arguments of `quayline queue alter`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct AlterQueueArgs {
+    /// Name of the queue, alias or topic
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+    /// Maximum number of messages
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) depth_max: Option<u64>,
+    /// Longest message in bytes, at most 100 MB
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) message_max: Option<u64>,
+    /// Rollbacks after which a message moves to the backout queue; 0 is never
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) backout_threshold: Option<u32>,
+    /// Queue for messages that reach the threshold
+    #[arg(long, value_name = "QUEUE")]
+    pub(crate) backout_queue: Option<String>,
+    /// Pause in milliseconds before a message that was rolled back can be got again; doubles each time
+    #[arg(long, value_name = "MS")]
+    pub(crate) retry: Option<u64>,
+    /// Queue of an alias
+    #[arg(long, value_name = "QUEUE", conflicts_with = "subscriber")]
+    pub(crate) alias: Option<String>,
+    /// All queues of a topic; repeatable
+    #[arg(long, value_name = "QUEUE")]
+    pub(crate) subscriber: Vec<String>,
+}
+
+/// Arguments of `quayline queue delete`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DeleteQueueArgs {
+    /// Name of the queue, alias or topic
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+    /// Delete the queue although it has messages
+    #[arg(long)]
+    pub(crate) with_messages: bool,
+}
+
 /// Arguments of `quayline queue put`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PutMessageArgs {
@@ -378,6 +438,11 @@ pub(crate) struct GetMessageArgs {
     /// Group id as up to 48 hexadecimal digits; the lowest number in the group is first
     #[arg(long, value_name = "HEX", conflicts_with_all = ["id", "correlation"])]
     pub(crate) group: Option<String>,
+    /// Seconds to wait for a message
+    ///
+    /// Useful with a store in PostgreSQL, where another process may put the message meanwhile.
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    pub(crate) wait: u64,
 }
 
 /// Arguments of `quayline queue browse`.

@@ -14,7 +14,8 @@ pub(crate) struct ValidateArgs {
     /// Guide to check transactions by, or a folder of guides
     ///
     /// May be given several times. Type and version of a transaction select the guide; a transaction without one is an error. Without guides,
-    /// Quayline checks envelopes, counts and control numbers.
+    /// Quayline checks envelopes, counts and control numbers. `builtin:` names all guides that come with Quayline (`quayline guide list`),
+    /// `builtin:NAME` for one of them. `builtin:balances` adds the balances of claims and payments to the guides.
     #[arg(short, long, value_name = "PATH")]
     pub(crate) guide: Vec<PathBuf>,
     /// How much to check: envelope, guide, notes or rules

@@ -1,9 +1,11 @@
-//! `quayline advise`: the rules that apply to measured values.
+//! `quayline advise`: the rules that apply to a server, a class of its work, or measured values.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use quayline_capacity::advice::{Advice, Evidence, Metric, Readings, advise as advise_on, rules};
 use quayline_core::{Fault, Finding, nearest};
+use quayline_workload::readings;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
@@ -13,12 +15,54 @@ use crate::console::{Console, write_stdout};
 use crate::exit::{Exit, Stop};
 use crate::render::count_of;
 
-/// Prints the rules that apply to the values of a file, or every rule.
+/// Prints the rules that apply to collected intervals or to the values of a file, or every rule.
 pub(crate) fn advise(args: &AdviseArgs, _console: &Console) -> Result<Exit, Stop> {
-    let Some(path) = &args.file else {
+    if args.list {
         write_stdout(list().as_bytes())?;
         return Ok(Exit::Done);
+    }
+    let readings = match &args.file {
+        Some(path) => of_file(path)?,
+        None => of_intervals(args)?,
     };
+    let advice = advise_on(&readings);
+    if args.json {
+        print_json(&Wire {
+            schema: "quayline.advice/1",
+            rules: rules().count(),
+            advice: advice.iter().map(AdviceWire::of).collect(),
+        })?;
+    } else {
+        write_stdout(text(&advice).as_bytes())?;
+    }
+    Ok(Exit::Done)
+}
+
+/// The values that collected intervals give.
+fn of_intervals(args: &AdviseArgs) -> Result<Readings, Stop> {
+    let intervals = super::component::intervals(&args.from)?;
+    if let Some(name) = &args.class {
+        let mut names: Vec<&str> = Vec::new();
+        for class in intervals.iter().flat_map(|interval| &interval.classes) {
+            names.push(&class.name);
+            names.extend(class.members.iter().map(|member| member.name.as_str()));
+        }
+        names.sort_unstable();
+        names.dedup();
+        if !names.contains(&name.as_str()) {
+            let hint = match nearest(name, names.iter().copied()) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => format!("the intervals have {}", names.join(", ")),
+            };
+            let what = format!("no interval has the class or member `{name}`");
+            return Err(Finding::error(CAP_FILE, Fault::Config, what).hint(hint).into());
+        }
+    }
+    Ok(readings(&intervals, args.class.as_deref()))
+}
+
+/// The values of a file.
+fn of_file(path: &Path) -> Result<Readings, Stop> {
     let (mut file, values): (_, File) = read(path)?;
     let mut readings = Readings::new();
     for (name, value) in &values.measured {
@@ -43,17 +87,7 @@ pub(crate) fn advise(args: &AdviseArgs, _console: &Console) -> Result<Exit, Stop
         let finding = Finding::error(CAP_FILE, Fault::Config, "[measured] has no value");
         return Err(finding.hint("`quayline advise --list` prints every metric with its unit").into());
     }
-    let advice = advise_on(&readings);
-    if args.json {
-        print_json(&Wire {
-            schema: "quayline.advice/1",
-            rules: rules().count(),
-            advice: advice.iter().map(AdviceWire::of).collect(),
-        })?;
-    } else {
-        write_stdout(text(&advice).as_bytes())?;
-    }
-    Ok(Exit::Done)
+    Ok(readings)
 }
 
 fn text(advice: &[Advice]) -> String {

@@ -3,11 +3,13 @@
 mod advise;
 mod calibrate;
 mod check_report;
+mod component;
 mod cost;
 mod predict;
 mod predict_audit;
 mod predict_fit;
 mod predict_report;
+mod predict_work;
 mod profile;
 mod quantity;
 mod questionnaire;
@@ -18,6 +20,7 @@ mod size;
 pub(crate) use advise::advise;
 pub(crate) use calibrate::calibrate;
 pub(crate) use check_report::check_report;
+pub(crate) use component::report;
 pub(crate) use cost::{profile, write_profile};
 pub(crate) use predict::predict;
 pub(crate) use quantity::{Duration, KernelPart, Percent};
@@ -70,6 +73,9 @@ pub(crate) const CAP_TOLERANCE: Code = Code("CAP-014");
 
 /// A file is not a profile of costs, or has no class to model.
 pub(crate) const CAP_COSTS: Code = Code("CAP-015");
+
+/// The server or the store has no intervals.
+pub(crate) const CAP_INTERVALS: Code = Code("CAP-016");
 
 /// The page that lists every key.
 const PAGE: &str = "docs/reference/capacity.md";

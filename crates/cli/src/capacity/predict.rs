@@ -30,6 +30,7 @@ pub(crate) fn predict(args: &PredictArgs, console: &Console) -> Result<Exit, Sto
         Some(PredictCommand::ItemCount(args)) => predict_fit::item_count(args),
         Some(PredictCommand::Scaling(args)) => predict_fit::scaling(args),
         Some(PredictCommand::Cost(args)) => predict_fit::cost(args),
+        Some(PredictCommand::Work(args)) => super::predict_work::work(args, console),
     }
 }
 

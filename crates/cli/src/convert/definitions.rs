@@ -142,7 +142,7 @@ impl Definitions {
             target_schema,
             numbers: numbers(args.numbers),
             delimiter: args.delimiter,
-            header: if args.no_header { Header::Absent } else { Header::Present },
+            header: header(args),
             empty: empty_cell(args),
             xml: xml(args),
             ignore_unknown: args.unknown == Some(UnknownArg::Ignore),
@@ -180,7 +180,7 @@ impl Definitions {
             target_schema: None,
             numbers: numbers(args.numbers),
             delimiter: args.delimiter,
-            header: if args.no_header { Header::Absent } else { Header::Present },
+            header: header(args),
             empty: empty_cell(args),
             xml: xml(args),
             ignore_unknown: args.unknown == Some(UnknownArg::Ignore),
@@ -238,7 +238,7 @@ impl Definitions {
             target_schema: None,
             numbers: numbers(args.numbers),
             delimiter: args.delimiter,
-            header: if args.no_header { Header::Absent } else { Header::Present },
+            header: header(args),
             empty: empty_cell(args),
             xml: xml(args),
             ignore_unknown: args.unknown == Some(UnknownArg::Ignore),
@@ -463,6 +463,14 @@ fn apply(args: &ConvertArgs, file: &mut InterfaceFile) {
             RedefinesArg::All => RedefinesPolicy::All,
             RedefinesArg::Original => RedefinesPolicy::Original,
         };
+    }
+}
+
+fn header(args: &ConvertArgs) -> Header {
+    match args.unknown {
+        _ if args.no_header => Header::Absent,
+        Some(UnknownArg::Ignore) => Header::Open,
+        _ => Header::Present,
     }
 }
 

@@ -50,6 +50,11 @@ impl AdminPart for FlowsPart {
         Some((answer.0, format!("{}\n", answer.1)))
     }
 
+    fn not_ready(&self) -> Vec<(String, String)> {
+        let running = self.0.flows().into_iter().filter(|flow| flow.is_running);
+        running.filter_map(|flow| Some((format!("flow {}", flow.flow.name()), flow.stats.not_begun()?))).collect()
+    }
+
     fn metrics(&self) -> String {
         let mut text = String::new();
         let flows = self.0.flows();
@@ -131,10 +136,15 @@ pub(crate) fn ask(args: &FlowAdminArgs, method: &str, action: &str) -> Result<Ex
 
 /// The listener for operators of a project.
 fn listener(args: &FlowAdminArgs) -> Result<SocketAddr, Stop> {
-    if let Some(address) = args.admin {
+    listener_of(args.admin, &args.project)
+}
+
+/// The listener for operators that is named, or that of a project.
+pub(crate) fn listener_of(admin: Option<SocketAddr>, project: &std::path::Path) -> Result<SocketAddr, Stop> {
+    if let Some(address) = admin {
         return Ok(address);
     }
-    let configured = ServeConfig::load(&args.project)?.admin.listen;
+    let configured = ServeConfig::load(project)?.admin.listen;
     Ok(configured.ok_or_else(|| {
         let what = "the project's server has no listener for operators";
         Finding::error(CLI_INPUT, Fault::Config, what)
@@ -142,7 +152,8 @@ fn listener(args: &FlowAdminArgs) -> Result<SocketAddr, Stop> {
     })?)
 }
 
-fn asked(address: SocketAddr, method: &str, path: &str) -> Result<(u16, String), Stop> {
+/// The status and body of an answer of a server.
+pub(crate) fn asked(address: SocketAddr, method: &str, path: &str) -> Result<(u16, String), Stop> {
     Ok(request(address, method, path).map_err(|error| {
         let why = quayline_core::system_error_text(&error);
         Finding::error(CLI_INPUT, Fault::Environment, format!("{address} does not answer: {why}"))

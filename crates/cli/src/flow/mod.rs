@@ -22,7 +22,7 @@ use crate::exit::{CLI_INPUT, Exit, Stop, argument};
 use crate::interrupt::stop_flag;
 use crate::store::{Missing, Opened, stop};
 
-pub(crate) use admin::FlowsPart;
+pub(crate) use admin::{FlowsPart, asked, listener_of};
 pub(crate) use serve::ServedFlows;
 
 /// Longest pause between two looks at the interrupt flag.

@@ -10,12 +10,14 @@ use std::time::{Duration, SystemTime};
 use quayline_core::Findings;
 use quayline_flow::{Engine, EngineOptions, Flow, Observer, flow_files};
 use quayline_store::{Clock, SystemClock};
+use quayline_workload::Workload;
 
 use super::{Lines, missing};
 use crate::args::FolderArg;
 use crate::cache::cache;
 use crate::exit::{Exit, Stop};
 use crate::store::{Missing, Opened};
+use crate::workload::FlowSource;
 
 /// Pause between two looks at the files of flows.
 const LOOK: Duration = Duration::from_secs(1);
@@ -38,7 +40,12 @@ fn stamp(files: &[PathBuf]) -> Stamp {
 
 impl ServedFlows {
     /// Starts the flows of a project. Without flows nothing is opened.
-    pub(crate) fn start(root: &Path, store: &FolderArg, threads: Option<usize>) -> Result<Option<ServedFlows>, Stop> {
+    pub(crate) fn start(
+        root: &Path,
+        store: &FolderArg,
+        threads: Option<usize>,
+        workload: &Arc<Workload>,
+    ) -> Result<Option<ServedFlows>, Stop> {
         let flows = Flow::open_all(root, cache().as_ref())?;
         if flows.is_empty() {
             return Ok(None);
@@ -49,7 +56,8 @@ impl ServedFlows {
         let observer: Arc<dyn Observer> = Arc::new(Lines);
         let mut options = EngineOptions::default();
         options.threads = threads.unwrap_or(options.threads);
-        let engine = Arc::new(Engine::start(&opened.store, &clock, &observer, options)?);
+        let engine = Arc::new(Engine::start_with(&opened.store, &clock, &observer, options, Some(workload))?);
+        workload.add_source(Arc::new(FlowSource(Arc::downgrade(&engine))));
         let mut known = BTreeMap::new();
         for flow in flows {
             known.insert(flow.file.path.clone(), stamp(&flow.files));

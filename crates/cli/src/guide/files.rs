@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use quayline_core::{Fault, Finding, Findings, Limits, system_error_text};
-use quayline_edi::guide::{Guide, GuideResolver, GuideText, ResolveError, parse_guide};
+use quayline_edi::guide::{BUILT_IN, BuiltInFiles, Guide, GuideResolver, GuideText, ResolveError, parse_guide};
 
 use crate::console::shown;
 use crate::exit::CLI_INPUT;
@@ -23,14 +23,21 @@ pub(super) fn read(path: &Path, limits: &Limits) -> Result<Guide, Findings> {
 }
 
 fn read_text(path: &Path) -> io::Result<String> {
+    if let Some(name) = path.to_str().filter(|name| name.starts_with(BUILT_IN)) {
+        let text = BuiltInFiles.read(name, "").map(|found| found.text);
+        return text.map_err(|_| io::Error::new(io::ErrorKind::NotFound, "no guide of this name comes with Quayline"));
+    }
     String::from_utf8(fs::read(path)?).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
 }
 
-/// What a guide includes or overlays stands beside it.
+/// What a guide includes or overlays is beside it, or comes with Quayline.
 struct Beside;
 
 impl GuideResolver for Beside {
     fn read(&self, name: &str, from: &str) -> Result<GuideText, ResolveError> {
+        if name.starts_with(BUILT_IN) || from.starts_with(BUILT_IN) {
+            return BuiltInFiles.read(name, from);
+        }
         let path = Path::new(from).parent().unwrap_or(Path::new("")).join(name);
         match read_text(&path) {
             Ok(text) => Ok(GuideText { name: path.display().to_string(), text }),

@@ -9,10 +9,12 @@ use std::path::Path;
 use quayline_convert::write_whole;
 use quayline_core::{Fault, Finding, Limits, Severity};
 use quayline_dictionary::{import_all, json};
-use quayline_edi::guide::{CompiledGuide, Guide, ItemKind, write_guide};
+use quayline_edi::acknowledge::acknowledgment_guides;
+use quayline_edi::guide::{BuiltInGuide, CompiledGuide, Guide, ItemKind, built_in_guides, write_guide};
+use quayline_project::read_guides;
 use serde::Serialize;
 
-use crate::args::{CheckArgs, GuideArgs, GuideCommand, ImportArgs, LimitArg, ShowArgs};
+use crate::args::{CheckArgs, GuideArgs, GuideCommand, GuideListArgs, ImportArgs, LimitArg, ShowArgs};
 use crate::console::{Console, shown, write_stdout};
 use crate::exit::{CLI_OUTPUT, Exit, Stop, argument};
 use crate::render::{Paint, count_of};
@@ -20,10 +22,39 @@ use crate::render::{Paint, count_of};
 /// Runs the subcommand.
 pub(crate) fn run(args: &GuideArgs, console: &Console) -> Result<Exit, Stop> {
     match &args.command {
+        GuideCommand::List(args) => list(args, console),
         GuideCommand::Import(args) => import(args, console),
         GuideCommand::Check(args) => check(args, console),
         GuideCommand::Show(args) => show(args, console),
     }
+}
+
+/// One line a guide, in columns.
+fn list(args: &GuideListArgs, console: &Console) -> Result<Exit, Stop> {
+    let guides = if args.paths.is_empty() {
+        let mut guides = acknowledgment_guides();
+        guides.extend(built_in_guides().iter().map(BuiltInGuide::read));
+        guides
+    } else {
+        let set = read_guides(&args.paths, &Limits::default(), None)?;
+        (0..set.len()).map(|number| set.guide(number).clone()).collect()
+    };
+    let wires: Vec<ListedWire<'_>> = guides.iter().map(ListedWire::of).collect();
+    if console.json() {
+        print_json(&ListWire { schema: "quayline.guide-list/1", guides: wires })?;
+        return Ok(Exit::Done);
+    }
+    let width = |of: fn(&ListedWire<'_>) -> usize| wires.iter().map(of).max().unwrap_or(0);
+    let (names, versions) = (width(|wire| wire.guide.len()), width(|wire| wire.version.len()));
+    let mut text = String::new();
+    for wire in &wires {
+        let (name, version, title) = (wire.guide, wire.version, wire.title.unwrap_or(""));
+        let line = format!("{name:names$}  {:7}  {:6}  {version:versions$}  {title}", wire.standard, wire.transaction);
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    write_stdout(text.as_bytes())?;
+    Ok(Exit::Done)
 }
 
 /// Everything is read before anything is written, so that a fault leaves no half of a folder.
@@ -106,6 +137,41 @@ fn show(args: &ShowArgs, console: &Console) -> Result<Exit, Stop> {
         write_stdout(tree::tree(&guide, detail, Paint::new(console.color_stdout())).as_bytes())?;
     }
     Ok(Exit::Done)
+}
+
+/// What there is, `quayline.guide-list/1` in docs/reference/json.md.
+#[derive(Serialize)]
+struct ListWire<'a> {
+    schema: &'static str,
+    guides: Vec<ListedWire<'a>>,
+}
+
+#[derive(Serialize)]
+struct ListedWire<'a> {
+    guide: &'a str,
+    standard: &'static str,
+    transaction: &'a str,
+    version: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<&'a str>,
+}
+
+impl<'a> ListedWire<'a> {
+    fn of(guide: &'a Guide) -> Self {
+        ListedWire {
+            guide: &guide.name,
+            standard: guide.standard.name(),
+            transaction: &guide.transaction,
+            version: &guide.version,
+            group: guide.functional_group.as_deref(),
+            title: guide.title.as_deref(),
+            source: guide.source.as_deref(),
+        }
+    }
 }
 
 /// What was imported, `quayline.guide-import/1` in docs/reference/json.md.

@@ -2,20 +2,23 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::thread::JoinHandle;
 use std::time::Instant;
 
 use parking_lot::Mutex;
+use quayline_batch::event::{EventPosition, Keeping};
 use quayline_batch::log::JobLogs;
 use quayline_batch::record::{Execution, ExecutionId, Instance, InstanceId};
 use quayline_batch::{BatchError, BatchStatus, Drift, Engine, Repository, StartError, StopRequests, system_property};
 use quayline_core::{Fault, Finding, Findings, Severity};
 use quayline_project::job::{JobFile, Parameters};
-use quayline_server::{AdminAnswer, AdminPart, AdminRequest};
+use quayline_server::{AdminAnswer, AdminPart, AdminRequest, AdminStream};
+use quayline_workload::Workload;
 use serde_json::{Value, json};
 
+use super::events::{self, EventStream, Wanted};
 use super::{LOOK, LOOK_IN_REPOSITORY, artifacts, ask, openapi, show};
 use crate::admin::{Query, answer, decoded, wrong};
 use crate::partner::raw;
@@ -38,13 +41,34 @@ struct Shared {
     /// The data folder: logs, requests of commands.
     store: PathBuf,
     repository: Arc<Repository>,
+    /// What is kept of the events.
+    keeping: Option<Keeping>,
+    workload: Arc<Workload>,
     running: Mutex<Vec<(ExecutionId, Arc<Engine>)>>,
+    /// Executions that run or are about to, at most [`RUNNING_MAX`].
+    slots: AtomicUsize,
     /// Nothing is started any more.
     is_ending: AtomicBool,
     /// Nothing runs any more.
     is_over: AtomicBool,
     /// Executions that ended COMPLETED, STOPPED and FAILED.
     ended: [AtomicU64; 3],
+}
+
+/// The right to run one execution.
+struct Slot(Arc<Shared>);
+
+impl Slot {
+    fn take(shared: &Arc<Shared>) -> Option<Slot> {
+        let more = |taken: usize| (taken < RUNNING_MAX).then_some(taken + 1);
+        shared.slots.fetch_update(Ordering::SeqCst, Ordering::SeqCst, more).ok().map(|_| Slot(Arc::clone(shared)))
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.0.slots.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 /// Why a request did not do what it was sent for.
@@ -107,12 +131,21 @@ struct Body {
 
 impl JobsPart {
     /// The jobs of a project over a repository. Commands that meet the open store get their answers here.
-    pub(crate) fn new(project: PathBuf, store: PathBuf, repository: Arc<Repository>) -> std::io::Result<Self> {
+    pub(crate) fn new(
+        project: PathBuf,
+        store: PathBuf,
+        repository: Arc<Repository>,
+        keeping: Option<Keeping>,
+        workload: Arc<Workload>,
+    ) -> std::io::Result<Self> {
         let shared = Arc::new(Shared {
             project: project.canonicalize().unwrap_or(project),
             store,
             repository,
+            keeping,
+            workload,
             running: Mutex::default(),
+            slots: AtomicUsize::new(0),
             is_ending: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
             ended: Default::default(),
@@ -169,6 +202,7 @@ impl JobsPart {
                 Ok((200, json!({ "stepExecutions": steps.iter().map(show::step_json).collect::<Vec<_>>() })))
             }),
             ("GET", ["jobexecutions", id, "rejects"]) => execution(id).and_then(|id| shared.rejects(id, &query)),
+            ("GET", ["events"]) => shared.events(&query),
             _ => return None,
         })
     }
@@ -213,17 +247,13 @@ impl JobsPart {
             return Err(Refused::Findings(422, Findings(findings)));
         }
         let shared = Arc::clone(&self.shared);
-        if shared.running.lock().len() >= RUNNING_MAX || shared.is_ending.load(Ordering::Relaxed) {
-            let finding = Finding::error(
-                crate::exit::CLI_INPUT,
-                Fault::Environment,
-                format!("{RUNNING_MAX} jobs run in this server already, or it is ending"),
-            );
-            return Err(Refused::Findings(
-                503,
-                finding.hint("wait until one has ended, or start it with quayline job").into(),
-            ));
-        }
+        let slot = if shared.is_ending.load(Ordering::Relaxed) { None } else { Slot::take(&shared) };
+        let Some(slot) = slot else {
+            let message = format!("{RUNNING_MAX} jobs run in this server already, or it is ending");
+            let finding = Finding::error(crate::exit::CLI_INPUT, Fault::Environment, message);
+            let hint = "wait until one of them has ended: GET /batch/jobexecutions lists them";
+            return Err(Refused::Findings(503, finding.hint(hint).into()));
+        };
         let folder = match &before {
             Some(before) => {
                 let instance = shared.repository.instance(before.instance)?;
@@ -233,10 +263,13 @@ impl JobsPart {
         };
         let mut engine = Engine::new(Arc::clone(&shared.repository), artifacts(), folder);
         engine.observers.push(Arc::new(JobLogs::new(&shared.store)));
+        engine.keeping = shared.keeping.clone();
+        engine.workload = Some(Arc::clone(&shared.workload));
         let engine = Arc::new(engine);
         let (told, launched) = sync_channel(1);
         let status = if before.is_some() { 200 } else { 201 };
         let run = move || {
+            let _slot = slot;
             let started = match &before {
                 Some(before) => engine.restart(before.id, &file, parameters, Drift::Refuse),
                 None => engine.start(&file, parameters),
@@ -259,6 +292,7 @@ impl JobsPart {
             }
             let _ = told.send(Ok(started.execution().clone()));
             let ended = started.run();
+            StopRequests::new(&shared.store).remove(id);
             shared.running.lock().retain(|(running, _)| *running != id);
             let place = match ended.map(|execution| execution.status) {
                 Ok(BatchStatus::Completed) => 0,
@@ -415,6 +449,23 @@ impl Shared {
         Ok((200, json!({ "instanceId": id.0, "executionsRemoved": removed.len() })))
     }
 
+    /// A page of kept events.
+    fn events(&self, query: &Query) -> Answer {
+        query.only(&["topic", "jobName", "jobExecutionId", "after", "pageSize"])?;
+        let (_, size) = paging(query)?;
+        let wanted = wanted(query)?;
+        let page = events::page(&self.repository, &wanted, after(query.value("after"))?.unwrap_or_default(), size)?;
+        Ok((200, events::page_json(&page)))
+    }
+
+    /// Kept events as they come.
+    fn event_stream(&self, query: &str, last: Option<&str>) -> Result<EventStream, Refused> {
+        let query = Query::parse(query)?;
+        query.only(&["topic", "jobName", "jobExecutionId", "after"])?;
+        let after = after(last.or(query.value("after")))?;
+        Ok(EventStream::new(Arc::clone(&self.repository), wanted(&query)?, after)?)
+    }
+
     fn rejects(&self, id: ExecutionId, query: &Query) -> Answer {
         query.only(&["pageSize", "after"])?;
         let (_, size) = paging(query)?;
@@ -460,6 +511,22 @@ fn linked(execution: &Execution, mut value: Value) -> Value {
     value
 }
 
+fn wanted(query: &Query) -> Result<Wanted, Refused> {
+    let patterns = query.value("topic").unwrap_or("").split(',').filter(|pattern| !pattern.is_empty());
+    let execution = query.value("jobExecutionId").map(execution).transpose()?;
+    Ok(Wanted { topics: Wanted::topics(patterns)?, job: query.value("jobName").map(str::to_owned), execution })
+}
+
+fn after(text: Option<&str>) -> Result<Option<EventPosition>, Refused> {
+    let read = |text: &str| {
+        text.parse().map_err(|()| {
+            let hint = "send `next` of a page, or the id of a server-sent event; 0.0 is before the first event";
+            Refused::from(wrong("`after` is not the position of an event".to_owned(), hint.to_owned()))
+        })
+    };
+    text.map(read).transpose()
+}
+
 fn paging(query: &Query) -> Result<(usize, usize), Refused> {
     let number = |name: &str, default: usize, from: usize, to: usize| match query.value(name) {
         None => Ok(default),
@@ -489,9 +556,14 @@ fn body(bytes: &[u8]) -> Result<Body, Refused> {
                 for (name, value) in parameters {
                     let text = match value {
                         Value::String(text) => text,
-                        Value::Number(number) => number.to_string(),
+                        // Others may be written in several ways, and the job would not see what was sent.
+                        Value::Number(number) if number.is_i64() || number.is_u64() => number.to_string(),
                         Value::Bool(flag) => flag.to_string(),
-                        _ => return Err(refuse(format!("the job parameter `{name}` is not a text"))),
+                        _ => {
+                            return Err(refuse(format!(
+                                "the job parameter `{name}` is not a text, a whole number, true or false"
+                            )));
+                        }
                     };
                     found.parameters.insert(name, text);
                 }
@@ -567,6 +639,20 @@ impl AdminPart for JobsPart {
         Some(match self.route(request, &parts)? {
             Ok((status, value)) => answer(status, &value),
             Err(refused) => refused.answer(),
+        })
+    }
+
+    fn stream(
+        &self,
+        request: &AdminRequest<'_>,
+        last: Option<&str>,
+    ) -> Option<Result<Box<dyn AdminStream>, AdminAnswer>> {
+        if request.path != "/batch/events" {
+            return None;
+        }
+        Some(match self.shared.event_stream(request.query, last) {
+            Ok(stream) => Ok(Box::new(stream)),
+            Err(refused) => Err(refused.answer()),
         })
     }
 

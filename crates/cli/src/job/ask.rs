@@ -6,9 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use quayline_batch::event::EventPosition;
 use quayline_batch::record::ExecutionId;
-use quayline_batch::{BatchError, Repository};
+use quayline_batch::{BatchError, BatchStatus, Repository};
+use quayline_project::job::TopicFilter;
 
+use super::events::{self, Wanted};
 use super::{IN_USE, Jobs, batch, show};
 use crate::args::RepositoryArg;
 use crate::console::write_stdout;
@@ -24,6 +27,8 @@ const LOOK: Duration = Duration::from_millis(20);
 pub(super) enum Question {
     List { job: Option<String>, count: usize, json: bool },
     Show { execution: ExecutionId, json: bool },
+    Status { execution: ExecutionId },
+    Events { wanted: Wanted, after: EventPosition, count: usize, json: bool },
 }
 
 impl Question {
@@ -31,6 +36,12 @@ impl Question {
         match self {
             Question::List { job, count, json } => format!("list\n{count}\n{json}\n{}", job.as_deref().unwrap_or("")),
             Question::Show { execution, json } => format!("show\n{execution}\n{json}\n"),
+            Question::Status { execution } => format!("status\n{execution}\nfalse\n"),
+            Question::Events { wanted, after, count, json } => {
+                let execution = wanted.execution.map_or(0, |execution| execution.0);
+                let job = wanted.job.as_deref().unwrap_or("");
+                format!("events\n{count}\n{json}\n{after}\n{}\n{execution}\n{job}", wanted.topics.0)
+            }
         }
     }
 
@@ -41,6 +52,16 @@ impl Question {
             "list" => {
                 let job = Some(job.to_owned()).filter(|job| !job.is_empty());
                 Some(Question::List { job, count: number.parse().ok()?, json })
+            }
+            "status" => Some(Question::Status { execution: ExecutionId(number.parse().ok()?) }),
+            "events" => {
+                let mut rest = job.splitn(4, '\n');
+                let after = rest.next()?.parse().ok()?;
+                let topics = TopicFilter(rest.next()?.parse().ok()?);
+                let execution = Some(rest.next()?.parse().ok()?).filter(|number| *number > 0).map(ExecutionId);
+                let job = Some(rest.next()?.to_owned()).filter(|job| !job.is_empty());
+                let wanted = Wanted { topics, job, execution };
+                Some(Question::Events { wanted, after, count: number.parse().ok()?, json })
             }
             "show" => Some(Question::Show { execution: ExecutionId(number.parse().ok()?), json }),
             _ => None,
@@ -55,28 +76,55 @@ impl Question {
                 let steps = repository.steps(*execution)?;
                 Ok(show::execution(&found, &steps, *json))
             }
+            Question::Status { execution } => match repository.execution(*execution) {
+                Ok(found) => Ok(found.status.text().to_owned()),
+                Err(BatchError::NoSuchExecution(_)) => Ok(String::new()),
+                Err(error) => Err(error),
+            },
+            Question::Events { wanted, after, count, json } => {
+                Ok(events::page_text(&events::page(repository, wanted, *after, *count)?, *json))
+            }
         }
     }
 }
 
 /// Prints the answer to a question: from the repository, or from the process that has the store open.
 pub(super) fn answered(place: &RepositoryArg, question: &Question) -> Result<Exit, Stop> {
+    write_stdout(text_of(place, question)?.as_bytes())?;
+    Ok(Exit::Done)
+}
+
+/// The answer to a question.
+pub(super) fn text_of(place: &RepositoryArg, question: &Question) -> Result<String, Stop> {
     match Jobs::open(place) {
         Ok(jobs) => {
             let text = question.answer(&jobs.repository).map_err(batch)?;
-            write_stdout(text.as_bytes())?;
-            jobs.close(Exit::Done)
+            jobs.close(Exit::Done)?;
+            Ok(text)
         }
         Err(Stop::Findings(findings)) if findings.0.iter().any(|finding| finding.code == IN_USE) => {
-            match asked(&folder(&place.store.folder), question) {
-                Some(text) => {
-                    write_stdout(text.as_bytes())?;
-                    Ok(Exit::Done)
-                }
-                None => Err(Stop::Findings(findings)),
-            }
+            asked(&folder(place.store.local()), question).ok_or(Stop::Findings(findings))
         }
         Err(stop) => Err(stop),
+    }
+}
+
+/// What another process knows of an execution.
+pub(super) enum Known {
+    /// It did not answer.
+    Nothing,
+    /// There is none.
+    NoExecution,
+    Status(BatchStatus),
+}
+
+/// The status of an execution, from the process that has the store open.
+pub(super) fn status(store: &Path, execution: ExecutionId) -> Known {
+    match asked(&folder(store), &Question::Status { execution }) {
+        None => Known::Nothing,
+        Some(text) => {
+            BatchStatus::ALL.into_iter().find(|status| status.text() == text).map_or(Known::NoExecution, Known::Status)
+        }
     }
 }
 

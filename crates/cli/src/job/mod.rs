@@ -2,6 +2,7 @@
 
 mod api;
 mod ask;
+mod events;
 mod openapi;
 mod show;
 
@@ -24,7 +25,8 @@ use quayline_project::job::{JobFile, Parameters};
 use quayline_store::{Store, SystemClock};
 
 use crate::args::{
-    IdArgs, JobArgs, JobCheckArgs, JobCommand, PurgeJobsArgs, RejectsArgs, RepositoryArg, RestartArgs, StartArgs,
+    FolderArg, IdArgs, JobArgs, JobCheckArgs, JobCommand, PurgeJobsArgs, RejectsArgs, RepositoryArg, RestartArgs,
+    StartArgs,
 };
 use crate::console::{Console, write_stdout};
 use crate::exit::{Exit, Stop, argument};
@@ -65,6 +67,7 @@ pub(crate) fn run(args: &JobArgs, console: &Console) -> Result<Exit, Stop> {
             ask::answered(&args.place, &question)
         }
         JobCommand::Log(args) => log(args),
+        JobCommand::Events(args) => events::print(args, console),
         JobCommand::Rejects(args) => rejects(args),
         JobCommand::Purge(args) => purge(args, console),
     }
@@ -80,6 +83,17 @@ struct Jobs {
     recovered: Vec<Execution>,
 }
 
+/// A repository in the store takes executions that it finds running for abandoned, since one process at a time uses a data folder.
+pub(crate) fn needs_repository(store: &FolderArg) -> Result<(), Stop> {
+    if store.address().is_none() {
+        return Ok(());
+    }
+    let finding = argument("several processes share this store, so it cannot hold the job repository".to_owned());
+    Err(finding
+        .hint("name a database for the jobs with --repository (`serve`: --job-repository); it may be the same database")
+        .into())
+}
+
 impl Jobs {
     fn open(place: &RepositoryArg) -> Result<Self, Stop> {
         Jobs::open_or(place, Missing::Refuse)
@@ -89,7 +103,7 @@ impl Jobs {
         let folder = &place.store;
         let mut options = String::new();
         if folder.folder != Path::new("data") {
-            options.push_str(&format!(" --store {}", folder.folder.display()));
+            options.push_str(&format!(" --store {}", crate::store::named(folder)));
         }
         let (opened, backend): (_, Arc<dyn Backend>) = match &place.repository {
             Some(address) => {
@@ -100,9 +114,10 @@ impl Jobs {
                 (None, Arc::new(DatabaseBackend::open(endpoint, Arc::new(SystemClock)).map_err(batch)?))
             }
             None => {
+                needs_repository(folder)?;
                 let opened = Opened::open(folder, missing)?;
                 let backend = StoreBackend::new(opened.store.clone(), Arc::new(SystemClock)).map_err(batch)?;
-                StopRequests::new(&folder.folder).clear();
+                StopRequests::new(folder.local()).clear();
                 (Some(opened), Arc::new(backend))
             }
         };
@@ -119,17 +134,20 @@ impl Jobs {
         }
     }
 
-    fn engine(&self, store: &Path, folder: PathBuf, console: &Console) -> Engine {
+    fn engine(&self, store: &Path, folder: PathBuf, console: &Console) -> Result<Engine, Stop> {
+        let keeping = events::keeping(&folder, self.opened.as_ref().map(|opened| &opened.store))?;
         let mut engine = Engine::new(Arc::clone(&self.repository), artifacts(), folder);
         engine.observers.push(Arc::new(JobLogs::new(store)));
         if !console.json() {
             engine.observers.push(Arc::new(Told));
         }
-        engine
+        engine.keeping = keeping;
+        Ok(engine)
     }
 }
 
 pub(crate) use api::{JobsPart, has_jobs};
+pub(crate) use events::keeping;
 
 /// The repository of a server: in its store, or in a database. Executions whose process is gone have become FAILED.
 pub(crate) fn served(store: &Store, repository: Option<&str>) -> Result<Arc<Repository>, Stop> {
@@ -194,8 +212,10 @@ pub(crate) fn findings_of(path: &Path) -> Vec<Finding> {
 fn parameters(given: &[String]) -> Result<Parameters, Stop> {
     let mut parameters = Parameters::new();
     for text in given {
-        let Some((name, value)) = text.split_once('=') else {
-            return Err(argument(format!("--param {text} has no value")).hint("write --param NAME=VALUE").into());
+        let Some((name, value)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
+            return Err(argument(format!("--param {text} has no name or no value"))
+                .hint("write --param NAME=VALUE")
+                .into());
         };
         parameters.insert(name.to_owned(), value.to_owned());
     }
@@ -223,11 +243,15 @@ fn start(args: &StartArgs, console: &Console) -> Result<Exit, Stop> {
     checked(&file, &given, console)?;
     let jobs = Jobs::open_or(&args.place, Missing::Create)?;
     told(&jobs, console);
-    let store = &args.place.store.folder;
-    let engine = jobs.engine(store, folder, console);
+    let store = args.place.store.local();
+    let engine = jobs.engine(store, folder, console)?;
     let ended = engine.start(&file, given).map_err(started).and_then(|launched| watched(&engine, store, launched));
     drop(engine);
-    finish(jobs, ended, console)
+    finish(jobs, ended, is_restartable(&file), console)
+}
+
+fn is_restartable(file: &JobFile) -> bool {
+    file.resolve(&Parameters::new(), &system_property).map_or(true, |(job, _)| job.restartable)
 }
 
 /// Refuses a job with errors; prints warnings.
@@ -243,7 +267,7 @@ fn checked(file: &JobFile, given: &Parameters, console: &Console) -> Result<(), 
 fn restart(args: &RestartArgs, console: &Console) -> Result<Exit, Stop> {
     let jobs = Jobs::open(&args.place)?;
     told(&jobs, console);
-    let store = &args.place.store.folder;
+    let store = args.place.store.local();
     let id = ExecutionId(args.execution);
     let before = jobs.repository.execution(id).map_err(batch)?;
     let mut given = if args.same_params { before.parameters.clone() } else { Parameters::new() };
@@ -258,12 +282,12 @@ fn restart(args: &RestartArgs, console: &Console) -> Result<Exit, Stop> {
     checked(&file, &given, console)?;
     let instance = jobs.repository.instance(before.instance).map_err(batch)?;
     let folder = instance.map_or_else(PathBuf::new, |instance| PathBuf::from(instance.folder));
-    let engine = jobs.engine(store, folder, console);
+    let engine = jobs.engine(store, folder, console)?;
     let drift = if args.accept_drift { Drift::Accept } else { Drift::Refuse };
     let ended =
         engine.restart(id, &file, given, drift).map_err(started).and_then(|launched| watched(&engine, store, launched));
     drop(engine);
-    finish(jobs, ended, console)
+    finish(jobs, ended, is_restartable(&file), console)
 }
 
 /// Runs an execution while another thread looks at signals and stop requests.
@@ -303,7 +327,7 @@ fn watched(engine: &Engine, store: &Path, launched: Launched<'_>) -> Result<Exec
     ended.map_err(batch)
 }
 
-fn finish(jobs: Jobs, ended: Result<Execution, Stop>, console: &Console) -> Result<Exit, Stop> {
+fn finish(jobs: Jobs, ended: Result<Execution, Stop>, is_restartable: bool, console: &Console) -> Result<Exit, Stop> {
     let execution = match ended {
         Ok(execution) => execution,
         Err(stop) => {
@@ -318,7 +342,9 @@ fn finish(jobs: Jobs, ended: Result<Execution, Stop>, console: &Console) -> Resu
         BatchStatus::Stopped => Exit::Resumable,
         _ => Exit::Rejected,
     };
-    if exit != Exit::Done {
+    // What no restart can mend is not offered one.
+    let can_restart = execution.cause.as_ref().is_none_or(|cause| !cause.starts_with("quayline.StartLimitReached"));
+    if exit != Exit::Done && is_restartable && can_restart {
         console.paragraph(&format!("to continue: quayline job restart {}{}", execution.id, jobs.place));
     }
     jobs.close(exit)
@@ -349,7 +375,15 @@ fn stop(args: &IdArgs, console: &Console) -> Result<Exit, Stop> {
             Err(batch(BatchError::NotRunning { execution: id, status }))
         }
         Err(Stop::Findings(findings)) if findings.0.iter().any(|finding| finding.code == IN_USE) => {
-            let folder = &args.place.store.folder;
+            let folder = args.place.store.local();
+            match ask::status(folder, id) {
+                ask::Known::Nothing => return Err(Stop::Findings(findings)),
+                ask::Known::NoExecution => return Err(batch(BatchError::NoSuchExecution(id))),
+                ask::Known::Status(status) if !status.is_running() => {
+                    return Err(batch(BatchError::NotRunning { execution: id, status }));
+                }
+                ask::Known::Status(_) => {}
+            }
             let requests = StopRequests::new(folder);
             requests.request(id).map_err(|error| unreadable(folder, &error))?;
             console.line(&format!("execution {id} is asked to stop at its next checkpoint"));
@@ -360,7 +394,7 @@ fn stop(args: &IdArgs, console: &Console) -> Result<Exit, Stop> {
 }
 
 fn log(args: &IdArgs) -> Result<Exit, Stop> {
-    let path = JobLogs::new(&args.place.store.folder).path(ExecutionId(args.execution));
+    let path = JobLogs::new(args.place.store.local()).path(ExecutionId(args.execution));
     let text = std::fs::read(&path).map_err(|error| unreadable(&path, &error))?;
     write_stdout(&text)?;
     Ok(Exit::Done)
@@ -413,7 +447,7 @@ fn purge(args: &PurgeJobsArgs, console: &Console) -> Result<Exit, Stop> {
             }
         }
     }
-    let logs = JobLogs::new(&args.place.store.folder);
+    let logs = JobLogs::new(args.place.store.local());
     for id in &instances {
         for execution in repository.purge(*id).map_err(batch)? {
             logs.remove(execution).map_err(|error| unreadable(&logs.path(execution), &error))?;

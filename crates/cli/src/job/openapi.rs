@@ -74,6 +74,20 @@ pub(super) const OPERATIONS: &[Operation] = &[
         &[PAGE[1]],
         None,
     ),
+    (
+        "/events",
+        "get",
+        "listEvents",
+        "Kept events in the order of their commits; with `Accept: text/event-stream`, server-sent events as they happen",
+        &[
+            ("topic", "Topics, separated by commas: `*` is one level, `#` at the end is all levels that follow"),
+            ("jobName", "Id of the job"),
+            ("jobExecutionId", "Number of the execution"),
+            ("after", "Position of an event: only later ones"),
+            PAGE[1],
+        ],
+        None,
+    ),
 ];
 
 /// The document.

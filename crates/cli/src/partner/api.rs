@@ -2,7 +2,7 @@
 //! describes them.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use quayline_core::{Fault, Finding, Findings};
 use quayline_partner::{
@@ -12,6 +12,7 @@ use quayline_partner::{
 use quayline_project::ShapeOptions;
 use quayline_server::{AdminAnswer, AdminPart, AdminRequest};
 use quayline_store::{Clock as _, SystemClock};
+use quayline_workload::{Kind as Work, Workload};
 use serde_json::{Value, json};
 
 use super::entries::entry_json;
@@ -26,20 +27,24 @@ use crate::store::from_hex;
 const PAGE: usize = 50;
 const PAGE_MAX: usize = 1_000;
 
+/// Actions that are counted as work of the class `translation`.
+const ACTIONS: [&str; 7] = ["receive", "send", "release", "reprocess", "resend", "reenvelope", "explain"];
+
 /// The partners of a project, for operators.
 pub(crate) struct PartnersPart {
     project: PathBuf,
     ledger: Ledger,
     /// One request that changes something at a time: numbers are taken in order, and nothing waits for locks.
     desk: Mutex<()>,
+    workload: Arc<Workload>,
 }
 
 /// A status with a body.
 type Answer = Result<(u16, Value), Findings>;
 
 impl PartnersPart {
-    pub(crate) fn new(project: PathBuf, ledger: Ledger) -> Self {
-        PartnersPart { project, ledger, desk: Mutex::new(()) }
+    pub(crate) fn new(project: PathBuf, ledger: Ledger, workload: Arc<Workload>) -> Self {
+        PartnersPart { project, ledger, desk: Mutex::new(()), workload }
     }
 
     /// The partner files as they are now, so that a change needs no restart.
@@ -259,7 +264,16 @@ impl AdminPart for PartnersPart {
                 Err(findings) => failure(&findings),
             });
         }
-        Some(match self.route(request, &parts)? {
+        let action = parts.last().copied().filter(|action| request.method == "POST" && ACTIONS.contains(action));
+        let mut turn = action.map(|action| {
+            let working = self.workload.join(Work::Translation, Some(action));
+            (self.workload.turn(Work::Translation, action), working)
+        });
+        let routed = self.route(request, &parts)?;
+        if let Some((turn, _)) = &mut turn {
+            turn.done(1, u64::from(routed.is_err()));
+        }
+        Some(match routed {
             Ok((status, value)) => answer(status, &value),
             Err(findings) => failure(&findings),
         })

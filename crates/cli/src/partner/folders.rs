@@ -1,4 +1,4 @@
-//! `quayline partner run`: folders that are watched.
+//! `quayline partner run`: folders and queues that are watched.
 //!
 //! A file is claimed by renaming it into `.claimed` beside it, so that nobody works on it twice. It leaves that folder for the archive when
 //! everything of it is committed. A run that starts finishes what the last one had claimed.
@@ -6,10 +6,11 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
-use quayline_partner::{Again, Desk, DeskLimits, Release, SendRequest};
+use quayline_core::Findings;
+use quayline_partner::{Again, Desk, DeskLimits, Ledger, Release, SAME_FILE, SendRequest};
 
 use super::{book, ledger, now_ms, open_store, say_received, say_sent, within};
 use crate::args::RunArgs;
@@ -26,22 +27,55 @@ struct Watched {
     document: Option<String>,
 }
 
+/// A queue, and what its messages are.
+struct WatchedQueue {
+    queue: String,
+    /// As of a folder.
+    document: Option<String>,
+}
+
+impl WatchedQueue {
+    /// Takes what is on the queue; whether all of it was good.
+    fn take_all(&self, desk: &mut Desk<'_>, stop: &AtomicBool, console: &Console) -> Result<bool, Stop> {
+        let mut is_good = true;
+        while !stop.load(Ordering::Relaxed) {
+            match &self.document {
+                None => {
+                    let Some((name, report)) = desk.receive_from(&self.queue)? else { break };
+                    say_received(&name, &report, console);
+                    is_good &= report.interchanges > 0;
+                }
+                Some(document) => {
+                    let Some((name, report)) = desk.send_from(&self.queue, document)? else { break };
+                    say_sent(&name, &report, console);
+                    is_good &= report.rejected == 0;
+                }
+            }
+        }
+        Ok(is_good)
+    }
+}
+
 /// Folder of claimed files.
 const CLAIMED: &str = ".claimed";
 
 pub(super) fn run(args: &RunArgs, console: &Console) -> Result<Exit, Stop> {
     let mut watched: Vec<Watched> = Vec::new();
-    for folder in &args.inbox {
-        watched.push(Watched { folder: within(&args.project, folder), document: None });
-    }
+    let mut queues: Vec<WatchedQueue> = Vec::new();
+    let mut watch =
+        |place: &Path, document: Option<String>| match place.to_str().and_then(|text| text.strip_prefix("queue:")) {
+            Some(queue) => queues.push(WatchedQueue { queue: queue.to_owned(), document }),
+            None => watched.push(Watched { folder: within(&args.project, place), document }),
+        };
+    args.inbox.iter().for_each(|place| watch(place, None));
     for text in &args.send {
         let (document, folder) = text.split_once('=').filter(|(_, folder)| !folder.is_empty()).ok_or_else(|| {
             argument(format!("`--send {text}` has no `=`")).hint("write it as --send invoice=to-send/invoices")
         })?;
-        watched.push(Watched { folder: within(&args.project, Path::new(folder)), document: Some(document.to_owned()) });
+        watch(Path::new(folder), Some(document.to_owned()));
     }
-    if watched.is_empty() {
-        return Err(argument("no folder to watch").hint("name one with --inbox or --send").into());
+    if watched.is_empty() && queues.is_empty() {
+        return Err(argument("no folder or queue to watch").hint("name one with --inbox or --send").into());
     }
     for one in &watched {
         let claimed = one.folder.join(CLAIMED);
@@ -72,7 +106,7 @@ pub(super) fn run(args: &RunArgs, console: &Console) -> Result<Exit, Stop> {
         }
         first = false;
         // Definitions are read again for each round with work, so a change needs no restart.
-        if !work.is_empty() {
+        if !work.is_empty() || has_messages(&ledger, &queues)? {
             book = super::book(&args.project, console)?;
         }
         let mut desk = Desk::new(&book, &ledger, DeskLimits::default(), now_ms)?;
@@ -86,7 +120,9 @@ pub(super) fn run(args: &RunArgs, console: &Console) -> Result<Exit, Stop> {
                 None => {
                     let report = desk.receive(&name, &mut file, again)?;
                     say_received(&name, &report, console);
-                    report.interchanges > 0
+                    // A file that the last run claimed may be done already, and only not be put away.
+                    let is_done = again == Again::No && report.findings.iter().any(|(_, one)| one.code == SAME_FILE);
+                    report.interchanges > 0 || is_done
                 }
                 Some(document) => {
                     let request = SendRequest { name: &name, to: None, from: None, document, again };
@@ -110,6 +146,11 @@ pub(super) fn run(args: &RunArgs, console: &Console) -> Result<Exit, Stop> {
             }
             put_away(&path, if is_good { &archive } else { &rejected })?;
         }
+        for queue in &queues {
+            if !queue.take_all(&mut desk, &stop, console)? {
+                exit = Exit::Rejected;
+            }
+        }
         let report = desk.release(&Release::Due)?;
         if report.interchanges > 0 {
             console.line(&format!("{} envelopes closed", report.interchanges));
@@ -126,6 +167,17 @@ pub(super) fn run(args: &RunArgs, console: &Console) -> Result<Exit, Stop> {
         }
     }
     opened.close(exit)
+}
+
+/// Whether a message waits on one of the queues.
+fn has_messages(ledger: &Ledger, queues: &[WatchedQueue]) -> Result<bool, Stop> {
+    for one in queues {
+        let queue = ledger.store().queue(&one.queue).map_err(|error| Stop::from(Findings::from(error.finding())))?;
+        if queue.facts().map_err(|error| Stop::from(Findings::from(error.finding())))?.depth > 0 {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The files of a folder by name; hidden ones are left out.

@@ -28,6 +28,7 @@ use crate::console::{Console, shown, write_stdout};
 use crate::copybook::unreadable;
 use crate::env_vars::QUAYLINE_STORE_KEY;
 use crate::exit::{Exit, Stop, argument};
+use crate::memory;
 use crate::render::{count_of, finding_json};
 use crate::store::{Missing, Opened};
 
@@ -70,9 +71,9 @@ pub(crate) fn open_store(project: &ProjectArgs, missing: Missing) -> Result<Open
     let folder = project.store.clone().unwrap_or_else(|| project.project.join("data"));
     // A command works alone, so it needs less memory than a server: with 10,000 partners, 10,000 envelopes close within 64 MB.
     let settings = Settings {
-        apply_bytes: 8 << 20,
-        delta_bytes_max: 24 << 20,
-        cache_bytes: 16 << 20,
+        apply_bytes: 4 << 20,
+        delta_bytes_max: 12 << 20,
+        cache_bytes: 6 << 20,
         record_cache_bytes: 1 << 20,
         ..Settings::default()
     };
@@ -101,6 +102,7 @@ pub(crate) fn ledger_of(store: &Store) -> Result<Ledger, Stop> {
 
 /// Runs `quayline partner`.
 pub(crate) fn run(args: &PartnerArgs, console: &Console) -> Result<Exit, Stop> {
+    memory::give_large_blocks_back();
     match &args.command {
         PartnerCommand::Check(args) => {
             let book = book(&args.project, console)?;
@@ -258,6 +260,7 @@ fn send_json(name: &str, report: &SendReport) -> serde_json::Value {
 
 /// Runs `quayline envelope`.
 pub(crate) fn run_envelope(args: &EnvelopeArgs, console: &Console) -> Result<Exit, Stop> {
+    memory::give_large_blocks_back();
     let project = match &args.command {
         EnvelopeCommand::List(args) => &args.project,
         EnvelopeCommand::Release(args) => &args.project,

@@ -2,6 +2,7 @@
 
 mod admin;
 mod ends;
+mod exchange;
 mod file;
 mod queue;
 mod save;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use quayline_core::{Fault, Finding, system_error_text};
 use quayline_store::{Access, Clock, Store, StoreError, StoreLimits, SystemClock};
 use quayline_store_embedded::{EmbeddedEngine, Folder, Settings};
+use quayline_store_postgres::{Endpoint, PostgresEngine};
 
 use crate::args::{FolderArg, StoreArgs, StoreCommand};
 use crate::console::{Console, shown, write_stdout};
@@ -26,7 +28,8 @@ pub(crate) use queue::run as run_queue;
 /// A store that is closed when the command ends, so that the next one opens quickly.
 pub(crate) struct Opened {
     pub(crate) store: Store,
-    engine: Arc<EmbeddedEngine>,
+    /// The engine of a data folder. That of a database ends with the last of its users.
+    engine: Option<Arc<EmbeddedEngine>>,
 }
 
 /// Whether a command may make the data folder.
@@ -43,6 +46,9 @@ impl Opened {
 
     /// The same with other bounds of memory.
     pub(crate) fn open_with(folder: &FolderArg, missing: Missing, settings: Settings) -> Result<Self, Stop> {
+        if let Some(address) = folder.address() {
+            return Opened::open_database(address);
+        }
         let path = folder.folder.as_path();
         if missing == Missing::Refuse && !path.join("store.redb").exists() {
             let finding = Finding::error(CLI_INPUT, Fault::Caller, format!("{} holds no store", shown(path)));
@@ -53,13 +59,36 @@ impl Opened {
         let engine = Arc::new(EmbeddedEngine::open(Arc::new(medium), &clock, settings).map_err(stop)?);
         let shared: Arc<EmbeddedEngine> = Arc::clone(&engine);
         let store = Store::open(shared, clock, StoreLimits::default(), Access::Write).map_err(stop)?;
-        Ok(Opened { store, engine })
+        Ok(Opened { store, engine: Some(engine) })
+    }
+
+    fn open_database(address: &str) -> Result<Self, Stop> {
+        let endpoint = database(address)?;
+        let engine = PostgresEngine::open(endpoint).map_err(stop)?;
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let store = Store::open(Arc::new(engine), clock, StoreLimits::default(), Access::Write).map_err(stop)?;
+        Ok(Opened { store, engine: None })
     }
 
     /// Ends the work; what was acknowledged is durable before.
     pub(crate) fn close(self, exit: Exit) -> Result<Exit, Stop> {
-        self.engine.close().map_err(stop)?;
+        if let Some(engine) = self.engine {
+            engine.close().map_err(stop)?;
+        }
         Ok(exit)
+    }
+}
+
+/// The address of a database in `--store`.
+pub(crate) fn database(address: &str) -> Result<Endpoint, Stop> {
+    Endpoint::parse(address).map_err(|error| argument(format!("--store: {}", error.what)).hint(error.remedy).into())
+}
+
+/// How messages name a store: an address has no password there.
+pub(crate) fn named(folder: &FolderArg) -> String {
+    match folder.address() {
+        Some(address) => Endpoint::parse(address).map_or_else(|_| "the database".to_owned(), |found| found.to_string()),
+        None => shown(&folder.folder),
     }
 }
 
@@ -79,7 +108,7 @@ pub(crate) fn run(args: &StoreArgs, console: &Console) -> Result<Exit, Stop> {
                 console.line("everything that is stored is intact");
                 Exit::Done
             } else {
-                let file = shown(&folder.store.folder);
+                let file = named(&folder.store);
                 let damaged = |what| StoreError::Damaged { file: file.clone(), byte: 0, what }.finding();
                 let findings: Vec<Finding> = found.into_iter().map(damaged).collect();
                 console.findings(&findings);

@@ -1,10 +1,10 @@
 //! `quayline queue`.
 
 use quayline_store::queue::{GetWait, Message, MessageId, QueueDefinition, QueueKind, RetryOutcome, Select};
-use quayline_store::{Clock as _, Store, SystemClock};
+use quayline_store::{Clock as _, Store, StoreError, SystemClock};
 
 use super::{Missing, Opened, from_hex, read_whole, stop};
-use crate::args::{DefineQueueArgs, GetMessageArgs, PutMessageArgs, QueueArgs, QueueCommand};
+use crate::args::{AlterQueueArgs, DefineQueueArgs, GetMessageArgs, PutMessageArgs, QueueArgs, QueueCommand};
 use crate::console::{Console, write_stdout};
 use crate::exit::{Exit, Stop, argument};
 
@@ -12,6 +12,8 @@ use crate::exit::{Exit, Stop, argument};
 pub(crate) fn run(args: &QueueArgs, console: &Console) -> Result<Exit, Stop> {
     let (folder, missing) = match &args.command {
         QueueCommand::Define(args) => (&args.store, Missing::Create),
+        QueueCommand::Alter(args) => (&args.store, Missing::Refuse),
+        QueueCommand::Delete(args) => (&args.store, Missing::Refuse),
         QueueCommand::Put(args) => (&args.store, Missing::Refuse),
         QueueCommand::Get(args) => (&args.store, Missing::Refuse),
         QueueCommand::Browse(args) => (&args.store, Missing::Refuse),
@@ -26,6 +28,18 @@ pub(crate) fn run(args: &QueueArgs, console: &Console) -> Result<Exit, Stop> {
     let store = &opened.store;
     match &args.command {
         QueueCommand::Define(args) => define(args, store)?,
+        QueueCommand::Alter(args) => alter(args, store)?,
+        QueueCommand::Delete(args) => {
+            let definition = store.queue_definition(&args.name).map_err(stop)?;
+            if definition.kind == QueueKind::Local && !args.with_messages {
+                let depth = store.queue(&args.name).and_then(|queue| queue.facts()).map_err(stop)?.depth;
+                if depth > 0 {
+                    let message = format!("queue {} has {depth} messages", args.name);
+                    return Err(argument(message).hint("get or move them first, or add --with-messages").into());
+                }
+            }
+            store.delete_queue(&args.name).map_err(stop)?;
+        }
         QueueCommand::Put(args) => put(args, store)?,
         QueueCommand::Get(args) => get(args, store)?,
         QueueCommand::Browse(args) => browse(&args.name, args.count, store)?,
@@ -86,6 +100,38 @@ fn define(args: &DefineQueueArgs, store: &Store) -> Result<(), Stop> {
     Ok(())
 }
 
+fn alter(args: &AlterQueueArgs, store: &Store) -> Result<(), Stop> {
+    let mut definition = store.queue_definition(&args.name).map_err(stop)?;
+    let is_local = definition.kind == QueueKind::Local;
+    let limits = args.depth_max.is_some()
+        || args.message_max.is_some()
+        || args.backout_threshold.is_some()
+        || args.backout_queue.is_some()
+        || args.retry.is_some();
+    if !limits && args.alias.is_none() && args.subscriber.is_empty() {
+        return Err(argument("the command names nothing to change")
+            .hint("add one of the options of quayline queue alter --help")
+            .into());
+    }
+    if !is_local && limits {
+        let message = format!("{} is an alias or a topic, which has no limits of its own", args.name);
+        return Err(argument(message).hint("name the queue that it leads to").into());
+    }
+    match (&args.alias, args.subscriber.as_slice()) {
+        (Some(target), _) => definition.kind = QueueKind::Alias(target.clone()),
+        (None, []) => {}
+        (None, subscribers) => definition.kind = QueueKind::Topic(subscribers.to_vec()),
+    }
+    definition.depth_max = args.depth_max.unwrap_or(definition.depth_max);
+    definition.message_bytes_max = args.message_max.unwrap_or(definition.message_bytes_max);
+    definition.backout_threshold = args.backout_threshold.unwrap_or(definition.backout_threshold);
+    definition.retry_ms = args.retry.unwrap_or(definition.retry_ms);
+    if let Some(queue) = &args.backout_queue {
+        definition.backout_queue.clone_from(queue);
+    }
+    store.alter_queue(definition).map_err(stop)
+}
+
 /// An id of up to 24 bytes, filled with zeros.
 fn id(option: &str, digits: &str) -> Result<MessageId, Stop> {
     let bytes = from_hex(option, digits)?;
@@ -129,7 +175,8 @@ fn get(args: &GetMessageArgs, store: &Store) -> Result<(), Stop> {
         (None, None, None) => Select::First,
     };
     let mut unit = store.begin().map_err(stop)?;
-    let message = queue.get(&mut unit, select, GetWait::No).map_err(stop)?;
+    let wait = GetWait::AtMostMs(args.wait.saturating_mul(1000));
+    let message = queue.get(&mut unit, select, wait).map_err(stop)?;
     // The reader has the content before the message is gone; if it does not, the unit of work rolls back.
     write_stdout(&message.payload)?;
     unit.commit().map_err(stop)?;
@@ -158,13 +205,22 @@ fn browse(name: &str, count: usize, store: &Store) -> Result<(), Stop> {
 
 fn depth(name: Option<&str>, store: &Store) -> Result<(), Stop> {
     let unit = store.begin().map_err(stop)?;
+    let is_list = name.is_none();
     let names = match name {
         Some(name) => vec![name.to_owned()],
         None => store.queues(&unit).map_err(stop)?,
     };
     let mut text = String::new();
     for name in names {
-        let queue = store.queue(&name).map_err(stop)?;
+        let queue = match store.queue(&name) {
+            Ok(queue) => queue,
+            // In a list, one name that leads nowhere does not hide the others.
+            Err(StoreError::QueueMissing { name: missing }) if is_list && missing != name => {
+                text.push_str(&format!("{name}  leads to {missing}, which does not exist\n"));
+                continue;
+            }
+            Err(error) => return Err(stop(error)),
+        };
         match queue.facts() {
             Ok(facts) => text.push_str(&format!("{name}  {}\n", facts.depth)),
             // A topic has no messages of its own.

@@ -9,8 +9,10 @@ use quayline_core::{Fault, Finding};
 use quayline_store::save::{Packing, SaveFacts, check, restore as store_anew, save as write_all};
 use quayline_store::{Clock, Engine as _, StoreError, SystemClock};
 use quayline_store_embedded::{EmbeddedEngine, Folder, Medium as _, Settings};
+use quayline_store_postgres::PostgresEngine;
 
-use super::{Missing, Opened, stop, unreadable};
+use super::exchange::{exchange, foreign, remove};
+use super::{Missing, Opened, database, named, stop, unreadable};
 use crate::args::{RestoreArgs, SaveArgs};
 use crate::console::{Console, shown};
 use crate::convert::with_suffix;
@@ -47,11 +49,21 @@ pub(super) fn restore(args: &RestoreArgs, console: &Console) -> Result<Exit, Sto
         console.line(&said("intact", &checked));
         return Ok(Exit::Done);
     }
+    if let Some(address) = args.store.address() {
+        return restore_database(args, address, &name, console);
+    }
     let folder = args.store.folder.as_path();
     let holds_store = folder.join("store.redb").exists();
     if holds_store && !args.replace {
         let finding = Finding::error(CLI_INPUT, Fault::Caller, format!("{} holds a store", shown(folder)));
         return Err(finding.hint("name another folder with --store, or add --replace").into());
+    }
+    // Of the folder of a store, such files stay. Another folder was named by mistake, more likely.
+    let foreign = foreign(folder).map_err(|error| unreadable(folder, &error))?;
+    if let (false, false, Some(name)) = (holds_store, args.replace, foreign.first()) {
+        let message = format!("{} holds no store but other files, such as {}", shown(folder), name.display());
+        let hint = "name an empty or new folder with --store, or add --replace to have a store beside these files";
+        return Err(Finding::error(CLI_INPUT, Fault::Caller, message).hint(hint).into());
     }
     // Held until the folder has its new content: nobody may work in the old one meanwhile.
     let _lock = if folder.exists() {
@@ -67,7 +79,30 @@ pub(super) fn restore(args: &RestoreArgs, console: &Console) -> Result<Exit, Sto
         let _ = fs::remove_dir_all(&new);
     }
     let restored = made?;
-    exchange(folder, &new)?;
+    exchange(folder, &new, &beside(folder, ".replaced")).map_err(|error| unreadable(folder, &error))?;
+    console.line(&said("restored", &restored));
+    Ok(Exit::Done)
+}
+
+/// Restores into a database that holds nothing. A restore that is cut short is repeated, so the database is emptied by hand and not here.
+fn restore_database(args: &RestoreArgs, address: &str, name: &str, console: &Console) -> Result<Exit, Stop> {
+    let engine = PostgresEngine::open(database(address)?).map_err(stop)?;
+    let mut is_empty = true;
+    let found = engine.snapshot().and_then(|snapshot| {
+        snapshot.visit(&mut |_, _| {
+            is_empty = false;
+            // One entry is enough to know.
+            Err(StoreError::ReadOnly)
+        })
+    });
+    if is_empty {
+        found.map_err(stop)?;
+    } else {
+        let finding = Finding::error(CLI_INPUT, Fault::Caller, format!("{} holds a store", named(&args.store)));
+        let hint = "name an empty database; to empty this one, end all processes that use it and run `DROP SCHEMA quayline CASCADE`";
+        return Err(finding.hint(hint).into());
+    }
+    let restored = store_anew(&engine, &mut read(&args.input)?, name).map_err(stop)?;
     console.line(&said("restored", &restored));
     Ok(Exit::Done)
 }
@@ -79,9 +114,7 @@ fn beside(folder: &Path, suffix: &str) -> PathBuf {
 
 fn make(new: &Path, input: &Path, name: &str) -> Result<SaveFacts, Stop> {
     let failed = |error: std::io::Error| unreadable(new, &error);
-    if new.exists() {
-        fs::remove_dir_all(new).map_err(failed)?;
-    }
+    remove(new).map_err(failed)?;
     let medium = Folder::create(new).map_err(failed)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let engine = EmbeddedEngine::open(Arc::new(medium), &clock, Settings::default()).map_err(stop)?;
@@ -92,25 +125,4 @@ fn make(new: &Path, input: &Path, name: &str) -> Result<SaveFacts, Stop> {
     }
     engine.close().map_err(stop)?;
     Ok(restored)
-}
-
-/// Gives the new folder the name of the old one.
-fn exchange(folder: &Path, new: &Path) -> Result<(), Stop> {
-    let failed = |error: std::io::Error| unreadable(folder, &error);
-    let old = beside(folder, ".replaced");
-    if folder.exists() {
-        if old.exists() {
-            fs::remove_dir_all(&old).map_err(failed)?;
-        }
-        fs::rename(folder, &old).map_err(failed)?;
-    }
-    fs::rename(new, folder).map_err(failed)?;
-    if let Some(parent) = folder.parent() {
-        let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
-        File::open(parent).and_then(|parent| parent.sync_all()).map_err(failed)?;
-    }
-    if old.exists() {
-        fs::remove_dir_all(&old).map_err(failed)?;
-    }
-    Ok(())
 }

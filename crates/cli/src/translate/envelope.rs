@@ -1,6 +1,7 @@
 //! Envelope values of the arguments: whether anybody takes them, and whether they are right.
 
 use quayline_core::{Finding, Findings, nearest};
+use quayline_edi::guide::GuideSet;
 use quayline_edi::{HeaderField, Level, Standard, header_fields};
 use quayline_project::{Form, MapFile};
 
@@ -18,8 +19,24 @@ pub(super) fn check(args: &TranslateArgs, map: &MapFile) -> Result<(), Findings>
         }
     }
     let given = args.envelope.iter().filter_map(|text| text.split_once('='));
+    // The first value would count, and the others be dropped.
+    let options = [("sender", &args.sender), ("receiver", &args.receiver), ("control_number", &args.control_number)];
+    let mut seen: Vec<String> =
+        options.iter().filter(|(_, value)| value.is_some()).map(|(name, _)| full(name)).collect();
     for (name, value) in given {
         let option = format!("--envelope {name}");
+        if seen.contains(&full(name)) {
+            return Err(argument(format!("`{name}` is given twice")).hint("give each envelope value once").into());
+        }
+        seen.push(full(name));
+        for target in &map.targets {
+            if let Form::Guide(documents) = target.shape.form()
+                && let Some(set) = set_by(documents.guides(), name).filter(|set| set != value)
+            {
+                let message = format!("the value of {option} has no effect: the guide says `{set}`");
+                return Err(argument(message).hint("leave it out, or write with a guide that says so").into());
+            }
+        }
         let known = value_of(&standards, name, value, &option)?;
         if !known && !map.plan.envelope_reads().iter().any(|read| read == name) {
             return Err(unknown(name, &standards).into());
@@ -36,6 +53,33 @@ pub(super) fn check(args: &TranslateArgs, map: &MapFile) -> Result<(), Findings>
         }
     }
     Ok(())
+}
+
+/// A name with its level: `sender` is `interchange.sender`.
+fn full(name: &str) -> String {
+    let level = ["interchange", "group", "transaction"]
+        .into_iter()
+        .find_map(|level| Some((level, name.strip_prefix(level)?.strip_prefix(['.', '-', '_'])?)));
+    let (level, field) = level.unwrap_or(("interchange", name));
+    format!("{level}.{field}")
+}
+
+/// What the only guide of a target writes into a header field.
+fn set_by(guides: &GuideSet, name: &str) -> Option<String> {
+    let guide = guides.compiled(0);
+    let name = full(name);
+    let part = |number: usize| guide.version().split(':').nth(number).map(str::to_owned);
+    match (guide.standard(), name.as_str()) {
+        _ if guides.len() != 1 => None,
+        (_, "transaction.type") => Some(guide.transaction().to_owned()),
+        (Standard::X12, "group.functional_id") => guide.functional_group().map(str::to_owned),
+        (Standard::X12, "group.version") => Some(guide.version().to_owned()),
+        (Standard::Edifact, "transaction.version") => part(0),
+        (Standard::Edifact, "transaction.release") => part(1),
+        (Standard::Edifact, "transaction.agency") => part(2),
+        (Standard::Edifact, "transaction.association") => part(3),
+        _ => None,
+    }
 }
 
 /// Whether a header has the field; an error where it cannot have the value.

@@ -36,7 +36,9 @@ fn nothing_at_all_is_answered_with_help() {
           profile       Show what transactions cost, and make a model of them for `predict`
           size          Find the smallest machine for a mix of workloads
           calibrate     Rate this machine, compare profiles, and project costs to another machine
-          advise        Print the rules of advice that apply to measured values
+          advise        Print the rules of advice that apply to a server, a class of its work, or measured
+                        values
+          report        Report what the classes of work of a server did, interval by interval
           check-report  Check figures of a performance report against the laws that they must obey
           selftest      Compute published answers again
           file          Define, load, read and change keyed, entry-sequenced and relative record files
@@ -109,7 +111,9 @@ fn short_help_is_a_line_an_option() {
           profile       Show what transactions cost, and make a model of them for `predict`
           size          Find the smallest machine for a mix of workloads
           calibrate     Rate this machine, compare profiles, and project costs to another machine
-          advise        Print the rules of advice that apply to measured values
+          advise        Print the rules of advice that apply to a server, a class of its work, or measured
+                        values
+          report        Report what the classes of work of a server did, interval by interval
           check-report  Check figures of a performance report against the laws that they must obey
           selftest      Compute published answers again
           file          Define, load, read and change keyed, entry-sequenced and relative record files
@@ -200,7 +204,7 @@ fn short_help_is_a_line_an_option() {
               --to-encoding <PAGE>    Code page of the output records, if different
               --to-framing <FRAMING>  Framing of the output records, if different
           -i, --interface <FILE>      Interface file that selects and renames fields and sets defaults
-              --store <DIR>           Data folder of the store [default: data]
+              --store <DIR>           Data folder of the store, or address of its database [default: data]
               --record <NAME>         Record description to use, if the copybook has several
               --dialect <NAME>        Compiler to follow: ibm, gnucobol or microfocus [default: ibm]
               --set <SETTING=VALUE>   Change one dialect setting, such as sync=8

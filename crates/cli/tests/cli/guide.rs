@@ -162,3 +162,107 @@ fn mistakes_are_told() {
         error[CLI-002]: nowhere.guide cannot be read: no such file or directory
     "#]]);
 }
+
+#[test]
+fn built_in_guides_are_listed_shown_and_used() {
+    let order = concat!(
+        "ISA*00*          *00*          *ZZ*S              *ZZ*R              *260401*1200*U*00401*000000001*0*T*:~",
+        "GS*PO*S*R*20260401*1200*1*X*004010~ST*850*0001~BEG*00*SA*1**20260401~PO1*1*5*EA*1.5~CTT*1~SE*5*0001~GE*1*1~IEA*1*000000001~"
+    );
+    let world = World::with([("good.x12", order.as_bytes()), ("bad.x12", order.replace("*5*EA", "*x*EA").as_bytes())]);
+    let text = |command: &str| String::from_utf8(world.run(command).code(0).stdout.clone()).expect("text");
+    let listed = text("guide list");
+    for name in ["850-004010", "820-005010", "945-005010", "271-005010X279", "837-005010X224"] {
+        let named = listed.lines().any(|line| line.split_whitespace().next() == Some(name));
+        assert!(named, "{name} is not in\n{listed}");
+    }
+    let json = text("guide list --json");
+    assert!(json.contains("quayline.guide-list/1") && json.contains("\"version\": \"005010X217\""), "{json}");
+    world.run("guide show builtin:990-004010").check(expect![[r#"
+        exit 0
+        --- stdout
+        990-004010  Response to a load tender
+        X12 004010, transaction 990, group GF
+        from written for Quayline from facts of ASC X12 004010: order, requirement and number of segments and loops
+
+        B1     M      1  Start of a response to a tender
+        N9     O      1  Reference
+        G62    O      6  Date or time
+        N7     O     10  Equipment
+        L9     O     40
+        V9     O     10
+        K1     O     10
+        S5     O    999
+          S5   M      1  Stop
+          N9   O     10  Reference
+          G62  O     10  Date or time
+          K1   O     10
+    "#]]);
+    world.run("guide check builtin:850-005010").check(expect![[r#"
+        exit 0
+        --- stdout
+        builtin:850-005010: 205 segments in 32 loops, every place can be distinguished from the others
+    "#]]);
+    world.run("validate good.x12 -g builtin:").check(expect![[r#"
+        exit 0
+        --- stderr
+        good.x12: 1 transaction in 1 interchange, checked by guide 850-004010: no findings
+    "#]]);
+    world.run("validate bad.x12 -g builtin:").check(expect![[r#"
+        exit 1
+        --- stdout
+        error[EDI-116]: PO102 (Quantity ordered) in loop PO1 has invalid characters, expected a number: digits, a decimal mark, a minus sign before them
+          at bad.x12, byte 175, interchange 1, group 1, transaction 1, segment 3, element 2 (X12.6, data element types and lengths)
+
+        hint: write a number: digits, a decimal mark, a minus sign before them
+        --- stderr
+        bad.x12: 1 transaction in 1 interchange, checked by guide 850-004010: 1 error, 0 warnings, 1 of the transactions with errors
+    "#]]);
+    world.run("validate good.x12 -g builtin:851-004010").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CNV-013]: the guide cannot be read: no guide of this name comes with Quayline
+          at builtin:851-004010
+
+        hint: `quayline guide list` shows the guides that come with Quayline
+    "#]]);
+    world.run("validate good.x12 -g builtin:850-004010 -g builtin:balances").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CNV-013]: none of the guides is for a transaction that has balances
+          at builtin:balances
+
+        hint: name a guide of 835, or of 837 for professional, institutional or dental claims, besides
+    "#]]);
+}
+
+#[test]
+fn balances_are_rules_of_the_users_guide() {
+    let world = World::new();
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/edi");
+    let payment = std::fs::read_to_string(format!("{root}/835.x12")).expect("an example");
+    let payment = world.write("835.x12", &payment);
+    let wrong = std::fs::read_to_string(format!("{root}/835.x12")).expect("an example");
+    let at = wrong.find("SVC*").expect("a line");
+    let amount = at + wrong[at..].match_indices('*').nth(2).expect("SVC03").0 + 1;
+    let wrong = format!("{}9{}", &wrong[..amount], &wrong[amount..]);
+    payment.write("wrong.x12", &wrong);
+    for name in ["835.guide", "x12-claims.guide"] {
+        payment.write(name, std::fs::read_to_string(format!("{root}/{name}")).expect("an example"));
+    }
+    payment.run("validate 835.x12 -g 835.guide -g builtin:balances").check(expect![[r#"
+        exit 0
+        --- stderr
+        835.x12: 2 transactions in 1 interchange, checked by guide 835+balances: no findings
+    "#]]);
+    payment.run("validate wrong.x12 -g 835.guide -g builtin:balances").check(expect![[r#"
+        exit 1
+        --- stdout
+        error[EDI-130]: the line's payment and adjustments are not its charge (line-balance) in loop 2000/2100/2110
+          at wrong.x12, byte 644, interchange 1, group 1, transaction 1, segment 17, element 2 (the implementation guide)
+
+        hint: the rule is in the guide's `rules`
+        --- stderr
+        wrong.x12: 2 transactions in 1 interchange, checked by guide 835+balances: 1 error, 0 warnings, 1 of the transactions with errors
+    "#]]);
+}

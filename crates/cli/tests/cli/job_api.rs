@@ -194,7 +194,7 @@ fn wrong_requests_for_jobs_say_what_to_send() {
     // The document names each path that answers, and no other.
     let document = server.get("/batch/openapi.json");
     let paths = document["paths"].as_object().expect("paths");
-    assert_eq!(paths.len(), 9);
+    assert_eq!(paths.len(), 10);
     for (path, operations) in paths {
         for method in operations.as_object().expect("operations").keys() {
             let path = path.replace("{instance}", "0").replace("{execution}", "0");
@@ -218,4 +218,145 @@ fn a_server_that_ends_stops_its_jobs() {
     assert!(shown.code(0).out().contains("STOPPED"), "{}", shown.out());
     world.write("go", "");
     world.run(&format!("job restart {waiting}")).code(0);
+}
+
+/// Events come in order, by page, by stream and on a topic; a stream that continues after a position misses nothing.
+#[test]
+fn events_are_kept_listed_streamed_and_published() {
+    let world = world();
+    world.write("jobs/events.toml", "keep = [\"jobs/#\"]\ntopic = \"EVENTS\"\n");
+    world.command(["queue", "define", "EVENTS", "--store", "data"]).stdout(Stdio::null()).status().expect("a queue");
+    let server = Server::start(&world);
+    let start = json!({ "jobXMLName": "copy", "jobParameters": { "in": "in.txt" } });
+    let stream = server.stream("/batch/events?topic=jobs/execution/*", "");
+    let first = id(&server.json("POST", "/batch/jobinstances", &start, 201));
+    server.ended(first);
+    let heard = stream.until("batch/jobs/execution/completed");
+    let topics: Vec<&str> = heard.iter().map(|(_, topic, _)| topic.as_str()).collect();
+    assert_eq!(topics, ["batch/jobs/execution/started", "batch/jobs/execution/completed"], "{heard:?}");
+    assert_eq!(heard[1].2["executionId"], first);
+
+    // All of them, a page at a time.
+    let mut topics = Vec::new();
+    let (mut after, mut positions) = ("0.0".to_owned(), Vec::new());
+    loop {
+        let page = server.get(&format!("/batch/events?pageSize=3&after={after}"));
+        let events = page["events"].as_array().expect("events").clone();
+        if events.is_empty() {
+            break;
+        }
+        assert!(events.len() <= 3 && page["removed"] == false);
+        after = page["next"].as_str().expect("a position").to_owned();
+        for event in events {
+            topics.push(event["topic"].as_str().expect("a topic").trim_start_matches("batch/jobs/").to_owned());
+            positions.push(event["position"].as_str().expect("a position").to_owned());
+        }
+    }
+    let expected = [
+        "instance/submitted",
+        "execution/started",
+        "execution/step/started",
+        "execution/step/checkpoint",
+        "execution/step/checkpoint",
+        "execution/step/completed",
+        "execution/completed",
+    ];
+    assert_eq!(topics, expected);
+
+    // A stream that was interrupted continues where it was.
+    let rest = server.stream("/batch/events", &positions[3]).until("batch/jobs/execution/completed");
+    assert_eq!(rest.iter().map(|(id, _, _)| id).collect::<Vec<_>>(), positions[4..].iter().collect::<Vec<_>>());
+    let metrics = &rest[0].2["metrics"];
+    assert_eq!((&metrics["READ_COUNT"], &metrics["COMMIT_COUNT"]), (&3.into(), &2.into()), "{rest:?}");
+
+    let wrong = server.json("GET", "/batch/events?topic=jobs/nothing", &Value::Null, 400);
+    assert!(
+        wrong["findings"][0]["hint"].as_str().is_some_and(|hint| hint.contains("jobs/execution/started")),
+        "{wrong}"
+    );
+    assert_eq!(server.ask("GET", "/batch/events?after=yesterday", b"").expect("an answer").0, 400);
+
+    // The command asks the server, which has the store.
+    let told =
+        world.command(["job", "events", "--store", "data", "--json", "--topic", "jobs/execution/step/#"]).output();
+    let told = told.expect("the command").stdout;
+    assert_eq!(String::from_utf8(told).expect("UTF-8").lines().count(), 4);
+    drop(server);
+    let queue =
+        |action| world.command(["queue", action, "EVENTS", "--store", "data"]).output().expect("the queue").stdout;
+    assert_eq!(queue("browse").split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count(), 7);
+    let message: Value = serde_json::from_slice(&queue("get")).expect("JSON");
+    assert_eq!((&message["topic"], &message["executionId"]), (&"batch/jobs/instance/submitted".into(), &first.into()));
+}
+
+/// A number is sent as a text, unless it can be written in one way only; a request to stop names an execution that runs.
+#[test]
+fn parameters_and_stop_requests_mean_what_was_sent() {
+    let world = world();
+    let server = Server::start(&world);
+    let start = |value: &str| {
+        let body = format!("{{\"jobXMLName\":\"copy\",\"jobParameters\":{{\"in\":\"in.txt\",\"n\":{value}}}}}");
+        server.ask("POST", "/batch/jobinstances", body.as_bytes()).expect("an answer").0
+    };
+    for value in ["1.10", "1e2", "12345678901234567890123", "-0", "null", "[]"] {
+        assert_eq!(start(value), 400, "{value}");
+    }
+    for value in ["\"1.10\"", "12", "-3", "true"] {
+        assert_eq!(start(value), 201, "{value}");
+    }
+    server.ended(4);
+    for (execution, code) in [("999", "JOB-021"), ("4", "JOB-024")] {
+        let told = world.command(["job", "stop", execution, "--store", "data"]).output().expect("the command");
+        let text = String::from_utf8(told.stderr).expect("UTF-8");
+        assert!(!told.status.success() && text.contains(code), "{text}");
+    }
+    // The number that the request named is the next execution's; it runs to its end.
+    world.write("go", b"");
+    let next = id(&server.json("POST", "/batch/jobinstances", &json!({ "jobXMLName": "wait" }), 201));
+    assert_eq!(server.ended(next)["batchStatus"], "COMPLETED");
+}
+
+/// A stream of server-sent events.
+struct Stream(std::io::BufReader<TcpStream>);
+
+impl Server {
+    fn stream(&self, path: &str, last: &str) -> Stream {
+        let mut stream = TcpStream::connect(self.admin).expect("a connection");
+        stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a time limit");
+        let last = if last.is_empty() { String::new() } else { format!("last-event-id: {last}\r\n") };
+        let head = format!("GET {path} HTTP/1.1\r\nhost: {}\r\naccept: text/event-stream\r\n{last}\r\n", self.admin);
+        stream.write_all(head.as_bytes()).expect("a request");
+        let mut stream = Stream(std::io::BufReader::new(stream));
+        // The first part comes before anything happens, so that what happens from now on is on the stream.
+        while !stream.line().starts_with("retry:") {}
+        stream
+    }
+}
+
+impl Stream {
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        let count = std::io::BufRead::read_line(&mut self.0, &mut line).expect("a line");
+        assert!(count > 0, "the stream ended");
+        line
+    }
+
+    /// Id, topic and data of each event, up to the first of a topic.
+    fn until(mut self, topic: &str) -> Vec<(String, String, Value)> {
+        let mut heard = Vec::new();
+        let (mut id, mut name) = (String::new(), String::new());
+        loop {
+            let line = self.line();
+            if let Some(text) = line.strip_prefix("id: ") {
+                text.trim_end().clone_into(&mut id);
+            } else if let Some(text) = line.strip_prefix("event: ") {
+                text.trim_end().clone_into(&mut name);
+            } else if let Some(text) = line.strip_prefix("data: ") {
+                heard.push((id.clone(), name.clone(), serde_json::from_str(text).expect("JSON")));
+                if name == topic {
+                    return heard;
+                }
+            }
+        }
+    }
 }

@@ -88,8 +88,10 @@ fn jobs_of_a_shared_repository() {
     let bare = world.run("job list --repository mysql://somewhere");
     assert_eq!(bare.code, Some(2));
     assert!(bare.err().contains("write postgresql://USER@HOST:PORT/DATABASE"), "{}", bare.err());
-    let tls = world.run("job list --repository postgresql://u@127.0.0.1/db?sslmode=require");
-    assert!(tls.err().contains("needs TLS"), "{}", tls.err());
+    let tls = world.run("job list --repository postgresql://u@127.0.0.1/db?sslmode=verify-full&sslrootcert=");
+    assert!(tls.err().contains("error[") && tls.err().contains("certificate"), "{}", tls.err());
+    let shared = world.run("job list --store postgresql://u@127.0.0.1/db");
+    assert!(shared.err().contains("name a database for the jobs with --repository"), "{}", shared.err());
     let closed = world.run("job list --repository postgresql://secretuser:secretword@127.0.0.1:1/db");
     assert!(closed.err().contains("error[JOB-030]") && !closed.err().contains("secretword"), "{}", closed.err());
 }

@@ -114,5 +114,33 @@ fn claims_become_records_and_are_answered_by_999_and_277() {
     let answer = sent.iter().find(|text| text.contains("ST*277*")).expect("an answer");
     // The claims are a test, and so is what answers them.
     assert!(sent.iter().all(|text| text.contains("*0*T*:~")), "{sent:?}");
-    assert!(answer.contains("~TRN*2*HB260401~STC*A1:19:PR*20260401*WQ*185.5~QTY*90*2~"), "{answer}");
+    assert!(answer.contains("~STC*A1:19:PR*20260401*WQ*185.5~QTY*90*2~AMT*YU*185.5~HL*3*2*19*1~"), "{answer}");
+    assert!(
+        answer.contains("~TRN*2*QG1001~STC*A2:20:PR*20260401*WQ*100.5~REF*D9*QG10017~DTP*472*D8*20260331~"),
+        "{answer}"
+    );
+}
+
+/// A claim whose amount is not the sum of its lines is rejected by the 277CA alone: the batch, the 999 and the other claim are accepted.
+#[test]
+fn a_bad_claim_is_rejected_alone() {
+    let world = examples();
+    let claims = fs::read_to_string(world.path("edi/claims.x12")).expect("claims");
+    fs::write(world.path("edi/bad.x12"), claims.replace("CLM*QG1002*85*", "CLM*QG1002*95*")).expect("written");
+    let said = run(&world, "payer", "partner receive", "edi/bad.x12");
+    assert!(said.contains("1 delivered"), "{said}");
+    let sent = files(&world, "payer/outbox/harbour", "HARBOUR-");
+    assert!(sent.iter().any(|text| text.contains("ST*999*") && text.contains("IK5*A~")), "{sent:?}");
+    let answer = sent.iter().find(|text| text.contains("ST*277*")).expect("an answer");
+    assert!(answer.contains("*WQ*195.5~QTY*90*1~QTY*AA*1~AMT*YU*100.5~AMT*YY*95~"), "{answer}");
+    assert!(answer.contains("~TRN*2*QG1001~STC*A2:20:PR*"), "{answer}");
+    assert!(answer.contains("~TRN*2*QG1002~STC*A3:400:41*20260401*U*95~"), "{answer}");
+    // The record of the good claim only.
+    let both = examples();
+    run(&both, "payer", "partner receive", "edi/claims.x12");
+    let bytes = |world: &World| {
+        let files = fs::read_dir(world.path("payer/claims")).expect("a folder");
+        files.map(|file| file.expect("an entry").metadata().expect("a file").len()).sum::<u64>()
+    };
+    assert!(bytes(&world) > 0 && bytes(&world) < bytes(&both), "{} of {}", bytes(&world), bytes(&both));
 }

@@ -14,7 +14,7 @@ fn world() -> (World, SocketAddr) {
         "quayline.toml",
         format!(
             "[serve.limits]\nconnections = 100\n[serve.authentication]\nrequired = false\n[serve.admin]\nlisten = \"{admin}\"\n\
-             [serve.queues.queue.ORDERS]\nput = [\"*\"]\nget = [\"*\"]\nbrowse = [\"*\"]\n"
+             [serve.queues.queue.ORDERS]\nput = [\"*\"]\nget = [\"*\"]\nbrowse = [\"*\"]\n[workload]\ncollect = false\n"
         ),
     );
     world.run("queue define ORDERS").code(0);

@@ -206,7 +206,7 @@ fn messages_go_through_queues_in_order() {
         --- stderr
         error[STO-031]: queue IN is full: 2 messages
 
-        hint: get messages from the queue, or raise its depth limit
+        hint: get messages from the queue, or raise its depth limit: quayline queue alter
     "#]]);
     world.run("queue depth").check(expect![[r#"
         exit 0
@@ -447,4 +447,48 @@ fn messages_that_name_no_queue_stay_at_a_retry() {
 
         hint: define the queue with `quayline queue define`
     "#]]);
+}
+
+/// A definition changes while its messages stay; names that lead in a circle are refused, and what is wrong can be deleted.
+#[test]
+fn queues_are_altered_and_deleted() {
+    let world = World::with([("m", b"text".as_slice())]);
+    let queue = |words: &str| {
+        let words: Vec<&str> = ["queue"].into_iter().chain(words.split(' ')).collect();
+        let output = world.command(words).output().expect("the command");
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(text).expect("UTF-8"))
+    };
+    let done = |words: &str| {
+        let (status, text) = queue(words);
+        assert_eq!(status, Some(0), "{words}: {text}");
+        text
+    };
+    let refused = |words: &str, expected: &str| {
+        let (status, text) = queue(words);
+        assert!(status != Some(0) && text.contains(expected), "{words}: {text}");
+    };
+    done("define ORDERS --depth-max 1");
+    done("put ORDERS m");
+    refused("put ORDERS m", "quayline queue alter");
+    done("alter ORDERS --depth-max 2");
+    done("put ORDERS m");
+    refused("put ORDERS m", "STO-031");
+    refused("alter ORDERS", "names nothing to change");
+    refused("alter ORDERS --alias OTHER", "STO-");
+    refused("define EMPTY --depth-max 0", "STO-");
+    // An alias of an alias may not lead back.
+    done("define A --alias B");
+    refused("define B --alias A", "lead back");
+    done("define B --alias ORDERS");
+    refused("alter A --depth-max 5", "alias or a topic");
+    refused("alter B --alias A", "lead back");
+    assert!(done("depth").contains("ORDERS"));
+    refused("delete ORDERS", "--with-messages");
+    done("delete A");
+    done("delete ORDERS --with-messages");
+    assert!(done("depth").contains("B  leads to ORDERS, which does not exist"));
+    refused("get ORDERS", "STO-");
+    done("define ORDERS");
+    refused("get ORDERS", "STO-");
 }

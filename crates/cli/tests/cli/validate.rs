@@ -197,7 +197,7 @@ fn every_bound_that_a_finding_names_can_be_changed() {
     world.run("validate claims.x12 --limit segments=1").check(expect_test::expect![[r#"
         exit 2
         --- stderr
-        error: invalid value 'segments=1' for '--limit <NAME=N>': the limits are record-bytes, line-bytes, segment-bytes, segment-elements, depth, fields, columns, findings, copy-depth, copybook-bytes, guide-bytes, groups
+        error: invalid value 'segments=1' for '--limit <NAME=N>': the limits are record-bytes, line-bytes, segment-bytes, segment-elements, depth, fields, columns, findings, copy-depth, copybook-bytes, guide-bytes, groups, map-text-bytes
 
         For more information, try '--help'.
     "#]]);

@@ -22,7 +22,9 @@ struct Number<'a> {
 #[inline]
 pub(crate) fn encode_item(plan: &Plan, item: &Item, value: Value<'_>, bytes: &mut [u8]) -> Result<(), FaultKind> {
     match (&item.encoding, value) {
-        (Encoding::Text { justified: false, .. }, Value::Ascii(run)) if plan.text.ascii_whole => {
+        (Encoding::Text { justified: false, .. }, Value::Ascii(run))
+            if plan.text.ascii_whole && !is_raw_text(plan, run.bytes(), bytes.len()) =>
+        {
             ascii_text(plan, run.bytes(), bytes)
         }
         (_, Value::Null) => null(plan, item, bytes),
@@ -120,7 +122,7 @@ fn ascii_text(plan: &Plan, text: &[u8], bytes: &mut [u8]) -> Result<(), FaultKin
 /// Cuts text that is longer than its field, if the excess is spaces.
 fn trim_spaces(text: &[u8], max: usize) -> Result<&[u8], FaultKind> {
     let len = text.iter().rposition(|b| *b != b' ').map_or(0, |i| i + 1);
-    if len > max { Err(FaultKind::TextTooLong { found: len, max }) } else { Ok(&text[..max]) }
+    if len > max { Err(FaultKind::TextTooLong { found: len, max, unit: "characters" }) } else { Ok(&text[..max]) }
 }
 
 /// A value as text.
@@ -157,7 +159,9 @@ fn text(plan: &Plan, value: Value<'_>, justified: bool, bytes: &mut [u8]) -> Res
     if encoded.len() > bytes.len() {
         let text = encoded.chunks(space.len()).rposition(|unit| unit != space).map_or(0, |i| (i + 1) * space.len());
         if text > bytes.len() {
-            return Err(FaultKind::TextTooLong { found: text, max: bytes.len() });
+            // In code pages of one byte for each character, bytes are characters.
+            let unit = if let Charset::SingleByte(_) = plan.charset { "characters" } else { "bytes" };
+            return Err(FaultKind::TextTooLong { found: text, max: bytes.len(), unit });
         }
         encoded.truncate(bytes.len());
     }
@@ -186,7 +190,8 @@ fn is_raw_text(plan: &Plan, text: &[u8], size: usize) -> bool {
     text.len() == 2 + 2 * size && text.starts_with(b"0x") && keeps_raw(plan)
 }
 
-fn keeps_raw(plan: &Plan) -> bool {
+/// Whether documents show bytes that are no value of their field, and may give them.
+pub(super) fn keeps_raw(plan: &Plan) -> bool {
     [plan.policies.invalid, plan.policies.blank, plan.policies.low_values].contains(&BadValue::Raw)
 }
 
@@ -217,7 +222,7 @@ fn text_edited(plan: &Plan, mask: &[Option<char>], value: Value<'_>, bytes: &mut
         *to = byte[0];
     }
     if chars.any(|c| c != ' ') {
-        return Err(FaultKind::TextTooLong { found: text.chars().count(), max: mask.len() });
+        return Err(FaultKind::TextTooLong { found: text.chars().count(), max: mask.len(), unit: "characters" });
     }
     Ok(())
 }
@@ -252,7 +257,7 @@ fn national(value: Value<'_>, justified: bool, bytes: &mut [u8]) -> Result<(), F
         .encode_into(text.trim_end_matches(' '), &mut encoded)
         .map_err(|e| FaultKind::Unmappable { code: u32::from(e.char), position: e.index + 1, page: "UTF-16BE" })?;
     if encoded.len() > bytes.len() {
-        return Err(FaultKind::TextTooLong { found: encoded.len() / 2, max: bytes.len() / 2 });
+        return Err(FaultKind::TextTooLong { found: encoded.len() / 2, max: bytes.len() / 2, unit: "characters" });
     }
     let blanks = bytes.len() - encoded.len();
     let front = if justified { blanks } else { 0 };
@@ -267,7 +272,7 @@ fn utf8(value: Value<'_>, bytes: &mut [u8]) -> Result<(), FaultKind> {
     let mut scratch = Vec::new();
     let text = as_str(value, &mut scratch)?.trim_end_matches(' ');
     if text.len() > bytes.len() {
-        return Err(FaultKind::TextTooLong { found: text.len(), max: bytes.len() });
+        return Err(FaultKind::TextTooLong { found: text.len(), max: bytes.len(), unit: "bytes" });
     }
     bytes[..text.len()].copy_from_slice(text.as_bytes());
     bytes[text.len()..].fill(b' ');

@@ -10,6 +10,7 @@ mod fast;
 mod item;
 mod preserve;
 mod slide;
+mod views;
 
 use quayline_core::{NodeId, NodeKind, Sink, Value};
 
@@ -19,6 +20,7 @@ use crate::{Absent, FaultKind, RecordFault, RecordFaults, RecordPlan};
 
 use fast::{Put, Way, put_text};
 pub(crate) use item::{char_byte, encode_item};
+use views::{Given, NullView};
 
 /// Encodes documents of one plan. Holds the buffers that it reuses; make one for each thread.
 ///
@@ -72,8 +74,9 @@ struct State {
     /// The documents lose the sign of a zero, so it is among the bytes to preserve.
     drops_zero_signs: bool,
     end: End,
-    /// Nulls of views, until it is known whether the document has another view of the same bytes: item, place in the image, node.
-    null_views: Vec<(ItemIndex, usize, NodeId)>,
+    /// Views that the document has.
+    views: Vec<Given>,
+    null_views: Vec<NullView>,
     faults: Vec<RecordFault>,
 }
 
@@ -161,6 +164,7 @@ impl RecordEncoder {
             lenient: false,
             drops_zero_signs: false,
             end: End::Storage,
+            views: Vec::new(),
             null_views: Vec::new(),
             faults: Vec::new(),
         };
@@ -217,14 +221,16 @@ impl State {
         self.seen.fill(0);
         self.preserved = None;
         self.deferred.clear();
+        self.views.clear();
         self.null_views.clear();
         self.faults.clear();
     }
 
     fn end(&mut self, plan: &Plan) {
-        self.settle_null_views(plan);
         self.merge_text(plan);
+        self.settle_null_views(plan);
         self.set_counters(plan);
+        self.check_views(plan);
         if self.faults.is_empty() {
             if plan.slides.is_empty() {
                 self.record.clear();
@@ -280,23 +286,6 @@ impl State {
         });
         let tail = self.image.len() - cut..;
         if self.written.get(tail).is_some_and(|tail| tail.contains(&true)) { 0 } else { cut }
-    }
-
-    /// Settles null views. A null view means that the bytes belong to another view; without another view it is a null like any
-    /// other.
-    fn settle_null_views(&mut self, plan: &Plan) {
-        for (index, at, node) in core::mem::take(&mut self.null_views) {
-            let item = &plan.items[index as usize];
-            let range = at..at + item.size;
-            if self.written[range.clone()].contains(&true) {
-                continue;
-            }
-            match encode_item(plan, item, Value::Null, &mut self.image[range.clone()]) {
-                Ok(()) => self.written[range].fill(true),
-                Err(_) if self.lenient => {}
-                Err(kind) => self.refuse(plan, kind, node, index, at, Value::Null),
-            }
-        }
     }
 
     /// Translates the document's text and lays it over the image.
@@ -610,15 +599,20 @@ impl State {
         };
         let counter = self.counters[item as usize];
         let index = item;
+        // Bytes that are no value of the field are written only if they are read so.
+        let is_strange = matches!(value, Value::Raw(_)) && !item::keeps_raw(plan);
         let value = named(plan, item, value);
         let item = &plan.items[item as usize];
         at += item.offset;
         let is_view = self.has_unions && target.view.is_some();
         let done = if matches!(value, Value::Null) && is_view {
             // Views are judged together at the end.
-            self.null_views.push((index, at, node));
+            self.note_null_view(plan, index, at, node);
             Ok(())
+        } else if is_strange {
+            Err(FaultKind::RawBytes)
         } else if is_view {
+            self.note_views(plan, node);
             self.write_view(plan, item, at, value)
         } else {
             self.write(plan, item, at, value)

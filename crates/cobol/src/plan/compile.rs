@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use quayline_charset::Charset;
 use quayline_core::{Code, Fault, Finding, Findings, NodeId, Occurs, Scalar, Shape, ShapeBuilder, TextPlace};
 
+use super::names::{Name, Names};
 use super::rows::TextTables;
 use super::select::{Selection, resolve_one};
 use super::{
@@ -35,7 +36,7 @@ pub(super) fn compile(
         selection,
         single_byte: matches!(charset, Charset::SingleByte(_)),
         shape: Shape::builder(root),
-        names: vec![HashSet::new()],
+        names: vec![Names::default()],
         targets: vec![Target { kind: TargetKind::Group, list: None, view: None }],
         items: Vec::new(),
         item_of: HashMap::new(),
@@ -56,6 +57,7 @@ pub(super) fn compile(
     compiler.record();
     let origin = compiler.origin();
     let preserve_node = compiler.preserve();
+    compiler.settle_names();
     let slides = compiler.slides();
     let Compiler {
         shape,
@@ -141,8 +143,8 @@ struct Compiler<'a> {
     selection: Selection,
     single_byte: bool,
     shape: ShapeBuilder,
-    /// Keys used so far in each open group.
-    names: Vec<HashSet<String>>,
+    /// Names of the members of each open group.
+    names: Vec<Names>,
     targets: Vec<Target>,
     items: Vec<Item>,
     item_of: HashMap<FieldIndex, ItemIndex>,
@@ -299,7 +301,7 @@ impl Compiler<'_> {
     fn record(&mut self) {
         let wrapped = self.interface.wrapper.clone();
         if let Some(name) = wrapped {
-            let node = self.open(name, Occurs::Once, None);
+            let node = self.open(Name::derived(name), Occurs::Once, None);
             self.push(Op::Enter(node), 0);
             self.content();
             self.close();
@@ -352,8 +354,9 @@ impl Compiler<'_> {
         let union = index(self.unions.len());
         let head = self.ops.len();
         self.push(Op::Union { union, len: 0 }, 0);
-        self.unions.push(Union { views: Vec::new(), choice: None });
         let outer = self.view;
+        let depth = index(self.tables_around(storage).len());
+        self.unions.push(Union { views: Vec::new(), choice: None, inside: outer, depth });
         let mut compiled = Vec::new();
         for (i, (view, visible)) in views.iter().zip(visible).enumerate() {
             let start = self.ops.len();
@@ -373,11 +376,13 @@ impl Compiler<'_> {
             let position = |view: FieldIndex| views.iter().position(|v| *v == view);
             Choice {
                 slot: spec.slot,
+                depth: index(self.tables_around(self.items[self.captures[spec.slot as usize] as usize].field).len()),
                 cases: spec.cases.into_iter().filter_map(|(value, view)| Some((value, position(view)?))).collect(),
                 otherwise: spec.otherwise.and_then(position),
             }
         });
-        self.unions[union as usize] = Union { views: compiled, choice };
+        let union = &mut self.unions[union as usize];
+        (union.views, union.choice) = (compiled, choice);
     }
 
     fn field_if(&mut self, field: FieldIndex, visible: bool, shown: bool) {
@@ -563,12 +568,12 @@ impl Compiler<'_> {
                 (FieldKind::Item(encoding), None) => encoding.clone(),
                 _ => Encoding::Text { justified: false, alphabetic: false },
             };
-            let name = self.unique(key::styled(&rename.name, self.interface.key_style));
-            let node = self.shape.scalar(name, scalar(&encoding, rename.size), Occurs::Optional);
+            let name = key::styled(&rename.name, self.interface.key_style);
+            let node = self.added(name, scalar(&encoding, rename.size));
             self.targets.push(Target { kind: TargetKind::Ignored, list: None, view: None });
             let union = index(self.unions.len());
             let view = View { field: rename.from, len: 1, scalar: Some(node) };
-            self.unions.push(Union { views: vec![view], choice: None });
+            self.unions.push(Union { views: vec![view], choice: None, inside: None, depth: 0 });
             let item = index(self.items.len());
             let (offset, size, null) = (rename.offset, rename.size, NullAs::Error);
             self.items.push(Item { field: rename.from, node, offset, size, encoding, null, named: false });
@@ -581,9 +586,9 @@ impl Compiler<'_> {
         let names = &self.interface.origin;
         let number = Scalar::Decimal { digits: ORIGIN_DIGITS, scale: 0, signed: false };
         let mut node = |name: &Option<String>, scalar| {
-            let name = self.unique(name.clone()?);
+            let name = name.clone()?;
             self.targets.push(Target { kind: TargetKind::Ignored, list: None, view: None });
-            Some(self.shape.scalar(name, scalar, Occurs::Optional))
+            Some(self.added(name, scalar))
         };
         OriginNodes {
             number: node(&names.number, number.clone()),
@@ -594,8 +599,7 @@ impl Compiler<'_> {
 
     fn preserve(&mut self) -> Option<NodeId> {
         (self.policies.preserve == Preserve::Yes).then(|| {
-            let name = self.unique("_preserve".to_owned());
-            let node = self.shape.scalar(name, Scalar::Text { chars_max: None }, Occurs::Optional);
+            let node = self.added("_preserve".to_owned(), Scalar::Text { chars_max: None });
             self.targets.push(Target { kind: TargetKind::Preserve, list: None, view: None });
             node
         })
@@ -631,50 +635,56 @@ impl Compiler<'_> {
         slides
     }
 
-    fn name(&self, field: FieldIndex, filler: Option<u32>) -> String {
+    fn name(&self, field: FieldIndex, filler: Option<u32>) -> Name {
+        let own = || self.layout.field(field).name.clone();
         if let Some(rename) = &self.selection.rename[field.index()] {
-            return rename.clone();
+            return Name { text: rename.clone(), ruled: Some(own()) };
         }
-        let name = match filler {
-            Some(number) => format!("FILL_{number}"),
-            None => self.layout.field(field).name.clone(),
-        };
-        key::styled(&name, self.interface.key_style)
+        let name = filler.map_or_else(own, |number| format!("FILL_{number}"));
+        Name::derived(key::styled(&name, self.interface.key_style))
     }
 
-    /// Returns the name, with `_2`, `_3` … if a sibling already has it.
-    fn unique(&mut self, name: String) -> String {
-        let used = self.names.last_mut().expect("the root's names are never popped");
-        if used.insert(name.clone()) {
-            return name;
-        }
-        let free = (2u32..).map(|n| format!("{name}_{n}")).find(|name| !used.contains(name)).unwrap_or(name);
-        used.insert(free.clone());
-        free
+    /// Notes the name of a member of the innermost open group.
+    fn note_name(&mut self, node: NodeId, name: Name) {
+        self.names.last_mut().expect("the root's names stay until the end").add(node, name);
     }
 
-    fn open(&mut self, name: String, occurs: Occurs, list: Option<ListTarget>) -> NodeId {
-        let name = self.unique(name);
-        self.names.push(HashSet::new());
+    /// Gives the members of the innermost open group their names.
+    fn settle_names(&mut self) {
+        let names = self.names.pop().expect("each group has names");
+        names.settle(&mut self.shape, &mut self.findings);
+    }
+
+    /// A member that is no field's.
+    fn added(&mut self, name: String, scalar: Scalar) -> NodeId {
+        let node = self.shape.scalar(name.clone(), scalar, Occurs::Optional);
+        self.note_name(node, Name::derived(name));
+        node
+    }
+
+    fn open(&mut self, name: Name, occurs: Occurs, list: Option<ListTarget>) -> NodeId {
+        let node = self.shape.open(name.text.clone(), occurs);
+        self.note_name(node, name);
+        self.names.push(Names::default());
         self.targets.push(Target { kind: TargetKind::Group, list, view: self.view });
-        self.shape.open(name, occurs)
+        node
     }
 
     fn close(&mut self) {
-        self.names.pop();
+        self.settle_names();
         self.shape.close();
     }
 
     fn leaf(
         &mut self,
-        name: String,
+        name: Name,
         scalar: Scalar,
         occurs: Occurs,
         field: FieldIndex,
         list: Option<ListTarget>,
     ) -> NodeId {
-        let name = self.unique(name);
-        let node = self.shape.scalar(name, scalar, occurs);
+        let node = self.shape.scalar(name.text.clone(), scalar, occurs);
+        self.note_name(node, name);
         let item = self.item(field, node);
         self.targets.push(Target { kind: TargetKind::Item(item), list, view: self.view });
         node

@@ -9,6 +9,7 @@
 mod compile;
 mod extent;
 mod key;
+mod names;
 mod rows;
 mod select;
 mod tails;
@@ -74,6 +75,12 @@ impl RecordPlan {
             (None, TargetKind::Item(item)) => Some(self.0.items[item as usize].field),
             (None, _) => None,
         }
+    }
+
+    /// Returns the node of the member that keeps bytes which a canonical encoding would lose, with [`crate::Preserve::Yes`].
+    #[must_use]
+    pub fn preserve_node(&self) -> Option<NodeId> {
+        self.0.preserve_node
     }
 
     /// Returns how many of a record's first bytes determine its length, for [`crate::RecordDecoder::length`]. Returns `None` if its
@@ -297,6 +304,10 @@ pub(crate) struct Union {
     pub(crate) views: Vec<View>,
     /// Selector by another field.
     pub(crate) choice: Option<Choice>,
+    /// The union and view around it, innermost.
+    pub(crate) inside: Option<(u32, u32)>,
+    /// Lists around it.
+    pub(crate) depth: u32,
 }
 
 #[derive(Debug)]
@@ -311,6 +322,8 @@ pub(crate) struct View {
 pub(crate) struct Choice {
     /// Captured selector.
     pub(crate) slot: u32,
+    /// Lists around the selector.
+    pub(crate) depth: u32,
     /// Trimmed text and index of the view.
     pub(crate) cases: Vec<(String, usize)>,
     pub(crate) otherwise: Option<usize>,

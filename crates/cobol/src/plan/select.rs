@@ -77,14 +77,19 @@ fn resolve(layout: &Layout, name: &str, what: &str, findings: &mut Vec<Finding>)
         findings.push(finding);
     } else if found.len() > 1 && !name.contains('*') {
         let paths: Vec<String> = found.iter().map(|f| layout.path(*f)).collect();
-        findings.push(
-            Finding::error(
-                Code("PLN-002"),
-                Fault::Config,
-                format!("{what} names `{name}`, which means {} fields", found.len()),
+        let mut apart = paths.clone();
+        apart.sort_unstable();
+        apart.dedup();
+        let hint = if apart.len() == paths.len() {
+            format!("qualify it: one of {}", paths.join(", "))
+        } else {
+            format!(
+                "these fields have the same path, {}: give them names of their own in the copybook",
+                apart.join(", ")
             )
-            .hint(format!("qualify it: one of {}", paths.join(", "))),
-        );
+        };
+        let message = format!("{what} names `{name}`, which means {} fields", found.len());
+        findings.push(Finding::error(Code("PLN-002"), Fault::Config, message).hint(hint));
         return Vec::new();
     }
     found

@@ -217,9 +217,9 @@ fn only_the_last_storage_ends_a_record() {
     let followed = chosen(&format!("{SEGMENT}\n 05 Z PIC X."), vec![choose("A", "T", &[("1", "A"), ("2", "B")])]);
     assert!(decode(&followed, &ebcdic("2BBB")).is_err());
     assert_eq!(decode(&followed, &ebcdic("2BBB     Z")).as_deref(), Ok(r#"{"T":"2","B":"BBB","Z":"Z"}"#));
-    // A longer view that the document has anyway is not cut off.
+    // A longer view that the document has is refused, as its selector says another.
     let plan = chosen(SEGMENT, vec![choose("A", "T", &[("1", "A"), ("2", "B")])]);
-    assert_eq!(encode_file(&plan, r#"{"T":"2","A":"AAAAAAAA"}"#), Ok(ebcdic("2AAAAAAAA")));
+    assert!(encode_file(&plan, r#"{"T":"2","A":"AAAAAAAA"}"#).expect_err("the view B").contains("REC-037"));
 }
 
 const ODO: &str = "01 R.

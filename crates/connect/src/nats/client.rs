@@ -5,9 +5,11 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
 
+use super::credentials::NatsCredentials;
 use super::parser::{NatsMessage, NatsOperation, NatsParser, PAYLOAD_BYTES_MAX, ParseError};
+
+use crate::dial::{ClientTls, Place, Wire, reason};
 
 /// Longest wait for a connection and its greeting.
 const CONNECT_WAIT: Duration = Duration::from_secs(10);
@@ -31,7 +33,7 @@ pub enum NatsError {
     Unreachable {
         /// Host and port.
         place: String,
-        /// Reason of the system.
+        /// Reason of the system or of TLS.
         why: String,
     },
     /// The connection ended.
@@ -86,40 +88,29 @@ pub enum NatsError {
 
 /// Where a server is.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct NatsAddress(String);
+pub struct NatsAddress {
+    place: Place,
+    needs_tls: bool,
+}
 
 impl NatsAddress {
-    /// Reads `nats://HOST:PORT`; the port may be missing.
+    /// Reads `nats://HOST:PORT` or `tls://HOST:PORT`; the port may be missing. Both have TLS if the server requires it, the second always.
     ///
     /// # Errors
     /// What is wrong with it, in words.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let place = match text.split_once("://") {
-            Some(("nats", place)) => place.trim_end_matches('/'),
-            Some(("tls", _)) => return Err("TLS is not supported".to_owned()),
-            _ => return Err("it does not begin with nats://".to_owned()),
+        let (needs_tls, place) = match text.split_once("://") {
+            Some(("nats", place)) => (false, place),
+            Some(("tls", place)) => (true, place),
+            _ => return Err("it does not begin with nats:// or tls://".to_owned()),
         };
-        if place.contains('@') {
-            return Err("it has a user or password, and flow files are not secret".to_owned());
-        }
-        let (host, port) = match place.rsplit_once(':') {
-            Some((host, port)) if !port.contains(']') => (host, Some(port)),
-            _ => (place, None),
-        };
-        if host.is_empty() || host.contains(['/', ' ', ',']) {
-            return Err("it names no host, or more than one".to_owned());
-        }
-        match port.map(str::parse::<u16>) {
-            None => Ok(NatsAddress(format!("{host}:{PORT}"))),
-            Some(Ok(port)) if port > 0 => Ok(NatsAddress(format!("{host}:{port}"))),
-            Some(_) => Err("its port is not a number from 1 to 65535".to_owned()),
-        }
+        Ok(NatsAddress { place: Place::parse(place, PORT)?, needs_tls })
     }
 
-    /// Host and port.
+    /// Whether the connection always has TLS.
     #[must_use]
-    pub fn place(&self) -> &str {
-        &self.0
+    pub fn needs_tls(&self) -> bool {
+        self.needs_tls
     }
 }
 
@@ -132,12 +123,16 @@ pub struct NatsLogin {
     pub user: Option<String>,
     /// Password of the user, or a token where there is no user.
     pub secret: Option<String>,
+    /// NKey, perhaps with the user's JWT.
+    pub credentials: Option<NatsCredentials>,
+    /// Certificates, for a server with TLS.
+    pub tls: Option<ClientTls>,
 }
 
 /// A connection. It belongs to one task.
 #[derive(Debug)]
 pub struct NatsClient {
-    stream: TcpStream,
+    stream: Wire,
     parser: NatsParser,
     output: Vec<u8>,
     written: usize,
@@ -154,13 +149,8 @@ impl NatsClient {
     /// The server cannot be reached, does not accept the login, or requires what is not supported.
     pub async fn connect(address: &NatsAddress, login: &NatsLogin, salt: u64) -> Result<Self, NatsError> {
         let greeted = async {
-            let unreachable = |error: std::io::Error| NatsError::Unreachable {
-                place: address.0.clone(),
-                // The system's text without its number.
-                why: error.to_string().split(" (os error").next().unwrap_or_default().to_owned(),
-            };
-            let stream = TcpStream::connect(&address.0).await.map_err(unreachable)?;
-            stream.set_nodelay(true).map_err(unreachable)?;
+            let unreachable = |error: std::io::Error| unreachable(&address.place, &error);
+            let stream = Wire::open(&address.place).await.map_err(unreachable)?;
             let mut client = NatsClient {
                 stream,
                 parser: NatsParser::default(),
@@ -171,7 +161,8 @@ impl NatsClient {
                 max_payload: 1 << 20,
                 waiting: VecDeque::new(),
             };
-            client.greet(login).await?;
+            client.greet(address, login).await?;
+
             Ok(client)
         };
         match tokio::time::timeout(CONNECT_WAIT, greeted).await {
@@ -180,7 +171,7 @@ impl NatsClient {
         }
     }
 
-    async fn greet(&mut self, login: &NatsLogin) -> Result<(), NatsError> {
+    async fn greet(&mut self, address: &NatsAddress, login: &NatsLogin) -> Result<(), NatsError> {
         let info = loop {
             match self.operation().await? {
                 NatsOperation::Info(info) => break info,
@@ -190,8 +181,9 @@ impl NatsClient {
         };
         let info: serde_json::Value =
             serde_json::from_str(&info).map_err(|_| NatsError::Answer { subject: "INFO".to_owned() })?;
-        if info["tls_required"] == true {
-            return Err(NatsError::Requires("TLS"));
+        // The server is greeted by TLS after its first line.
+        if info["tls_required"] == true || address.needs_tls {
+            self.encrypt(address, login).await?;
         }
         if info["headers"] != true {
             return Err(NatsError::Requires("an older protocol without headers"));
@@ -203,6 +195,14 @@ impl NatsClient {
             "verbose": false, "pedantic": false, "headers": true, "no_responders": true, "echo": true,
             "lang": "quayline", "version": env!("CARGO_PKG_VERSION"), "protocol": 1, "name": login.name,
         });
+        if let Some(credentials) = &login.credentials {
+            let nonce = info["nonce"].as_str().ok_or(NatsError::Requires("a login without NKey"))?;
+            connect["sig"] = credentials.sign(nonce.as_bytes()).into();
+            match credentials.jwt() {
+                Some(jwt) => connect["jwt"] = jwt.into(),
+                None => connect["nkey"] = credentials.public_key().into(),
+            }
+        }
         if let Some(user) = &login.user {
             connect["user"] = user.as_str().into();
         }
@@ -219,6 +219,18 @@ impl NatsClient {
                 _ => {}
             }
         }
+    }
+
+    async fn encrypt(&mut self, address: &NatsAddress, login: &NatsLogin) -> Result<(), NatsError> {
+        let place = &address.place;
+        let tls = match &login.tls {
+            Some(tls) => tls.clone(),
+            None => ClientTls::from_files(None, None)
+                .map_err(|why| NatsError::Unreachable { place: place.to_string(), why })?,
+        };
+        let plain = std::mem::replace(&mut self.stream, Wire::Closed);
+        self.stream = plain.encrypted(place, &tls).await.map_err(|error| unreachable(place, &error))?;
+        Ok(())
     }
 
     /// Longest content with headers that the server takes.
@@ -342,6 +354,9 @@ impl NatsClient {
                 Ok(count) => self.written += count,
             }
         }
+        if self.written > 0 {
+            self.stream.flush().await.map_err(|_| NatsError::Closed)?;
+        }
         self.output.clear();
         self.written = 0;
         Ok(())
@@ -366,4 +381,8 @@ impl NatsClient {
             }
         }
     }
+}
+
+fn unreachable(place: &Place, error: &std::io::Error) -> NatsError {
+    NatsError::Unreachable { place: place.to_string(), why: reason(error) }
 }

@@ -22,6 +22,8 @@ pub struct NatsMessage {
     pub status: Option<(u16, String)>,
     /// Headers in their order. A name may occur more than once.
     pub headers: Vec<(String, String)>,
+    /// What is wrong with the headers, which a server passes on as they were published; those that can be read are in `headers`.
+    pub fault: Option<&'static str>,
     /// Content.
     pub payload: Vec<u8>,
 }
@@ -57,9 +59,6 @@ pub enum ParseError {
     /// A length beyond the limit.
     #[error("a message is longer than {PAYLOAD_BYTES_MAX} bytes")]
     TooLong,
-    /// Headers that have no end or no version.
-    #[error("the headers of a message are malformed, or more than {HEADERS_MAX}")]
-    Headers,
     /// No line end after a payload.
     #[error("a message does not end where its length says")]
     End,
@@ -180,27 +179,41 @@ fn announced(line: &str) -> Result<Option<Announced>, ParseError> {
     Ok(Some(Announced { message, header_bytes, bytes }))
 }
 
+/// Reads headers. A fault is one of who published the message, and of this message alone: the connection goes on.
+#[expect(clippy::disallowed_methods, reason = "a line with a character that was replaced is left out and is a fault")]
+fn headers(bytes: &[u8], message: &mut NatsMessage) -> Result<(), &'static str> {
+    let text = String::from_utf8_lossy(bytes);
+    let mut fault = matches!(text, std::borrow::Cow::Owned(_)).then_some("its headers are not UTF-8");
+    let mut lines = text.strip_suffix("\r\n\r\n").ok_or("its headers have no end")?.split("\r\n");
+    let first =
+        lines.next().and_then(|line| line.strip_prefix(HEADERS_VERSION)).ok_or("its headers have no version")?;
+    let first = first.trim();
+    if !first.is_empty() {
+        let (code, text) = first.split_once(' ').unwrap_or((first, ""));
+        message.status = Some((code.parse().map_err(|_| "its status is no number")?, text.to_owned()));
+    }
+    for line in lines {
+        let Some((name, value)) = line.split_once(':') else {
+            fault.get_or_insert("a header has no colon");
+            continue;
+        };
+        if message.headers.len() == HEADERS_MAX {
+            return Err("it has more than 256 headers");
+        }
+        if !line.contains(char::REPLACEMENT_CHARACTER) {
+            message.headers.push((name.to_owned(), value.trim().to_owned()));
+        }
+    }
+    fault.map_or(Ok(()), Err)
+}
+
 fn complete(announced: Announced, content: &[u8]) -> Result<NatsMessage, ParseError> {
     let Announced { mut message, header_bytes, bytes } = announced;
     if &content[bytes..] != b"\r\n" {
         return Err(ParseError::End);
     }
     if header_bytes > 0 {
-        let text = std::str::from_utf8(&content[..header_bytes]).map_err(|_| ParseError::Headers)?;
-        let mut lines = text.strip_suffix("\r\n\r\n").ok_or(ParseError::Headers)?.split("\r\n");
-        let first = lines.next().and_then(|line| line.strip_prefix(HEADERS_VERSION)).ok_or(ParseError::Headers)?;
-        let first = first.trim();
-        if !first.is_empty() {
-            let (code, text) = first.split_once(' ').unwrap_or((first, ""));
-            message.status = Some((code.parse().map_err(|_| ParseError::Headers)?, text.to_owned()));
-        }
-        for line in lines {
-            let (name, value) = line.split_once(':').ok_or(ParseError::Headers)?;
-            if message.headers.len() == HEADERS_MAX {
-                return Err(ParseError::Headers);
-            }
-            message.headers.push((name.to_owned(), value.trim().to_owned()));
-        }
+        message.fault = headers(&content[..header_bytes], &mut message).err();
     }
     message.payload = content[header_bytes..bytes].to_vec();
     Ok(message)
@@ -268,6 +281,29 @@ mod tests {
         assert_eq!(found, expected());
     }
 
+    /// A client may publish any bytes as headers. One such message blocked its stream for ever, because the connection was given up and opened again.
+    #[test]
+    fn bad_headers_are_a_fault_of_their_message_alone() {
+        let many = format!("NATS/1.0\r\n{}\r\n", "A: b\r\n".repeat(257));
+        for (headers, fault, read) in [
+            (&b"NATS/1.0\r\nA: \xff\r\nB: c\r\n\r\n"[..], "its headers are not UTF-8", 1),
+            (many.as_bytes(), "it has more than 256 headers", 256),
+            (b"NATS/1.0\r\nA\r\nB: c\r\n\r\n", "a header has no colon", 1),
+            (b"NATS/1.0 soon\r\n\r\n", "its status is no number", 0),
+            (b"NATS/1.0\r\nA: b", "its headers have no end", 0),
+            (b"abcd", "its headers have no end", 0),
+            (b"HTTP/1.1\r\n\r\n", "its headers have no version", 0),
+        ] {
+            let mut parser = NatsParser::default();
+            let head = format!("HMSG a 1 r {} {}\r\n", headers.len(), headers.len() + 2);
+            parser.push(&[head.as_bytes(), headers, b"xy\r\nPING\r\n"].concat());
+            let found = all(&mut parser).expect("operations");
+            let [NatsOperation::Message(message), NatsOperation::Ping] = found.as_slice() else { panic!("{found:?}") };
+            assert_eq!((message.fault, message.headers.len()), (Some(fault), read));
+            assert_eq!((message.payload.as_slice(), message.reply.as_deref()), (&b"xy"[..], Some("r")));
+        }
+    }
+
     #[test]
     fn what_is_not_of_the_protocol_is_refused_without_reading_on() {
         for (bytes, error) in [
@@ -278,7 +314,6 @@ mod tests {
             (b"MSG a 1 -1\r\n".to_vec(), ParseError::Operation),
             (b"HMSG a 1 9 4\r\n".to_vec(), ParseError::Operation),
             (b"MSG a 1 2\r\nabcd".to_vec(), ParseError::End),
-            (b"HMSG a 1 4 4\r\nabcd\r\n".to_vec(), ParseError::Headers),
             (b"\xff\r\n".to_vec(), ParseError::NotText),
             (vec![b'x'; LINE_BYTES_MAX + 1], ParseError::LineTooLong),
         ] {

@@ -5,6 +5,7 @@ mod crash;
 mod edi;
 mod ends;
 mod families;
+mod family_order;
 mod gaps;
 mod kit;
 mod lossless;

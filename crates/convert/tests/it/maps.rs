@@ -354,3 +354,29 @@ fn what_the_envelope_refuses_is_taken_back_everywhere() {
         assert!(run.all() == whole, "{lanes} lanes");
     }
 }
+
+/// `--receiver 14:ID` with a map that sets the receiver gave the map's party the option's qualifier: another company's address.
+#[test]
+fn a_party_of_the_map_never_gets_the_qualifier_of_another() {
+    let mut run = orders(1);
+    let documents = guide("orders.guide");
+    let format =
+        TargetFormat::Edi(EdiWriterOptions { guides: Some(Arc::clone(&documents)), ..EdiWriterOptions::default() });
+    run.targets = vec![("edi", documents.shape().clone(), format)];
+    run.map = "source orders\ntarget edi\nmake edi {\n  omit DTM\n  interchange.receiver = \"R\"\n  BGM.BGM02 = id\n  make DTM { 'DTM01'.'DTM01-1' = \"137\" }\n  UNS.UNS01 = \"S\"\n}\n";
+    for (receiver, expected) in [("OTHER", "UNB+UNOC:3+S:9+R+"), ("R", "UNB+UNOC:3+S:9+R:14+")] {
+        let mut conversion = run.conversion(1);
+        let values = [("sender", "S"), ("sender_qualifier", "9"), ("receiver", receiver), ("receiver_qualifier", "14")];
+        let mut envelope: Vec<(String, String)> =
+            values.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        for _ in 0..2 {
+            let map = conversion.map.as_mut().expect("a map");
+            map.world = Arc::new(World::new(1_767_225_600_000_000, 0, envelope.clone(), Vec::new()));
+            conversion.run().unwrap_or_else(|error| panic!("{error}"));
+            assert!(run.text("edi").starts_with(expected), "{}", run.text("edi"));
+            // With the names of levels it is the same.
+            envelope.iter_mut().for_each(|(name, _)| *name = format!("interchange.{name}"));
+            conversion = run.conversion(1);
+        }
+    }
+}

@@ -130,7 +130,10 @@ fn children_stand_in_their_parents() {
             {"customer":{"CUST-ID":2}}
             {"customer":{"CUST-ID":3,"notes":[{"NOTE-TEXT":"last"}]}}
             in 12 out 10 rejected 0 skipped 2 documents 3
+            warning[CNV-032]: 1 document has records of several types in turn, and shows those of each type together
+              at in.dat, record 7, byte 42
 
+            hint: to write the records in their order again, convert with `--preserve`
         "#]],
     );
 }

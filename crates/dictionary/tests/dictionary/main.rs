@@ -1,5 +1,6 @@
 //! Tests of the importers.
 
+mod built_in;
 mod corpus;
 mod fetched;
 mod held_out;

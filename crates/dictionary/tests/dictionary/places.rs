@@ -218,10 +218,13 @@ fn places(items: &[Item], around: &mut Vec<ItemId>, next: &mut u32, out: &mut Ve
 
 fn law(test: &str, names: &[&str]) {
     let Some(folders) = fetched(test, names) else { return };
-    let imported = import_all(&folders).unwrap_or_else(|findings| panic!("{findings}"));
+    law_of(&import_all(&folders).unwrap_or_else(|findings| panic!("{findings}")).guides);
+}
+
+pub(crate) fn law_of(guides: &[Guide]) {
     let mut counts: BTreeMap<Outcome, u32> = BTreeMap::new();
     let mut wrong = String::new();
-    for guide in &imported.guides {
+    for guide in guides {
         let compiled = Arc::new(CompiledGuide::new(guide).unwrap_or_else(|findings| panic!("{findings}")));
         let mut all = Vec::new();
         places(&guide.structure, &mut Vec::new(), &mut 1, &mut all);

@@ -120,6 +120,20 @@ impl EdiDrafter {
         !found.is_empty()
     }
 
+    /// What the document that was sent last has in a field of a header, blanks at its end removed; empty without the field.
+    #[must_use]
+    pub fn field(&self, level: Level, name: &str) -> &[u8] {
+        let nodes = match level {
+            Level::Interchange => &self.nodes.interchange,
+            Level::Group => &self.nodes.group,
+            Level::Transaction => &self.nodes.transaction,
+        };
+        let of = |standard| header_fields(standard, level).iter().zip(nodes.fields(standard));
+        let fields =
+            [Standard::X12, Standard::Edifact].into_iter().flat_map(of).filter(|(field, _)| field.name == name);
+        fields.map(|(_, node)| self.draft.field(*node).trim_ascii_end()).find(|text| !text.is_empty()).unwrap_or(b"")
+    }
+
     /// Gives the X12 document that was sent last a group, from and to whom its interchange goes, where it has none that says so.
     pub fn fill_group(&mut self) {
         for name in ["sender", "receiver"] {

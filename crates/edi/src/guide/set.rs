@@ -13,6 +13,13 @@ use crate::fault::EdiError;
 /// Guides that a message names: it is told for each transaction, and folders hold hundreds.
 const KNOWN_MAX: usize = 5;
 
+/// What begins the origin of guides that were imported from a dictionary of a whole standard. They describe the standard at large, as our own
+/// do, unlike guides that somebody wrote or that come from a partner's schema.
+const DICTIONARIES_OF_STANDARDS: [&str; 2] = ["pyx12", "x12-types"];
+
+/// What begins the origin of guides that come with Quayline.
+const BUILT_IN_SOURCE: &str = "written for Quayline";
+
 /// Two guides that answer to the same.
 const SAME: Code = Code("GDE-015");
 
@@ -22,6 +29,9 @@ const SAME: Code = Code("GDE-015");
 /// else GS08, letter by letter (`005010` fits `005010X222A1`); for EDIFACT version, release, agency and association code of UNH S009 part
 /// by part (`D:96A:UN` fits `D:96A:UN:EAN008`). Of those that fit, the longest version is taken; of two with the same, one whose functional
 /// group is that of GS01.
+///
+/// Of guides for the same, one that somebody wrote, or that comes from a schema, goes before one that comes with Quayline, and that before one
+/// that was imported from a dictionary of a whole standard.
 #[derive(Clone, Debug, Default)]
 pub struct GuideSet {
     guides: Vec<Arc<Entry>>,
@@ -35,6 +45,31 @@ struct Entry {
     compiled: Arc<CompiledGuide>,
 }
 
+/// Standard, transaction, version and functional group.
+type Key = (&'static str, String, String, Option<String>);
+
+/// Where a guide comes from: a later one goes before an earlier one.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+enum Origin {
+    /// Imported from a dictionary of a whole standard.
+    Dictionary,
+    /// Comes with Quayline.
+    BuiltIn,
+    /// Somebody wrote it, or it comes from a schema.
+    Own,
+}
+
+impl Origin {
+    fn of(guide: &Guide) -> Self {
+        let source = guide.source.as_deref().unwrap_or("");
+        match source {
+            _ if DICTIONARIES_OF_STANDARDS.iter().any(|name| source.starts_with(name)) => Origin::Dictionary,
+            _ if source.starts_with(BUILT_IN_SOURCE) => Origin::BuiltIn,
+            _ => Origin::Own,
+        }
+    }
+}
+
 impl Entry {
     fn guide(&self) -> &Guide {
         self.guide.get_or_init(|| Guide::unpack_all(&self.packed).expect("bytes that are whole, from this build"))
@@ -45,18 +80,27 @@ impl GuideSet {
     /// Compiles the guides.
     ///
     /// # Errors
-    /// All that is wrong with any of them, and `GDE-015` where two answer to the same standard, transaction, version and group.
+    /// All that is wrong with any of them, and `GDE-015` where two of the same origin answer to the same standard, transaction, version and
+    /// group.
     pub fn new(guides: impl IntoIterator<Item = Guide>) -> Result<Self, Findings> {
         let mut set = GuideSet::default();
         let mut findings = Vec::new();
-        let mut known: BTreeMap<(&'static str, String, String, Option<String>), String> = BTreeMap::new();
+        let guides: Vec<Guide> = guides.into_iter().collect();
+        let key = |guide: &Guide| {
+            let group = guide.functional_group.clone();
+            (guide.standard.name(), guide.transaction.clone(), guide.version.clone(), group)
+        };
+        let mut best: BTreeMap<Key, Origin> = BTreeMap::new();
+        for guide in &guides {
+            let origin = best.entry(key(guide)).or_insert(Origin::Dictionary);
+            *origin = (*origin).max(Origin::of(guide));
+        }
+        let mut known: BTreeMap<Key, String> = BTreeMap::new();
         for guide in guides {
-            let key = (
-                guide.standard.name(),
-                guide.transaction.clone(),
-                guide.version.clone(),
-                guide.functional_group.clone(),
-            );
+            let key = key(&guide);
+            if best.get(&key).is_some_and(|best| Origin::of(&guide) < *best) {
+                continue;
+            }
             if let Some(other) = known.insert(key, guide.name.clone()) {
                 let message = format!(
                     "guides {other} and {} are both for {} {} of {}",

@@ -59,8 +59,17 @@ impl Pass<'_> {
             if candidate > 0 {
                 before = rest[candidate - 1];
             }
+            // After a letter or digit the tag may be part of a word, so only a header that cannot be mistaken counts.
             if before.is_ascii_alphanumeric() {
-                continue;
+                match start::sure(&rest[candidate..], self.end) {
+                    Some(true) => {}
+                    Some(false) => continue,
+                    None => {
+                        self.at += candidate;
+                        self.splitter.mode = Mode::Noise { from, told, before };
+                        return Verdict::Step(Step::NeedMore);
+                    }
+                }
             }
             let mut start = start::at(&rest[candidate..], self.end, Certain::No);
             if matches!(start, Start::Refused(_)) {

@@ -2,7 +2,7 @@
 
 use quayline_core::NodeId;
 
-use super::element::Settings;
+use super::element::{Numbers, Settings};
 use super::error::ContentError;
 use super::explain::value_fault;
 use crate::delimiters::Standard;
@@ -27,7 +27,7 @@ impl GuideDocuments {
         let tables = &compiled.layouts;
         let layout = tables.layouts[*tables.of_item.get(item)? as usize];
         let spec = tables.element(layout, element, component)?;
-        let settings = Settings { day: None, decimal_mark: b'.' };
+        let settings = Settings { day: None, numbers: Numbers { mark: b'.', standard: Standard::X12 } };
         let kind = value_fault(tables, settings, spec, text.as_bytes(), 0)?;
         let reference = reference(&self.plans[guide].items[item].tag, element, component).into();
         let name = tables.name(spec.name);

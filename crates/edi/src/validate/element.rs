@@ -1,5 +1,6 @@
 //! Whether a value is what its place asks for: the fast answer, yes or no.
 
+use crate::delimiters::Standard;
 use crate::guide::code_set::Key;
 use crate::guide::compile::{Cell, Form};
 
@@ -8,18 +9,26 @@ use crate::guide::compile::{Cell, Form};
 pub(super) struct Settings {
     /// Day for dated codes, `YYYYMMDD`.
     pub(super) day: Option<u32>,
-    pub(super) decimal_mark: u8,
+    pub(super) numbers: Numbers,
+}
+
+/// The form of numbers with decimals.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Numbers {
+    /// The decimal mark besides the point.
+    pub(super) mark: u8,
+    pub(super) standard: Standard,
 }
 
 /// Whether a value that stands alone, of printable ASCII and at least one byte, has the form and length that its place asks for.
 ///
 /// `format` gives the value of the element that says what a date looks like, where the form asks for one.
 #[inline(always)]
-pub(super) fn is_of_form(cell: &Cell, key: Key<'_>, mark: u8, format: impl FnOnce() -> u64) -> bool {
+pub(super) fn is_of_form(cell: &Cell, key: Key<'_>, numbers: Numbers, format: impl FnOnce() -> u64) -> bool {
     let fits = cell.fits(key.bytes.len());
     match cell.form {
         Form::Text | Form::Binary => fits,
-        Form::Decimal => decimal_is_right(cell, key, mark),
+        Form::Decimal => decimal_is_right(cell, key, numbers),
         Form::Integer => integer_is_right(cell, key),
         Form::Date => fits && is_date(key.bytes),
         Form::Time => fits && is_time(key.bytes),
@@ -68,17 +77,19 @@ fn integer_is_right(cell: &Cell, key: Key<'_>) -> bool {
 }
 
 #[inline(always)]
-fn decimal_is_right(cell: &Cell, key: Key<'_>, mark: u8) -> bool {
+fn decimal_is_right(cell: &Cell, key: Key<'_>, numbers: Numbers) -> bool {
     if is_digits(key) {
         return cell.fits(key.bytes.len());
     }
-    decimal_digits(key.bytes, mark).is_some_and(|digits| cell.fits(digits))
+    decimal_digits(key.bytes, numbers).is_some_and(|digits| cell.fits(digits))
 }
 
-/// Digits of a number in the form that both standards give decimals: a minus sign, digits, a decimal mark, and in X12 an exponent, which does
-/// not count. `None` where it is no number.
+/// Digits of a number in the form that the standard gives decimals: a minus sign, digits, a decimal mark. In X12, an exponent may follow,
+/// which does not count; in EDIFACT, a digit follows the mark. `None` where it is no number.
+///
+/// Source: X12.6, decimal data elements (R); ISO 9735-1, numeric data elements.
 #[inline]
-pub(super) fn decimal_digits(bytes: &[u8], mark: u8) -> Option<usize> {
+pub(super) fn decimal_digits(bytes: &[u8], Numbers { mark, standard }: Numbers) -> Option<usize> {
     let rest = bytes.strip_prefix(b"-").unwrap_or(bytes);
     let (mut digits, mut marks) = (0, 0);
     for (i, byte) in rest.iter().enumerate() {
@@ -86,7 +97,7 @@ pub(super) fn decimal_digits(bytes: &[u8], mark: u8) -> Option<usize> {
             digits += 1;
         } else if (*byte == mark || *byte == b'.') && marks == 0 {
             marks = 1;
-        } else if *byte == b'E' && digits > 0 {
+        } else if *byte == b'E' && digits > 0 && standard == Standard::X12 {
             let exponent = &rest[i + 1..];
             let exponent = exponent.strip_prefix(b"-").unwrap_or(exponent);
             let good = !exponent.is_empty() && exponent.iter().all(u8::is_ascii_digit);
@@ -95,7 +106,8 @@ pub(super) fn decimal_digits(bytes: &[u8], mark: u8) -> Option<usize> {
             return None;
         }
     }
-    (digits > 0).then_some(digits)
+    let ends = standard == Standard::X12 || rest.last().is_some_and(u8::is_ascii_digit);
+    (digits > 0 && ends).then_some(digits)
 }
 
 pub(super) fn is_letters(bytes: &[u8]) -> bool {
@@ -315,7 +327,15 @@ mod tests {
             ("E5", None),
             ("1-", None),
         ] {
-            assert_eq!(decimal_digits(text.as_bytes(), b','), digits, "{text}");
+            let numbers = Numbers { mark: b',', standard: Standard::X12 };
+            assert_eq!(decimal_digits(text.as_bytes(), numbers), digits, "{text}");
+        }
+        // An exponent, and a mark with nothing behind it, were numbers of EDIFACT too.
+        for (text, digits) in
+            [("12,5", Some(3)), ("-,5", Some(1)), ("12,", None), ("12.", None), ("1E3", None), ("7", Some(1))]
+        {
+            let numbers = Numbers { mark: b',', standard: Standard::Edifact };
+            assert_eq!(decimal_digits(text.as_bytes(), numbers), digits, "{text}");
         }
     }
 

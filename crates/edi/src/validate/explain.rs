@@ -248,7 +248,7 @@ pub(super) fn value_fault(tables: &Layouts, settings: Settings, spec: &Spec, dat
                 length(digits.len())
             }
         }
-        Form::Decimal => match element::decimal_digits(data, settings.decimal_mark) {
+        Form::Decimal => match element::decimal_digits(data, settings.numbers) {
             None => Some(Kind::Characters { expected: "a number: digits, a decimal mark, a minus sign before them" }),
             Some(digits) => length(digits),
         },

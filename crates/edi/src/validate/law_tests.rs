@@ -5,9 +5,10 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use quayline_core::Limits;
 
-use super::element::Settings;
+use super::element::{Numbers, Settings};
 use super::explain::Explanation;
 use super::segment::is_quickly_right;
+use crate::delimiters::Standard;
 use crate::guide::compile::ItemId;
 use crate::guide::{CompiledGuide, MemoryGuides, parse_guide};
 use crate::{EndOfInput, Rules, SegmentSplitter, Step};
@@ -71,7 +72,7 @@ fn both(guide: &CompiledGuide, elements: &str) -> (bool, usize) {
         }
         let segment = pass.segment();
         let layout = guide.layouts.of_item[ItemId(1).index()];
-        let settings = Settings { day: Some(20_260_401), decimal_mark: b'.' };
+        let settings = Settings { day: Some(20_260_401), numbers: Numbers { mark: b'.', standard: Standard::X12 } };
         let quick = is_quickly_right(&guide.layouts, layout, &segment, settings);
         let mut faults = Vec::new();
         Explanation { tables: &guide.layouts, layout, segment: &segment, settings, notes: true }.explain(&mut faults);

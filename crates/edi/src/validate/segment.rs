@@ -68,7 +68,7 @@ impl Check<'_> {
     fn value(&self, cell: &Cell, (from, end): (usize, usize), before: (usize, usize)) -> bool {
         let len = end - from;
         let key = || Key::within(self.text, from, len);
-        let form = |key| is_of_form(cell, key, self.settings.decimal_mark, || self.word(before));
+        let form = |key| is_of_form(cell, key, self.settings.numbers, || self.word(before));
         match cell.way {
             Way::Length => cell.fits(len),
             // Text that begins with a blank is rare; whether it is all blanks is for the careful check.

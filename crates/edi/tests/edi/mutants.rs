@@ -96,15 +96,17 @@ fn one_fault_gives_one_finding_at_its_place_with_its_code() {
     }
 }
 
-/// Two classes are below the bar of the others. The test keeps what is reached.
+/// What moved down is told once, as late. Of two loops in the wrong order, the second is told as missing too where it is long. The test keeps
+/// what is reached.
 #[test]
-fn what_moved_far_is_told_once_in_half_of_all_cases() {
+fn what_moved_far_is_told_once() {
     let subjects = subjects();
     for seed in [1, 77, 2026, 4711] {
         let tally = Tally::of(&subjects, &HARD_CLASSES, seed, 24);
         assert!(tally.made >= 200 && tally.by_class.len() == 2, "{tally}");
         for (class, (made, right)) in &tally.by_class {
-            assert!(right * 100 >= made * 45, "{class}: {tally}");
+            let share = if *class == "segment moved two down" { 95 } else { 45 };
+            assert!(right * 100 >= made * share, "{class}: {tally}");
         }
     }
 }

@@ -84,7 +84,7 @@ impl FamilyReader {
         if let Err((kind, _)) = self.cells.split(row.raw, self.style.delimiter) {
             return Err(FlatFault { kind, line: Some(row.line), column: None }.finding().into());
         }
-        self.header = Header::read(row.raw, &self.cells, &columns)?;
+        self.header = Header::read(row.raw, &self.cells, &columns, self.style.header)?;
         Ok(())
     }
 

@@ -49,7 +49,7 @@ impl FamilySplitter {
                     cells.split(raw, style.delimiter).map_err(|(kind, _)| {
                         Findings::from(FlatFault { kind, line: Some(1), column: None }.finding())
                     })?;
-                    Header::read(raw, &cells, &named)?
+                    Header::read(raw, &cells, &named, style.header)?
                 }
             };
             let places = columns.iter().zip(&header.cells);

@@ -253,3 +253,64 @@ fn bytes_come_back_and_other_text_is_refused() {
         hint: write each byte as two hexadecimal digits, as Quayline writes bytes to CSV"#]]
     .assert_eq(&row(b"1,6162,abc").unwrap_err());
 }
+
+/// A truth value came as text, so conditions of maps on it were always false.
+#[test]
+fn truth_values_have_words_and_others_are_refused() {
+    let mut shape = Shape::builder("r");
+    shape.scalar("b", Scalar::Bool, Occurs::Optional);
+    let mut reader = CsvReader::new(&shape.finish(), CsvStyle::default(), &Limits::default()).unwrap();
+    reader.header(quayline_flat::Row { raw: b"b", line: 1 }).unwrap();
+    for (word, expected) in [
+        ("true", "Bool(true)"),
+        ("1", "Bool(true)"),
+        ("TRUE", "Bool(true)"),
+        ("False", "Bool(false)"),
+        ("0", "Bool(false)"),
+        ("yes", "FLAT-027"),
+        ("xyz", "FLAT-027"),
+        (" true", "FLAT-027"),
+        ("01", "FLAT-027"),
+    ] {
+        let mut sent = Sent(String::new());
+        let said = match reader.row(quayline_flat::Row { raw: word.as_bytes(), line: 2 }, &mut sent) {
+            Ok(_) => sent.0,
+            Err(fault) => fault.code().0.to_owned(),
+        };
+        assert_eq!(said, expected, "{word:?}");
+    }
+}
+
+struct Sent(String);
+
+impl quayline_core::Sink for Sent {
+    fn enter(&mut self, _: quayline_core::NodeId) {}
+    fn leave(&mut self, _: quayline_core::NodeId) {}
+    fn open_list(&mut self, _: quayline_core::NodeId) {}
+    fn close_list(&mut self, _: quayline_core::NodeId) {}
+    fn value(&mut self, _: quayline_core::NodeId, value: quayline_core::Value<'_>) {
+        self.0 = match value {
+            quayline_core::Value::Ascii(run) => format!("Ascii {}", run.bytes().escape_ascii()),
+            value => format!("{value:?}"),
+        };
+    }
+    fn discard(&mut self) {}
+}
+
+/// `--unknown ignore` had no effect on the columns of CSV.
+#[test]
+fn columns_that_nobody_knows_are_passed_over_on_request() {
+    let mut shape = Shape::builder("r");
+    shape.scalar("A", Scalar::Text { chars_max: None }, Occurs::Optional);
+    let shape = shape.finish();
+    let read = |header| {
+        let style = CsvStyle { header, ..CsvStyle::default() };
+        let mut reader = CsvReader::new(&shape, style, &Limits::default()).unwrap();
+        reader.header(quayline_flat::Row { raw: b"X,A,Y", line: 1 }).map_err(|findings| findings.0[0].code.0)?;
+        let mut sent = Sent(String::new());
+        reader.row(quayline_flat::Row { raw: b"1,2,3", line: 2 }, &mut sent).unwrap();
+        Ok(sent.0)
+    };
+    assert_eq!(read(quayline_flat::Header::Present), Err("FLAT-005"));
+    assert_eq!(read(quayline_flat::Header::Open).as_deref(), Ok("Ascii 2"));
+}

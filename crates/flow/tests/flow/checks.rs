@@ -100,7 +100,7 @@ fn wires_have_an_input_reach_every_node_and_form_no_loop() {
             error[FLO-007]: the flow has no input, so no message enters it
               at test.toml
 
-            hint: add a node of type queue_input, folder_input, timer_input, http_input, nats_input
+            hint: add a node of type queue_input, folder_input, timer_input, http_input, nats_input, amqp_input, kafka_input
         "#]],
     );
     check(
@@ -315,4 +315,19 @@ fn the_reference_page_lists_every_type_of_node() {
     let (head, _) = page.split_once("## Types of nodes\n").expect("a heading");
     let expected = format!("{head}## Types of nodes\n{}", reference());
     expect_test::expect_file![path].assert_eq(&expected);
+}
+
+#[test]
+fn the_sync_of_a_flow_is_one_of_two_words() {
+    let world = World::new();
+    let flow = |sync: &str| {
+        world.compile(&format!(
+            "sync = \"{sync}\"\n[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nout = \"put\"\n\
+             [node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n"
+        ))
+    };
+    assert!(!flow("always").expect("a flow").file.syncs_persistent_only);
+    assert!(flow("persistent").expect("a flow").file.syncs_persistent_only);
+    let found = flow("never").map(|_| ()).expect_err("a finding").to_string();
+    assert!(found.contains("FLO-005") && found.contains("expected `always` or `persistent`"), "{found}");
 }

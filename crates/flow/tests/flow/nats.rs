@@ -1,20 +1,18 @@
 //! Streams of a real `nats-server`: messages in and out, and both sides killed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::time::Duration;
 
-use quayline_connect::{ConsumerSettings, NatsAddress, NatsClient, NatsError, NatsLogin};
-use quayline_flow::{Engine, EngineOptions, Flow, Observer};
-use quayline_project::FlowFile;
-use quayline_store::queue::{DEAD_LETTER, GetWait, Message, QueueDefinition, Select};
-use quayline_store::{Clock, Store, StoreError, SystemClock};
+use quayline_connect::{ClientTls, ConsumerSettings, NatsAddress, NatsClient, NatsCredentials, NatsError, NatsLogin};
+use quayline_store::queue::{DEAD_LETTER, Message};
+use quayline_store::{Clock as _, SystemClock};
 
-use crate::crash::open;
-use crate::support::{PATIENCE, Said, World, kills, until};
+use crate::peers::{certificates, free_port};
+use crate::support::{World, kills, until};
 
 const FOLDER: &str = "QUAYLINE_TEST_NATS_FOLDER";
 const PROGRAM: &str = "QUAYLINE_NATS_SERVER";
@@ -43,9 +41,15 @@ fn serve(folder: &Path) -> Option<Child> {
 impl Nats {
     fn start(test: &str) -> Option<Nats> {
         let folder = tempfile::tempdir().expect("a folder");
-        let port = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address").port();
         let data = folder.path().join("data");
-        let text = format!("listen: 127.0.0.1:{port}\njetstream {{ store_dir: {data:?}, sync_interval: always }}\n");
+        let text = format!("jetstream {{ store_dir: {data:?}, sync_interval: always }}\n");
+        Nats::start_with(test, folder, &text)
+    }
+
+    /// A server with settings of its own, in a folder that may have files for them.
+    fn start_with(test: &str, folder: tempfile::TempDir, settings: &str) -> Option<Nats> {
+        let port = free_port();
+        let text = format!("listen: 127.0.0.1:{port}\n{settings}");
         std::fs::write(folder.path().join("server.conf"), text).expect("a file");
         let Some(process) = serve(folder.path()) else {
             eprintln!("skipped: {test}: nats-server is not installed");
@@ -76,14 +80,18 @@ impl Nats {
         format!("nats://127.0.0.1:{}", self.port)
     }
 
-    /// Runs something with a client. A server that has just begun is asked again.
     fn with<T>(&self, work: impl AsyncFn(&mut NatsClient) -> Result<T, NatsError>) -> T {
+        self.with_login(&NatsLogin::default(), work)
+    }
+
+    /// Runs something with a client. A server that has just begun is asked again.
+    fn with_login<T>(&self, login: &NatsLogin, work: impl AsyncFn(&mut NatsClient) -> Result<T, NatsError>) -> T {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let address = NatsAddress::parse(&self.address()).expect("an address");
         let mut last = None;
         for salt in 0..200 {
             let done = runtime.block_on(async {
-                let mut client = NatsClient::connect(&address, &NatsLogin::default(), salt + 7).await?;
+                let mut client = NatsClient::connect(&address, login, salt + 7).await?;
                 work(&mut client).await
             });
             match done {
@@ -277,26 +285,11 @@ fn messages_come_in_the_order_of_the_stream_and_a_stream_that_lost_its_end_is_re
     assert!(world.errors().contains("ends with message 20, but message 60 was processed"), "{}", world.errors());
 }
 
-fn run(store: &Store, project: &Path, text: &str) -> (Engine, Arc<Said>) {
-    let said = Arc::new(Said::default());
-    let observer: Arc<dyn Observer> = Arc::clone(&said) as Arc<dyn Observer>;
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let options = EngineOptions { threads: 2, ..EngineOptions::default() };
-    let engine = Engine::start(store, &clock, &observer, options).expect("threads");
-    let file = FlowFile::parse("bridge.toml", text).expect("a flow file");
-    engine.deploy(Flow::compile(file, project, None).unwrap_or_else(|findings| panic!("{findings}")));
-    (engine, said)
-}
-
 /// The child. Without the variable this is no test of its own.
 #[test]
 fn child_that_bridges() {
     let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };
-    let text = std::fs::read_to_string(folder.join("flow.toml")).expect("a file");
-    let (store, _engine) = open(&folder.join("data"));
-    let _running = run(&store, &folder, &text);
-    std::fs::write(folder.join("running"), "").expect("a file");
-    std::thread::sleep(PATIENCE);
+    crate::bridge::child(&folder);
 }
 
 #[test]
@@ -305,78 +298,19 @@ fn a_bridge_has_each_effect_once_however_often_both_sides_are_killed() {
     server.stream("IN", "in.*", "limits");
     server.stream("OUT", "out.*", "limits");
     server.publish("in.a", &numbers(MESSAGES));
-    let place = tempfile::TempDir::new().expect("a temporary folder");
     let text = format!("additional_instances = 3\n{}", flow(&server, ""));
-    std::fs::write(place.path().join("flow.toml"), &text).expect("a file");
-    let folder = place.path().join("data");
-    {
-        let (store, engine) = open(&folder);
-        let mut unit = store.begin().expect("a unit");
-        for name in ["KEPT", "NATS.OUT", DEAD_LETTER] {
-            store.define_queue(&mut unit, QueueDefinition::local(name)).expect("a definition");
-        }
-        unit.commit().expect("a commit");
-        drop(store);
-        engine.close().expect("closed");
-    }
-    let mut seed = 0x0bad_u32;
-    let mut random = |below: u32| {
-        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        Duration::from_millis(u64::from((seed >> 16) % below))
-    };
-    for round in 0..kills(8) {
-        let mark = place.path().join("running");
-        let _ = std::fs::remove_file(&mark);
-        let mut child = Command::new(std::env::current_exe().expect("this test has a path"))
-            .args(["--exact", "nats::child_that_bridges", "--test-threads", "1"])
-            .env(FOLDER, place.path())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("a child");
-        until("the child runs the flow", || mark.exists());
-        std::thread::sleep(random(150));
-        if round % 2 == 1 {
-            server.kill();
-            std::thread::sleep(random(40));
-            server.again();
-            std::thread::sleep(random(150));
-        }
-        child.kill().expect("kill -9");
-        child.wait().expect("the child ended");
-    }
-    let (store, engine) = open(&folder);
-    let kept = store.queue("KEPT").expect("a queue");
-    let depth = |name: &str| store.queue(name).and_then(|queue| queue.facts()).expect("facts").depth;
-    let left = MESSAGES as u64 - depth("KEPT");
-    let (flows, said) = run(&store, place.path(), &text);
-    let told = || said.failed.lock().expect("no panic").iter().map(|(f, _)| f.to_string()).collect::<String>();
-    until("everything is received", || depth("KEPT") >= MESSAGES as u64);
-    until("everything is delivered", || depth("NATS.OUT") == 0);
-    flows.drain();
-    assert_eq!(depth(DEAD_LETTER), 0, "{}", told());
-    let mut effects = BTreeSet::new();
-    let mut unit = store.begin().expect("a unit");
-    loop {
-        match kept.get(&mut unit, Select::First, GetWait::No) {
-            Ok(message) => assert!(effects.insert(message.payload), "a message has two effects"),
-            Err(StoreError::NoMessage { .. }) => break,
-            Err(error) => panic!("{error}"),
-        }
-    }
-    unit.roll_back();
-    assert_eq!(effects.len(), MESSAGES, "{}", told());
+    let bridge = crate::bridge::Bridge::new(&text, &["KEPT", "NATS.OUT", DEAD_LETTER]);
+    bridge.kills(("nats::child_that_bridges", FOLDER), (kills(8), 150), || server.kill(), || server.again());
+    bridge.ends_with_each_effect_once("KEPT", "NATS.OUT", MESSAGES);
     let out = server.contents("OUT");
     let distinct: BTreeSet<&str> = out.iter().map(|(_, _, content)| content.as_str()).collect();
-    assert_eq!((out.len(), distinct.len()), (MESSAGES, MESSAGES), "each is published once: {}", told());
-    assert!(left < MESSAGES as u64, "the children that were killed did a part of the work");
-    drop((store, kept));
-    engine.close().expect("closed");
+    assert_eq!((out.len(), distinct.len()), (MESSAGES, MESSAGES), "each is published once");
 }
 
 #[test]
 fn names_and_addresses_of_servers_are_checked() {
     let world = World::new();
+    world.write("bad.creds", "secret");
     let start = |server: &str, rest: &str| {
         let text = format!("[node.get]\ntype = \"nats_input\"\nserver = \"{server}\"\n{rest}\nout = []\n");
         world.compile(&text).map(|_| String::new()).unwrap_or_else(|findings| findings.to_string())
@@ -385,8 +319,11 @@ fn names_and_addresses_of_servers_are_checked() {
         ("nats://h", "stream = \"S\"", ""),
         ("nats://h:4222/", "stream = \"S\"\nsubject = \"a.*.>\"", ""),
         ("nats://[::1]:4222", "stream = \"S\"", ""),
-        ("http://h", "stream = \"S\"", "it does not begin with nats://"),
-        ("tls://h", "stream = \"S\"", "TLS is not supported"),
+        ("http://h", "stream = \"S\"", "it does not begin with nats:// or tls://"),
+        ("tls://h", "stream = \"S\"", ""),
+        ("nats://h", "stream = \"S\"\ncredentials = \"no\"", "no: no such file or directory"),
+        ("nats://h", "stream = \"S\"\ncredentials = \"bad.creds\"", "bad.creds: its seed is not one of NKeys"),
+        ("nats://h", "stream = \"S\"\nprivate_key = \"k\"", "`certificate` is missing"),
         ("nats://u:p@h", "stream = \"S\"", "flow files are not secret"),
         ("nats://h:0", "stream = \"S\"", "its port is not a number"),
         ("nats://h", "stream = \"a.b\"", "`stream`: a name has no blank"),
@@ -406,4 +343,146 @@ fn names_and_addresses_of_servers_are_checked() {
         .expect("a flow");
     let edges: Vec<_> = flow.edges().map(|edge| edge.guarantee.split([':', ' ']).take(2).collect::<Vec<_>>()).collect();
     assert_eq!(edges, [["exactly", "once"], ["exactly", "once"]]);
+}
+
+/// An example of the documentation of NATS.
+const SEED: &str = "SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY";
+
+fn digits(bytes: &[u8], bits: u32, digits: &[u8]) -> String {
+    let (mut text, mut rest, mut count) = (String::new(), 0_u32, 0);
+    for byte in bytes {
+        rest = rest << 8 | u32::from(*byte);
+        count += 8;
+        while count >= bits {
+            count -= bits;
+            text.push(char::from(digits[(rest >> count) as usize & ((1 << bits) - 1)]));
+            rest &= (1 << count) - 1;
+        }
+    }
+    if count > 0 {
+        text.push(char::from(digits[(rest << (bits - count)) as usize]));
+    }
+    text
+}
+
+/// The seed of an operator, account or user, from one byte.
+fn seed(kind: u8, byte: u8) -> NatsCredentials {
+    let mut bytes = vec![18 << 3 | kind >> 5, (kind & 31) << 3];
+    bytes.extend([byte; 32]);
+    let crc = bytes.iter().fold(0_u16, |crc, byte| {
+        let step = |crc: u16, _| if crc & 0x8000 == 0 { crc << 1 } else { crc << 1 ^ 0x1021 };
+        (0..8).fold(crc ^ u16::from(*byte) << 8, step)
+    });
+    bytes.extend(crc.to_le_bytes());
+    let text = digits(&bytes, 5, b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567");
+    NatsCredentials::parse(&text).expect("a seed")
+}
+
+/// A token as operators and accounts sign it.
+fn token(issuer: &NatsCredentials, subject: &str, nats: &str) -> String {
+    let part =
+        |text: &str| digits(text.as_bytes(), 6, b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_");
+    let claims = format!(
+        r#"{{"jti":"1","iat":1,"iss":"{}","name":"test","sub":"{subject}","nats":{nats}}}"#,
+        issuer.public_key()
+    );
+    let signed = format!("{}.{}", part(r#"{"typ":"JWT","alg":"ed25519-nkey"}"#), part(&claims));
+    format!("{signed}.{}", issuer.sign(signed.as_bytes()))
+}
+
+#[test]
+fn servers_with_tls_and_logins_get_what_they_require() {
+    let test = "servers_with_tls_and_logins_get_what_they_require";
+    let folder = tempfile::tempdir().expect("a folder");
+    if !certificates(folder.path(), &["server", "client"]) {
+        return eprintln!("skipped: {test}: openssl is not installed");
+    }
+    let world = World::new();
+    for name in ["ca.pem", "client.pem", "client.key"] {
+        std::fs::copy(folder.path().join(name), world.path().join(name)).expect("a copy");
+    }
+    let path = |name: &str| folder.path().join(name);
+    let own = ClientTls::from_files(Some(&path("ca.pem")), Some((&path("client.pem"), &path("client.key"))));
+    let tls = Some(own.expect("files"));
+    let nkey = NatsCredentials::parse(SEED).expect("a seed");
+    let settings = format!(
+        "jetstream {{ store_dir: {:?} }}\ntls {{ cert_file: {:?}, key_file: {:?}, ca_file: {:?}, verify: true }}\n\
+         authorization {{ users: [ {{ nkey: {} }} ] }}\n",
+        path("data"),
+        path("server.pem"),
+        path("server.key"),
+        path("ca.pem"),
+        nkey.public_key()
+    );
+    let Some(server) = Nats::start_with(test, folder, &settings) else { return };
+    world.write("user.nk", SEED);
+    let login = NatsLogin { credentials: Some(nkey), tls: tls.clone(), ..NatsLogin::default() };
+    for (name, subjects) in [("IN", "in.*"), ("OUT", "out.*")] {
+        let config = format!(r#"{{"name":"{name}","subjects":["{subjects}"],"retention":"limits","storage":"file"}}"#);
+        let subject = format!("$JS.API.STREAM.CREATE.{name}");
+        server.with_login(&login, async |client| client.request(&subject, &[], config.as_bytes(), WAIT).await);
+    }
+    server.with_login(&login, async |client| client.publish_kept("in.a", &[("kind", "x")], b"over TLS", WAIT).await);
+    let kept = world.queue("KEPT");
+    world.queue(DEAD_LETTER);
+    let outbox = world.queue("NATS.OUT");
+    let engine = world.empty_engine(1);
+    let deploy = |properties: &str| {
+        let address = format!("server = \"{}\"\n", server.address());
+        let text = flow(&server, "").replace(&address, &format!("{address}{properties}\n"));
+        engine.deploy(world.compile(&text).unwrap_or_else(|findings| panic!("{findings}")));
+    };
+    let files = "authorities = \"ca.pem\"\ncertificate = \"client.pem\"\nprivate_key = \"client.key\"";
+    for (properties, part) in [
+        ("credentials = \"user.nk\"", "certificate"),
+        ("credentials = \"user.nk\"\nauthorities = \"ca.pem\"", "FLO-058"),
+        (files, "Authorization Violation"),
+    ] {
+        deploy(properties);
+        until(part, || world.errors().contains(part));
+        engine.stop("test");
+        world.said.failed.lock().expect("no panic").clear();
+    }
+    deploy(&format!("credentials = \"user.nk\"\n{files}"));
+    assert_eq!(world.get_text(&kept), "over TLS");
+    until("the outbox is empty", || outbox.facts().expect("facts").depth == 0);
+    drop(engine);
+
+    // A user of an account, by its JWT.
+    let (operator, account, user) = (seed(14 << 3, 1), seed(0, 2), NatsCredentials::parse(SEED).expect("a seed"));
+    let of_operator = token(&operator, &operator.public_key(), r#"{"type":"operator","version":2}"#);
+    let limits = r#""subs":-1,"data":-1,"payload":-1,"imports":-1,"exports":-1,"wildcards":true,"conn":-1,"leaf":-1"#;
+    let of_account =
+        token(&operator, &account.public_key(), &format!(r#"{{"limits":{{{limits}}},"type":"account","version":2}}"#));
+    let of_user = token(
+        &account,
+        &user.public_key(),
+        r#"{"pub":{},"sub":{},"subs":-1,"data":-1,"payload":-1,"type":"user","version":2}"#,
+    );
+    let settings = format!(
+        "operator: {of_operator}\nresolver: MEMORY\nresolver_preload: {{ {}: {of_account} }}\n",
+        account.public_key()
+    );
+    let by_account = Nats::start_with(test, tempfile::tempdir().expect("a folder"), &settings).expect("a server");
+    let creds = format!(
+        "-----BEGIN NATS USER JWT-----\n{of_user}\n------END NATS USER JWT------\n\n\
+         -----BEGIN USER NKEY SEED-----\n{SEED}\n------END USER NKEY SEED------\n"
+    );
+    let credentials = Some(NatsCredentials::parse(&creds).expect("credentials"));
+    let login = NatsLogin { credentials, ..NatsLogin::default() };
+    let error = by_account.with_login(&login, async |client| {
+        Ok(client.request("nobody.listens", &[], b"", WAIT).await.expect_err("no answer"))
+    });
+    assert_eq!(error, NatsError::NoResponder { subject: "nobody.listens".to_owned() });
+    // The other logins that servers know: a token, a user with a password.
+    for (settings, user) in
+        [("authorization { token: s3cret }\n", None), ("authorization { user: a, password: s3cret }\n", Some("a"))]
+    {
+        let server = Nats::start_with(test, tempfile::tempdir().expect("a folder"), settings).expect("a server");
+        let login =
+            NatsLogin { user: user.map(str::to_owned), secret: Some("s3cret".to_owned()), ..NatsLogin::default() };
+        server.with_login(&login, async |client| {
+            Ok(client.request("nobody.listens", &[], b"", WAIT).await.expect_err("no answer"))
+        });
+    }
 }

@@ -298,7 +298,7 @@ fn files_of_a_folder_are_messages_once() {
     world.write("in/a.txt", "first");
     world.write("in/c.tmp", "not this one");
     let engine = world.engine(
-        "[node.look]\ntype = \"folder_input\"\nfolder = \"in\"\npattern = \"*.txt\"\ninterval = \"10ms\"\nout = \"put\"\n[node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n",
+        "[node.look]\ntype = \"folder_input\"\nfolder = \"in\"\npattern = \"*.txt\"\ninterval = \"10ms\"\nsettle = \"0ms\"\nout = \"put\"\n[node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n",
     );
     assert_eq!([world.get_text(&out), world.get_text(&out)], ["first", "second"]);
     until("the files are moved", || {

@@ -104,7 +104,9 @@ fn a_statement_has_its_effect_once_while_the_database_crashes() {
             postgres.again();
         }
     }
-    until("the outbox is empty", || outbox.facts().expect("facts").depth == 0 && ended(&engine).0 >= MESSAGES as u64);
+    // Each message is a unit of work of the flow and one of its delivery.
+    let units = 2 * MESSAGES as u64;
+    until("every message is delivered", || outbox.facts().expect("facts").depth == 0 && ended(&engine).0 >= units);
     let refused = world.get(&dead);
     assert_eq!(refused.payload, br#"["17","0"]"#);
     assert!(refused.reason.starts_with("FLO-055: ") && refused.reason.contains("22012"), "{}", refused.reason);

@@ -76,9 +76,25 @@ impl Postgres {
 
     /// Ends the server by a signal: `-INT` is a fast shutdown, `-QUIT` ends all its processes at once, as a crash does.
     pub(crate) fn stop(&self, signal: &str) {
-        let mut process = self.process.lock().expect("no panic");
-        let _ = Command::new("kill").args([signal, &process.id().to_string()]).status();
-        until("the database ends", || matches!(process.try_wait(), Ok(Some(_))));
+        let mut process = self.process.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let id = process.id().to_string();
+        let send = || {
+            let _ = Command::new("kill").args([signal, &id]).status();
+        };
+        send();
+        if std::thread::panicking() {
+            // A second panic would hide the first.
+            return;
+        }
+        // A server that has only begun may not hear the signal: where a shell runs this in the background, it is ignored until then.
+        let mut sent = std::time::Instant::now();
+        until("the database ends", || {
+            if sent.elapsed().as_secs() >= 1 {
+                send();
+                sent = std::time::Instant::now();
+            }
+            matches!(process.try_wait(), Ok(Some(_)))
+        });
     }
 
     /// Starts it again.

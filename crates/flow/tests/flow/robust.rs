@@ -104,6 +104,23 @@ fn a_full_output_queue_makes_a_flow_wait_and_not_fail() {
     assert_eq!((ended(&engine).1, dead.facts().expect("facts").depth), (0, 0), "{}", world.errors());
 }
 
+/// A queue that nobody empties does not keep a flow from stopping: its messages go back, and none is lost.
+#[test]
+fn a_flow_that_waits_for_room_stops() {
+    let world = World::new();
+    let (queue, out) =
+        (world.queue("IN"), world.queue_with(QueueDefinition { depth_max: 3, ..QueueDefinition::local("OUT") }));
+    let engine = world.engine(&format!("additional_instances = 3\n{}", pass("test", "IN", "OUT")));
+    for number in 0..10 {
+        world.put(&queue, &Message::new(number.to_string()));
+    }
+    until("the output is full", || out.facts().expect("facts").depth == 3);
+    let asked = std::time::Instant::now();
+    drop(engine);
+    assert!(asked.elapsed() < Duration::from_secs(30), "{:?}", asked.elapsed());
+    assert_eq!((queue.facts().expect("facts").depth, out.facts().expect("facts").depth), (7, 3));
+}
+
 #[test]
 fn a_message_of_100_mb_passes_in_bounded_memory_and_a_longer_one_is_refused() {
     let world = World::new();

@@ -93,15 +93,30 @@ fn a_record_that_its_framing_cannot_hold_is_refused_and_the_next_goes_on() {
     write(
         "length:offset=1,size=2",
         0,
-        &[b"A\xff\xffbc", b"A\0"],
+        &[b"A\0\0bc", b"A  bc", b"A\0\x05bc", b"A\0"],
         expect![[r#"
         error[FRM-022]: the record has 2 bytes, but its length field ends at 3
-          at record 2, byte 5
+          at record 4, byte 15
 
         hint: check offset and size of the length field against the copybook
-        A\x00\x05bc
+        A\x00\x05bcA\x00\x05bcA\x00\x05bc
     "#]],
     );
+    // Data was overwritten, and a length that contradicts the record was taken as none.
+    for body in [&b"WXYZ"[..], b"A\0\x06b", b"A\xff\xffb", b"A 0b"] {
+        write(
+            "length:offset=1,size=2",
+            0,
+            &[body],
+            expect![[r#"
+                error[FRM-024]: the 2 bytes at offset 1 are to hold the record's length of 4 bytes, but hold something else
+                  at record 1, byte 0
+
+                hint: check offset and size of the length field against the copybook; leave the field that holds the length out of the document, so that it is set
+
+            "#]],
+        );
+    }
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Operations of a service whose provider is a record file or a queue.
 
 use core::ops::Range;
+use std::collections::BTreeMap;
 
 use quayline_cobol::RecordPlan;
+use quayline_cobol::layout::FieldIndex;
 use quayline_core::{NodeId, NodeKind};
 use toml::Spanned;
 
@@ -11,7 +13,7 @@ use super::{Body, Parameter, Response, wire};
 use crate::codes;
 use crate::gate::GateRules;
 use crate::provider::ProviderSpec;
-use crate::record_call::{FileAction, FileOperation, FileSpec, Matching, PAGE_PARAMETERS};
+use crate::record_call::{FileAction, FileOperation, FileSpec, Matching, PAGE_PARAMETERS, TableCounter};
 use crate::service::{Service, slides};
 
 /// Records of a page by default, and the most that an API may allow.
@@ -96,6 +98,7 @@ impl Compiler<'_> {
             index,
             matching,
             key_nodes,
+            counters: counters(&service.request.plan, &places),
             places,
             slides: slides(&service.layout),
             pad: service.request.plan.pad_byte(),
@@ -279,6 +282,35 @@ fn usize_of(number: u64) -> usize {
 
 fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
     a.start < b.end && b.start < a.end
+}
+
+/// The counters of all tables in these places, each once.
+fn counters(plan: &RecordPlan, places: &[(NodeId, Range<usize>)]) -> Vec<TableCounter> {
+    let (shape, layout) = (plan.shape(), plan.layout());
+    let mut counters: BTreeMap<FieldIndex, TableCounter> = BTreeMap::new();
+    let mut lists = places.iter().filter(|(list, _)| shape.node(*list).is_list()).peekable();
+    for (node, _) in shape.iter() {
+        // Nodes are in the order of a walk, and the lists are outside of each other.
+        while lists.next_if(|(list, _)| shape.node(*list).subtree_end <= node).is_some() {}
+        let Some((list, place)) = lists.peek().filter(|(list, _)| *list <= node) else { continue };
+        let field = plan.field_of(node).map(|field| layout.field(field));
+        let Some(counter) = field.and_then(|field| field.occurs?.depending_on) else { continue };
+        let bytes = {
+            let counter = layout.field(counter);
+            counter.offset..counter.offset + counter.size
+        };
+        if overlap(&bytes, place) {
+            // It is set with the element that it is in.
+            continue;
+        }
+        let member = || shape.iter().map(|(id, _)| id).find(|id| plan.field_of(*id) == Some(counter));
+        let known =
+            counters.entry(counter).or_insert_with(|| TableCounter { place: bytes, node: member(), lists: Vec::new() });
+        if known.lists.last() != Some(list) {
+            known.lists.push(*list);
+        }
+    }
+    counters.into_values().collect()
 }
 
 /// Bytes of each member that a request can set: of elementary fields, and of whole tables.

@@ -2,7 +2,9 @@
 
 use quayline_cobol::layout::Dialect;
 use quayline_core::Limits;
-use quayline_gateway::{Definitions, FileAction, FileProposal, Proposed, ProposedFile, layout_of};
+use quayline_gateway::{
+    Conditions, Definitions, FileAction, FileProposal, OperationLane, Proposed, ProposedFile, Request, layout_of,
+};
 
 const COPYBOOK: &str = "
        01 CUSTOMER.
@@ -168,5 +170,74 @@ fn a_proposal_compiles_and_says_what_it_does() {
         let all = definitions.operations.iter().map(|operation| operation.file_action());
         assert_eq!(all.clone().count(), actions);
         assert_eq!(all.filter(|action| *action == Some(FileAction::Update)).count(), usize::from(actions == 7));
+    }
+}
+
+/// An update that set a list and not its counter answered 200 and dropped the elements that the old counter does not count, or showed an empty one.
+/// A list that an update sets now sets its counter with it, wherever that is, and whether or not requests show it.
+#[test]
+fn an_update_of_a_list_sets_its_counter() {
+    const ODO: &str = "
+       01 R.
+          05 K PIC X(3).
+          05 N PIC 9(2).
+          05 T PIC X(2) OCCURS 0 TO 5 TIMES DEPENDING ON N.
+";
+    const FIXED: &str = "
+       01 R.
+          05 K PIC X(3).
+          05 N PIC 9(2).
+          05 T PIC X(2) OCCURS 5 TIMES.
+          05 U PIC X(1) OCCURS 5 TIMES.
+";
+    let counter = |list: &str| format!("[[counter]]\nlist = \"{list}\"\nfield = \"N\"\n");
+    let one = counter("T");
+    let both = format!("{one}{}", counter("U"));
+    // Copybook, counters, hidden in requests, old record, body, and the new record or what is wrong.
+    for (copybook, counters, hidden, old, body, expected) in [
+        (ODO, "", "", "K  021122      ", r#"{"T":["AA","BB","CC"]}"#, "K  03AABBCC    "),
+        (ODO, "", "", "K  021122      ", r#"{"T":["XX"]}"#, "K  01XX        "),
+        (ODO, "", "", "K  021122      ", r#"{"T":[]}"#, "K  00          "),
+        (ODO, "", "", "K  021122      ", r#"{"T":["XX"],"N":1}"#, "K  01XX        "),
+        (ODO, "", "", "K  021122      ", r#"{"T":["XX"],"N":2}"#, "$.T REC-031"),
+        (ODO, "", "", "K  021122      ", r#"{"N":4}"#, "$.T required"),
+        (ODO, "", "N", "K  021122      ", r#"{"T":["XX"]}"#, "K  01XX        "),
+        (FIXED, one.as_str(), "", "K  021122      abcde", r#"{"T":["AA","BB","CC"]}"#, "K  03AABBCC    abcde"),
+        (FIXED, &one, "N", "K  021122      abcde", r#"{"T":["XX"]}"#, "K  01XX        abcde"),
+        (FIXED, &one, "", "K  021122      abcde", r#"{"U":["Z"]}"#, "K  021122      Z    "),
+        // Two lists with one counter change together.
+        (FIXED, &both, "", "K  021122      ab   ", r#"{"T":["XX"]}"#, "$.U required"),
+        (FIXED, &both, "", "K  021122      ab   ", r#"{"T":["XX"],"U":["z"]}"#, "K  01XX        z    "),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        for sub in ["services", "apis"] {
+            std::fs::create_dir_all(folder.path().join(sub)).unwrap();
+        }
+        std::fs::write(folder.path().join("a.cpy"), copybook).unwrap();
+        let hide = if hidden.is_empty() { String::new() } else { format!("exclude = [\"{hidden}\"]\n") };
+        let service = format!(
+            "copybook = \"a.cpy\"\nencoding = \"ascii\"\ndialect = \"gnucobol\"\n[provider]\nkind = \"file\"\nfile = \"F\"\nkey = \"K\"\n[options]\ninitialize = \"initial\"\n[request]\n{hide}{counters}"
+        );
+        std::fs::write(folder.path().join("services/s.toml"), service).unwrap();
+        let api = format!(
+            "base-path = \"/v\"\n[[operation]]\nmethod = \"PATCH\"\npath = \"/c/{{k}}\"\nservice = \"s\"\n{}",
+            parameter("k", "path", "K")
+        );
+        std::fs::write(folder.path().join("apis/a.toml"), api).unwrap();
+        let definitions = Definitions::load(folder.path()).unwrap_or_else(|findings| panic!("{findings}"));
+        let operation = &definitions.apis[0].operations[0];
+        let request = Request {
+            path_values: &["K"],
+            query: "",
+            header: &|_| None,
+            body: body.as_bytes(),
+            media_type: Some("application/json"),
+        };
+        let call = OperationLane::new(operation).record_call(operation, &request, Conditions::default());
+        let made = match call {
+            Ok(call) => String::from_utf8(call.merged(old.as_bytes())).unwrap(),
+            Err(problem) => format!("{} {}", problem.errors[0].field, problem.errors[0].rule),
+        };
+        assert_eq!(made, expected, "{body} over `{old}`, hidden `{hidden}`");
     }
 }

@@ -85,15 +85,19 @@ pub(crate) fn squeeze(text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Every occurrence of a part becomes another.
-pub(crate) fn replace(text: &[u8], what: &[u8], by: &[u8], out: &mut Vec<u8>) {
+/// Every occurrence of a part becomes another. `None` if the result has more than `max` bytes.
+pub(crate) fn replace(text: &[u8], what: &[u8], by: &[u8], max: usize, out: &mut Vec<u8>) -> Option<()> {
     let mut rest = text;
     while let Some(at) = find(rest, what).filter(|_| !what.is_empty()) {
+        if out.len() + at + by.len() > max {
+            return None;
+        }
         out.extend_from_slice(&rest[..at]);
         out.extend_from_slice(by);
         rest = &rest[at + what.len()..];
     }
     out.extend_from_slice(rest);
+    (out.len() <= max).then_some(())
 }
 
 #[cfg(test)]

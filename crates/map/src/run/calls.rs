@@ -91,7 +91,10 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                     None => usize::MAX,
                 };
                 // Characters are counted from 1, as people count them.
-                let from = from.saturating_sub(1);
+                let Some(from) = from.checked_sub(1) else {
+                    self.fault(What::Position, None, None);
+                    return None;
+                };
                 let all = self.arena.get(bytes);
                 let (start, end) = (texts::char_offset(all, from), texts::char_offset(all, from.saturating_add(n)));
                 Some(Self::text_like(Self::part(bytes, start, end), text))
@@ -139,6 +142,10 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                 let (bytes, text) = self.bytes(parts[0])?;
                 let (separator, _) = self.bytes(parts[1])?;
                 let n = self.count(parts[2])?;
+                if n == 0 {
+                    self.fault(What::Position, None, None);
+                    return None;
+                }
                 let all = self.arena.get(bytes);
                 let found = texts::split(all, self.arena.get(separator), n)?;
                 let from = found.as_ptr() as usize - all.as_ptr() as usize;
@@ -213,7 +220,11 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                     let by = self.eval(parts[2]);
                     text |= matches!(by, Val::Text(_));
                     let by = self.text_of(by).unwrap_or_default();
-                    texts::replace(self.arena.get(bytes), self.arena.get(what), self.arena.get(by), &mut out);
+                    let (all, what, by) = (self.arena.get(bytes), self.arena.get(what), self.arena.get(by));
+                    if texts::replace(all, what, by, self.text_max, &mut out).is_none() {
+                        self.fault(What::Text { max: self.text_max }, None, None);
+                        return None;
+                    }
                 }
             }
             Some(())
@@ -515,9 +526,22 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
     }
 
-    fn whole_number(&mut self, part: ExprId) -> Option<i64> {
-        let (n, _) = decimal::round(self.number(part)?, 0, Mode::Down)?;
-        i64::try_from(n).ok()
+    /// A number with at most so many decimals, in units of the last; with more decimals, or beyond 64 bits, a fault.
+    fn exact_units(&mut self, part: ExprId, decimals: i16) -> Option<i64> {
+        let number = decimal::trimmed(self.number(part)?);
+        if number.1 > decimals {
+            let what = if decimals == 0 { What::Whole } else { What::Decimals { scale: decimals, found: number.1 } };
+            let source = self.source_of(part);
+            self.fault(what, None, source);
+            return None;
+        }
+        let units =
+            u32::try_from(decimals - number.1).ok().and_then(decimal::power).and_then(|by| number.0.checked_mul(by));
+        let units = units.and_then(|units| i64::try_from(units).ok());
+        if units.is_none() {
+            self.fault(What::DateRange, None, None);
+        }
+        units
     }
 
     fn in_range(&mut self, days: Option<i32>) -> Option<Val> {
@@ -547,20 +571,20 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
             }
             Builtin::AddDays => {
                 let days = self.date(parts[0])?;
-                let n = self.whole_number(parts[1])?;
+                let n = self.exact_units(parts[1], 0)?;
                 let sum = i64::from(days).checked_add(n).and_then(date::in_range);
                 self.in_range(sum)
             }
             Builtin::AddMonths => {
                 let days = self.date(parts[0])?;
-                let n = self.whole_number(parts[1])?;
-                let sum = if n.abs() > 120_000 { None } else { date::add_months(days, n) };
+                let n = self.exact_units(parts[1], 0)?;
+                let sum = if n.unsigned_abs() > 120_000 { None } else { date::add_months(days, n) };
                 self.in_range(sum)
             }
             Builtin::AddSeconds => {
                 let stamp = self.stamp(parts[0])?;
-                let n = self.whole_number(parts[1])?;
-                let sum = n.checked_mul(1_000_000).and_then(|n| stamp.checked_add(n));
+                let n = self.exact_units(parts[1], 6)?;
+                let sum = stamp.checked_add(n);
                 match sum.filter(|sum| date::in_range(sum.div_euclid(DAY)).is_some()) {
                     Some(sum) => Some(Val::DateTime(sum)),
                     None => {

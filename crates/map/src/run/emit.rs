@@ -4,12 +4,12 @@ use quayline_core::{Digits, NodeId, NumberScratch, Occurs, Scalar, Sink, Value, 
 
 use super::fault::What;
 use super::mapper::{Flow, Mapper};
-use super::value::{Bytes, Val};
+use super::value::{ARENA_MAX, Bytes, Val};
 use crate::check::BITS;
 use crate::functions::{decimal, texts};
 use crate::host::{Host, Outputs};
 use crate::observe::Observer;
-use crate::plan::{ExprId, Fit, Op, Opening, StatementId, VarId};
+use crate::plan::{Expr, ExprId, Fit, Op, Opening, StatementId, VarId};
 
 /// What of the target is open.
 #[derive(Debug, Default)]
@@ -592,8 +592,16 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
     }
 
+    /// Sets a variable. What is appended to it costs only its own length, however long the variable is.
     fn set(&mut self, var: VarId, expr: ExprId) {
         let mark = self.arena.mark();
+        if let Expr::Concat { first, count } = self.plan.exprs[expr as usize]
+            && self.appends(var, first)
+        {
+            self.append(var, first + 1, count - 1);
+            self.arena.release(mark);
+            return;
+        }
         let val = self.eval(expr);
         let plan = &self.plan.vars[usize::from(var)];
         if !val.is_absent()
@@ -611,15 +619,59 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         match val {
             Val::Text(bytes) | Val::Ascii(bytes) | Val::Bytes(bytes) | Val::Raw(bytes) | Val::Digits { bytes, .. } => {
                 let (arena, kept) = (&self.arena, &mut self.var_bytes[at]);
+                self.var_bytes_sum = self.var_bytes_sum.saturating_sub(kept.len());
                 kept.clear();
                 kept.extend_from_slice(arena.get(bytes));
-                if plan.chars.is_some_and(|max| texts::char_count(kept) > max as usize) {
-                    self.fault(What::Variable(var), None, None);
-                }
+                self.var_chars[at] = texts::char_count(kept);
+                self.grown(var, bytes.len as usize);
             }
             _ => {}
         }
         self.arena.release(mark);
+    }
+
+    /// Whether the parts of a text from `first` on begin with the variable, which holds text or nothing.
+    fn appends(&self, var: VarId, first: u32) -> bool {
+        matches!(self.plan.exprs[self.plan.lists[first as usize] as usize], Expr::Var(own) if own == var)
+            && matches!(self.vars[usize::from(var)], Val::Text(_) | Val::Ascii(_) | Val::Absent)
+    }
+
+    fn append(&mut self, var: VarId, first: u32, count: u32) {
+        let at = usize::from(var);
+        // The parts are one text before the variable changes, as they may hold it.
+        let val = self.concat(first, count);
+        let Some(bytes) = self.text_of(val) else { return };
+        let len = self.var_bytes[at].len();
+        let (is_absent, is_text) = (self.vars[at].is_absent(), matches!(self.vars[at], Val::Text(_)));
+        if is_absent {
+            self.var_bytes_sum = self.var_bytes_sum.saturating_sub(len);
+            self.var_bytes[at].clear();
+            self.var_chars[at] = 0;
+        } else if len + bytes.len as usize > self.text_max {
+            self.vars[at] = Val::Absent;
+            return self.fault(What::Text { max: self.text_max }, None, None);
+        }
+        let added = self.arena.get(bytes);
+        self.var_chars[at] += texts::char_count(added);
+        self.var_bytes[at].extend_from_slice(added);
+        let is_text = is_text || matches!(val, Val::Text(_));
+        self.vars[at] = if is_text { Val::Text(Bytes::default()) } else { Val::Ascii(Bytes::default()) };
+        self.grown(var, bytes.len as usize);
+    }
+
+    /// Notes that a variable holds so many bytes more, and checks its bounds.
+    fn grown(&mut self, var: VarId, by: usize) {
+        let at = usize::from(var);
+        self.var_bytes_sum += by;
+        if self.var_bytes_sum > ARENA_MAX {
+            self.vars[at] = Val::Absent;
+            self.var_bytes_sum -= self.var_bytes[at].len();
+            self.var_bytes[at] = Vec::new();
+            return self.fault(What::Size, None, None);
+        }
+        if self.plan.vars[at].chars.is_some_and(|max| self.var_chars[at] > max as usize) {
+            self.fault(What::Variable(var), None, None);
+        }
     }
 }
 

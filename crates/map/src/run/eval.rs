@@ -78,7 +78,10 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                     self.eval(otherwise)
                 }
             }
-            Expr::Call { function, first, count } => self.call(function, first, count),
+            Expr::Call { function, first, count } => {
+                let val = self.call(function, first, count);
+                self.bounded(val)
+            }
             Expr::Table { table, direction, key, quiet } => self.translate(table, direction, key, quiet),
             Expr::InTable { table, key } => {
                 let val = self.eval(key);
@@ -86,7 +89,10 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                 let found = find(&plan.tables[usize::from(table)].forward, self.arena.get(bytes)).is_some();
                 Val::Bool(found)
             }
-            Expr::Lookup { lookup, field, first, count } => self.lookup(lookup, field, first, count),
+            Expr::Lookup { lookup, field, first, count } => {
+                let val = self.lookup(lookup, field, first, count);
+                self.bounded(val)
+            }
             Expr::Envelope(name) => match self.host.envelope(&plan.envelope_in[usize::from(name)]) {
                 Some(text) => Val::Text(self.arena.keep(text.as_bytes())),
                 None => Val::Absent,
@@ -109,8 +115,23 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
     }
 
+    /// Whether a condition holds. What is absent does not; a value that is no truth value is a fault, never silently false.
     pub(super) fn truth(&mut self, id: ExprId) -> bool {
-        matches!(self.eval(id), Val::Bool(true))
+        match self.eval(id) {
+            Val::Bool(truth) => truth,
+            Val::Absent => false,
+            val => {
+                let source = self.source_of(id);
+                self.no_truth(val, source);
+                false
+            }
+        }
+    }
+
+    #[cold]
+    fn no_truth(&mut self, val: Val, source: Option<NodeId>) {
+        let what = if let Val::Raw(_) = val { What::Raw } else { What::Kind { wanted: "a truth value" } };
+        self.fault(what, None, source);
     }
 
     fn variable(&mut self, at: usize) -> Val {
@@ -260,7 +281,16 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
             Order::Float => self.float(x)?.partial_cmp(&self.float(y)?),
             Order::Bool => match (x, y) {
                 (Val::Bool(x), Val::Bool(y)) => Some(x.cmp(&y)),
-                _ => None,
+                (Val::Bool(_), _) => {
+                    let source = self.source_of(b);
+                    self.no_truth(y, source);
+                    None
+                }
+                _ => {
+                    let source = self.source_of(a);
+                    self.no_truth(x, source);
+                    None
+                }
             },
             Order::Moment => match (x, y) {
                 (Val::Date(x), Val::Date(y)) => Some(x.cmp(&y)),
@@ -270,12 +300,24 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
     }
 
-    fn concat(&mut self, first: u32, count: u32) -> Val {
+    /// The value, unless it is a text of more bytes than a map may make.
+    #[inline]
+    pub(super) fn bounded(&mut self, val: Val) -> Val {
+        match val {
+            Val::Text(bytes) | Val::Ascii(bytes) if bytes.len as usize > self.text_max => {
+                self.fault(What::Text { max: self.text_max }, None, None);
+                Val::Absent
+            }
+            val => val,
+        }
+    }
+
+    pub(super) fn concat(&mut self, first: u32, count: u32) -> Val {
         let plan = self.plan;
         let parts = &plan.lists[first as usize..(first + count) as usize];
         // Parts are evaluated first, since they use the arena too; then copied to its end.
         let mut found = [Bytes::default(); 8];
-        let (mut len, mut ascii, mut any) = (0, true, false);
+        let (mut len, mut ascii, mut any, mut sum) = (0, true, false, 0usize);
         let mut joined = core::mem::take(&mut self.scratch);
         joined.clear();
         for part in parts {
@@ -286,6 +328,12 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
             let Some(bytes) = self.text_of(val) else { continue };
             ascii &= !matches!(val, Val::Text(_));
             any = true;
+            sum += bytes.len as usize;
+            if sum > self.text_max {
+                self.fault(What::Text { max: self.text_max }, None, None);
+                self.scratch = joined;
+                return Val::Absent;
+            }
             if len == found.len() {
                 for bytes in &found {
                     joined.extend_from_slice(self.arena.get(*bytes));
@@ -330,6 +378,11 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                 joined.extend_from_slice(&separator);
             }
             any = true;
+            if joined.len() + bytes.len as usize > self.text_max {
+                self.fault(What::Text { max: self.text_max }, None, None);
+                self.scratch = joined;
+                return Val::Absent;
+            }
             joined.extend_from_slice(self.arena.get(bytes));
         }
         let val = match any {

@@ -61,6 +61,14 @@ pub(crate) enum What {
     DateRange,
     Picture,
     Count,
+    /// A number of days or months that has decimals.
+    Whole,
+    /// A position before the first.
+    Position,
+    /// A text that the map makes is longer than its bound.
+    Text {
+        max: usize,
+    },
     Variable(u16),
     Float,
 }
@@ -207,6 +215,21 @@ impl RunFault {
                 codes::COUNT_RANGE,
                 "a count is negative, has decimals, or is above 1,000,000".to_owned(),
                 hint("correct how it is computed"),
+            ),
+            What::Whole => (
+                codes::COUNT_RANGE,
+                "a number of days or months has decimals, or is no number of a calendar".to_owned(),
+                hint("round it: round(…, 0)"),
+            ),
+            What::Position => (
+                codes::COUNT_RANGE,
+                "a position is 0, and positions count from 1".to_owned(),
+                hint("correct how it is computed"),
+            ),
+            What::Text { max } => (
+                codes::TEXT_SIZE,
+                format!("the map makes a text of more than {max} bytes"),
+                hint("look for a text that grows by mistake, or allow more with `--limit map-text-bytes=N`"),
             ),
             What::Variable(var) => {
                 let name = plan.vars.get(usize::from(*var)).map_or("", |var| var.name.as_str());

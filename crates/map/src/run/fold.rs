@@ -234,6 +234,11 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                     growing.text.extend_from_slice(self.arena.get(bytes));
                     growing.any = true;
                 }
+                if growing.text.len() > self.text_max {
+                    self.fault(What::Text { max: self.text_max }, None, None);
+                    growing.text = Vec::new();
+                    growing.done = true;
+                }
             }
         }
     }

@@ -34,6 +34,9 @@ pub struct Mapper<'p, O, H, V = Unwatched> {
     pub(super) cursors: Vec<u32>,
     pub(super) vars: Vec<Val>,
     pub(super) var_bytes: Vec<Vec<u8>>,
+    /// Characters of each text of `var_bytes`, and bytes of all.
+    pub(super) var_chars: Vec<usize>,
+    pub(super) var_bytes_sum: usize,
     pub(super) bound: Vec<Val>,
     activations: Vec<Activation>,
     pub(super) target: Target,
@@ -46,6 +49,8 @@ pub struct Mapper<'p, O, H, V = Unwatched> {
     pub(super) statement: u32,
     faults: Vec<RunFault>,
     findings_max: usize,
+    /// Bytes of one text that the map makes.
+    pub(super) text_max: usize,
     pub(super) outcome: Counts,
     /// The source document is refused: what follows of it is void.
     pub(super) refused: bool,
@@ -118,6 +123,9 @@ struct Activation {
     over: bool,
 }
 
+/// Bytes of variables beyond which their memory is given back between documents.
+const VAR_BYTES_KEPT: usize = 1 << 20;
+
 /// What an operation asks of its block.
 pub(super) enum Flow {
     Next,
@@ -153,6 +161,8 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
             cursors: vec![NONE; plan.cursors],
             vars: vec![Val::Absent; plan.vars.len()],
             var_bytes: vec![Vec::new(); plan.vars.len()],
+            var_chars: vec![0; plan.vars.len()],
+            var_bytes_sum: 0,
             bound: vec![Val::Absent; plan.vars.len()],
             activations: Vec::new(),
             target: Target::default(),
@@ -164,6 +174,7 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
             statement: 0,
             faults: Vec::new(),
             findings_max: limits.findings_max,
+            text_max: limits.map_text_bytes_max,
             outcome: Counts { written: vec![0; plan.outputs.len()], ..Counts::default() },
             refused: false,
             dropped: false,
@@ -238,6 +249,11 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         self.arena.release(plan.constants.len());
         self.arena.full = false;
         self.vars.fill(Val::Absent);
+        // One long text of a document does not keep its memory for all that follow.
+        if self.var_bytes_sum > VAR_BYTES_KEPT {
+            self.var_bytes.fill(Vec::new());
+            self.var_bytes_sum = 0;
+        }
         self.target.clear();
         self.outer_targets.clear();
         self.recording.clear();

@@ -74,7 +74,7 @@ pub(crate) struct Arena {
 }
 
 /// Bytes that one document may keep: 1 GiB, far from what 32-bit positions reach.
-const ARENA_MAX: usize = 1 << 30;
+pub(crate) const ARENA_MAX: usize = 1 << 30;
 
 /// Short values are copied by so many bytes.
 const BLOCK: usize = 16;

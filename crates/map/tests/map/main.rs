@@ -1,5 +1,6 @@
 //! Maps against shapes: what the checker finds, what a run writes.
 
+mod bounds;
 mod docs;
 mod faults;
 mod findings;

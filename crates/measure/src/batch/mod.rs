@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use quayline_batch::artifact::Registry;
+use quayline_batch::artifact::{Answer, Item, Processor, Registry};
+use quayline_batch::event::{CHECKPOINT, Keeping, TopicFilter, number_of};
 use quayline_batch::record::Times;
 use quayline_batch::{Backend, BatchStatus, DatabaseBackend, Engine as JobEngine, Repository, StoreBackend, builtin};
 use quayline_postgres::Connection;
@@ -45,6 +46,45 @@ pub struct Load {
     pub checkpoint_bytes: usize,
     /// Whether the listener of the paper writes the times of each chunk.
     pub listens: bool,
+    /// What is kept of the events.
+    pub events: KeptEvents,
+    /// Bytes of each item that is written; 0 writes it as it was read.
+    pub object_bytes: usize,
+}
+
+/// What a run keeps of its events.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum KeptEvents {
+    /// The engine has no settings for events.
+    Off,
+    /// All but those of checkpoints.
+    Filtered,
+    /// All, also each checkpoint's.
+    All,
+}
+
+impl KeptEvents {
+    fn keeping(self) -> Option<Keeping> {
+        let mut filter = TopicFilter::ALL;
+        match self {
+            KeptEvents::Off => return None,
+            KeptEvents::Filtered => filter.0 &= !number_of(CHECKPOINT).map_or(0, |number| 1 << number),
+            KeptEvents::All => {}
+        }
+        Some(Keeping { filter, checkpoint_sample_ms: 0, retain: 1_000_000, queue: None })
+    }
+}
+
+/// Makes items of a length, as the processor of the paper's seventh experiment.
+struct Inflate(usize);
+
+impl Processor for Inflate {
+    fn process(&mut self, item: &Item) -> Answer<Option<Item>> {
+        let mut object = Vec::with_capacity(self.0.max(item.len()));
+        object.extend_from_slice(item);
+        object.resize(self.0.max(item.len()), b' ');
+        Ok(Some(object))
+    }
 }
 
 impl Load {
@@ -171,7 +211,11 @@ impl World {
     /// # Errors
     /// Those of the job.
     pub fn job(&self, load: &Load) -> Result<Took, String> {
-        self.run(&job_xml(load), &mut |_| {})
+        let bytes = load.object_bytes;
+        let mut more = |registry: &mut Registry| {
+            registry.processor("inflate", move |_| Ok(Box::new(Inflate(bytes))));
+        };
+        self.run_keeping(&job_xml(load), &mut more, load.events)
     }
 
     /// Runs a job of one step, with more artifacts.
@@ -179,13 +223,17 @@ impl World {
     /// # Errors
     /// Those of the job.
     pub fn run(&self, xml: &str, more: &mut dyn FnMut(&mut Registry)) -> Result<Took, String> {
+        self.run_keeping(xml, more, KeptEvents::Off)
+    }
+
+    fn run_keeping(&self, xml: &str, more: &mut dyn FnMut(&mut Registry), events: KeptEvents) -> Result<Took, String> {
         self.fresh()?;
         match &self.place {
             Place::Database(server) => {
                 let backend = DatabaseBackend::open(server.endpoint(), Arc::new(SystemClock));
-                run(Arc::new(backend.map_err(|error| error.to_string())?), &self.folder, xml, more)
+                run(Arc::new(backend.map_err(|error| error.to_string())?), &self.folder, xml, more, events)
             }
-            Place::Memory => run(store_backend(Arc::new(MemoryEngine::new()))?, &self.folder, xml, more),
+            Place::Memory => run(store_backend(Arc::new(MemoryEngine::new()))?, &self.folder, xml, more, events),
             Place::Embedded => {
                 let path = self.folder.join("store");
                 // Of the run before.
@@ -194,7 +242,7 @@ impl World {
                 let clock: Arc<dyn Clock> = Arc::new(SystemClock);
                 let engine = EmbeddedEngine::open(Arc::new(medium), &clock, Settings::default());
                 let engine = Arc::new(engine.map_err(|error| error.to_string())?);
-                let took = run(store_backend(Arc::clone(&engine) as Arc<dyn Engine>)?, &self.folder, xml, more);
+                let took = run(store_backend(Arc::clone(&engine) as Arc<dyn Engine>)?, &self.folder, xml, more, events);
                 engine.close().map_err(|error| error.to_string())?;
                 took
             }
@@ -275,9 +323,10 @@ pub fn job_xml(load: &Load) -> String {
     } else {
         String::new()
     };
+    let processor = if load.object_bytes > 0 { "<processor ref=\"inflate\"/>" } else { "" };
     format!(
         "<job id=\"accounts\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\"><step id=\"step\">{listener}<chunk item-count=\"{}\">\
-         <reader ref=\"quayline.accountReader\"><properties>{reader}</properties></reader>\
+         <reader ref=\"quayline.accountReader\"><properties>{reader}</properties></reader>{processor}\
          <writer ref=\"quayline.accountWriter\"><properties>{writer}</properties></writer></chunk>{partition}</step></job>",
         load.items
     )
@@ -289,11 +338,13 @@ fn run(
     folder: &Path,
     xml: &str,
     more: &mut dyn FnMut(&mut Registry),
+    events: KeptEvents,
 ) -> Result<Took, String> {
     let mut registry = Registry::default();
     builtin::register(&mut registry);
     more(&mut registry);
-    let engine = JobEngine::new(Arc::new(Repository::new(backend)), registry, folder.to_owned());
+    let mut engine = JobEngine::new(Arc::new(Repository::new(backend)), registry, folder.to_owned());
+    engine.keeping = events.keeping();
     let file = JobFile::parse("accounts.xml", xml).map_err(|findings| findings.to_string())?;
     let launched = engine.start(&file, BTreeMap::new()).map_err(|error| error.to_string())?;
     let id = launched.id();

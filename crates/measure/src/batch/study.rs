@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Load, Rows, THREADS, Took, World};
+use super::{KeptEvents, Load, Rows, THREADS, Took, World};
 
 /// What a study runs.
 #[derive(Clone, Debug)]
@@ -59,6 +59,8 @@ impl BatchStudy {
             rows: options.rows,
             checkpoint_bytes: 1_024,
             listens: false,
+            events: KeptEvents::Off,
+            object_bytes: 0,
         };
         let mut tables = String::new();
         let place = if options.embedded { "store" } else { "PostgreSQL" };
@@ -67,8 +69,12 @@ impl BatchStudy {
         item_counts(&world, base, &mut tables)?;
         say("checkpoint data");
         checkpoint_data(&world, base, &mut tables)?;
+        say("write objects");
+        write_objects(&world, base, &mut tables)?;
         say("partitions");
         partitions(&world, base, &mut tables)?;
+        say("events");
+        events(&world, base, &mut tables)?;
         say("listener");
         listener(&world, base, &mut tables)?;
         Ok(BatchStudy { tables })
@@ -132,6 +138,31 @@ fn checkpoint_data(world: &World, base: Load, out: &mut String) -> Result<(), St
     Ok(())
 }
 
+/// E7: the size of what is written. Chunks end at 16 MB, so that large items do not fill the memory.
+fn write_objects(world: &World, base: Load, out: &mut String) -> Result<(), String> {
+    let _ = writeln!(out, "E7: write object, without rows, item-count {}", base.items);
+    let _ = writeln!(out, "{:>10} {:>9} {:>11} {:>20}", "bytes", "seconds", "us/record", "process us/record");
+    let mut seconds = Vec::new();
+    for bytes in [1_000, 100_000] {
+        let load = Load { rows: Rows::None, object_bytes: bytes, ..base };
+        let Took { wall, times } = world.job(&load)?;
+        seconds.push(wall.as_secs_f64());
+        let _ = writeln!(
+            out,
+            "{bytes:>10} {:>9.3} {:>11.2} {:>20.2}",
+            wall.as_secs_f64(),
+            us(wall.as_secs_f64(), load.records),
+            times.process_ns as f64 / 1e3 / load.records as f64
+        );
+    }
+    let _ = writeln!(
+        out,
+        "100 kB by 1 kB: {:.1} times (paper: 277 s and about 960 s, 3.5 times)\n",
+        seconds[1] / seconds[0]
+    );
+    Ok(())
+}
+
 /// E8: partitions.
 fn partitions(world: &World, base: Load, out: &mut String) -> Result<(), String> {
     let _ = writeln!(out, "E8: partitions, at most {THREADS} at once");
@@ -147,6 +178,23 @@ fn partitions(world: &World, base: Load, out: &mut String) -> Result<(), String>
         );
     }
     let _ = writeln!(out);
+    Ok(())
+}
+
+/// E9: what durable events cost, each in the unit of work of its checkpoint, and what a filter leaves of that.
+fn events(world: &World, base: Load, out: &mut String) -> Result<(), String> {
+    let load = Load { rows: Rows::None, items: 100, ..base };
+    let of = |events| Ok::<f64, String>(world.job(&Load { events, ..load })?.wall.as_secs_f64());
+    let (without, filtered, all) = (of(KeptEvents::Off)?, of(KeptEvents::Filtered)?, of(KeptEvents::All)?);
+    let us = |seconds: f64| (seconds - without) * 1e6 / load.chunks() as f64;
+    let _ = writeln!(out, "E9: events kept for {} checkpoints, without rows", load.chunks());
+    let _ = writeln!(
+        out,
+        "without {without:.3} s; without those of checkpoints {filtered:.3} s, {:+.1} us a checkpoint; all {all:.3} s, {:+.1} us an event \
+         (paper: 272 s and 282 s for 10,000 events, 1,000 us an event, no filter)\n",
+        us(filtered),
+        us(all)
+    );
     Ok(())
 }
 

@@ -101,7 +101,7 @@ const LIMITS: DeskLimits = DeskLimits {
     entry_numbers_ahead: 1,
 };
 
-type Work<'w> = &'w dyn Fn(&mut Desk<'_>) -> Result<(), Findings>;
+pub(crate) type Work<'w> = &'w dyn Fn(&mut Desk<'_>) -> Result<(), Findings>;
 
 /// Everything that a run left: files, and entries without the folder of the test.
 fn left(world: &World) -> Vec<String> {
@@ -115,7 +115,7 @@ fn left(world: &World) -> Vec<String> {
     all
 }
 
-fn at_every_commit(settings: &str, prepare: Work<'_>, work: Work<'_>) {
+pub(crate) fn at_every_commit(settings: &str, prepare: Work<'_>, work: Work<'_>) {
     at_every_commit_in(&|| World::with(settings, ""), prepare, work);
 }
 

@@ -2,6 +2,7 @@
 
 mod answers;
 mod crash;
+mod queues;
 mod receive;
 mod send;
 mod store;

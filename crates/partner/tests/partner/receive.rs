@@ -37,7 +37,8 @@ fn the_same_bytes_are_refused_and_the_same_number_is_answered_as_a_duplicate() {
     assert_eq!(world.entries(Kind::Transaction).len(), 1);
     let duplicate = world.receive(&orders(7, &["PO9"]));
     assert_eq!((duplicate.rejected, duplicate.delivered), (1, 0));
-    assert_eq!(duplicate.findings[0].1.code.0, "PTN-103");
+    let codes: Vec<&str> = duplicate.findings.iter().map(|(_, finding)| finding.code.0).collect();
+    assert_eq!(codes, ["PTN-103", "PTN-109"], "what is answered is reported once");
     assert_eq!(world.files("orders").len(), 1);
     let answers = world.files("outbox/ACME");
     assert!(answers.iter().any(|(_, text)| text.contains("TA1*000000007*260401*1200*R*025~")), "{answers:?}");

@@ -130,6 +130,37 @@ fn the_same_bytes_are_sent_again_and_new_numbers_replace_an_interchange() {
 }
 
 #[test]
+fn what_goes_into_a_new_envelope_is_found_and_the_old_group_is_no_longer_overdue() {
+    let world = World::with("usage = \"both\"\nexpect = \"997\"\nenvelope = \"delayed\"", "");
+    world.send(Some("ACME"), "order", &(order("A1") + &order("A2"))).expect("they wait");
+    world.release(&Release::All);
+    let sent = world.entries(Kind::Interchange).remove(0);
+    let limits = quayline_partner::DeskLimits::default;
+    world.at_desk(limits(), |desk| desk.reenvelope(sent.id)).expect("in a new envelope");
+    let transactions = world.entries(Kind::Transaction);
+    let states: Vec<State> = transactions.iter().map(|entry| entry.state).collect();
+    assert_eq!(states, [State::Replaced, State::Replaced, State::Sent, State::Sent]);
+    for (old, new) in [(0, 2), (1, 3)] {
+        let (old, new) = (&transactions[old], &transactions[new]);
+        assert_eq!((old.details.replaced_by, new.details.about), (new.id.0, old.id.0));
+        assert_eq!((&old.details.fields, &old.details.rule), (&new.details.fields, &new.details.rule));
+    }
+    let by_field = Filter { field: Some(("order".into(), "A2".into())), limit: 10, ..Filter::default() };
+    assert_eq!(
+        world.search(&by_field).iter().map(|entry| entry.state).collect::<Vec<_>>(),
+        [State::Replaced, State::Sent]
+    );
+    let overdue = Filter {
+        state: Some(State::Expecting),
+        overdue_at_ms: Some(world.now_ms.get() + 2 * 86_400_000),
+        limit: 10,
+        ..Filter::default()
+    };
+    let overdue = world.search(&overdue);
+    assert_eq!(overdue.iter().map(|entry| entry.number.as_str()).collect::<Vec<_>>(), ["2"], "the new group only");
+}
+
+#[test]
 fn numbers_have_their_range_and_delimiters_their_setting() {
     let world = World::with(
         "usage = \"test\"\ninterchange-numbers = { first = 7, last = 8 }\ndelimiters = \"|>^~\"\nline-breaks = true\nfields = { \"interchange.acknowledgment_requested\" = \"1\" }",

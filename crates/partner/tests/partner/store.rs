@@ -177,6 +177,22 @@ fn stored_bytes_are_encrypted_if_the_store_has_a_key() {
         .expect("it waits");
     assert!(!holds("SECRETIVE"), "a document that was received");
     assert!(!holds("BEG*00*SA*UNREADABLE7"), "a document that waits");
+    assert!(holds("PO1") && !holds("PO2"), "a business field");
+    // What was stored before the key came, and what came after it, is found together, the newest first, in pages of any length.
+    desk.receive("in.x12", &mut Cursor::new(orders(3, &["PO1"]).into_bytes()), Again::No).expect("received");
+    for limit in [1, 2, 10] {
+        let mut filter = Filter { field: Some(("order".into(), "PO1".into())), limit, ..Filter::default() };
+        let mut numbers = Vec::new();
+        loop {
+            let found = ledger.search(&filter).expect("a search");
+            numbers.extend(found.entries.into_iter().map(|entry| entry.details.interchange));
+            match found.next {
+                Some(next) => filter.after = Some(next),
+                None => break,
+            }
+        }
+        assert_eq!(numbers, ["000000003", "000000001"], "pages of {limit}");
+    }
     // It comes back whole, and waiting documents leave.
     let filter = Filter { field: Some(("order".into(), "PO2".into())), limit: 10, ..Filter::default() };
     let id = ledger.search(&filter).expect("a search").entries[0].id;
@@ -186,13 +202,18 @@ fn stored_bytes_are_encrypted_if_the_store_has_a_key() {
     drop(unit);
     assert_eq!(desk.release(&Release::All).expect("released").interchanges, 1);
     drop(desk);
-    // Without the key, entries are found but nothing is read or stored; another key is refused.
+    // Without the key nothing is found, read or stored; another key is refused.
     let closed = Ledger::open(&store).expect("files");
-    assert_eq!(closed.search(&filter).expect("a search").entries.len(), 1);
+    assert_eq!(closed.search(&filter).expect_err("no key").0[0].code.0, "PTN-305");
     let unit = closed.begin().expect("a unit");
     assert_eq!(closed.body(&unit, id, Part::Document).expect_err("no key").0[0].code.0, "PTN-305");
     drop(unit);
     let refused = Desk::new(&book, &closed, DeskLimits::default(), || world.now_ms.get());
     assert_eq!(refused.err().expect("nothing may be stored in plain form").0[0].code.0, "PTN-305");
     assert_eq!(Ledger::open_with(&store, Some(key("0b"))).expect_err("another key").0[0].code.0, "PTN-305");
+    // A purge finds the keys of both kinds again.
+    assert!(ledger.purge(NOON_MS + 9_000 * DAY_MS, Some(1)).expect("purged") > 6);
+    let unit = store.begin().expect("a unit");
+    let mut fields = store.file(&unit, "PARTNER.FIELDS").expect("a file").browse();
+    assert!(fields.next(&unit).is_err(), "no key is left");
 }

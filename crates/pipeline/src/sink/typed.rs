@@ -3,8 +3,8 @@
 use core::ops::Range;
 
 use quayline_cobol::RecordEncoder;
-use quayline_core::{Fault, Finding, NodeId, Sink, Value};
-use quayline_project::RecordTypes;
+use quayline_core::{Fault, Finding, NodeId, Place, Sink, Value};
+use quayline_project::{Found, RecordTypes};
 
 use crate::codes;
 use crate::lane::Target;
@@ -53,9 +53,22 @@ pub(crate) struct TypedEncoder<'s> {
     open: Vec<Open>,
     /// Bodies of the document's records, each behind those nested in it.
     bodies: Vec<u8>,
-    /// The records in the order of the output: parents before their children.
-    records: Vec<Range<usize>>,
+    /// The records as the document has them: parents before their children.
+    records: Vec<Written>,
+    /// Whether a record has a place of its own among the others.
+    has_places: bool,
     findings: Vec<Finding>,
+}
+
+/// A record of the document.
+#[derive(Clone, Debug)]
+struct Written {
+    /// Its bytes in `bodies`.
+    body: Range<usize>,
+    /// The record that it is nested in, by its place in `records`.
+    parent: Option<usize>,
+    /// Its place in the file that the document was made of, kept in `_preserve`.
+    place: Option<u64>,
 }
 
 /// A record whose group is open.
@@ -85,6 +98,7 @@ impl<'s> TypedEncoder<'s> {
             open: Vec::new(),
             bodies: Vec::new(),
             records: Vec::new(),
+            has_places: false,
             findings: Vec::new(),
         }
     }
@@ -99,8 +113,9 @@ impl<'s> TypedEncoder<'s> {
             return Err(vec![finding.hint("give it one member, named after a record type and holding its fields")]);
         }
         let mark = (self.records.len() > 1).then(|| framed.mark());
-        for record in &self.records {
-            if let Err(found) = framed.add(&self.bodies[record.clone()]) {
+        let order = if self.has_places { self.in_places() } else { (0..self.records.len()).collect() };
+        for record in order {
+            if let Err(found) = framed.add(&self.bodies[self.records[record].body.clone()]) {
                 if let Some(mark) = mark {
                     framed.back_to(mark);
                 }
@@ -108,6 +123,45 @@ impl<'s> TypedEncoder<'s> {
             }
         }
         Ok(())
+    }
+
+    /// The records in the order of the file that the document was made of. Below each parent they follow their places; one without a
+    /// place follows the one before it in the document.
+    fn in_places(&self) -> Vec<usize> {
+        let mut children: Vec<Vec<(u64, usize)>> = vec![Vec::new(); self.records.len()];
+        let mut roots = Vec::new();
+        for (index, record) in self.records.iter().enumerate() {
+            let siblings = record.parent.map_or(&mut roots, |parent| &mut children[parent]);
+            let place = record.place.or(siblings.last().map(|(place, _)| *place)).unwrap_or(0);
+            siblings.push((place, index));
+        }
+        roots.sort_by_key(|(place, _)| *place);
+        let mut order = Vec::with_capacity(self.records.len());
+        let mut open: Vec<usize> = roots.into_iter().rev().map(|(_, index)| index).collect();
+        while let Some(index) = open.pop() {
+            order.push(index);
+            let mut below = core::mem::take(&mut children[index]);
+            below.sort_by_key(|(place, _)| *place);
+            open.extend(below.into_iter().rev().map(|(_, index)| index));
+        }
+        order
+    }
+
+    /// Takes the place of a record off the text of its `_preserve`: `#` and a number, then the bytes that are kept.
+    #[cold]
+    fn placed(&mut self, text: &[u8]) -> Option<usize> {
+        let digits = text.strip_prefix(b"#")?;
+        let len = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let place = core::str::from_utf8(&digits[..len]).ok()?.parse().ok()?;
+        let behind = match digits.get(len) {
+            None => len + 1,
+            Some(b';') => len + 2,
+            Some(_) => return None,
+        };
+        let open = self.open.last()?;
+        self.records[open.index].place = Some(place);
+        self.has_places = true;
+        Some(behind)
     }
 
     /// The encoder of the innermost open record, and the node in its own shape.
@@ -118,9 +172,16 @@ impl<'s> TypedEncoder<'s> {
         Some((encoder, NodeId(node.0 - open.group.0)))
     }
 
+    /// Whether a node is the member of the innermost open record that keeps bytes.
+    fn is_preserve(&self, node: NodeId) -> bool {
+        let plan = self.open.last().and_then(|open| Some((open.group, self.types.plan(open.of_type)?)));
+        plan.is_some_and(|(group, plan)| plan.preserve_node().is_some_and(|own| group.0 + own.0 == node.0))
+    }
+
     fn begin(&mut self, of_type: usize, group: NodeId) {
+        let parent = self.open.last().map(|open| open.index);
         self.open.push(Open { of_type, group, index: self.records.len() });
-        self.records.push(0..0);
+        self.records.push(Written { body: 0..0, parent, place: None });
         if let Some(encoder) = &mut self.encoders[of_type] {
             encoder.enter(NodeId::ROOT);
         }
@@ -132,9 +193,14 @@ impl<'s> TypedEncoder<'s> {
         encoder.leave(NodeId::ROOT);
         match encoder.take() {
             Ok(body) => {
+                // A type field that the document gives may be that of another type.
+                let read_as = self.types.find(body);
+                if read_as != Found::Type(of_type) {
+                    self.findings.push(other_type(self.types, of_type, read_as));
+                }
                 let start = self.bodies.len();
                 self.bodies.extend_from_slice(body);
-                self.records[index] = start..self.bodies.len();
+                self.records[index].body = start..self.bodies.len();
             }
             Err(faults) => {
                 let name = &plan.shape().node(NodeId::ROOT).name;
@@ -150,8 +216,26 @@ impl<'s> TypedEncoder<'s> {
         self.open.clear();
         self.bodies.clear();
         self.records.clear();
+        self.has_places = false;
         self.findings.clear();
     }
+}
+
+/// The finding of a record whose bytes say another type than its document.
+#[cold]
+fn other_type(types: &RecordTypes, of_type: usize, read_as: Found) -> Finding {
+    let name = |index: usize| types.plan(index).map_or("another", |plan| &plan.shape().node(NodeId::ROOT).name);
+    let other = match read_as {
+        Found::Type(index) => format!("would be read as {}", name(index)),
+        Found::Skip => "would be left out when it is read".to_owned(),
+        Found::Unknown => "would be of no known type".to_owned(),
+    };
+    let own = name(of_type);
+    let message = format!("the field that says the type contradicts {own}: the record {other}");
+    let hint = "leave the field out of the document: it is set from the type";
+    Finding::error(codes::OTHER_TYPE, Fault::Sender, message)
+        .at(Place { path: Some(own.to_owned()), ..Place::default() })
+        .hint(hint)
 }
 
 impl Sink for TypedEncoder<'_> {
@@ -191,6 +275,17 @@ impl Sink for TypedEncoder<'_> {
     }
 
     fn value(&mut self, node: NodeId, value: Value<'_>) {
+        if let Value::Ascii(run) | Value::Text(run) = value
+            && run.bytes().first() == Some(&b'#')
+            && self.is_preserve(node)
+            && let Some(behind) = self.placed(run.bytes())
+        {
+            let rest = run.bytes().get(behind..).unwrap_or_default();
+            if let (false, Some((encoder, node))) = (rest.is_empty(), self.inner(node)) {
+                encoder.value(node, Value::Ascii(rest.into()));
+            }
+            return;
+        }
         if let Some((encoder, node)) = self.inner(node) {
             encoder.value(node, value);
         }

@@ -1,8 +1,9 @@
 //! Records of several types, with children nested in their parents.
 
 use core::ops::Range;
+use std::collections::HashMap;
 
-use quayline_cobol::RecordDecoder;
+use quayline_cobol::{RecordDecoder, RecordPlan};
 use quayline_core::{Fault, Finding, NodeId, Severity, Sink, Value};
 use quayline_frame::FramingSpec;
 use quayline_project::{Found, RecordTypes, UnknownType};
@@ -19,6 +20,10 @@ pub(crate) struct TypedSource<'s> {
     types: &'s RecordTypes,
     decoders: Vec<Option<RecordDecoder>>,
     family: Vec<Member>,
+    /// For each type, its place among the children of its parent.
+    ranks: Vec<usize>,
+    /// The first record of the family that comes before a sibling which documents show first.
+    misordered: Option<usize>,
 }
 
 /// What was found in the records of a family.
@@ -36,19 +41,36 @@ struct Member {
     of_type: usize,
     /// How deep it is nested; 0 for the record that begins the document.
     depth: usize,
+    /// Number of the record that it is nested in.
+    parent: Option<u64>,
+}
+
+/// A record that may have more children.
+#[derive(Clone, Copy, Debug)]
+struct Above {
+    of_type: usize,
+    number: u64,
+    /// The greatest rank among its children.
+    rank: usize,
 }
 
 impl<'s> TypedSource<'s> {
     pub(crate) fn new(types: &'s RecordTypes, framing: &FramingSpec) -> Self {
         let decoders = (0..types.count()).map(|index| types.plan(index).map(|plan| decoder(plan, framing))).collect();
-        TypedSource { types, decoders, family: Vec::new() }
+        let rank = |index: usize| {
+            let siblings = types.parent(index).map_or(&[][..], |parent| types.children(parent));
+            siblings.iter().position(|sibling| *sibling == index).unwrap_or(0)
+        };
+        let ranks = (0..types.count()).map(rank).collect();
+        TypedSource { types, decoders, family: Vec::new(), ranks, misordered: None }
     }
 
     /// Gathers the records that belong to the one at `at`; skips and rejects those that belong to none. The index behind them.
     fn gather(&mut self, facts: &LaneFacts, block: &Block, at: usize, lot: &mut Lot) -> usize {
         self.family.clear();
-        // The types of the records above the next one, outermost first.
-        let mut open: Vec<usize> = Vec::new();
+        self.misordered = None;
+        // The records above the next one, outermost first.
+        let mut open: Vec<Above> = Vec::new();
         let mut next = at;
         while next < block.len() {
             match self.types.find(block.body(next)) {
@@ -59,21 +81,31 @@ impl<'s> TypedSource<'s> {
                         return next + 1;
                     }
                 }
-                Found::Type(of_type) => match self.types.parent(of_type) {
-                    None if !self.family.is_empty() => return next,
-                    None => {
-                        open.push(of_type);
-                        self.family.push(Member { at: next, of_type, depth: 0 });
-                    }
-                    Some(parent) => match open.iter().position(|known| *known == parent) {
-                        Some(depth) => {
-                            open.truncate(depth + 1);
-                            open.push(of_type);
-                            self.family.push(Member { at: next, of_type, depth: depth + 1 });
+                Found::Type(of_type) => {
+                    let number = block.number(next).0;
+                    let above = Above { of_type, number, rank: 0 };
+                    match self.types.parent(of_type) {
+                        None if !self.family.is_empty() => return next,
+                        None => {
+                            open.push(above);
+                            self.family.push(Member { at: next, of_type, depth: 0, parent: None });
                         }
-                        None => self.refuse(facts, block, next, lot, Some(parent)),
-                    },
-                },
+                        Some(parent) => match open.iter().position(|known| known.of_type == parent) {
+                            Some(depth) => {
+                                let rank = self.ranks[of_type];
+                                if rank < open[depth].rank {
+                                    self.misordered.get_or_insert(next);
+                                }
+                                open[depth].rank = rank.max(open[depth].rank);
+                                let parent = Some(open[depth].number);
+                                open.truncate(depth + 1);
+                                open.push(above);
+                                self.family.push(Member { at: next, of_type, depth: depth + 1, parent });
+                            }
+                            None => self.refuse(facts, block, next, lot, Some(parent)),
+                        },
+                    }
+                }
             }
             next += 1;
             // Without nesting a document is a record.
@@ -122,19 +154,13 @@ impl<'s> TypedSource<'s> {
         sink: &mut S,
         found: &mut Family,
     ) {
-        let Member { at, of_type, depth } = self.family[range.start];
+        let Member { at, of_type, depth, parent } = self.family[range.start];
         let group = self.types.group(of_type);
+        // The order of the records in the file, if documents would show another one.
+        let order = self.misordered.and(Some(range.start));
         if let (Some(decoder), Some(plan)) = (&mut self.decoders[of_type], self.types.plan(of_type)) {
-            // The parent is the nearest record before it that is one level above.
-            let parent = depth.checked_sub(1).and_then(|above| {
-                self.family[..range.start]
-                    .iter()
-                    .rev()
-                    .find(|member| member.depth == above)
-                    .map(|p| block.number(p.at).0)
-            });
             decoder.comes_from(block.number(at).0, parent, &facts.file);
-            if let Err(faults) = decoder.decode(block.body(at), &mut Graft { sink, group }) {
+            if let Err(faults) = decoder.decode(block.body(at), &mut Graft::new(sink, group, plan, order)) {
                 let faults = faults.findings(plan, Some(&facts.file), block.number(at), Some(block.offset(at)));
                 found.findings.extend(faults);
             } else if !decoder.notes().is_empty() {
@@ -164,13 +190,32 @@ impl<'s> TypedSource<'s> {
         sink.leave(group);
     }
 
+    /// Counts documents whose records are in another order than the members of the document.
+    fn note_order(&self, facts: &LaneFacts, block: &Block, at: usize, lot: &mut Lot) {
+        let kept = |member: &Member| {
+            member.depth == 0 || self.types.plan(member.of_type).is_some_and(|plan| plan.preserve_node().is_some())
+        };
+        if self.family.iter().all(kept) {
+            return;
+        }
+        let words = || Words {
+            one: "document has records of several types in turn, and shows those of each type together".to_owned(),
+            many: "documents have records of several types in turn, and show those of each type together".to_owned(),
+            hint: "to write the records in their order again, convert with `--preserve`".to_owned(),
+            severity: Severity::Warning,
+        };
+        lot.repeats.add(codes::ORDER_LOST, RepeatKey::Others, || place_of(block, at, &facts.file), words);
+    }
+
     fn reject_family(&self, facts: &LaneFacts, block: &Block, findings: Vec<Finding>, lot: &mut Lot) {
         let cause = findings.first().and_then(|finding| finding.place.record);
-        let mut rest = findings;
+        let mut by_record: HashMap<_, Vec<Finding>> = HashMap::new();
+        for finding in findings {
+            by_record.entry(finding.place.record).or_default().push(finding);
+        }
         for member in &self.family {
             let number = block.number(member.at);
-            let (mut own, others) = rest.into_iter().partition::<Vec<_>, _>(|f| f.place.record == Some(number));
-            rest = others;
+            let mut own = by_record.remove(&Some(number)).unwrap_or_default();
             if own.is_empty()
                 && let Some(cause) = cause
             {
@@ -199,6 +244,9 @@ impl Source for TypedSource<'_> {
             match target.accept() {
                 Ok(()) => {
                     lot.repeats.merge(&mut repeats);
+                    if let Some(at) = self.misordered {
+                        self.note_order(facts, block, at, lot);
+                    }
                     let records = self.family.iter().map(|member| member.at);
                     lot.accepted(facts, block, records, target, || place_of(block, first.at, &facts.file));
                     return next;
@@ -217,12 +265,26 @@ impl Source for TypedSource<'_> {
 struct Graft<'s, S> {
     sink: &'s mut S,
     group: NodeId,
+    /// The member that keeps bytes, if it keeps the place of the record too.
+    preserve: Option<(NodeId, usize)>,
 }
 
-impl<S: Sink> Graft<'_, S> {
+impl<'s, S: Sink> Graft<'s, S> {
+    fn new(sink: &'s mut S, group: NodeId, plan: &RecordPlan, order: Option<usize>) -> Self {
+        Graft { sink, group, preserve: plan.preserve_node().zip(order) }
+    }
+
     #[inline(always)]
     fn moved(&self, node: NodeId) -> NodeId {
         NodeId(self.group.0 + node.0)
+    }
+
+    /// Sends the place of the record in its document, `#` and a number, before the bytes that are kept.
+    #[cold]
+    fn place(&mut self, node: NodeId, order: usize, bytes: &[u8]) {
+        let text = [format!("#{order}").as_bytes(), if bytes.is_empty() { b"" } else { b";" }, bytes].concat();
+        self.preserve = None;
+        self.sink.value(self.moved(node), Value::Ascii(text[..].into()));
     }
 }
 
@@ -237,6 +299,8 @@ impl<S: Sink> Sink for Graft<'_, S> {
     fn leave(&mut self, node: NodeId) {
         if node != NodeId::ROOT {
             self.sink.leave(self.moved(node));
+        } else if let Some((node, order)) = self.preserve {
+            self.place(node, order, b"");
         }
     }
     #[inline(always)]
@@ -249,6 +313,11 @@ impl<S: Sink> Sink for Graft<'_, S> {
     }
     #[inline(always)]
     fn value(&mut self, node: NodeId, value: Value<'_>) {
+        if let (Some((preserve, order)), Value::Ascii(run) | Value::Text(run)) = (self.preserve, value)
+            && preserve == node
+        {
+            return self.place(node, order, run.bytes());
+        }
         self.sink.value(self.moved(node), value);
     }
     fn discard(&mut self) {

@@ -135,14 +135,64 @@ const KEEP_OPEN: PropertyKind = optional(
     "how long the file stays open. Default until_idle: 10 seconds without use",
 );
 
-const SERVER: PropertyKind =
-    required("server", Form::Constant, "address of the server, such as `nats://127.0.0.1:4222`");
+const SERVER: PropertyKind = required(
+    "server",
+    Form::Constant,
+    "address of the server, such as `nats://127.0.0.1:4222`; `tls://` if the server must have TLS",
+);
 const NATS_USER: PropertyKind = optional("user", Form::Constant, "user of the server. Default none");
 const NATS_PASSWORD: PropertyKind = optional(
     "password_variable",
     Form::Constant,
     "environment variable that holds the password, or a token if there is no user. Default NATS_PASSWORD",
 );
+const NATS_CREDENTIALS: PropertyKind = optional(
+    "credentials",
+    Form::Constant,
+    "file with the seed of an NKey, or with JWT and seed as `nsc` writes it, relative to the project. Default none",
+);
+const BROKER: PropertyKind = required(
+    "server",
+    Form::Constant,
+    "address of the broker, such as `amqp://127.0.0.1:5672`, or `amqps://HOST:5671` with TLS",
+);
+const BROKER_USER: PropertyKind = optional(
+    "user",
+    Form::Constant,
+    "user of the broker (SASL PLAIN). Default none: the certificate (SASL EXTERNAL) if there is one, otherwise SASL ANONYMOUS",
+);
+const BROKER_PASSWORD: PropertyKind = optional(
+    "password_variable",
+    Form::Constant,
+    "environment variable that holds the password. Default AMQP_PASSWORD",
+);
+const KAFKA: PropertyKind = required(
+    "server",
+    Form::Constant,
+    "addresses of brokers, such as `kafka://127.0.0.1:9092`, or `kafkas://HOST:9093,HOST:9093` with TLS; one that is up is enough",
+);
+const KAFKA_USER: PropertyKind = optional("user", Form::Constant, "user of the brokers (SASL PLAIN). Default none");
+const KAFKA_PASSWORD: PropertyKind = optional(
+    "password_variable",
+    Form::Constant,
+    "environment variable that holds the password. Default KAFKA_PASSWORD",
+);
+const AUTHORITIES: PropertyKind = optional(
+    "authorities",
+    Form::Constant,
+    "PEM file of the authorities that sign the server's certificate, relative to the project. Default those of the system",
+);
+const CERTIFICATE: PropertyKind = optional(
+    "certificate",
+    Form::Constant,
+    "PEM file of the certificate that this side shows, relative to the project",
+);
+const PRIVATE_KEY: PropertyKind =
+    optional("private_key", Form::Constant, "PEM file of the private key of `certificate`, relative to the project");
+const ATTEMPTS: PropertyKind =
+    optional("attempts", Form::Number(1, 1_000), "failures after which a message moves to `backout`. Default 3");
+const BACKOUT: PropertyKind =
+    optional("backout", Form::Constant, "queue for messages that fail too often. Default DEAD.LETTER");
 const METHOD: PropertyKind =
     optional("method", Form::Choice(&["GET", "POST", "PUT", "PATCH", "DELETE"]), "method of the request. Default POST");
 const CONTENT_TYPE: PropertyKind =
@@ -187,6 +237,7 @@ pub const NODE_KINDS: &[NodeKind] = &[
             optional("pattern", Form::Constant, "names of the files, with `*` and `?`. Default `*`"),
             optional("done", Form::Constant, "folder for processed files. Default `done` in the folder"),
             optional("interval", Form::Time, "pause between two looks. Default 1s"),
+            optional("settle", Form::Time, "time that a file must be unchanged before it is read. Default 5s"),
             MESSAGE,
         ],
         help: "Makes a message of each file that appears in a folder.",
@@ -216,7 +267,7 @@ pub const NODE_KINDS: &[NodeKind] = &[
                 "longest time until the answer, after which the client gets 504. Default 30s",
             ),
         ],
-        help: "Makes a message of each HTTP POST request; a `reply` node answers it after the commit.",
+        help: "Makes a message of each HTTP POST request; a `reply` node answers it after the commit. Without one, the answer is 204.",
     },
     NodeKind {
         name: "nats_input",
@@ -226,6 +277,10 @@ pub const NODE_KINDS: &[NodeKind] = &[
             SERVER,
             NATS_USER,
             NATS_PASSWORD,
+            NATS_CREDENTIALS,
+            AUTHORITIES,
+            CERTIFICATE,
+            PRIVATE_KEY,
             required("stream", Form::Constant, "name of the stream"),
             optional("subject", Form::Constant, "subjects to receive, with `*` and `>`. Default all of the stream"),
             optional(
@@ -238,15 +293,82 @@ pub const NODE_KINDS: &[NodeKind] = &[
                 Form::Choice(&["none", "by_stream"]),
                 "`by_stream`: one message after another, also after a failure. Default none",
             ),
-            optional(
-                "attempts",
-                Form::Number(1, 1_000),
-                "failures after which a message moves to `backout`. Default 3",
-            ),
-            optional("backout", Form::Constant, "queue for messages that fail too often. Default DEAD.LETTER"),
+            ATTEMPTS,
+            BACKOUT,
             MESSAGE,
         ],
         help: "Receives the messages of a stream of NATS JetStream, each with its effect once.",
+    },
+    NodeKind {
+        name: "amqp_input",
+        is_input: true,
+        terminals: &[wired("out", "each message; its application properties are properties"), CATCH],
+        properties: &[
+            BROKER,
+            BROKER_USER,
+            BROKER_PASSWORD,
+            AUTHORITIES,
+            CERTIFICATE,
+            PRIVATE_KEY,
+            required("queue", Form::Constant, "queue of the broker; only this node should receive from it"),
+            optional(
+                "order",
+                Form::Choice(&["none", "by_queue"]),
+                "`by_queue`: one message after another, also after a failure. Default none",
+            ),
+            optional(
+                "remember",
+                Form::Time,
+                "time for which a message that comes again has no second effect. Default 24h",
+            ),
+            optional(
+                "without_id",
+                Form::Choice(&["accept", "backout"]),
+                "messages without a message-id, which may have their effect twice: process them, or move them to `backout`. Default accept",
+            ),
+            ATTEMPTS,
+            BACKOUT,
+            MESSAGE,
+        ],
+        help: "Receives the messages of a queue of another AMQP 1.0 broker, each with its effect once.",
+    },
+    NodeKind {
+        name: "kafka_input",
+        is_input: true,
+        terminals: &[wired("out", "each message; its headers are properties"), CATCH],
+        properties: &[
+            KAFKA,
+            KAFKA_USER,
+            KAFKA_PASSWORD,
+            AUTHORITIES,
+            CERTIFICATE,
+            PRIVATE_KEY,
+            required("topic", Form::Constant, "topic to receive from"),
+            optional(
+                "partitions",
+                Form::Constant,
+                "partitions to receive from, such as `0-3,7`, so that several flows can share a topic. Default all",
+            ),
+            optional(
+                "start",
+                Form::Choice(&["earliest", "latest"]),
+                "where to begin with a partition that the store does not know. Default earliest",
+            ),
+            optional(
+                "reader",
+                Form::Constant,
+                "name that the offsets are stored under; another name begins again. Default the name of the node",
+            ),
+            optional(
+                "order",
+                Form::Choice(&["none", "by_partition"]),
+                "`by_partition`: messages of a partition one after another, also after a failure. Default none",
+            ),
+            ATTEMPTS,
+            BACKOUT,
+            MESSAGE,
+        ],
+        help: "Receives the messages of a topic of Kafka, each with its effect once.",
     },
     NodeKind {
         name: "record_input",
@@ -291,7 +413,7 @@ pub const NODE_KINDS: &[NodeKind] = &[
         is_input: false,
         terminals: &[OUT, DUPLICATE, STATUS, FAILURE],
         properties: &[FILE, KEEP_OPEN],
-        help: "Adds the content of the message as a record.",
+        help: "Adds the content of the message as a record. Of a message of fixed records, it adds each one, or none if one cannot be added.",
     },
     NodeKind {
         name: "record_update",
@@ -518,10 +640,52 @@ pub const NODE_KINDS: &[NodeKind] = &[
             SERVER,
             NATS_USER,
             NATS_PASSWORD,
+            NATS_CREDENTIALS,
+            AUTHORITIES,
+            CERTIFICATE,
+            PRIVATE_KEY,
             required("subject", Form::Text, "subject to publish to; a stream must take it"),
             OUTBOX,
         ],
         help: "Publishes the message to a stream of NATS JetStream after the commit, until the stream has it.",
+    },
+    NodeKind {
+        name: "amqp_output",
+        is_input: false,
+        terminals: &[OUT, FAILURE],
+        properties: &[
+            BROKER,
+            BROKER_USER,
+            BROKER_PASSWORD,
+            AUTHORITIES,
+            CERTIFICATE,
+            PRIVATE_KEY,
+            required("queue", Form::Text, "queue or topic of the broker"),
+            optional(
+                "duplicate_property",
+                Form::Constant,
+                "application property for the id by which the broker finds duplicates, such as `_AMQ_DUPL_ID` for ActiveMQ Artemis. Default none",
+            ),
+            OUTBOX,
+        ],
+        help: "Sends the message to a queue of another AMQP 1.0 broker after the commit, until the broker accepts it.",
+    },
+    NodeKind {
+        name: "kafka_output",
+        is_input: false,
+        terminals: &[OUT, FAILURE],
+        properties: &[
+            KAFKA,
+            KAFKA_USER,
+            KAFKA_PASSWORD,
+            AUTHORITIES,
+            CERTIFICATE,
+            PRIVATE_KEY,
+            required("topic", Form::Text, "topic to append to; it must exist"),
+            optional("key", Form::Text, "key, which determines the partition. Default none: any partition"),
+            OUTBOX,
+        ],
+        help: "Appends the message to a topic of Kafka after the commit, once.",
     },
     NodeKind {
         name: "file_output",

@@ -33,6 +33,8 @@ pub struct FlowFile {
     pub additional_instances: u32,
     /// Longest time of one unit of work in milliseconds.
     pub time_limit_ms: u64,
+    /// Whether units of work of messages that are not persistent commit without a sync.
+    pub syncs_persistent_only: bool,
     /// Nodes in the order of the file. The inputs are first in no special way.
     pub nodes: Vec<FlowNode>,
 }

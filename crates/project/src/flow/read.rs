@@ -28,6 +28,7 @@ struct FlowTable {
     title: Option<String>,
     additional_instances: Option<Spanned<u64>>,
     time_limit: Option<Spanned<String>>,
+    sync: Option<Spanned<String>>,
     #[serde(default)]
     node: BTreeMap<Spanned<String>, BTreeMap<Spanned<String>, Spanned<Raw>>>,
 }
@@ -154,6 +155,7 @@ impl Reader<'_> {
             title: table.title,
             additional_instances: 0,
             time_limit_ms: TIME_LIMIT_MS,
+            syncs_persistent_only: false,
             nodes: Vec::new(),
         };
         if let Some(instances) = table.additional_instances {
@@ -171,6 +173,18 @@ impl Reader<'_> {
             match time_ms(limit.get_ref()) {
                 Some(limit_ms) if limit_ms > 0 => flow.time_limit_ms = limit_ms,
                 _ => self.bad_time(&limit.span()),
+            }
+        }
+        if let Some(sync) = table.sync {
+            match sync.get_ref().as_str() {
+                "always" => {}
+                "persistent" => flow.syncs_persistent_only = true,
+                _ => self.error(
+                    codes::BAD_VALUE,
+                    &sync.span(),
+                    "expected `always` or `persistent`",
+                    "with `persistent`, a power cut may undo the last messages that are not persistent",
+                ),
             }
         }
         let mut nodes: Vec<_> = table.node.into_iter().collect();

@@ -1,6 +1,6 @@
 //! From a resolved tree to a [`Job`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use quayline_core::{Finding, Findings};
 
@@ -9,7 +9,7 @@ use super::model::{
     StepBody, Transition, TransitionAction,
 };
 use super::read::{JobFile, Node};
-use super::substitute::{Parameters, Scope, Unresolved};
+use super::substitute::{Parameters, Scope, Unresolved, VALUE_BYTES_MAX};
 use crate::codes;
 
 /// Items of a chunk where the job says nothing.
@@ -25,10 +25,16 @@ impl JobFile {
         parameters: &Parameters,
         system: &dyn Fn(&str) -> Option<String>,
     ) -> Result<(Job, Vec<Unresolved>), Findings> {
-        let mut scope = Scope { parameters, system, partition: None, unresolved: Vec::new() };
+        let mut scope = Scope::new(parameters, system, None);
         let root = scope.resolve(&self.root);
-        let mut builder = Builder { file: Some(self), findings: Vec::new() };
+        let mut builder = Builder { file: Some(self), findings: Vec::new(), is_open: false };
         let job = builder.job(&root);
+        if let Some((at, attribute)) = &scope.too_long {
+            let node = Node { name: "", attributes: Vec::new(), children: Vec::new(), at: *at };
+            let message =
+                format!("the value has more than {VALUE_BYTES_MAX} bytes, or all values have more than 64 MB together");
+            builder.refuse(&node, attribute, message, "shorten the properties that it refers to");
+        }
         if builder.findings.is_empty() { Ok((job, scope.unresolved)) } else { Err(Findings(builder.findings)) }
     }
 
@@ -59,10 +65,9 @@ impl Step {
         let Some(source) = &self.source else { return Ok(self.clone()) };
         let none = |_: &str| None;
         let parameters = Parameters::new();
-        let mut scope =
-            Scope { parameters: &parameters, system: &none, partition: Some(properties), unresolved: Vec::new() };
+        let mut scope = Scope::new(&parameters, &none, Some(properties));
         let node = scope.resolve(source);
-        let mut builder = Builder { file: None, findings: Vec::new() };
+        let mut builder = Builder { file: None, findings: Vec::new(), is_open: false };
         let step = builder.step(&node);
         if builder.findings.is_empty() { Ok(step) } else { Err(Findings(builder.findings)) }
     }
@@ -77,10 +82,12 @@ fn without_plan(step: &Node) -> Node {
     step
 }
 
-struct Builder<'f> {
+pub(super) struct Builder<'f> {
     /// For places; a partition's step has none.
-    file: Option<&'f JobFile>,
-    findings: Vec<Finding>,
+    pub(super) file: Option<&'f JobFile>,
+    pub(super) findings: Vec<Finding>,
+    /// Whether references are not resolved: an attribute that has one may be anything.
+    pub(super) is_open: bool,
 }
 
 impl Builder<'_> {
@@ -92,7 +99,15 @@ impl Builder<'_> {
         self.findings.push(finding.hint(hint));
     }
 
-    fn job(&mut self, node: &Node) -> Job {
+    pub(super) fn job(&mut self, node: &Node) -> Job {
+        if node.required("id").trim().is_empty() {
+            self.refuse(
+                node,
+                "id",
+                "the job's id is empty".to_owned(),
+                "give the job an id: lists and logs name it by that",
+            );
+        }
         Job {
             id: node.required("id").to_owned(),
             restartable: self.truth(node, "restartable", true),
@@ -159,6 +174,7 @@ impl Builder<'_> {
     fn chunk(&mut self, node: &Node) -> Chunk {
         let custom = match node.attribute("checkpoint-policy").unwrap_or("item") {
             "item" | "" => false,
+            open if self.is_open && open.contains("#{") => false,
             "custom" => true,
             other => {
                 let message = format!("checkpoint-policy is {other}, expected item or custom");
@@ -220,11 +236,16 @@ impl Builder<'_> {
             let message = format!("a plan of {partitions} partitions, expected 1 to {PARTITIONS_MAX}");
             self.refuse(node, "partitions", message, "write another number of partitions");
         }
+        let mut seen = BTreeSet::new();
         for (at, of) in node.named("properties").enumerate() {
             let number = match of.attribute("partition") {
                 Some(_) => self.number(of, "partition").and_then(|number| usize::try_from(number).ok()),
                 None => Some(at),
             };
+            if number.is_some_and(|number| !seen.insert(number)) {
+                let message = "properties of a partition that has properties already".to_owned();
+                self.refuse(of, "partition", message, "put all properties of a partition into one element");
+            }
             match number.and_then(|number| list.get_mut(number)) {
                 Some(slot) => slot.extend(pairs(of)),
                 None => {
@@ -239,7 +260,7 @@ impl Builder<'_> {
     fn number(&mut self, node: &Node, name: &str) -> Option<u32> {
         let written = node.attribute(name)?.trim();
         // A reference without a value leaves nothing: the default applies. One to the plan is not resolved yet.
-        if written.is_empty() || written.contains("#{partitionPlan") {
+        if written.is_empty() || written.contains("#{partitionPlan") || (self.is_open && written.contains("#{")) {
             return None;
         }
         match written.parse() {
@@ -255,6 +276,7 @@ impl Builder<'_> {
     fn truth(&mut self, node: &Node, name: &str, default: bool) -> bool {
         match node.attribute(name).map(str::trim) {
             None | Some("") => default,
+            Some(open) if self.is_open && open.contains("#{") => default,
             Some("true") => true,
             Some("false") => false,
             Some(_) => {

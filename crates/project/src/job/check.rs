@@ -4,9 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use quayline_core::{Finding, Severity};
 
+use super::build::Builder;
 use super::read::{JobFile, Node};
 use super::substitute::{Parameters, Reference, Scope};
 use crate::codes;
+
+/// Properties of a step that Quayline reads.
+const STEP_PROPERTIES: [&str; 2] = ["quayline.rejects", "quayline.redo-budget-ms"];
 
 /// What artifacts there are: `kind` is the element's name (`reader`, `listener`, ...).
 pub trait Artifacts {
@@ -35,8 +39,7 @@ impl JobFile {
     ) -> Vec<Finding> {
         let mut findings = Vec::new();
         let none = Parameters::new();
-        let mut scope =
-            Scope { parameters: parameters.unwrap_or(&none), system, partition: None, unresolved: Vec::new() };
+        let mut scope = Scope::new(parameters.unwrap_or(&none), system, None);
         let resolved = scope.resolve(&self.root);
         if parameters.is_some() {
             findings.extend(scope.unresolved.iter().map(|reference| self.unresolved(reference)));
@@ -46,12 +49,18 @@ impl JobFile {
         } else {
             let of_properties = scope.unresolved.iter().filter(|reference| reference.operator == "jobProperties");
             findings.extend(of_properties.map(|reference| self.unresolved(reference)));
+            // What is written without references is checked as it stands.
+            let mut builder = Builder { file: Some(self), findings: Vec::new(), is_open: true };
+            builder.job(&self.root);
+            findings.extend(builder.findings);
         }
         let root = if parameters.is_some() { &resolved } else { &self.root };
         let mut checker = Checker { file: self, ids: BTreeMap::new(), findings };
         checker.ids(root);
         checker.scope(root, true);
         checker.artifacts(root, artifacts);
+        checker.references(&self.root);
+        checker.own_properties(root);
         let mut findings = checker.findings;
         findings.sort_by_key(|finding| (finding.place.line, finding.place.column));
         findings
@@ -274,6 +283,49 @@ impl Checker<'_> {
             let known: Vec<&str> = job.elements().map(|element| element.required("id")).collect();
             let hint = format!("the elements of the job are {}", known.join(", "));
             self.refuse(codes::JOB_TARGET, node, "restart", message, hint);
+        }
+    }
+
+    /// Warns of what looks like a reference and is none.
+    fn references(&mut self, root: &Node) {
+        let mut wrong = Vec::new();
+        root.each(&mut |node| {
+            for (name, value) in &node.attributes {
+                let is_wrong = value.match_indices("#{").any(|(at, _)| Reference::parse(&value[at..]).is_none());
+                if is_wrong {
+                    wrong.push((node, name));
+                }
+            }
+        });
+        for (node, name) in wrong {
+            let hint = "write #{jobParameters['x']}, jobProperties, systemProperties or partitionPlan, with quotes around the name";
+            self.warn(
+                codes::JOB_UNRESOLVED,
+                node,
+                name,
+                "`#{` begins no reference and stays as text".to_owned(),
+                hint.to_owned(),
+            );
+        }
+    }
+
+    /// Warns of properties of a step that look like Quayline's own and are none.
+    fn own_properties(&mut self, root: &Node) {
+        let mut wrong = Vec::new();
+        root.each(&mut |node| {
+            let lists = node.children.iter().filter(|child| child.name == "properties" && node.name == "step");
+            for property in lists.flat_map(|list| &list.children) {
+                let name = property.required("name");
+                let is_own = name.get(..9).is_some_and(|begin| begin.eq_ignore_ascii_case("quayline."));
+                if is_own && !STEP_PROPERTIES.contains(&name) {
+                    wrong.push(property);
+                }
+            }
+        });
+        for property in wrong {
+            let message = format!("{} has no effect: a step has no such property", property.required("name"));
+            let hint = format!("the properties that Quayline reads are {}", STEP_PROPERTIES.join(", "));
+            self.warn(codes::JOB_VALUE, property, "name", message, hint);
         }
     }
 

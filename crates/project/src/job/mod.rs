@@ -17,12 +17,14 @@
 
 mod build;
 mod check;
+pub mod events;
 mod grammar;
 mod model;
 mod read;
 mod substitute;
 
 pub use check::Artifacts;
+pub use events::{EventSettings, TopicFilter};
 pub use model::{
     ArtifactRef, Chunk, Decision, Element, ExceptionFilter, Flow, Job, Partition, PartitionSource, Split, Step,
     StepBody, Transition, TransitionAction, matches_pattern,

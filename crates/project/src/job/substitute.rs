@@ -27,9 +27,26 @@ pub(super) struct Scope<'s> {
     /// Properties of the partition; without them references to the plan stay as they are.
     pub(super) partition: Option<&'s Parameters>,
     pub(super) unresolved: Vec<Unresolved>,
+    /// The first value that is longer than a value may be: byte of its element, attribute.
+    pub(super) too_long: Option<(usize, String)>,
+    /// Bytes that values may still have.
+    pub(super) budget: usize,
 }
 
-impl Scope<'_> {
+/// Bytes of a value after its references are resolved. Properties that refer to each other may grow as powers do.
+pub(super) const VALUE_BYTES_MAX: usize = 1 << 20;
+/// Bytes of all values of a job.
+const ALL_BYTES_MAX: usize = 64 << 20;
+
+impl<'s> Scope<'s> {
+    pub(super) fn new(
+        parameters: &'s Parameters,
+        system: &'s dyn Fn(&str) -> Option<String>,
+        partition: Option<&'s Parameters>,
+    ) -> Self {
+        Scope { parameters, system, partition, unresolved: Vec::new(), too_long: None, budget: ALL_BYTES_MAX }
+    }
+
     /// The tree with its references resolved.
     pub(super) fn resolve(&mut self, node: &Node) -> Node {
         self.element(node, &mut Vec::new())
@@ -40,7 +57,13 @@ impl Scope<'_> {
         let depth = visible.len();
         let attributes = node.attributes.iter().map(|(name, value)| {
             let place = (node.at, name.as_str());
-            (name.clone(), self.text(value, visible, place))
+            let mut value = self.text(value, visible, place);
+            if value.len() > VALUE_BYTES_MAX.min(self.budget) {
+                self.too_long.get_or_insert((node.at, name.clone()));
+                value = String::new();
+            }
+            self.budget -= value.len();
+            (name.clone(), value)
         });
         let attributes = attributes.collect();
         let mut children = Vec::with_capacity(node.children.len());
@@ -66,6 +89,9 @@ impl Scope<'_> {
         let mut rest = text;
         while let Some(begin) = rest.find("#{") {
             resolved.push_str(&rest[..begin]);
+            if resolved.len() > VALUE_BYTES_MAX {
+                return resolved;
+            }
             let Some(reference) = Reference::parse(&rest[begin..]) else {
                 resolved.push_str("#{");
                 rest = &rest[begin + 2..];
@@ -88,8 +114,11 @@ impl Scope<'_> {
                 },
             };
             let default = || reference.default.map(|default| self.text(default, visible, place));
+            // What is empty takes the default too.
+            let (is_there, found) = (found.is_some(), found.filter(|value| !value.is_empty()));
             match found.or_else(default) {
                 Some(value) => resolved.push_str(&value),
+                None if is_there => {}
                 None => self.unresolved.push(Unresolved {
                     operator: reference.operator.to_owned(),
                     name: reference.name.to_owned(),

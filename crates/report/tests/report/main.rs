@@ -244,17 +244,44 @@ fn a_browser_opens_the_page() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("report.html");
     std::fs::write(&path, sample(20).html()).expect("written");
-    for scripts in [true, false] {
+    let profile = format!("--user-data-dir={}", folder.path().join("profile").display());
+    let run = |options: &[&str], name: &str| {
         let mut command = Command::new(&browser);
-        command.args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]);
-        if !scripts {
-            command.arg("--blink-settings=scriptEnabled=false");
-        }
-        let done = command.arg(format!("file://{}", path.display())).output().expect("the browser runs");
-        let dom = String::from_utf8(done.stdout).expect("UTF-8");
-        assert_eq!(dom.matches("<table>").count(), 2, "{dom}");
-        assert_eq!(dom.matches("<circle").count(), 60, "{dom}");
-    }
+        command.args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--enable-logging=stderr",
+        ]);
+        command.arg(&profile).args(options).arg(format!("file://{}", folder.path().join(name).display()));
+        command.output().expect("the browser runs")
+    };
+    let done = run(&["--dump-dom"], "report.html");
+    let dom = String::from_utf8(done.stdout).expect("UTF-8");
+    assert_eq!(dom.matches("<table>").count(), 2, "{dom}");
+    assert_eq!(dom.matches("<circle").count(), 60, "{dom}");
+    // Faults of the script, and what the page's own policy refuses, are lines of the console.
+    let said = done.stderr.escape_ascii().to_string();
+    assert!(!said.contains("CONSOLE"), "{said}");
+    // The browser's own tools need scripts, so a frame that forbids them shows the page without.
+    let frame = "<!doctype html><style>html,body{margin:0}iframe{border:0;width:1000px;height:1400px}</style>\
+                 <iframe sandbox src='report.html'></iframe>";
+    std::fs::write(folder.path().join("frame.html"), frame).expect("written");
+    let picture = folder.path().join("report.png");
+    let screenshot = format!("--screenshot={}", picture.display());
+    let drawn = |options: &[&str], name: &str| {
+        let done = run(&[&[screenshot.as_str(), "--window-size=1000,1400"], options].concat(), name);
+        let bytes = std::fs::read(&picture).unwrap_or_else(|error| panic!("{error}: {}", done.stderr.escape_ascii()));
+        // A page of one colour is a picture of some hundred bytes.
+        assert!(bytes.len() > 10_000, "{name} {options:?}: {} bytes", bytes.len());
+        std::fs::remove_file(&picture).expect("removed");
+        bytes
+    };
+    let (light, without) = (drawn(&[], "report.html"), drawn(&[], "frame.html"));
+    let dark = drawn(&["--blink-settings=preferredColorScheme=0"], "report.html");
+    println!("pictures: light {} bytes, without scripts {}, dark {}", light.len(), without.len(), dark.len());
+    assert!(light != dark);
 }
 
 proptest! {

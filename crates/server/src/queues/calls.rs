@@ -300,8 +300,9 @@ pub(super) async fn settle(asked: &Asked<'_>, name: &str, id: &str) -> Answered 
     };
     match settled {
         Ok(_) => Ok(empty()),
-        Err(StoreError::QueueMissing { .. }) => {
-            let detail = "the queue has no backout queue, and there is no DEAD.LETTER: settle the claim in another way";
+        Err(StoreError::QueueMissing { name: target }) => {
+            let detail =
+                format!("there is no backout queue {target} to move the message to: settle the claim in another way");
             Err(Box::new(Problem::not_supported(detail)))
         }
         Err(error) => Err(problem(&error)),

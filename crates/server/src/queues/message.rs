@@ -82,7 +82,7 @@ pub(crate) fn from_request(headers: &HeaderMap, payload: Vec<u8>, now_ms: u64) -
     for (name, value) in headers {
         let name = name.as_str();
         if name == CONTENT_TYPE {
-            message.properties.push((CONTENT_TYPE.to_owned(), value.as_bytes().to_vec()));
+            add(&mut message, CONTENT_TYPE, CONTENT_TYPE, value.as_bytes().to_vec())?;
         }
         if !name.starts_with(PREFIX) {
             continue;
@@ -134,13 +134,22 @@ fn set(message: &mut Message, name: &str, value: &str, now_ms: u64) -> Result<()
                 let detail = "the name is empty, is `content-type`, or begins with `amqp.`";
                 return Err(Box::new(Problem::bad_header(name, "name", detail)));
             }
-            message.properties.push((key.into_owned(), property.into_owned().into_bytes()));
+            add(message, name, &key, property.into_owned().into_bytes())?;
         }
         _ => {
             let detail = "no such header of a message; docs/reference/queues-http.md lists them";
             return Err(Box::new(Problem::bad_header(name, "unknown", detail)));
         }
     }
+    Ok(())
+}
+
+/// Adds a property. A message has each once: two would be one member twice in JSON, and AMQP does not allow it (part 3, section 3.2.5).
+fn add(message: &mut Message, header: &str, key: &str, value: Vec<u8>) -> Result<(), Box<Problem>> {
+    if message.properties.iter().any(|(known, _)| known == key) {
+        return Err(Box::new(Problem::bad_header(header, "once", "the property occurs twice")));
+    }
+    message.properties.push((key.to_owned(), value));
     Ok(())
 }
 

@@ -72,7 +72,7 @@ fn served() -> World {
     let config = ServeConfig::load(&root).unwrap_or_else(|findings| panic!("{findings}"));
     let definitions = Definitions::load(&root).unwrap_or_else(|findings| panic!("{findings}"));
     let (sender, address) = std::sync::mpsc::channel();
-    let beside = Beside { parts: Vec::new(), store: Some(store.clone()) };
+    let beside = Beside { store: Some(store.clone()), ..Beside::default() };
     // It ends with the test's process.
     std::thread::spawn(move || {
         serve_with(config, root, definitions, beside, Box::new(|_| ()), |address| sender.send(address).unwrap())
@@ -225,6 +225,8 @@ fn what_a_request_gets_wrong_is_named() {
         ("quayline-persistent: yes\r\n", "400 quayline-persistent"),
         ("quayline-format: %zz\r\n", "400 quayline-format"),
         ("quayline-property: amqp.body=1\r\n", "400 quayline-property"),
+        // Twice in one message: JSON and AMQP have each name once.
+        ("quayline-property: a=1\r\nquayline-property: b=1\r\nquayline-property: a=2\r\n", "400 quayline-property"),
         ("quayline-expires-ms: 0\r\n", "400 quayline-expires-ms"),
         ("content-encoding: gzip\r\n", "415 "),
     ] {

@@ -65,7 +65,8 @@ fn api() -> String {
 struct World {
     store: Store,
     address: SocketAddr,
-    _folder: TempDir,
+    admin: SocketAddr,
+    folder: TempDir,
 }
 
 fn store() -> Store {
@@ -105,18 +106,21 @@ fn served(store: &Store, provider: &str, interface: &str, api: &str) -> World {
         format!("copybook = \"customer.cpy\"\nencoding = \"ascii\"\n{provider}{}{}", side("request"), side("response"));
     std::fs::write(root.join("services/customer.toml"), service).unwrap();
     std::fs::write(root.join("apis/customer.toml"), api).unwrap();
-    let settings = "[serve]\nlisten = \"127.0.0.1:0\"\nthreads = 2\n[serve.authentication]\nrequired = false\n";
+    let admin = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let settings = format!(
+        "[serve]\nlisten = \"127.0.0.1:0\"\nthreads = 2\n[serve.authentication]\nrequired = false\n[serve.admin]\nlisten = \"{admin}\"\n"
+    );
     std::fs::write(root.join("quayline.toml"), settings).unwrap();
     let config = ServeConfig::load(&root).unwrap();
     let definitions = Definitions::load(&root).unwrap_or_else(|findings| panic!("{findings}"));
     assert_eq!(store_misfits(store, &definitions), []);
     let (sender, address) = std::sync::mpsc::channel();
-    let beside = Beside { parts: Vec::new(), store: Some(store.clone()) };
+    let beside = Beside { store: Some(store.clone()), ..Beside::default() };
     // It ends with the test's process.
     std::thread::spawn(move || {
         serve_with(config, root, definitions, beside, Box::new(|_| ()), |address| sender.send(address).unwrap())
     });
-    World { store: store.clone(), address: address.recv().unwrap(), _folder: folder }
+    World { store: store.clone(), address: address.recv().unwrap(), admin, folder }
 }
 
 fn records() -> World {
@@ -125,7 +129,11 @@ fn records() -> World {
 
 impl World {
     fn call(&self, method: &str, target: &str, headers: &str, body: &str) -> Answer {
-        let mut stream = TcpStream::connect(self.address).unwrap();
+        Self::call_at(self.address, method, target, headers, body)
+    }
+
+    fn call_at(address: SocketAddr, method: &str, target: &str, headers: &str, body: &str) -> Answer {
+        let mut stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let content = if body.is_empty() {
             String::new()
@@ -133,7 +141,9 @@ impl World {
             format!("content-type: application/json\r\ncontent-length: {}\r\n", body.len())
         };
         stream
-            .write_all(format!("{method} {target} HTTP/1.1\r\nhost: x\r\n{content}{headers}\r\n{body}").as_bytes())
+            .write_all(
+                format!("{method} {target} HTTP/1.1\r\nhost: localhost\r\n{content}{headers}\r\n{body}").as_bytes(),
+            )
             .unwrap();
         read(&mut stream)
     }
@@ -362,6 +372,27 @@ fn a_file_that_is_not_what_the_service_says_is_found_and_answers_nothing() {
         assert_eq!(found.iter().filter(|found| found.contains(part)).count(), 1, "{part}: {found:?}");
     }
     assert_eq!(findings.len(), 3);
+}
+
+/// A reload took a copybook that the record file does not fit, and every request that worked before was a 503 from then on.
+#[test]
+fn a_reload_that_does_not_fit_the_record_file_changes_nothing() {
+    let world = records();
+    world.insert("B1", 7, "ADA", 1);
+    let path = world.folder.path().join("customer.cpy");
+    let reload = |copybook: &str| {
+        std::fs::write(&path, copybook).unwrap();
+        let answer = World::call_at(world.admin, "POST", "/reload", "", "");
+        (answer.status, answer.text())
+    };
+    let (status, text) = reload(&COPYBOOK.replace("PIC X(4).", "PIC X(14)."));
+    assert!(status == 422 && text.contains("those of the copybook 32 to 32"), "{status} {text}");
+    assert_eq!(world.get("/v1/c/B1/7").status, 200);
+    // One that fits is taken.
+    let (status, text) = reload(&COPYBOOK.replace("PIC X(4).", "PIC X(12)."));
+    assert_eq!(status, 200, "{text}");
+    wait_for("the new definitions", || world.insert("B1", 8, "BOB", 2).starts_with("201"));
+    assert_eq!(world.stored(b"B10008").len(), 30);
 }
 
 fn queue_api(provider: &str, store: &Store) -> World {

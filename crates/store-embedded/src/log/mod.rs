@@ -237,6 +237,15 @@ impl Log {
         Ok(())
     }
 
+    /// Makes sure that no opening finds the record that a write or sync failed for, which begins at a position or in a segment after it. Nothing may be
+    /// written after this.
+    pub(crate) fn cut_back(&mut self, begin: u64) -> Result<(), StoreError> {
+        let segment = self.segments.back().expect("a log has a segment");
+        // A segment that was begun meanwhile has nothing but this record.
+        segment.cut(begin.max(segment.head.base))?;
+        segment.sync()
+    }
+
     /// Continues in another segment: the next one is durable before the seal names it, and the seal before anything is written there.
     fn next_segment(&mut self) -> Result<(), StoreError> {
         self.sync()?;

@@ -208,6 +208,16 @@ impl Segment {
         Ok(found)
     }
 
+    /// Ends the file before a position. This needs no space.
+    pub(crate) fn cut(&self, position: u64) -> Result<(), StoreError> {
+        let failed = |error: std::io::Error| StoreError::io(&self.name, "cut", &error);
+        let at = self.byte_of(position);
+        if self.file.len().map_err(failed)? > at {
+            self.file.set_len(at).map_err(failed)?;
+        }
+        Ok(())
+    }
+
     /// Makes a record unreadable.
     pub(crate) fn erase(&self, position: u64) -> Result<(), StoreError> {
         let at = self.byte_of(position);

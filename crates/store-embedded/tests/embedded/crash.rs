@@ -64,19 +64,25 @@ impl History {
     /// One group of random units, and now and then an apply. An error is the power cut.
     fn step(&mut self, engine: &EmbeddedEngine, durability: Durability) -> Result<(), StoreError> {
         let mut next = self.allowed.last().expect("never empty").clone();
+        // A group none of whose units asks for a sync.
+        let is_written = self.chance.below(3) == 0;
         for _ in 0..1 + self.chance.below(4) {
             let batch = self.unit(&mut next);
-            engine.submit(batch, Box::new(|_| ()));
+            if is_written {
+                engine.submit_written(batch, Box::new(|_| ()));
+            } else {
+                engine.submit(batch, Box::new(|_| ()));
+            }
         }
         self.allowed.push(next);
         engine.flush()?;
         match durability {
-            Durability::Sync => self.acknowledged(),
-            Durability::Buffered if self.chance.below(6) == 0 => {
+            Durability::Sync if !is_written => self.acknowledged(),
+            _ if self.chance.below(6) == 0 => {
                 engine.wait(engine.position())?;
                 self.acknowledged();
             }
-            Durability::Buffered => {}
+            _ => {}
         }
         if self.chance.below(5) == 0 {
             engine.apply()?;

@@ -1,16 +1,19 @@
 //! The checks that every engine passes, on a PostgreSQL server of the test's own.
 #![allow(clippy::unwrap_used, reason = "a test fails where it is wrong")]
 
+mod crash;
+mod tls;
+
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use quayline_store::queue::{GetWait, Message, QueueDefinition, Select};
 use quayline_store::{
-    Access, Clock, Engine as _, Space, Store, StoreError, StoreLimits, SystemClock, conformance, save,
+    Access, Clock, Engine as _, LockWait, Space, Store, StoreError, StoreLimits, SystemClock, conformance, save,
 };
-use quayline_store_postgres::{Database, PostgresEngine};
+use quayline_store_postgres::{Endpoint, PostgresEngine};
 
 /// A database server that ends with the test.
 struct Server {
@@ -83,8 +86,18 @@ impl Server {
 
     /// Fast shutdown; killed where that takes too long.
     fn stop(&self) {
+        self.end("-INT");
+    }
+
+    /// As after a crash, but for the processes of the server, which must be gone before the next start.
+    fn crash(&self) {
+        self.end("-QUIT");
+        *self.process.lock().unwrap() = Server::run(&self.folder, &self.binaries, self.port).unwrap();
+    }
+
+    fn end(&self, signal: &str) {
         let mut process = self.process.lock().unwrap();
-        let _ = Command::new("kill").args(["-INT", &process.id().to_string()]).status();
+        let _ = Command::new("kill").args([signal, &process.id().to_string()]).status();
         for _ in 0..200 {
             if matches!(process.try_wait(), Ok(Some(_))) {
                 return;
@@ -100,14 +113,8 @@ impl Server {
         *self.process.lock().unwrap() = Server::run(&self.folder, &self.binaries, self.port).unwrap();
     }
 
-    fn database(&self, name: &str) -> Database {
-        Database {
-            host: "127.0.0.1".to_owned(),
-            port: self.port,
-            name: name.to_owned(),
-            user: "quay".to_owned(),
-            password: Some("s3cret word".to_owned()),
-        }
+    fn database(&self, name: &str) -> Endpoint {
+        Endpoint::parse(&format!("postgresql://quay:s3cret%20word@127.0.0.1:{}/{name}", self.port)).unwrap()
     }
 
     fn sql(&self, text: &str) -> bool {
@@ -176,21 +183,112 @@ fn sequences(server: &Server) {
     assert!(found.is_ok(), "{}", found.err().unwrap_or_default());
 }
 
-/// The lock of the database keeps a second opening out until the first has ended.
+/// Two stores over one database, as two processes have them: locks and messages of one are not those of the other.
 fn second_process(server: &Server) {
-    let first = server.empty("shared");
-    let refused = PostgresEngine::open(server.database("shared"));
-    assert!(matches!(refused, Err(StoreError::InUse { .. })), "{refused:?}");
-    drop(first);
-    // The server frees the lock when it has seen the connection end.
-    for _ in 0..200 {
-        match PostgresEngine::open(server.database("shared")) {
-            Ok(_) => return,
-            Err(StoreError::InUse { .. }) => std::thread::sleep(Duration::from_millis(50)),
-            Err(error) => panic!("{error}"),
+    let one = store(server.empty("shared"));
+    let other = store(PostgresEngine::open(server.database("shared")).expect("a second process opens it"));
+    let mut unit = one.begin().unwrap();
+    one.define_queue(&mut unit, QueueDefinition::local("Q")).unwrap();
+    unit.put(Space(20), b"k", b"1".as_slice()).unwrap();
+    let refused = other.begin().unwrap().lock(Space(20), b"k", LockWait::AtMostMs(150));
+    assert!(matches!(refused, Err(StoreError::LockTimeout { waited_ms: 150, .. })), "{refused:?}");
+    // The commit of one frees the key for the other, which then sees the change.
+    let waiting = std::thread::spawn({
+        let other = other.clone();
+        move || {
+            let mut unit = other.begin().unwrap();
+            let begin = Instant::now();
+            let value = unit.read_for_update(Space(20), b"k", LockWait::AtMostMs(20_000)).unwrap();
+            (value, begin.elapsed())
         }
+    });
+    std::thread::sleep(Duration::from_millis(300));
+    unit.commit().unwrap();
+    let (value, waited) = waiting.join().unwrap();
+    assert_eq!(value.as_deref(), Some(b"1".as_slice()));
+    assert!(waited >= Duration::from_millis(250) && waited < Duration::from_secs(5), "{waited:?}");
+
+    let (here, there) = (one.queue("Q").unwrap(), other.queue("Q").unwrap());
+    // A get that waits in one process is woken by a put in the other.
+    let getter = std::thread::spawn({
+        let (other, there) = (other.clone(), there.clone());
+        move || {
+            let mut unit = other.begin().unwrap();
+            let found = there.get(&mut unit, Select::First, GetWait::AtMostMs(20_000)).unwrap();
+            let at = Instant::now();
+            unit.commit().unwrap();
+            (found.payload, at)
+        }
+    });
+    std::thread::sleep(Duration::from_millis(300));
+    let mut unit = one.begin().unwrap();
+    here.put(&mut unit, &Message::new(*b"news")).unwrap();
+    unit.commit().unwrap();
+    let put = Instant::now();
+    let (payload, at) = getter.join().unwrap();
+    assert_eq!(payload, b"news");
+    assert!(at.saturating_duration_since(put) < Duration::from_secs(2), "woken, not polled");
+    // What one has got, the other does not see; what one gives back, the other gets, with its count.
+    let mut unit = one.begin().unwrap();
+    here.put(&mut unit, &Message::new(*b"poison")).unwrap();
+    unit.commit().unwrap();
+    let mut holding = one.begin().unwrap();
+    assert_eq!(here.get(&mut holding, Select::First, GetWait::No).unwrap().payload, b"poison");
+    let mut unit = other.begin().unwrap();
+    let nothing = there.get(&mut unit, Select::First, GetWait::No);
+    assert!(matches!(nothing, Err(StoreError::NoMessage { .. })), "{nothing:?}");
+    assert!(there.browse(&unit, None, 10).unwrap().is_empty());
+    holding.roll_back();
+    let found = there.get(&mut unit, Select::First, GetWait::AtMostMs(10_000)).unwrap();
+    assert_eq!((found.payload.as_slice(), found.backout_count), (b"poison".as_slice(), 1));
+    unit.commit().unwrap();
+    // Order is by time, whoever puts.
+    for (number, (store, queue)) in [(&one, &here), (&other, &there)].repeat(5).into_iter().enumerate() {
+        let mut unit = store.begin().unwrap();
+        queue.put(&mut unit, &Message::new(vec![u8::try_from(number).unwrap()])).unwrap();
+        unit.commit().unwrap();
+        // More than the difference of what two processes took for the time of the database.
+        std::thread::sleep(Duration::from_millis(20));
     }
-    panic!("the lock is never freed");
+    for number in 0..10u8 {
+        let (store, queue) = if number % 3 == 0 { (&one, &here) } else { (&other, &there) };
+        let mut unit = store.begin().unwrap();
+        assert_eq!(queue.get(&mut unit, Select::First, GetWait::No).unwrap().payload, [number]);
+        unit.commit().unwrap();
+    }
+    circle(&one, &other);
+    let in_use = one.delete_queue("Q");
+    assert!(matches!(in_use, Err(StoreError::QueueInUse { .. })), "{in_use:?}");
+    // A process that ends frees what it held.
+    let mut unit = other.begin().unwrap();
+    unit.lock(Space(20), b"left", LockWait::No).unwrap();
+    drop((unit, there, other));
+    let mut unit = one.begin().unwrap();
+    unit.lock(Space(20), b"left", LockWait::AtMostMs(5_000)).unwrap();
+    drop((unit, here));
+    one.delete_queue("Q").unwrap();
+}
+
+/// Two units of two processes wait for each other: one of them is told so, at once and not after the wait limit.
+fn circle(one: &Store, other: &Store) {
+    let both = std::sync::Barrier::new(2);
+    let begin = Instant::now();
+    let outcomes: Vec<Result<(), StoreError>> = std::thread::scope(|scope| {
+        let threads = [(one, b"a", b"b"), (other, b"b", b"a")].map(|(store, first, second)| {
+            let both = &both;
+            scope.spawn(move || {
+                let mut unit = store.begin()?;
+                unit.lock(Space(20), first, LockWait::Default)?;
+                both.wait();
+                unit.lock(Space(20), second, LockWait::AtMostMs(30_000))
+            })
+        });
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let refused = outcomes.iter().filter(|outcome| matches!(outcome, Err(StoreError::Deadlock { .. }))).count();
+    let taken = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
+    assert_eq!((refused, taken), (1, 1), "{outcomes:?}");
+    assert!(begin.elapsed() < Duration::from_secs(10));
 }
 
 /// After the server ended in the middle, nothing commits, and another opening shows every acknowledged unit, once.

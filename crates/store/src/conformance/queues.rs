@@ -16,6 +16,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check { name: "messages_are_got_by_id_and_by_correlation_id", run: by_id },
     Check { name: "a_waiting_get_is_woken_by_a_put", run: waiting },
     Check { name: "an_expired_message_is_never_got", run: expired },
+    Check { name: "expired_messages_leave_room_on_a_full_queue", run: expired_leave_room },
     Check { name: "limits_of_depth_and_length_refuse_and_lose_nothing", run: limits },
     Check { name: "a_queue_deeper_than_memory_keeps_its_order", run: deep },
     Check { name: "an_alias_and_a_topic_lead_to_queues", run: names },
@@ -202,6 +203,35 @@ fn waiting(store: &Store) -> Result<(), String> {
     same("wait limit", error, StoreError::NoMessage { queue: "Q".to_owned(), waited_ms: 5 })
 }
 
+/// Expired messages kept a queue full for ever, and a purge of them reported none.
+fn expired_leave_room(store: &Store) -> Result<(), String> {
+    let queue = define(store, QueueDefinition { depth_max: 5, ..QueueDefinition::local("FULL") })?;
+    for round in 0..3u8 {
+        // Between messages that stay for a while, so that they are not the first.
+        put(store, &queue, &Message { priority: 9, ..message(1) })?;
+        for persistence in [Persistence::Persistent, Persistence::NotPersistent, Persistence::Persistent] {
+            put(store, &queue, &Message { expires_ms: 1, persistence, ..message(2) })?;
+        }
+        put(store, &queue, &message(3))?;
+        same("full", queue.facts().map_err(text)?.depth, 5)?;
+        for number in 4..7 {
+            put(store, &queue, &message(number))?;
+        }
+        let facts = queue.facts().map_err(text)?;
+        same("expired", (facts.expired, facts.depth), (u64::from(round) * 4 + 3, 5))?;
+        let mut unit = store.begin().map_err(text)?;
+        match queue.put(&mut unit, &message(7)) {
+            Err(StoreError::QueueFull { .. }) => {}
+            other => return Err(format!("expected a full queue, found {other:?}")),
+        }
+        unit.roll_back();
+        same("purged", queue.purge(store).map_err(text)?, 5)?;
+        put(store, &queue, &Message { expires_ms: 1, ..message(8) })?;
+        same("purged expired ones", queue.purge(store).map_err(text)?, 1)?;
+    }
+    Ok(())
+}
+
 fn expired(store: &Store) -> Result<(), String> {
     let queue = define(store, QueueDefinition::local("Q"))?;
     for persistence in [Persistence::Persistent, Persistence::NotPersistent] {
@@ -266,12 +296,39 @@ fn names(store: &Store) -> Result<(), String> {
     let mut unit = store.begin().map_err(text)?;
     let error = topic.get(&mut unit, Select::First, GetWait::No).err().ok_or("a topic has no messages")?;
     same("status", error.status().digits(), "37")?;
-    for (name, other) in [("A", "B"), ("B", "A")] {
-        let kind = QueueKind::Alias(other.to_owned());
-        store.define_queue(&mut unit, QueueDefinition { kind, ..QueueDefinition::local(name) }).map_err(text)?;
-    }
+    let alias = |name: &str, target: &str| {
+        let kind = QueueKind::Alias(target.to_owned());
+        QueueDefinition { kind, ..QueueDefinition::local(name) }
+    };
+    // A name that leads nowhere yet is allowed, one that leads back to itself is not.
+    store.define_queue(&mut unit, alias("A", "B")).map_err(text)?;
+    let circle = store.define_queue(&mut unit, alias("B", "A")).err().map(|error| error.status().digits());
+    same("a circle", circle, Some("39"))?;
     unit.commit().map_err(text)?;
-    same("a circle", store.queue("A").err().map(|error| error.status().digits()), Some("39"))?;
+    same("an alias that leads nowhere", store.queue("A").err().map(|error| error.status().digits()), Some("35"))?;
+    define(store, QueueDefinition { depth_max: 1, ..QueueDefinition::local("B") })?;
+    let again = store.alter_queue(alias("A", "A")).err().map(|error| error.status().digits());
+    same("an alias of itself", again, Some("39"))?;
+    let b = store.queue("B").map_err(text)?;
+    put(store, &b, &message(3))?;
+    store.alter_queue(QueueDefinition { depth_max: 2, ..QueueDefinition::local("B") }).map_err(text)?;
+    let b = store.queue("A").map_err(text)?;
+    put(store, &b, &message(4))?;
+    same("messages stay, and there is room", take_all(store, &b)?, vec![3, 4])?;
+    // Units of work beside each other keep the limit together.
+    let (mut first, mut second, mut third) =
+        (store.begin().map_err(text)?, store.begin().map_err(text)?, store.begin().map_err(text)?);
+    b.put(&mut first, &message(5)).map_err(text)?;
+    b.put(&mut second, &message(6)).map_err(text)?;
+    let full = b.put(&mut third, &message(7)).err().map(|error| error.status().digits());
+    same("the limit of uncommitted messages", full.is_some(), true)?;
+    drop(first);
+    b.put(&mut third, &message(7)).map_err(text)?;
+    second.commit().map_err(text)?;
+    third.commit().map_err(text)?;
+    same("after a rollback", take_all(store, &b)?, vec![6, 7])?;
+    store.delete_queue("B").map_err(text)?;
+    same("deleted", store.queue("B").err().map(|error| error.status().digits()), Some("35"))?;
     same("no queue", store.queue("NONE").err().map(|error| error.status().digits()), Some("35"))
 }
 

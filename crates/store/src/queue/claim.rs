@@ -58,6 +58,7 @@ impl Queue {
     pub fn claim(&self, store: &Store, select: Select, waker: Option<&Waker>) -> Result<Claimed, StoreError> {
         let queue = self.local()?;
         let store = &store.0;
+        let _seeking = queue.seeking();
         let mut state = queue.state.lock();
         loop {
             match queue.seek(store, &mut state, select)? {
@@ -99,7 +100,7 @@ impl Queue {
         let before = state.wakers.len();
         state.wakers.retain(|(known, _)| !known.will_wake(waker));
         let was_waiting = before > state.wakers.len();
-        let has_more = state.window.len() > 0 || state.window.horizon().is_some();
+        let has_more = state.window.len() > 0 || state.window.horizon().is_some() || queue.shared.is_some();
         drop(state);
         if !was_waiting && has_more {
             self.pass_on();

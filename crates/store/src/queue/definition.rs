@@ -64,6 +64,9 @@ impl QueueDefinition {
         if self.message_bytes_max > MESSAGE_BYTES_MAX {
             return wrong(format!("messages of {} bytes, at most {MESSAGE_BYTES_MAX}", self.message_bytes_max));
         }
+        if self.depth_max == 0 && self.kind == QueueKind::Local {
+            return wrong("its depth limit is 0: no message could be put".to_owned());
+        }
         if self.backout_queue == self.name || self.kind == QueueKind::Alias(self.name.clone()) {
             return wrong("the queue names itself".to_owned());
         }

@@ -17,8 +17,12 @@ use crate::unit::Outcome;
 use crate::usage::{Kind, micros};
 use crate::{FullKey, Position, StoreError, Unit, Value};
 
-/// Pause of a message that reached its threshold while there is no queue to move it to.
-const NOWHERE_TO_GO_MS: u64 = 60_000;
+/// Pause of a message that reached its threshold while there is no queue to move it to. Default 1 s: it can be got again, and a flow that fails on it
+/// does not occupy a core.
+const NOWHERE_TO_GO_MS: u64 = 1_000;
+
+/// Expired messages of a full queue that one put discards. Default 10,000: some milliseconds.
+const DISCARDED_AT_ONCE: usize = 10_000;
 
 /// A message of a browse, and the place to continue after it.
 #[derive(Clone, Debug)]
@@ -52,6 +56,7 @@ impl Queue {
         let store = Arc::clone(unit.inner());
         let _measured = store.usage.measure(unit.id(), Kind::Queue);
         let deadline = Instant::now() + Duration::from_millis(wait_ms);
+        let _seeking = queue.seeking();
         let mut state = queue.state.lock();
         loop {
             match queue.seek(&store, &mut state, select)? {
@@ -73,7 +78,9 @@ impl Queue {
                     let pause = until_due.map_or(deadline - now, |until| until.min(deadline - now));
                     let choosy = usize::from(select != Select::First);
                     state.choosy += choosy;
+                    queue.pause_seeking(&mut state);
                     queue.arrived.wait_for(&mut state, pause);
+                    queue.resume_seeking();
                     state.choosy -= choosy;
                     store.usage.message_waits.fetch_add(1, Ordering::Relaxed);
                     store.usage.message_wait_us.fetch_add(micros(now.elapsed()), Ordering::Relaxed);
@@ -91,6 +98,7 @@ impl Queue {
         let queue = self.local()?;
         let store = Arc::clone(unit.inner());
         let _measured = store.usage.measure(unit.id(), Kind::Queue);
+        let _seeking = queue.seeking();
         let mut state = queue.state.lock();
         loop {
             match queue.seek(&store, &mut state, select)? {
@@ -184,6 +192,7 @@ impl Queue {
     /// [`StoreError::Unsupported`] for a topic; errors of the medium.
     pub fn peek(&self, store: &crate::Store, select: Select) -> Result<Option<Message>, StoreError> {
         let queue = self.local()?;
+        let _seeking = queue.seeking();
         let mut state = queue.state.lock();
         loop {
             match queue.seek(&store.0, &mut state, select)? {
@@ -205,12 +214,14 @@ impl Queue {
         }
     }
 
-    /// Gets messages and drops them, in units of work of some hundred, until the queue is empty. Returns their number.
+    /// Gets messages and drops them, in units of work of some hundred, until the queue is empty. Returns their number, expired ones included.
     ///
     /// # Errors
     /// Errors of the medium.
     pub fn purge(&self, store: &crate::Store) -> Result<u64, StoreError> {
-        self.drain(store, u64::MAX, |_, _| Ok(()))
+        let expired = self.facts()?.expired;
+        let done = self.drain(store, u64::MAX, |_, _| Ok(()))?;
+        Ok(done + (self.facts()?.expired - expired))
     }
 
     /// Moves up to `count` messages to another queue, each in the unit of work that gets it. Returns their number.
@@ -257,6 +268,9 @@ impl Queue {
 impl QueueState {
     /// Looks for a message, reading further into the queue where memory does not know.
     pub(super) fn seek(&self, store: &Arc<Inner>, state: &mut State, select: Select) -> Result<Sought, StoreError> {
+        if let Some(shared) = &self.shared {
+            return self.seek_shared(shared.as_ref(), store, state, select);
+        }
         let now_ms = store.clock.now_ms();
         let due = state.window.promote(now_ms);
         loop {
@@ -279,7 +293,7 @@ impl QueueState {
         }
     }
 
-    fn expired_or_not(&self, state: &mut State, key: MessageKey, now_ms: u64) -> Sought {
+    pub(super) fn expired_or_not(&self, state: &mut State, key: MessageKey, now_ms: u64) -> Sought {
         let expires_ms =
             state.window.get(&key).and_then(|held| Head::of(&held.value)).map_or(0, |head| head.expires_ms);
         if expires_ms != 0 && expires_ms <= now_ms { Sought::Expired(key) } else { Sought::Found(key) }
@@ -351,7 +365,10 @@ impl QueueState {
         let mut next = Some(Bound::Excluded(after.to_vec()));
         while let Some(bound) = next {
             let range = KeyRange::ALL.after(Direction::Forward, &bound);
-            store.engine.page(self.stored.messages, range, Direction::Forward, limit, &mut page)?;
+            match &self.shared {
+                None => store.engine.page(self.stored.messages, range, Direction::Forward, limit, &mut page)?,
+                Some(shared) => shared.free_page(self.stored.messages, range, None, limit, &mut page)?,
+            }
             for (key, value) in page.iter() {
                 if let Ok(key) = key.try_into()
                     && !visit(key, value)
@@ -392,25 +409,77 @@ impl QueueState {
         state: &mut MutexGuard<'_, State>,
         key: MessageKey,
     ) -> Result<(), StoreError> {
-        let Some(held) = state.window.take(&key) else { return Ok(()) };
-        state.facts.expired += 1;
-        state.facts.depth -= 1;
-        state.window.backouts.remove(&key);
-        if held.persistence == Persistence::NotPersistent || store.read_only {
-            return Ok(());
+        if let Some(persistence) = state.window.get(&key).map(|held| held.persistence) {
+            self.discard_all(store, state, &[(key, persistence)]);
         }
-        state.window.claimed.insert(key);
+        Ok(())
+    }
+
+    /// Deletes expired messages that nobody has got, in memory or not.
+    fn discard_all(
+        self: &Arc<Self>,
+        store: &Arc<Inner>,
+        state: &mut MutexGuard<'_, State>,
+        expired: &[(MessageKey, Persistence)],
+    ) {
+        let mut keys = Vec::new();
+        for (key, persistence) in expired {
+            state.window.take(key);
+            state.facts.expired += 1;
+            state.expired(key);
+            state.window.backouts.remove(key);
+            if *persistence == Persistence::Persistent && !store.read_only {
+                state.window.claimed.insert(*key);
+                keys.push(*key);
+            }
+        }
+        if keys.is_empty() {
+            return;
+        }
         let queue = Arc::clone(self);
-        let batch = vec![(FullKey::new(self.stored.messages, &key), Change::Delete)];
+        let batch = keys.iter().map(|key| (FullKey::new(self.stored.messages, key), Change::Delete)).collect();
         MutexGuard::unlocked(state, || {
-            // If this fails, the store is poisoned and the message is found expired again after the next opening.
+            // If this fails, the store is poisoned and the messages are found expired again after the next opening.
             store.engine.submit(
                 batch,
                 Box::new(move |_| {
-                    queue.state.lock().window.claimed.remove(&key);
+                    let mut state = queue.state.lock();
+                    for key in &keys {
+                        state.window.claimed.remove(key);
+                    }
                 }),
             );
         });
+    }
+
+    /// Discards expired messages of a queue that is full, wherever they are. Without a message that expires meanwhile, the queue is read once, not for each
+    /// put.
+    pub(super) fn discard_expired(
+        self: &Arc<Self>,
+        store: &Arc<Inner>,
+        state: &mut MutexGuard<'_, State>,
+    ) -> Result<(), StoreError> {
+        let now_ms = store.clock.now_ms();
+        if now_ms < state.expires_ms {
+            return Ok(());
+        }
+        let (mut expired, mut next_ms) = (Vec::new(), u64::MAX);
+        let mut look = |key: MessageKey, value: &[u8], persistence| {
+            match Head::of(value).map_or(0, |head| head.expires_ms) {
+                0 => {}
+                at_ms if at_ms > now_ms => next_ms = next_ms.min(at_ms),
+                _ => expired.push((key, persistence)),
+            }
+            expired.len() < DISCARDED_AT_ONCE
+        };
+        for (key, held) in state.window.not_persistent() {
+            look(*key, &held.value, Persistence::NotPersistent);
+        }
+        let ended = self.scan(store, [0; 9], &mut |key, value| {
+            state.window.is_taken(&key) || look(key, value, Persistence::Persistent)
+        })?;
+        state.expires_ms = if ended { next_ms } else { 0 };
+        self.discard_all(store, state, &expired);
         Ok(())
     }
 
@@ -424,13 +493,15 @@ impl QueueState {
         let count = *count;
         let is_poison = definition.backout_threshold > 0 && count >= definition.backout_threshold;
         drop(state);
+        let mut pause_ms = definition.pause_ms(count);
         if held.persistence == Persistence::Persistent {
             let counted =
                 vec![(FullKey::new(self.stored.counts, &key), Change::Put(count.to_le_bytes().as_slice().into()))];
-            // The count of a store that is poisoned is of no use.
-            store.engine.submit(counted, Box::new(|_| ()));
+            // The count of a store that is poisoned is of no use. Where several processes get messages, it goes with the message.
+            if self.shared.is_none() {
+                store.engine.submit(counted, Box::new(|_| ()));
+            }
         }
-        let mut pause_ms = definition.pause_ms(count);
         if is_poison {
             match self.move_away(store, key, &held, count) {
                 Ok(()) => return,
@@ -443,7 +514,14 @@ impl QueueState {
     pub(super) fn make_available(&self, store: &Arc<Inner>, key: MessageKey, held: Held, pause_ms: u64) {
         let mut state = self.state.lock();
         state.window.claimed.remove(&key);
-        if pause_ms == 0 {
+        if let Some(shared) = &self.shared
+            && held.persistence == Persistence::Persistent
+        {
+            let count = state.window.backouts.remove(&key).filter(|count| *count > 0);
+            let beside = count
+                .map(|count| (FullKey::new(self.stored.counts, &key), Value::from(count.to_le_bytes().as_slice())));
+            shared.give_back(FullKey::new(self.stored.messages, &key), beside, pause_ms);
+        } else if pause_ms == 0 {
             state.window.add(key, held);
         } else {
             state.window.delay(key, held, store.clock.now_ms() + pause_ms);
@@ -484,7 +562,7 @@ impl QueueState {
                 state.window.claimed.remove(&key);
                 state.window.backouts.remove(&key);
                 state.facts.moved += 1;
-                state.facts.depth -= 1;
+                state.left(&key);
             }
             Err(_) => queue.make_available(&store, key, again, 0),
         }));
@@ -516,7 +594,7 @@ impl Outcome for GetOutcome {
             Left::Got => state.facts.got += 1,
             Left::Moved => state.facts.moved += 1,
         }
-        state.facts.depth -= 1;
+        state.left(&self.key);
     }
 
     fn rolled_back(&mut self) {

@@ -14,19 +14,26 @@
 
 mod claim;
 mod definition;
+mod depth;
 mod get;
 mod message;
 mod put;
 mod retry;
+mod shared;
 mod window;
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Weak};
 use std::task::Waker;
+use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
 
 use crate::catalog::{self, Kind};
+use crate::engine::Engine;
 use crate::record_file::for_each;
+use crate::shared::{Arrival, Shared};
 use crate::store::Inner;
 use crate::{Space, Store, StoreError, Unit};
 
@@ -86,16 +93,27 @@ pub(crate) struct QueueState {
     stored: StoredQueue,
     state: Mutex<State>,
     arrived: Condvar,
+    engine: Arc<dyn Engine>,
+    /// The claims of several processes.
+    shared: Option<Arc<dyn Shared>>,
+    /// Gets that look for a message now.
+    seeking: AtomicUsize,
 }
 
 #[derive(Debug)]
 struct State {
+    /// Messages of earlier openings, until they are counted.
+    counting: Option<depth::Counting>,
+    /// When the depth was counted last, and how long that took, where several processes change it.
+    counted: Option<(Instant, std::time::Duration)>,
     window: Window,
     /// Gets that wait for one message and not for any.
     choosy: usize,
     /// Tasks that found nothing and wait, with what they look for, the one that waits longest first.
     wakers: Vec<(Waker, Select)>,
     facts: QueueFacts,
+    /// No message expires before this time; 0 if that is not known.
+    expires_ms: u64,
 }
 
 impl State {
@@ -142,6 +160,7 @@ impl Store {
     /// [`StoreError::BadDefinition`], [`StoreError::Exists`].
     pub fn define_queue(&self, unit: &mut Unit, definition: QueueDefinition) -> Result<(), StoreError> {
         definition.check()?;
+        refuse_circle(unit, &definition)?;
         let (messages, counts) = match definition.kind {
             QueueKind::Local => (catalog::new_space(unit)?, catalog::new_space(unit)?),
             QueueKind::Alias(_) | QueueKind::Topic(_) => (Space(0), Space(0)),
@@ -166,16 +185,59 @@ impl Store {
         catalog::names(unit, Kind::Queue)
     }
 
+    /// The definition of a queue, alias or topic.
+    ///
+    /// # Errors
+    /// [`StoreError::QueueMissing`], errors of the medium.
+    pub fn queue_definition(&self, name: &str) -> Result<QueueDefinition, StoreError> {
+        Ok(stored(&self.begin()?, name)?.definition)
+    }
+
+    /// Gives a queue, alias or topic another definition. A queue keeps its messages, also those beyond new limits. Handles of this process that are
+    /// open keep the old definition.
+    ///
+    /// # Errors
+    /// [`StoreError::QueueMissing`], [`StoreError::BadDefinition`] if a queue would become an alias or topic, or the reverse,
+    /// [`StoreError::QueueInUse`] by another process, errors of the medium.
+    pub fn alter_queue(&self, definition: QueueDefinition) -> Result<(), StoreError> {
+        definition.check()?;
+        let mut unit = self.begin()?;
+        let old = stored(&unit, &definition.name)?;
+        let is_local = |definition: &QueueDefinition| definition.kind == QueueKind::Local;
+        if is_local(&old.definition) != is_local(&definition) {
+            let what = "a queue with messages of its own cannot become an alias or topic, nor the reverse".to_owned();
+            return Err(StoreError::BadDefinition { name: definition.name, what });
+        }
+        refuse_circle(&unit, &definition)?;
+        let name = definition.name.clone();
+        catalog::remove(&mut unit, Kind::Queue, &name)?;
+        self.refuse_watched(&old)?;
+        catalog::add(&mut unit, Kind::Queue, &name, &StoredQueue { definition, ..old }.encode())?;
+        unit.commit()?;
+        self.0.queues.lock().remove(&name);
+        Ok(())
+    }
+
+    /// Refuses a queue that another process uses.
+    fn refuse_watched(&self, stored: &StoredQueue) -> Result<(), StoreError> {
+        match &self.0.shared {
+            Some(shared) if stored.definition.kind == QueueKind::Local && shared.is_watched(stored.messages)? => {
+                Err(StoreError::QueueInUse { queue: stored.definition.name.clone() })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Deletes a queue with all its messages.
     ///
     /// # Errors
     /// [`StoreError::QueueMissing`], errors of the medium.
     pub fn delete_queue(&self, name: &str) -> Result<(), StoreError> {
         let mut unit = self.begin()?;
-        let found = catalog::find(&unit, Kind::Queue, name)?;
-        let value = found.ok_or_else(|| StoreError::QueueMissing { name: name.to_owned() })?;
-        let stored = StoredQueue::decode(name, &value)?;
+        let stored = stored(&unit, name)?;
+        // First the lock, which another process takes before it uses the queue.
         catalog::remove(&mut unit, Kind::Queue, name)?;
+        self.refuse_watched(&stored)?;
         unit.commit()?;
         self.0.queues.lock().remove(name);
         if stored.definition.kind == QueueKind::Local {
@@ -186,12 +248,48 @@ impl Store {
     }
 }
 
+fn stored(unit: &Unit, name: &str) -> Result<StoredQueue, StoreError> {
+    let found = catalog::find(unit, Kind::Queue, name)?;
+    let value = found.ok_or_else(|| StoreError::QueueMissing { name: name.to_owned() })?;
+    StoredQueue::decode(name, &value)
+}
+
+/// Refuses an alias or topic that would lead to itself through others. A name that leads nowhere yet is allowed.
+fn refuse_circle(unit: &Unit, definition: &QueueDefinition) -> Result<(), StoreError> {
+    let next = |definition: &QueueDefinition| match &definition.kind {
+        QueueKind::Local => Vec::new(),
+        QueueKind::Alias(target) => vec![target.clone()],
+        QueueKind::Topic(subscribers) => subscribers.clone(),
+    };
+    let mut seen = BTreeSet::new();
+    let mut open = next(definition);
+    while let Some(name) = open.pop() {
+        if name == definition.name {
+            let what = "its aliases or subscribers lead back to it".to_owned();
+            return Err(StoreError::BadDefinition { name, what });
+        }
+        if !seen.insert(name.clone()) {
+            continue;
+        }
+        match stored(unit, &name) {
+            Ok(found) => open.extend(next(&found.definition)),
+            Err(StoreError::QueueMissing { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
 pub(crate) fn open(store: &Arc<Inner>, name: &str) -> Result<Queue, StoreError> {
-    let unit = Unit::begin(store)?;
+    let mut unit = Unit::begin(store)?;
     let mut at = name.to_owned();
     for _ in 0..ALIASES_MAX {
         if let Some(state) = store.queues.lock().get(&at) {
             return Ok(Queue { targets: vec![Arc::clone(state)], name: at });
+        }
+        if store.shared.is_some() {
+            // Until this process is known to use the queue, no other process deletes it.
+            catalog::lock(&mut unit, Kind::Queue, &at)?;
         }
         let found = catalog::find(&unit, Kind::Queue, &at)?;
         let value = found.ok_or_else(|| StoreError::QueueMissing { name: at.clone() })?;
@@ -201,6 +299,10 @@ pub(crate) fn open(store: &Arc<Inner>, name: &str) -> Result<Queue, StoreError> 
                 let state = QueueState::load(&unit, stored)?;
                 // Another thread may have been quicker; its state is the one that counts.
                 let state = Arc::clone(store.queues.lock().entry(at.clone()).or_insert_with(|| Arc::new(state)));
+                if let Some(shared) = &state.shared {
+                    let weak: Weak<QueueState> = Arc::downgrade(&state);
+                    shared.watch(state.stored.messages, weak as Weak<dyn Arrival>)?;
+                }
                 return Ok(Queue { targets: vec![state], name: at });
             }
             QueueKind::Alias(target) => at = target,
@@ -218,8 +320,12 @@ pub(crate) fn open(store: &Arc<Inner>, name: &str) -> Result<Queue, StoreError> 
 }
 
 impl QueueState {
-    /// Counts the messages and reads the backout counts.
+    /// Reads the backout counts. The messages are counted when somebody asks for the depth.
     fn load(unit: &Unit, stored: StoredQueue) -> Result<Self, StoreError> {
+        if let Some(shared) = unit.inner().shared.clone() {
+            // Counts come with the messages.
+            return Ok(QueueState::new(stored, Window::default(), unit, None, Some(shared)));
+        }
         let mut window = Window::unread();
         for_each(unit, stored.counts, &mut |key, value| {
             if let (Ok(key), Ok(count)) = (key.try_into(), value.try_into()) {
@@ -227,13 +333,34 @@ impl QueueState {
             }
             Ok(())
         })?;
-        let depth = for_each(unit, stored.messages, &mut |_, _| Ok(()))?;
-        let facts = QueueFacts { depth, depth_high: depth, ..QueueFacts::default() };
-        Ok(QueueState {
+        let counting = depth::Counting::from(unit.inner().next_stamp());
+        Ok(QueueState::new(stored, window, unit, Some(counting), None))
+    }
+
+    fn new(
+        stored: StoredQueue,
+        window: Window,
+        unit: &Unit,
+        counting: Option<depth::Counting>,
+        shared: Option<Arc<dyn Shared>>,
+    ) -> Self {
+        let facts = QueueFacts::default();
+        QueueState {
             stored,
-            state: Mutex::new(State { window, choosy: 0, wakers: Vec::new(), facts }),
+            state: Mutex::new(State {
+                counting,
+                counted: None,
+                window,
+                choosy: 0,
+                wakers: Vec::new(),
+                facts,
+                expires_ms: 0,
+            }),
             arrived: Condvar::new(),
-        })
+            engine: Arc::clone(&unit.inner().engine),
+            shared,
+            seeking: AtomicUsize::new(0),
+        }
     }
 
     fn name(&self) -> String {
@@ -241,7 +368,9 @@ impl QueueState {
     }
 
     pub(crate) fn facts(&self) -> QueueFacts {
-        let state = self.state.lock();
+        let mut state = self.state.lock();
+        // If the medium fails, the last known depth is all there is to say.
+        let _ = self.count(&mut state);
         QueueFacts { in_memory: state.window.len() as u64, ..state.facts }
     }
 }

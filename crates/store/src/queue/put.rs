@@ -5,7 +5,7 @@ use std::task::Waker;
 
 use super::message::{Head, Message, MessageId, PRIORITY_MAX, Persistence, Stamped};
 use super::window::{Held, MessageKey, key_of};
-use super::{Queue, QueueState};
+use super::{Queue, QueueState, State};
 use crate::store::Inner;
 use crate::unit::Outcome;
 use crate::usage::Kind;
@@ -32,45 +32,84 @@ impl Queue {
             put_ms: store.clock.now_ms(),
             priority: message.priority.min(PRIORITY_MAX),
         };
+        let persistence = message.persistence;
+        if let [state] = self.targets.as_slice() {
+            let key = state.reserve(store, message, stamped.priority)?;
+            state.put(unit, key, persistence, &message.encode(&stamped).into())?;
+            return Ok(stamped.id);
+        }
+        // A topic puts the message on all of its queues or on none.
+        let mut keys = Vec::with_capacity(self.targets.len());
         for state in &self.targets {
-            state.check_room(message)?;
+            match state.reserve(store, message, stamped.priority) {
+                Ok(key) => keys.push(key),
+                Err(error) => {
+                    self.targets.iter().zip(&keys).for_each(|(state, key)| state.release(key));
+                    return Err(error);
+                }
+            }
         }
         let value: Value = message.encode(&stamped).into();
-        for state in &self.targets {
-            state.put(unit, (stamped.priority, message.persistence), &value)?;
+        for (at, (state, key)) in self.targets.iter().zip(&keys).enumerate() {
+            if let Err(error) = state.put(unit, *key, persistence, &value) {
+                self.targets.iter().zip(&keys).skip(at + 1).for_each(|(state, key)| state.release(key));
+                return Err(error);
+            }
         }
         Ok(stamped.id)
     }
 }
 
 impl QueueState {
-    fn check_room(&self, message: &Message) -> Result<(), StoreError> {
+    /// The key of a new message, which has its place in the queue's depth from now on. Whoever looks for room next sees it, so that units of work beside
+    /// each other do not exceed the limit together.
+    fn reserve(
+        self: &Arc<Self>,
+        store: &Arc<Inner>,
+        message: &Message,
+        priority: u8,
+    ) -> Result<MessageKey, StoreError> {
         let definition = &self.stored.definition;
         if message.payload.len() as u64 > definition.message_bytes_max {
             let max = usize::try_from(definition.message_bytes_max).unwrap_or(usize::MAX);
             return Err(StoreError::MessageTooLong { queue: self.name(), found: message.payload.len(), max });
         }
-        let state = self.state.lock();
-        let depth = state.facts.depth + state.window.uncommitted.len() as u64;
+        let mut state = self.state.lock();
+        self.count(&mut state)?;
+        let depth = |state: &State| state.facts.depth + state.window.uncommitted.len() as u64;
+        if depth(&state) >= definition.depth_max {
+            self.discard_expired(store, &mut state)?;
+        }
+        let depth = depth(&state);
         if depth >= definition.depth_max {
             return Err(StoreError::QueueFull { queue: self.name(), depth });
         }
-        Ok(())
+        // Before the commit can make the engine show it: reading further into the queue must leave it to the outcome.
+        let key = key_of(priority, store.next_stamp());
+        state.window.uncommitted.insert(key);
+        Ok(key)
     }
 
+    /// Gives up the place of a message that is not put.
+    fn release(&self, key: &MessageKey) {
+        self.state.lock().window.uncommitted.remove(key);
+    }
+
+    /// Puts a message whose key is reserved.
     fn put(
         self: &Arc<Self>,
         unit: &mut Unit,
-        (priority, persistence): (u8, Persistence),
+        key: MessageKey,
+        persistence: Persistence,
         value: &Value,
     ) -> Result<(), StoreError> {
-        let key = key_of(priority, unit.inner().next_stamp());
         let held = Held { value: Value::clone(value), persistence };
-        if persistence == Persistence::Persistent {
-            unit.put_fresh(self.stored.messages, &key, Value::clone(value))?;
+        if persistence == Persistence::Persistent
+            && let Err(error) = unit.put_fresh(self.stored.messages, &key, Value::clone(value))
+        {
+            self.release(&key);
+            return Err(error);
         }
-        // Before the commit can make the engine show it: reading further into the queue must leave it to the outcome.
-        self.state.lock().window.uncommitted.insert(key);
         let store = Arc::clone(unit.inner());
         unit.on_outcome(Box::new(PutOutcome { queue: Arc::clone(self), store, key, held: Some(held) }));
         Ok(())
@@ -89,12 +128,19 @@ impl Outcome for PutOutcome {
         let head = self.held.as_ref().and_then(|held| Head::of(&held.value));
         let mut state = self.queue.state.lock();
         state.window.uncommitted.remove(&self.key);
-        if let Some(held) = self.held.take() {
+        // Where several processes get messages, a get claims it in the store.
+        let is_elsewhere = |held: &Held| self.queue.shared.is_some() && held.persistence == Persistence::Persistent;
+        if let Some(held) = self.held.take().filter(|held| !is_elsewhere(held)) {
             state.window.add(self.key, held);
         }
         let limits = &self.store.limits;
-        state.window.trim(limits.queue_window_messages_max, limits.queue_window_bytes_max);
+        if self.queue.shared.is_none() {
+            state.window.trim(limits.queue_window_messages_max, limits.queue_window_bytes_max);
+        }
         state.facts.put += 1;
+        if let Some(expires_ms) = head.as_ref().map(|head| head.expires_ms).filter(|at_ms| *at_ms != 0) {
+            state.expires_ms = state.expires_ms.min(expires_ms);
+        }
         state.facts.depth += 1;
         state.facts.depth_high = state.facts.depth_high.max(state.facts.depth);
         let choosy = state.choosy > 0;

@@ -227,6 +227,13 @@ impl Window {
         }
     }
 
+    /// Takes all messages out that persist. Returns their keys.
+    pub(crate) fn take_persistent(&mut self) -> Vec<MessageKey> {
+        let keys: Vec<MessageKey> = self.persistent.iter().copied().collect();
+        keys.iter().for_each(|key| drop(self.take(key)));
+        keys
+    }
+
     /// Messages in memory that do not persist, in order.
     pub(crate) fn not_persistent(&self) -> impl Iterator<Item = (&MessageKey, &Held)> {
         self.available.iter().filter(|(_, held)| held.persistence == Persistence::NotPersistent)

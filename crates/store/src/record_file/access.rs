@@ -315,29 +315,41 @@ impl RecordFile {
     }
 
     /// Takes the next address or number. Units of work that append at the same time get different ones.
-    fn next_address(&self, unit: &Unit, length: u64) -> Result<u64, StoreError> {
+    ///
+    /// Several processes do not know each other's: there, units that append wait for each other, and the unit looks for the end each time.
+    fn next_address(&self, unit: &mut Unit, length: u64) -> Result<u64, StoreError> {
         let space = self.stored.records;
+        if unit.inner().shared.is_some() {
+            // No record has an empty key.
+            unit.lock(space, b"", LockWait::Default)?;
+            return self.end(&|range, page| unit.page(space, range, Direction::Backward, ONE, page));
+        }
+        let engine = &unit.inner().engine;
+        let read = |range: KeyRange<'_>, page: &mut Page| engine.page(space, range, Direction::Backward, ONE, page);
+        unit.inner().ends.take(space, length, || self.end(&read))
+    }
+
+    /// The address or number after the last record.
+    fn end(&self, read: &dyn Fn(KeyRange<'_>, &mut Page) -> Result<(), StoreError>) -> Result<u64, StoreError> {
         let first = u64::from(self.stored.definition.organisation == Organisation::Relative);
-        unit.inner().ends.take(space, length, || {
-            let mut page = Page::default();
-            let mut range = KeyRange::ALL;
-            let mut next;
-            loop {
-                unit.inner().engine.page(space, range, Direction::Backward, ONE, &mut page)?;
-                if !page.is_empty() {
-                    break;
-                }
-                next = page.next.take();
-                match &next {
-                    Some(bound) => range = KeyRange::ALL.after(Direction::Backward, bound),
-                    None => return Ok(first),
-                }
+        let mut page = Page::default();
+        let mut range = KeyRange::ALL;
+        let mut next;
+        loop {
+            read(range, &mut page)?;
+            if !page.is_empty() {
+                break;
             }
-            let (key, value) = page.entry(0);
-            let last = key.try_into().map_or(0, u64::from_be_bytes);
-            let length = if first == 1 { 1 } else { self.record_of(value).len() as u64 };
-            Ok(last + length)
-        })
+            next = page.next.take();
+            match &next {
+                Some(bound) => range = KeyRange::ALL.after(Direction::Backward, bound),
+                None => return Ok(first),
+            }
+        }
+        let (key, value) = page.entry(0);
+        let last = key.try_into().map_or(0, u64::from_be_bytes);
+        let length = if first == 1 { 1 } else { self.record_of(value).len() as u64 };
+        Ok(last + length)
     }
 
     fn check_number(&self, number: u64) -> Result<(), StoreError> {

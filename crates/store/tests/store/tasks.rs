@@ -91,6 +91,26 @@ fn a_delayed_message_says_when_it_is_due() {
     assert!(matches!(found, Polled::Nothing { due_ms: Some(1_000_500) }), "{found:?}");
 }
 
+/// A message that reached its threshold while there is no queue for it was not found for a minute.
+#[test]
+fn a_message_without_a_backout_queue_can_be_got_again_soon() {
+    let store = new_store();
+    let mut unit = store.begin().expect("a unit");
+    let backout_queue = "NOPE".to_owned();
+    let definition = QueueDefinition { backout_threshold: 1, backout_queue, ..QueueDefinition::local("Q") };
+    store.define_queue(&mut unit, definition).expect("a definition");
+    unit.commit().expect("a commit");
+    let queue = store.queue("Q").expect("a queue");
+    put(&store, &queue, &Message::new(*b"a"));
+    let (_, waker) = task();
+    let mut unit = store.begin().expect("a unit");
+    assert!(matches!(queue.poll_get(&mut unit, Select::First, &waker), Ok(Polled::Message(_))));
+    unit.roll_back();
+    let mut unit = store.begin().expect("a unit");
+    let found = queue.poll_get(&mut unit, Select::First, &waker).expect("an answer");
+    assert!(matches!(found, Polled::Nothing { due_ms: Some(1_001_000) }), "{found:?}");
+}
+
 #[test]
 fn a_unit_without_a_thread_is_woken_when_its_lock_is_free() {
     let store = new_store();

@@ -490,3 +490,41 @@ fn limits_hold() {
         "#]],
     );
 }
+
+/// A truth value came as text, so conditions of maps on it were always false.
+#[test]
+fn truth_values_have_four_forms_and_others_are_refused() {
+    let mut shape = quayline_core::Shape::builder("record");
+    shape.scalar("b", quayline_core::Scalar::Bool, quayline_core::Occurs::Optional);
+    let mut reader = XmlReader::new(&shape.finish(), &XmlStyle::default(), &Limits::default()).unwrap();
+    for (word, expected) in
+        [("true", "true"), (" 1\n", "true"), ("false", "false"), ("0", "false"), ("TRUE", ""), ("xyz", ""), ("", "")]
+    {
+        let raw = format!("<record><b>{word}</b></record>");
+        let mut events = Sent(String::new());
+        let said = match reader
+            .record(RawRecord { raw: raw.as_bytes(), at: quayline_xml::TextPosition::START }, &mut events)
+        {
+            Ok(()) => events.0,
+            Err(faults) => {
+                assert_eq!(faults.faults[0].code().0, "XML-029");
+                String::new()
+            }
+        };
+        let expected = if expected.is_empty() { String::new() } else { format!("Bool({expected})") };
+        assert_eq!(said, expected, "{word:?}");
+    }
+}
+
+struct Sent(String);
+
+impl quayline_core::Sink for Sent {
+    fn enter(&mut self, _: quayline_core::NodeId) {}
+    fn leave(&mut self, _: quayline_core::NodeId) {}
+    fn open_list(&mut self, _: quayline_core::NodeId) {}
+    fn close_list(&mut self, _: quayline_core::NodeId) {}
+    fn value(&mut self, _: quayline_core::NodeId, value: quayline_core::Value<'_>) {
+        self.0 = format!("{value:?}");
+    }
+    fn discard(&mut self) {}
+}

@@ -57,11 +57,15 @@ impl Target {
             let pairs = names.iter().map(|name| format!("{left}{0} = {right}{0}", quoted(name)));
             pairs.collect::<Vec<_>>().join(and)
         };
+        // Items in their order, so that the last of those with one key counts, as if each had a statement of its own.
         let new = match self.items {
             Items::Json => {
                 let fields: Vec<String> =
                     self.columns.iter().zip(types).map(|(name, of)| format!("{} {of}", quoted(name))).collect();
-                format!("unnest($1::json[]) AS item, LATERAL json_to_record(item) AS new ({})", fields.join(", "))
+                format!(
+                    "unnest($1::json[]) WITH ORDINALITY AS item (item, quayline_number), LATERAL json_to_record(item) AS new ({})",
+                    fields.join(", ")
+                )
             }
             Items::Csv => {
                 let arrays: Vec<String> = (1..=self.columns.len()).map(|n| format!("${n}::text[]")).collect();
@@ -71,7 +75,7 @@ impl Target {
                     .map(|(n, (name, of)): (usize, _)| format!("c{n}::{of} AS {}", quoted(name)))
                     .collect();
                 format!(
-                    "(SELECT {} FROM unnest({}) AS raw ({})) AS new",
+                    "(SELECT {}, quayline_number FROM unnest({}) WITH ORDINALITY AS raw ({}, quayline_number)) AS new",
                     casts.join(", "),
                     arrays.join(", "),
                     fields.join(", ")
@@ -80,33 +84,51 @@ impl Target {
         };
         let rest: Vec<String> = self.columns.iter().filter(|name| !self.key.contains(name)).cloned().collect();
         let columns = list(&self.columns, "");
-        let insert = format!("INSERT INTO {table} ({columns}) SELECT {} FROM {new}", list(&self.columns, "new."));
+        let values = list(&self.columns, "new.");
+        let last = || {
+            let key = list(&self.key, "new.");
+            format!("(SELECT DISTINCT ON ({key}) {values} FROM {new} ORDER BY {key}, quayline_number DESC) AS new")
+        };
+        let insert = |from: &str| format!("INSERT INTO {table} ({columns}) SELECT {values} FROM {from}");
         let text = match self.mode {
-            Mode::Insert => insert,
-            Mode::Upsert if rest.is_empty() => format!("{insert} ON CONFLICT ({}) DO NOTHING", list(&self.key, "")),
+            Mode::Insert => insert(&new),
+            Mode::Upsert if rest.is_empty() => {
+                format!("{} ON CONFLICT ({}) DO NOTHING", insert(&new), list(&self.key, ""))
+            }
             Mode::Upsert => format!(
-                "{insert} ON CONFLICT ({}) DO UPDATE SET {}",
+                "{} ON CONFLICT ({}) DO UPDATE SET {}",
+                insert(&last()),
                 list(&self.key, ""),
                 equal(&rest, "", "excluded.", ", ")
             ),
             Mode::Update => format!(
-                "UPDATE {table} AS old SET {} FROM {new} WHERE {}",
+                "UPDATE {table} AS old SET {} FROM {} WHERE {}",
                 equal(&rest, "", "new.", ", "),
+                last(),
                 equal(&self.key, "old.", "new.", " AND ")
             ),
             Mode::Delete => {
                 format!("DELETE FROM {table} AS old USING {new} WHERE {}", equal(&self.key, "old.", "new.", " AND "))
             }
         };
-        if exact {
-            let count = match self.items {
-                Items::Json => 2,
-                Items::Csv => self.columns.len() + 1,
-            };
-            format!("WITH done AS ({text} RETURNING 1) SELECT 1 / (count(*) = ${count}::bigint)::int FROM done")
-        } else {
-            text
+        if !exact {
+            return text;
         }
+        let count = match self.items {
+            Items::Json => 2,
+            Items::Csv => self.columns.len() + 1,
+        };
+        // Each item has one row. Two updates of one row are two; a second deletion of one is an item without a row.
+        let keys = format!("count(DISTINCT ROW({}))", list(&self.key, ""));
+        let wanted = match self.mode {
+            Mode::Delete => format!("${count}::bigint"),
+            // The number of items is a parameter in all modes.
+            _ => format!("(SELECT count(DISTINCT ROW({})) + 0 * ${count}::bigint FROM {new})", list(&self.key, "new.")),
+        };
+        format!(
+            "WITH done AS ({text} RETURNING {}) SELECT 1 / (count(*) = {wanted} AND {keys} = {wanted})::int FROM done",
+            list(&self.key, "old.")
+        )
     }
 
     /// The values of items, as arrays in binary form.
@@ -116,7 +138,11 @@ impl Target {
             Items::Csv => {
                 let mut columns: Vec<Vec<Option<Vec<u8>>>> = vec![Vec::with_capacity(items.len()); self.columns.len()];
                 for (number, item) in (1u64..).zip(items) {
-                    let fields = csv_fields(item);
+                    let fields = csv_fields(item).map_err(|what| {
+                        let message = format!("item {number} of the chunk {what}");
+                        Thrown::of(&["quayline.Rejected"], message)
+                            .hint("correct the row: RFC 4180 says how quotes are written")
+                    })?;
                     if fields.len() != columns.len() {
                         let message = format!(
                             "item {number} of the chunk has {} fields, expected {}: {}",
@@ -153,38 +179,68 @@ fn array<'v>(element: u32, values: impl Iterator<Item = Option<&'v [u8]>>, count
     bytes
 }
 
-/// The fields of a CSV row (RFC 4180). A field without quotes that is empty has no value.
-fn csv_fields(row: &[u8]) -> Vec<Option<Vec<u8>>> {
+/// The fields of a CSV row (RFC 4180, section 2). A field without quotes that is empty has no value. `Err` says what is not CSV.
+fn csv_fields(row: &[u8]) -> Result<Vec<Option<Vec<u8>>>, &'static str> {
     let row = row.strip_suffix(b"\n").unwrap_or(row);
     let row = row.strip_suffix(b"\r").unwrap_or(row);
     let mut fields = Vec::new();
     let mut at = 0;
     loop {
         let mut field = Vec::new();
-        let mut is_quoted = false;
-        if row.get(at) == Some(&b'"') {
-            is_quoted = true;
+        let is_quoted = row.get(at) == Some(&b'"');
+        if is_quoted {
             at += 1;
-            while let Some(byte) = row.get(at) {
-                at += 1;
-                if *byte != b'"' {
-                    field.push(*byte);
-                } else if row.get(at) == Some(&b'"') {
-                    field.push(b'"');
-                    at += 1;
-                } else {
-                    break;
+            loop {
+                match (row.get(at), row.get(at + 1)) {
+                    (Some(b'"'), Some(b'"')) => {
+                        field.push(b'"');
+                        at += 2;
+                    }
+                    (Some(b'"'), None | Some(b',')) => {
+                        at += 1;
+                        break;
+                    }
+                    (Some(b'"'), Some(_)) => return Err("has text after a closing quote"),
+                    (Some(byte), _) => {
+                        field.push(*byte);
+                        at += 1;
+                    }
+                    (None, _) => return Err("has a quote that is not closed"),
                 }
             }
-        }
-        while let Some(byte) = row.get(at).filter(|byte| **byte != b',') {
-            field.push(*byte);
-            at += 1;
+        } else {
+            while let Some(byte) = row.get(at).filter(|byte| **byte != b',') {
+                if *byte == b'"' {
+                    return Err("has a quote inside a field without quotes");
+                }
+                field.push(*byte);
+                at += 1;
+            }
         }
         fields.push((is_quoted || !field.is_empty()).then_some(field));
         if row.get(at).is_none() {
-            return fields;
+            return Ok(fields);
         }
         at += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::csv_fields;
+
+    #[test]
+    fn rows_are_csv_or_refused() {
+        let fields = |row: &str| {
+            csv_fields(row.as_bytes()).map(|fields| {
+                let text =
+                    |field: Option<Vec<u8>>| field.map_or("-".to_owned(), |bytes| String::from_utf8(bytes).unwrap());
+                fields.into_iter().map(text).collect::<Vec<_>>().join("|")
+            })
+        };
+        assert_eq!(fields("a,,\"\",\"b \"\"c\"\", d\"\r\n"), Ok("a|-||b \"c\", d".to_owned()));
+        for wrong in ["\"a\"b,c", "a\"b,c", "\"a,b", "\"a\" ,b"] {
+            assert!(fields(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -100,7 +100,8 @@ impl<'r> Loader<'r> {
         guide.version = content.version.unwrap_or(guide.version);
         guide.transaction = content.transaction.unwrap_or(guide.transaction);
         guide.functional_group = content.functional_group.or(guide.functional_group);
-        guide.source = content.source.or(guide.source);
+        // What changes a guide that was imported is somebody's own.
+        guide.source = content.source;
         if let Some(structure) = content.structure {
             guide.structure = structure;
         }

@@ -473,6 +473,10 @@ impl Readings<'_, '_> {
                 if swapped.is_some_and(|swapped| swapped.candidate == step.candidate) {
                     state.cost -= SWAPPED;
                 }
+                // There was none before, so it is this one that should have come, rather than one of a loop whose trigger is missing.
+                if self.state.count(candidate.slot) == 0 && candidate.max > 0 {
+                    state.cost -= 1;
+                }
                 state.count_late(candidate.slot);
                 let occurrence = state.count(candidate.slot);
                 let placement =
@@ -487,6 +491,9 @@ impl Readings<'_, '_> {
             let depth = state.open().len();
             self.fault(&mut state, StructureKind::OutOfSequence(candidate.item), 1 + u32::from(candidate.opens > 0));
             state.go_back(self.table, step.level, candidate.rank, self.at);
+            if self.state.count(candidate.slot) == 0 {
+                state.found_late(self.table, candidate.slot);
+            }
             let placement = state.take(self.table, step, self.at);
             state.forget_undo();
             let left = u32::try_from(depth - 1 - step.level).expect("guides have at most 32 levels");

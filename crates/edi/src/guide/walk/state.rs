@@ -313,6 +313,20 @@ impl State {
         self.undo.possible = false;
     }
 
+    /// A child that was missed comes late: nothing is missing, so it is told once, as late.
+    pub(super) fn found_late(&mut self, table: &Transitions, slot: u32) {
+        let item = table.slots[slot as usize].item;
+        let of_it = |fault: &StructureFault| matches!(fault.kind, StructureKind::LoopMissing(missed) | StructureKind::Missing(missed) if missed == item);
+        if let Some(pending) = self.pending.iter().rposition(|pending| pending.slot == slot) {
+            self.pending.remove(pending);
+        } else if let Some(fault) = self.faults.iter().rposition(of_it) {
+            self.faults.remove(fault);
+        } else {
+            return;
+        }
+        self.cost -= super::repair::FAULT;
+    }
+
     /// One more of a child that comes late or too often.
     pub(super) fn count_late(&mut self, slot: u32) {
         self.counts[slot as usize] += 1;

@@ -46,8 +46,8 @@ pub(crate) const CLASSES: [(&str, Mutator); 33] = [
     ("control number wrong", control_wrong),
 ];
 
-/// Classes that are told as more than one fault too often: what is in the wrong order is also missing where it should have been. Their share
-/// is a bar that only rises.
+/// Classes with bars of their own, which only rise. Of loops that are swapped, the first is told as missing and as late where too many
+/// segments are between.
 pub(crate) const HARD_CLASSES: [(&str, Mutator); 2] =
     [("segment moved two down", moved_two), ("sibling loops swapped", loops_swapped)];
 

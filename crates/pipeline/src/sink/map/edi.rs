@@ -28,19 +28,39 @@ impl EdiPart {
         EdiPart { drafter, standard, drafts: Vec::new(), kept: 0, pending: false, defaults, envelope: Vec::new() }
     }
 
+    /// Fills the header fields that are still empty.
+    fn fill_all(&mut self, values: &[(String, String)]) {
+        // An address is one pair: with a party that was named before, the qualifier of another one would name somebody else.
+        let is_other = |party: &str| {
+            let own = self.drafter.field(Level::Interchange, party);
+            let given = values.iter().find(|(name, _)| field_name(name) == party);
+            !own.is_empty() && given.is_some_and(|(_, value)| value.as_bytes() != own)
+        };
+        let others: Vec<&str> = ["sender", "receiver"].into_iter().filter(|party| is_other(party)).collect();
+        for (name, value) in values {
+            let party = field_name(name).strip_suffix("_qualifier");
+            let is_usual = self.standard == Some(Standard::X12) && value == USUAL_QUALIFIER;
+            if is_usual || party.is_none_or(|party| !others.contains(&party)) {
+                fill(&mut self.drafter, name, value);
+            }
+        }
+    }
+
     fn end_pending(&mut self) {
         if !core::mem::take(&mut self.pending) {
             return;
         }
-        for (name, value) in self.envelope.iter().chain(self.defaults.iter()) {
-            fill(&mut self.drafter, name, value);
-        }
+        self.fill_all(&Arc::from(&self.envelope[..]));
+        self.fill_all(&Arc::clone(&self.defaults));
         if self.standard == Some(Standard::X12) {
             self.drafter.fill_group();
         }
         self.drafts.extend(self.drafter.take(None));
     }
 }
+
+/// I05: mutually defined, the qualifier of a party that nobody gives one.
+const USUAL_QUALIFIER: &str = "ZZ";
 
 /// What header fields hold where nobody says more: what a standard and a guide ask for, and the time of the run.
 pub(crate) fn usual_envelope(options: &EdiWriterOptions, now: i64) -> Vec<(String, String)> {
@@ -51,8 +71,8 @@ pub(crate) fn usual_envelope(options: &EdiWriterOptions, now: i64) -> Vec<(Strin
         Standard::X12 => vec![
             ("interchange.authorization_qualifier", "00".to_owned()),
             ("interchange.security_qualifier", "00".to_owned()),
-            ("interchange.sender_qualifier", "ZZ".to_owned()),
-            ("interchange.receiver_qualifier", "ZZ".to_owned()),
+            ("interchange.sender_qualifier", USUAL_QUALIFIER.to_owned()),
+            ("interchange.receiver_qualifier", USUAL_QUALIFIER.to_owned()),
             ("interchange.date", date[2..].to_owned()),
             ("interchange.time", time.clone()),
             ("interchange.version", guide.version().get(..5).unwrap_or("00501").to_owned()),
@@ -91,6 +111,11 @@ fn format_date(micros: i64) -> String {
 fn format_time(micros: i64) -> String {
     let minutes = micros.rem_euclid(DAY) / 60_000_000;
     format!("{:02}{:02}", minutes / 60, minutes % 60)
+}
+
+/// The name of a field of the interchange without its level.
+fn field_name(name: &str) -> &str {
+    name.strip_prefix("interchange").and_then(|rest| rest.strip_prefix(['.', '-', '_'])).unwrap_or(name)
 }
 
 /// Sets a header field: `sender`, or with its level in front, `group.sender`, where the document has none.

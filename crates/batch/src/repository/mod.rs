@@ -1,5 +1,8 @@
 //! The job repository: typed records over a [`Backend`].
 
+mod events;
+mod rejects;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,11 +11,17 @@ use std::time::{Duration, Instant};
 use quayline_core::Packed;
 
 use crate::error::BatchError;
+use crate::event;
 use crate::record::{
-    Execution, ExecutionId, Instance, InstanceId, Lease, PartitionState, Progress, Reject, StepExecution, StepState,
+    Execution, ExecutionId, Instance, InstanceId, Lease, PartitionState, Progress, StepExecution, StepState,
 };
 use crate::status::BatchStatus;
 use crate::work::{Backend, Entry, Fence, PageOf, Work};
+
+use events::{kept_topics, recovered_event};
+
+pub(crate) use events::stored;
+pub(crate) use rejects::rejects_of;
 
 /// Entries that are read at once.
 const PAGE: usize = 256;
@@ -31,6 +40,9 @@ pub struct Repository {
     has_given_up: AtomicBool,
 }
 
+/// What else a unit of work of the repository does.
+pub(crate) type Also<'a> = &'a dyn Fn(&mut dyn Work) -> Result<(), BatchError>;
+
 /// A new execution, or the next of an instance.
 pub(crate) struct Launch<'l> {
     pub(crate) job: &'l str,
@@ -38,6 +50,8 @@ pub(crate) struct Launch<'l> {
     pub(crate) digest: u64,
     pub(crate) text: &'l str,
     pub(crate) folder: String,
+    /// Keeps the event of the new execution.
+    pub(crate) submitted: &'l dyn Fn(&mut dyn Work, &Execution) -> Result<(), BatchError>,
 }
 
 /// An execution that this process runs.
@@ -141,6 +155,9 @@ impl Repository {
                     work.adopt(&[b"t".as_slice(), &execution.instance.0.to_be_bytes()].concat(), 0)?;
                     fail_steps(work.as_mut(), &execution)?;
                     work.put(&key_of(b'e', id.0), &bytes(&execution))?;
+                    if kept_topics(work.as_mut())?.wants(event::FAILED) {
+                        work.keep_event(stored(&recovered_event(&execution, now)))?;
+                    }
                     recovered.push(execution);
                 }
                 // Without the lease, nothing that the old process may still have under way commits.
@@ -231,6 +248,7 @@ impl Repository {
         let lease = Lease { owner: self.backend.owner()?, token, until_ms: u64::MAX };
         work.adopt(&[b"t".as_slice(), &instance.id.0.to_be_bytes()].concat(), token)?;
         work.put(&key_of(b'l', id.0), &bytes(&lease))?;
+        (launch.submitted)(work.as_mut(), &execution)?;
         work.commit()?;
         Ok((execution, Held { execution: id, instance: instance.id, token }))
     }
@@ -248,10 +266,15 @@ impl Repository {
     }
 
     /// Changes the execution that this process runs.
-    pub(crate) fn update(&self, held: Held, change: impl Fn(&mut Execution)) -> Result<Execution, BatchError> {
+    pub(crate) fn update(
+        &self,
+        held: Held,
+        change: impl Fn(&mut Execution),
+        also: Also<'_>,
+    ) -> Result<Execution, BatchError> {
         let mut is_again = false;
         self.patiently(|| {
-            let ended = self.update_once(held, &change, is_again);
+            let ended = self.update_once(held, &change, also, is_again);
             is_again = true;
             ended
         })
@@ -261,6 +284,7 @@ impl Repository {
         &self,
         held: Held,
         change: &dyn Fn(&mut Execution),
+        also: Also<'_>,
         is_again: bool,
     ) -> Result<Execution, BatchError> {
         let mut work = self.begin()?;
@@ -282,6 +306,7 @@ impl Repository {
             work.delete(&key_of(b'l', held.execution.0))?;
             work.delete(&key_of(b'q', held.execution.0))?;
         }
+        also(work.as_mut())?;
         work.commit()?;
         Ok(execution)
     }
@@ -445,6 +470,7 @@ impl Repository {
         held: Held,
         step: &mut StepExecution,
         state: &mut StepState,
+        also: Also<'_>,
     ) -> Result<(), BatchError> {
         self.patiently(|| {
             let mut work = self.begin()?;
@@ -463,18 +489,26 @@ impl Repository {
             work.put(&step_execution_key(held.execution, step.number), &bytes(step))?;
             let entry = (step_key(held.instance, &step.step), bytes(state));
             work.put_all(std::slice::from_ref(&entry), held.token)?;
+            also(work.as_mut())?;
             work.commit()
         })
     }
 
     /// Writes a step execution and the step's state, in one unit of work.
-    pub(crate) fn save_step(&self, held: Held, step: &StepExecution, state: &StepState) -> Result<(), BatchError> {
+    pub(crate) fn save_step(
+        &self,
+        held: Held,
+        step: &StepExecution,
+        state: &StepState,
+        also: Also<'_>,
+    ) -> Result<(), BatchError> {
         self.patiently(|| {
             let mut work = self.begin()?;
             self.hold(work.as_mut(), held)?;
             work.put(&step_execution_key(held.execution, step.number), &bytes(step))?;
             let entry = (step_key(held.instance, &step.step), bytes(state));
             work.put_all(std::slice::from_ref(&entry), held.token)?;
+            also(work.as_mut())?;
             work.commit()
         })
     }
@@ -521,45 +555,6 @@ impl Repository {
         work.put_fenced(&key, &value, &self.fence(held)?)
     }
 
-    /// Keeps items that were skipped, as a part of a unit of work. `first` is a number that no other reject of this step execution has.
-    pub(crate) fn put_rejects(
-        &self,
-        work: &mut dyn Work,
-        held: Held,
-        first: u64,
-        rejects: &[Reject],
-    ) -> Result<(), BatchError> {
-        for (number, reject) in (first..).zip(rejects) {
-            let partition = reject.partition.map_or(0, |partition| partition + 1);
-            let execution = held.execution.0.to_be_bytes();
-            let key = [
-                b"r".as_slice(),
-                &execution,
-                reject.step.as_bytes(),
-                &[0],
-                &partition.to_be_bytes(),
-                &number.to_be_bytes(),
-            ]
-            .concat();
-            work.put(&key, &bytes(reject))?;
-        }
-        Ok(())
-    }
-
-    /// Items that an execution skipped and kept, each with its place, in the order of steps, partitions and time: up to `count` after a
-    /// place.
-    ///
-    /// # Errors
-    /// Those of the store.
-    pub fn rejects(
-        &self,
-        execution: ExecutionId,
-        after: Option<&[u8]>,
-        count: usize,
-    ) -> Result<Vec<(Reject, Vec<u8>)>, BatchError> {
-        rejects_of(self.begin()?.as_mut(), execution, after, count)
-    }
-
     /// Writes the first state of partitions, and what the step knows of them, in one unit of work.
     pub(crate) fn plan_partitions(
         &self,
@@ -567,6 +562,7 @@ impl Repository {
         step: &str,
         state: &StepState,
         new: impl Iterator<Item = u32>,
+        digest: Option<u64>,
     ) -> Result<(), BatchError> {
         let first = bytes(&PartitionState::default());
         let entries: Vec<Entry> =
@@ -577,8 +573,17 @@ impl Repository {
             let own = (step_key(held.instance, step), bytes(state));
             work.put_all(std::slice::from_ref(&own), held.token)?;
             work.put_all(&entries, held.token)?;
+            if let Some(digest) = digest {
+                work.put(&plan_key(held.instance, step), &digest.to_be_bytes())?;
+            }
             work.commit()
         })
+    }
+
+    /// What the plan of a step was, if its mapper must repeat it.
+    pub(crate) fn plan_digest(&self, instance: InstanceId, step: &str) -> Result<Option<u64>, BatchError> {
+        let found = self.begin()?.get(&plan_key(instance, step))?;
+        Ok(found.map(|digest| number(&digest)))
     }
 
     /// The partitions of a step that have a state, by number.
@@ -605,9 +610,16 @@ impl Repository {
     }
 
     /// Writes the state of a partition that ended.
-    pub(crate) fn save_partition(&self, held: Held, at: (&str, u32), state: &PartitionState) -> Result<(), BatchError> {
+    pub(crate) fn save_partition(
+        &self,
+        held: Held,
+        at: (&str, u32),
+        state: &PartitionState,
+        also: Also<'_>,
+    ) -> Result<(), BatchError> {
         self.patiently(|| {
             let mut work = self.begin()?;
+            also(work.as_mut())?;
             let key = partition_key(held.instance, at.0, at.1);
             work.put_fenced(&key, &bytes(state), &self.fence(held)?)?;
             work.commit()
@@ -678,6 +690,7 @@ impl Repository {
         }
         self.remove_all(&[b"t".as_slice(), &number].concat())?;
         self.remove_all(&[b"b".as_slice(), &number].concat())?;
+        self.remove_all(&[b"m".as_slice(), &number].concat())?;
         let mut work = self.begin()?;
         if let Some(found) = work.get(&key_of(b'i', instance.0))? {
             let found: Instance = read("an instance", &found)?;
@@ -739,7 +752,7 @@ fn fail_steps(work: &mut dyn Work, execution: &Execution) -> Result<(), BatchErr
     Ok(())
 }
 
-fn steps_of(work: &mut dyn Work, execution: ExecutionId) -> Result<Vec<StepExecution>, BatchError> {
+pub(crate) fn steps_of(work: &mut dyn Work, execution: ExecutionId) -> Result<Vec<StepExecution>, BatchError> {
     let prefix = [b"s".as_slice(), &execution.0.to_be_bytes()].concat();
     let mut steps = Vec::new();
     let mut after: Option<Vec<u8>> = None;
@@ -754,7 +767,7 @@ fn steps_of(work: &mut dyn Work, execution: ExecutionId) -> Result<Vec<StepExecu
     }
 }
 
-fn execution_of(work: &mut dyn Work, id: ExecutionId) -> Result<Execution, BatchError> {
+pub(crate) fn execution_of(work: &mut dyn Work, id: ExecutionId) -> Result<Execution, BatchError> {
     let found = work.get(&key_of(b'e', id.0))?.ok_or(BatchError::NoSuchExecution(id))?;
     read("an execution", &found)
 }
@@ -813,18 +826,6 @@ fn read_state<T: State>(work: &mut dyn Work, key: &[u8], what: &'static str, val
     Ok(state)
 }
 
-/// See [`Repository::rejects`].
-pub(crate) fn rejects_of(
-    work: &mut dyn Work,
-    execution: ExecutionId,
-    after: Option<&[u8]>,
-    count: usize,
-) -> Result<Vec<(Reject, Vec<u8>)>, BatchError> {
-    let prefix = [b"r".as_slice(), &execution.0.to_be_bytes()].concat();
-    let page = work.page(PageOf { prefix: &prefix, after, newest_first: false, count })?;
-    page.into_iter().map(|(key, value)| Ok((read("a reject", &value)?, key))).collect()
-}
-
 fn bytes<T: Packed>(record: &T) -> Vec<u8> {
     let mut bytes = vec![VERSION];
     record.pack(&mut bytes);
@@ -848,6 +849,10 @@ fn step_execution_key(execution: ExecutionId, number: u32) -> Vec<u8> {
 
 fn step_key(instance: InstanceId, step: &str) -> Vec<u8> {
     [b"t".as_slice(), &instance.0.to_be_bytes(), step.as_bytes(), &[0]].concat()
+}
+
+fn plan_key(instance: InstanceId, step: &str) -> Vec<u8> {
+    [b"m".as_slice(), &instance.0.to_be_bytes(), step.as_bytes()].concat()
 }
 
 fn partition_key(instance: InstanceId, step: &str, partition: u32) -> Vec<u8> {

@@ -1,0 +1,329 @@
+//! What a hostile or unlucky user does to a job: other parameters at a restart, files that others write, pipes, commands that leave something behind.
+
+use std::path::Path;
+use std::time::Duration;
+
+use quayline_batch::BatchStatus;
+use quayline_batch::record::Execution;
+
+use crate::kit::{Process, backend, medium, properties};
+
+fn process(folder: &Path) -> Process {
+    Process::new(backend(&medium()), folder.to_owned())
+}
+
+fn lines(numbers: std::ops::Range<u32>) -> String {
+    numbers.map(|number| format!("item {number}\n")).collect()
+}
+
+/// A step that copies a file line by line. `fail`: the numbers of items that the processor refuses once.
+fn copy(from: &[(&str, &str)], fail: &str, to: &[(&str, &str)], partition: &str) -> String {
+    format!(
+        "<step id=\"s\"><chunk item-count=\"1\"><reader ref=\"quayline.fileReader\">{}</reader><processor ref=\"picky\">{}</processor>\
+         <writer ref=\"quayline.fileWriter\">{}</writer></chunk>{partition}</step>",
+        properties(from),
+        properties(&[("fail", fail)]),
+        properties(to)
+    )
+}
+
+fn ranges(fail: &str, out: &str, more: &[(&str, &str)]) -> String {
+    let from = [("file", "in"), ("from", "#{partitionPlan['from']}"), ("to", "#{partitionPlan['to']}")];
+    let mut list = vec![("file", "in"), ("partitions", "#{jobParameters['p']}?:2;")];
+    list.extend_from_slice(more);
+    let mapper = format!("<partition><mapper ref=\"quayline.fileMapper\">{}</mapper></partition>", properties(&list));
+    copy(&from, fail, &[("file", out)], &mapper)
+}
+
+fn failed(execution: &Execution, why: &str) {
+    let cause = execution.cause.as_deref().unwrap_or_default();
+    assert!(execution.status == BatchStatus::Failed && cause.contains(why), "{execution:?}");
+}
+
+fn completed(execution: &Execution) {
+    assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+}
+
+/// What the files whose names begin so hold together, sorted.
+fn together(folder: &Path, begin: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        if entry.file_name().into_string().unwrap().starts_with(begin) {
+            found.extend(std::fs::read_to_string(entry.path()).unwrap().lines().map(str::to_owned));
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+#[test]
+fn a_restart_that_would_plan_other_ranges_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("in"), lines(10..50)).unwrap();
+    let process = process(folder.path());
+    let xml = ranges("40", "out#{partitionPlan['number']}", &[]);
+    let first = process.start(&xml, &[("p", "4")]);
+    assert_eq!(first.status, BatchStatus::Failed);
+    // Without the parameter there are two partitions; with another there are eight.
+    let second = process.restart(first.id, &xml, &[]);
+    failed(&second, "was planned in 4 partitions before, now in 2");
+    let third = process.restart(second.id, &xml, &[("p", "8")]);
+    failed(&third, "now in 8");
+    // The same number of partitions over a file that has grown.
+    std::fs::write(folder.path().join("in"), lines(10..60)).unwrap();
+    let fourth = process.restart(third.id, &xml, &[("p", "4")]);
+    failed(&fourth, "with other properties");
+    std::fs::write(folder.path().join("in"), lines(10..50)).unwrap();
+    completed(&process.restart(fourth.id, &xml, &[("p", "4")]));
+    let expected: Vec<String> = lines(10..50).lines().map(str::to_owned).collect();
+    assert_eq!(together(folder.path(), "out"), expected);
+}
+
+#[test]
+fn a_restart_does_not_continue_in_the_file_of_another_run() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("in1"), lines(10..16)).unwrap();
+    std::fs::write(folder.path().join("in2"), lines(20..26)).unwrap();
+    let process = process(folder.path());
+    let xml = |input| copy(&[("file", input)], "14 24", &[("file", "out")], "");
+    let first = process.start(&xml("in1"), &[]);
+    let second = process.start(&xml("in2"), &[]);
+    assert_eq!((first.status, second.status), (BatchStatus::Failed, BatchStatus::Failed));
+    let again = process.restart(first.id, &xml("in1"), &[]);
+    failed(&again, "is not as this execution left it");
+    completed(&process.restart(second.id, &xml("in2"), &[]));
+    assert_eq!(std::fs::read_to_string(folder.path().join("out")).unwrap(), lines(20..26));
+    // A complete file of the same length, of another run, is not taken for this one's either.
+    failed(&process.restart(again.id, &xml("in1"), &[]), "out.partial cannot be opened");
+    assert_eq!(std::fs::read_to_string(folder.path().join("out")).unwrap(), lines(20..26));
+}
+
+#[test]
+fn partitions_that_write_one_file_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("in"), lines(10..50)).unwrap();
+    for threads in ["1", "2"] {
+        let execution = process(folder.path()).start(&ranges("", "out", &[("threads", threads)]), &[]);
+        let cause = execution.cause.as_deref().unwrap_or_default();
+        assert!(cause.contains("of step s writes") && cause.contains("partition"), "{execution:?}");
+    }
+}
+
+#[test]
+fn a_file_that_another_job_writes_is_left_to_it() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("in"), lines(10..12)).unwrap();
+    let xml = copy(&[("file", "in")], "", &[("file", "out")], "");
+    let other = std::fs::File::create(folder.path().join("out.partial")).unwrap();
+    other.lock().unwrap();
+    let process = process(folder.path());
+    let execution = process.start(&xml, &[]);
+    failed(&execution, "another step or job writes");
+    drop(other);
+    completed(&process.restart(execution.id, &xml, &[]));
+}
+
+#[test]
+fn pipes_are_written_and_links_are_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("in"), lines(10..14)).unwrap();
+    let xml = |fail| copy(&[("file", "in")], fail, &[("file", "out")], "");
+    let made = std::process::Command::new("mkfifo").arg(at("out")).status().unwrap();
+    assert!(made.success());
+    for fail in ["", "12"] {
+        let pipe = at("out");
+        let reader = std::thread::spawn(move || std::fs::read_to_string(pipe).unwrap());
+        let process = process(folder.path());
+        let execution = process.start(&xml(fail), &[]);
+        if fail.is_empty() {
+            completed(&execution);
+            assert_eq!(reader.join().unwrap(), lines(10..14));
+        } else {
+            assert_eq!(execution.status, BatchStatus::Failed);
+            assert_eq!(reader.join().unwrap(), lines(10..12));
+            failed(&process.restart(execution.id, &xml(fail), &[]), "cannot be taken back");
+        }
+        assert!(!std::fs::metadata(at("out")).unwrap().is_file() && !at("out.partial").exists());
+    }
+    std::fs::remove_file(at("out")).unwrap();
+    std::fs::create_dir(at("elsewhere")).unwrap();
+    std::os::unix::fs::symlink("elsewhere/real", at("out")).unwrap();
+    for _ in 0..2 {
+        completed(&process(folder.path()).start(&xml(""), &[]));
+        assert!(std::fs::symlink_metadata(at("out")).unwrap().is_symlink());
+        assert_eq!(std::fs::read_to_string(at("elsewhere/real")).unwrap(), lines(10..14));
+    }
+}
+
+#[test]
+fn short_items_of_one_length_are_filled_on_request_only() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("in"), "a\nbb\n").unwrap();
+    let with = |more: &[(&str, &str)]| {
+        let mut list = vec![("file", "out"), ("framing", "fixed:4")];
+        list.extend_from_slice(more);
+        process(folder.path()).start(&copy(&[("file", "in")], "", &list, ""), &[])
+    };
+    failed(&with(&[]), "an item has 1 bytes, expected 4");
+    for (pad, expected) in [("space", b"a   bb  "), ("0x40", b"a@@@bb@@"), ("*", b"a***bb**")] {
+        completed(&with(&[("pad", pad)]));
+        assert_eq!(std::fs::read(folder.path().join("out")).unwrap(), expected);
+    }
+    failed(&with(&[("pad", "two")]), "pad");
+    let mf = process(folder.path()).start(&copy(&[("file", "in")], "", &[("file", "o"), ("framing", "mf")], ""), &[]);
+    failed(&mf, "framing");
+}
+
+/// What a command starts ends with it.
+#[test]
+fn a_stop_ends_a_command_with_all_that_it_started() {
+    let folder = tempfile::tempdir().unwrap();
+    let command = "(echo begun &gt; begun; sleep 1; echo late &gt; late) &amp; wait; true";
+    let xml = format!(
+        "<step id=\"s\"><batchlet ref=\"quayline.commandBatchlet\">{}</batchlet></step>",
+        properties(&[("command", command)])
+    );
+    let process = process(folder.path());
+    let execution = std::thread::scope(|scope| {
+        let runs = scope.spawn(|| process.start(&xml, &[]));
+        while !folder.path().join("begun").exists() && !runs.is_finished() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        process.engine.stop_all();
+        runs.join().unwrap()
+    });
+    assert_eq!(execution.status, BatchStatus::Stopped, "{execution:?}");
+    std::thread::sleep(Duration::from_millis(1_200));
+    assert!(!folder.path().join("late").exists());
+}
+
+/// Skips of a chunk that rolls back happen again, and count once; an item keeps its number.
+#[test]
+fn skips_count_once_whatever_rolls_back() {
+    let xml = |limit: &str, reader: &str, writer: &str| {
+        format!(
+            "<step id=\"s\"><properties><property name=\"quayline.rejects\" value=\"keep\"/></properties>\
+             <chunk item-count=\"6\" {limit}><reader ref=\"counting\">{}</reader><writer ref=\"picky\">{}</writer>\
+             <skippable-exception-classes><include class=\"SkEx\"/></skippable-exception-classes>\
+             <retryable-exception-classes><include class=\"MyEx\"/></retryable-exception-classes></chunk></step>",
+            properties(&[("count", "6"), ("fail", reader), ("class", "SkEx"), ("always", "1"), ("consume", "1")]),
+            properties(&[("fail", writer), ("class", "MyEx")])
+        )
+    };
+    let process = Process::in_memory();
+    let execution = process.start(&xml("", "2 4", "5 6"), &[]);
+    completed(&execution);
+    let counts = process.steps(execution.id)[0].counts;
+    assert_eq!((counts.read, counts.read_skip, counts.write), (4, 2, 4), "{counts:?}");
+    let rejects = process.engine.repository.rejects(execution.id, None, 10).unwrap();
+    let numbers: Vec<Option<u64>> = rejects.iter().map(|(reject, _)| reject.number).collect();
+    assert_eq!(numbers, [Some(2), Some(4)]);
+    // One bad item passes a limit of one.
+    let process = Process::in_memory();
+    completed(&process.start(&xml("skip-limit=\"1\"", "4", "5"), &[]));
+}
+
+fn checked(xml: &str) -> Vec<String> {
+    let findings = crate::kit::job(xml).check(None, &|_| None, &());
+    findings.iter().map(|finding| format!("{} {}", finding.code.0, finding.message)).collect()
+}
+
+#[test]
+fn a_check_without_parameters_finds_what_is_written_without_references() {
+    let batchlet = "<batchlet ref=\"saying\"/>";
+    for (xml, expected) in [
+        (format!("<step id=\"a\" start-limit=\"abc\">{batchlet}</step>"), "JOB-002 start-limit"),
+        (format!("<step id=\"a\" allow-start-if-complete=\"yes\">{batchlet}</step>"), "JOB-002 allow-start"),
+        ("<step id=\"a\"/>".to_owned(), "JOB-002 step a does nothing"),
+        (
+            format!("<step id=\"a\">{batchlet}<partition><plan partitions=\"0\"/></partition></step>"),
+            "JOB-002 a plan of 0",
+        ),
+        (
+            format!(
+                "<step id=\"a\">{batchlet}<partition><plan partitions=\"2\"><properties partition=\"0\"/><properties partition=\"0\"/></plan></partition></step>"
+            ),
+            "JOB-002 properties of a partition that has",
+        ),
+        (
+            format!(
+                "<step id=\"a\"><properties><property name=\"quayline.reject\" value=\"keep\"/></properties>{batchlet}</step>"
+            ),
+            "JOB-002 quayline.reject has no effect",
+        ),
+        (
+            format!("<step id=\"a\" start-limit=\"#{{jobParameter['x']}}\">{batchlet}</step>"),
+            "JOB-007 `#{` begins no reference",
+        ),
+    ] {
+        let found = checked(&xml);
+        assert!(found.len() == 1 && found[0].starts_with(expected), "{xml}: {found:?}");
+    }
+    for policy in ["item-count=\"abc\"", "item-count=\"0\"", "item-count=\"-1\"", "checkpoint-policy=\"foo\""] {
+        let xml =
+            format!("<step id=\"a\"><chunk {policy}><reader ref=\"counting\"/><writer ref=\"picky\"/></chunk></step>");
+        let found = checked(&xml);
+        assert!(found.len() == 1 && found[0].starts_with("JOB-002"), "{policy}: {found:?}");
+    }
+    let open =
+        "<step id=\"a\" start-limit=\"#{jobParameters['x']}\" allow-start-if-complete=\"#{jobParameters['y']}\">";
+    assert_eq!(checked(&format!("{open}{batchlet}</step>")), Vec::<String>::new());
+}
+
+/// Ten times ten times ten: a short text whose values would fill the memory.
+#[test]
+fn values_that_grow_as_powers_are_refused() {
+    let property = |number: u32| {
+        let value = if number == 0 {
+            "aaaaaaaaaa".to_owned()
+        } else {
+            format!("#{{jobProperties['p{}']}}", number - 1).repeat(10)
+        };
+        format!("<property name=\"p{number}\" value=\"{value}\"/>")
+    };
+    let properties: String = (0..40).map(property).collect();
+    let xml = format!("<properties>{properties}</properties><step id=\"a\"><batchlet ref=\"saying\"/></step>");
+    let begin = std::time::Instant::now();
+    let found = crate::kit::job(&xml).check(Some(&crate::kit::given(&[])), &|_| None, &());
+    assert!(found.iter().any(|finding| finding.message.contains("more than 1048576 bytes")), "{found:?}");
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+}
+
+#[test]
+fn an_empty_parameter_takes_the_default() {
+    let process = Process::in_memory();
+    let say = properties(&[("say", "#{jobParameters['x']}?:default;")]);
+    let xml = format!("<step id=\"s\"><batchlet ref=\"saying\">{say}</batchlet></step>");
+    for (given, said) in [(vec![], "sdefault"), (vec![("x", "")], "sdefault"), (vec![("x", "y")], "sy")] {
+        completed(&process.start(&xml, &given));
+        assert_eq!(process.said(), [said]);
+    }
+}
+
+#[test]
+fn commands_find_parameters_in_their_environment() {
+    let folder = tempfile::tempdir().unwrap();
+    let command = "printf %s \"$QUAYLINE_JOB_PARAM_A_B\" &gt; out";
+    let xml = format!(
+        "<step id=\"s\"><batchlet ref=\"quayline.commandBatchlet\">{}</batchlet></step>",
+        properties(&[("command", &command.replace('"', "&quot;"))])
+    );
+    let value = "x' ; touch PWNED ; '$(touch PWNED)";
+    completed(&process(folder.path()).start(&xml, &[("a-b", value)]));
+    assert_eq!(std::fs::read_to_string(folder.path().join("out")).unwrap(), value);
+    assert!(!folder.path().join("PWNED").exists());
+}
+
+#[test]
+fn rejects_of_no_execution_or_step_are_refused() {
+    let process = Process::in_memory();
+    completed(&process.start("<step id=\"s\"><batchlet ref=\"saying\"/></step>", &[]));
+    let xml = |list: &[(&str, &str)]| {
+        let reader = format!("<reader ref=\"quayline.rejectReader\">{}</reader>", properties(list));
+        format!("<step id=\"again\"><chunk>{reader}<writer ref=\"picky\"/></chunk></step>")
+    };
+    failed(&process.start(&xml(&[("execution", "999")]), &[]), "999");
+    failed(&process.start(&xml(&[("execution", "1"), ("step", "nope")]), &[]), "has no step nope");
+    completed(&process.start(&xml(&[("execution", "1"), ("step", "s")]), &[]));
+}

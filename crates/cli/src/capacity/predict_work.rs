@@ -1,0 +1,189 @@
+//! `quayline predict work`: models a flow, a job or an operation as a queueing network, with the demands that a server measured.
+
+use std::path::Path;
+
+use quayline_capacity::{Prediction, Seconds, Share, Workload};
+use quayline_core::{Fault, Finding, nearest};
+use quayline_project::job::{Element, JobFile, Parameters, PartitionSource};
+use quayline_workload::{Demands, Interval, elapsed_s, prediction_report};
+use serde::Serialize;
+
+use super::report::{basis_section, finish};
+use super::{BasisWire, CAP_INTERVALS, component, print_json, refused};
+use crate::args::PredictWorkArgs;
+use crate::console::{Console, write_stdout};
+use crate::exit::{Exit, Stop, argument};
+
+/// What the definition says.
+struct Definition {
+    /// Name in intervals, `flow:orders`.
+    member: String,
+    /// Instances, or partitions that run at once.
+    workers: u32,
+    /// Whether a single thread runs the whole workload.
+    is_on_one_thread: bool,
+}
+
+/// Predicts throughput by the number of workers.
+pub(super) fn work(args: &PredictWorkArgs, console: &Console) -> Result<Exit, Stop> {
+    let definition = match &args.definition {
+        Some(path) => definition(path)?,
+        None => Definition { member: args.member.clone().unwrap_or_default(), workers: 1, is_on_one_thread: false },
+    };
+    let name = args.member.clone().unwrap_or_else(|| definition.member.clone());
+    let intervals = component::intervals(&args.from)?;
+    let demands = demands(&intervals, &name)?;
+    let measured_on = intervals.last().map_or(1, |interval| interval.processors);
+    let processors = if definition.is_on_one_thread { 1 } else { args.processors.unwrap_or(measured_on) };
+    let think = args.think.map_or(Seconds(0.0), |think| think.0);
+    let workload = demands.network(processors, args.faster, think);
+    let workers = if args.workers.is_empty() { vec![definition.workers] } else { args.workers.clone() };
+    let mut rows = Vec::new();
+    let mut basis = None;
+    for workers in &workers {
+        let estimate = workload.predict(*workers).map_err(|error| refused(&error))?;
+        basis.get_or_insert_with(|| BasisWire::of(&estimate));
+        rows.push(estimate.value);
+    }
+    let bottleneck = workload.bottleneck().map(|at| workload.stations[at].name.clone());
+    let Some(basis) = basis else { return Err(argument("--workers names no number".to_owned()).into()) };
+    let answer = Answer { name: &name, demands, workload: &workload, rows: &rows, items: args.items, bottleneck };
+    if args.json {
+        print_json(&answer.wire(&basis))?;
+    } else {
+        write_stdout(answer.text(&basis).as_bytes())?;
+    }
+    let mut report = prediction_report(&name, &workload, &rows, args.items);
+    report.sections.push(basis_section(&basis));
+    finish(report, &args.report, console)
+}
+
+/// Reads a flow or a job.
+fn definition(path: &Path) -> Result<Definition, Stop> {
+    if path.extension().is_some_and(|extension| extension == "xml") {
+        return job(path);
+    }
+    let flow = quayline_project::FlowFile::open(path)?;
+    let inputs = flow.nodes.iter().filter(|node| node.kind.is_input);
+    let is_on_one_thread = inputs
+        .clone()
+        .any(|node| node.kind.name != "queue_input" || matches!(node.text("order"), Some("by_queue" | "by_key")));
+    let instances = flow.additional_instances.saturating_add(1);
+    Ok(Definition { member: format!("flow:{}", flow.name), workers: instances, is_on_one_thread })
+}
+
+fn job(path: &Path) -> Result<Definition, Stop> {
+    let file = JobFile::open(path)?;
+    let (job, _) = file.resolve(&Parameters::new(), &quayline_batch::system_property)?;
+    let workers = job.elements.iter().map(threads_of).max().unwrap_or(1);
+    Ok(Definition { member: format!("job:{}", job.id), workers, is_on_one_thread: false })
+}
+
+/// Threads that an element of a job has at once. A mapper decides at run time, so it counts as one.
+fn threads_of(element: &Element) -> u32 {
+    match element {
+        Element::Step(step) => match step.partition.as_ref().map(|partition| &partition.source) {
+            Some(PartitionSource::Plan { partitions, threads: 0, .. }) => (*partitions).max(1),
+            Some(PartitionSource::Plan { partitions, threads, .. }) => (*threads).min(*partitions).max(1),
+            Some(PartitionSource::Mapper(_)) | None => 1,
+        },
+        Element::Flow(flow) => flow.elements.iter().map(threads_of).max().unwrap_or(1),
+        Element::Split(split) => {
+            split.flows.iter().map(|flow| flow.elements.iter().map(threads_of).max().unwrap_or(1)).sum()
+        }
+        Element::Decision(_) => 1,
+    }
+}
+
+/// The demands of a member, or why there are none.
+fn demands(intervals: &[Interval], name: &str) -> Result<Demands, Stop> {
+    Demands::of(intervals, name).map_err(|names| {
+        let hint = match nearest(name, names.iter().map(String::as_str)) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None if names.is_empty() => "send some load, and wait for the end of an interval".to_owned(),
+            None => format!("the intervals have {}", names.join(", ")),
+        };
+        let what = format!("no interval has a transaction of `{name}`");
+        Finding::error(CAP_INTERVALS, Fault::Caller, what).hint(hint).into()
+    })
+}
+
+struct Answer<'a> {
+    name: &'a str,
+    demands: Demands,
+    workload: &'a Workload,
+    rows: &'a [Prediction],
+    items: Option<u64>,
+    bottleneck: Option<String>,
+}
+
+impl Answer<'_> {
+    fn wire<'b>(&'b self, basis: &'b BasisWire) -> Wire<'b> {
+        let row = |row: &Prediction| RowWire {
+            workers: row.users,
+            throughput_per_s: row.throughput.0,
+            response_s: row.response.0,
+            utilization: row.utilization.iter().map(|share| share.0).collect(),
+            elapsed_s: elapsed_s(row, self.items),
+        };
+        Wire {
+            schema: "quayline.work-prediction/1",
+            name: self.name,
+            demands: self.demands,
+            stations: self.workload.stations.iter().map(|station| station.name.as_str()).collect(),
+            bottleneck: self.bottleneck.as_deref(),
+            predictions: self.rows.iter().map(row).collect(),
+            basis,
+        }
+    }
+
+    fn text(&self, basis: &BasisWire) -> String {
+        let us = |seconds: f64| format!("{:.1} us", seconds * 1e6);
+        let mut text = format!("{}, from {} transactions\n", self.name, self.demands.transactions);
+        for station in &self.workload.stations {
+            text.push_str(&format!("  {:<12} {:>14}\n", station.name, us(station.demands[0].0)));
+        }
+        text.push_str(&format!("\n{:>8} {:>14} {:>14} {:>12}", "workers", "per second", "response", "processors"));
+        text.push_str(if self.items.is_some() { "      elapsed\n" } else { "\n" });
+        for row in self.rows {
+            let busy = row.utilization.first().copied().unwrap_or(Share(0.0)).0;
+            text.push_str(&format!(
+                "{:>8} {:>14.1} {:>14} {:>10.1} %",
+                row.users,
+                row.throughput.0,
+                us(row.response.0),
+                100.0 * busy
+            ));
+            if let Some(elapsed) = elapsed_s(row, self.items) {
+                text.push_str(&format!(" {elapsed:>10.1} s"));
+            }
+            text.push('\n');
+        }
+        if let Some(bottleneck) = &self.bottleneck {
+            text.push_str(&format!("\nBottleneck: {bottleneck}\n"));
+        }
+        text.push_str(&basis.text());
+        text
+    }
+}
+
+#[derive(Serialize)]
+struct Wire<'a> {
+    schema: &'static str,
+    name: &'a str,
+    demands: Demands,
+    stations: Vec<&'a str>,
+    bottleneck: Option<&'a str>,
+    predictions: Vec<RowWire>,
+    basis: &'a BasisWire,
+}
+
+#[derive(Serialize)]
+struct RowWire {
+    workers: u32,
+    throughput_per_s: f64,
+    response_s: f64,
+    utilization: Vec<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    elapsed_s: Option<f64>,
+}

@@ -1,0 +1,246 @@
+//! Kept events of jobs: `quayline job events`, `GET /batch/events` and the stream of server-sent events.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use quayline_batch::event::{Event, EventPosition, Keeping};
+use quayline_batch::log::line_of;
+use quayline_batch::record::ExecutionId;
+use quayline_batch::{BatchError, Repository};
+use quayline_core::{Fault, Finding, Findings};
+use quayline_project::job::events::topics_hint;
+use quayline_project::job::{EventSettings, TopicFilter};
+use quayline_server::AdminStream;
+use quayline_store::Store;
+use serde_json::{Value, json};
+
+use super::ask::{self, Question};
+use crate::args::JobEventsArgs;
+use crate::console::{Console, write_stdout};
+use crate::exit::{Exit, Stop, argument};
+use crate::interrupt;
+
+/// Events that are looked at for one page, so that a filter that fits nothing does not make a request long.
+const SCAN: usize = 10_000;
+/// Events that are read at once.
+const READ: usize = 500;
+/// Between two looks for new events.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// What a project's `jobs/events.toml` keeps. `store`: where the job repository is, if it is in a store.
+pub(crate) fn keeping(project: &Path, store: Option<&Store>) -> Result<Option<Keeping>, Findings> {
+    let Some(settings) = EventSettings::open(project)? else { return Ok(None) };
+    let queue = match (&settings.topic, store) {
+        (None, _) => None,
+        (Some(name), Some(store)) => Some(store.queue(name).map_err(|error| {
+            Findings::from(
+                Finding::error(
+                    crate::exit::CLI_INPUT,
+                    Fault::Config,
+                    format!("jobs/events.toml: topic `{name}`: {error}"),
+                )
+                .hint("define it with quayline queue define, or remove `topic`"),
+            )
+        })?),
+        (Some(name), None) => {
+            let message =
+                format!("jobs/events.toml: topic `{name}` is in the store, and the job repository is in a database");
+            let finding = Finding::error(crate::exit::CLI_INPUT, Fault::Config, message);
+            return Err(finding.hint("remove `topic`; GET /batch/events has the events").into());
+        }
+    };
+    let EventSettings { keep: filter, checkpoint_sample_ms, retain, .. } = settings;
+    Ok(Some(Keeping { filter, checkpoint_sample_ms, retain, queue }))
+}
+
+/// Which events somebody wants.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Wanted {
+    pub(super) topics: TopicFilter,
+    pub(super) job: Option<String>,
+    pub(super) execution: Option<ExecutionId>,
+}
+
+impl Wanted {
+    /// Reads patterns of topics; without any, every topic is wanted.
+    pub(super) fn topics<'p>(patterns: impl Iterator<Item = &'p str>) -> Result<TopicFilter, Findings> {
+        let filter = TopicFilter::of(patterns).map_err(|pattern| {
+            Findings::from(argument(format!("`{pattern}` names no topic of events")).hint(topics_hint()))
+        })?;
+        Ok(if filter == TopicFilter::default() { TopicFilter::ALL } else { filter })
+    }
+
+    fn has(&self, event: &Event) -> bool {
+        self.topics.wants(event.topic)
+            && self.job.as_ref().is_none_or(|job| *job == event.job)
+            && self.execution.is_none_or(|execution| execution == event.execution)
+    }
+}
+
+/// Some of the kept events.
+pub(super) struct EventPage {
+    pub(super) events: Vec<(EventPosition, Event)>,
+    /// Where the next page begins.
+    pub(super) next: EventPosition,
+    /// Whether events between the start and the first of these were removed.
+    pub(super) removed: bool,
+}
+
+/// Up to `count` events after a position that somebody wants.
+pub(super) fn page(
+    repository: &Repository,
+    wanted: &Wanted,
+    after: EventPosition,
+    count: usize,
+) -> Result<EventPage, BatchError> {
+    let mut page = EventPage { events: Vec::new(), next: after, removed: is_removed(repository, after)? };
+    let mut seen = 0;
+    while page.events.len() < count && seen < SCAN {
+        let found = repository.events(page.next, READ)?;
+        if found.is_empty() {
+            break;
+        }
+        for (at, event) in found {
+            seen += 1;
+            page.next = at;
+            if wanted.has(&event) {
+                page.events.push((at, event));
+                if page.events.len() == count {
+                    break;
+                }
+            }
+        }
+    }
+    Ok(page)
+}
+
+/// Whether events after a position may have been removed since.
+fn is_removed(repository: &Repository, after: EventPosition) -> Result<bool, BatchError> {
+    if after == EventPosition::default() {
+        return Ok(false);
+    }
+    let oldest = repository.events(EventPosition::default(), 1)?.first().map(|(at, _)| *at);
+    // In a store, numbers are without gaps.
+    let follows = |oldest: EventPosition| oldest.0 == 0 && oldest.1 == after.1 + 1;
+    Ok(oldest.is_some_and(|oldest| oldest > after && !follows(oldest)))
+}
+
+/// A page as an answer.
+pub(super) fn page_json(page: &EventPage) -> Value {
+    let events: Vec<Value> = page.events.iter().map(|(at, event)| event_json(*at, event)).collect();
+    json!({ "events": events, "next": page.next.to_string(), "removed": page.removed })
+}
+
+fn event_json(at: EventPosition, event: &Event) -> Value {
+    let mut value = event.json();
+    value["position"] = json!(at.to_string());
+    value
+}
+
+/// A page as lines, after a line with the position of the next one.
+pub(super) fn page_text(page: &EventPage, as_json: bool) -> String {
+    let mut text = format!("{}\n", page.next);
+    if page.removed && !as_json {
+        text.push_str("(events after that position were removed)\n");
+    }
+    for (at, event) in &page.events {
+        let _ = match as_json {
+            true => writeln!(text, "{}", event_json(*at, event)),
+            false => writeln!(text, "{at}  {}  (job {}, execution {})", line_of(event), event.job, event.execution),
+        };
+    }
+    text
+}
+
+/// Prints kept events, and with `--follow` those that come.
+pub(super) fn print(args: &JobEventsArgs, console: &Console) -> Result<Exit, Stop> {
+    let wanted = Wanted {
+        topics: Wanted::topics(args.topic.iter().map(String::as_str))?,
+        job: args.job.clone(),
+        execution: args.execution.map(ExecutionId),
+    };
+    let mut after = match &args.after {
+        None => EventPosition::default(),
+        Some(text) => text.parse().map_err(|()| {
+            Stop::from(
+                argument(format!("--after {text} is not a position"))
+                    .hint("take a position that this command has printed"),
+            )
+        })?,
+    };
+    let signalled = interrupt::stop_flag()?;
+    let mut left = args.count;
+    loop {
+        let count = left.unwrap_or(READ).min(READ);
+        let question = Question::Events { wanted: wanted.clone(), after, count, json: args.json };
+        let text = ask::text_of(&args.place, &question)?;
+        let (next, lines) = text.split_once('\n').unwrap_or((&text, ""));
+        write_stdout(lines.as_bytes())?;
+        let next = next.parse().unwrap_or(after);
+        let is_at_end = next == after;
+        after = next;
+        left = left.map(|left| left.saturating_sub(lines.lines().count()));
+        if left == Some(0) || signalled.load(Ordering::Relaxed) || (is_at_end && !args.follow) {
+            break;
+        }
+        if is_at_end {
+            std::thread::sleep(LOOK);
+        }
+    }
+    if !args.json && !args.follow {
+        console.paragraph(&format!("to continue: quayline job events --after {after}"));
+    }
+    Ok(Exit::Done)
+}
+
+/// Server-sent events (WHATWG HTML, section 9.2): each kept event with its position as the id, so that a client that comes back gets what it missed.
+pub(super) struct EventStream {
+    repository: Arc<Repository>,
+    wanted: Wanted,
+    after: EventPosition,
+    /// What is to be told first.
+    first: VecDeque<String>,
+}
+
+impl EventStream {
+    /// A stream after a position; without one, it begins with the next event that happens.
+    pub(super) fn new(
+        repository: Arc<Repository>,
+        wanted: Wanted,
+        after: Option<EventPosition>,
+    ) -> Result<EventStream, BatchError> {
+        let mut first = VecDeque::from(["retry: 2000\n\n".to_owned()]);
+        let after = match after {
+            Some(after) => {
+                if is_removed(&repository, after)? {
+                    first.push_back("event: batch/removed\ndata: {\"removed\":true}\n\n".to_owned());
+                }
+                after
+            }
+            None => repository.newest_event()?,
+        };
+        Ok(EventStream { repository, wanted, after, first })
+    }
+}
+
+impl AdminStream for EventStream {
+    fn next(&mut self) -> Option<Vec<u8>> {
+        if let Some(first) = self.first.pop_front() {
+            return Some(first.into_bytes());
+        }
+        // A database that does not answer may answer the next time; the client has missed nothing then.
+        let Ok(found) = self.repository.events(self.after, READ) else { return Some(Vec::new()) };
+        let mut text = String::new();
+        for (at, event) in found {
+            self.after = at;
+            if self.wanted.has(&event) {
+                let _ = write!(text, "id: {at}\nevent: batch/{}\ndata: {}\n\n", event.topic, event_json(at, &event));
+            }
+        }
+        Some(text.into_bytes())
+    }
+}

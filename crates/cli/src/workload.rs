@@ -1,0 +1,60 @@
+//! Classes of work of a served project: the settings, and what its parts count.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+
+use quayline_cache::Cache;
+use quayline_flow::{CpuPart, Engine};
+use quayline_workload::{Kind, MemberTotals, Source, Workload, WorkloadConfig};
+
+/// The work of this process.
+pub(crate) fn of_process(config: &WorkloadConfig) -> Arc<Workload> {
+    let processors = std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(1));
+    let workload = Workload::new(config.clone(), processors);
+    workload.add_source(Arc::new(DefinitionSource(crate::cache::cache())));
+    workload
+}
+
+/// What an engine counts of its flows. It does not keep the engine alive.
+pub(crate) struct FlowSource(pub(crate) Weak<Engine>);
+
+impl Source for FlowSource {
+    fn totals(&self) -> Vec<MemberTotals> {
+        let Some(engine) = self.0.upgrade() else { return Vec::new() };
+        let total = |state: &quayline_flow::FlowState| {
+            let stats = &state.stats;
+            let (committed, rolled_back) =
+                (stats.committed.load(Ordering::Relaxed), stats.rolled_back.load(Ordering::Relaxed));
+            let received = stats.received.load(Ordering::Relaxed) as f64;
+            let parts = [
+                ("queues", CpuPart::Queues),
+                ("files", CpuPart::Files),
+                ("flow", CpuPart::Flow),
+                ("commit", CpuPart::Commit),
+            ];
+            let phases = parts.map(|(name, part)| (name, stats.cpu.us_per_message(part) * received / 1e6)).to_vec();
+            MemberTotals {
+                count: committed + rolled_back,
+                failed: rolled_back,
+                weight_s: phases.iter().map(|(_, seconds)| seconds).sum(),
+                commits: committed,
+                phases,
+                ..MemberTotals::new(Kind::Flow, state.flow.name())
+            }
+        };
+        engine.flows().iter().map(total).collect()
+    }
+}
+
+/// What the cache of compiled definitions counts.
+struct DefinitionSource(Option<Arc<Cache>>);
+
+impl Source for DefinitionSource {
+    fn totals(&self) -> Vec<MemberTotals> {
+        Vec::new()
+    }
+
+    fn definitions(&self) -> Option<[u64; 2]> {
+        self.0.as_ref().map(|cache| cache.looked_up())
+    }
+}

@@ -1,0 +1,84 @@
+//! `--store postgresql://...`: commands of several processes on one database, and saves between both engines.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use quayline_postgres::Connection;
+use quayline_postgres::server::{Durable, OwnServer};
+
+use crate::world::World;
+
+#[test]
+fn processes_share_a_store_in_a_database() {
+    const NAME: &str = "processes_share_a_store_in_a_database";
+    let world = World::with([
+        ("in.dat", b"01first\n02other\n".as_slice()),
+        ("hello", b"hello".as_slice()),
+        ("kept", b"kept".as_slice()),
+    ]);
+    let server = match OwnServer::start(&world.path("server"), Durable::No) {
+        Ok(server) => server,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            eprintln!("skipped: {NAME}: PostgreSQL is not installed");
+            return;
+        }
+        Err(error) => panic!("the server does not start: {error}"),
+    };
+    let url = server.url();
+    let run = |arguments: &str| world.run(&format!("{arguments} --store {url}"));
+    run("queue define ORDERS").code(0);
+    run("file define CUST --record 7 --key 0:2").code(0);
+    run("file load CUST in.dat --framing lines").code(0);
+    assert_eq!(run("queue depth ORDERS").code(0).out(), "ORDERS  0\n");
+
+    // A get waits in one process while another one puts, and a third one looks at the store.
+    let waiting = world.command(["queue", "get", "ORDERS", "--wait", "30", "--store", &url]);
+    let waiting = { waiting }.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let listeners =
+        "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'quayline' AND pid <> pg_backend_pid()";
+    let begin = Instant::now();
+    loop {
+        let mut connection = Connection::open(&server.endpoint()).expect("the server answers");
+        let found = connection.query(listeners, &[]).expect("the query is right");
+        if found.row(0).and_then(|row| row.int8(0)).is_some_and(|count| count >= 3) {
+            break;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(20), "it never connects");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    run("store check").code(0);
+    run("queue put ORDERS hello").code(0);
+    let got = waiting.wait_with_output().expect("it ends");
+    assert_eq!((got.status.code(), got.stdout.as_slice()), (Some(0), b"hello".as_slice()));
+    assert!(begin.elapsed() < Duration::from_secs(25), "woken, not at the end of the wait");
+
+    // A save of the database becomes a data folder, and the other way round.
+    run("queue put ORDERS kept").code(0);
+    run("store save all.save").code(0);
+    world.run("store restore all.save --store folder").code(0);
+    assert_eq!(world.run("queue get ORDERS --store folder").code(0).out(), "kept");
+    let unloaded = world.run("file unload CUST -o out.dat --framing lines --store folder");
+    unloaded.code(0);
+    assert_eq!(world.read("out.dat"), b"01first\n02other\n");
+    let refused = run("store restore all.save").code(2).err();
+    assert!(refused.contains("holds a store") && refused.contains("DROP SCHEMA quayline CASCADE"), "{refused}");
+    Connection::open(&server.endpoint())
+        .and_then(|mut connection| connection.script("DROP SCHEMA quayline CASCADE"))
+        .expect("it is dropped");
+    run("store restore all.save").code(0);
+    assert_eq!(run("queue get ORDERS").code(0).out(), "kept");
+    run("store compact").code(0);
+    run("store facts").code(0);
+}
+
+#[test]
+fn addresses_that_are_wrong_name_the_remedy() {
+    let world = World::new();
+    let wrong = world.run("queue depth Q --store postgresql://127.0.0.1:x/db");
+    assert!(wrong.code(2).err().contains("--store: "), "{}", wrong.err());
+    let closed = world.run("queue depth Q --store postgresql://user:secretword@127.0.0.1:1/db");
+    let said = closed.err();
+    assert!(said.contains("error[STO-001]") && !said.contains("secretword"), "{said}");
+    let job = world.run("job list --store postgresql://user@127.0.0.1:1/db").err();
+    assert!(job.contains("--repository"), "{job}");
+}

@@ -1,0 +1,240 @@
+//! Classes of work of a running server: intervals, the component report, advice, alerts, metrics.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::world::World;
+
+/// A server with an API, a job and intervals of five seconds.
+struct Server {
+    child: Child,
+    api: SocketAddr,
+    admin: SocketAddr,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Server {
+    fn start(world: &World, settings: &str) -> Server {
+        let free = || TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a free port");
+        let (api, admin) = (free(), free());
+        world.write(
+            "quayline.toml",
+            format!(
+                "[serve]\nlisten = \"{api}\"\n[serve.authentication]\nrequired = false\n[serve.admin]\nlisten = \"{admin}\"\n{settings}"
+            ),
+        );
+        let log = std::fs::File::create(world.path("server.log")).expect("a log");
+        let child = world.command(["serve", "."]).stdout(Stdio::null()).stderr(log).spawn().expect("a server");
+        let server = Server { child, api, admin };
+        let end = Instant::now() + Duration::from_secs(60);
+        while server.ask(admin, "GET", "/health", "").is_none_or(|(status, _)| status != 200) {
+            let log = world.read("server.log").escape_ascii().to_string();
+            assert!(Instant::now() < end, "the server does not answer: {log}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        server
+    }
+
+    fn ask(&self, address: SocketAddr, method: &str, path: &str, body: &str) -> Option<(u16, String)> {
+        let mut stream = TcpStream::connect(address).ok()?;
+        stream.set_read_timeout(Some(Duration::from_secs(60))).ok()?;
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        let (head, body) = answer.split_once("\r\n\r\n")?;
+        Some((head.split_ascii_whitespace().nth(1)?.parse().ok()?, body.to_owned()))
+    }
+
+    /// Asks the operation until an interval that has requests and items has ended.
+    fn worked(&self) -> Value {
+        let end = Instant::now() + Duration::from_secs(60);
+        loop {
+            for _ in 0..50 {
+                let (status, body) = self.ask(self.api, "GET", "/v/x", "").expect("an answer");
+                assert_eq!(status, 200, "{body}");
+            }
+            let (status, text) = self.ask(self.admin, "GET", "/intervals?last=5", "").expect("an answer");
+            assert_eq!(status, 200, "{text}");
+            let all: Value = serde_json::from_str(&text).expect("JSON");
+            let found = all["intervals"].as_array().expect("a list").iter().find(|interval| {
+                let class = |name: &str| {
+                    interval["classes"].as_array().expect("a list").iter().find(|class| class["name"] == name)
+                };
+                class("api").is_some_and(|api| api["count"].as_u64() > Some(0))
+                    && class("nightly").is_some_and(|nightly| nightly["count"].as_u64() > Some(0))
+            });
+            if let Some(found) = found {
+                return found.clone();
+            }
+            assert!(Instant::now() < end, "{all}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+fn world() -> World {
+    let job = "<job id=\"copy\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\"><step id=\"s\"><chunk item-count=\"100\">\
+        <reader ref=\"quayline.fileReader\"><properties><property name=\"file\" value=\"in.txt\"/></properties></reader>\
+        <writer ref=\"quayline.fileWriter\"><properties><property name=\"file\" value=\"out.txt\"/></properties></writer></chunk></step></job>";
+    let lines = "a line of a file\n".repeat(20_000);
+    World::with([
+        ("in.txt", lines.as_bytes()),
+        ("jobs/copy.xml", job.as_bytes()),
+        ("a.cpy", b"       01 A.\n          05 T PIC X(4).\n"),
+        ("a.dat", b"good"),
+        (
+            "services/a.toml",
+            b"copybook = \"a.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"canned\"\nfile = \"a.dat\"\n",
+        ),
+        (
+            "apis/a.toml",
+            b"base-path = \"/v\"\n[[operation]]\nid = \"get\"\nmethod = \"GET\"\npath = \"/x\"\nservice = \"a\"\n",
+        ),
+    ])
+}
+
+const SETTINGS: &str = "[workload]\ninterval-seconds = 5\n\
+    [[workload.class]]\nname = \"nightly\"\nmembers = [\"job:c*\"]\nentitlement-percent = 60\nthreshold-percent = 0.001\n\
+    [[workload.alert]]\nname = \"any-work\"\nclass = \"api\"\nmeasure = \"rate\"\nabove = 0.1\nactions = [\"log\", \"command:alert.sh\"]\n";
+
+fn start_job(server: &Server) {
+    let start = json!({ "jobXMLName": "copy" }).to_string();
+    let (status, answer) = server.ask(server.admin, "POST", "/batch/jobinstances", &start).expect("an answer");
+    assert_eq!(status, 201, "{answer}");
+}
+
+#[test]
+fn a_server_collects_what_each_class_did_and_reports_it() {
+    let world = world();
+    world.write("alert.sh", "#!/bin/sh\ncat > alert.json.new && mv alert.json.new alert.json\n");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let script = world.path("alert.sh");
+        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+    }
+    let mut server = Server::start(&world, SETTINGS);
+    start_job(&server);
+    let interval = server.worked();
+    let class = |name: &str| {
+        let classes = interval["classes"].as_array().expect("a list");
+        classes.iter().find(|class| class["name"] == name).unwrap_or_else(|| panic!("no {name}: {interval}")).clone()
+    };
+    let (api, nightly) = (class("api"), class("nightly"));
+    assert!(api["wall_s"].as_f64() > Some(0.0) && api["times"]["p95_s"].as_f64() > Some(0.0), "{api}");
+    assert_eq!((&api["members"][0]["name"], &nightly["members"][0]["name"]), (&"api:get".into(), &"job:copy".into()));
+    assert!(api["cpu_s"].as_f64() > Some(0.0) && nightly["cpu_s"].as_f64() > Some(0.0), "{interval}");
+    // Any second of work is above a hundred-thousandth of the processors.
+    assert!(nightly["above_s"].as_f64() > Some(0.0) && nightly["commits"].as_u64() > Some(0), "{nightly}");
+    let (cpu, rest) = (interval["cpu_s"].as_f64(), interval["unaccounted_cpu_s"].as_f64());
+    println!("CPU of the interval {cpu:?} s, in no class {rest:?} s");
+
+    let admin = server.admin.to_string();
+    let shown = world.run(&format!("report component --admin {admin} --report work"));
+    let out = shown.out();
+    assert!(matches!(shown.code, Some(0 | 6)), "{}", shown.err());
+    for part in
+        ["System", "Component", "Classes by interval", "Operations, flows and jobs", "job:copy", "api:get", "nightly"]
+    {
+        assert!(out.contains(part), "{part} is not in\n{out}");
+    }
+    let page = String::from_utf8(world.read("work.html")).expect("UTF-8");
+    assert!(page.contains("Component report") && page.len() < 300_000);
+    assert!(String::from_utf8(world.read("work.csv")).expect("UTF-8").contains("nightly"));
+    let kept = world.run(&format!("report component --admin {admin} --json")).out();
+    world.write("kept.json", &kept);
+    let value: Value = serde_json::from_str(&kept).expect("JSON");
+    assert_eq!(value["schema"], "quayline.intervals/1");
+
+    // What the rules say of the server, and of its job alone.
+    let advice = world.run(&format!("advise --admin {admin}")).code(0).out();
+    assert!(advice.contains("run-too-short") && advice.contains("measured-time"), "{advice}");
+    let advice = world.run("advise --intervals kept.json --class job:copy --json").code(0).out();
+    let advice: Value = serde_json::from_str(&advice).expect("JSON");
+    assert_eq!(advice["schema"], "quayline.advice/1");
+    let predicted =
+        world.run("predict work jobs/copy.xml --intervals kept.json --workers 1,2 --items 20000 --json").code(0).out();
+    let predicted: Value = serde_json::from_str(&predicted).expect("JSON");
+    assert_eq!((&predicted["schema"], &predicted["name"]), (&"quayline.work-prediction/1".into(), &"job:copy".into()));
+    let elapsed = |at: usize| predicted["predictions"][at]["elapsed_s"].as_f64().expect("a time");
+    assert!(elapsed(0) > elapsed(1) && elapsed(1) > 0.0, "{predicted}");
+    let text = world
+        .run("predict work --member api:get --intervals kept.json --workers 10 --think 50ms --faster 2")
+        .code(0)
+        .out();
+    assert!(text.contains("processors") && text.contains("Bottleneck: processors"), "{text}");
+    let unknown = world.run("predict work --member api:git --intervals kept.json").code(2).err();
+    assert!(unknown.contains("CAP-016") && unknown.contains("did you mean `api:get`?"), "{unknown}");
+    let unknown = world.run("advise --intervals kept.json --class job:cop").code(2).err();
+    assert!(unknown.contains("CAP-001") && unknown.contains("did you mean `job:copy`?"), "{unknown}");
+
+    let (_, metrics) = server.ask(server.admin, "GET", "/metrics", "").expect("metrics");
+    for line in [
+        "quayline_class_transactions_total{class=\"nightly\"} ",
+        "quayline_alert{alert=\"any-work\"} ",
+        "quayline_tls_handshakes_total{kind=\"full\"} 0",
+    ] {
+        assert!(metrics.contains(line), "{line} is not in\n{metrics}");
+    }
+    let end = Instant::now() + Duration::from_secs(20);
+    while !world.path("alert.json").exists() {
+        assert!(Instant::now() < end, "{}", world.read("server.log").escape_ascii());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let message: Value = serde_json::from_slice(&world.read("alert.json")).expect("JSON");
+    assert_eq!(
+        (&message["alert"], &message["state"], &message["measure"]),
+        (&"any-work".into(), &"begins".into(), &"rate".into())
+    );
+    let log = String::from_utf8(world.read("server.log")).expect("UTF-8");
+    assert_eq!(log.matches("alert any-work begins").count(), 1, "{log}");
+
+    // After the end the store has the intervals.
+    let terminated = std::process::Command::new("kill").arg(server.child.id().to_string()).status().expect("kill");
+    assert!(terminated.success() && server.child.wait().expect("an end").success());
+    let stored = world.run("report component --store data --json").out();
+    let stored: Value = serde_json::from_str(&stored).expect("JSON");
+    let begins = |value: &Value| -> Vec<u64> {
+        value["intervals"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .filter_map(|interval| interval["begin_ms"].as_u64())
+            .collect()
+    };
+    assert!(begins(&value).iter().all(|begin| begins(&stored).contains(begin)), "{stored}");
+    let file = world.run("report component --intervals kept.json").out();
+    assert!(file.contains("job:copy"), "{file}");
+}
+
+#[test]
+fn what_has_no_intervals_says_so_with_a_code() {
+    let world = world();
+    world.write("other.json", "{\"schema\":\"quayline.intervals/2\",\"intervals\":[]}");
+    let err = world.run("report component --intervals other.json").code(2).err();
+    assert!(err.contains("CAP-016") && err.contains("expected `quayline.intervals/1`"), "{err}");
+    world.write("empty.json", "{\"schema\":\"quayline.intervals/1\",\"intervals\":[]}");
+    let ran = world.run("report component --intervals empty.json");
+    assert!(ran.err().contains("no interval is collected yet") && ran.code != Some(0), "{}", ran.err());
+    world.write("quayline.toml", "[workload]\ninterval-seconds = 1\n[[workload.class]]\nname = \"x\"\n");
+    let err = world.run("serve . --check").code(2).err();
+    assert!(
+        err.contains("SRV-003") && err.contains("workload.interval-seconds") && err.contains("quayline.toml:2"),
+        "{err}"
+    );
+    assert!(err.contains("the class `x` has no members"), "{err}");
+}

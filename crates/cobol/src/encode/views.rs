@@ -1,0 +1,160 @@
+//! Views of the same bytes: which of them a document has, and whether they are those that selectors choose.
+
+use std::collections::HashSet;
+
+use quayline_core::{NodeId, Value};
+
+use super::{State, encode_item, loaded};
+use crate::decode::{Scratch, as_text, read};
+use crate::plan::{ItemIndex, Plan};
+use crate::{FaultKind, OtherView, RecordFaults};
+
+/// A view that a member of the document belongs to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Given {
+    union: u32,
+    view: u32,
+    /// Place of the storage's tables, relative to its static offset.
+    base: usize,
+    /// The same for the selector.
+    selector_base: usize,
+    node: NodeId,
+    /// First and last entry in `around`, for the path.
+    around: (usize, usize),
+}
+
+/// A null in a view, until it is known whether the document has another view of the same bytes.
+#[derive(Clone, Debug)]
+pub(super) struct NullView {
+    item: ItemIndex,
+    /// In the image.
+    at: usize,
+    node: NodeId,
+    /// The views around it, innermost first.
+    views: Vec<Given>,
+}
+
+impl State {
+    /// The views that a node belongs to, innermost first.
+    #[cold]
+    fn views_of(&mut self, plan: &Plan, node: NodeId) -> Vec<Given> {
+        let mut views = Vec::new();
+        let start = self.around.len();
+        self.around.extend(self.lists.iter().map(|list| (list.node, list.index)));
+        let around = (start, self.around.len());
+        let mut next = plan.targets[node.index()].view;
+        while let Some((union, view)) = next {
+            let of = &plan.unions[union as usize];
+            let base = |depth: u32| {
+                let list = (depth as usize).checked_sub(1).and_then(|at| self.lists.get(at));
+                list.map_or(0, |list| list.outer + list.index as usize * list.stride)
+            };
+            let selector_base = of.choice.as_ref().map_or(0, |choice| base(choice.depth));
+            views.push(Given { union, view, base: base(of.depth), selector_base, node, around });
+            next = of.inside;
+        }
+        views
+    }
+
+    /// Notes that the document has a value in the views of a node.
+    #[cold]
+    pub(super) fn note_views(&mut self, plan: &Plan, node: NodeId) {
+        let views = self.views_of(plan, node);
+        self.views.extend(views);
+    }
+
+    /// Notes a null in the views of a node.
+    #[cold]
+    pub(super) fn note_null_view(&mut self, plan: &Plan, item: ItemIndex, at: usize, node: NodeId) {
+        let views = self.views_of(plan, node);
+        self.null_views.push(NullView { item, at, node, views });
+    }
+
+    /// The view that the selector of a union chooses in the image; `None` without a selector, or if no case has its value.
+    fn chosen_view(&self, plan: &Plan, given: &Given) -> Option<u32> {
+        let choice = plan.unions[given.union as usize].choice.as_ref()?;
+        choice.view(self.selector_text(plan, given).as_deref()).and_then(|view| u32::try_from(view).ok())
+    }
+
+    fn selector_text(&self, plan: &Plan, given: &Given) -> Option<String> {
+        let choice = plan.unions[given.union as usize].choice.as_ref()?;
+        let item = &plan.items[plan.captures[choice.slot as usize] as usize];
+        let at = item.offset + given.selector_base;
+        let bytes = loaded(plan, self.image.get(at..at + item.size)?);
+        read(plan, item, &bytes, 0, &mut Scratch::default()).ok().and_then(as_text)
+    }
+
+    /// Settles null views. A null of a view that the record does not have says nothing: columns have a cell for each view. Otherwise it
+    /// is a null like any other.
+    pub(super) fn settle_null_views(&mut self, plan: &Plan) {
+        if self.null_views.is_empty() {
+            return;
+        }
+        let written: HashSet<(u32, u32, usize)> = self.views.iter().map(|at| (at.union, at.view, at.base)).collect();
+        for NullView { item: index, at, node, views } in core::mem::take(&mut self.null_views) {
+            let is_other = |given: &Given| {
+                let has = |view: u32| written.contains(&(given.union, view, given.base));
+                match self.chosen_view(plan, given) {
+                    Some(chosen) => chosen != given.view,
+                    None => {
+                        let count = u32::try_from(plan.unions[given.union as usize].views.len()).unwrap_or(u32::MAX);
+                        !has(given.view) && (0..count).any(has)
+                    }
+                }
+            };
+            if views.iter().any(is_other) {
+                continue;
+            }
+            let item = &plan.items[index as usize];
+            let range = at..at + item.size;
+            if self.written[range.clone()].contains(&true) {
+                continue;
+            }
+            match encode_item(plan, item, Value::Null, &mut self.image[range.clone()]) {
+                Ok(()) => self.written[range].fill(true),
+                Err(_) if self.lenient => {}
+                Err(kind) => self.refuse(plan, kind, node, index, at, Value::Null),
+            }
+        }
+    }
+
+    /// Checks that the document has the views that the selectors choose: a record with another one would be read as something else.
+    pub(super) fn check_views(&mut self, plan: &Plan) {
+        if self.views.is_empty() || self.lenient {
+            return;
+        }
+        let views = core::mem::take(&mut self.views);
+        let mut told: HashSet<(u32, usize)> = HashSet::new();
+        let mut written: Option<HashSet<(u32, u32, usize)>> = None;
+        for given in &views {
+            let union = &plan.unions[given.union as usize];
+            let Some(choice) = &union.choice else { continue };
+            let chosen = self.chosen_view(plan, given);
+            if chosen == Some(given.view) || told.contains(&(given.union, given.base)) {
+                continue;
+            }
+            // With the chosen view in the document too, both agree on their bytes: that is checked where they are written.
+            let written = written.get_or_insert_with(|| views.iter().map(|at| (at.union, at.view, at.base)).collect());
+            if chosen.is_some_and(|view| written.contains(&(given.union, view, given.base))) {
+                continue;
+            }
+            told.insert((given.union, given.base));
+            if self.faults.len() >= RecordFaults::MAX {
+                break;
+            }
+            let name = |view: u32| plan.layout.field(union.views[view as usize].field).name.clone();
+            let item = &plan.items[plan.captures[choice.slot as usize] as usize];
+            // A value that the interface lists is no payload.
+            let text = self.selector_text(plan, given);
+            let value = text.filter(|text| choice.cases.iter().any(|(case, _)| case == text));
+            let kind = FaultKind::OtherView(Box::new(OtherView {
+                given: name(given.view),
+                selector: plan.layout.field(item.field).name.clone(),
+                value,
+                chosen: chosen.map(name),
+            }));
+            self.count_fault(plan, kind, given.node, given.around);
+        }
+        self.views = views;
+    }
+}

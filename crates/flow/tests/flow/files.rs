@@ -1,0 +1,216 @@
+//! Files that flows read and write, records that a map makes, and requests that nobody answers.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use quayline_store::queue::{Message, QueueDefinition};
+
+use crate::support::{World, until};
+
+fn read(world: &World, name: &str) -> Vec<u8> {
+    std::fs::read(world.path().join(name)).unwrap_or_default()
+}
+
+/// All writers of one name shared one temporary file and wrote at once: contents were mixed, an older one won, and a rename found nothing (FLO-049).
+/// The entry of a file now has a lock that units of work and writers take one after another.
+#[test]
+fn the_last_message_that_committed_is_the_content_of_a_file() {
+    let world = World::new();
+    let input = world.queue("IN");
+    let engine = world.engine(
+        "additional_instances = 7\n[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nout = \"file\"\n\
+         [node.file]\ntype = \"file_output\"\nfolder = \"out\"\nname = \"x.txt\"\n",
+    );
+    let mut last = Vec::new();
+    for number in 0..40u8 {
+        // Long ones take longer to write than the short ones that follow.
+        last = vec![b'a' + number % 26; if number % 2 == 0 { 4 << 20 } else { 5 }];
+        world.put(&input, &Message::new(last.clone()));
+        until("it commits", || engine.flows()[0].stats.committed.load(Ordering::Relaxed) > u64::from(number));
+    }
+    engine.drain();
+    assert!(read(&world, "out/x.txt") == last, "{} bytes", read(&world, "out/x.txt").len());
+    assert_eq!(world.errors(), "");
+    let left = std::fs::read_dir(world.path().join("out")).expect("a folder").count();
+    assert_eq!(left, 1, "temporary files are gone");
+}
+
+const LOOK: &str = "[node.look]\ntype = \"folder_input\"\nfolder = \"in\"\ninterval = \"10ms\"\nout = \"put\"\n\
+                    [node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n";
+
+/// Two looks at the same length were enough, so a writer that paused for longer lost what it wrote after.
+#[test]
+fn a_file_is_taken_once_it_is_complete_and_overwrites_none() {
+    let world = World::new();
+    let out = world.queue("OUT");
+    std::fs::create_dir_all(world.path().join("in")).expect("a folder");
+    let _engine = world.engine(&LOOK.replace("interval", "settle = \"2s\"\ninterval"));
+    for round in 0..2 {
+        let mut whole = String::new();
+        let mut file = std::fs::File::create(world.path().join("in/a.txt")).expect("a file");
+        for line in 0..5 {
+            let line = format!("round {round}, line {line}\n");
+            file.write_all(line.as_bytes()).expect("a line");
+            whole += &line;
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        assert_eq!(world.get_text(&out), whole);
+        until("it is moved", || !world.path().join("in/a.txt").exists());
+    }
+    let mut done = Vec::new();
+    for entry in std::fs::read_dir(world.path().join("in/done")).expect("a folder") {
+        let name = entry.expect("an entry").file_name().into_string().expect("a name");
+        done.push((read(&world, &format!("in/done/{name}")), name));
+    }
+    done.sort();
+    assert_eq!(done.len(), 2, "{done:?}");
+    assert!(done[0].1 == "a.txt" && done[0].0.starts_with(b"round 0"), "{done:?}");
+    assert!(done[1].1.starts_with("a.txt.") && done[1].0.starts_with(b"round 1"), "{done:?}");
+    assert_eq!(world.errors(), "");
+}
+
+#[test]
+fn a_file_that_changes_before_the_commit_is_read_again() {
+    let world = World::new();
+    let out = world.queue_with(QueueDefinition { depth_max: 1, ..QueueDefinition::local("OUT") });
+    world.put(&out, &Message::new("fills the queue"));
+    world.write("in/a.txt", "line1\n");
+    let engine = world.engine(&LOOK.replace("interval", "settle = \"0ms\"\ninterval"));
+    until("the file is taken", || engine.flows()[0].stats.received.load(Ordering::Relaxed) == 1);
+    world.write("in/a.txt", "line1\nline2\n");
+    assert_eq!(world.get_text(&out), "fills the queue");
+    assert_eq!(world.get_text(&out), "line1\nline2\n");
+    until("it is moved", || world.path().join("in/done/a.txt").exists());
+    assert!(world.errors().contains("changed while the flow processed it"), "{}", world.errors());
+    assert_eq!(out.facts().expect("facts").depth, 0);
+}
+
+/// What came after the move of the file was left for the next start.
+#[test]
+fn a_file_that_is_read_and_one_that_is_written_are_both_done() {
+    let world = World::new();
+    world.write("in/a.txt", "content");
+    let _engine = world.engine(
+        "[node.look]\ntype = \"folder_input\"\nfolder = \"in\"\ninterval = \"10ms\"\nsettle = \"0ms\"\nout = \"file\"\n\
+         [node.file]\ntype = \"file_output\"\nfolder = \"out\"\nname.from = \"envelope.file_name\"\n",
+    );
+    until("it is moved and written", || {
+        read(&world, "in/done/a.txt") == b"content" && read(&world, "out/a.txt") == b"content"
+    });
+    assert_eq!(world.errors(), "");
+}
+
+/// The records of a map became one long record, or none where the file takes one length only.
+#[test]
+fn every_record_that_a_map_makes_is_written_or_none() {
+    let world = World::new();
+    world.write("item.cpy", "       01 ITEM.\n          05 ITEM-ID PIC X(8).\n          05 QUANTITY PIC 9(24).\n");
+    world.write("item.toml", "layout = \"record\"\ncopybook = \"item.cpy\"\nencoding = \"ascii\"\n");
+    world.write("delivery.shape", "delivery\n  item text(8)\n  quantity unsigned(7)\n");
+    world.write(
+        "a.qmap",
+        "map \"a delivery as a record\"\nsource \"delivery.shape\"\ntarget record \"item.toml\"\n\nITEM-ID = item\nQUANTITY = quantity\n",
+    );
+    world.file("ITEMS", &[]);
+    let (input, bad, done) = (world.queue("IN"), world.queue("BAD"), world.queue("DONE"));
+    let _engine = world.engine(
+        r#"
+[node.get]
+type = "queue_input"
+queue = "IN"
+message = "delivery.shape"
+out = "map"
+[node.map]
+type = "map"
+map = "a.qmap"
+out = "write"
+[node.write]
+type = "record_write"
+file = "ITEMS"
+status = "done"
+duplicate = "bad"
+[node.done]
+type = "queue_output"
+queue = "DONE"
+[node.bad]
+type = "queue_output"
+queue = "BAD"
+"#,
+    );
+    let keys = || {
+        let unit = world.store.begin().expect("a unit");
+        let mut browse = world.store.file(&unit, "ITEMS").expect("a file").browse();
+        let mut keys = Vec::new();
+        while let Ok(record) = browse.next(&unit) {
+            assert_eq!(record.bytes.len(), 32);
+            keys.push(record.key.escape_ascii().to_string().trim_end().to_owned());
+        }
+        keys
+    };
+    world.put(
+        &input,
+        &Message::new(r#"[{"item":"A","quantity":1},{"item":"B","quantity":2},{"item":"C","quantity":3}]"#),
+    );
+    assert!(world.get_text(&done).contains("\"records\":3"));
+    assert_eq!(keys(), ["A", "B", "C"]);
+    world.put(&input, &Message::new(r#"[{"item":"D","quantity":1},{"item":"A","quantity":2}]"#));
+    assert!(world.get_text(&bad).starts_with('D'));
+    assert!(world.get_text(&done).contains("\"records\":0"));
+    assert_eq!(keys(), ["A", "B", "C"], "nothing of the second message is written");
+}
+
+fn ask(address: SocketAddr) -> String {
+    let mut stream = None;
+    until("the flow listens", || {
+        stream = TcpStream::connect(address).ok();
+        stream.is_some()
+    });
+    let mut stream = stream.expect("a connection");
+    stream
+        .write_all(b"POST /x HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 2\r\n\r\nhi")
+        .expect("a request");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    answer
+}
+
+/// A flow whose address is taken was as ready as any other.
+#[test]
+fn a_flow_that_cannot_begin_says_why_until_it_can() {
+    let world = World::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = taken.local_addr().expect("an address");
+    let engine = world.engine(&format!(
+        "[node.listen]\ntype = \"http_input\"\nlisten = \"{address}\"\npath = \"/x\"\nout = \"answer\"\n[node.answer]\ntype = \"reply\"\n"
+    ));
+    until("it says why", || engine.flows()[0].stats.not_begun().is_some_and(|why| why.contains("FLO-052")));
+    drop(taken);
+    until("it begins", || engine.flows()[0].stats.not_begun().is_none());
+    assert!(ask(address).starts_with("HTTP/1.1 200"));
+}
+
+/// A request without a `reply` node answered 500 and \"nothing was done\", although it was done.
+#[test]
+fn a_request_that_nobody_answers_is_done_with_204() {
+    let world = World::new();
+    let out = world.queue("OUT");
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port").local_addr().expect("an address");
+    let text = format!(
+        "[node.listen]\ntype = \"http_input\"\nlisten = \"{free}\"\npath = \"/x\"\nout = [\"put\", \"file\"]\n\
+         [node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n\
+         [node.file]\ntype = \"file_output\"\nfolder = \"out\"\nname = \"x\"\n"
+    );
+    // Nothing can be written there.
+    world.write("out", "a file and no folder");
+    let flow = world.compile(&text).expect("a flow");
+    assert_eq!(flow.findings.iter().map(|finding| finding.code.0).collect::<Vec<_>>(), ["FLO-038"]);
+    let engine = world.empty_engine(1);
+    engine.deploy(flow);
+    let answer = ask(free);
+    assert!(answer.starts_with("HTTP/1.1 204"), "{answer}");
+    assert_eq!(world.get_text(&out), "hi");
+    until("the file that is left is reported", || world.errors().contains("the file is not written yet"));
+    assert_eq!(engine.flows()[0].stats.rolled_back.load(Ordering::Relaxed), 0, "the unit of work committed");
+}

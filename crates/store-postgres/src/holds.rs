@@ -1,0 +1,522 @@
+//! Locks and claims among processes: what units ask for, and the task that asks the database in that order.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Bound;
+use std::rc::Rc;
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Weak};
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+use futures_util::future::{LocalBoxFuture, join_all};
+use parking_lot::Mutex;
+use quayline_store::shared::{Arrival, ClaimedEntry, Filter, NO_UNIT, Shared, StampSource, Wanted};
+use quayline_store::{FullKey, KeyRange, Page, PageLimit, Space, StoreError, UnitId, Value};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio_postgres::types::ToSql;
+
+use crate::actor::{After, Parameters, Rows, Session};
+use crate::engine::{self, State, gone};
+use crate::sql::{self, Values};
+
+/// How often waiting units are woken to look again, and pauses end.
+const TICK: Duration = Duration::from_millis(100);
+/// How often a process looks for others that ended.
+const REAP: Duration = Duration::from_millis(500);
+/// Statements that travel together.
+const TOGETHER: usize = 16;
+/// What is merged into one statement at most.
+const MERGED_MAX: usize = 512;
+
+/// What other threads ask of the connection of holds. The order is kept.
+pub(crate) enum HoldWish {
+    /// Takes a key for a unit.
+    Hold { unit: UnitId, key: FullKey, answer: Sender<Result<bool, StoreError>> },
+    /// Gives keys back.
+    Release { unit: UnitId, keys: Vec<FullKey> },
+    /// Gives a claimed entry back, later if there is a time.
+    GiveBack { key: FullKey, beside: Option<(FullKey, Value)>, at: Option<Instant> },
+    /// A unit waits; whether it must give up.
+    Waits { unit: UnitId, key: FullKey, answer: Sender<Result<bool, StoreError>> },
+    /// It no longer waits.
+    WaitsNoMore { unit: UnitId },
+    /// Rows of a statement.
+    Query { text: String, parameters: Parameters, answer: Sender<Rows> },
+    /// A commit freed keys and added entries to spaces.
+    Tell(Told),
+    /// The database reports something that another process told.
+    Heard(String),
+    /// Ends the task after what waits.
+    Stop,
+}
+
+/// Keys that are free and spaces in which something arrived.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    pub(crate) keys: Vec<Vec<u8>>,
+    pub(crate) spaces: HashMap<Space, i64>,
+}
+
+impl Told {
+    fn add(&mut self, other: Told) {
+        self.keys.extend(other.keys);
+        for (space, count) in other.spaces {
+            *self.spaces.entry(space).or_default() += count;
+        }
+    }
+}
+
+/// Tasks and queues of this process that want to hear of keys and spaces.
+#[derive(Default)]
+struct Listeners {
+    wakers: Mutex<HashMap<FullKey, Vec<Waker>>>,
+    arrivals: Mutex<HashMap<Space, Weak<dyn Arrival>>>,
+}
+
+impl Listeners {
+    fn wake(&self, key: &FullKey) {
+        let wakers = self.wakers.lock().remove(key);
+        wakers.into_iter().flatten().for_each(Waker::wake);
+    }
+
+    fn wake_all(&self) {
+        let wakers = std::mem::take(&mut *self.wakers.lock());
+        wakers.into_values().flatten().for_each(Waker::wake);
+    }
+}
+
+/// This process among those that use the database.
+pub(crate) struct Holds {
+    pub(crate) process: i32,
+    slot: u16,
+    opened_ms: u64,
+    opened: Instant,
+    name: Arc<str>,
+    state: Arc<State>,
+    wishes: UnboundedSender<HoldWish>,
+    listeners: Listeners,
+}
+
+impl fmt::Debug for Holds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Holds").field("process", &self.process).finish_non_exhaustive()
+    }
+}
+
+impl Holds {
+    pub(crate) fn new(
+        (process, slot, opened_ms): (i32, u16, u64),
+        name: &Arc<str>,
+        state: &Arc<State>,
+        wishes: UnboundedSender<HoldWish>,
+    ) -> Self {
+        let (name, state) = (Arc::clone(name), Arc::clone(state));
+        let opened = Instant::now();
+        Holds { process, slot, opened_ms, opened, name, state, wishes, listeners: Listeners::default() }
+    }
+
+    fn ask<T>(&self, wish: impl FnOnce(Sender<Result<T, StoreError>>) -> HoldWish) -> Result<T, StoreError> {
+        self.state.healthy()?;
+        let (answer, taken) = mpsc::channel();
+        self.wishes.send(wish(answer)).map_err(|_| gone(&self.name))?;
+        taken.recv().unwrap_or_else(|_| Err(gone(&self.name)))
+    }
+
+    fn query(&self, text: String, parameters: Parameters) -> Rows {
+        self.ask(|answer| HoldWish::Query { text, parameters, answer })
+    }
+
+    fn tell(&self, wish: HoldWish) {
+        // Without the connection, everything that this process holds ends anyway.
+        let _ = self.wishes.send(wish);
+    }
+
+    /// A commit freed keys and added entries.
+    pub(crate) fn committed(&self, told: Told) {
+        self.tell(HoldWish::Tell(told));
+    }
+
+    pub(crate) fn stop(&self) {
+        self.tell(HoldWish::Stop);
+    }
+}
+
+/// Keys from the first, up to but without the second.
+fn half_open(space: Space, range: KeyRange<'_>) -> (Vec<u8>, Vec<u8>) {
+    let after = |key: FullKey| [key.bytes(), &[0]].concat();
+    let (from, to) = range.full(space);
+    let from = match from {
+        Bound::Included(key) => key.bytes().to_vec(),
+        Bound::Excluded(key) => after(key),
+        Bound::Unbounded => Vec::new(),
+    };
+    let to = match to {
+        Bound::Included(key) => after(key),
+        Bound::Excluded(key) => key.bytes().to_vec(),
+        // No space has a greater number, and none of this engine is that long.
+        Bound::Unbounded => vec![0xff; 2048],
+    };
+    (from, to)
+}
+
+fn number(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+fn with_filter(mut parameters: Parameters, filter: Option<Filter<'_>>) -> (Values, Parameters) {
+    let Some(filter) = filter else { return (Values::Any, parameters) };
+    parameters.push(Box::new(i32::try_from(filter.offset + 1).unwrap_or(i32::MAX)));
+    parameters.push(Box::new(filter.bytes.to_vec()));
+    (Values::Filtered, parameters)
+}
+
+fn unit_number(unit: UnitId) -> i64 {
+    i64::try_from(unit.0).unwrap_or(i64::MAX)
+}
+
+/// Spaces are below the units in the table of waits.
+fn space_number(space: Space) -> i64 {
+    -1 - i64::from(space.0)
+}
+
+fn truth(rows: &[tokio_postgres::Row]) -> bool {
+    rows.first().and_then(|row| row.try_get(0).ok()).unwrap_or(false)
+}
+
+impl Shared for Holds {
+    fn stamps(&self) -> StampSource {
+        // The time of the database passed on since it answered.
+        let passed = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(0);
+        StampSource::new(self.slot, self.opened_ms + passed)
+    }
+
+    fn hold(&self, unit: UnitId, key: &FullKey) -> Result<bool, StoreError> {
+        self.ask(|answer| HoldWish::Hold { unit, key: key.clone(), answer })
+    }
+
+    fn release(&self, unit: UnitId, keys: Vec<FullKey>) {
+        self.tell(HoldWish::Release { unit, keys });
+    }
+
+    fn give_back(&self, key: FullKey, beside: Option<(FullKey, Value)>, pause_ms: u64) {
+        let at = (pause_ms > 0).then(|| Instant::now() + Duration::from_millis(pause_ms));
+        self.tell(HoldWish::GiveBack { key, beside, at });
+    }
+
+    fn waits(&self, unit: UnitId, key: &FullKey) -> Result<bool, StoreError> {
+        self.ask(|answer| HoldWish::Waits { unit, key: key.clone(), answer })
+    }
+
+    fn waits_no_more(&self, unit: UnitId) {
+        self.tell(HoldWish::WaitsNoMore { unit });
+    }
+
+    fn wake_when(&self, key: &FullKey, waker: &Waker) {
+        let mut wakers = self.listeners.wakers.lock();
+        let known = wakers.entry(key.clone()).or_default();
+        if !known.iter().any(|known| known.will_wake(waker)) {
+            known.push(waker.clone());
+        }
+    }
+
+    fn claim(&self, wanted: &Wanted<'_>) -> Result<Vec<ClaimedEntry>, StoreError> {
+        let (from, to) = half_open(wanted.space, wanted.range);
+        loop {
+            let beside = wanted.beside.0.to_be_bytes().to_vec();
+            let parameters: Parameters = vec![
+                Box::new(from.clone()),
+                Box::new(to.clone()),
+                Box::new(number(wanted.count)),
+                Box::new(self.process),
+                Box::new(beside),
+            ];
+            let (values, parameters) = with_filter(parameters, wanted.filter);
+            let rows = self.query(sql::claim(values), parameters)?;
+            let claimed: Vec<ClaimedEntry> = rows.iter().filter_map(claimed).collect();
+            if !claimed.is_empty() || rows.is_empty() {
+                return Ok(claimed);
+            }
+            // Other processes claimed all of them at the same time; the next look does not see those.
+        }
+    }
+
+    fn free_page(
+        &self,
+        space: Space,
+        range: KeyRange<'_>,
+        filter: Option<Filter<'_>>,
+        limit: PageLimit,
+        page: &mut Page,
+    ) -> Result<(), StoreError> {
+        page.clear();
+        if range.is_empty() {
+            return Ok(());
+        }
+        let (from, to) = half_open(space, range);
+        let entries = limit.entries.max(1);
+        let parameters: Parameters =
+            vec![Box::new(from), Box::new(to), Box::new(number(entries)), Box::new(number(limit.bytes.max(1)))];
+        let (values, parameters) = with_filter(parameters, filter);
+        let rows = self.query(sql::free_page(values), parameters)?;
+        engine::fill(page, &rows, entries, limit.bytes);
+        Ok(())
+    }
+
+    fn count(&self, space: Space) -> Result<u64, StoreError> {
+        let (from, to) = half_open(space, KeyRange::ALL);
+        let rows = self.query(sql::COUNT.to_owned(), vec![Box::new(from), Box::new(to)])?;
+        let count = rows.first().and_then(|row| row.try_get::<_, i64>(0).ok());
+        Ok(count.and_then(|count| u64::try_from(count).ok()).unwrap_or(0))
+    }
+
+    fn watch(&self, space: Space, arrival: Weak<dyn Arrival>) -> Result<(), StoreError> {
+        self.listeners.arrivals.lock().insert(space, arrival);
+        let key = space.0.to_be_bytes().to_vec();
+        let parameters: Parameters = vec![Box::new(self.process), Box::new(space_number(space)), Box::new(key)];
+        self.query(sql::WAIT.to_owned(), parameters).map(|_| ())
+    }
+
+    fn is_watched(&self, space: Space) -> Result<bool, StoreError> {
+        let key = space.0.to_be_bytes().to_vec();
+        let rows = self.query(sql::IS_WATCHED.to_owned(), vec![Box::new(key), Box::new(self.process)])?;
+        Ok(truth(&rows))
+    }
+}
+
+fn claimed(row: &tokio_postgres::Row) -> Option<ClaimedEntry> {
+    if !row.try_get::<_, bool>(3).ok()? {
+        return None;
+    }
+    let value: &[u8] = row.try_get(1).ok()?;
+    let beside: Option<&[u8]> = row.try_get(2).ok()?;
+    let key = row.try_get::<_, &[u8]>(0).ok()?.get(4..)?.to_vec();
+    Some(ClaimedEntry { key, value: Value::from(value), beside: beside.map(Value::from) })
+}
+
+/// Statements of one round, in order. What is alike and adjacent is one statement.
+enum Step {
+    Hold { keys: Vec<FullKey>, units: Vec<UnitId>, answers: Vec<Sender<Result<bool, StoreError>>> },
+    Release { keys: Vec<FullKey>, units: Vec<UnitId> },
+    Beside { keys: Vec<Vec<u8>>, values: Vec<Value> },
+    Waits { unit: UnitId, key: FullKey, answer: Sender<Result<bool, StoreError>> },
+    WaitsNoMore { unit: UnitId },
+    Query { text: String, parameters: Parameters, answer: Sender<Rows> },
+    Tell(Told),
+}
+
+fn add_step(steps: &mut Vec<Step>, wish: HoldWish) {
+    match (wish, steps.last_mut()) {
+        (HoldWish::Hold { unit, key, answer }, Some(Step::Hold { keys, units, answers }))
+            if keys.len() < MERGED_MAX =>
+        {
+            keys.push(key);
+            units.push(unit);
+            answers.push(answer);
+        }
+        (HoldWish::Hold { unit, key, answer }, _) => {
+            steps.push(Step::Hold { keys: vec![key], units: vec![unit], answers: vec![answer] });
+        }
+        (HoldWish::Release { unit, keys: more }, Some(Step::Release { keys, units })) if keys.len() < MERGED_MAX => {
+            units.extend(std::iter::repeat_n(unit, more.len()));
+            keys.extend(more);
+        }
+        (HoldWish::Release { unit, keys }, _) => {
+            let units = vec![unit; keys.len()];
+            steps.push(Step::Release { keys, units });
+        }
+        (HoldWish::Waits { unit, key, answer }, _) => steps.push(Step::Waits { unit, key, answer }),
+        (HoldWish::WaitsNoMore { unit }, _) => steps.push(Step::WaitsNoMore { unit }),
+        (HoldWish::Query { text, parameters, answer }, _) => steps.push(Step::Query { text, parameters, answer }),
+        (HoldWish::Tell(more), Some(Step::Tell(told))) => told.add(more),
+        (HoldWish::Tell(told), _) => steps.push(Step::Tell(told)),
+        // Taken apart by the caller.
+        (HoldWish::GiveBack { .. } | HoldWish::Heard(_) | HoldWish::Stop, _) => {}
+    }
+}
+
+/// The task of the connection of holds.
+pub(crate) struct Holder {
+    pub(crate) holds: Arc<Holds>,
+    pub(crate) session: Rc<Session>,
+    pub(crate) after: Sender<After>,
+    /// Reports that the connection is lost.
+    pub(crate) lost: Box<dyn Fn(StoreError)>,
+}
+
+impl Holder {
+    /// Serves wishes in order until told to stop.
+    pub(crate) async fn serve(self, mut wishes: UnboundedReceiver<HoldWish>) {
+        let mut tick = tokio::time::interval(TICK);
+        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut reaped = Instant::now();
+        let mut paused: Vec<(Instant, FullKey)> = Vec::new();
+        loop {
+            let mut steps = Vec::new();
+            let mut is_last = false;
+            let mut next = tokio::select! {
+                wish = wishes.recv() => match wish {
+                    Some(wish) => Some(wish),
+                    None => return,
+                },
+                _ = tick.tick() => {
+                    self.holds.listeners.wake_all();
+                    if reaped.elapsed() >= REAP {
+                        reaped = Instant::now();
+                        self.reap().await;
+                    }
+                    None
+                }
+            };
+            while let Some(wish) = next {
+                match wish {
+                    HoldWish::GiveBack { key, beside, at } => {
+                        if let Some((key, value)) = beside {
+                            steps.push(Step::Beside { keys: vec![key.bytes().to_vec()], values: vec![value] });
+                        }
+                        match at {
+                            Some(at) => paused.push((at, key)),
+                            None => add_step(&mut steps, HoldWish::Release { unit: NO_UNIT, keys: vec![key] }),
+                        }
+                    }
+                    HoldWish::Heard(text) => self.heard(&text),
+                    HoldWish::Stop => is_last = true,
+                    wish => add_step(&mut steps, wish),
+                }
+                next = if steps.len() < TOGETHER && !is_last { wishes.try_recv().ok() } else { None };
+            }
+            let now = Instant::now();
+            let due: Vec<FullKey> = paused.extract_if(.., |(at, _)| *at <= now).map(|(_, key)| key).collect();
+            if !due.is_empty() {
+                add_step(&mut steps, HoldWish::Release { unit: NO_UNIT, keys: due });
+            }
+            self.take(steps).await;
+            if is_last {
+                let _ = self.session.query(sql::LEAVE, &[&self.holds.process]).await;
+                return;
+            }
+        }
+    }
+
+    async fn reap(&self) {
+        let done = self.session.query(sql::REAP, &[&self.holds.process, &sql::PROCESS_CLASS]).await;
+        if let Err(error) = done {
+            (self.lost)(error);
+        }
+    }
+
+    /// All statements are sent before the first answer comes back.
+    async fn take(&self, steps: Vec<Step>) {
+        let mut under_way: Vec<LocalBoxFuture<'_, ()>> = Vec::with_capacity(steps.len());
+        for step in steps {
+            under_way.push(Box::pin(self.step(step)));
+        }
+        // Few enough that they are polled for the first time in their order.
+        join_all(under_way).await;
+    }
+
+    async fn step(&self, step: Step) {
+        let process = self.holds.process;
+        match step {
+            Step::Hold { keys, units, answers } => {
+                let bytes: Vec<&[u8]> = keys.iter().map(FullKey::bytes).collect();
+                let numbers: Vec<i64> = units.iter().map(|unit| unit_number(*unit)).collect();
+                let rows = self.session.query(sql::HOLD, &[&bytes, &numbers, &process]).await;
+                match self.noted(rows) {
+                    Ok(rows) => {
+                        let held: std::collections::HashSet<&[u8]> =
+                            rows.iter().filter_map(|row| row.try_get(0).ok()).collect();
+                        for (key, answer) in keys.iter().zip(answers) {
+                            let _ = answer.send(Ok(held.contains(key.bytes())));
+                        }
+                    }
+                    Err(error) => answers.into_iter().for_each(|answer| drop(answer.send(Err(error.clone())))),
+                }
+            }
+            Step::Release { keys, units } => self.release(&keys, &units).await,
+            Step::Beside { keys, values } => {
+                let values: Vec<&[u8]> = values.iter().map(|value| &**value).collect();
+                let _ = self.noted(self.session.query(sql::PUT, &[&keys, &values]).await);
+            }
+            Step::Waits { unit, key, answer } => {
+                let number = unit_number(unit);
+                let parameters: [&(dyn ToSql + Sync); 3] = [&process, &number, &key.bytes()];
+                let published = self.session.query(sql::WAIT, &parameters);
+                let circle = self.session.query(sql::CIRCLE, &parameters);
+                let (published, circle) = tokio::join!(biased; published, circle);
+                let outcome = published.and(circle).map(|rows| truth(&rows));
+                let _ = answer.send(self.noted(outcome));
+            }
+            Step::WaitsNoMore { unit } => {
+                let _ = self.noted(self.session.query(sql::UNWAIT, &[&process, &unit_number(unit)]).await);
+            }
+            Step::Query { text, parameters, answer } => {
+                let parameters: Vec<&(dyn ToSql + Sync)> =
+                    parameters.iter().map(|parameter| &**parameter as &(dyn ToSql + Sync)).collect();
+                let rows = self.session.query(&text, &parameters).await;
+                let _ = answer.send(self.noted(rows));
+            }
+            Step::Tell(told) => self.tell(&told).await,
+        }
+    }
+
+    async fn release(&self, keys: &[FullKey], units: &[UnitId]) {
+        let bytes: Vec<&[u8]> = keys.iter().map(FullKey::bytes).collect();
+        let numbers: Vec<i64> = units.iter().map(|unit| unit_number(*unit)).collect();
+        let released = self.session.query(sql::RELEASE, &[&bytes, &numbers, &self.holds.process]).await;
+        if self.noted(released).is_err() {
+            return;
+        }
+        let mut told = Told::default();
+        for (key, unit) in keys.iter().zip(units) {
+            if *unit == NO_UNIT {
+                *told.spaces.entry(key.space()).or_default() += 1;
+            } else {
+                told.keys.push(key.bytes().to_vec());
+            }
+        }
+        for (space, count) in &told.spaces {
+            self.arrived(*space, u64::try_from(*count).unwrap_or(0));
+        }
+        self.tell(&told).await;
+    }
+
+    async fn tell(&self, told: &Told) {
+        let spaces: Vec<Vec<u8>> = told.spaces.keys().map(|space| space.0.to_be_bytes().to_vec()).collect();
+        let counts: Vec<i64> = told.spaces.values().copied().collect();
+        let parameters: [&(dyn ToSql + Sync); 4] = [&told.keys, &spaces, &counts, &self.holds.process];
+        let _ = self.noted(self.session.query(sql::TELL, &parameters).await);
+    }
+
+    /// What another process told: `*` for everything, `k` and a key, `s` and a space with a count.
+    fn heard(&self, text: &str) {
+        if text == "*" {
+            self.holds.listeners.wake_all();
+            let spaces: Vec<Space> = self.holds.listeners.arrivals.lock().keys().copied().collect();
+            spaces.into_iter().for_each(|space| self.arrived(space, u64::MAX));
+        } else if let Some(key) = text.strip_prefix('k').and_then(from_hex).and_then(|key| FullKey::from_bytes(&key)) {
+            self.holds.listeners.wake(&key);
+        } else if let Some((space, count)) = text.strip_prefix('s').and_then(|text| text.split_once(':'))
+            && let (Ok(space), Ok(count)) = (u32::from_str_radix(space, 16), count.parse())
+        {
+            self.arrived(Space(space), count);
+        }
+    }
+
+    fn arrived(&self, space: Space, count: u64) {
+        let arrival = self.holds.listeners.arrivals.lock().get(&space).and_then(Weak::upgrade);
+        if let Some(arrival) = arrival {
+            // Not here: a get may hold the queue while it waits for this thread.
+            let _ = self.after.send(After::Arrived(arrival, count));
+        }
+    }
+
+    fn noted<T>(&self, outcome: Result<T, StoreError>) -> Result<T, StoreError> {
+        outcome.inspect_err(|error| (self.lost)(error.clone()))
+    }
+}
+
+fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let pairs = text.as_bytes().chunks_exact(2);
+    pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
+}

@@ -1,0 +1,256 @@
+//! An interval as data: `quayline.intervals/1`, and the component report that follows from intervals.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// Name and version of the form.
+pub const INTERVALS_SCHEMA: &str = "quayline.intervals/1";
+
+/// Intervals of one process.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct Intervals {
+    /// [`INTERVALS_SCHEMA`].
+    pub schema: String,
+    /// Intervals, ascending.
+    pub intervals: Vec<Interval>,
+}
+
+/// What a process did in an interval. Times are seconds.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct Interval {
+    /// Begin, in milliseconds since 1970.
+    pub begin_ms: u64,
+    /// Length.
+    pub seconds: f64,
+    /// Processors that the process may use.
+    pub processors: u32,
+    /// CPU time of the process, by the clock of the process.
+    pub cpu_s: f64,
+    /// CPU time of helpers that no class was charged for.
+    pub helper_cpu_s: f64,
+    /// CPU time of other threads: listeners, watchers, the collector.
+    pub other_cpu_s: f64,
+    /// CPU time of the collector, which is a part of `other_cpu_s`.
+    pub collector_cpu_s: f64,
+    /// CPU time of the process less that of classes, helpers and other threads. It shows how far the rest can be trusted.
+    pub unaccounted_cpu_s: f64,
+    /// Share of time for which some process of the machine waited for a processor; `None` if the system does not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pressure: Option<f64>,
+    /// TLS handshakes that were full.
+    pub handshakes_full: u64,
+    /// TLS handshakes that resumed a session.
+    pub handshakes_resumed: u64,
+    /// Look-ups of compiled definitions that found one.
+    pub definitions_found: u64,
+    /// Look-ups of compiled definitions that did not.
+    pub definitions_missed: u64,
+    /// Classes, in the order of the settings.
+    pub classes: Vec<ClassInterval>,
+}
+
+/// What a class did in an interval.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct ClassInterval {
+    /// Its name.
+    pub name: String,
+    /// Transactions that ended, good or failed.
+    pub count: u64,
+    /// Those that failed.
+    pub failed: u64,
+    /// Units of work committed.
+    pub commits: u64,
+    /// Response times, added up; 0 if they are not measured.
+    pub wall_s: f64,
+    /// CPU time of its own threads.
+    pub cpu_s: f64,
+    /// CPU time of helpers on its behalf.
+    pub helper_cpu_s: f64,
+    /// Time for which its threads could have run and had no processor.
+    pub run_queue_s: f64,
+    /// Time for which its work waited for its turn.
+    pub held_s: f64,
+    /// Share that it may use while others work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entitlement: Option<f64>,
+    /// Time for which it used more than its threshold.
+    pub above_s: f64,
+    /// CPU time that it used above its threshold.
+    pub above_cpu_s: f64,
+    /// Band of priorities at the end, 1 (highest) to 6.
+    pub band: u8,
+    /// Time by phase, if its members measure it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<(String, f64)>,
+    /// Distribution of response times, if single times are measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times: Option<TimesInterval>,
+    /// Members that did something.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<MemberInterval>,
+}
+
+/// Percentiles of response times in seconds.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct TimesInterval {
+    /// Median.
+    pub p50_s: f64,
+    /// 95th percentile.
+    pub p95_s: f64,
+    /// 99th percentile.
+    pub p99_s: f64,
+    /// Upper bound of the longest.
+    pub max_s: f64,
+}
+
+/// What a member did: an operation, a flow, a job, an action of partners.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct MemberInterval {
+    /// Kind and name, as in the settings: `job:settle`.
+    pub name: String,
+    /// Transactions that ended.
+    pub count: u64,
+    /// Those that failed.
+    pub failed: u64,
+    /// Units of work committed.
+    #[serde(default)]
+    pub commits: u64,
+    /// Response times, added up.
+    pub wall_s: f64,
+    /// CPU time.
+    pub cpu_s: f64,
+    /// CPU time of helpers on its behalf.
+    #[serde(default)]
+    pub helper_cpu_s: f64,
+    /// Time for which its threads could have run and had no processor.
+    #[serde(default)]
+    pub run_queue_s: f64,
+}
+
+impl MemberInterval {
+    /// Adds another interval of the member.
+    pub fn add(&mut self, other: &MemberInterval) {
+        self.count += other.count;
+        self.failed += other.failed;
+        self.commits += other.commits;
+        self.wall_s += other.wall_s;
+        self.cpu_s += other.cpu_s;
+        self.helper_cpu_s += other.helper_cpu_s;
+        self.run_queue_s += other.run_queue_s;
+    }
+}
+
+impl TimesInterval {
+    /// Percentiles of counts by upper bound, ascending; `None` without a count.
+    #[must_use]
+    pub fn of(buckets: &[(f64, u64)]) -> Option<TimesInterval> {
+        let all: u64 = buckets.iter().map(|(_, count)| count).sum();
+        let at = |share: f64| {
+            let rank = (share * all as f64).ceil().max(1.0);
+            let mut seen = 0;
+            let found = buckets.iter().find(|(_, count)| {
+                seen += count;
+                seen as f64 >= rank
+            });
+            found.map_or(0.0, |(bound, _)| *bound)
+        };
+        (all > 0).then(|| TimesInterval { p50_s: at(0.5), p95_s: at(0.95), p99_s: at(0.99), max_s: at(1.0) })
+    }
+}
+
+impl ClassInterval {
+    /// Mean response time in seconds; `None` without transactions or if it is not measured.
+    #[must_use]
+    pub fn response_s(&self) -> Option<f64> {
+        (self.count > 0 && self.wall_s > 0.0).then(|| self.wall_s / self.count as f64)
+    }
+
+    /// CPU time of a transaction in seconds, helpers included.
+    #[must_use]
+    pub fn cpu_each_s(&self) -> Option<f64> {
+        (self.count > 0).then(|| (self.cpu_s + self.helper_cpu_s) / self.count as f64)
+    }
+}
+
+impl Interval {
+    /// A part of the CPU time of all processors, from 0 to 1.
+    #[must_use]
+    pub fn share(&self, cpu_s: f64) -> f64 {
+        let all = self.seconds * f64::from(self.processors);
+        if all > 0.0 { cpu_s / all } else { 0.0 }
+    }
+
+    /// The class of a name.
+    #[must_use]
+    pub fn class(&self, name: &str) -> Option<&ClassInterval> {
+        self.classes.iter().find(|class| class.name == name)
+    }
+
+    /// The interval as one line of JSON.
+    ///
+    /// # Panics
+    /// Never: the form has string keys and plain values.
+    #[must_use]
+    pub fn json(&self) -> String {
+        serde_json::to_string(self).expect("an interval has string keys and plain values")
+    }
+
+    /// Reads what [`Interval::json`] wrote.
+    ///
+    /// # Errors
+    /// Those of the reader of JSON.
+    pub fn from_json(text: &str) -> Result<Interval, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+}
+
+impl Intervals {
+    /// Intervals with the name of the form.
+    #[must_use]
+    pub fn new(intervals: Vec<Interval>) -> Intervals {
+        Intervals { schema: INTERVALS_SCHEMA.to_owned(), intervals }
+    }
+}
+
+/// Intervals as `quayline.intervals/1`.
+#[must_use]
+pub fn component_json(intervals: &[Interval]) -> Value {
+    json!({ "schema": INTERVALS_SCHEMA, "intervals": intervals })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_bounds_of_buckets() {
+        let times = TimesInterval::of(&[(0.001, 94), (0.002, 4), (0.5, 2)]).unwrap();
+        assert_eq!(times, TimesInterval { p50_s: 0.001, p95_s: 0.002, p99_s: 0.5, max_s: 0.5 });
+        assert_eq!(TimesInterval::of(&[(0.001, 0)]), None);
+    }
+
+    #[test]
+    fn json_is_read_back() {
+        let class = ClassInterval {
+            name: "api".to_owned(),
+            count: 4,
+            wall_s: 0.5,
+            cpu_s: 0.2,
+            helper_cpu_s: 0.2,
+            ..ClassInterval::default()
+        };
+        let interval = Interval {
+            begin_ms: 5,
+            seconds: 2.0,
+            processors: 2,
+            pressure: Some(0.25),
+            classes: vec![class],
+            ..Interval::default()
+        };
+        assert_eq!(Interval::from_json(&interval.json()).unwrap(), interval);
+        assert_eq!((interval.share(1.0), interval.classes[0].response_s()), (0.25, Some(0.125)));
+        assert_eq!(interval.classes[0].cpu_each_s(), Some(0.1));
+        let whole: Intervals = serde_json::from_value(component_json(std::slice::from_ref(&interval))).unwrap();
+        assert_eq!(whole, Intervals::new(vec![interval]));
+    }
+}

@@ -1,0 +1,45 @@
+//! Classes of work in one process: which threads work for which class, what each class used by interval, alerts, and shares.
+//!
+//! ```text
+//!  threads ──join──▶ Workload: CPU and run-queue wait by thread, from the kernel
+//!  chunks  ──turn──▶     │ shares: a class above its share waits for its turn while others work
+//!  Source: counts ──────▶│
+//!                        ▼
+//!                    Collector ── each second: use, time above the threshold, regulator
+//!                        └────── each interval: Interval ─▶ retention, component report, alerts, metrics
+//! ```
+//!
+//! - **Threads cost nothing more.** The collector reads the kernel's own account of each thread (`schedstat`) once a second.
+//! - **What several members share is divided.** Server threads serve all operations, so their CPU time is divided in proportion to what each operation
+//!   computed. Batch threads work for one job, whose CPU time is exact.
+//! - **Helpers are charged back.** Threads of the store work for whoever commits. Both figures are in the interval: what the class' own threads used,
+//!   and what helpers used for it.
+//! - **Every wait for a turn is bounded** ([`TURN_WAIT_MAX`]), so a share can slow work down and never stop it.
+
+mod alert;
+mod class;
+mod collector;
+mod component;
+mod config;
+mod hold;
+mod interval;
+mod model;
+mod readings;
+mod regulator;
+mod system;
+mod work;
+
+pub use alert::{Alert, Message};
+pub use class::{Class, Classes, Kind};
+pub use collector::{Collector, Tick};
+pub use component::component_report;
+pub use config::{Action, AlertConfig, ClassConfig, Measure, WorkloadConfig, WrongSetting};
+pub use hold::TURN_WAIT_MAX;
+pub use interval::{
+    ClassInterval, INTERVALS_SCHEMA, Interval, Intervals, MemberInterval, TimesInterval, component_json,
+};
+pub use model::{Demands, elapsed_s, prediction_report};
+pub use readings::readings;
+pub use regulator::{Regulator, nice_of};
+pub use system::{Probe, Process, System, ThreadUse};
+pub use work::{MemberTotals, Source, Turn, Working, Workload};

@@ -1,0 +1,423 @@
+//! The work of a process: its threads by class, turns of classes that are held to their share, and counts.
+
+use std::collections::HashMap;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use quayline_capacity::plan::Band;
+use rustix::process::{Pid, getpriority_process, setpriority_process};
+
+use crate::class::{Classes, Kind};
+use crate::config::WorkloadConfig;
+use crate::hold::Hold;
+use crate::regulator::nice_of;
+use crate::system::{schedule_of, thread_cpu_ns};
+
+/// Milliseconds for which a class counts as working after its last sign of work.
+const WORKS_MS: u64 = 1_000;
+
+/// What a part of the program counts of one member of a class, from its start on. A number that falls means that it started again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MemberTotals {
+    /// Its kind.
+    pub kind: Kind,
+    /// Operation, flow, job or action.
+    pub name: String,
+    /// Transactions that ended, good or failed.
+    pub count: u64,
+    /// Those that failed.
+    pub failed: u64,
+    /// Response times, added up, in seconds; 0 if they are not measured.
+    pub wall_s: f64,
+    /// What the CPU time of shared threads is divided by: computed seconds, as well as the part knows them.
+    pub weight_s: f64,
+    /// Units of work committed: what the store's threads are charged by.
+    pub commits: u64,
+    /// Time by phase in seconds.
+    pub phases: Vec<(&'static str, f64)>,
+    /// Single times: upper bounds in seconds, ascending, and counts.
+    pub times: Vec<(f64, u64)>,
+}
+
+impl MemberTotals {
+    /// Nothing counted yet.
+    #[must_use]
+    pub fn new(kind: Kind, name: impl Into<String>) -> MemberTotals {
+        MemberTotals {
+            kind,
+            name: name.into(),
+            count: 0,
+            failed: 0,
+            wall_s: 0.0,
+            weight_s: 0.0,
+            commits: 0,
+            phases: Vec::new(),
+            times: Vec::new(),
+        }
+    }
+}
+
+/// A part of the program that counts work.
+pub trait Source: Send + Sync {
+    /// Every member with its totals.
+    fn totals(&self) -> Vec<MemberTotals>;
+
+    /// TLS handshakes since the start: full, resumed.
+    fn handshakes(&self) -> Option<[u64; 2]> {
+        None
+    }
+
+    /// Look-ups of compiled definitions since the start: found, not found.
+    fn definitions(&self) -> Option<[u64; 2]> {
+        None
+    }
+}
+
+/// A thread that works for a class.
+#[derive(Clone, Debug)]
+pub(crate) struct Registered {
+    pub(crate) kind: Kind,
+    /// The one member that it works for; `None` if it works for all of its kind.
+    pub(crate) name: Option<Arc<str>>,
+    pub(crate) class: usize,
+    /// What was counted of it so far: run and wait, in nanoseconds.
+    pub(crate) counted: (u64, u64),
+}
+
+/// What is counted of members whose threads register themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Own {
+    pub(crate) run_ns: u64,
+    pub(crate) wait_ns: u64,
+    pub(crate) count: u64,
+    pub(crate) failed: u64,
+    pub(crate) commits: u64,
+    pub(crate) wall_ns: u64,
+}
+
+/// The work of a process. Parts of the program share it.
+pub struct Workload {
+    pub(crate) config: WorkloadConfig,
+    pub(crate) classes: Classes,
+    /// By class; `None` without an entitlement, or if nothing is governed.
+    pub(crate) holds: Vec<Option<Hold>>,
+    /// Band of each class now.
+    bands: Mutex<Vec<Band>>,
+    /// By class: milliseconds since the start at the last sign of work, plus one.
+    signs: Vec<AtomicU64>,
+    pub(crate) threads: Mutex<HashMap<u32, Registered>>,
+    pub(crate) members: Mutex<HashMap<(Kind, Arc<str>), Own>>,
+    pub(crate) sources: Mutex<Vec<Arc<dyn Source>>>,
+    began: Instant,
+}
+
+impl core::fmt::Debug for Workload {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Workload").field("classes", &self.classes).finish_non_exhaustive()
+    }
+}
+
+impl Workload {
+    /// The work of a process on a machine with so many processors.
+    #[must_use]
+    pub fn new(config: WorkloadConfig, processors: u32) -> Arc<Workload> {
+        let classes = Classes::new(&config);
+        let hold = |entitlement: Option<f64>| {
+            entitlement.filter(|_| config.govern).map(|entitlement| Hold::new(entitlement, processors))
+        };
+        let bands = classes.all().iter().map(|class| Band::of(class.priority).unwrap_or(Band(6))).collect();
+        Arc::new(Workload {
+            holds: classes.all().iter().map(|class| hold(class.entitlement)).collect(),
+            signs: classes.all().iter().map(|_| AtomicU64::new(0)).collect(),
+            bands: Mutex::new(bands),
+            classes,
+            config,
+            threads: Mutex::default(),
+            members: Mutex::default(),
+            sources: Mutex::default(),
+            began: Instant::now(),
+        })
+    }
+
+    /// The classes.
+    #[must_use]
+    pub fn classes(&self) -> &Classes {
+        &self.classes
+    }
+
+    /// The settings.
+    #[must_use]
+    pub fn config(&self) -> &WorkloadConfig {
+        &self.config
+    }
+
+    /// Adds a part of the program that counts.
+    pub fn add_source(&self, source: Arc<dyn Source>) {
+        self.sources.lock().push(source);
+    }
+
+    /// The current thread works for a member, or for all members of a kind, until the value is dropped. It gets the priority of its class.
+    #[must_use]
+    pub fn join(self: &Arc<Self>, kind: Kind, name: Option<&str>) -> Working {
+        let pid = rustix::thread::gettid();
+        let tid = u32::try_from(pid.as_raw_nonzero().get()).unwrap_or(0);
+        let class = self.classes.of(kind, name.unwrap_or(""));
+        let counted = schedule_of(tid).unwrap_or_default();
+        let registered = Registered { kind, name: name.map(Arc::from), class, counted };
+        let before = self.threads.lock().insert(tid, registered);
+        let nice = self.config.govern.then(|| getpriority_process(Some(pid)).ok()).flatten();
+        if nice.is_some() {
+            let band = self.bands.lock()[class];
+            set_nice(tid, nice_of(band));
+        }
+        Working { workload: Arc::clone(self), tid, before, nice, on_this_thread: PhantomData }
+    }
+
+    /// Begins a piece of work of a member on the current thread: a chunk, a file. It waits if the class is above its share while others work.
+    #[must_use]
+    pub fn turn(self: &Arc<Self>, kind: Kind, name: &str) -> Turn {
+        let class = self.classes.of(kind, name);
+        self.sign(class);
+        if let Some(hold) = &self.holds[class] {
+            hold.begin(&|| self.began.elapsed(), &|| self.others_work(class));
+        }
+        Turn {
+            workload: Arc::clone(self),
+            kind,
+            name: Arc::from(name),
+            class,
+            began: Instant::now(),
+            cpu_ns: self.holds[class].as_ref().map(|_| thread_cpu_ns()),
+            own: Own::default(),
+            on_this_thread: PhantomData,
+        }
+    }
+
+    /// How long the next piece of work of a class should wait. For work that is a future and must not block.
+    #[must_use]
+    pub fn pause(&self, class: usize) -> Option<Duration> {
+        let hold = self.holds[class].as_ref()?;
+        let pause = hold.due(self.began.elapsed())?;
+        if !self.others_work(class) {
+            return None;
+        }
+        hold.held_ns.fetch_add(u64::try_from(pause.as_nanos()).unwrap_or(0), Ordering::Relaxed);
+        Some(pause)
+    }
+
+    /// Whether [`Workload::charge`] is of use for a class.
+    #[must_use]
+    pub fn is_held(&self, class: usize) -> bool {
+        self.holds[class].is_some()
+    }
+
+    /// Charges CPU time to a class whose work has no turns.
+    pub fn charge(&self, class: usize, cpu: Duration) {
+        if let Some(hold) = &self.holds[class] {
+            hold.charge(cpu);
+        }
+    }
+
+    /// CPU time of the current thread.
+    #[must_use]
+    pub fn thread_cpu() -> Duration {
+        Duration::from_nanos(thread_cpu_ns())
+    }
+
+    /// A sign of work of a class.
+    pub fn sign(&self, class: usize) {
+        let now = self.now_ms() + 1;
+        let sign = &self.signs[class];
+        // Written seldom, so that threads do not take the line from each other.
+        let last = sign.load(Ordering::Relaxed);
+        if last == 0 || now.saturating_sub(last) > WORKS_MS / 10 {
+            sign.store(now, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether another class has worked lately.
+    pub(crate) fn others_work(&self, class: usize) -> bool {
+        let now = self.now_ms() + 1;
+        let works = |sign: &AtomicU64| {
+            let at = sign.load(Ordering::Relaxed);
+            at > 0 && now.saturating_sub(at) < WORKS_MS
+        };
+        self.signs.iter().enumerate().any(|(other, sign)| other != class && works(sign))
+    }
+
+    /// Gives the threads of a class the priority of a band.
+    pub(crate) fn set_band(&self, class: usize, band: Band) {
+        let mut bands = self.bands.lock();
+        if bands[class] == band || !self.config.govern {
+            return;
+        }
+        bands[class] = band;
+        drop(bands);
+        for (tid, _) in self.threads.lock().iter().filter(|(_, thread)| thread.class == class) {
+            set_nice(*tid, nice_of(band));
+        }
+    }
+
+    /// Registered threads of a class.
+    pub(crate) fn threads_of(&self, class: usize) -> u32 {
+        let count = self.threads.lock().values().filter(|thread| thread.class == class).count();
+        u32::try_from(count).unwrap_or(u32::MAX)
+    }
+
+    fn now_ms(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn add(&self, kind: Kind, name: &Arc<str>, own: Own) {
+        let mut members = self.members.lock();
+        let sum = members.entry((kind, Arc::clone(name))).or_default();
+        sum.run_ns += own.run_ns;
+        sum.wait_ns += own.wait_ns;
+        sum.count += own.count;
+        sum.failed += own.failed;
+        sum.commits += own.commits;
+        sum.wall_ns += own.wall_ns;
+    }
+}
+
+/// Sets the nice value of a thread. To raise a priority needs a privilege; without it the thread keeps the lower one until it ends.
+fn set_nice(tid: u32, nice: i32) {
+    if let Some(pid) = i32::try_from(tid).ok().and_then(Pid::from_raw) {
+        // Nothing is lost where the system refuses: the share still holds.
+        let _ = setpriority_process(Some(pid), nice);
+    }
+}
+
+/// The current thread works for a class as long as this value lives.
+#[derive(Debug)]
+pub struct Working {
+    workload: Arc<Workload>,
+    tid: u32,
+    /// What the thread worked for before.
+    before: Option<Registered>,
+    nice: Option<i32>,
+    on_this_thread: PhantomData<*const ()>,
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        let (run, wait) = schedule_of(self.tid).unwrap_or_default();
+        let mut threads = self.workload.threads.lock();
+        let ended = match self.before.take() {
+            Some(before) => threads.insert(self.tid, Registered { counted: (run, wait), ..before }),
+            None => threads.remove(&self.tid),
+        };
+        drop(threads);
+        if let Some(Registered { kind, name: Some(name), counted, .. }) = ended {
+            let own = Own {
+                run_ns: run.saturating_sub(counted.0),
+                wait_ns: wait.saturating_sub(counted.1),
+                ..Own::default()
+            };
+            self.workload.add(kind, &name, own);
+        }
+        if let Some(nice) = self.nice {
+            set_nice(self.tid, nice);
+        }
+    }
+}
+
+/// A piece of work that has its turn.
+#[derive(Debug)]
+pub struct Turn {
+    workload: Arc<Workload>,
+    kind: Kind,
+    name: Arc<str>,
+    class: usize,
+    began: Instant,
+    cpu_ns: Option<u64>,
+    own: Own,
+    on_this_thread: PhantomData<*const ()>,
+}
+
+impl Turn {
+    /// Counts transactions, of which some failed, and a unit of work.
+    pub fn done(&mut self, count: u64, failed: u64) {
+        self.own.count += count;
+        self.own.failed += failed;
+        self.own.commits += 1;
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.own.wall_ns = u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        if let (Some(hold), Some(before)) = (&self.workload.holds[self.class], self.cpu_ns) {
+            hold.end(Duration::from_nanos(thread_cpu_ns().saturating_sub(before)));
+        }
+        self.workload.sign(self.class);
+        self.workload.add(self.kind, &self.name, self.own);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(text: &str) -> WorkloadConfig {
+        toml::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn a_turn_counts_and_a_thread_that_ends_is_counted() {
+        let workload = Workload::new(WorkloadConfig::default(), 2);
+        let other = Arc::clone(&workload);
+        std::thread::spawn(move || {
+            let _working = other.join(Kind::Batch, Some("night"));
+            let mut turn = other.turn(Kind::Batch, "night");
+            let until = thread_cpu_ns() + 20_000_000;
+            while thread_cpu_ns() < until {}
+            turn.done(10, 1);
+        })
+        .join()
+        .unwrap();
+        assert!(workload.threads.lock().is_empty());
+        let own = workload.members.lock()[&(Kind::Batch, Arc::from("night"))];
+        assert_eq!((own.count, own.failed, own.commits), (10, 1, 1));
+        assert!(own.wall_ns >= 20_000_000, "{own:?}");
+        if cfg!(target_os = "linux") {
+            assert!((10_000_000..200_000_000).contains(&own.run_ns), "{own:?}");
+        }
+    }
+
+    #[test]
+    fn a_class_waits_only_while_others_work() {
+        let workload = Workload::new(config("[[class]]\nname = \"batch\"\nentitlement-percent = 10\n"), 1);
+        let batch = workload.classes.of(Kind::Batch, "x");
+        workload.charge(batch, Duration::from_secs(5));
+        assert_eq!(workload.pause(batch), None);
+        workload.sign(workload.classes.of(Kind::Api, "op"));
+        assert_eq!(workload.pause(batch), Some(crate::TURN_WAIT_MAX));
+        let off = Workload::new(config("govern = false\n[[class]]\nname = \"batch\"\nentitlement-percent = 10\n"), 1);
+        off.charge(batch, Duration::from_secs(5));
+        off.sign(off.classes.of(Kind::Api, "op"));
+        assert_eq!((off.pause(batch), off.is_held(batch)), (None, false));
+    }
+
+    #[test]
+    fn a_thread_has_the_priority_of_its_class_and_gives_it_back() {
+        let workload = Workload::new(WorkloadConfig::default(), 2);
+        let nice = || getpriority_process(Some(rustix::thread::gettid())).unwrap();
+        std::thread::spawn(move || {
+            let before = nice();
+            let working = workload.join(Kind::Batch, Some("night"));
+            assert_eq!(nice(), before.max(15));
+            let batch = workload.classes.of(Kind::Batch, "night");
+            workload.set_band(batch, Band(6));
+            assert_eq!(nice(), 19);
+            drop(working);
+            // Without the privilege the system keeps the lower priority.
+            assert!([before, 19].contains(&nice()));
+        })
+        .join()
+        .unwrap();
+    }
+}
