@@ -12,13 +12,24 @@ log=target/test-logs
 mkdir -p "$log"
 began=$SECONDS
 
+# failures LOG: what failed, once more at the end, because thousands of lines may follow it. Of each test 60 lines at most.
+failures() {
+  printf '\n=== what failed\n'
+  grep -E '^(error|warning: unused)|^test .* FAILED$|^Diff in ' "$1" | head -n 50 || true
+  awk '/^failures:$/ { inside = 1; next }
+       /^test result:/ { inside = 0 }
+       inside && /^---- / { shown = 0 }
+       inside && ++shown <= 60' "$1"
+}
+
 # step NAME COMMAND...: runs it, shows its output, stops the run if it fails.
 step() {
   local name=$1 start=$SECONDS
   shift
   printf '\n=== %s\n' "$name"
   if ! "$@" 2>&1 | tee "$log/${name// /-}.log"; then
-    printf '=== %s: FAILED after %d s\n' "$name" $((SECONDS - start)) >&2
+    failures "$log/${name// /-}.log"
+    printf '=== %s: FAILED after %d s\n' "$name" $((SECONDS - start))
     exit 1
   fi
   printf '=== %s: passed in %d s\n' "$name" $((SECONDS - start))
