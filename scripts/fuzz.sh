@@ -4,6 +4,8 @@
 # The coverage flags are what `cargo fuzz --sanitizer none` passes; they are stable flags of the compiler and its LLVM, so neither a
 # nightly compiler nor another tool is needed. `--target` keeps them away from build scripts. Corpora lie in target/fuzz-corpus, seeds
 # in fuzz/seeds/TARGET; a failing input is kept in target/fuzz-failures and printed.
+#
+# FUZZ_SEED: the seed of the inputs, and no corpus of earlier runs; without it each run tries other inputs and adds to the corpus.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -33,11 +35,15 @@ cargo build ${CARGO_FLAGS:-} --locked --release --manifest-path fuzz/Cargo.toml 
 mkdir -p target/fuzz-failures
 for target in "${targets[@]}"; do
   corpus=target/fuzz-corpus/$target
+  if [ -n "${FUZZ_SEED:-}" ]; then
+    corpus=target/fuzz-corpus/seed-$FUZZ_SEED/$target
+    rm -rf "$corpus"
+  fi
   mkdir -p "$corpus"
   seeds=()
   [ -d "fuzz/seeds/$target" ] && seeds=("fuzz/seeds/$target")
   log=$(mktemp)
-  if ! QUAYLINE_FUZZ_TARGET=$target "target/fuzz/$host/release/quayline-fuzz" -max_total_time="$seconds" -max_len=65536 -rss_limit_mb=1024 -timeout=10 -print_final_stats=1 \
+  if ! QUAYLINE_FUZZ_TARGET=$target "target/fuzz/$host/release/quayline-fuzz" -max_total_time="$seconds" -max_len=65536 -rss_limit_mb=1024 -timeout=10 -print_final_stats=1 -seed="${FUZZ_SEED:-0}" \
     -artifact_prefix="target/fuzz-failures/$target-" "$corpus" "${seeds[@]}" >"$log" 2>&1; then
     tail -n 60 "$log" >&2
     echo "fuzz $target: FAILED; the input is kept in target/fuzz-failures/" >&2

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Every check, in the order in which a person wants to hear of trouble. Prints each step with its elapsed time and what was skipped.
 #
-# FUZZ_SECONDS (default 5): how long each fuzz target runs.   CARGO_FLAGS: added to every cargo call.
+# FUZZ_SECONDS (default 5): how long each fuzz target runs.   FUZZ_SEED (default 1): of their inputs, so that two runs of this check
+# try the same ones; `make fuzz` tries others each time.   CARGO_FLAGS: added to every cargo call.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -47,6 +48,7 @@ printf 'rustc   %s\ncargo   %s\ncobc    %s\nmachine %s, %s cores\ncommit  %s\n' 
   step "tests" cargo test $flags --workspace --no-fail-fast -- --show-output
   RUSTDOCFLAGS="-D warnings" step "documents" cargo doc $flags --workspace --no-deps --document-private-items
   step "demo" scripts/demo.sh
+  export FUZZ_SEED=${FUZZ_SEED:-1}
   step "fuzz targets" scripts/fuzz.sh all "${FUZZ_SECONDS:-5}"
 }
 

@@ -156,37 +156,36 @@ impl<'a> Reader<'a> {
     /// [`DecodeError`].
     pub fn skip(&mut self) -> Result<&'a [u8], DecodeError> {
         let begin = self.at;
-        // A described value is a descriptor and a value; each descriptor may be described as well.
-        let mut values = 1;
-        let mut described = 0;
-        while values > 0 {
-            values -= 1;
-            let at = self.at;
-            let code = self.byte()?;
-            if code == DESCRIBED {
-                described += 1;
-                if described > NESTING_MAX {
-                    return Err(DecodeError::Depth { at });
-                }
-                values += 2;
-                continue;
-            }
-            if !codes::is_known(code) {
-                return Err(DecodeError::Constructor { at, code });
-            }
-            let length = match code >> 4 {
-                0x4 => 0,
-                0x5 => 1,
-                0x6 => 2,
-                0x7 => 4,
-                0x8 => 8,
-                0x9 => 16,
-                0xa | 0xc | 0xe => usize::from(self.byte()?),
-                _ => self.length32()?,
-            };
-            self.take(length)?;
-        }
+        self.pass(0)?;
         Ok(&self.bytes[begin..self.at])
+    }
+
+    /// Passes over one value that stands so many descriptors deep: the limit is that of [`Reader::value`].
+    fn pass(&mut self, depth: usize) -> Result<(), DecodeError> {
+        let at = self.at;
+        let code = self.byte()?;
+        if code == DESCRIBED {
+            if depth >= NESTING_MAX {
+                return Err(DecodeError::Depth { at });
+            }
+            self.pass(depth + 1)?;
+            return self.pass(depth + 1);
+        }
+        if !codes::is_known(code) {
+            return Err(DecodeError::Constructor { at, code });
+        }
+        let length = match code >> 4 {
+            0x4 => 0,
+            0x5 => 1,
+            0x6 => 2,
+            0x7 => 4,
+            0x8 => 8,
+            0x9 => 16,
+            0xa | 0xc | 0xe => usize::from(self.byte()?),
+            _ => self.length32()?,
+        };
+        self.take(length)?;
+        Ok(())
     }
 
     /// Reads a boolean field.

@@ -226,3 +226,24 @@ fn ids_of_messages_have_four_types() {
     }
     assert!(Properties::read(&bytes("00 53 73 c0 03 01 52 01")).is_err());
 }
+
+#[test]
+fn descriptors_side_by_side_are_not_nested() {
+    // 127 described values, none deeper than seven: skipping and reading end at one place.
+    let mut bytes = vec![0x40];
+    for _ in 0..7 {
+        bytes = [&[0x00][..], &bytes, &bytes].concat();
+    }
+    let mut skipped = Reader::new(&bytes);
+    assert_eq!(skipped.skip().map(<[u8]>::len), Ok(bytes.len()));
+    let mut read = Reader::new(&bytes);
+    read.value().expect("a value");
+    assert!(read.is_at_end());
+
+    // One in the other, 32 are allowed and 33 are not, for both and at the same byte.
+    let nested = |count: usize| [vec![0x00; count], vec![0x40; count + 1]].concat();
+    assert_eq!(Reader::new(&nested(32)).skip().map(<[u8]>::len), Ok(65));
+    Reader::new(&nested(32)).value().expect("a value");
+    assert_eq!(Reader::new(&nested(33)).skip(), Err(DecodeError::Depth { at: 32 }));
+    assert_eq!(Reader::new(&nested(33)).value(), Err(DecodeError::Depth { at: 32 }));
+}
