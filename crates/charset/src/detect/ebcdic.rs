@@ -8,8 +8,9 @@ use crate::{Charset, CodePage};
 /// Returns one candidate for each set of pages that the sample cannot distinguish.
 pub(super) fn candidates(sample: &[u8], shares: &Shares) -> Vec<Candidate> {
     let variant = variant();
+    let places = variants_in_text(sample, &variant);
     let pages = BY_USE.iter().filter_map(|ccsid| CodePage::by_ccsid(*ccsid));
-    let readings: Vec<Reading> = pages.map(|page| Reading::of(sample, page, &variant)).collect();
+    let readings: Vec<Reading> = pages.map(|page| Reading::of(sample, page, &variant, &places)).collect();
     let told = readings.iter().map(Reading::told).max().unwrap_or(0);
     // A few may be numbers that have text around them by chance: they are reported, and prefer no page.
     let text_bytes = readings.first().map_or(0, |reading| reading.text_bytes);
@@ -123,28 +124,24 @@ const BESIDE_MIN: usize = 2;
 /// Most variant bytes in a row that text has: more are numbers, or words of another script.
 const IN_A_ROW_MAX: usize = 3;
 
-/// Returns the positions of the variant bytes within text: up to [`IN_A_ROW_MAX`] with letters, digits or blanks on both sides, and
-/// in a page of another script all in runs that are mostly its letters. Packed and binary numbers have such bytes too, but seldom
-/// text around them.
-fn variants_in_text(sample: &[u8], page: &CodePage, variant: &[bool; 256]) -> Vec<usize> {
-    // No punctuation that ends a packed number: zones 4 to 7 with digit C, D or F.
-    let plain = |byte: u8| {
-        matches!(byte, BLANK | 0x4b | 0x5e | 0x60 | 0x61 | 0x6b | 0x7a | 0x7e | 0xf0..=0xf9)
-            || Class::of(CodePage::IBM037.to_char(byte)) == Class::Latin
-    };
+/// Returns the positions of the variant bytes within text: up to [`IN_A_ROW_MAX`] with letters, digits or blanks on both sides.
+/// Packed and binary numbers have such bytes too, but seldom text around them. The text is what every page has in common.
+fn variants_in_text(sample: &[u8], variant: &[bool; 256]) -> Vec<usize> {
+    let kinds = kinds(variant);
+    let kind = |byte: u8| kinds[usize::from(byte)];
     let mut found = Vec::new();
     let mut start = 0;
     // Length of the last stretch of plain text and whether it ends at `start`; a sample begins and ends at a blank.
     let mut left = BESIDE_MIN;
-    for stretch in sample.chunk_by(|a, b| kind(*a, variant, &plain) == kind(*b, variant, &plain)) {
+    for stretch in sample.chunk_by(|a, b| kind(*a) == kind(*b)) {
         let end = start + stretch.len();
-        match kind(stretch[0], variant, &plain) {
+        match kind(stretch[0]) {
             Kind::Plain if start == 0 => left = BESIDE_MIN,
             Kind::Plain => left = stretch.len(),
             Kind::Other => left = 0,
             Kind::Variant => {
                 let rest = &sample[end..];
-                let right = rest.iter().take(BESIDE_MIN).take_while(|byte| plain(**byte)).count();
+                let right = rest.iter().take(BESIDE_MIN).take_while(|byte| kind(**byte) == Kind::Plain).count();
                 let right_is_text = right == rest.len().min(BESIDE_MIN);
                 if stretch.len() <= IN_A_ROW_MAX && left >= BESIDE_MIN && right_is_text {
                     found.extend(start..end);
@@ -154,34 +151,39 @@ fn variants_in_text(sample: &[u8], page: &CodePage, variant: &[bool; 256]) -> Ve
         }
         start = end;
     }
-    if has_other_script(page) {
-        let classes = classes(page);
-        let letter = |i: &usize| matches!(classes[usize::from(sample[*i])], Class::OtherSmall | Class::OtherCapital);
-        for run in runs(sample, page) {
-            if 2 * run.clone().filter(letter).count() < run.len() {
-                continue;
-            }
-            found.extend(run.filter(|i| variant[usize::from(sample[*i])]));
-        }
-        found.sort_unstable();
-        found.dedup();
-    }
     found
 }
 
-#[derive(Eq, PartialEq)]
+/// Returns the positions of the variant bytes within runs that are mostly letters of the other script of `page`.
+fn variants_in_script(sample: &[u8], page: &CodePage, variant: &[bool; 256]) -> Vec<usize> {
+    let classes = classes(page);
+    let letter = |i: &usize| matches!(classes[usize::from(sample[*i])], Class::OtherSmall | Class::OtherCapital);
+    let runs = runs(sample, page).into_iter().filter(|run| 2 * run.clone().filter(letter).count() >= run.len());
+    runs.flatten().filter(|i| variant[usize::from(sample[*i])]).collect()
+}
+
+#[derive(Clone, Copy, Eq, PartialEq)]
 enum Kind {
     Plain,
     Variant,
     Other,
 }
 
-fn kind(byte: u8, variant: &[bool; 256], plain: &impl Fn(u8) -> bool) -> Kind {
-    match () {
-        () if plain(byte) => Kind::Plain,
-        () if byte > BLANK && variant[usize::from(byte)] => Kind::Variant,
-        () => Kind::Other,
+fn kinds(variant: &[bool; 256]) -> [Kind; 256] {
+    // No punctuation that ends a packed number: zones 4 to 7 with digit C, D or F.
+    let plain = |byte: u8| {
+        matches!(byte, BLANK | 0x4b | 0x5e | 0x60 | 0x61 | 0x6b | 0x7a | 0x7e | 0xf0..=0xf9)
+            || Class::of(CodePage::IBM037.to_char(byte)) == Class::Latin
+    };
+    let mut kinds = [Kind::Other; 256];
+    for (byte, kind) in (0..=255).zip(&mut kinds) {
+        *kind = match () {
+            () if plain(byte) => Kind::Plain,
+            () if byte > BLANK && variant[usize::from(byte)] => Kind::Variant,
+            () => Kind::Other,
+        };
     }
+    kinds
 }
 
 /// Fewer variant bytes in text than this are no evidence.
@@ -206,10 +208,21 @@ struct Reading {
 }
 
 impl Reading {
-    fn of(sample: &[u8], page: &'static CodePage, variant: &[bool; 256]) -> Self {
+    /// `places` are those of [`variants_in_text`], the same for every page.
+    fn of(sample: &[u8], page: &'static CodePage, variant: &[bool; 256], places: &[usize]) -> Self {
         let mut counts = [0usize; 256];
         let mut plausible = 0.0;
-        for i in variants_in_text(sample, page, variant) {
+        let mut merged = Vec::new();
+        let places = if has_other_script(page) {
+            merged.extend(variants_in_script(sample, page, variant));
+            merged.extend_from_slice(places);
+            merged.sort_unstable();
+            merged.dedup();
+            &merged
+        } else {
+            places
+        };
+        for &i in places {
             let byte = sample[i];
             let before = i.checked_sub(1).map_or(BLANK, |i| sample[i]);
             let behind = sample.get(i + 1).copied().unwrap_or(BLANK);
