@@ -218,7 +218,7 @@ pub fn all() -> Vec<Bar> {
 /// What is measured and shown beside the bars without deciding anything: files on which we do worse.
 #[must_use]
 pub fn also() -> Vec<Bar> {
-    [records::ALSO, interchanges::ALSO, maps::ALSO, partner::ALSO].concat()
+    [interchanges::ALSO, maps::ALSO].concat()
 }
 
 /// A rate as people read it.

@@ -17,7 +17,7 @@ pub use shapes::{Format, formats};
 use crate::process::{self, Ended};
 
 /// Bytes of the files that every run reads, smallest first. The good file, about 1 KB, comes before them.
-const SIZES: [usize; 2] = [64 << 10, 4 << 20];
+const SIZES: [usize; 2] = [64 << 10, 1 << 20];
 /// Bytes of the largest file.
 const BYTES_MAX: usize = 64 << 20;
 /// CPU seconds that one run may take before it counts as endless. The slowest honest shape takes about twenty on a busy machine.
@@ -25,24 +25,27 @@ const CPU_SECONDS_MAX: u32 = 100;
 /// CPU time below which a run says nothing about growth: the noise of starting a process is of this order.
 const NOISE_S: f64 = 0.02;
 
+/// Runs of the good file: the shortest is what starting takes.
+const STARTS: usize = 5;
+
 /// How far a shape that is slow but linear is followed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Depth {
     /// To 64 MB in every case.
     Whole,
-    /// To the largest size, between 8 and 64 MB, that should take less than a third of a CPU second, judging by the time for 4 MB.
+    /// To the largest size, between 8 and 64 MB, that should take less than [`BRIEF_S`], judging by the time for the last of [`SIZES`].
     Brief,
 }
 
 /// CPU seconds that the largest run of a brief measurement should take.
-const BRIEF_S: f64 = 0.33;
+const BRIEF_S: f64 = 0.1;
 
 impl Depth {
     /// The largest size to run, given the CPU seconds that the command took for the last of [`SIZES`].
     fn bytes(self, cpu_s: f64) -> usize {
         let mut bytes = BYTES_MAX;
         let last = SIZES[SIZES.len() - 1];
-        while self == Depth::Brief && bytes > 2 * last && cpu_s * (bytes / last) as f64 > BRIEF_S {
+        while self == Depth::Brief && bytes > 8 * last && cpu_s * (bytes / last) as f64 > BRIEF_S {
             bytes /= 2;
         }
         bytes
@@ -88,7 +91,7 @@ impl Shape {
 pub struct Growth {
     /// Format, command and shape.
     pub name: String,
-    /// Exponent of CPU time over size between 4 MB and the largest size; 0 where the run is too short to say.
+    /// Exponent of CPU time over size up to the largest size, as [`exponent`] has it; 0 where the run is too short to say.
     pub exponent: f64,
     /// CPU seconds at the largest size.
     pub cpu_s: f64,
@@ -120,7 +123,11 @@ pub fn measure(
             if ended.status == Some(2) {
                 return Err(format!("{}: `quayline {}` cannot be used on a good file", format.name, command.join(" ")));
             }
-            starts.push(ended.cpu.as_secs_f64());
+            let mut start = ended.cpu.as_secs_f64();
+            for _ in 1..STARTS {
+                start = start.min(runner.run(command, &file, "the good file")?.cpu.as_secs_f64());
+            }
+            starts.push(start);
         }
     }
     let next = AtomicUsize::new(0);
@@ -179,16 +186,26 @@ impl Runner<'_> {
                 written = bytes;
             }
             let (command, start) = (&self.format.commands[column], starts[column]);
-            let by = bytes as f64 / SIZES[SIZES.len() - 1] as f64;
             let ended = self.run(command, &file, &shape.name)?;
-            let mut exponent = grown(known[column], own(&ended, start), by);
-            // A busy neighbour can only slow a run: the shortest of three counts.
+            let last = SIZES[SIZES.len() - 1];
+            let mut points = vec![(last, known[column]), (bytes, own(&ended, start))];
+            // A busy neighbour can only slow a run, and a reader that begins to count findings has a knee: the shortest of three runs
+            // counts, and what is added between the sizes besides the whole.
             for _ in 0..2 {
-                if exponent > EXPONENT_MAX {
-                    exponent =
-                        exponent.min(grown(known[column], own(&self.run(command, &file, &shape.name)?, start), by));
+                if exponent(&points) <= EXPONENT_MAX {
+                    break;
                 }
+                for size in [last, bytes / 4, bytes] {
+                    write(size)?;
+                    let cpu_s = own(&self.run(command, &file, &shape.name)?, start);
+                    match points.iter_mut().find(|(known, _)| *known == size) {
+                        Some((_, least)) => *least = least.min(cpu_s),
+                        None => points.push((size, cpu_s)),
+                    }
+                }
+                points.sort_by_key(|(size, _)| *size);
             }
+            let exponent = exponent(&points);
             found.push(Growth {
                 name: format!("{} {}: {}", self.format.name, command[0], shape.name),
                 exponent,
@@ -208,6 +225,21 @@ impl Runner<'_> {
 
 /// Growth above which a run is repeated: the bar.
 const EXPONENT_MAX: f64 = 1.05;
+
+/// The exponent of CPU seconds over bytes, points by size; 0 if the largest run is within the noise.
+///
+/// Time that has a knee but goes on as a line has no exponent above one: with three points it is the smaller of the exponent of the
+/// whole and of what each size adds to the one before. A square has two by both.
+fn exponent(points: &[(usize, f64)]) -> f64 {
+    let (Some((first, small)), Some((last, large))) = (points.first(), points.last()) else { return 0.0 };
+    let by = *last as f64 / *first as f64;
+    let whole = grown(*small, *large, by);
+    let [(a, at_a), (b, at_b), (c, at_c)] = points else { return whole };
+    let slopes = [(at_b - at_a) / (b - a) as f64, (at_c - at_b) / (c - b) as f64];
+    // The middles of the two stretches are where the slopes stand.
+    let apart = (b + c) as f64 / (a + b) as f64;
+    if slopes[0] <= 0.0 { whole } else { whole.min(1.0 + (slopes[1] / slopes[0]).max(f64::MIN_POSITIVE).ln() / apart.ln()) }
+}
 
 /// The exponent of growth between two sizes whose ratio is `by`; 0 if the larger run is within the noise.
 fn grown(small: f64, large: f64, by: f64) -> f64 {
@@ -266,9 +298,19 @@ mod tests {
     }
 
     #[test]
+    fn a_knee_is_no_growth() {
+        let sizes = [1 << 20, 16 << 20, 64 << 20];
+        let of = |time: fn(f64) -> f64| exponent(&sizes.map(|size| (size, time((size >> 20) as f64))));
+        assert!((of(|mb| mb * mb) - 2.0).abs() < 0.05, "{}", of(|mb| mb * mb));
+        assert!(of(|mb| mb.powf(1.2)) > 1.15);
+        assert!((of(|mb| 0.1 * mb) - 1.0).abs() < 1e-9);
+        assert!(of(|mb| 0.02 * mb + 0.11 * (mb - 1.2).max(0.0)) < 1.01);
+    }
+
+    #[test]
     fn a_brief_measurement_stops_where_a_run_gets_long() {
         assert_eq!(Depth::Brief.bytes(0.001), 64 << 20);
-        assert_eq!(Depth::Brief.bytes(0.03), 32 << 20);
+        assert_eq!(Depth::Brief.bytes(0.003), 32 << 20);
         assert_eq!(Depth::Brief.bytes(5.0), 8 << 20);
         assert_eq!(Depth::Whole.bytes(5.0), 64 << 20);
     }
