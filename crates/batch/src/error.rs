@@ -186,7 +186,8 @@ impl Thrown {
         let place = finding.place.to_string();
         let message =
             if place.is_empty() { finding.message.clone() } else { format!("{} at {place}", finding.message) };
-        Thrown { remedy: finding.hint.clone(), ..Thrown::of(&[finding.code.0, group], message) }
+        let remedy = finding.hint.as_deref().map(in_a_job);
+        Thrown { remedy, ..Thrown::of(&[finding.code.0, group], message) }
     }
 
     /// The same with a remedy.
@@ -231,6 +232,20 @@ impl Thrown {
     pub fn code(&self) -> Code {
         codes::THROWN
     }
+}
+
+/// A remedy for somebody who runs a job. Findings are worded for commands, whose options are properties of an artifact here.
+fn in_a_job(remedy: &str) -> String {
+    remedy
+        .replace("with `--limit ", "with the property limit: `")
+        .replace(
+            "`inspect` on the file proposes a framing",
+            "`quayline inspect FILE` proposes a value for the property framing",
+        )
+        .replace(
+            "`inspect` on the file proposes one",
+            "`quayline inspect FILE` proposes a value for the property framing",
+        )
 }
 
 impl fmt::Display for Thrown {

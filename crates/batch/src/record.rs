@@ -337,7 +337,7 @@ pub struct Reject {
     pub stage: Stage,
     /// Number of the chunk in the step execution, from 1.
     pub chunk: u64,
-    /// Number of the item in the step execution, from 1, counted as it was read. An item that is skipped in writing has none.
+    /// Number of the item in the step execution, from 1, counted as it was read.
     pub number: Option<u64>,
     /// The item.
     pub item: Option<Vec<u8>>,
@@ -345,9 +345,47 @@ pub struct Reject {
     pub class: String,
     /// Its message.
     pub message: String,
+    /// Number of the item in the input, from 1, as far as the reader knows it.
+    pub record: Option<u64>,
+    /// First byte of the item in the input, from 0, as far as the reader knows it.
+    pub byte: Option<u64>,
 }
 
-packed!(struct Reject { step, partition, stage, chunk, number, item, class, message });
+/// As `packed!` writes it; rejects of earlier versions end before the place.
+impl Packed for Reject {
+    fn pack(&self, to: &mut Vec<u8>) {
+        let Reject { step, partition, stage, chunk, number, item, class, message, record, byte } = self;
+        step.pack(to);
+        partition.pack(to);
+        stage.pack(to);
+        chunk.pack(to);
+        number.pack(to);
+        item.pack(to);
+        class.pack(to);
+        message.pack(to);
+        record.pack(to);
+        byte.pack(to);
+    }
+
+    fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
+        let mut reject = Reject {
+            step: Packed::unpack(from)?,
+            partition: Packed::unpack(from)?,
+            stage: Packed::unpack(from)?,
+            chunk: Packed::unpack(from)?,
+            number: Packed::unpack(from)?,
+            item: Packed::unpack(from)?,
+            class: Packed::unpack(from)?,
+            message: Packed::unpack(from)?,
+            ..Reject::default()
+        };
+        if !from.is_empty() {
+            reject.record = Packed::unpack(from)?;
+            reject.byte = Packed::unpack(from)?;
+        }
+        Some(reject)
+    }
+}
 
 /// Who runs an execution.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -365,6 +403,16 @@ packed!(struct Lease { owner, token, until_ms });
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rejects_of_earlier_versions_have_no_place() {
+        let reject = Reject { step: "s".to_owned(), record: Some(7), byte: Some(90), ..Reject::default() };
+        let mut bytes = Vec::new();
+        reject.pack(&mut bytes);
+        assert_eq!(Reject::unpack_all(&bytes), Some(reject.clone()));
+        let earlier = &bytes[..bytes.len() - 18];
+        assert_eq!(Reject::unpack_all(earlier), Some(Reject { record: None, byte: None, ..reject }));
+    }
 
     #[test]
     fn progress_has_the_form_of_its_fields() {

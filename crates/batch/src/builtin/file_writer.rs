@@ -89,12 +89,12 @@ impl FileWriter {
         let named = with.path("file")?;
         let framing = match with.property("framing").unwrap_or("lines") {
             "none" => None,
-            framing => Some(FramingSpec::parse(framing).map_err(|error| Thrown::from_finding(&error.finding()))?),
+            framing => {
+                let spec = FramingSpec::parse(framing).map_err(|error| Thrown::from_finding(&error.finding()))?;
+                let spec = framing_of(spec);
+                Some(spec.map_err(|(what, remedy)| Thrown::property(&with.name, "framing", what, remedy))?)
+            }
         };
-        if let Some(FramingSpec::MicroFocus) = framing {
-            let remedy = "write another framing; the header of a Micro Focus file describes the whole file, so that it cannot be continued";
-            return Err(Thrown::property(&with.name, "framing", "cannot be written by a job", remedy));
-        }
         let pad = with.property("pad").map(|text| {
             pad_of(text).ok_or_else(|| {
                 let remedy = "write one ASCII character, space, or a byte as 0x40";
@@ -243,7 +243,18 @@ impl Drop for FileWriter {
 }
 
 /// One byte: `0x40`, `space` or a character.
-fn pad_of(text: &str) -> Option<u8> {
+/// A framing in which a job can write; otherwise what is wrong, and what to do.
+pub(super) fn framing_of(spec: FramingSpec) -> Result<FramingSpec, (&'static str, &'static str)> {
+    match spec {
+        FramingSpec::MicroFocus => Err((
+            "cannot be written by a job",
+            "write another framing; the header of a Micro Focus file describes the whole file, so that it cannot be continued",
+        )),
+        spec => Ok(spec),
+    }
+}
+
+pub(super) fn pad_of(text: &str) -> Option<u8> {
     match (text.strip_prefix("0x"), text.as_bytes()) {
         (Some(digits), _) if digits.len() == 2 => u8::from_str_radix(digits, 16).ok(),
         (None, b"space") => Some(b' '),

@@ -145,8 +145,14 @@ pub(super) fn reject(reject: &Reject, as_json: bool, shows_data: bool) -> String
     }
     let partition = reject.partition.map(|number| format!(", partition {number}")).unwrap_or_default();
     let number = reject.number.map(|number| format!(", item {number}")).unwrap_or_default();
+    let place = match (reject.record, reject.byte) {
+        (Some(record), Some(byte)) => format!(" (record {record}, byte {byte})"),
+        (Some(record), None) => format!(" (record {record})"),
+        (None, Some(byte)) => format!(" (byte {byte})"),
+        (None, None) => String::new(),
+    };
     let mut text = format!(
-        "step {}{partition}, chunk {}{number}, {}: {}: {}\n",
+        "step {}{partition}, chunk {}{number}{place}, {}: {}: {}\n",
         reject.step,
         reject.chunk,
         reject.stage.text(),
@@ -168,6 +174,8 @@ pub(super) fn reject_json(reject: &Reject, shows_data: bool) -> Value {
         "stage": reject.stage.text(),
         "chunk": reject.chunk,
         "item": reject.number,
+        "record": reject.record,
+        "byte": reject.byte,
         "bytes": reject.item.as_ref().map(Vec::len),
         "class": reject.class,
         "message": reject.message,
