@@ -296,9 +296,26 @@ pub struct PartitionState {
     pub exit_status: Option<String>,
     /// The checkpoint.
     pub progress: Progress,
+    /// The execution that ran it last: its metrics are those of this one.
+    pub execution: ExecutionId,
 }
 
-packed!(struct PartitionState { status, exit_status, progress });
+/// As `packed!` writes it; states of earlier versions end before the execution.
+impl Packed for PartitionState {
+    fn pack(&self, to: &mut Vec<u8>) {
+        let PartitionState { status, exit_status, progress, execution } = self;
+        status.pack(to);
+        exit_status.pack(to);
+        progress.pack(to);
+        execution.pack(to);
+    }
+
+    fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
+        let (status, exit_status, progress) = (Packed::unpack(from)?, Packed::unpack(from)?, Packed::unpack(from)?);
+        let execution = if from.is_empty() { ExecutionId::default() } else { Packed::unpack(from)? };
+        Some(PartitionState { status, exit_status, progress, execution })
+    }
+}
 
 /// Where an item was skipped.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -403,6 +420,16 @@ packed!(struct Lease { owner, token, until_ms });
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn partitions_of_earlier_versions_have_no_execution() {
+        let state = PartitionState { execution: ExecutionId(7), ..PartitionState::default() };
+        let mut bytes = Vec::new();
+        state.pack(&mut bytes);
+        assert_eq!(PartitionState::unpack_all(&bytes), Some(state.clone()));
+        let earlier = &bytes[..bytes.len() - 8];
+        assert_eq!(PartitionState::unpack_all(earlier), Some(PartitionState { execution: ExecutionId(0), ..state }));
+    }
 
     #[test]
     fn rejects_of_earlier_versions_have_no_place() {

@@ -227,6 +227,7 @@ impl Run<'_> {
         );
         let begin = std::time::Instant::now();
         state.progress.counts = Counts::default();
+        state.execution = self.held.execution;
         let mut end = match step.of_partition(properties.unwrap_or(&none)) {
             Ok(step) => self.partition_body(&step, &job, &context, number, &mut state, sender),
             Err(findings) => {
