@@ -25,7 +25,7 @@ pub struct AgainstPeers {
 }
 
 /// What was found, or why there is nothing to compare with.
-pub type Found = Result<AgainstPeers, Missing>;
+type Found = Result<AgainstPeers, Missing>;
 
 /// Why there is no figure.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ pub enum Missing {
 }
 
 /// Runs both peers and Quayline in turns, once for the process, so that all rows are of the same minute.
-pub fn against_peers(load: &Load) -> Found {
+pub fn against_peers(load: &Load) -> Result<AgainstPeers, Missing> {
     static FOUND: OnceLock<Found> = OnceLock::new();
     FOUND.get_or_init(|| measure(load)).clone()
 }
