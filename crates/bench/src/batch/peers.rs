@@ -79,7 +79,7 @@ fn build() -> Result<String, Missing> {
             return std::fs::read_to_string(folder.join("classpath")).map_err(|error| Missing::Peer(error.to_string()));
         }
         Ok(output) => {
-            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            let said = text(&output.stderr);
             said.lines().find(|line| !line.trim().is_empty()).unwrap_or("the build failed").trim().to_owned()
         }
         Err(error) => error.to_string(),
@@ -103,12 +103,17 @@ fn peer(class_path: &str, program: &str, world: &World, load: &Load) -> Result<f
         .stdin(Stdio::null())
         .output()
         .map_err(|error| format!("java: {error}"))?;
-    let said = String::from_utf8_lossy(&output.stdout);
+    let said = text(&output.stdout);
     result_of(&said).map(|ms| ms / 1e3).ok_or_else(|| {
-        let errors = String::from_utf8_lossy(&output.stderr);
+        let errors = text(&output.stderr);
         let last = errors.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no result");
         format!("{program}: {last}")
     })
+}
+
+/// What a program printed; bytes that are not ASCII are escaped.
+fn text(printed: &[u8]) -> String {
+    printed.split(|byte| *byte == b'\n').map(|line| line.escape_ascii().to_string()).collect::<Vec<_>>().join("\n")
 }
 
 /// Milliseconds of the line `RESULT engine=jberet records=200000 ms=5600.0`.
