@@ -1,10 +1,11 @@
 //! Steps whose process ended.
 
-use super::{PAGE, VERSION_LARGE, bytes, read, read_state, step_execution_key, step_key, steps_of};
+use super::partitions::each;
+use super::{bytes, read_state, step_execution_key, step_key, steps_of};
 use crate::error::BatchError;
-use crate::record::{Counts, Execution, PartitionState, StepState};
+use crate::record::{Counts, Execution, StepState};
 use crate::status::BatchStatus;
-use crate::work::{PageOf, Work};
+use crate::work::Work;
 
 /// Steps that an ended process left running become FAILED, with the metrics of what it had committed.
 pub(super) fn fail_steps(work: &mut dyn Work, execution: &Execution) -> Result<(), BatchError> {
@@ -36,25 +37,14 @@ pub(super) fn fail_steps(work: &mut dyn Work, execution: &Execution) -> Result<(
     Ok(())
 }
 
-/// Metrics of the partitions that an execution ran, up to their last checkpoints. Large positions, which no metric needs, stay where they are.
+/// Metrics of the partitions that an execution ran, up to their last checkpoints.
 fn counts_of_partitions(work: &mut dyn Work, execution: &Execution, step: &[u8]) -> Result<Counts, BatchError> {
     let mut counts = Counts::default();
-    let mut after = step.to_vec();
-    loop {
-        let page = work.page(PageOf { prefix: step, after: Some(&after), newest_first: false, count: PAGE })?;
-        let Some((last, _)) = page.last() else { return Ok(counts) };
-        after.clone_from(last);
-        for (_, value) in &page {
-            let state: PartitionState = match value.as_slice() {
-                [VERSION_LARGE, _, rest @ ..] => {
-                    quayline_core::Packed::unpack_all(rest).ok_or(BatchError::Damaged { what: "a partition" })?
-                }
-                value => read("a partition", value)?,
-            };
-            // A partition that did not run has the metrics of an earlier execution.
-            if state.execution == execution.id {
-                counts.add(state.progress.counts);
-            }
+    each(work, step, &mut |_, state| {
+        // A partition that did not run has the metrics of an earlier execution.
+        if state.execution == execution.id {
+            counts.add(state.progress.counts);
         }
-    }
+    })?;
+    Ok(counts)
 }

@@ -2,6 +2,7 @@
 
 mod events;
 mod failing;
+mod partitions;
 mod rejects;
 
 use std::collections::BTreeMap;
@@ -23,6 +24,7 @@ use events::{kept_topics, recovered_event};
 use failing::fail_steps;
 
 pub(crate) use events::stored;
+pub use partitions::PartitionProgress;
 pub(crate) use rejects::rejects_of;
 
 /// Entries that are read at once.
