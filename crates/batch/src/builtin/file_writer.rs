@@ -15,6 +15,7 @@ use quayline_frame::{Framer, FramerOptions, FramingSpec};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::file_reader::{damaged, numbers};
+use super::limits::limits;
 use crate::artifact::{Answer, Injected, Item, Writer};
 use crate::context::{JobContext, StepContext};
 use crate::error::Thrown;
@@ -32,6 +33,7 @@ pub(super) struct FileWriter {
     partial: PathBuf,
     /// `None` writes items as they are.
     framing: Option<FramingSpec>,
+    limits: Limits,
     /// Fills records of one length.
     pad: Option<u8>,
     prologue: Vec<u8>,
@@ -85,7 +87,7 @@ impl Ends {
 
 impl FileWriter {
     pub(super) fn new(with: &Injected) -> Answer<Self> {
-        with.only(&["file", "framing", "pad", "prologue", "separator", "epilogue"])?;
+        with.only(&["file", "framing", "pad", "prologue", "separator", "epilogue", "limit"])?;
         let named = with.path("file")?;
         let framing = match with.property("framing").unwrap_or("lines") {
             "none" => None,
@@ -109,6 +111,7 @@ impl FileWriter {
             partial: named.clone(),
             named,
             framing,
+            limits: limits(with)?,
             pad: pad.transpose()?,
             prologue: text("prologue"),
             separator: text("separator"),
@@ -265,7 +268,7 @@ pub(super) fn pad_of(text: &str) -> Option<u8> {
 
 impl Writer for FileWriter {
     fn open(&mut self, checkpoint: Option<&[u8]>, _work: &mut dyn Work) -> Answer<()> {
-        let limits = Limits::default();
+        let limits = self.limits.clone();
         self.framer = match &self.framing {
             Some(spec) => {
                 let options = FramerOptions { pad: self.pad.unwrap_or_default(), ..FramerOptions::default() };

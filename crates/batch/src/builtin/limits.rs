@@ -6,15 +6,16 @@ use crate::artifact::{Answer, Injected};
 use crate::error::Thrown;
 
 /// Bounds that a job can set: those of the data, not of definitions.
-const NAMES: [&str; 6] = ["record-bytes", "line-bytes", "segment-bytes", "segment-elements", "depth", "map-text-bytes"];
+pub(crate) const LIMITS: [&str; 6] =
+    ["record-bytes", "line-bytes", "segment-bytes", "segment-elements", "depth", "map-text-bytes"];
 
 /// The bounds with the changes of a property; otherwise what is wrong, and what to do.
 pub(super) fn limit_of(text: &str) -> Result<Limits, (String, String)> {
     let mut limits = Limits::default();
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         let (name, value) = part.split_once('=').unwrap_or((part, ""));
-        let Some(bound) = limits.by_name(name).filter(|_| NAMES.contains(&name)) else {
-            return Err(("names no limit".to_owned(), format!("the limits are {}", NAMES.join(", "))));
+        let Some(bound) = limits.by_name(name).filter(|_| LIMITS.contains(&name)) else {
+            return Err(("names no limit".to_owned(), format!("the limits are {}", LIMITS.join(", "))));
         };
         let digits = value.trim_end_matches(['K', 'M', 'G']);
         let unit: Option<usize> = match &value[digits.len()..] {

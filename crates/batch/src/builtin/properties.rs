@@ -44,6 +44,7 @@ const FILE_WRITER: Properties = Properties::only(&[
     optional("prologue", TEXT),
     optional("separator", TEXT),
     optional("epilogue", TEXT),
+    optional("limit", LIMIT),
 ]);
 
 const SQL_WRITER: Properties = Properties {
