@@ -241,7 +241,8 @@ fn in_a_job(remedy: &str) -> String {
         .replace("`inspect` on the file proposes a framing", FRAMING)
         .replace("`inspect` on the file proposes one", FRAMING);
     for name in crate::builtin::LIMITS {
-        text = text.replace(&format!("with `--limit {name}="), &format!("with the property limit: `{name}="));
+        let option = ["with `--limit ", name, "="].concat();
+        text = text.replace(&option, &format!("with the property limit: `{name}="));
     }
     if text.contains("`--") {
         text.push_str(
