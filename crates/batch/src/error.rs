@@ -186,7 +186,8 @@ impl Thrown {
         let place = finding.place.to_string();
         let message =
             if place.is_empty() { finding.message.clone() } else { format!("{} at {place}", finding.message) };
-        Thrown { remedy: finding.hint.clone(), ..Thrown::of(&[finding.code.0, group], message) }
+        let remedy = finding.hint.as_deref().map(in_a_job);
+        Thrown { remedy, ..Thrown::of(&[finding.code.0, group], message) }
     }
 
     /// The same with a remedy.
@@ -231,6 +232,24 @@ impl Thrown {
     pub fn code(&self) -> Code {
         codes::THROWN
     }
+}
+
+/// A remedy for somebody who runs a job. Findings are worded for commands, whose options are properties of an artifact here, or are missing.
+fn in_a_job(remedy: &str) -> String {
+    const FRAMING: &str = "`quayline inspect FILE` proposes a value for the property framing";
+    let mut text = remedy
+        .replace("`inspect` on the file proposes a framing", FRAMING)
+        .replace("`inspect` on the file proposes one", FRAMING);
+    for name in crate::builtin::LIMITS {
+        let option = ["with `--limit ", name, "="].concat();
+        text = text.replace(&option, &format!("with the property limit: `{name}="));
+    }
+    if text.contains("`--") {
+        text.push_str(
+            "; a job has no such options: convert the data with them first, or let the job skip such items (skippable-exception-classes)",
+        );
+    }
+    text
 }
 
 impl fmt::Display for Thrown {
@@ -294,5 +313,27 @@ impl From<SqlError> for Thrown {
 impl From<SqlError> for BatchError {
     fn from(error: SqlError) -> Self {
         if error.is_lost() { BatchError::Lost(error) } else { BatchError::Database(error) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_a_job;
+
+    #[test]
+    fn remedies_fit_a_job() {
+        assert_eq!(in_a_job("correct the number"), "correct the number");
+        let text = in_a_job(
+            "a record of this length is implausible: `inspect` on the file proposes a framing; if it is right, allow more with `--limit record-bytes=N`",
+        );
+        assert!(
+            text.ends_with("property framing; if it is right, allow more with the property limit: `record-bytes=N`"),
+            "{text}"
+        );
+        // A bound of definitions is no property.
+        let text = in_a_job("look for a circle, or allow more with `--limit copy-depth=N`");
+        assert!(text.contains("`--limit copy-depth=N`; a job has no such options"), "{text}");
+        let text = in_a_job("if the sender leaves it blank, convert with `--blank null`");
+        assert!(text.contains("skippable-exception-classes"), "{text}");
     }
 }

@@ -47,7 +47,7 @@ pub use control::StopRequests;
 pub use database::DatabaseBackend;
 pub use engine::{Drift, Engine, EngineSettings, Launched, StartError, SystemProperties, system_property};
 pub use error::{BatchError, ROOT_CLASSES, Thrown};
-pub use repository::Repository;
+pub use repository::{PartitionProgress, Repository};
 pub use status::BatchStatus;
 pub use store_backend::StoreBackend;
 pub use work::{Backend, Entry, Fence, PageOf, Pending, Work, WorkMark};

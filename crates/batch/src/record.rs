@@ -296,9 +296,26 @@ pub struct PartitionState {
     pub exit_status: Option<String>,
     /// The checkpoint.
     pub progress: Progress,
+    /// The execution that ran it last: its metrics are those of this one.
+    pub execution: ExecutionId,
 }
 
-packed!(struct PartitionState { status, exit_status, progress });
+/// As `packed!` writes it; states of earlier versions end before the execution.
+impl Packed for PartitionState {
+    fn pack(&self, to: &mut Vec<u8>) {
+        let PartitionState { status, exit_status, progress, execution } = self;
+        status.pack(to);
+        exit_status.pack(to);
+        progress.pack(to);
+        execution.pack(to);
+    }
+
+    fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
+        let (status, exit_status, progress) = (Packed::unpack(from)?, Packed::unpack(from)?, Packed::unpack(from)?);
+        let execution = if from.is_empty() { ExecutionId::default() } else { Packed::unpack(from)? };
+        Some(PartitionState { status, exit_status, progress, execution })
+    }
+}
 
 /// Where an item was skipped.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -337,7 +354,7 @@ pub struct Reject {
     pub stage: Stage,
     /// Number of the chunk in the step execution, from 1.
     pub chunk: u64,
-    /// Number of the item in the step execution, from 1, counted as it was read. An item that is skipped in writing has none.
+    /// Number of the item in the step execution, from 1, counted as it was read.
     pub number: Option<u64>,
     /// The item.
     pub item: Option<Vec<u8>>,
@@ -345,9 +362,47 @@ pub struct Reject {
     pub class: String,
     /// Its message.
     pub message: String,
+    /// Number of the item in the input, from 1, as far as the reader knows it.
+    pub record: Option<u64>,
+    /// First byte of the item in the input, from 0, as far as the reader knows it.
+    pub byte: Option<u64>,
 }
 
-packed!(struct Reject { step, partition, stage, chunk, number, item, class, message });
+/// As `packed!` writes it; rejects of earlier versions end before the place.
+impl Packed for Reject {
+    fn pack(&self, to: &mut Vec<u8>) {
+        let Reject { step, partition, stage, chunk, number, item, class, message, record, byte } = self;
+        step.pack(to);
+        partition.pack(to);
+        stage.pack(to);
+        chunk.pack(to);
+        number.pack(to);
+        item.pack(to);
+        class.pack(to);
+        message.pack(to);
+        record.pack(to);
+        byte.pack(to);
+    }
+
+    fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
+        let mut reject = Reject {
+            step: Packed::unpack(from)?,
+            partition: Packed::unpack(from)?,
+            stage: Packed::unpack(from)?,
+            chunk: Packed::unpack(from)?,
+            number: Packed::unpack(from)?,
+            item: Packed::unpack(from)?,
+            class: Packed::unpack(from)?,
+            message: Packed::unpack(from)?,
+            ..Reject::default()
+        };
+        if !from.is_empty() {
+            reject.record = Packed::unpack(from)?;
+            reject.byte = Packed::unpack(from)?;
+        }
+        Some(reject)
+    }
+}
 
 /// Who runs an execution.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -365,6 +420,26 @@ packed!(struct Lease { owner, token, until_ms });
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn partitions_of_earlier_versions_have_no_execution() {
+        let state = PartitionState { execution: ExecutionId(7), ..PartitionState::default() };
+        let mut bytes = Vec::new();
+        state.pack(&mut bytes);
+        assert_eq!(PartitionState::unpack_all(&bytes), Some(state.clone()));
+        let earlier = &bytes[..bytes.len() - 8];
+        assert_eq!(PartitionState::unpack_all(earlier), Some(PartitionState { execution: ExecutionId(0), ..state }));
+    }
+
+    #[test]
+    fn rejects_of_earlier_versions_have_no_place() {
+        let reject = Reject { step: "s".to_owned(), record: Some(7), byte: Some(90), ..Reject::default() };
+        let mut bytes = Vec::new();
+        reject.pack(&mut bytes);
+        assert_eq!(Reject::unpack_all(&bytes), Some(reject.clone()));
+        let earlier = &bytes[..bytes.len() - 18];
+        assert_eq!(Reject::unpack_all(earlier), Some(Reject { record: None, byte: None, ..reject }));
+    }
 
     #[test]
     fn progress_has_the_form_of_its_fields() {

@@ -1,4 +1,5 @@
-"""Artifacts of Quayline jobs in Python: subclass Reader, Processor, Writer, Batchlet, Listener or Decider, and call run().
+"""Artifacts of Quayline jobs in Python: subclass Reader, Processor, Writer, Batchlet, Listener, Decider, Algorithm, Mapper, Collector, Analyzer
+or Reducer, and call run().
 
 The protocol is in docs/reference/artifact-protocol.md. Standard output belongs to it; print() goes to standard error.
 """
@@ -79,6 +80,67 @@ class Decider(Artifact):
         raise NotImplementedError
 
 
+class Algorithm(Artifact):
+    """A checkpoint algorithm. With the ability "end", end() is called after each commit."""
+
+    def begin(self):
+        """A chunk begins. The number of items after which ready() is called first; None is 1."""
+
+    def ready(self, items):
+        """The chunk has so many items: 0 ends it, another number asks again after so many more."""
+        raise NotImplementedError
+
+    def end(self):
+        """The chunk has committed."""
+
+
+class Plan:
+    """Partitions: a dictionary of properties for each. `replaces` throws an earlier plan away at a restart."""
+
+    def __init__(self, properties, threads=None, replaces=False):
+        self.properties, self.threads, self.replaces = properties, threads, replaces
+
+
+class Mapper(Artifact):
+    """With the ability "repeats", a restart fails if the plan differs from the one before."""
+
+    def plan(self):
+        """A Plan."""
+        raise NotImplementedError
+
+
+class Collector(Artifact):
+    def collect(self, metrics):
+        """Bytes for the analyzer, or None: after each commit of the partition, and at its end. `metrics` are those of the partition."""
+        raise NotImplementedError
+
+
+class Analyzer(Artifact):
+    """A text that a method returns becomes the exit status of the step."""
+
+    def analyze(self, data):
+        """Bytes of a collector, or None."""
+
+    def status(self, status, exit_status):
+        """A partition ended."""
+
+
+class Reducer(Artifact):
+    """A text that a method returns becomes the exit status of the step."""
+
+    def begin(self):
+        """The step begins."""
+
+    def before_completion(self):
+        """All partitions completed."""
+
+    def rollback(self):
+        """A partition did not complete."""
+
+    def after_completion(self, outcome):
+        """The step ended: "commit" or "rollback"."""
+
+
 def run(artifact):
     """Serves an artifact until Quayline closes the input."""
     source = sys.stdin.buffer
@@ -143,6 +205,19 @@ def _answer(artifact, verb, fields, source):
     if verb == "decide":
         text = [None if field is None else field.decode() for field in fields]
         return [artifact.decide(list(zip(text[0::2], text[1::2]))).encode()]
+    if verb == "plan":
+        return _plan(artifact.plan())
+    if verb == "collect":
+        text = [field.decode() for field in fields]
+        return [artifact.collect({name: int(count) for name, count in zip(text[0::2], text[1::2])})]
+    if verb in ("analyze", "status", "begin", "ready", "end", "before-completion", "rollback", "after-completion"):
+        if verb == "analyze":
+            found = artifact.analyze(fields[0])
+        elif verb == "ready":
+            found = artifact.ready(int(fields[0]))
+        else:
+            found = getattr(artifact, verb.replace("-", "_"))(*(field and field.decode() for field in fields))
+        return [] if found is None else [str(found).encode()]
     if verb == "process" and artifact.context.kind == "processor":
         done = []
         for item in fields:
@@ -157,6 +232,15 @@ def _answer(artifact, verb, fields, source):
         status = artifact.process()
         return [None if status is None else status.encode()]
     raise Thrown(f"the verb {verb} is not known", "quayline.ProgramAnswer")
+
+
+def _plan(plan):
+    answer = [None if plan.threads is None else b"%d" % plan.threads, b"replace" if plan.replaces else b"keep"]
+    for properties in plan.properties:
+        answer.append(b"%d" % len(properties))
+        for name, value in properties.items():
+            answer += [name.encode(), str(value).encode()]
+    return answer
 
 
 def _read(artifact, count):

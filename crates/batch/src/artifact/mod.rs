@@ -1,5 +1,6 @@
 //! What users write: readers, processors, writers, batchlets, listeners and the rest, as traits.
 
+mod properties;
 mod registry;
 
 use std::collections::BTreeMap;
@@ -12,6 +13,7 @@ use crate::record::StepExecution;
 use crate::status::BatchStatus;
 use crate::work::Work;
 
+pub use properties::{Expected, Given, Properties, Property, Wrong};
 pub use registry::{Maker, Registry};
 
 /// An item: one record, document or message, in the format of its producer.
@@ -88,6 +90,15 @@ impl Injected {
     }
 }
 
+/// Where an item is in the input, as far as its reader knows.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct ItemPlace {
+    /// Number in the input, from 1.
+    pub record: Option<u64>,
+    /// First byte in the input, from 0.
+    pub byte: Option<u64>,
+}
+
 /// Reads items.
 pub trait Reader {
     /// Begins, or continues at a checkpoint that [`Reader::checkpoint`] gave.
@@ -101,6 +112,11 @@ pub trait Reader {
     /// # Errors
     /// Retried or skipped if the job says so; otherwise the step fails.
     fn read(&mut self, work: &mut dyn Work) -> Answer<Option<Item>>;
+
+    /// Where the item is that was read last, for people who look for one that was skipped.
+    fn place(&self) -> ItemPlace {
+        ItemPlace::default()
+    }
 
     /// Where a restart continues. Called before each commit.
     ///

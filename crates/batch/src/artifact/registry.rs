@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use quayline_project::job::Artifacts;
+use quayline_project::job::{Artifacts, PropertyFault};
 
 use super::{
-    Answer, Batchlet, CheckpointAlgorithm, Decider, Injected, Listener, PartitionAnalyzer, PartitionCollector,
-    PartitionMapper, PartitionReducer, Processor, Reader, Writer,
+    Answer, Batchlet, CheckpointAlgorithm, Decider, Given, Injected, Listener, PartitionAnalyzer, PartitionCollector,
+    PartitionMapper, PartitionReducer, Processor, Properties, Reader, Writer,
 };
 use crate::error::Thrown;
 
@@ -39,11 +39,20 @@ impl<T: ?Sized> Kind<T> {
 macro_rules! kinds {
     ($( $field:ident $make:ident $element:literal $artifact:ident; )+) => {
         /// Artifacts by name.
-        pub struct Registry { $( $field: Kind<dyn $artifact>, )+ classes: BTreeMap<String, String> }
+        pub struct Registry {
+            $( $field: Kind<dyn $artifact>, )+
+            classes: BTreeMap<String, String>,
+            /// Properties by element and name.
+            declared: BTreeMap<(String, String), Properties>,
+        }
 
         impl Default for Registry {
             fn default() -> Self {
-                Registry { $( $field: Kind::new($element), )+ classes: BTreeMap::new() }
+                Registry {
+                    $( $field: Kind::new($element), )+
+                    classes: BTreeMap::new(),
+                    declared: BTreeMap::new(),
+                }
             }
         }
 
@@ -58,9 +67,29 @@ macro_rules! kinds {
                     self.$field.make(with)
                 }
             )+
+
+            /// Makes an artifact and forgets it: whether it can be made.
+            #[cfg(test)]
+            pub(crate) fn make_any(&self, element: &str, with: &Injected) -> Answer<()> {
+                match element {
+                    $( $element => self.$field.make(with).map(|_| ()), )+
+                    _ => Ok(()),
+                }
+            }
+
+            /// The elements that refer to artifacts.
+            #[cfg(test)]
+            pub(crate) fn elements(&self) -> Vec<&'static str> {
+                vec![$( self.$field.element, )+]
+            }
         }
 
         impl Artifacts for Registry {
+            fn properties(&self, kind: &str, reference: &str, given: &Given) -> Vec<PropertyFault> {
+                let declared = self.declared.get(&(kind.to_owned(), reference.to_owned()));
+                declared.map_or_else(Vec::new, |properties| properties.faults(reference, given))
+            }
+
             fn missing(&self, kind: &str, reference: &str) -> Option<Vec<String>> {
                 match kind {
                     $( $element => if self.$field.makers.contains_key(reference) { None } else {
@@ -88,6 +117,12 @@ kinds! {
 }
 
 impl Registry {
+    /// Declares the properties of an artifact, so that a job is checked before it runs. `element` is the element's name in job XML, such as
+    /// `reader` or `decision`. Properties of an artifact that declares none are not checked.
+    pub fn declare(&mut self, element: &str, name: &str, properties: Properties) {
+        self.declared.insert((element.to_owned(), name.to_owned()), properties);
+    }
+
     /// Declares the superclass of an exception class.
     pub fn class(&mut self, class: &str, superclass: &str) {
         self.classes.insert(class.to_owned(), superclass.to_owned());

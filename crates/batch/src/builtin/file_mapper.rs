@@ -1,4 +1,7 @@
-//! `quayline.fileMapper`: a file of lines or of records of one length as ranges, one for each partition.
+//! `quayline.fileMapper`: a file as ranges, one for each partition.
+//!
+//! A range of lines or of records of one length is found by looking at its first bytes. In other framings, and in interchanges, an item can only be
+//! found from the one before, so the mapper reads the file once, with the reader that the partitions use.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -8,23 +11,50 @@ use std::path::PathBuf;
 use quayline_core::system_error_text;
 use quayline_frame::FramingSpec;
 
+use super::file_reader::FileReader;
 use crate::artifact::{Answer, Injected, PartitionMapper, PartitionPlan};
 use crate::error::Thrown;
 
 /// Greatest number of partitions, so that a wrong number does not fill the repository.
-const PARTITIONS_MAX: u64 = 10_000;
+pub(super) const PARTITIONS_MAX: u64 = 10_000;
 
 /// Where a range may begin.
-enum Boundary {
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Boundary {
     /// At a multiple of the record length.
     Every(u64),
     /// After a line end.
     Line,
+    /// After the item before.
+    Item,
+}
+
+/// How a range of a framing is found; otherwise what is wrong, and what to do.
+pub(super) fn boundary_of(framing: &str) -> Result<Boundary, (String, String)> {
+    if framing == "edi" {
+        return Ok(Boundary::Item);
+    }
+    let spec = FramingSpec::parse(framing).map_err(|error| {
+        let finding = error.finding();
+        let remedy = finding.hint.unwrap_or_else(|| "write a framing such as lines, fixed:80 or rdw".to_owned());
+        (format!("is not a framing: {}", finding.message), remedy)
+    })?;
+    match spec {
+        FramingSpec::Fixed { length } => Ok(Boundary::Every(length as u64)),
+        FramingSpec::Lines(_) => Ok(Boundary::Line),
+        FramingSpec::MicroFocus => {
+            let remedy = "write another framing: the header of a Micro Focus file is needed to read any of its records";
+            Err(("cannot be split into ranges".to_owned(), remedy.to_owned()))
+        }
+        _ => Ok(Boundary::Item),
+    }
 }
 
 pub(super) struct FileMapper {
     path: PathBuf,
     boundary: Boundary,
+    /// Reads the items, where ranges cannot be found without.
+    items: Option<FileReader>,
     partitions: u64,
     threads: u32,
 }
@@ -33,14 +63,11 @@ impl FileMapper {
     pub(super) fn new(with: &Injected) -> Answer<Self> {
         with.only(&["file", "framing", "partitions", "threads"])?;
         let framing = with.property("framing").unwrap_or("lines");
-        let spec = FramingSpec::parse(framing).map_err(|error| Thrown::from_finding(&error.finding()))?;
-        let boundary = match spec {
-            FramingSpec::Fixed { length } => Boundary::Every(length as u64),
-            FramingSpec::Lines(_) => Boundary::Line,
-            _ => {
-                let remedy = "write lines or fixed:LENGTH; records of other framings can only be found from the start";
-                return Err(Thrown::property(&with.name, "framing", "cannot be split into ranges", remedy));
-            }
+        let boundary =
+            boundary_of(framing).map_err(|(what, remedy)| Thrown::property(&with.name, "framing", what, remedy))?;
+        let items = match boundary {
+            Boundary::Item => Some(FileReader::of_file(with.path("file")?, framing)?),
+            _ => None,
         };
         let partitions = with.number("partitions", 2)?;
         if !(1..=PARTITIONS_MAX).contains(&partitions) {
@@ -48,7 +75,7 @@ impl FileMapper {
             return Err(Thrown::property(&with.name, "partitions", "is out of range", remedy));
         }
         let threads = u32::try_from(with.number("threads", 0)?).unwrap_or(u32::MAX);
-        Ok(FileMapper { path: with.path("file")?, boundary, partitions, threads })
+        Ok(FileMapper { path: with.path("file")?, boundary, items, partitions, threads })
     }
 
     fn io(&self, error: &std::io::Error) -> Thrown {
@@ -67,11 +94,19 @@ impl PartitionMapper for FileMapper {
         let length = file.metadata().map_err(|error| self.io(&error))?.len();
         let mut reader = BufReader::new(file);
         let mut begins = vec![0];
+        if let Some(items) = &mut self.items {
+            // The reader stays where it is between two ranges.
+            items.begin(None)?;
+        }
         for number in 1..self.partitions {
             let about =
                 u64::try_from(u128::from(length) * u128::from(number) / u128::from(self.partitions)).unwrap_or(length);
             let begin = match self.boundary {
                 Boundary::Every(bytes) => about / bytes.max(1) * bytes,
+                Boundary::Item => match &mut self.items {
+                    Some(items) => items.boundary_from(about)?,
+                    None => length,
+                },
                 Boundary::Line if about == 0 => 0,
                 Boundary::Line => {
                     // From the byte before, so that a line that begins here is found.

@@ -10,7 +10,8 @@ use quayline_core::{ByteOffset, Findings, Limits, RecordNumber, system_error_tex
 use quayline_edi::{Rules, SegmentSplitter};
 use quayline_frame::{EndOfInput, FramingSpec, Splitter, Step};
 
-use crate::artifact::{Answer, Injected, Item, Reader};
+use super::limits::limits;
+use crate::artifact::{Answer, Injected, Item, ItemPlace, Reader};
 use crate::error::Thrown;
 use crate::work::Work;
 
@@ -42,12 +43,26 @@ pub(super) struct FileReader {
     offset: u64,
     number: u64,
     length: u64,
+    /// Where the item that was read last begins.
+    place: ItemPlace,
 }
 
 impl FileReader {
     pub(super) fn new(with: &Injected) -> Answer<Self> {
-        with.only(&["file", "framing", "skip", "from", "to"])?;
-        let items = match with.property("framing").unwrap_or("lines") {
+        with.only(&["file", "framing", "skip", "from", "to", "limit"])?;
+        let whole = FileReader::of_file(with.path("file")?, with.property("framing").unwrap_or("lines"))?;
+        Ok(FileReader {
+            skip: with.number("skip", 0)?,
+            from: with.number("from", 0)?,
+            to: with.number("to", u64::MAX)?,
+            limits: limits(with)?,
+            ..whole
+        })
+    }
+
+    /// The whole of a file.
+    pub(super) fn of_file(path: PathBuf, framing: &str) -> Answer<Self> {
+        let items = match framing {
             "edi" => Items::Interchanges,
             framing => {
                 let spec = FramingSpec::parse(framing).map_err(|error| Thrown::from_finding(&error.finding()))?;
@@ -55,12 +70,13 @@ impl FileReader {
             }
         };
         Ok(FileReader {
-            path: with.path("file")?,
+            path,
             items,
-            skip: with.number("skip", 0)?,
-            from: with.number("from", 0)?,
-            to: with.number("to", u64::MAX)?,
+            skip: 0,
+            from: 0,
+            to: u64::MAX,
             limits: Limits::default(),
+            place: ItemPlace::default(),
             file: None,
             splitter: None,
             bytes: Vec::new(),
@@ -192,6 +208,38 @@ impl FileReader {
 
 impl Reader for FileReader {
     fn open(&mut self, checkpoint: Option<&[u8]>, _work: &mut dyn Work) -> Answer<()> {
+        self.begin(checkpoint)
+    }
+
+    fn read(&mut self, _work: &mut dyn Work) -> Answer<Option<Item>> {
+        self.next()
+    }
+
+    fn place(&self) -> ItemPlace {
+        self.place
+    }
+
+    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
+        let (offset, state) = match &self.splitter {
+            Some(splitter) => (splitter.offset().0, splitter.state()),
+            None => (self.offset, 0),
+        };
+        let mut bytes = Vec::with_capacity(32);
+        for number in [offset, self.number, state, self.length] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        Ok(Some(bytes))
+    }
+
+    fn close(&mut self) -> Answer<()> {
+        self.file = None;
+        Ok(())
+    }
+}
+
+impl FileReader {
+    /// Opens the file at its begin or at a checkpoint.
+    pub(super) fn begin(&mut self, checkpoint: Option<&[u8]>) -> Answer<()> {
         let mut file = File::open(&self.path).map_err(|error| self.io("opened", &error))?;
         self.length = file.metadata().map_err(|error| self.io("read", &error))?.len();
         (self.bytes, self.at, self.end) = (Vec::new(), 0, EndOfInput::No);
@@ -227,30 +275,27 @@ impl Reader for FileReader {
         Ok(())
     }
 
-    fn read(&mut self, _work: &mut dyn Work) -> Answer<Option<Item>> {
-        self.next()
-    }
-
-    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
-        let (offset, state) = match &self.splitter {
-            Some(splitter) => (splitter.offset().0, splitter.state()),
-            None => (self.offset, 0),
-        };
-        let mut bytes = Vec::with_capacity(32);
-        for number in [offset, self.number, state, self.length] {
-            bytes.extend_from_slice(&number.to_le_bytes());
+    /// The first place from an offset on at which another reader can begin, or the end of the file. Offsets ascend from call to call.
+    pub(super) fn boundary_from(&mut self, about: u64) -> Answer<u64> {
+        loop {
+            let (offset, state) = match &self.splitter {
+                Some(splitter) => (splitter.offset().0, splitter.state()),
+                None => (self.offset, 0),
+            };
+            // A record in the middle of a block needs what the block's begin says.
+            if offset >= about && state == 0 {
+                return Ok(offset.min(self.length));
+            }
+            if self.next()?.is_none() {
+                return Ok(self.length);
+            }
         }
-        Ok(Some(bytes))
     }
 
-    fn close(&mut self) -> Answer<()> {
-        self.file = None;
-        Ok(())
-    }
-}
-
-impl FileReader {
     fn next(&mut self) -> Answer<Option<Item>> {
+        let byte = self.splitter.as_ref().map_or(self.offset, |splitter| splitter.offset().0);
+        // Records of a range are not counted from the begin of the file.
+        self.place = ItemPlace { record: (self.from == 0).then_some(self.number), byte: Some(byte) };
         match &self.items {
             Items::Framed(_) => self.next_record(),
             Items::Interchanges => self.next_interchange(),

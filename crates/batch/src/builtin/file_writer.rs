@@ -15,6 +15,7 @@ use quayline_frame::{Framer, FramerOptions, FramingSpec};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::file_reader::{damaged, numbers};
+use super::limits::limits;
 use crate::artifact::{Answer, Injected, Item, Writer};
 use crate::context::{JobContext, StepContext};
 use crate::error::Thrown;
@@ -32,6 +33,7 @@ pub(super) struct FileWriter {
     partial: PathBuf,
     /// `None` writes items as they are.
     framing: Option<FramingSpec>,
+    limits: Limits,
     /// Fills records of one length.
     pad: Option<u8>,
     prologue: Vec<u8>,
@@ -85,16 +87,16 @@ impl Ends {
 
 impl FileWriter {
     pub(super) fn new(with: &Injected) -> Answer<Self> {
-        with.only(&["file", "framing", "pad", "prologue", "separator", "epilogue"])?;
+        with.only(&["file", "framing", "pad", "prologue", "separator", "epilogue", "limit"])?;
         let named = with.path("file")?;
         let framing = match with.property("framing").unwrap_or("lines") {
             "none" => None,
-            framing => Some(FramingSpec::parse(framing).map_err(|error| Thrown::from_finding(&error.finding()))?),
+            framing => {
+                let spec = FramingSpec::parse(framing).map_err(|error| Thrown::from_finding(&error.finding()))?;
+                let spec = framing_of(spec);
+                Some(spec.map_err(|(what, remedy)| Thrown::property(&with.name, "framing", what, remedy))?)
+            }
         };
-        if let Some(FramingSpec::MicroFocus) = framing {
-            let remedy = "write another framing; the header of a Micro Focus file describes the whole file, so that it cannot be continued";
-            return Err(Thrown::property(&with.name, "framing", "cannot be written by a job", remedy));
-        }
         let pad = with.property("pad").map(|text| {
             pad_of(text).ok_or_else(|| {
                 let remedy = "write one ASCII character, space, or a byte as 0x40";
@@ -109,6 +111,7 @@ impl FileWriter {
             partial: named.clone(),
             named,
             framing,
+            limits: limits(with)?,
             pad: pad.transpose()?,
             prologue: text("prologue"),
             separator: text("separator"),
@@ -243,7 +246,18 @@ impl Drop for FileWriter {
 }
 
 /// One byte: `0x40`, `space` or a character.
-fn pad_of(text: &str) -> Option<u8> {
+/// A framing in which a job can write; otherwise what is wrong, and what to do.
+pub(super) fn framing_of(spec: FramingSpec) -> Result<FramingSpec, (&'static str, &'static str)> {
+    match spec {
+        FramingSpec::MicroFocus => Err((
+            "cannot be written by a job",
+            "write another framing; the header of a Micro Focus file describes the whole file, so that it cannot be continued",
+        )),
+        spec => Ok(spec),
+    }
+}
+
+pub(super) fn pad_of(text: &str) -> Option<u8> {
     match (text.strip_prefix("0x"), text.as_bytes()) {
         (Some(digits), _) if digits.len() == 2 => u8::from_str_radix(digits, 16).ok(),
         (None, b"space") => Some(b' '),
@@ -254,7 +268,7 @@ fn pad_of(text: &str) -> Option<u8> {
 
 impl Writer for FileWriter {
     fn open(&mut self, checkpoint: Option<&[u8]>, _work: &mut dyn Work) -> Answer<()> {
-        let limits = Limits::default();
+        let limits = self.limits.clone();
         self.framer = match &self.framing {
             Some(spec) => {
                 let options = FramerOptions { pad: self.pad.unwrap_or_default(), ..FramerOptions::default() };

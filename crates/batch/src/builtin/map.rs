@@ -11,12 +11,16 @@ use quayline_pipeline::{OutputBuffer, Pipeline, UnitLane, World};
 use quayline_project::{MapFile, ShapeOptions};
 
 use super::file_reader::of_findings;
+use super::limits::limits;
 use crate::artifact::{Answer, Injected, Item, Processor};
 use crate::error::Thrown;
 
+/// A map's file, when it changed, and the property `limit`.
+type Version = (PathBuf, Option<SystemTime>, String);
+
 /// Maps that were compiled. They stay for the life of the process, one for each version of a file, because lanes refer to them.
 #[derive(Default)]
-pub(super) struct Maps(Mutex<HashMap<(PathBuf, Option<SystemTime>), &'static Compiled>>);
+pub(super) struct Maps(Mutex<HashMap<Version, &'static Compiled>>);
 
 struct Compiled {
     pipeline: Pipeline,
@@ -26,15 +30,16 @@ struct Compiled {
 
 impl Maps {
     pub(super) fn processor(&self, with: &Injected) -> Answer<MapProcessor> {
-        with.only(&["map"])?;
+        with.only(&["map", "limit"])?;
+        let limits = limits(with)?;
         let path = with.path("map")?;
         let changed = std::fs::metadata(&path).and_then(|facts| facts.modified()).ok();
-        let key = (path.clone(), changed);
+        let key = (path.clone(), changed, with.property("limit").unwrap_or_default().to_owned());
         let mut known = self.0.lock();
         let compiled = match known.get(&key) {
             Some(compiled) => *compiled,
             None => {
-                let compiled = compile(with, &path).map_err(|findings| of_findings(&findings))?;
+                let compiled = compile(&path, limits).map_err(|findings| of_findings(&findings))?;
                 let kept: &'static Compiled = Box::leak(Box::new(compiled));
                 known.insert(key, kept);
                 kept
@@ -50,10 +55,10 @@ impl Maps {
     }
 }
 
-fn compile(_with: &Injected, path: &std::path::Path) -> Result<Compiled, Findings> {
+fn compile(path: &std::path::Path, limits: Limits) -> Result<Compiled, Findings> {
     let options = ShapeOptions::default();
     let map = MapFile::open(path, &options, &options)?;
-    let pipeline = Pipeline::through(map, Arc::new(World::default()), Limits::default())?;
+    let pipeline = Pipeline::through(map, Arc::new(World::default()), limits)?;
     let prologue = pipeline.buffers()?.first().map_or(0, |buffer| buffer.bytes().len());
     Ok(Compiled { pipeline, prologue })
 }

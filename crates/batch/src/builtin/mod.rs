@@ -5,7 +5,9 @@ mod command;
 mod file_mapper;
 mod file_reader;
 mod file_writer;
+mod limits;
 mod map;
+mod properties;
 mod queue;
 mod record_file;
 mod reject_reader;
@@ -13,9 +15,12 @@ mod sql;
 
 use crate::artifact::Registry;
 
+pub(crate) use limits::LIMITS;
+
 /// Adds the artifacts that come with Quayline: `quayline.fileReader` and the others that `docs/reference/jobs.md` lists.
 pub fn register(registry: &mut Registry) {
     crate::external::register(registry);
+    properties::declare(registry);
     registry.reader("quayline.accountReader", |with| Ok(Box::new(accounts::AccountReader::new(with)?)));
     registry.writer("quayline.accountWriter", |with| Ok(Box::new(accounts::AccountWriter::new(with)?)));
     registry.listener("quayline.chunkTimesListener", |with| Ok(Box::new(accounts::ChunkTimes::new(with)?)));

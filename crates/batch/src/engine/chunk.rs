@@ -15,6 +15,7 @@ use super::Run;
 use super::adaptive::Adaptive;
 use super::fault::{Faults, Remedy};
 use super::listeners::Listeners;
+use super::origin::{Origin, shown};
 use super::step::ns;
 use crate::artifact::{Answer, CheckpointAlgorithm, Item, Processor, Reader, Writer};
 use crate::context::{JobContext, StepContext};
@@ -91,14 +92,20 @@ pub(super) struct ChunkRun<'c, 's> {
     pub(super) times: Times,
     /// Items that were read and wait for a processor that takes those of a chunk together.
     gathered: Vec<Item>,
-    /// Those of them that come after the item under way.
-    unprocessed: u64,
+    /// Where these come from, if the chunk may skip.
+    gathered_from: Vec<Origin>,
+    /// Number of the item that was read last, or skipped in reading, in the step execution.
+    number: u64,
+    /// Whether the chunk may skip, so that it is known where each item comes from.
+    is_tracking: bool,
     /// Whether nobody looks at single items, so that clock and metrics are looked at once for a chunk.
     is_plain: bool,
     /// Items that were read and are not in the metrics yet.
     uncounted: u64,
     /// Items to write.
     items: Vec<Item>,
+    /// Where these come from, if the chunk may skip.
+    items_from: Vec<Origin>,
 }
 
 /// The property of a step that says what becomes of skipped items.
@@ -187,10 +194,13 @@ impl<'c, 's> ChunkRun<'c, 's> {
             confirms: false,
             times: Times::default(),
             gathered: Vec::new(),
-            unprocessed: 0,
+            gathered_from: Vec::new(),
+            number: 0,
+            is_tracking: !chunk.skippable.include.is_empty(),
             is_plain: false,
             uncounted: 0,
             items: Vec::new(),
+            items_from: Vec::new(),
         })
     }
 
@@ -434,7 +444,9 @@ impl<'c, 's> ChunkRun<'c, 's> {
     /// Reads and processes until the chunk is full.
     fn fill(&mut self, work: &mut Box<dyn Work>, read: &mut u64) -> Result<Filled, Broken> {
         self.items.clear();
+        self.items_from.clear();
         self.gathered.clear();
+        self.gathered_from.clear();
         let filled = self.gather(work, read)?;
         self.process_gathered()?;
         Ok(filled)
@@ -479,15 +491,19 @@ impl<'c, 's> ChunkRun<'c, 's> {
                 Read::Skipped => {}
                 Read::Item(item) => {
                     self.uncounted += 1;
+                    self.number += 1;
                     if !self.is_plain {
                         self.count_reads();
                     }
+                    let from = self.origin();
                     if takes_chunks {
                         bytes += item.len();
                         self.gathered.push(item);
-                    } else if let Some(item) = self.process(item)? {
+                        self.gathered_from.extend(from);
+                    } else if let Some(item) = self.process(item, from)? {
                         bytes += item.len();
                         self.items.push(item);
+                        self.items_from.extend(from);
                     }
                 }
             }
@@ -533,8 +549,11 @@ impl<'c, 's> ChunkRun<'c, 's> {
                 Remedy::Skip => {
                     self.listeners.each(|listener| listener.on_skip_read(&thrown))?;
                     self.context.count(|counts| counts.read_skip += 1);
-                    self.reject(Stage::Read, None, &thrown);
-                    self.run.log_thrown(Some(self.context), "a read is skipped", &thrown);
+                    self.number += 1;
+                    let from = self.origin();
+                    self.reject(Stage::Read, None, from.as_ref(), &thrown);
+                    let what = format!("{} skipped in reading", shown(from.as_slice(), 1));
+                    self.run.log_thrown(Some(self.context), &what, &thrown);
                     return Ok(Read::Skipped);
                 }
                 Remedy::Retry => self.listeners.each(|listener| listener.on_retry_read(&thrown))?,
@@ -546,7 +565,12 @@ impl<'c, 's> ChunkRun<'c, 's> {
         }
     }
 
-    fn process(&mut self, item: Item) -> Result<Option<Item>, Broken> {
+    /// Where the item comes from that was read last, if the chunk may skip.
+    fn origin(&self) -> Option<Origin> {
+        self.is_tracking.then(|| Origin { number: self.number, place: self.reader.place() })
+    }
+
+    fn process(&mut self, item: Item, from: Option<Origin>) -> Result<Option<Item>, Broken> {
         loop {
             let Some(processor) = &mut self.processor else { return Ok(Some(item)) };
             self.listeners.each(|listener| listener.before_process(&item))?;
@@ -563,7 +587,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
                 }
                 Err(thrown) => thrown,
             };
-            if !self.processes_again(&item, thrown)? {
+            if !self.processes_again(&item, from.as_ref(), thrown)? {
                 return Ok(None);
             }
         }
@@ -572,6 +596,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
     /// Processes the items of a chunk together. Listeners hear of each item when its result is known.
     fn process_gathered(&mut self) -> Result<(), Broken> {
         let gathered = std::mem::take(&mut self.gathered);
+        let gathered_from = std::mem::take(&mut self.gathered_from);
         let mut rest = gathered.as_slice();
         while !rest.is_empty() {
             let Some(processor) = &mut self.processor else { break };
@@ -579,29 +604,32 @@ impl<'c, 's> ChunkRun<'c, 's> {
             let processed = processor.process_all(rest);
             self.times.process_ns += ns(begin);
             for result in processed.results {
+                let from = gathered_from.get(gathered.len() - rest.len());
                 let Some((item, after)) = rest.split_first() else { break };
                 rest = after;
                 self.listeners.each(|listener| listener.before_process(item))?;
                 self.listeners.each(|listener| listener.after_process(item, result.as_ref()))?;
                 match result {
-                    Some(result) => self.items.push(result),
+                    Some(result) => {
+                        self.items.push(result);
+                        self.items_from.extend(from);
+                    }
                     None => self.context.count(|counts| counts.filter += 1),
                 }
             }
             let (Some(thrown), Some((item, after))) = (processed.thrown, rest.split_first()) else { break };
             self.listeners.each(|listener| listener.before_process(item))?;
-            self.unprocessed = after.len() as u64;
-            if !self.processes_again(item, thrown)? {
+            let from = gathered_from.get(gathered.len() - rest.len());
+            if !self.processes_again(item, from, thrown)? {
                 rest = after;
             }
-            self.unprocessed = 0;
         }
-        self.gathered = gathered;
+        (self.gathered, self.gathered_from) = (gathered, gathered_from);
         Ok(())
     }
 
     /// What becomes of an item that a processor refuses: whether it is processed again; otherwise it is skipped.
-    fn processes_again(&mut self, item: &Item, thrown: Thrown) -> Result<bool, Broken> {
+    fn processes_again(&mut self, item: &Item, from: Option<&Origin>, thrown: Thrown) -> Result<bool, Broken> {
         self.context.set_exception(Some(&thrown));
         self.listeners.each(|listener| listener.on_process_error(item, &thrown))?;
         match self.remedy(&thrown) {
@@ -609,8 +637,9 @@ impl<'c, 's> ChunkRun<'c, 's> {
             Remedy::Skip => {
                 self.listeners.each(|listener| listener.on_skip_process(item, &thrown))?;
                 self.context.count(|counts| counts.process_skip += 1);
-                self.reject(Stage::Process, Some(item), &thrown);
-                self.run.log_thrown(Some(self.context), "an item is skipped in processing", &thrown);
+                self.reject(Stage::Process, Some(item), from, &thrown);
+                let what = format!("{} skipped in processing", shown(from.map_or(&[], std::slice::from_ref), 1));
+                self.run.log_thrown(Some(self.context), &what, &thrown);
                 Ok(false)
             }
             Remedy::Retry => {
@@ -625,26 +654,22 @@ impl<'c, 's> ChunkRun<'c, 's> {
     }
 
     /// Remembers a skipped item until the chunk commits, if the step keeps them.
-    fn reject(&mut self, stage: Stage, item: Option<&Item>, thrown: &Thrown) {
+    fn reject(&mut self, stage: Stage, item: Option<&Item>, from: Option<&Origin>, thrown: &Thrown) {
         if !self.keeps_rejects {
             return;
         }
-        let counts = self.context.counts();
-        let number = match stage {
-            Stage::Read => Some(counts.read + counts.read_skip),
-            // An item that waits for its turn was counted when it was read.
-            Stage::Process => Some((counts.read + counts.read_skip).saturating_sub(self.unprocessed)),
-            Stage::Write => None,
-        };
+        let place = from.map(|from| from.place).unwrap_or_default();
         self.rejects.push(Reject {
             step: self.step.id.clone(),
             partition: self.context.partition,
             stage,
-            chunk: counts.commit + 1,
-            number,
+            chunk: self.context.counts().commit + 1,
+            number: from.map(|from| from.number),
             item: item.cloned(),
             class: thrown.class().to_owned(),
             message: thrown.message.clone(),
+            record: place.record,
+            byte: place.byte,
         });
     }
 
@@ -653,13 +678,13 @@ impl<'c, 's> ChunkRun<'c, 's> {
     }
 
     fn write(&mut self, work: &mut Box<dyn Work>) -> Result<(), Broken> {
-        let items = std::mem::take(&mut self.items);
-        let written = self.write_items(work, &items);
-        self.items = items;
+        let (items, from) = (std::mem::take(&mut self.items), std::mem::take(&mut self.items_from));
+        let written = self.write_items(work, &items, &from);
+        (self.items, self.items_from) = (items, from);
         written
     }
 
-    fn write_items(&mut self, work: &mut Box<dyn Work>, items: &[Item]) -> Result<(), Broken> {
+    fn write_items(&mut self, work: &mut Box<dyn Work>, items: &[Item], from: &[Origin]) -> Result<(), Broken> {
         loop {
             // Listeners hear what holds. Without them the answer may come with the commit.
             let confirms = self.confirms || !work.defers() || !self.listeners.is_empty();
@@ -697,14 +722,17 @@ impl<'c, 's> ChunkRun<'c, 's> {
                 Remedy::Skip if items.len() > 1 && self.writer.isolates() => {
                     self.faults.take_back_skip();
                     let (left, right) = items.split_at(items.len() / 2);
-                    self.write_items(work, left)?;
-                    return self.write_items(work, right);
+                    let (left_from, right_from) = from.split_at(left.len().min(from.len()));
+                    self.write_items(work, left, left_from)?;
+                    return self.write_items(work, right, right_from);
                 }
                 Remedy::Skip => {
                     self.listeners.each(|listener| listener.on_skip_write(items, &thrown))?;
                     self.context.count(|counts| counts.write_skip += 1);
-                    items.iter().for_each(|item| self.reject(Stage::Write, Some(item), &thrown));
-                    let what = format!("{} items are skipped in writing", items.len());
+                    for (at, item) in items.iter().enumerate() {
+                        self.reject(Stage::Write, Some(item), from.get(at), &thrown);
+                    }
+                    let what = format!("{} skipped in writing", shown(from, items.len()));
                     self.run.log_thrown(Some(self.context), &what, &thrown);
                     return Ok(());
                 }
@@ -790,6 +818,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
         self.context.count(|counts| *counts = Counts { rollback: counts.rollback + rollbacks, ..kept });
         self.faults.back_to(kept.read_skip + kept.process_skip + kept.write_skip);
         self.uncounted = 0;
+        self.number = kept.read + kept.read_skip;
     }
 
     fn reopen(&mut self) -> Answer<()> {

@@ -10,6 +10,7 @@ mod adaptive;
 mod chunk;
 mod fault;
 mod listeners;
+mod origin;
 mod partition;
 mod scope;
 mod step;

@@ -105,20 +105,20 @@ impl Run<'_> {
         if let Some(reducer) = &mut whole.reducer {
             reducer.begin()?;
         }
-        let (mut plan, is_mapped, must_repeat) = match &partition.source {
+        let (mut plan, must_repeat) = match &partition.source {
             PartitionSource::Plan { threads, properties, .. } => {
-                (PartitionPlan { properties: properties.clone(), threads: *threads, replaces: false }, false, false)
+                (PartitionPlan { properties: properties.clone(), threads: *threads, replaces: false }, false)
             }
             PartitionSource::Mapper(mapper) => {
                 let mut mapper = registry.make_mapper(&inject(mapper))?;
-                (mapper.plan()?, true, mapper.must_repeat())
+                (mapper.plan()?, mapper.must_repeat())
             }
         };
         let digest = must_repeat.then(|| digest(&plan.properties));
         if let Some(count) = state.plan.filter(|_| !plan.replaces) {
             let before = self.repository().plan_digest(self.held.instance, &step.id)?;
             let (now, changed) = (plan.properties.len(), digest.is_some() && before.is_some() && before != digest);
-            if changed || (is_mapped && u64::from(count) != now as u64) {
+            if changed || (must_repeat && u64::from(count) != now as u64) {
                 let what = format!("step {} was planned in {count} partitions before", step.id);
                 let message = if u64::from(count) == now as u64 {
                     format!("{what}, with other properties")
@@ -131,7 +131,7 @@ impl Run<'_> {
             }
         }
         match state.plan {
-            // A restart keeps the number of partitions, unless the plan says otherwise.
+            // A restart keeps the number of partitions, unless the plan says otherwise: so the specification has it.
             Some(count) if !plan.replaces => {
                 plan.properties.resize(usize::try_from(count).unwrap_or(usize::MAX), BTreeMap::new());
             }
@@ -227,6 +227,7 @@ impl Run<'_> {
         );
         let begin = std::time::Instant::now();
         state.progress.counts = Counts::default();
+        state.execution = self.held.execution;
         let mut end = match step.of_partition(properties.unwrap_or(&none)) {
             Ok(step) => self.partition_body(&step, &job, &context, number, &mut state, sender),
             Err(findings) => {

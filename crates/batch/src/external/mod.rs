@@ -1,10 +1,11 @@
 //! Artifacts that are programs of the user: `quayline.externalReader` and its kin. `docs/reference/artifact-protocol.md` is the contract.
 //!
 //! ```text
-//! reader, processor, writer, batchlet, listener, decider ─▶ Program: one process for each use of the artifact
-//!                                                              │ wire: frames of fields over standard input and output
-//!                                                              ▼
-//!                                                           hello, open, read, process, write, ...
+//! reader, processor, writer, batchlet, listener, decider, algorithm,
+//! mapper, collector, analyzer, reducer ─▶ Program: one process for each use of the artifact
+//!                                            │ wire: frames of fields over standard input and output
+//!                                            ▼
+//!                                         hello, open, read, process, write, ...
 //! ```
 //!
 //! - **A round trip serves many items.** The reader gets a chunk of items, each with its position, in one answer; processor and writer get
@@ -12,9 +13,11 @@
 //! - **Time is bounded.** A program that does not answer in time is ended, and the call throws. A program that ended starts again with the
 //!   next `open`, so a job may retry such an exception.
 
+mod algorithm;
 mod batchlet;
 mod decider;
 mod listener;
+mod partition;
 mod processor;
 mod program;
 mod reader;
@@ -31,4 +34,11 @@ pub(crate) fn register(registry: &mut Registry) {
     registry.batchlet("quayline.externalBatchlet", |with| Ok(Box::new(batchlet::ExternalBatchlet::new(with)?)));
     registry.listener("quayline.externalListener", |with| Ok(Box::new(listener::ExternalListener::new(with)?)));
     registry.decider("quayline.externalDecider", |with| Ok(Box::new(decider::ExternalDecider::new(with)?)));
+    registry.checkpoint_algorithm("quayline.externalCheckpointAlgorithm", |with| {
+        Ok(Box::new(algorithm::ExternalAlgorithm::new(with)?))
+    });
+    registry.mapper("quayline.externalMapper", |with| Ok(Box::new(partition::ExternalMapper::new(with)?)));
+    registry.collector("quayline.externalCollector", |with| Ok(Box::new(partition::ExternalCollector::new(with)?)));
+    registry.analyzer("quayline.externalAnalyzer", |with| Ok(Box::new(partition::ExternalAnalyzer::new(with)?)));
+    registry.reducer("quayline.externalReducer", |with| Ok(Box::new(partition::ExternalReducer::new(with)?)));
 }

@@ -1,6 +1,8 @@
 //! The job repository: typed records over a [`Backend`].
 
 mod events;
+mod failing;
+mod partitions;
 mod rejects;
 
 use std::collections::BTreeMap;
@@ -19,8 +21,10 @@ use crate::status::BatchStatus;
 use crate::work::{Backend, Entry, Fence, PageOf, Work};
 
 use events::{kept_topics, recovered_event};
+use failing::fail_steps;
 
 pub(crate) use events::stored;
+pub use partitions::PartitionProgress;
 pub(crate) use rejects::rejects_of;
 
 /// Entries that are read at once.
@@ -727,29 +731,6 @@ pub(crate) fn lease_holds(lease: Option<&[u8]>, fence: &Fence) -> Result<(), Bat
         Some(lease) if lease.token == fence.token && lease.owner == fence.owner => Ok(()),
         _ => Err(BatchError::Fenced { execution: fence.execution, token: fence.token }),
     }
-}
-
-fn fail_steps(work: &mut dyn Work, execution: &Execution) -> Result<(), BatchError> {
-    for mut step in steps_of(work, execution.id)? {
-        if !step.status.is_running() {
-            continue;
-        }
-        let key = step_key(execution.instance, &step.step);
-        if let Some(found) = work.get(&key)? {
-            let mut state: StepState = read_state(work, &key, "a step", &found)?;
-            step.counts = state.progress.counts;
-            step.user_data = state.progress.user_data.clone();
-            state.status = BatchStatus::Failed;
-            state.exit_status = Some(BatchStatus::Failed.text().to_owned());
-            work.put(&key, &bytes(&state))?;
-        }
-        step.status = BatchStatus::Failed;
-        step.exit_status = Some(BatchStatus::Failed.text().to_owned());
-        step.ended_ms = execution.ended_ms;
-        step.cause = execution.cause.clone();
-        work.put(&step_execution_key(execution.id, step.number), &bytes(&step))?;
-    }
-    Ok(())
 }
 
 pub(crate) fn steps_of(work: &mut dyn Work, execution: ExecutionId) -> Result<Vec<StepExecution>, BatchError> {

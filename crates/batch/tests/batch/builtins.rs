@@ -171,3 +171,164 @@ fn a_skipped_write_loses_only_the_records_that_fail() {
     assert_eq!((counts.read, counts.write, counts.write_skip), (6, 4, 2));
     assert_eq!(std::fs::read_to_string(folder.path().join("out.txt")).unwrap(), "1a\n2b\n3d\n4f\n");
 }
+
+/// A job whose reader skips nothing, whose processor filters nothing, and whose writer refuses two records.
+fn with_a_bad_pair(folder: &Path, items: &str) -> (Process, quayline_batch::record::Execution) {
+    let lines: String = (1..=20).map(|number| format!("{number:04}line\n")).collect();
+    std::fs::write(folder.join("in.txt"), lines.replace("0013line", "0012line").replace("0018line", "0003line"))
+        .unwrap();
+    let memory = medium();
+    let process = Process::new(backend(&memory), folder.to_owned());
+    let store = crate::kit::store(&memory);
+    let mut unit = store.begin().unwrap();
+    let definition = FileDefinition {
+        name: "CUST".to_owned(),
+        organisation: Organisation::KeySequenced(KeyPlace { offset: 0, length: 4 }),
+        record_bytes_min: 8,
+        record_bytes_max: 8,
+        alternates: Vec::new(),
+    };
+    store.define_file(&mut unit, definition).unwrap();
+    unit.commit().unwrap();
+    let xml = format!(
+        "<step id=\"s\"><properties><property name=\"quayline.rejects\" value=\"keep\"/></properties><chunk item-count=\"{items}\">\
+         <reader ref=\"quayline.fileReader\">{}</reader><writer ref=\"quayline.recordFileWriter\">{}</writer>\
+         <skippable-exception-classes><include class=\"java.lang.Exception\"/></skippable-exception-classes></chunk></step>",
+        properties(&[("file", "in.txt")]),
+        properties(&[("file", "CUST")])
+    );
+    let execution = process.start(&xml, &[]);
+    (process, execution)
+}
+
+/// What a writer refuses is kept with the number and the place of its item in the input, and the job log names both.
+#[test]
+fn rejects_of_a_writer_name_item_and_place() {
+    for items in ["1", "4", "100"] {
+        let folder = tempfile::tempdir().unwrap();
+        let (process, execution) = with_a_bad_pair(folder.path(), items);
+        assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+        let rejects = process.engine.repository.rejects(execution.id, None, 10).unwrap();
+        let told: Vec<_> = rejects.iter().map(|(reject, _)| (reject.number, reject.record, reject.byte)).collect();
+        assert_eq!(told, [(Some(13), Some(13), Some(108)), (Some(18), Some(18), Some(153))], "item-count {items}");
+    }
+}
+
+/// The place is that of the whole input also after a restart, where the number counts from the checkpoint.
+#[test]
+fn the_job_log_names_the_items_that_are_skipped() {
+    use quayline_batch::event::{Event, LOG, Observer};
+    struct Lines(parking_lot::Mutex<Vec<String>>);
+    impl Observer for Lines {
+        fn event(&self, event: &Event) {
+            self.0.lock().push(event.text.clone());
+        }
+        fn wants(&self, topic: &str) -> bool {
+            topic == LOG
+        }
+    }
+    let lines = std::sync::Arc::new(Lines(parking_lot::Mutex::default()));
+    let mut process = Process::in_memory();
+    process.engine.observers.push(std::sync::Arc::clone(&lines) as std::sync::Arc<dyn Observer>);
+    let xml = |isolates: &str| {
+        format!(
+            "<step id=\"s\"><chunk item-count=\"4\"><reader ref=\"counting\">{}</reader><processor ref=\"picky\">{}</processor>\
+             <writer ref=\"picky\">{}</writer><skippable-exception-classes><include class=\"Bad\"/></skippable-exception-classes></chunk></step>",
+            properties(&[("count", "12"), ("fail", "2"), ("always", "yes"), ("consume", "yes")]),
+            properties(&[("fail", "7"), ("always", "yes")]),
+            properties(&[("fail", "10"), ("always", "yes"), ("isolates", isolates)])
+        )
+    };
+    assert_eq!(process.start(&xml("yes"), &[]).status, BatchStatus::Completed);
+    let told = std::mem::take(&mut *lines.0.lock()).join("\n");
+    for expected in [
+        "item 2 is skipped in reading: Bad",
+        "item 7 is skipped in processing: Bad",
+        "item 10 is skipped in writing: Bad",
+    ] {
+        assert!(told.contains(expected), "{expected}: {told}");
+    }
+    // A writer that cannot isolate loses the chunk, and the log says which items these are.
+    assert_eq!(process.start(&xml(""), &[]).status, BatchStatus::Completed);
+    let told = lines.0.lock().join("\n");
+    assert!(told.contains("4 items are, item 9 to item 12, skipped in writing: Bad"), "{told}");
+}
+
+/// Interchanges, and records that can only be found from the one before, are split into ranges of whole items.
+#[test]
+fn every_framing_is_split_into_ranges() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let one = std::fs::read(examples.join("maps/maps/tests/claims/two-claims/input.x12")).unwrap();
+    let one = one.trim_ascii_end().to_vec();
+    let interchanges: Vec<Vec<u8>> =
+        (0..10_u8).map(|number| [one.clone(), vec![b'\n'; usize::from(number % 3)]].concat()).collect();
+    let rdw: Vec<Vec<u8>> = (0..50_u8)
+        .map(|number| {
+            let body = vec![number; usize::from(number)];
+            [&[0, 4 + number, 0, 0], body.as_slice()].concat()
+        })
+        .collect();
+    for (framing, items) in [("edi", interchanges), ("rdw", rdw)] {
+        for partitions in ["1", "3", "7", "60"] {
+            let folder = tempfile::tempdir().unwrap();
+            std::fs::write(folder.path().join("in.dat"), items.concat()).unwrap();
+            let list = [
+                ("file", "in.dat"),
+                ("framing", framing),
+                ("from", "#{partitionPlan['from']}"),
+                ("to", "#{partitionPlan['to']}"),
+            ];
+            let out = [
+                ("file", "out-#{partitionPlan['number']}.dat"),
+                ("framing", if framing == "edi" { "none" } else { framing }),
+            ];
+            let xml = chunk(&list, "", &out).replace(
+                "</chunk>",
+                &format!(
+                    "</chunk><partition><mapper ref=\"quayline.fileMapper\">{}</mapper></partition>",
+                    properties(&[("file", "in.dat"), ("framing", framing), ("partitions", partitions)])
+                ),
+            );
+            let process = process(folder.path());
+            let execution = process.start(&xml, &[]);
+            assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+            let count: u64 = partitions.parse().unwrap();
+            let written: Vec<Vec<u8>> = (0..count)
+                .map(|number| std::fs::read(folder.path().join(format!("out-{number}.dat"))).unwrap())
+                .collect();
+            assert!(written.concat() == items.concat(), "{framing} {partitions}");
+            assert_eq!(process.steps(execution.id)[0].counts.read, items.len() as u64, "{framing} {partitions}");
+            let filled = written.iter().filter(|bytes| !bytes.is_empty()).count();
+            assert!(filled as u64 >= count.min(7), "{framing}: {filled} of {partitions} have items");
+        }
+    }
+}
+
+/// A job has properties where a command has options: a remedy names the property.
+#[test]
+fn remedies_name_what_a_job_has() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("in.txt"), vec![b'x'; 3_000]).unwrap();
+    let process = process(folder.path());
+    let xml = |limit: &str| chunk(&[("file", "in.txt"), ("limit", limit)], "", &[("file", "out.txt")]);
+    use quayline_batch::event::{Event, LOG, Observer};
+    struct Log(parking_lot::Mutex<String>);
+    impl Observer for Log {
+        fn event(&self, event: &Event) {
+            self.0.lock().push_str(&event.text);
+        }
+        fn wants(&self, topic: &str) -> bool {
+            topic == LOG
+        }
+    }
+    let log = std::sync::Arc::new(Log(parking_lot::Mutex::default()));
+    let mut process = process;
+    process.engine.observers.push(std::sync::Arc::clone(&log) as std::sync::Arc<dyn Observer>);
+    let execution = process.start(&xml("line-bytes=1K"), &[]);
+    assert!(execution.cause.as_ref().is_some_and(|cause| cause.starts_with("FRM-006")), "{execution:?}");
+    let told = log.0.lock().clone();
+    assert!(told.contains("allow more with the property limit: `line-bytes=N`"), "{told}");
+    assert!(told.contains("`quayline inspect FILE` proposes a value for the property framing"), "{told}");
+    assert!(!told.contains("--limit"), "{told}");
+    assert_eq!(process.start(&xml("line-bytes=4K"), &[]).status, BatchStatus::Completed);
+}

@@ -205,8 +205,8 @@ fn skipped_items_are_kept_with_cause_and_position_and_can_be_submitted_again() {
             "read Some(2) chunk 1 None item 2",
             "process Some(5) chunk 2 Some(\"item 5\") item 5",
             "process Some(7) chunk 2 Some(\"item 7\") item 7",
-            "write None chunk 3 Some(\"item 10\") item 10",
-            "write None chunk 3 Some(\"item 11\") item 11",
+            "write Some(10) chunk 3 Some(\"item 10\") item 10",
+            "write Some(11) chunk 3 Some(\"item 11\") item 11",
         ]
     );
     assert!(kept.iter().all(|(reject, _)| reject.class == "Bad" && reject.step == "s"));

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use quayline_batch::event::{self, Event, EventPosition, Keeping, TopicFilter};
-use quayline_batch::record::Lease;
-use quayline_batch::{Backend, BatchError, BatchStatus, Fence, PageOf, Pending, Work, WorkMark};
+use quayline_batch::{BatchError, BatchStatus, Work};
+use quayline_store::MemoryEngine;
 use quayline_store::queue::{GetWait, Message, QueueDefinition, Select};
 use quayline_store::record_file::{FileDefinition, KeyPlace, Organisation};
-use quayline_store::{MemoryEngine, Unit};
 
+use crate::around::{Around, AroundBackend};
 use crate::kit::{Process, backend, medium, store};
 
 /// When the process ends, counted in commits.
@@ -49,94 +49,17 @@ fn gone() -> BatchError {
     BatchError::Damaged { what: "the process is gone" }
 }
 
-struct Mortal {
-    inner: Arc<dyn Backend>,
-    ending: Arc<Ending>,
-}
-
-impl Backend for Mortal {
-    fn begin(&self) -> Result<Box<dyn Work>, BatchError> {
-        if self.ending.is_over() {
-            return Err(gone());
-        }
-        Ok(Box::new(MortalWork { inner: Some(self.inner.begin()?), ending: Arc::clone(&self.ending) }))
+impl Around for Ending {
+    fn begins(&self) -> Result<(), BatchError> {
+        if self.is_over() { Err(gone()) } else { Ok(()) }
     }
 
-    fn owner(&self) -> Result<u64, BatchError> {
-        self.inner.owner()
-    }
-
-    fn is_gone(&self, lease: &Lease) -> Result<bool, BatchError> {
-        self.inner.is_gone(lease)
-    }
-
-    fn now_ms(&self) -> u64 {
-        self.inner.now_ms()
-    }
-}
-
-struct MortalWork {
-    inner: Option<Box<dyn Work>>,
-    ending: Arc<Ending>,
-}
-
-impl MortalWork {
-    fn inner(&mut self) -> &mut Box<dyn Work> {
-        self.inner.as_mut().unwrap()
-    }
-}
-
-impl Work for MortalWork {
-    fn get(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, BatchError> {
-        self.inner().get(key)
-    }
-    fn get_for_update(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, BatchError> {
-        self.inner().get_for_update(key)
-    }
-    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), BatchError> {
-        self.inner().put(key, value)
-    }
-    fn delete(&mut self, key: &[u8]) -> Result<(), BatchError> {
-        self.inner().delete(key)
-    }
-    fn page(&mut self, page: PageOf<'_>) -> Result<Vec<(Vec<u8>, Vec<u8>)>, BatchError> {
-        self.inner().page(page)
-    }
-    fn keep_event(&mut self, event: Vec<u8>) -> Result<(), BatchError> {
-        self.inner().keep_event(event)
-    }
-    fn events(&mut self, after: EventPosition, count: usize) -> Result<Vec<(EventPosition, Vec<u8>)>, BatchError> {
-        self.inner().events(after, count)
-    }
-    fn newest_event(&mut self) -> Result<Option<EventPosition>, BatchError> {
-        self.inner().newest_event()
-    }
-    fn trim_events(&mut self, retain: u64, count: u64) -> Result<u64, BatchError> {
-        self.inner().trim_events(retain, count)
-    }
-    fn unit(&mut self) -> Option<&mut Unit> {
-        self.inner().unit()
-    }
-    fn mark(&mut self) -> WorkMark {
-        self.inner().mark()
-    }
-    fn put_fenced(&mut self, key: &[u8], value: &[u8], fence: &Fence) -> Result<(), BatchError> {
-        self.inner().put_fenced(key, value, fence)
-    }
-    fn back_to(&mut self, mark: WorkMark) -> Result<(), BatchError> {
-        self.inner().back_to(mark)
-    }
-    fn commit(mut self: Box<Self>) -> Result<(), BatchError> {
-        let inner = self.inner.take().unwrap();
-        match self.ending.commit() {
-            Outcome::Happens => inner.commit(),
-            Outcome::HappensUnheard => inner.commit().and(Err(gone())),
+    fn commit(&self, work: Box<dyn Work>) -> Result<(), BatchError> {
+        match Ending::commit(self) {
+            Outcome::Happens => work.commit(),
+            Outcome::HappensUnheard => work.commit().and(Err(gone())),
             Outcome::Lost => Err(gone()),
         }
-    }
-    fn submit(self: Box<Self>) -> Pending {
-        let outcome = self.commit();
-        Pending::new(move || outcome)
     }
 }
 
@@ -295,7 +218,7 @@ fn events_are_those_of(process: &Process) {
 fn mortal(medium: &Arc<MemoryEngine>, folder: &Path, commits: u64, last_happens: bool) -> (Process, Arc<Ending>) {
     // Opening and recovering belong to the next process, which lives long enough for them.
     let ending = Arc::new(Ending { left: AtomicU64::new(u64::MAX), last_happens });
-    let backend = Arc::new(Mortal { inner: backend(medium), ending: Arc::clone(&ending) });
+    let backend = Arc::new(AroundBackend { inner: backend(medium), around: Arc::clone(&ending) as Arc<dyn Around> });
     let mut process = Process::new(backend, folder.to_owned());
     process.engine.keeping = keeping();
     ending.left.store(commits, Ordering::SeqCst);

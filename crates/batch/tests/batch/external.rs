@@ -280,3 +280,114 @@ fn exceptions_have_the_classes_that_the_program_names() {
     let (text, _) = cause(&process, &one_batchlet(&throws, &[]));
     assert_eq!(text, Thrown::new("Paper.Jam", "no ink").to_string());
 }
+
+/// The files of all partitions, in the order of their ranges.
+fn of_partitions(folder: &Path) -> String {
+    let mut names: Vec<(u64, PathBuf)> = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if let Some(from) = name.strip_prefix("names-").and_then(|name| name.strip_suffix(".csv")) {
+            names.push((from.parse().unwrap(), path));
+        }
+    }
+    names.sort();
+    names.iter().map(|(_, path)| std::fs::read_to_string(path).unwrap()).collect()
+}
+
+#[test]
+fn programs_plan_partitions_end_chunks_and_see_the_whole() {
+    if !has("python3") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    customers(folder.path(), 95);
+    let process = process(folder.path());
+    let file = example("external-partitions.xml", "partitions.py");
+    let execution = process.engine.start(&file, given(&[("partitions", "3")])).unwrap().run().unwrap();
+    assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+    assert_eq!(of_partitions(folder.path()), names(95, "Ada Lovelace"));
+    let step = &process.steps(execution.id)[0];
+    assert_eq!((step.partitions, step.counts.read, step.counts.write), (3, 95, 86));
+    // Chunks of 2, 4, 8 and 16 items, and what is left: about 32 lines a partition.
+    assert!((12..=18).contains(&step.counts.commit), "{step:?}");
+    assert_eq!(step.exit_status.as_deref(), Some("86"), "the analyzer's");
+    assert_eq!(std::fs::read_to_string(folder.path().join("names.done")).unwrap(), "all partitions completed\n");
+}
+
+/// A restart makes the plan again: with other ranges it is refused, and the reducer hears of each failure.
+#[test]
+fn a_restart_with_another_plan_of_a_program_is_refused() {
+    if !has("python3") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    customers(folder.path(), 40);
+    let process = process(folder.path());
+    let file = example("external-partitions.xml", "partitions.py");
+    std::fs::write(folder.path().join("names.done"), "of an earlier run").unwrap();
+    // A writer that cannot write fails one partition.
+    std::fs::create_dir(folder.path().join("names-0.csv.partial")).unwrap();
+    let execution = process.engine.start(&file, given(&[("partitions", "2")])).unwrap().run().unwrap();
+    assert_eq!(execution.status, BatchStatus::Failed, "{execution:?}");
+    assert!(!folder.path().join("names.done").exists(), "the reducer rolled back");
+    let restart = |last, count: &str| {
+        let restarted =
+            process.engine.restart(last, &file, given(&[("partitions", count)]), quayline_batch::Drift::Refuse);
+        restarted.unwrap().run().unwrap()
+    };
+    let other = restart(execution.id, "3");
+    assert_eq!(other.status, BatchStatus::Failed);
+    assert!(
+        other.cause.as_ref().is_some_and(|cause| cause.contains("planned in 2 partitions before, now in 3")),
+        "{other:?}"
+    );
+    std::fs::remove_dir(folder.path().join("names-0.csv.partial")).unwrap();
+    let last = restart(other.id, "2");
+    assert_eq!(last.status, BatchStatus::Completed, "{last:?}");
+    assert_eq!(of_partitions(folder.path()), names(40, "Ada Lovelace"));
+}
+
+/// A program that is no mapper, and one whose plan ends too soon, fail the step with what is wrong.
+#[test]
+fn a_plan_that_is_none_fails_the_step() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = process(folder.path());
+    let short =
+        shell(folder.path(), "short.sh", "request; printf 'ok 4\\n-\\n4\\nkeep\\n1\\n2\\n4\\nfrom\\n'; request");
+    let xml = format!(
+        "<step id=\"s\"><batchlet ref=\"saying\"/><partition>{}</partition></step>",
+        artifact("mapper", "externalMapper", &[("command", &short)])
+    );
+    let (text, _) = cause(&process, &xml);
+    assert!(
+        text.contains("quayline.ProgramAnswer") && text.contains("ends within the properties of partition 0"),
+        "{text}"
+    );
+}
+
+#[test]
+fn java_artifacts_of_partitions_do_the_same() {
+    if !has("java") || !has("javac") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    customers(folder.path(), 95);
+    let text = std::fs::read_to_string(examples().join("jobs/external-partitions.xml")).unwrap();
+    let programs = examples().join("external");
+    // A range of a file needs no program.
+    let text = text
+        .replace("quayline.externalReader", "quayline.fileReader")
+        .replace("<property name=\"command\" value=\"python3 external/partitions.py reader\"/>", "")
+        .replace("python3 external/partitions.py", &format!("java {}/Customers.java", programs.display()))
+        .replace("python3 external/customers.py", &format!("java {}/Customers.java", programs.display()));
+    let process = process(folder.path());
+    let file = JobFile::parse("java.xml", &text).unwrap();
+    let execution = process.engine.start(&file, given(&[("partitions", "2")])).unwrap().run().unwrap();
+    assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+    assert_eq!(of_partitions(folder.path()), names(95, "ADA LOVELACE"));
+    let step = &process.steps(execution.id)[0];
+    // Chunks of 20 items: three for each half.
+    assert_eq!((step.partitions, step.counts.commit, step.exit_status.as_deref()), (2, 6, Some("86")), "{step:?}");
+    assert_eq!(std::fs::read_to_string(folder.path().join("names.done")).unwrap(), "all partitions completed\n");
+}

@@ -327,3 +327,102 @@ fn rejects_of_no_execution_or_step_are_refused() {
     failed(&process.start(&xml(&[("execution", "1"), ("step", "nope")]), &[]), "has no step nope");
     completed(&process.start(&xml(&[("execution", "1"), ("step", "s")]), &[]));
 }
+
+/// The properties of artifacts are checked before the run: each fault has its line, and says what to write.
+#[test]
+fn properties_are_checked_before_the_run() {
+    let mut registry = quayline_batch::artifact::Registry::default();
+    quayline_batch::builtin::register(&mut registry);
+    let xml = "<step id=\"s\"><chunk>\n<reader ref=\"quayline.fileReader\"><properties>\n\
+        <property name=\"file\" value=\"in.txt\"/>\n<property name=\"skip\" value=\"one\"/>\n<property name=\"fraiming\" value=\"rdw\"/>\n\
+        <property name=\"to\" value=\"#{partitionPlan['to']}\"/></properties></reader>\n\
+        <processor ref=\"quayline.mapProcessor\"/>\n\
+        <writer ref=\"quayline.sqlWriter\"><properties>\n<property name=\"table\" value=\"t\"/><property name=\"columns\" value=\"a,b\"/>\n\
+        <property name=\"mode\" value=\"merge\"/>\n<property name=\"database\" value=\"mysql://x\"/></properties></writer></chunk></step>";
+    let found = |xml: &str| -> Vec<(Option<u32>, String, String)> {
+        let findings = crate::kit::job(xml).check(None, &|_| None, &registry);
+        findings
+            .into_iter()
+            .map(|finding| {
+                (
+                    finding.place.line,
+                    format!("{} {}", finding.code.0, finding.message),
+                    finding.hint.unwrap_or_default(),
+                )
+            })
+            .collect()
+    };
+    let told = found(xml);
+    let short: Vec<(u32, &str)> = told.iter().map(|(line, message, _)| (line.unwrap(), message.as_str())).collect();
+    assert_eq!(
+        short[..4],
+        [
+            (4, "JOB-028 property skip of quayline.fileReader is not a number"),
+            (5, "JOB-028 property fraiming of quayline.fileReader is not known"),
+            (7, "JOB-028 property map of quayline.mapProcessor is missing or empty"),
+            (10, "JOB-028 property mode of quayline.sqlWriter is not known"),
+        ]
+    );
+    assert!(short[4].0 == 11 && short[4].1.contains("property database of quayline.sqlWriter"), "{short:?}");
+    assert_eq!(short.len(), 5, "{short:?}");
+    assert_eq!(told[0].2, "write digits; the default is 0");
+    assert_eq!(told[1].2, "the properties of quayline.fileReader are file, framing, skip, from, to, limit");
+    assert!(told[2].2.contains("add <property name=\"map\""), "{}", told[2].2);
+    assert_eq!(told[3].2, "write insert, update, upsert or delete");
+    assert!(told[4].2.contains("postgresql://"), "{}", told[4].2);
+    // An update finds its row by a key.
+    let update = xml.replace("\"merge\"", "\"update\"").replace("mysql://x", "postgresql://u@h/d");
+    assert!(found(&update).iter().any(|(_, message, _)| {
+        message.contains("key of quayline.sqlWriter is missing or empty, and mode update needs it")
+    }));
+    // A reference without a value is missing; one that only a partition knows is not.
+    let open = "<step id=\"s\"><batchlet ref=\"quayline.commandBatchlet\"><properties><property name=\"command\" value=\"#{jobParameters['c']}\"/>\
+        </properties></batchlet></step>";
+    assert_eq!(found(open), []);
+    let given = crate::kit::job(open).check(Some(&crate::kit::given(&[])), &|_| None, &registry);
+    assert!(
+        given.iter().any(|finding| finding.code.0 == "JOB-028" && finding.message.contains("command")),
+        "{given:?}"
+    );
+    // Programs have properties of their own.
+    let external = "<step id=\"s\"><batchlet ref=\"quayline.externalBatchlet\"><properties><property name=\"timeout-s\" value=\"0\"/>\
+        <property name=\"mine\" value=\"x\"/></properties></batchlet></step>";
+    let told: Vec<String> = found(external).into_iter().map(|(_, message, _)| message).collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(
+        told.iter().any(|message| message.contains("timeout-s of quayline.externalBatchlet is out of range")),
+        "{told:?}"
+    );
+    assert!(
+        told.iter().any(|message| message.contains("command of quayline.externalBatchlet is missing or empty")),
+        "{told:?}"
+    );
+}
+
+/// Editors of other systems save job XML in other encodings.
+#[test]
+fn job_xml_has_the_encoding_that_it_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = |encoding: &str| {
+        format!(
+            "<?xml version=\"1.0\" encoding=\"{encoding}\"?>\n<job id=\"M\u{fc}ller\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\">\
+             <step id=\"s\"><batchlet ref=\"saying\"/></step></job>"
+        )
+    };
+    let utf16 = |mark: bool, big: bool| -> Vec<u8> {
+        let units = mark.then_some(0xfeff).into_iter().chain(text("UTF-16").encode_utf16().collect::<Vec<u16>>());
+        units.flat_map(|unit| if big { unit.to_be_bytes() } else { unit.to_le_bytes() }).collect()
+    };
+    let latin: Vec<u8> = text("ISO-8859-1").chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect();
+    let mut marked = vec![0xef, 0xbb, 0xbf];
+    marked.extend_from_slice(text("UTF-8").as_bytes());
+    for bytes in [utf16(true, true), utf16(true, false), utf16(false, true), utf16(false, false), latin, marked] {
+        let path = folder.path().join("job.xml");
+        std::fs::write(&path, &bytes).unwrap();
+        let file = quayline_project::job::JobFile::open(&path).unwrap_or_else(|findings| panic!("{findings}"));
+        assert_eq!(file.id(), "M\u{fc}ller");
+        let process = Process::in_memory();
+        let execution = process.engine.start(&file, crate::kit::given(&[])).unwrap().run().unwrap();
+        assert_eq!((execution.job.as_str(), execution.status), ("M\u{fc}ller", BatchStatus::Completed));
+    }
+}

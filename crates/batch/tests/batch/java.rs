@@ -61,6 +61,21 @@ thread_local! {
     static WIRE: RefCell<Option<Wire>> = const { RefCell::new(None) };
 }
 
+/// Commits, rolls back, marks or restores what Java artifacts of this thread did in the database of the suite.
+pub(crate) fn transaction(how: &str) -> Result<(), String> {
+    WIRE.with(|wire| {
+        let mut wire = wire.borrow_mut();
+        let Some(wire) = wire.as_mut() else { return Ok(()) };
+        wire.send(&[part("transaction"), part(how)]).map_err(|error| error.to_string())?;
+        let answer = wire.receive().map_err(|error| error.to_string())?;
+        if answer[0] == b"ok" {
+            Ok(())
+        } else {
+            Err(answer.iter().map(|part| text(part)).collect::<Vec<_>>().join(" "))
+        }
+    })
+}
+
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

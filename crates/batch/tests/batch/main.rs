@@ -8,6 +8,7 @@
     reason = "tests"
 )]
 
+mod around;
 mod builtins;
 mod checkpoints;
 mod complaints;

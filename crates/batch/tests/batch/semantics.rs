@@ -327,3 +327,35 @@ fn a_process_that_lost_its_execution_commits_nothing() {
         ("COMPLETED COMPLETED".to_owned(), vec!["write 1 2".into(), "write 3 4".into()])
     );
 }
+
+/// Who looks at a step sees how far its partitions are, and which are the slowest.
+#[test]
+fn the_slowest_partitions_are_shown_until_the_step_completes() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines: String = (1..=12).map(|number| format!("item {number}\n")).collect();
+    std::fs::write(folder.path().join("in.txt"), lines).unwrap();
+    let memory = crate::kit::medium();
+    let process = Process::new(crate::kit::backend(&memory), folder.path().to_owned());
+    let xml = |fail: &str| {
+        let range = [("file", "in.txt"), ("from", "#{partitionPlan['from']}"), ("to", "#{partitionPlan['to']}")];
+        format!(
+            "<step id=\"s\"><chunk item-count=\"1\"><reader ref=\"quayline.fileReader\">{}</reader><processor ref=\"picky\">{}</processor>\
+             <writer ref=\"picky\"/></chunk><partition><mapper ref=\"quayline.fileMapper\">{}</mapper></partition></step>",
+            properties(&range),
+            properties(&[("fail", fail), ("always", "yes")]),
+            properties(&[("file", "in.txt"), ("partitions", "3"), ("threads", "1")])
+        )
+    };
+    let progress = |execution: &quayline_batch::record::Execution| {
+        process.engine.repository.partition_progress(execution, &process.steps(execution.id)[0]).unwrap()
+    };
+    // Lines 6 to 9 are the second partition.
+    let failed = process.start(&xml("8"), &[]);
+    let found = progress(&failed).unwrap();
+    assert_eq!((found.completed, found.begun, found.waiting), (2, 1, 0), "{found:?}");
+    let slowest: Vec<(u32, u64)> = found.slowest.iter().map(|(number, counts)| (*number, counts.read)).collect();
+    assert_eq!(slowest, [(1, 2)]);
+    let last = process.restart(failed.id, &xml("none"), &[]);
+    assert_eq!(last.status, BatchStatus::Completed, "{last:?}");
+    assert_eq!((progress(&last), progress(&failed)), (None, None));
+}

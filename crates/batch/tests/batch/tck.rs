@@ -13,21 +13,30 @@ use std::sync::atomic::Ordering;
 use parking_lot::Mutex;
 use quayline_batch::artifact::Registry;
 use quayline_batch::record::{ExecutionId, InstanceId};
-use quayline_batch::{BatchError, Drift, Engine, Repository, StartError};
+use quayline_batch::{BatchError, Drift, Engine, Repository, StartError, Work};
+use quayline_postgres::Connection;
+use quayline_postgres::server::{Durable, OwnServer};
 use quayline_project::job::{JobFile, Parameters};
 
-use crate::java::{PORT, Parts, Wire, pairs, register, step_parts, text};
+use crate::around::{Around, AroundBackend};
+use crate::java::{PORT, Parts, Wire, pairs, register, step_parts, text, transaction};
 use crate::kit::{backend, medium};
 
 /// Classes of the suite that need CDI or are about Java alone.
 const JAVA_ONLY: &[&str] = &["CDITests", "InjectImplProvidedJobOperatorTests"];
 /// Classes that take no more than some seconds together, run by default.
-const QUICK: &str = ".*\\.(Metrics|PropertySubstitution|RetryListener|SplitTransitioning|FlowTransitioning|ContextsGetId|BatchletRestartStateMachine)Tests";
+const QUICK: &str = ".*\\.(Metrics|PropertySubstitution|RetryListener|SplitTransitioning|FlowTransitioning|ContextsGetId|BatchletRestartStateMachine|ParallelExecution|Transaction)Tests";
 /// Tests that do not pass, with the reason.
 const KNOWN: &[(&str, &str)] = &[(
     "CDIDependentScopedBatchletPropsNonString",
     "refers to a CDI bean by the name in an annotation; there is no CDI here",
 )];
+
+/// Tables of the suite's database tests. Its own script for PostgreSQL leaves the number of an order without a default, which its artifacts need.
+const TABLES: &str = "CREATE SCHEMA app; CREATE TABLE app.numbers (item int, quantity int); \
+    CREATE TABLE app.orders (orderid serial PRIMARY KEY, itemid int, quantity int); \
+    CREATE TABLE app.inventory (itemid int NOT NULL PRIMARY KEY, quantity int NOT NULL); INSERT INTO app.inventory VALUES (1, 100); \
+    INSERT INTO app.numbers SELECT n, 10 FROM generate_series(1, 20) n";
 
 const POM: &str = r#"<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
@@ -38,6 +47,7 @@ const POM: &str = r#"<project xmlns="http://maven.apache.org/POM/4.0.0">
     <dependency><groupId>jakarta.batch</groupId><artifactId>jakarta.batch-api</artifactId><version>2.1.1</version></dependency>
     <dependency><groupId>jakarta.inject</groupId><artifactId>jakarta.inject-api</artifactId><version>2.0.1</version></dependency>
     <dependency><groupId>jakarta.enterprise</groupId><artifactId>jakarta.enterprise.cdi-api</artifactId><version>4.0.1</version></dependency>
+    <dependency><groupId>org.postgresql</groupId><artifactId>postgresql</artifactId><version>42.7.14</version></dependency>
     <dependency><groupId>org.junit.platform</groupId><artifactId>junit-platform-console-standalone</artifactId><version>1.9.3</version></dependency>
   </dependencies>
 </project>
@@ -76,6 +86,29 @@ fn class_path(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(all)
 }
 
+/// The database of the suite commits with the repository.
+struct JointCommit;
+
+impl Around for JointCommit {
+    fn commit(&self, work: Box<dyn Work>) -> Result<(), BatchError> {
+        transaction("commit").map_err(|_| BatchError::Damaged { what: "the database of the suite" })?;
+        work.commit()
+    }
+
+    fn dropped(&self) {
+        // A thread that ends may have lost the host.
+        let _ = transaction("rollback");
+    }
+
+    fn marked(&self) {
+        let _ = transaction("mark");
+    }
+
+    fn went_back(&self) {
+        let _ = transaction("restore");
+    }
+}
+
 fn unpack(jar: &Path, folder: &Path) {
     let done = Command::new("jar").arg("xf").arg(jar).arg("META-INF").current_dir(folder).status();
     assert!(done.is_ok_and(|status| status.success()), "the JDK has jar");
@@ -100,7 +133,9 @@ fn the_tck_of_jakarta_batch_runs_against_this_engine() {
     names.extend(artifacts.split("class=\"").skip(1).map(|rest| rest.split('"').next().unwrap().to_owned()));
     let mut registry = Registry::default();
     register(&mut registry, &names);
-    let mut engine = Engine::new(Arc::new(Repository::new(backend(&medium()))), registry, PathBuf::new());
+    // What artifacts do in the database commits with the unit of work of the chunk.
+    let joint = AroundBackend { inner: backend(&medium()), around: Arc::new(JointCommit) };
+    let mut engine = Engine::new(Arc::new(Repository::new(Arc::new(joint))), registry, PathBuf::new());
     engine.system = Box::new(|name| SYSTEM.lock().get(name).cloned());
     // Executions run on threads that outlive the test.
     let engine: &'static Engine = Box::leak(Box::new(engine));
@@ -108,11 +143,34 @@ fn the_tck_of_jakarta_batch_runs_against_this_engine() {
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || operate(&listener, engine));
 
+    let server = match OwnServer::start(&folder.path().join("server"), Durable::No) {
+        Ok(server) => Some(server),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            println!("skipped: the tests of the suite that need a database: PostgreSQL is not installed");
+            None
+        }
+        Err(error) => panic!("the server does not start: {error}"),
+    };
     let all = std::env::var("QUAYLINE_TCK").is_ok_and(|value| value == "all");
     let separator = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(":");
     let mut command = Command::new("java");
-    command.arg(format!("-Dquayline.port={port}")).arg("-Xmx256m");
+    command.arg(format!("-Dquayline.port={port}")).arg("-Xmx256m").arg("-Djava.naming.factory.initial=Host$Names");
+    if let Some(server) = &server {
+        let endpoint = server.endpoint();
+        let (host, port, user) = (&endpoint.host, endpoint.port, &endpoint.user);
+        command.arg(format!("-Dquayline.database=jdbc:postgresql://{host}:{port}/{}?user={user}", endpoint.database));
+        if !all {
+            // The suite lets vendors choose how long its artifacts sleep.
+            let mix = "TransactionTests.testGlobalTranLongDelayMixOfLongTimeoutStepsAndShortTimeoutSteps";
+            command.args([format!("-D{mix}.sleep=500"), format!("-D{mix}CustomCheckpointAlgorithm.sleep=500")]);
+        }
+    }
     command.args(["-cp", &separator, "org.junit.platform.console.ConsoleLauncher", "--disable-banner"]);
+    if let Some(server) = &server {
+        let endpoint = server.endpoint();
+        Connection::open(&endpoint).unwrap().script(TABLES).unwrap();
+        command.args(["--select-package", "com.ibm.jbatch.tck.tests.ee"]);
+    }
     command.args([
         "--select-package",
         "com.ibm.jbatch.tck.tests.jslxml",

@@ -14,16 +14,24 @@ import jakarta.batch.runtime.context.*;
 import jakarta.inject.Inject;
 import java.io.*;
 import java.lang.reflect.Field;
+import java.lang.reflect.Proxy;
 import java.net.*;
 import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
 import java.util.*;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import javax.naming.Context;
+import javax.naming.spi.InitialContextFactory;
+import javax.sql.DataSource;
 
 public class Host implements JobOperator {
     static final Map<String, String> CLASSES = new HashMap<>();
     static final Map<Long, Object> OBJECTS = new ConcurrentHashMap<>();
     static final Map<Long, Object> TRANSIENT = new ConcurrentHashMap<>();
+    static final Map<Long, Properties> STEP_PROPERTIES = new ConcurrentHashMap<>();
     static final AtomicLong NEXT = new AtomicLong(1);
     static final ThreadLocal<Wire> CURRENT = new ThreadLocal<>();
     static Wire control;
@@ -140,7 +148,11 @@ public class Host implements JobOperator {
                 List<byte[]> request = wire.receive();
                 List<byte[]> answer;
                 try {
-                    answer = text(request.get(0)).equals("new") ? make(request) : call(request);
+                    answer = switch (text(request.get(0))) {
+                        case "new" -> make(request);
+                        case "transaction" -> transaction(text(request.get(1)));
+                        default -> call(request);
+                    };
                 } catch (Throwable thrown) {
                     Throwable cause = thrown instanceof java.lang.reflect.InvocationTargetException ? thrown.getCause() : thrown;
                     answer = message("thrown", handle(cause), cause.getMessage());
@@ -152,6 +164,64 @@ public class Host implements JobOperator {
             }
         } catch (IOException e) {
             // The engine's thread has ended.
+        }
+    }
+
+    // ---- a database that commits with the chunk
+
+    /** The connection of the engine's thread that this thread serves. */
+    static final ThreadLocal<Connection> DATABASE = new ThreadLocal<>();
+
+    /** Commits or rolls back what artifacts of this thread did in the database, sets a savepoint or goes back to it. */
+    static List<byte[]> transaction(String how) throws SQLException {
+        Connection connection = DATABASE.get();
+        if (connection != null) {
+            switch (how) {
+                case "commit" -> connection.commit();
+                case "rollback" -> connection.rollback();
+                default -> {
+                    try (var statement = connection.createStatement()) {
+                        statement.execute(how.equals("mark") ? "SAVEPOINT chunk" : "ROLLBACK TO SAVEPOINT chunk");
+                    }
+                }
+            }
+        }
+        return ok();
+    }
+
+    static Connection joined() throws SQLException {
+        Connection connection = DATABASE.get();
+        if (connection == null) {
+            connection = DriverManager.getConnection(System.getProperty("quayline.database"));
+            connection.setAutoCommit(false);
+            DATABASE.set(connection);
+        }
+        return connection;
+    }
+
+    /** Names for artifacts of the suite that need a database: whatever is looked up is a source of the thread's connection. */
+    public static final class Names implements InitialContextFactory {
+        public Context getInitialContext(Hashtable<?, ?> environment) {
+            return proxy(Context.class, (proxy, method, arguments) -> method.getName().equals("lookup") ? source() : null);
+        }
+
+        private static DataSource source() {
+            return proxy(DataSource.class, (proxy, method, arguments) -> {
+                Connection real = joined();
+                return proxy(Connection.class, (inner, call, values) -> {
+                    // The engine says when the transaction ends.
+                    if (Set.of("close", "commit", "rollback", "setAutoCommit").contains(call.getName())) return null;
+                    try {
+                        return call.invoke(real, values);
+                    } catch (java.lang.reflect.InvocationTargetException exception) {
+                        throw exception.getCause();
+                    }
+                });
+            });
+        }
+
+        private static <T> T proxy(Class<T> type, java.lang.reflect.InvocationHandler handler) {
+            return type.cast(Proxy.newProxyInstance(Host.class.getClassLoader(), new Class<?>[] {type}, handler));
         }
     }
 
@@ -167,7 +237,9 @@ public class Host implements JobOperator {
         JobView job = new JobView(Long.parseLong(text(rest.next())), text(rest.next()), Long.parseLong(text(rest.next())), Long.parseLong(text(rest.next())));
         StepView step = new StepView(Long.parseLong(text(rest.next())), text(rest.next()), Long.parseLong(text(rest.next())));
         job.properties = properties(rest);
-        step.properties = properties(rest);
+        Properties ofStep = properties(rest);
+        // All artifacts of a step see what one of them sets.
+        step.properties = STEP_PROPERTIES.computeIfAbsent(step.id, id -> ofStep);
         Properties properties = properties(rest);
         String name = CLASSES.getOrDefault(ref, ref);
         Class<?> type = Class.forName(name);

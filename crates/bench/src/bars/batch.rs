@@ -3,7 +3,7 @@
 use quayline_measure::batch::{KeptEvents, Load, Rows, Took, World};
 
 use super::{Area, Bar, Bench, Measured, Side};
-use crate::batch::{floor, large_items_memory, peak_memory, unchanged};
+use crate::batch::{AgainstPeers, Missing, against_peers, floor, large_items_memory, peak_memory, unchanged};
 use crate::median;
 
 pub(super) const BARS: &[Bar] = &[
@@ -20,6 +20,8 @@ pub(super) const BARS: &[Bar] = &[
     most("durable event of a checkpoint, database in memory", 30.0, "us", |_| event(true)),
     most("durable event of a checkpoint, database on disk", 30.0, "us", |_| event(false)),
     ratio("events that a filter leaves out, by no events", 1.03, |_| filtered()),
+    least("times as fast as JBeret or Spring Batch, pipelined", 7.0, |_| times_a_peer(|found| found.pipelined)),
+    least("times as fast as JBeret or Spring Batch, set-based", 13.0, |_| times_a_peer(|found| found.set)),
     most("memory of a job in a database", 30.0, "MB", memory),
     most("memory of a job with items of 100 kB", 64.0, "MB", large_items),
 ];
@@ -31,6 +33,10 @@ const fn most(
     measure: fn(&Bench) -> Result<Measured, String>,
 ) -> Bar {
     Bar { area: Area::Batch, name, bar, side: Side::AtMost, unit, measure }
+}
+
+const fn least(name: &'static str, bar: f64, measure: fn(&Bench) -> Result<Measured, String>) -> Bar {
+    Bar { area: Area::Batch, name, bar, side: Side::AtLeast, unit: "ratio", measure }
 }
 
 const fn ratio(name: &'static str, bar: f64, measure: fn(&Bench) -> Result<Measured, String>) -> Bar {
@@ -89,6 +95,20 @@ fn container(in_memory: bool) -> Result<Measured, String> {
 fn job(rows: Rows) -> Result<Measured, String> {
     let load = Load { records: 200_000, items: 1_000, rows, ..CONTAINER };
     with_world(false, |world| in_turns("s", || world.job(&load).map(seconds), || floor(world, &load).map(seconds)))
+}
+
+/// The faster of the peers by Quayline, for the same job.
+fn times_a_peer(ours: fn(&AgainstPeers) -> f64) -> Result<Measured, String> {
+    let load = Load { records: 200_000, items: 1_000, ..CONTAINER };
+    match against_peers(&load) {
+        Ok(found) => {
+            let (name, peer, other, ours) = (found.name, found.peer, found.other, ours(&found));
+            let detail = format!("{name} {peer:.2} s, the other peer {other:.2} s, Quayline {ours:.2} s");
+            Ok(Measured { value: peer / ours, detail })
+        }
+        Err(Missing::Peer(why)) => Ok(Measured::skipped(&why)),
+        Err(Missing::Failed(why)) => Err(why),
+    }
 }
 
 fn in_memory(_: &Bench) -> Result<Measured, String> {

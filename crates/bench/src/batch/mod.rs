@@ -2,10 +2,12 @@
 
 mod floor;
 mod memory;
+mod peers;
 
 use quayline_measure::batch::{Load, THREADS, Took, World};
 
 pub use memory::{large_items_memory, peak_memory, unchanged};
+pub use peers::{AgainstPeers, Missing, against_peers};
 
 /// Runs the floor of a load.
 ///

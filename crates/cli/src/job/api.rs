@@ -424,7 +424,8 @@ impl Shared {
     fn execution(&self, id: ExecutionId) -> Answer {
         let found = self.repository.execution(id)?;
         let steps = self.repository.steps(id)?;
-        Ok((200, linked(&found, show::execution_json(&found, Some(&steps)))))
+        let progress = show::progress(&self.repository, &found, &steps)?;
+        Ok((200, linked(&found, show::whole_json(&found, &steps, &progress))))
     }
 
     fn stop(&self, id: ExecutionId) -> Answer {

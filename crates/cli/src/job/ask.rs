@@ -74,7 +74,8 @@ impl Question {
             Question::Show { execution, json } => {
                 let found = repository.execution(*execution)?;
                 let steps = repository.steps(*execution)?;
-                Ok(show::execution(&found, &steps, *json))
+                let progress = show::progress(repository, &found, &steps)?;
+                Ok(show::execution(&found, &steps, &progress, *json))
             }
             Question::Status { execution } => match repository.execution(*execution) {
                 Ok(found) => Ok(found.status.text().to_owned()),

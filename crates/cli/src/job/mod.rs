@@ -336,7 +336,8 @@ fn finish(jobs: Jobs, ended: Result<Execution, Stop>, is_restartable: bool, cons
         }
     };
     let steps = jobs.repository.steps(execution.id).map_err(batch)?;
-    write_stdout(show::execution(&execution, &steps, console.json()).as_bytes())?;
+    let progress = show::progress(&jobs.repository, &execution, &steps).map_err(batch)?;
+    write_stdout(show::execution(&execution, &steps, &progress, console.json()).as_bytes())?;
     let exit = match execution.status {
         BatchStatus::Completed => Exit::Done,
         BatchStatus::Stopped => Exit::Resumable,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use quayline_batch::log::time_text;
 use quayline_batch::record::{Execution, Reject, StepExecution};
-use quayline_batch::{BatchError, Repository};
+use quayline_batch::{BatchError, PartitionProgress, Repository};
 use quayline_project::job::{ArtifactRef, Element, Job, PartitionSource, Step, StepBody, TransitionAction};
 use serde_json::{Map, Value, json};
 
@@ -55,10 +55,21 @@ pub(super) fn list(
     Ok(text)
 }
 
+/// How far the partitions of each step are.
+pub(super) type Progress = Vec<Option<PartitionProgress>>;
+
+pub(super) fn progress(
+    repository: &Repository,
+    execution: &Execution,
+    steps: &[StepExecution],
+) -> Result<Progress, BatchError> {
+    steps.iter().map(|step| repository.partition_progress(execution, step)).collect()
+}
+
 /// An execution with its steps.
-pub(super) fn execution(execution: &Execution, steps: &[StepExecution], as_json: bool) -> String {
+pub(super) fn execution(execution: &Execution, steps: &[StepExecution], progress: &Progress, as_json: bool) -> String {
     if as_json {
-        return format!("{}\n", execution_json(execution, Some(steps)));
+        return format!("{}\n", whole_json(execution, steps, progress));
     }
     let mut text = String::new();
     let exit_status = execution.exit_status.as_deref().unwrap_or("-");
@@ -73,7 +84,7 @@ pub(super) fn execution(execution: &Execution, steps: &[StepExecution], as_json:
     if let Some(cause) = &execution.cause {
         let _ = writeln!(text, "  cause: {cause}");
     }
-    for step in steps {
+    for (number, step) in steps.iter().enumerate() {
         let partitions = if step.partitions > 0 { format!(", {} partitions", step.partitions) } else { String::new() };
         let exit_status = step.exit_status.as_deref().unwrap_or("-");
         let _ = writeln!(text, "  step {}: {}, exit status {exit_status}{partitions}", step.step, step.status);
@@ -87,11 +98,38 @@ pub(super) fn execution(execution: &Execution, steps: &[StepExecution], as_json:
         if !counts.is_empty() {
             let _ = writeln!(text, "    {}", counts.join(", "));
         }
+        if let Some(Some(found)) = progress.get(number) {
+            let PartitionProgress { completed, begun, waiting, slowest } = found;
+            let _ = write!(text, "    partitions: {completed} completed, {begun} begun, {waiting} waiting");
+            let slowest: Vec<String> =
+                slowest.iter().map(|(number, counts)| format!("{number} (READ_COUNT {})", counts.read)).collect();
+            if !slowest.is_empty() {
+                let _ = write!(text, "; the slowest: {}", slowest.join(", "));
+            }
+            text.push('\n');
+        }
         if let Some(cause) = &step.cause {
             let _ = writeln!(text, "    cause: {cause}");
         }
     }
     text
+}
+
+/// An execution with its steps and the progress of their partitions.
+pub(super) fn whole_json(execution: &Execution, steps: &[StepExecution], progress: &Progress) -> Value {
+    let mut value = execution_json(execution, Some(steps));
+    for (number, found) in progress.iter().enumerate() {
+        if let Some(found) = found {
+            let slowest = found.slowest.iter();
+            value["stepExecutions"][number]["partitionProgress"] = json!({
+                "completed": found.completed,
+                "begun": found.begun,
+                "waiting": found.waiting,
+                "slowest": slowest.map(|(at, counts)| json!({ "partition": at, "READ_COUNT": counts.read })).collect::<Value>(),
+            });
+        }
+    }
+    value
 }
 
 pub(super) fn execution_json(execution: &Execution, steps: Option<&[StepExecution]>) -> Value {
@@ -145,8 +183,14 @@ pub(super) fn reject(reject: &Reject, as_json: bool, shows_data: bool) -> String
     }
     let partition = reject.partition.map(|number| format!(", partition {number}")).unwrap_or_default();
     let number = reject.number.map(|number| format!(", item {number}")).unwrap_or_default();
+    let place = match (reject.record, reject.byte) {
+        (Some(record), Some(byte)) => format!(" (record {record}, byte {byte})"),
+        (Some(record), None) => format!(" (record {record})"),
+        (None, Some(byte)) => format!(" (byte {byte})"),
+        (None, None) => String::new(),
+    };
     let mut text = format!(
-        "step {}{partition}, chunk {}{number}, {}: {}: {}\n",
+        "step {}{partition}, chunk {}{number}{place}, {}: {}: {}\n",
         reject.step,
         reject.chunk,
         reject.stage.text(),
@@ -168,6 +212,8 @@ pub(super) fn reject_json(reject: &Reject, shows_data: bool) -> Value {
         "stage": reject.stage.text(),
         "chunk": reject.chunk,
         "item": reject.number,
+        "record": reject.record,
+        "byte": reject.byte,
         "bytes": reject.item.as_ref().map(Vec::len),
         "class": reject.class,
         "message": reject.message,

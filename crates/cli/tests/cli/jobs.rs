@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use expect_test::expect;
+
 use crate::world::World;
 
 const LINES: usize = 30_000;
@@ -112,4 +114,47 @@ fn findings_say_where_and_what_to_do() {
     assert!(ran.err().contains("error[JOB-022]: execution 1 cannot be restarted: it is COMPLETED"), "{}", ran.err());
     let ran = world.run("job show 9");
     assert!(ran.err().contains("error[JOB-021]"), "{}", ran.err());
+}
+
+#[test]
+fn a_reject_of_a_writer_names_its_line_and_a_check_names_wrong_properties() {
+    let world = World::with([("in.txt", b"0001ADA\n0002GRACE\n0001TWICE\n0003JEAN\n".as_slice())]);
+    let job = "<job id=\"load\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\">\n<step id=\"load\">\n\
+        <properties><property name=\"quayline.rejects\" value=\"keep\"/></properties>\n<chunk item-count=\"10\">\n\
+        <reader ref=\"quayline.fileReader\"><properties><property name=\"file\" value=\"in.txt\"/></properties></reader>\n\
+        <writer ref=\"quayline.recordFileWriter\"><properties><property name=\"file\" value=\"CUST\"/></properties></writer>\n\
+        <skippable-exception-classes><include class=\"java.lang.Exception\"/></skippable-exception-classes>\n</chunk></step></job>\n";
+    world.write("job.xml", job);
+    world.run("file define CUST --record 4-40 --key 0:4").code(0);
+    let ran = world.run("job start job.xml");
+    ran.code(0);
+    assert!(ran.err().contains("item 3 (record 3, byte 18) is skipped in writing: STO-"), "{}", ran.err());
+    let rejects = world.run("job rejects 1");
+    assert!(
+        rejects.code(0).out().starts_with("step load, chunk 1, item 3 (record 3, byte 18), write: STO-"),
+        "{}",
+        rejects.out()
+    );
+    let json = world.run("job rejects 1 --json");
+    assert!(json.code(0).out().contains("\"byte\":18") && json.out().contains("\"record\":3"), "{}", json.out());
+    world.write("bad.xml", job.replace("\"file\" value=\"in.txt\"", "\"fiel\" value=\"in.txt\""));
+    world.run("job check bad.xml").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[JOB-028]: property file of quayline.fileReader is missing or empty
+          at bad.xml:5:9
+          |
+        5 | <reader ref="quayline.fileReader"><properties><property name="fiel" value="in.txt"/></properties></reader>
+          |         ^^^^^^^^^^^^^^^^^^^^^^^^^
+
+        hint: add <property name="file" value="..."/> to the properties of quayline.fileReader
+
+        error[JOB-028]: property fiel of quayline.fileReader is not known
+          at bad.xml:5:57
+          |
+        5 | <reader ref="quayline.fileReader"><properties><property name="fiel" value="in.txt"/></properties></reader>
+          |                                                         ^^^^^^^^^^^
+
+        hint: the properties of quayline.fileReader are file, framing, skip, from, to, limit
+    "#]]);
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use quayline_core::{Finding, Severity};
+use quayline_core::{Code, Finding, Severity};
 
 use super::build::Builder;
 use super::read::{JobFile, Node};
@@ -16,6 +16,27 @@ const STEP_PROPERTIES: [&str; 2] = ["quayline.rejects", "quayline.redo-budget-ms
 pub trait Artifacts {
     /// The names that come nearest to a reference, if no artifact has it; `None` if one has.
     fn missing(&self, kind: &str, reference: &str) -> Option<Vec<String>>;
+
+    /// What is wrong with the properties of an artifact. Values that are not known before the run are `None`.
+    fn properties(&self, kind: &str, reference: &str, given: &BTreeMap<String, Option<String>>) -> Vec<PropertyFault> {
+        let _ = (kind, reference, given);
+        Vec::new()
+    }
+}
+
+/// A property of an artifact that is missing, unknown or wrong.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct PropertyFault {
+    /// Code of the finding.
+    pub code: Code,
+    /// The property.
+    pub name: String,
+    /// Whether its name is wrong, and not its value.
+    pub is_name: bool,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub remedy: String,
 }
 
 /// No artifact is missed.
@@ -111,12 +132,12 @@ struct Checker<'f> {
 }
 
 impl Checker<'_> {
-    fn refuse(&mut self, code: quayline_core::Code, node: &Node, attribute: &str, message: String, hint: String) {
+    fn refuse(&mut self, code: Code, node: &Node, attribute: &str, message: String, hint: String) {
         let finding = self.file.finding(code, node, Some(attribute), message);
         self.findings.push(finding.hint(hint));
     }
 
-    fn warn(&mut self, code: quayline_core::Code, node: &Node, attribute: &str, message: String, hint: String) {
+    fn warn(&mut self, code: Code, node: &Node, attribute: &str, message: String, hint: String) {
         let finding = self.file.finding(code, node, Some(attribute), message);
         self.findings.push(Finding { severity: Severity::Warning, ..finding }.hint(hint));
     }
@@ -337,13 +358,39 @@ impl Checker<'_> {
             }
         });
         for (node, reference) in nodes {
-            let Some(near) = artifacts.missing(node.name, reference) else { continue };
+            let Some(near) = artifacts.missing(node.name, reference) else {
+                self.properties(node, reference, artifacts);
+                continue;
+            };
             let message = format!("no {} is called {reference}", kind_text(node.name));
             let hint = match near.as_slice() {
                 [] => format!("no {} comes with Quayline: register one, or remove it", kind_text(node.name)),
                 near => format!("there are {}", near.join(", ")),
             };
             self.refuse(codes::JOB_ARTIFACT, node, "ref", message, hint);
+        }
+    }
+
+    /// Checks the properties of an artifact that exists.
+    fn properties(&mut self, node: &Node, reference: &str, artifacts: &dyn Artifacts) {
+        let nodes: Vec<&Node> = node.child("properties").map_or_else(Vec::new, |list| list.children.iter().collect());
+        // A name that is a reference may be any.
+        if nodes.iter().any(|property| property.required("name").contains("#{")) {
+            return;
+        }
+        // Of two with a name the last counts, as in a run.
+        let value = |property: &&Node| {
+            let value = property.required("value");
+            (property.required("name").to_owned(), (!value.contains("#{")).then(|| value.to_owned()))
+        };
+        let given: BTreeMap<String, Option<String>> = nodes.iter().map(value).collect();
+        for fault in artifacts.properties(node.name, reference, &given) {
+            let at = nodes.iter().rev().find(|property| property.required("name") == fault.name);
+            let (at, attribute) = match at {
+                Some(property) => (*property, if fault.is_name { "name" } else { "value" }),
+                None => (node, "ref"),
+            };
+            self.refuse(fault.code, at, attribute, fault.message, fault.remedy);
         }
     }
 }

@@ -22,8 +22,9 @@ mod grammar;
 mod model;
 mod read;
 mod substitute;
+mod text;
 
-pub use check::Artifacts;
+pub use check::{Artifacts, PropertyFault};
 pub use events::{EventSettings, TopicFilter};
 pub use model::{
     ArtifactRef, Chunk, Decision, Element, ExceptionFilter, Flow, Job, Partition, PartitionSource, Split, Step,

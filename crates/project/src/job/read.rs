@@ -60,21 +60,15 @@ impl Node {
 }
 
 impl JobFile {
-    /// Reads a job XML file.
+    /// Reads a job XML file: UTF-8, or the encoding of its byte order mark or XML declaration.
     ///
     /// # Errors
     /// The file cannot be read, and everything of [`JobFile::parse`].
     pub fn open(path: &Path) -> Result<JobFile, Findings> {
         let bytes = read_named_file(path, codes::UNREADABLE).map_err(|finding| Findings::from(*finding))?;
         let name = path.display().to_string();
-        match String::from_utf8(bytes) {
-            Ok(text) => JobFile::parse(&name, &text),
-            Err(_) => {
-                let place = Place { file: Some(name.as_str().into()), ..Place::default() };
-                let finding = Finding::error(codes::JOB_SYNTAX, Fault::Config, "the file is not UTF-8").at(place);
-                Err(finding.hint("save the job XML as UTF-8").into())
-            }
-        }
+        let text = super::text::decode(&name, &bytes).map_err(|finding| Findings::from(*finding))?;
+        JobFile::parse(&name, &text)
     }
 
     /// Reads job XML.

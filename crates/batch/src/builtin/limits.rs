@@ -1,0 +1,59 @@
+//! The property `limit` of artifacts that read data: `line-bytes=32M, record-bytes=64M`.
+
+use quayline_core::Limits;
+
+use crate::artifact::{Answer, Injected};
+use crate::error::Thrown;
+
+/// Bounds that a job can set: those of the data, not of definitions.
+pub(crate) const LIMITS: [&str; 6] =
+    ["record-bytes", "line-bytes", "segment-bytes", "segment-elements", "depth", "map-text-bytes"];
+
+/// The bounds with the changes of a property; otherwise what is wrong, and what to do.
+pub(super) fn limit_of(text: &str) -> Result<Limits, (String, String)> {
+    let mut limits = Limits::default();
+    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let (name, value) = part.split_once('=').unwrap_or((part, ""));
+        let Some(bound) = limits.by_name(name).filter(|_| LIMITS.contains(&name)) else {
+            return Err(("names no limit".to_owned(), format!("the limits are {}", LIMITS.join(", "))));
+        };
+        let digits = value.trim_end_matches(['K', 'M', 'G']);
+        let unit: Option<usize> = match &value[digits.len()..] {
+            "" => Some(1),
+            "K" => Some(1 << 10),
+            "M" => Some(1 << 20),
+            "G" => Some(1 << 30),
+            _ => None,
+        };
+        let number = digits.parse().ok().zip(unit).and_then(|(number, unit): (usize, _)| number.checked_mul(unit));
+        let Some(number) = number.filter(|number| *number > 0) else {
+            let remedy = "write NAME=N, such as line-bytes=32M; K, M and G are units".to_owned();
+            return Err(("has a limit without a number".to_owned(), remedy));
+        };
+        *bound = number;
+    }
+    Ok(limits)
+}
+
+/// The bounds of an artifact.
+pub(super) fn limits(with: &Injected) -> Answer<Limits> {
+    limit_of(with.property("limit").unwrap_or_default())
+        .map_err(|(what, remedy)| Thrown::property(&with.name, "limit", what, remedy))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_names_and_numbers() {
+        let limits = limit_of("line-bytes=32M, record-bytes=7").unwrap();
+        assert_eq!((limits.line_bytes_max, limits.record_bytes_max), (32 << 20, 7));
+        assert_eq!(limit_of("").unwrap(), Limits::default());
+        for wrong in
+            ["line-bytes", "line-bytes=", "line-bytes=x", "line-bytes=0", "line-bytes=1MM", "lines=3", "columns=3"]
+        {
+            assert!(limit_of(wrong).is_err(), "{wrong}");
+        }
+    }
+}

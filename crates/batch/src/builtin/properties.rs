@@ -1,0 +1,262 @@
+//! The properties of the artifacts that come with Quayline, for the check of a job before it runs.
+
+use quayline_frame::FramingSpec;
+use quayline_postgres::Endpoint;
+
+use super::file_mapper::PARTITIONS_MAX;
+use super::limits::limit_of;
+use crate::artifact::{Expected, Given, Properties, Property, Registry, Wrong};
+
+const TEXT: Expected = Expected::Text;
+const FRAMING: Expected = Expected::Checked(framing);
+const DATABASE: Expected = Expected::Checked(database);
+const LIMIT: Expected = Expected::Checked(limit);
+const ITEMS: Expected = Expected::OneOf(&["json", "csv"]);
+
+const fn required(name: &'static str, expected: Expected) -> Property {
+    Property::required(name, expected)
+}
+
+const fn optional(name: &'static str, expected: Expected) -> Property {
+    Property::optional(name, expected)
+}
+
+const fn number(default: &'static str) -> Expected {
+    Expected::Number(0, u64::MAX, default)
+}
+
+const EXTERNAL: Properties =
+    Properties::and_others(&[required("command", TEXT), optional("timeout-s", Expected::Number(1, u64::MAX, "300"))]);
+
+const FILE_READER: Properties = Properties::only(&[
+    required("file", TEXT),
+    optional("framing", FRAMING),
+    optional("skip", number("0")),
+    optional("from", number("0")),
+    optional("to", number("the end of the file")),
+    optional("limit", LIMIT),
+]);
+
+const FILE_WRITER: Properties = Properties::only(&[
+    required("file", TEXT),
+    optional("framing", Expected::Checked(written_framing)),
+    optional("pad", Expected::Checked(pad)),
+    optional("prologue", TEXT),
+    optional("separator", TEXT),
+    optional("epilogue", TEXT),
+    optional("limit", LIMIT),
+]);
+
+const SQL_WRITER: Properties = Properties {
+    together: Some(key_of_mode),
+    ..Properties::only(&[
+        optional("database", DATABASE),
+        required("table", TEXT),
+        required("columns", TEXT),
+        optional("key", TEXT),
+        optional("mode", Expected::OneOf(&["insert", "update", "upsert", "delete"])),
+        optional("items", ITEMS),
+        optional("send", Expected::OneOf(&["set", "rows"])),
+        optional("missing", Expected::OneOf(&["error", "ignore"])),
+    ])
+};
+
+/// Element, artifact, properties.
+const ALL: &[(&str, &str, Properties)] = &[
+    ("reader", "quayline.fileReader", FILE_READER),
+    ("reader", "quayline.queueReader", Properties::only(&[required("queue", TEXT), optional("wait-ms", number("0"))])),
+    ("reader", "quayline.recordFileReader", Properties::only(&[required("file", TEXT)])),
+    (
+        "reader",
+        "quayline.rejectReader",
+        Properties::only(&[
+            required("execution", number("none")),
+            optional("step", TEXT),
+            optional("stage", Expected::OneOf(&["process", "write"])),
+        ]),
+    ),
+    (
+        "reader",
+        "quayline.sqlReader",
+        Properties::only(&[
+            optional("database", DATABASE),
+            required("query", TEXT),
+            required("key", TEXT),
+            optional("items", ITEMS),
+            optional("fetch", number("1000")),
+        ]),
+    ),
+    (
+        "reader",
+        "quayline.accountReader",
+        Properties::only(&[
+            required("FileName", TEXT),
+            optional("NumRecords", number("10000000")),
+            optional("ReaderCheckpointDataSize", number("1024")),
+        ]),
+    ),
+    ("processor", "quayline.mapProcessor", Properties::only(&[required("map", TEXT), optional("limit", LIMIT)])),
+    ("writer", "quayline.fileWriter", FILE_WRITER),
+    ("writer", "quayline.queueWriter", Properties::only(&[required("queue", TEXT)])),
+    (
+        "writer",
+        "quayline.recordFileWriter",
+        Properties::only(&[
+            required("file", TEXT),
+            optional("mode", Expected::OneOf(&["insert", "replace", "upsert", "delete"])),
+        ]),
+    ),
+    ("writer", "quayline.sqlWriter", SQL_WRITER),
+    (
+        "writer",
+        "quayline.accountWriter",
+        Properties::only(&[
+            optional("AccountNumberBase", number("0")),
+            optional("WriterCheckpointDataSize", number("1024")),
+            optional("Table", TEXT),
+            optional("Deletes", Expected::OneOf(&["rows", "set", "one-by-one", "none"])),
+        ]),
+    ),
+    ("listener", "quayline.chunkTimesListener", Properties::only(&[required("File", TEXT)])),
+    (
+        "mapper",
+        "quayline.fileMapper",
+        Properties::only(&[
+            required("file", TEXT),
+            optional("framing", Expected::Checked(split_framing)),
+            optional("partitions", Expected::Number(1, PARTITIONS_MAX, "2")),
+            optional("threads", number("0")),
+        ]),
+    ),
+    (
+        "batchlet",
+        "quayline.commandBatchlet",
+        Properties::only(&[required("command", TEXT), optional("success-max", number("0"))]),
+    ),
+    (
+        "batchlet",
+        "quayline.sqlBatchlet",
+        Properties::only(&[optional("database", DATABASE), required("statement", TEXT)]),
+    ),
+    ("reader", "quayline.externalReader", EXTERNAL),
+    ("processor", "quayline.externalProcessor", EXTERNAL),
+    ("writer", "quayline.externalWriter", EXTERNAL),
+    ("batchlet", "quayline.externalBatchlet", EXTERNAL),
+    ("listener", "quayline.externalListener", EXTERNAL),
+    ("decision", "quayline.externalDecider", EXTERNAL),
+    ("checkpoint-algorithm", "quayline.externalCheckpointAlgorithm", EXTERNAL),
+    ("mapper", "quayline.externalMapper", EXTERNAL),
+    ("collector", "quayline.externalCollector", EXTERNAL),
+    ("analyzer", "quayline.externalAnalyzer", EXTERNAL),
+    ("reducer", "quayline.externalReducer", EXTERNAL),
+];
+
+/// Declares the properties of all of them.
+pub(super) fn declare(registry: &mut Registry) {
+    ALL.iter().for_each(|(element, name, properties)| registry.declare(element, name, *properties));
+}
+
+fn framing(text: &str) -> Result<(), (String, String)> {
+    if text == "edi" {
+        return Ok(());
+    }
+    spec(text).map(|_| ())
+}
+
+fn spec(text: &str) -> Result<FramingSpec, (String, String)> {
+    FramingSpec::parse(text).map_err(|error| {
+        let finding = error.finding();
+        let remedy = finding.hint.unwrap_or_else(|| "write a framing such as lines, fixed:80 or rdw".to_owned());
+        (format!("is not a framing: {}", finding.message), remedy)
+    })
+}
+
+fn written_framing(text: &str) -> Result<(), (String, String)> {
+    if text == "none" {
+        return Ok(());
+    }
+    super::file_writer::framing_of(spec(text)?)
+        .map(|_| ())
+        .map_err(|(what, remedy)| (what.to_owned(), remedy.to_owned()))
+}
+
+fn split_framing(text: &str) -> Result<(), (String, String)> {
+    super::file_mapper::boundary_of(text).map(|_| ()).map_err(|(what, remedy)| (what.to_owned(), remedy.to_owned()))
+}
+
+fn pad(text: &str) -> Result<(), (String, String)> {
+    match super::file_writer::pad_of(text) {
+        Some(_) => Ok(()),
+        None => Err(("is not one byte".to_owned(), "write one ASCII character, space, or a byte as 0x40".to_owned())),
+    }
+}
+
+fn database(text: &str) -> Result<(), (String, String)> {
+    Endpoint::parse(text).map(|_| ()).map_err(|error| (error.what.to_string(), error.remedy.to_string()))
+}
+
+fn limit(text: &str) -> Result<(), (String, String)> {
+    limit_of(text).map(|_| ())
+}
+
+fn key_of_mode(given: &Given) -> Option<Wrong> {
+    let value = |name: &str| given.get(name).map(Option::as_deref);
+    let mode = match value("mode") {
+        None | Some(Some("" | "insert")) | Some(None) => return None,
+        Some(Some(mode)) => mode,
+    };
+    matches!(value("key"), None | Some(Some(""))).then(|| {
+        let remedy = "add <property name=\"key\" value=\"...\"/>: the columns that find the row of an item";
+        ("key", format!("is missing or empty, and mode {mode} needs it"), remedy.to_owned())
+    })
+}
+
+/// What an artifact says of a property that it does not know, in the words of the check.
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use quayline_project::job::Artifacts as _;
+
+    use super::*;
+    use crate::artifact::Injected;
+    use crate::context::{JobContext, StopSignal};
+    use crate::record::{ExecutionId, InstanceId};
+
+    #[test]
+    fn the_check_knows_the_properties_that_the_artifacts_know() {
+        let mut registry = Registry::default();
+        super::super::register(&mut registry);
+        let job = JobContext::new("j", (InstanceId(1), ExecutionId(1)), BTreeMap::new(), StopSignal::default());
+        let job = Arc::new(job);
+        for (element, name, properties) in ALL {
+            assert_eq!(registry.missing(element, name), None, "{element} {name}");
+            if properties.is_open {
+                continue;
+            }
+            let with = Injected {
+                name: (*name).to_owned(),
+                properties: BTreeMap::from([("no-such".to_owned(), "x".to_owned())]),
+                job: Arc::clone(&job),
+                step: None,
+                folder: std::path::PathBuf::new(),
+            };
+            let thrown = registry.make_any(element, &with).unwrap_err();
+            let given = with.properties.iter().map(|(name, value)| (name.clone(), Some(value.clone()))).collect();
+            let fault = &registry.properties(element, name, &given)[0];
+            assert_eq!((&thrown.message, thrown.remedy.as_ref()), (&fault.message, Some(&fault.remedy)), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_artifact_of_quayline_declares_its_properties() {
+        let mut registry = Registry::default();
+        super::super::register(&mut registry);
+        for element in registry.elements() {
+            for name in registry.missing(element, "").unwrap_or_default() {
+                assert!(ALL.iter().any(|(of, known, _)| *of == element && *known == name), "{element} {name}");
+            }
+        }
+    }
+}

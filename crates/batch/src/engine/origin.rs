@@ -1,0 +1,52 @@
+//! Where the items of a chunk come from, so that a skipped one can be found in the input.
+
+use std::fmt;
+
+use crate::artifact::ItemPlace;
+
+/// Where an item comes from.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) struct Origin {
+    /// Its number in the step execution, from 1, counted as it was read.
+    pub(super) number: u64,
+    /// Its place in the input.
+    pub(super) place: ItemPlace,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "item {}", self.number)?;
+        match (self.place.record, self.place.byte) {
+            (Some(record), Some(byte)) => write!(f, " (record {record}, byte {byte})"),
+            (Some(record), None) => write!(f, " (record {record})"),
+            (None, Some(byte)) => write!(f, " (byte {byte})"),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+/// What items are called whose origins are known, or of which only the number is.
+pub(super) fn shown(origins: &[Origin], count: usize) -> String {
+    match origins {
+        [] => format!("{count} items are"),
+        [one] => format!("{one} is"),
+        [first, .., last] => format!("{count} items are, {first} to {last},"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins_are_named_as_far_as_they_are_known() {
+        let at = |number, record, byte| Origin { number, place: ItemPlace { record, byte } };
+        assert_eq!(shown(&[], 3), "3 items are");
+        assert_eq!(shown(&[at(7, Some(9), Some(120))], 1), "item 7 (record 9, byte 120) is");
+        assert_eq!(shown(&[at(7, None, None)], 1), "item 7 is");
+        assert_eq!(
+            shown(&[at(1, Some(1), None), at(2, None, Some(5))], 2),
+            "2 items are, item 1 (record 1) to item 2 (byte 5),"
+        );
+    }
+}
