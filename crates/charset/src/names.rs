@@ -16,6 +16,12 @@ impl UnknownCharset {
     /// Returns the remedy: the most similar names and all known ones.
     #[must_use]
     pub fn hint(&self) -> String {
+        if let Some(ccsid) = self.mixed() {
+            return format!(
+                "CCSID {ccsid} mixes single bytes with double bytes between shift-out and shift-in, which Quayline does not read; \
+                 convert the file to UTF-8 on its own system first"
+            );
+        }
         let mut hint = String::new();
         if !self.nearest.is_empty() {
             hint.push_str(&format!("did you mean {}? ", self.nearest.join(" or ")));
@@ -24,6 +30,18 @@ impl UnknownCharset {
         hint.push_str(&Charset::all().map(|charset| charset.name()).collect::<Vec<_>>().join(", "));
         hint.push_str("; `inspect` proposes one from the data");
         hint
+    }
+}
+
+/// CCSIDs of EBCDIC that mix single bytes and double bytes: Japanese, Korean, simplified and traditional Chinese.
+const MIXED: [u16; 11] = [930, 931, 933, 935, 937, 939, 1364, 1371, 1388, 1390, 1399];
+
+impl UnknownCharset {
+    /// The CCSID that the name means, if it is a mixed page.
+    fn mixed(&self) -> Option<u16> {
+        let key = normal(&self.name);
+        let ccsid = number(&key).parse().ok()?;
+        MIXED.contains(&ccsid).then_some(ccsid)
     }
 }
 
@@ -295,5 +313,9 @@ mod tests {
         assert_eq!(Charset::by_name("cp1150").unwrap_err().nearest, ["IBM1140"]);
         assert_eq!(Charset::by_name("latin-11").unwrap_err().nearest[0], "latin1");
         assert_eq!(Charset::by_name("").unwrap_err().nearest, [""; 0]);
+        for mixed in ["cp930", "IBM-939", "1399"] {
+            let hint = Charset::by_name(mixed).unwrap_err().hint();
+            assert!(hint.contains("shift-out") && !hint.contains("ISO-8859"), "{mixed}: {hint}");
+        }
     }
 }
