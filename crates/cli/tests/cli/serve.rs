@@ -17,6 +17,7 @@ fn a_good_project_is_counted() {
         ("copybooks/a.cpy", COPYBOOK),
         ("services/a.toml", SERVICE),
         ("apis/a.toml", API),
+        ("a.dat", b"ABCD0001"),
         ("quayline.toml", b"[serve]\nlisten = \"127.0.0.1:0\"\n[serve.authentication]\nrequired = false\n"),
     ]);
     world.run("serve --check").check(expect![[r#"
