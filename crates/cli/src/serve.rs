@@ -9,7 +9,7 @@ use quayline_gateway::{Definitions, ProviderSpec};
 use quayline_measure::batch::{BatchStudy, BatchStudyOptions, Rows};
 use quayline_measure::{FlowStudy, FlowStudyOptions, GatewayStudy, StudyOptions, process, translator_study};
 use quayline_report::Report;
-use quayline_server::{AdminPart, Beside, ServeConfig, ServeError, queue_misfits, store_misfits};
+use quayline_server::{AdminPart, Beside, ServeConfig, ServeError, backout_misfits, queue_misfits, store_misfits};
 use quayline_store::{STO_IN_USE, Store};
 
 use crate::args::{
@@ -51,8 +51,12 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     let folder = FolderArg { folder: args.store.clone().unwrap_or_else(|| root.join("data")) };
     if args.check {
         let mut findings = quayline_server::cannot_work(&config, &definitions);
-        if config.queues.is_some() || needs_store(&definitions) {
-            findings.extend(store_findings(&folder, &config, &definitions)?);
+        let flows = quayline_flow::Flow::open_all(&root, crate::cache::cache().as_ref())?;
+        let listeners = config.listeners().into_iter().map(|(key, address)| (format!("serve.{key}"), address));
+        let listeners: Vec<_> = listeners.collect();
+        findings.extend(quayline_flow::shared_addresses(&flows, &listeners, quayline_server::collide));
+        if config.queues.is_some() || needs_store(&definitions) || has_flows {
+            findings.extend(store_findings(&folder, &config, &definitions, &flows)?);
         }
         if !findings.is_empty() {
             return Err(Findings(findings).into());
@@ -65,7 +69,6 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
             count(definitions.operations.len(), "operation")
         );
         if has_flows {
-            let flows = quayline_flow::Flow::open_all(&root, crate::cache::cache().as_ref())?;
             eprintln!("{}: no errors", count(flows.len(), "flow"));
         }
         return Ok(Exit::Done);
@@ -150,7 +153,12 @@ fn needs_store(definitions: &Definitions) -> bool {
 }
 
 /// What services expect of the store and do not find. A store that another process has is not looked at.
-fn store_findings(folder: &FolderArg, config: &ServeConfig, definitions: &Definitions) -> Result<Vec<Finding>, Stop> {
+fn store_findings(
+    folder: &FolderArg,
+    config: &ServeConfig,
+    definitions: &Definitions,
+    flows: &[quayline_flow::Flow],
+) -> Result<Vec<Finding>, Stop> {
     let opened = match Opened::open(folder, Missing::Refuse) {
         Ok(opened) => opened,
         Err(Stop::Findings(Findings(findings))) if findings.iter().any(|finding| finding.code == STO_IN_USE) => {
@@ -160,7 +168,12 @@ fn store_findings(folder: &FolderArg, config: &ServeConfig, definitions: &Defini
         Err(Stop::Findings(Findings(findings))) => return Ok(findings),
         Err(stop) => return Err(stop),
     };
-    let findings = [store_misfits(&opened.store, definitions), queue_misfits(&opened.store, config)].concat();
+    let store = &opened.store;
+    let mut findings = [store_misfits(store, definitions), queue_misfits(store, config)].concat();
+    findings.extend(quayline_flow::missing_definitions(store, flows).map_err(crate::store::stop)?);
+    let got = config.queues.iter().flat_map(|queues| queues.queue.keys().map(String::as_str));
+    let got = got.chain(flows.iter().flat_map(quayline_flow::Flow::input_queues));
+    findings.extend(backout_misfits(store, got).map_err(crate::store::stop)?);
     opened.close(Exit::Done)?;
     Ok(findings)
 }

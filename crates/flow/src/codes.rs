@@ -12,6 +12,7 @@ pub(crate) const BAD_DATABASE: Code = Code("FLO-027");
 pub(crate) const BAD_URL: Code = Code("FLO-028");
 pub(crate) const SHARED_OUTBOX: Code = Code("FLO-029");
 pub(crate) const BAD_SERVER: Code = Code("FLO-030");
+pub(crate) const SAME_ADDRESS: Code = Code("FLO-039");
 pub(crate) const UNANSWERED: Code = Code("FLO-038");
 pub(crate) const NOT_READABLE: Code = Code("FLO-040");
 pub(crate) const NO_VALUE: Code = Code("FLO-041");

@@ -4,6 +4,7 @@
 //! is checked against what really arrives at its node.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -193,6 +194,30 @@ pub fn missing_definitions(store: &Store, flows: &[Flow]) -> Result<Vec<Finding>
         }
     }
     Ok(findings)
+}
+
+/// Addresses that two nodes would listen on, or a node and another listener: `taken` has those, each with its name.
+#[must_use]
+pub fn shared_addresses(
+    flows: &[Flow],
+    taken: &[(String, SocketAddr)],
+    collide: impl Fn(SocketAddr, SocketAddr) -> bool,
+) -> Vec<Finding> {
+    let mut taken = taken.to_vec();
+    let mut findings = Vec::new();
+    for flow in flows {
+        for node in &flow.file.nodes {
+            let (Some(text), Some(at)) = (node.text("listen"), node.property("listen")) else { continue };
+            let Ok(address) = text.parse() else { continue };
+            if let Some((other, _)) = taken.iter().find(|(_, other)| collide(address, *other)) {
+                let message = format!("{address} is the address of {other} too");
+                let finding = Finding::error(codes::SAME_ADDRESS, Fault::Config, message);
+                findings.push(finding.at(flow.file.text.place(&at.span)).hint("give each listener a port of its own"));
+            }
+            taken.push((format!("node `{}` of flow {}", node.name, flow.name()), address));
+        }
+    }
+    findings
 }
 
 /// The flow files of a project, by name.

@@ -2,7 +2,7 @@
 
 use quayline_core::{Code, Fault, Finding, Place};
 use quayline_pipeline::UnitReport;
-use quayline_store::StoreError;
+use quayline_store::{Cause, StoreError};
 
 /// A failure of a node. It travels to the `failure` terminal, to the nearest `try`, to the `catch` terminal of the input, or rolls the unit of work
 /// back.
@@ -34,6 +34,12 @@ impl Failure {
             finding.hint = first.hint;
         }
         Failure { finding: Box::new(finding), node: None, status: None }
+    }
+
+    /// What a message carries to its backout queue.
+    pub(crate) fn cause(&self, flow: &str) -> Cause {
+        let finding = self.located(flow);
+        Cause { code: finding.code.to_string(), place: finding.place.to_string(), text: finding.message.to_string() }
     }
 
     /// The finding with the flow and node as its place.

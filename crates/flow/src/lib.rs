@@ -51,7 +51,7 @@ mod tls;
 mod trace;
 mod worker;
 
-pub use compile::{Flow, STATUS_OUTLINE, flow_files, missing_definitions};
+pub use compile::{Flow, STATUS_OUTLINE, flow_files, missing_definitions, shared_addresses};
 pub use edges::Edge;
 pub use engine::{Commits, Engine, EngineOptions, FlowState};
 pub use message::{ENVELOPE_NAMES, USER_ID};

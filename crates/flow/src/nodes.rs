@@ -1,7 +1,7 @@
 //! What each type of node does with a message.
 
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use quayline_project::{Form, PropertyValue, ShapeFile, SourceFormat};
 use quayline_store::StoreError;
@@ -185,7 +185,7 @@ impl Run<'_> {
             match queue.put(&mut work.unit, message) {
                 Ok(_) => break,
                 Err(error @ StoreError::QueueFull { .. }) => {
-                    if Instant::now() + Duration::from_millis(pause_ms) >= self.gives_up_at(work, &mut asked) {
+                    if self.gives_up(work, &mut asked, pause_ms) {
                         return Err(error.into());
                     }
                     tokio::time::sleep(Duration::from_millis(pause_ms)).await;

@@ -78,6 +78,8 @@ pub(crate) struct Work {
     pub(crate) messages: u64,
     /// Whether nothing in it has to survive a power cut.
     pub(crate) is_written_only: bool,
+    /// Whether a wait was given up since the flow stops, so that a rollback is nobody's failure.
+    pub(crate) is_cut_short: bool,
     /// The last message that was put, without its content.
     pub(crate) template: Option<crate::nodes::Template>,
     /// Files to be written after the commit: entries of the outbox by their keys.
@@ -158,6 +160,7 @@ impl<'p> Run<'p> {
             sample,
             messages: 0,
             is_written_only: false,
+            is_cut_short: false,
             template: None,
             files: BTreeMap::new(),
         }
@@ -191,11 +194,19 @@ impl<'p> Run<'p> {
 
     /// When a unit of work that waits for something outside of itself gives up: at its time limit, or some seconds after it was asked to stop.
     /// `asked` remembers when the flow was first seen to stop.
-    pub(crate) fn gives_up_at(&self, work: &Work, asked: &mut Option<Instant>) -> Instant {
+    fn gives_up_at(&self, work: &Work, asked: &mut Option<Instant>) -> Instant {
         if !self.stop.0.is_stopping() {
             return work.deadline;
         }
         work.deadline.min(*asked.get_or_insert_with(Instant::now) + STOP_GRACE)
+    }
+
+    /// Whether a unit of work gives up rather than wait this long once more.
+    pub(crate) fn gives_up(&self, work: &mut Work, asked: &mut Option<Instant>, pause_ms: u64) -> bool {
+        let next = Instant::now() + Duration::from_millis(pause_ms);
+        let gives_up = next >= self.gives_up_at(work, asked);
+        work.is_cut_short |= gives_up && next < work.deadline;
+        gives_up
     }
 
     /// Waits, and says whether the flow is to stop.

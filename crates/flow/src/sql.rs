@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::str::FromStr as _;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::{BufMut as _, BytesMut};
 use quayline_project::{FlowNode, PropertyValue};
@@ -172,7 +172,7 @@ impl Run<'_> {
                 Ok(rows) => break rows,
                 Err(error) if error.as_db_error().is_some() => return Err(failure(&error)),
                 Err(error) => {
-                    if Instant::now() + Duration::from_millis(pause_ms) >= self.gives_up_at(work, &mut asked) {
+                    if self.gives_up(work, &mut asked, pause_ms) {
                         return Err(failure(&error));
                     }
                     self.waits(at, &failure(&error));

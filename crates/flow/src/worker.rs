@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use quayline_store::StoreError;
 use quayline_store::queue::{GetWait, Message, Persistence, Select};
+use quayline_store::{RollBack, StoreError};
 use quayline_workload::{Kind, Workload};
 
 use crate::codes;
@@ -239,7 +239,9 @@ async fn unit_of_work(run: &Run<'_>, input: usize, node: usize, claimed: Claimed
             }
         }
         Err(failure) => {
-            work.unit.roll_back();
+            let how =
+                if work.is_cut_short { RollBack::Ended } else { RollBack::Failed(Some(failure.cause(&run.name))) };
+            work.unit.roll_back_as(how);
             failure
         }
     };

@@ -503,6 +503,16 @@ impl ServeConfig {
     pub fn listen(&self) -> SocketAddr {
         self.listen.unwrap_or(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080))
     }
+
+    /// All listeners, with the key of each in `[serve]`.
+    #[must_use]
+    pub fn listeners(&self) -> Vec<(&'static str, SocketAddr)> {
+        let mut all = vec![("listen", self.listen())];
+        all.extend(self.admin.listen.map(|address| ("admin.listen", address)));
+        all.extend(self.admin.probes.map(|address| ("admin.probes", address)));
+        all.extend(self.amqp.as_ref().map(|amqp| ("amqp.listen", amqp.listen(self))));
+        all
+    }
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ pub use config::{
 };
 pub use error::ServeError;
 pub use kept::kept_intervals;
-pub use preflight::cannot_work;
+pub use preflight::{cannot_work, collide};
 pub use queues::{QueueRights, QueuesConfig};
-pub use records::{file_misfit, queue_misfits, store_misfits};
+pub use records::{backout_misfits, file_misfit, queue_misfits, store_misfits};
 pub use run::{Beside, LogLine, serve, serve_fixed, serve_with};

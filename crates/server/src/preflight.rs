@@ -2,10 +2,12 @@
 //!
 //! A server starts all the same, since a module may be deployed after it and a database may come up later. A check has nothing to wait for.
 
+use std::io;
+use std::net::SocketAddr;
 use std::path::Path;
 
 use quayline_core::{Code, Fault, Finding, Place};
-use quayline_gateway::{Definitions, HttpSpec, ProgramSpec, ProviderSpec, SqlPassword};
+use quayline_gateway::{CannedRecords, Definitions, HttpSpec, ProgramSpec, ProviderSpec, SqlPassword};
 
 use crate::compile::{NO_COMPILER, try_compile};
 use crate::config::ServeConfig;
@@ -17,8 +19,14 @@ const PROVIDER: Code = Code("SRV-006");
 /// Operations that nobody can be admitted to.
 const NOBODY: Code = Code("SRV-007");
 
-/// What cannot work: programs without module or source, sources that do not compile, variables that are not set, and APIs whose every call
-/// would be refused.
+/// Listeners that need one address.
+const SAME_ADDRESS: Code = Code("SRV-009");
+
+/// A file that the server writes, in a folder that takes none.
+const NOT_WRITABLE: Code = Code("SRV-010");
+
+/// What cannot work: programs without module or source, sources that do not compile, files and variables that are missing, APIs whose every
+/// call would be refused, listeners with one address, and an audit that cannot be written.
 #[must_use]
 pub fn cannot_work(config: &ServeConfig, definitions: &Definitions) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -26,6 +34,16 @@ pub fn cannot_work(config: &ServeConfig, definitions: &Definitions) -> Vec<Findi
         let why = match &service.provider {
             ProviderSpec::Program(spec) => program(spec),
             ProviderSpec::Http(spec) => http(spec),
+            ProviderSpec::Canned(spec) => {
+                let records = std::fs::read(&spec.file).map_err(|error| quayline_core::system_error_text(&error));
+                let read = records.and_then(|bytes| CannedRecords::new(bytes, service.length, spec.by));
+                read.err().map(|why| {
+                    (
+                        format!("the canned records cannot be read from {}: {why}", shown(&spec.file)),
+                        "bring the file of records there, or name another `file` in [provider]".to_owned(),
+                    )
+                })
+            }
             ProviderSpec::Sql(spec) => match &spec.password {
                 SqlPassword::Environment(name) if std::env::var_os(name).is_none() => Some((
                     format!("the environment has no {name}, which holds the password of the database"),
@@ -45,7 +63,54 @@ pub fn cannot_work(config: &ServeConfig, definitions: &Definitions) -> Vec<Findi
         }
     }
     findings.extend(nobody(config, definitions));
+    findings.extend(same_addresses(config));
+    findings.extend(config.audit.as_deref().and_then(audit));
     findings
+}
+
+fn in_config(code: Code, fault: Fault, message: String, hint: &str) -> Finding {
+    let place = Place { file: Some("quayline.toml".into()), ..Place::default() };
+    Finding::error(code, fault, message).at(place).hint(hint)
+}
+
+/// Listeners of which only the first could begin.
+fn same_addresses(config: &ServeConfig) -> Vec<Finding> {
+    let all = config.listeners();
+    let mut findings = Vec::new();
+    for (at, (key, address)) in all.iter().enumerate() {
+        if let Some((other, _)) = all[..at].iter().find(|(_, other)| collide(*address, *other)) {
+            let message = format!("serve.{key}: {address} is the address of serve.{other} too");
+            findings.push(in_config(SAME_ADDRESS, Fault::Config, message, "give each listener a port of its own"));
+        }
+    }
+    findings
+}
+
+/// Whether two listeners cannot have these addresses at once. Port 0 is a free one each time.
+#[must_use]
+pub fn collide(one: SocketAddr, other: SocketAddr) -> bool {
+    let is_all = one.ip().is_unspecified() || other.ip().is_unspecified();
+    one.port() != 0 && one.port() == other.port() && (one.ip() == other.ip() || is_all)
+}
+
+/// Why the audit could not be written. Nothing stays behind: the server makes the file and its folders at its first start.
+fn audit(path: &Path) -> Option<Finding> {
+    let tried = if path.exists() {
+        std::fs::OpenOptions::new().append(true).open(path).map(drop)
+    } else {
+        path.ancestors().skip(1).find(|folder| folder.exists()).map_or(Ok(()), takes_files)
+    };
+    let why = quayline_core::system_error_text(&tried.err()?);
+    let message = format!("serve.audit: {} cannot be written: {why}", shown(path));
+    let hint = "name a file in a folder that the server's user may write; requests are refused while the audit cannot be written";
+    Some(in_config(NOT_WRITABLE, Fault::Environment, message, hint))
+}
+
+/// Makes a file in a folder and removes it.
+fn takes_files(folder: &Path) -> io::Result<()> {
+    let probe = folder.join(format!(".quayline-check-{}", std::process::id()));
+    std::fs::File::create_new(&probe)?;
+    std::fs::remove_file(&probe)
 }
 
 /// Authentication that nothing is configured for: every call of a guarded operation is a 401.

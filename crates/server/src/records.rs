@@ -15,7 +15,7 @@ use quayline_gateway::{
     Answered, Definitions, FileAction, FileSpec, Matching, Outgoing, PAGE_BYTES_MAX, Problem, Provider, ProviderFault,
     ProviderSpec, QueueSpec, RecordCall, Returned, hex, record_tag,
 };
-use quayline_store::queue::{Claimed, Message, MessageId, Persistence, Queue, Select};
+use quayline_store::queue::{Claimed, Message, MessageId, Persistence, Queue, QueueKind, Select};
 use quayline_store::record_file::{By, FileDefinition, KeyPlace, Organisation, RecordFile, Relation};
 use quayline_store::{LockWait, Store, StoreError, Unit};
 
@@ -29,6 +29,9 @@ type Say = Rc<dyn Fn(&str)>;
 
 /// What the store has no file or queue for.
 const STORE: Code = Code("SRV-008");
+
+/// A queue whose backout queue the store does not have.
+const NO_BACKOUT: Code = Code("SRV-011");
 
 /// Why a unit of work made nothing.
 enum Failed {
@@ -502,6 +505,34 @@ pub fn queue_misfits(store: &Store, config: &ServeConfig) -> Vec<Finding> {
         Finding::error(STORE, Fault::Config, error.to_string()).at(place()).hint(hint)
     };
     missing.map(finding).collect()
+}
+
+/// Queues whose poison messages have nowhere to go. Names that the store does not have are left to [`queue_misfits`] and to the flows.
+///
+/// # Errors
+/// Errors of the medium.
+pub fn backout_misfits<'n>(store: &Store, names: impl Iterator<Item = &'n str>) -> Result<Vec<Finding>, StoreError> {
+    let unit = store.begin()?;
+    let known = store.queues(&unit)?;
+    let mut findings = Vec::new();
+    for name in names.collect::<std::collections::BTreeSet<_>>() {
+        let Ok(queue) = store.queue(name) else { continue };
+        let definition = store.queue_definition(queue.name())?;
+        let target = definition.backout_target();
+        if definition.kind != QueueKind::Local
+            || definition.backout_threshold == 0
+            || known.iter().any(|known| known == target)
+        {
+            continue;
+        }
+        let message = format!(
+            "queue {} has no backout queue: the store has no {target}, so a message that fails {} times is tried without end",
+            definition.name, definition.backout_threshold
+        );
+        let hint = format!("define it with `quayline queue define {target}`, or name another with --backout-queue");
+        findings.push(Finding::error(NO_BACKOUT, Fault::Config, message).hint(hint));
+    }
+    Ok(findings)
 }
 
 /// What of a record file is not as a service says, if something is.

@@ -53,5 +53,5 @@ pub use memory::MemoryEngine;
 pub use status::FileStatus;
 pub use store::{Access, Store};
 pub use ticket::Ticket;
-pub use unit::{Unit, UnitMark};
+pub use unit::{Cause, RollBack, Unit, UnitMark};
 pub use usage::{Sampled, UsageFacts};

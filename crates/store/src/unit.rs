@@ -21,7 +21,27 @@ pub(crate) trait Outcome: Send {
     /// The unit is committed and visible.
     fn committed(&mut self, position: Position);
     /// The unit was rolled back or its commit failed.
-    fn rolled_back(&mut self);
+    fn rolled_back(&mut self, how: &RollBack);
+}
+
+/// Why a unit of work was rolled back, as far as the messages that it got are concerned.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum RollBack {
+    /// Work on the messages failed, for this reason if it is known: their backout counts grow, and the thresholds apply.
+    Failed(Option<Cause>),
+    /// The work was ended from outside, such as by a stop: nothing is counted.
+    Ended,
+}
+
+/// What failed. A message that moves to a backout queue carries it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Cause {
+    /// Code of the finding.
+    pub code: String,
+    /// Where: flow and node, or what else worked on the message.
+    pub place: String,
+    /// The finding's message.
+    pub text: String,
 }
 
 /// A unit of work: reads, changes, gets and puts that become visible and durable together or not at all.
@@ -43,6 +63,8 @@ pub struct Unit {
     waker: Option<Waker>,
     /// What changed since the first mark: keys with what this unit had for them before. Without a mark nothing is kept.
     undo: Option<Vec<(FullKey, Option<Change>)>>,
+    /// Why it is rolled back, if it is.
+    roll_back: RollBack,
     ended: bool,
 }
 
@@ -79,6 +101,7 @@ impl Unit {
             outcomes: Vec::new(),
             waker: None,
             undo: None,
+            roll_back: RollBack::Failed(None),
             ended: false,
         })
     }
@@ -414,12 +437,18 @@ impl Unit {
         self.bytes = mark.bytes;
         let outcomes = self.outcomes.split_off(mark.outcomes.min(self.outcomes.len()));
         for mut part in outcomes.into_iter().rev() {
-            part.rolled_back();
+            part.rolled_back(&RollBack::Failed(None));
         }
     }
 
     /// Takes everything back.
     pub fn roll_back(mut self) {
+        self.undo();
+    }
+
+    /// Takes everything back, with the reason.
+    pub fn roll_back_as(mut self, how: RollBack) {
+        self.roll_back = how;
         self.undo();
     }
 
@@ -461,7 +490,7 @@ impl Unit {
         self.writes.clear();
         // The latest first, so that what was done twice to one thing is undone in order.
         for part in self.outcomes.iter_mut().rev() {
-            part.rolled_back();
+            part.rolled_back(&self.roll_back);
         }
         let there = if self.store.shared.is_some() { self.locks.iter().cloned().collect() } else { Vec::new() };
         self.end(there);

@@ -95,6 +95,10 @@ fn paths(project: &Path, names: &[String]) -> Result<Vec<std::path::PathBuf>, St
 
 fn check(args: &FlowNamesArgs, console: &Console) -> Result<Exit, Stop> {
     let flows = open(args)?;
+    let shared = quayline_flow::shared_addresses(&flows, &[], quayline_server::collide);
+    if !shared.is_empty() {
+        return Err(Findings(shared).into());
+    }
     for flow in &flows {
         console.findings(&flow.findings);
         for edge in flow.edges() {

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use quayline_core::{Fault, Finding, Findings};
 use quayline_partner::{
-    Again, Book, Desk, DeskLimits, EntryId, Filter, Kind, Ledger, NO_BYTES, NO_ENTRY, Part, Release, STATE, SendReport,
-    SendRequest, State, Story, Way, time_of,
+    Again, Book, Desk, DeskLimits, EntryId, Filter, Kind, Ledger, NO_BYTES, NO_ENTRY, Part, Release, SAME_FILE, STATE,
+    SendReport, SendRequest, State, Story, Way, time_of,
 };
 use quayline_project::ShapeOptions;
 use quayline_server::{AdminAnswer, AdminPart, AdminRequest};
@@ -232,6 +232,10 @@ impl PartnersPart {
         let name = query.value("name").unwrap_or("<http>");
         let again = query.again()?;
         let report = self.at_desk(|desk| desk.receive(name, &mut std::io::Cursor::new(body), again))?;
+        if report.interchanges == 0 && !report.findings.is_empty() {
+            // Nothing was received: the client must not take its document for delivered.
+            return Err(Findings(report.findings.into_iter().map(|(_, finding)| finding).collect()));
+        }
         Ok((200, receive_json(name, &report)))
     }
 
@@ -293,7 +297,7 @@ fn failure(findings: &Findings) -> AdminAnswer {
     let first = findings.0.first();
     let status = match first.map(|finding| (finding.code, finding.fault)) {
         Some((NO_ENTRY, _)) => 404,
-        Some((NO_BYTES | STATE, _)) => 409,
+        Some((NO_BYTES | SAME_FILE | STATE, _)) => 409,
         Some((_, Fault::Caller | Fault::Sender)) => 400,
         Some((_, Fault::Config)) => 422,
         Some((_, Fault::Environment)) => 503,

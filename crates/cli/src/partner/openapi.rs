@@ -154,6 +154,9 @@ pub(super) fn document() -> Value {
             operation["responses"]["404"] = findings("There is no such entry or partner");
             operation["responses"]["409"] = findings("The entry's state does not allow it, or its bytes are not kept");
         }
+        if *id == "receive" {
+            operation["responses"]["409"] = findings("The same bytes were received before");
+        }
         if let Some(what) = body {
             operation["requestBody"] = json!({ "description": what, "content": { "application/octet-stream": {} } });
         }

@@ -197,6 +197,9 @@ fn browse(name: &str, count: usize, store: &Store) -> Result<(), Stop> {
         if !message.reason.is_empty() {
             text.push_str(&format!("  {}", message.reason));
         }
+        if let Some(due_ms) = browsed.due_ms {
+            text.push_str(&format!("  comes again in {} ms", due_ms.saturating_sub(SystemClock.now_ms())));
+        }
         text.push('\n');
     }
     write_stdout(text.as_bytes())?;

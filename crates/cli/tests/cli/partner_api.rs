@@ -107,6 +107,12 @@ fn a_document_is_found_told_corrected_and_sent_again_over_http() {
     let wrong = line.replacen(&format!("*{}*", elements[2]), "*X*", 1);
     let report = server.post("/partner/receive?name=orders.x12", good.replacen(&line, &wrong, 1).as_bytes());
     assert_eq!((&report["delivered"], &report["rejected"]), (&2.into(), &1.into()), "{report}");
+    // What is no interchange, and the same bytes again, are not received: 200 said that they were.
+    let garbage = server.json("POST", "/partner/receive?name=garbage", b"this is no interchange", 400);
+    assert_eq!(garbage["findings"][0]["code"], "PTN-110", "{garbage}");
+    let faulty = good.replacen(&line, &wrong, 1);
+    let again = server.json("POST", "/partner/receive?name=orders.x12", faulty.as_bytes(), 409);
+    assert_eq!(again["findings"][0]["code"], "PTN-106", "{again}");
     let rejected = server.get("/partner/entries?state=rejected&kind=transaction&partner=ALDER");
     let entry = number(&rejected["entries"][0]["entry"]);
     assert_eq!(rejected["entries"].as_array().map(Vec::len), Some(1), "{rejected}");

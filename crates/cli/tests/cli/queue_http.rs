@@ -88,6 +88,9 @@ fn what_was_acknowledged_is_there_after_the_server_and_claims_are_not() {
 #[test]
 fn a_check_finds_queues_that_the_store_does_not_have() {
     let (world, _) = world();
+    let told = world.run("serve --check --store data").code(2).err();
+    assert!(told.contains("error[SRV-011]: queue ORDERS has no backout queue: the store has no DEAD.LETTER"), "{told}");
+    world.run("queue define DEAD.LETTER --store data").code(0);
     world.run("serve --check --store data").code(0);
     world.write("quayline.toml", "[serve.queues.queue.NOWHERE]\nput = [\"*\"]\n");
     let refused = world.run("serve --check --store data").code(2).err();

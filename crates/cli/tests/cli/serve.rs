@@ -17,6 +17,7 @@ fn a_good_project_is_counted() {
         ("copybooks/a.cpy", COPYBOOK),
         ("services/a.toml", SERVICE),
         ("apis/a.toml", API),
+        ("a.dat", b"ABCD0001"),
         ("quayline.toml", b"[serve]\nlisten = \"127.0.0.1:0\"\n[serve.authentication]\nrequired = false\n"),
     ]);
     world.run("serve --check").check(expect![[r#"
@@ -65,6 +66,45 @@ fn what_cannot_work_is_found_before_a_server_starts() {
         assert!(ran.code(2).err().contains("gone.cbl does not compile: cobc says"), "{}", ran.err());
         assert!(!world.files().iter().any(|name| name.starts_with(".compile")));
     }
+}
+
+/// A file of canned records that is not there, listeners and flows on one address, an audit that nobody can write, queues without a backout queue.
+#[test]
+fn what_cannot_begin_or_be_written_is_found_before_a_server_starts() {
+    let canned = "copybook = \"a.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"canned\"\nfile = \"none.dat\"\n";
+    let api = "base-path = \"/c\"\n[[operation]]\nid = \"c\"\nmethod = \"GET\"\npath = \"/x\"\nservice = \"c\"\n";
+    let listens = |port: u16| {
+        format!(
+            "[node.in]\ntype = \"http_input\"\nlisten = \"127.0.0.1:{port}\"\npath = \"/x\"\nout = \"put\"\n\
+             [node.put]\ntype = \"queue_output\"\nqueue = \"Q\"\n\
+             [node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nout = \"put\"\n"
+        )
+    };
+    let world = World::with([("copybooks/a.cpy", COPYBOOK), ("plain", b"" as &[u8])]);
+    world.write("services/c.toml", canned).write("apis/c.toml", api);
+    world.write("flows/one.toml", listens(18_080)).write("flows/two.toml", listens(18_081));
+    world.write("flows/three.toml", listens(18_081));
+    world.write(
+        "quayline.toml",
+        "[serve]\nlisten = \"127.0.0.1:18080\"\naudit = \"plain/audit.jsonl\"\n[serve.authentication]\nrequired = false\n\
+         [serve.admin]\nlisten = \"127.0.0.1:18080\"\n",
+    );
+    world.run("queue define Q").code(0);
+    world.run("queue define IN --backout-queue NOWHERE").code(0);
+    let ran = world.run("serve --check");
+    let told = ran.code(2).err();
+    for part in [
+        "error[SRV-006]: the canned records cannot be read from",
+        "error[SRV-009]: serve.admin.listen: 127.0.0.1:18080 is the address of serve.listen too",
+        "error[SRV-010]: serve.audit:",
+        "error[FLO-039]: 127.0.0.1:18080 is the address of serve.listen too",
+        "error[FLO-039]: 127.0.0.1:18081 is the address of node `in` of flow three too",
+        "error[SRV-011]: queue IN has no backout queue: the store has no NOWHERE",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert!(!world.files().iter().any(|name| name.contains("quayline-check")), "{:?}", world.files());
+    assert!(world.run("flow check").code(2).err().contains("error[FLO-039]"));
 }
 
 #[test]

@@ -331,3 +331,20 @@ fn the_sync_of_a_flow_is_one_of_two_words() {
     let found = flow("never").map(|_| ()).expect_err("a finding").to_string();
     assert!(found.contains("FLO-005") && found.contains("expected `always` or `persistent`"), "{found}");
 }
+
+/// A node without TLS and authentication listened on every address of the machine, and said nothing.
+#[test]
+fn an_http_input_is_open_to_the_network_only_if_that_is_written() {
+    let flow = |listen: &str, more: &str| {
+        let text = format!("[node.in]\ntype = \"http_input\"\nlisten = \"{listen}\"\npath = \"/x\"\n{more}out = []\n");
+        World::new().compile(&text).err().map(|findings| findings.to_string()).unwrap_or_default()
+    };
+    for open in ["0.0.0.0:8090", "[::]:8090", "192.0.2.1:8090"] {
+        let told = flow(open, "");
+        assert!(told.contains("error[FLO-010]: `listen` is an address that other machines reach"), "{told}");
+        assert!(told.contains("write `open_to_network = true`"), "{told}");
+        assert_eq!(flow(open, "open_to_network = true\n"), "");
+        assert!(!flow(open, "open_to_network = false\n").is_empty());
+    }
+    assert_eq!(flow("127.0.0.1:8090", "") + &flow("[::1]:8090", ""), "");
+}

@@ -185,7 +185,15 @@ fn what_fails_goes_to_failure_then_try_then_catch_then_back() {
     assert_eq!(world.get_text(&errors), r#"{"id":"a","amount":6}"#);
     world.put(&input, &Message::new(*br#"{"id":"a","amount":1}"#));
     let poison = world.get(&back);
-    assert_eq!(poison.reason, "2 units of work that got it from IN rolled back");
+    let reason = "2 units of work that got it from IN rolled back; the last at flow test, node fail2: again (FLO-044)";
+    assert_eq!(poison.reason, reason);
+    let property = |wanted: &str| {
+        let found = poison.properties.iter().find(|(name, _)| name == wanted);
+        found.map(|(_, value)| String::from_utf8_lossy(value).into_owned())
+    };
+    assert_eq!(property("quayline.failure-code").as_deref(), Some("FLO-044"));
+    assert_eq!(property("quayline.failure-place").as_deref(), Some("flow test, node fail2"));
+    assert_eq!(property("quayline.failure-text").as_deref(), Some("again"));
     until("both attempts are counted", || ended(&engine).1 == 2);
     let last = engine.flows()[0].stats.last_error().expect("a failure");
     assert_eq!(

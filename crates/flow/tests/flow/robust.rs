@@ -119,6 +119,11 @@ fn a_flow_that_waits_for_room_stops() {
     drop(engine);
     assert!(asked.elapsed() < Duration::from_secs(30), "{:?}", asked.elapsed());
     assert_eq!((queue.facts().expect("facts").depth, out.facts().expect("facts").depth), (7, 3));
+    // A stop is no failure of a message: enough of them would bring each to the backout queue.
+    let unit = world.store.begin().expect("a unit");
+    let left = queue.browse(&unit, None, 10).expect("messages");
+    assert_eq!(left.len(), 7);
+    assert!(left.iter().all(|browsed| browsed.message.backout_count == 0), "{left:?}");
 }
 
 #[test]

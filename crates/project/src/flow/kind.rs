@@ -266,6 +266,11 @@ pub const NODE_KINDS: &[NodeKind] = &[
                 Form::Time,
                 "longest time until the answer, after which the client gets 504. Default 30s",
             ),
+            optional(
+                "open_to_network",
+                Form::Flag,
+                "whether `listen` may be an address that other machines reach, without TLS and authentication. Default false",
+            ),
         ],
         help: "Makes a message of each HTTP POST request; a `reply` node answers it after the commit. Without one, the answer is 204.",
     },

@@ -413,6 +413,10 @@ impl Reader<'_> {
         let has = |name: &str| node.property(name).is_some();
         let by_key = node.text("order") == Some("by_key");
         let wrong = match node.kind.name {
+            "http_input" if !node.flag("open_to_network") && node.text("listen").is_some_and(is_open) => Some((
+                "`listen` is an address that other machines reach, and the node has neither TLS nor authentication",
+                "listen on 127.0.0.1, or write `open_to_network = true` if that is meant; an API with `[serve.tls]` has both",
+            )),
             "queue_input" if by_key != has("order_key") => {
                 Some(("`order = \"by_key\"` and `order_key` belong together", "set both, or neither"))
             }
@@ -516,6 +520,11 @@ fn expected(form: Form) -> &'static str {
         Form::Number(..) => "a whole number",
         Form::Flag => "true or false",
     }
+}
+
+/// Whether other machines reach an address. One that is not an address cannot be listened on.
+fn is_open(listen: &str) -> bool {
+    listen.parse::<std::net::SocketAddr>().is_ok_and(|address| !address.ip().is_loopback())
 }
 
 /// Milliseconds of a time such as `5s`.

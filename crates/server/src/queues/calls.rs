@@ -327,7 +327,10 @@ pub(super) fn browse(asked: &Asked<'_>, name: &str) -> Answered {
     let page = page.map_err(|error| problem(&error))?;
     // Fewer than the limit may be a page that reached its bytes: the last page is the empty one.
     let next = page.last().map(|last| Json::text(hex(&last.after)));
-    let messages = page.iter().map(|browsed| message::to_json(&browsed.message)).collect();
+    let messages = page
+        .iter()
+        .map(|browsed| message::to_json(&browsed.message).with("availableAtMs", browsed.due_ms.map(Json::int)))
+        .collect();
     Ok(json(StatusCode::OK, &Json::object([("messages", Json::List(messages))]).with("next", next)))
 }
 

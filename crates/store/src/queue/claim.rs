@@ -156,7 +156,7 @@ impl Claim {
     fn give_back(&mut self, attempt: Attempt) {
         let Some(held) = self.held.take() else { return };
         match attempt {
-            Attempt::Failed => self.queue.give_back(&self.store, self.key, held),
+            Attempt::Failed => self.queue.give_back(&self.store, self.key, held, None),
             Attempt::NotMade => self.queue.make_available(&self.store, self.key, held, 0),
         }
     }

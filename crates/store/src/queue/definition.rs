@@ -74,7 +74,8 @@ impl QueueDefinition {
     }
 
     /// Where messages go that reach the threshold.
-    pub(crate) fn backout_target(&self) -> &str {
+    #[must_use]
+    pub fn backout_target(&self) -> &str {
         if self.backout_queue.is_empty() { DEAD_LETTER } else { &self.backout_queue }
     }
 

@@ -13,7 +13,7 @@ use super::window::{Held, MessageKey, Select};
 use super::{GetWait, Polled, Queue, QueueState, State, open};
 use crate::engine::{Change, Direction, KeyRange, Page, PageLimit};
 use crate::store::Inner;
-use crate::unit::Outcome;
+use crate::unit::{Cause, Outcome, RollBack};
 use crate::usage::{Kind, micros};
 use crate::{FullKey, Position, StoreError, Unit, Value};
 
@@ -31,6 +31,8 @@ pub struct Browsed {
     pub message: Message,
     /// Give this to the next browse.
     pub after: [u8; 9],
+    /// When the message can be got again, in milliseconds since 1970, if it waits for its retry.
+    pub due_ms: Option<u64>,
 }
 
 /// What looking for a message found.
@@ -129,7 +131,8 @@ impl Queue {
         Ok(())
     }
 
-    /// Reads messages without taking them, in the order of gets, after a place or from the first. Messages that units of work have got are left out.
+    /// Reads messages without taking them, in the order of gets, after a place or from the first. Messages that units of work have got are left
+    /// out; those that wait for their retry are there, with the time when they come.
     ///
     /// # Errors
     /// Errors of the medium.
@@ -156,24 +159,27 @@ impl Queue {
         let begin = after.unwrap_or([0; 9]);
         let fits = |value: &[u8]| Head::of(value).is_some_and(|head| head.expires_ms == 0 || head.expires_ms > now_ms);
         let in_memory = state.window.not_persistent();
-        let mut found: Vec<(MessageKey, Value)> = in_memory
+        let mut found: Vec<(MessageKey, Value, Option<u64>)> = in_memory
             .filter(|(key, held)| **key > begin && fits(&held.value))
-            .map(|(key, held)| (*key, Value::clone(&held.value)))
+            .map(|(key, held)| (*key, Value::clone(&held.value), None))
             .take(count)
             .collect();
+        // In the order of their times, not of their keys.
+        let delayed = state.window.delayed().filter(|(key, ..)| **key > begin);
+        found.extend(delayed.map(|(key, held, due_ms)| (*key, Value::clone(&held.value), Some(due_ms))));
         let (mut stored, mut bytes) = (0, 0);
         queue.scan(store, begin, &mut |key, value| {
             if !state.window.is_taken(&key) && fits(value) {
-                found.push((key, value.into()));
+                found.push((key, value.into(), None));
                 stored += 1;
                 bytes += value.len();
             }
             stored < count && bytes < bytes_max
         })?;
         let backouts = |key: &MessageKey| state.window.backouts.get(key).copied().unwrap_or(0);
-        found.sort_by_key(|(key, _)| *key);
+        found.sort_by_key(|(key, ..)| *key);
         let mut bytes = 0usize;
-        let fit = found.iter().take(count).take_while(|(_, value)| {
+        let fit = found.iter().take(count).take_while(|(_, value, _)| {
             let is_room = bytes < bytes_max;
             bytes = bytes.saturating_add(value.len());
             is_room
@@ -182,7 +188,9 @@ impl Queue {
         found.truncate(fit);
         found
             .into_iter()
-            .map(|(key, value)| queue.decode(&value, backouts(&key)).map(|message| Browsed { message, after: key }))
+            .map(|(key, value, due_ms)| {
+                queue.decode(&value, backouts(&key)).map(|message| Browsed { message, after: key, due_ms })
+            })
             .collect()
     }
 
@@ -484,7 +492,7 @@ impl QueueState {
     }
 
     /// Gives a message back after a rollback.
-    pub(super) fn give_back(self: &Arc<Self>, store: &Arc<Inner>, key: MessageKey, held: Held) {
+    pub(super) fn give_back(self: &Arc<Self>, store: &Arc<Inner>, key: MessageKey, held: Held, cause: Option<&Cause>) {
         let definition = &self.stored.definition;
         let mut state = self.state.lock();
         state.facts.backed_out += 1;
@@ -503,7 +511,7 @@ impl QueueState {
             }
         }
         if is_poison {
-            match self.move_away(store, key, &held, count) {
+            match self.move_away(store, key, &held, (count, cause)) {
                 Ok(()) => return,
                 Err(_) => pause_ms = pause_ms.max(NOWHERE_TO_GO_MS.min(definition.retry_ms_max)),
             }
@@ -539,7 +547,7 @@ impl QueueState {
         store: &Arc<Inner>,
         key: MessageKey,
         held: &Held,
-        count: u32,
+        (count, cause): (u32, Option<&Cause>),
     ) -> Result<(), StoreError> {
         let target = open(store, self.stored.definition.backout_target())?;
         if target.targets.iter().any(|state| Arc::ptr_eq(state, self)) {
@@ -547,7 +555,13 @@ impl QueueState {
         }
         let mut message = self.decode(&held.value, 0)?;
         message.reason = format!("{count} units of work that got it from {} rolled back", self.name());
-        message.properties.retain(|(name, _)| name != super::FAILED_ON);
+        message.properties.retain(|(name, _)| !super::of_failure(name));
+        if let Some(Cause { code, place, text }) = cause {
+            message.reason.push_str(&format!("; the last at {place}: {text} ({code})"));
+            let carried = [(super::FAILURE_CODE, code), (super::FAILURE_PLACE, place), (super::FAILURE_TEXT, text)];
+            let carried = carried.map(|(name, value)| (name.to_owned(), value.clone().into_bytes()));
+            message.properties.extend(carried);
+        }
         message.properties.push((super::FAILED_ON.to_owned(), self.name().into_bytes()));
         let mut unit = Unit::begin(store)?;
         target.put(&mut unit, &message)?;
@@ -597,9 +611,11 @@ impl Outcome for GetOutcome {
         state.left(&self.key);
     }
 
-    fn rolled_back(&mut self) {
-        if let Some(held) = self.held.take() {
-            self.queue.give_back(&self.store, self.key, held);
+    fn rolled_back(&mut self, how: &RollBack) {
+        let Some(held) = self.held.take() else { return };
+        match how {
+            RollBack::Failed(cause) => self.queue.give_back(&self.store, self.key, held, cause.as_ref()),
+            RollBack::Ended => self.queue.make_available(&self.store, self.key, held, 0),
         }
     }
 }

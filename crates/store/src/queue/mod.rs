@@ -43,7 +43,8 @@ pub use definition::{DEAD_LETTER, QueueDefinition, QueueKind};
 pub use get::Browsed;
 pub(crate) use message::Head;
 pub use message::{Message, MessageId, PRIORITY_MAX, Persistence};
-pub use retry::{FAILED_ON, RetryOutcome};
+use retry::of_failure;
+pub use retry::{FAILED_ON, FAILURE_CODE, FAILURE_PLACE, FAILURE_TEXT, RetryOutcome};
 pub use window::Select;
 pub(crate) use window::Window;
 

@@ -7,7 +7,7 @@ use super::message::{Head, Message, MessageId, PRIORITY_MAX, Persistence, Stampe
 use super::window::{Held, MessageKey, key_of};
 use super::{Queue, QueueState, State};
 use crate::store::Inner;
-use crate::unit::Outcome;
+use crate::unit::{Outcome, RollBack};
 use crate::usage::Kind;
 use crate::{Position, Store, StoreError, Unit, Value};
 
@@ -155,7 +155,7 @@ impl Outcome for PutOutcome {
         }
     }
 
-    fn rolled_back(&mut self) {
+    fn rolled_back(&mut self, _how: &RollBack) {
         self.queue.state.lock().window.uncommitted.remove(&self.key);
     }
 }

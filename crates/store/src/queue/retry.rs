@@ -7,6 +7,20 @@ use crate::{Store, StoreError};
 /// Property with the name of the queue that a message left when it reached its threshold.
 pub const FAILED_ON: &str = "quayline.failed-on";
 
+/// Property with the code of the finding that made a message fail for the last time.
+pub const FAILURE_CODE: &str = "quayline.failure-code";
+
+/// Property with the place of that finding, such as flow and node.
+pub const FAILURE_PLACE: &str = "quayline.failure-place";
+
+/// Property with the text of that finding.
+pub const FAILURE_TEXT: &str = "quayline.failure-text";
+
+/// Whether a property says why a message is on a backout queue.
+pub(super) fn of_failure(name: &str) -> bool {
+    [FAILED_ON, FAILURE_CODE, FAILURE_PLACE, FAILURE_TEXT].contains(&name)
+}
+
 /// Messages that are looked at in one go.
 const PAGE: usize = 200;
 
@@ -64,7 +78,7 @@ impl Queue {
             Err(error) => return Err(error),
         };
         message.reason.clear();
-        message.properties.retain(|(name, _)| name != FAILED_ON);
+        message.properties.retain(|(name, _)| !of_failure(name));
         target.put(&mut unit, &message)?;
         unit.commit()?;
         Ok(true)

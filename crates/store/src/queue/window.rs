@@ -261,6 +261,11 @@ impl Window {
         self.delayed.insert((until_ms, key), held);
     }
 
+    /// Messages that are kept back, each with its time.
+    pub(crate) fn delayed(&self) -> impl Iterator<Item = (&MessageKey, &Held, u64)> {
+        self.delayed.iter().map(|((until_ms, key), held)| (key, held, *until_ms))
+    }
+
     /// Makes messages available whose time has come. Returns when the next one is due.
     pub(crate) fn promote(&mut self, now_ms: u64) -> Option<u64> {
         while let Some(((until_ms, key), _)) = self.delayed.first_key_value() {

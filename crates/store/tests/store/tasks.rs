@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Wake, Waker};
 
 use quayline_store::queue::{Message, Polled, Queue, QueueDefinition, Select};
-use quayline_store::{LockWait, Space, Store, StoreError};
+use quayline_store::{LockWait, RollBack, Space, Store, StoreError};
 
 use crate::new_store;
 
@@ -89,6 +89,29 @@ fn a_delayed_message_says_when_it_is_due() {
     let mut unit = store.begin().expect("a unit");
     let found = queue.poll_get(&mut unit, Select::First, &waker).expect("an answer");
     assert!(matches!(found, Polled::Nothing { due_ms: Some(1_000_500) }), "{found:?}");
+    // A browse left it out, so the queue looked empty.
+    let seen = queue.browse(&unit, None, 10).expect("messages");
+    let seen: Vec<_> = seen.iter().map(|browsed| (browsed.message.backout_count, browsed.due_ms)).collect();
+    assert_eq!(seen, [(1, Some(1_000_500))]);
+}
+
+#[test]
+fn work_that_is_ended_from_outside_counts_no_rollback() {
+    let store = new_store();
+    let mut unit = store.begin().expect("a unit");
+    store.define_queue(&mut unit, QueueDefinition::local("Q")).expect("a definition");
+    unit.commit().expect("a commit");
+    let queue = store.queue("Q").expect("a queue");
+    put(&store, &queue, &Message::new(*b"a"));
+    let (_, waker) = task();
+    for (how, count) in [(RollBack::Ended, 0), (RollBack::Failed(None), 1), (RollBack::Ended, 1)] {
+        let mut unit = store.begin().expect("a unit");
+        assert!(matches!(queue.poll_get(&mut unit, Select::First, &waker), Ok(Polled::Message(_))));
+        unit.roll_back_as(how);
+        let unit = store.begin().expect("a unit");
+        let seen = queue.browse(&unit, None, 10).expect("messages");
+        assert_eq!(seen.iter().map(|browsed| browsed.message.backout_count).collect::<Vec<_>>(), [count]);
+    }
 }
 
 /// A message that reached its threshold while there is no queue for it was not found for a minute.
