@@ -189,7 +189,7 @@ fn what_fails_goes_to_failure_then_try_then_catch_then_back() {
     assert_eq!(poison.reason, reason);
     let property = |wanted: &str| {
         let found = poison.properties.iter().find(|(name, _)| name == wanted);
-        found.map(|(_, value)| String::from_utf8_lossy(value).into_owned())
+        found.map(|(_, value)| String::from_utf8(value.clone()).expect("text"))
     };
     assert_eq!(property("quayline.failure-code").as_deref(), Some("FLO-044"));
     assert_eq!(property("quayline.failure-place").as_deref(), Some("flow test, node fail2"));
