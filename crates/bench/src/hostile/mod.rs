@@ -238,7 +238,11 @@ fn exponent(points: &[(usize, f64)]) -> f64 {
     let slopes = [(at_b - at_a) / (b - a) as f64, (at_c - at_b) / (c - b) as f64];
     // The middles of the two stretches are where the slopes stand.
     let apart = (b + c) as f64 / (a + b) as f64;
-    if slopes[0] <= 0.0 { whole } else { whole.min(1.0 + (slopes[1] / slopes[0]).max(f64::MIN_POSITIVE).ln() / apart.ln()) }
+    if slopes[0] <= 0.0 {
+        whole
+    } else {
+        whole.min(1.0 + (slopes[1] / slopes[0]).max(f64::MIN_POSITIVE).ln() / apart.ln())
+    }
 }
 
 /// The exponent of growth between two sizes whose ratio is `by`; 0 if the larger run is within the noise.
