@@ -33,7 +33,7 @@ const STARTS: usize = 5;
 pub enum Depth {
     /// To 64 MB in every case.
     Whole,
-    /// To the largest size, between 8 and 64 MB, that should take less than [`BRIEF_S`], judging by the time for the last of [`SIZES`].
+    /// To the largest size, between 8 and 64 MB, that should take less than a tenth of a CPU second, judging by the time for 1 MB.
     Brief,
 }
 
@@ -91,7 +91,7 @@ impl Shape {
 pub struct Growth {
     /// Format, command and shape.
     pub name: String,
-    /// Exponent of CPU time over size up to the largest size, as [`exponent`] has it; 0 where the run is too short to say.
+    /// Exponent of CPU time over size up to the largest size, a knee not counted; 0 where the run is too short to say.
     pub exponent: f64,
     /// CPU seconds at the largest size.
     pub cpu_s: f64,
