@@ -581,7 +581,9 @@ impl EdiError {
             EdiError::Nested { .. } => "close the open one with its trailer first",
             EdiError::FieldMissing { .. } | EdiError::FieldFormat { .. } => return None,
             EdiError::ControlTwice { .. } => "give each its own control number; this one may have been sent twice",
-            EdiError::Characters => "name the character set of the data, such as utf-8, or the right one in UNB",
+            EdiError::Characters => {
+                "agree on a character set with the partner and name it, such as utf-8; EDIFACT names it in UNB"
+            }
             EdiError::CodeExtension { .. } => {
                 "send the interchange in a character set that has the text, such as UTF-8 with UNOW or UNOY, or name its character set if it is not by code extension"
             }

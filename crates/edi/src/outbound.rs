@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use quayline_charset::Charset;
 use quayline_core::{Limits, Severity};
 
 use crate::envelope::{EnvelopeReader, Event};
@@ -13,7 +14,7 @@ use crate::fault::EdiFault;
 use crate::guide::GuideDocuments;
 use crate::splitter::{EndOfInput, Rules};
 use crate::state::{StateReader, StateWriter};
-use crate::validate::{ValidationLevel, Validator, ValidatorOptions};
+use crate::validate::{CharacterRules, ValidationLevel, Validator, ValidatorOptions};
 
 /// How interchanges that are written are checked.
 #[derive(Clone, Debug, Default)]
@@ -88,12 +89,17 @@ pub(crate) struct OutboundMark {
 }
 
 impl OutboundCheck {
-    pub(crate) fn new(options: &OutboundOptions, guides: Option<&Arc<GuideDocuments>>) -> Self {
+    /// `charset` is the set that the output is written in where the user names one.
+    pub(crate) fn new(
+        options: &OutboundOptions,
+        guides: Option<&Arc<GuideDocuments>>,
+        charset: Option<Charset>,
+    ) -> Self {
         let limits = reader_limits(options);
         OutboundCheck {
             guides: guides.cloned(),
             reader: EnvelopeReader::new(&limits, options.rules),
-            validator: validator(options),
+            validator: validator(options, charset),
             inside: false,
             rest: Vec::new(),
             found: OutboundFaults::default(),
@@ -114,6 +120,9 @@ impl OutboundCheck {
             let event = pass.advance();
             match event {
                 Event::Segment => {
+                    if let Some((error, at)) = self.validator.characters(&pass) {
+                        pass.put_segment_fault(error, at);
+                    }
                     self.validator.segment(&pass);
                 }
                 Event::TransactionStart => {
@@ -190,12 +199,13 @@ impl OutboundCheck {
     pub(crate) fn from_state(
         options: &OutboundOptions,
         guides: Option<&Arc<GuideDocuments>>,
+        charset: Option<Charset>,
         from: &mut StateReader<'_>,
     ) -> Option<Self> {
         let offset = quayline_core::ByteOffset(from.number()?);
         let rest = from.text()?.to_vec();
         let reader = EnvelopeReader::from_state(&reader_limits(options), options.rules, offset, from)?;
-        Some(OutboundCheck { reader, rest, ..OutboundCheck::new(options, guides) })
+        Some(OutboundCheck { reader, rest, ..OutboundCheck::new(options, guides, charset) })
     }
 }
 
@@ -203,6 +213,11 @@ fn reader_limits(options: &OutboundOptions) -> Limits {
     Limits { findings_max: usize::MAX, ..options.limits.clone() }
 }
 
-fn validator(options: &OutboundOptions) -> Validator {
-    Validator::new(ValidatorOptions { level: options.level, findings_max: usize::MAX, ..ValidatorOptions::default() })
+fn validator(options: &OutboundOptions, charset: Option<Charset>) -> Validator {
+    Validator::new(ValidatorOptions {
+        level: options.level,
+        characters: CharacterRules::Checked(charset),
+        findings_max: usize::MAX,
+        ..ValidatorOptions::default()
+    })
 }

@@ -353,4 +353,9 @@ impl CharacterSet {
             _ => return None,
         })
     }
+
+    /// Whether it has characters beyond ISO 646.
+    pub(crate) fn has_more_than_ascii(self) -> bool {
+        !matches!(self, CharacterSet::A | CharacterSet::B)
+    }
 }

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use crate::edi::examples;
+use crate::edi::{examples, po};
 use crate::world::{Ran, World};
 
 const ROWS: &str = "number,date,kind,name,quantity,lines\n";
@@ -362,4 +362,25 @@ fn what_a_guide_never_allows_is_a_finding_of_the_map() {
 
         hint: correct the constant
     "#]]);
+}
+
+/// A letter beyond ASCII was written into X12, which names no character set, without a word; `validate` told of it.
+#[test]
+fn letters_beyond_the_set_of_the_interchange_are_told() {
+    let world = invoices("A1,20260415,DI,\u{c4}CME,1,1\nA2,20260415,DI,ACME,1,1\n");
+    let ran = world.run(TRANSLATE);
+    ran.code(0);
+    expect![[r#"
+        warning[EDI-041]: the text has bytes that are not in its character set; they are read as ISO-8859-1, here and further on in this interchange
+          at rows.csv, record 1, byte 37, output interchange 1, group 1, transaction 1, segment 3, element 2 (X12.6, character set, and ISO 9735-1, character repertoires)
+
+        hint: agree on a character set with the partner and name it, such as utf-8; EDIFACT names it in UNB
+    "#]].assert_eq(&ran.err());
+    world.write("po.edi", po().replacen("P1**", "P\u{dc}**", 1));
+    let ran = world.run("convert po.edi --encoding utf-8 -o po.jsonl --rejects bad.edi");
+    assert!(!ran.err().contains("EDI-041"), "{}", ran.err());
+    let ran = world.run("convert po.jsonl --to edi -o told.edi");
+    assert!(ran.code(0).err().contains("warning[EDI-041]"), "{}", ran.err());
+    let ran = world.run("convert po.jsonl --to edi --encoding utf-8 -o named.edi");
+    assert!(!ran.code(0).err().contains("EDI-041"), "{}", ran.err());
 }

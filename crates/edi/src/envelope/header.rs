@@ -431,6 +431,11 @@ impl Header {
         }
     }
 
+    /// Whether control characters stand in it: in a value, or as delimiters.
+    pub(crate) fn has_controls(&self) -> bool {
+        self.text.iter().any(u8::is_ascii_control)
+    }
+
     /// The data of a component, release characters removed and, for X12, blanks at its end trimmed; empty where there is none.
     #[must_use]
     pub fn component(&self, element: usize, component: usize) -> Cow<'_, [u8]> {

@@ -229,12 +229,13 @@ impl EnvelopePass<'_> {
 
     fn check_fields(&mut self, level: Level, standard: Standard, at: Position) {
         for field in header_fields(standard, level) {
-            if matches!(field.check, Check::Any) {
+            let header = &self.envelope.level(level).header;
+            if matches!(field.check, Check::Any) && !header.has_controls() {
                 continue;
             }
-            let header = &self.envelope.level(level).header;
             let value = header.component(field.element, field.component);
-            let Some(expected) = field.check.expected(&value) else { continue };
+            let controls = value.iter().any(u8::is_ascii_control).then_some("text without control characters");
+            let Some(expected) = field.check.expected(&value).or(controls) else { continue };
             let name = field.reference;
             let error = if value.is_empty() {
                 EdiError::FieldMissing { standard, level, name }

@@ -3,8 +3,9 @@
 use quayline_charset::{Charset, CodePage, ExtendedText};
 
 use super::write_error::EdiWriteError;
-use crate::delimiters::Delimiters;
+use crate::delimiters::{Delimiters, Standard};
 use crate::splitter::LineBreak;
+use crate::start::CharacterSet;
 
 /// What characters are written as.
 #[derive(Clone, Copy, Debug)]
@@ -12,6 +13,22 @@ pub(super) enum Coding {
     Charset(Charset),
     /// By code extension.
     Extended,
+}
+
+impl Coding {
+    /// The set that the user names, or else the one that UNB names, or else ISO-8859-1.
+    pub(super) fn of(named: Option<Charset>, standard: Standard, set: Option<CharacterSet>) -> Self {
+        Coding::Charset(match (named, standard, set) {
+            (Some(charset), _, _) => charset,
+            (None, Standard::Edifact, Some(CharacterSet::Iso2022)) => return Coding::Extended,
+            (None, Standard::Edifact, Some(CharacterSet::Utf8 | CharacterSet::Iso10646)) => Charset::Utf8,
+            (None, Standard::Edifact, Some(CharacterSet::Iso8859(part @ 2..=9))) => {
+                Charset::SingleByte(CodePage::ISO_8859[usize::from(part - 2)])
+            }
+            (None, Standard::Edifact, Some(CharacterSet::Iso8859(15))) => Charset::SingleByte(CodePage::LATIN9),
+            _ => Charset::SingleByte(CodePage::LATIN1),
+        })
+    }
 }
 
 /// How text is written.
@@ -48,11 +65,13 @@ impl Page {
             let error = EdiWriteError::Character { charset: charset.name() };
             let text = core::str::from_utf8(text).map_err(|_| error.clone())?;
             if charset.encode_into(text, encoded).is_err() {
-                // Bytes that the set does not have are read as ISO-8859-1, and come back the same.
+                // Bytes that the set does not have are read as ISO-8859-1, and come back the same. Where it has them all, they would come
+                // back as other letters.
                 let is_named = matches!(charset, Charset::SingleByte(page) if CodePage::ISO_8859.contains(&page));
                 encoded.clear();
                 let latin = Charset::SingleByte(CodePage::LATIN1).encode_into(text, encoded);
-                latin.ok().filter(|()| is_named).ok_or(error)?;
+                let comes_back = || charset.decode_into(encoded, &mut Vec::new()).is_err();
+                latin.ok().filter(|()| is_named && comes_back()).ok_or(error)?;
             }
             &encoded[..]
         };

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use quayline_charset::{Charset, CodePage};
-use quayline_core::{NodeId, Shape, Sink, Value};
+use quayline_charset::Charset;
+use quayline_core::{NodeId, Severity, Shape, Sink, Value};
 
 use super::coding::{Coding, Page};
 use super::draft::{Draft, DraftSegment, EdiDraft, EdiDrafter, Part};
@@ -13,9 +13,11 @@ use super::write_error::EdiWriteError;
 use crate::control::{ControlKey, ControlMark, ControlNumbers, CountedNumbers};
 use crate::delimiters::{Delimiters, Standard};
 use crate::envelope::{Check, header_fields};
+use crate::fault::{EdiError, EdiFault};
 use crate::guide::GuideDocuments;
 use crate::level::Level;
 use crate::outbound::{OutboundCheck, OutboundFaults, OutboundMark, OutboundOptions};
+use crate::position::Position;
 use crate::splitter::LineBreak;
 use crate::start::{self, CharacterSet};
 use crate::state::{StateReader, StateWriter};
@@ -64,6 +66,8 @@ pub struct EdiWriter {
     checked: usize,
     /// What was found when a transaction of several pages ended.
     late: OutboundFaults,
+    /// Characters that the interchange names no set for, found without a check.
+    foreign: Vec<EdiFault>,
     /// A transaction is open whose beginning the check has not seen: the run went on behind it.
     check_lost: bool,
 }
@@ -143,7 +147,7 @@ impl EdiWriter {
             }
         };
         let check = options.check.as_ref();
-        let check = check.map(|check| Box::new(OutboundCheck::new(check, options.guides.as_ref())));
+        let check = check.map(|check| Box::new(OutboundCheck::new(check, options.guides.as_ref(), options.charset)));
         EdiWriter {
             drafter,
             nodes,
@@ -160,6 +164,7 @@ impl EdiWriter {
             check,
             checked: 0,
             late: OutboundFaults::default(),
+            foreign: Vec::new(),
             check_lost: false,
         }
     }
@@ -226,6 +231,7 @@ impl EdiWriter {
         };
         match done {
             Ok(()) => {
+                self.look_at_characters(draft);
                 self.open.out_len = self.out.len();
                 self.look();
             }
@@ -256,9 +262,11 @@ impl EdiWriter {
         self.check.is_some()
     }
 
-    /// What the check found since the last call.
+    /// What the check found since the last call; without one, characters that the interchange names no set for.
     pub fn take_faults(&mut self) -> OutboundFaults {
-        self.check.as_mut().map(|check| check.take_faults()).unwrap_or_default()
+        let mut faults = self.check.as_mut().map(|check| check.take_faults()).unwrap_or_default();
+        faults.faults.append(&mut self.foreign);
+        faults
     }
 
     /// What the check found at the end of transactions of several pages: documents that were kept already, so they cannot be taken back.
@@ -274,6 +282,20 @@ impl EdiWriter {
         let mut trial = EdiWriter { open: self.open.clone(), ..EdiWriter::new(EdiWriterOptions::default()) };
         trial.close_transaction();
         check.trial(&trial.out)
+    }
+
+    /// Without a check, letters that the interchange names no set for are told all the same: they may be read as others.
+    fn look_at_characters(&mut self, draft: &EdiDraft) {
+        let from = self.open.out_len;
+        if self.check.is_some() || self.options.charset.is_some() || self.out[from..].is_ascii() {
+            return;
+        }
+        let set = CharacterSet::of(draft.draft.field(self.nodes.interchange.edifact[0]));
+        let standard = self.open.interchange.as_ref().map_or(Standard::X12, |open| open.delimiters.standard);
+        if standard == Standard::X12 || !set.is_some_and(CharacterSet::has_more_than_ascii) {
+            let (error, at, severity) = (EdiError::Characters, Position::default(), Severity::Warning);
+            self.foreign.push(EdiFault { error, at, severity, context: None });
+        }
     }
 
     fn look(&mut self) {
@@ -304,6 +326,7 @@ impl EdiWriter {
     /// Takes the last document back.
     fn back(&mut self) {
         self.out.truncate(self.before.out_len);
+        self.foreign.clear();
         self.open = self.before.clone();
         self.numbers.back_to(self.open.numbers);
         if let (Some(check), Some(mark)) = (&mut self.check, self.open.check.take()) {
@@ -383,7 +406,8 @@ impl EdiWriter {
             return None;
         }
         if let (Some(check), Some(options)) = (&mut writer.check, &writer.options.check) {
-            **check = OutboundCheck::from_state(options, writer.options.guides.as_ref(), &mut from)?;
+            **check =
+                OutboundCheck::from_state(options, writer.options.guides.as_ref(), writer.options.charset, &mut from)?;
             writer.check_lost = writer.open.transaction.is_some();
         }
         writer.before = writer.saved();
@@ -404,7 +428,8 @@ impl EdiWriter {
             _ if draft.field(nodes.element).is_empty() => self.options.line_break,
             _ => LineBreak::None,
         };
-        let charset = self.charset(draft, &nodes, standard);
+        let set = CharacterSet::of(draft.field(nodes.interchange.edifact[0]));
+        let charset = Coding::of(self.options.charset, standard, set);
         let page = Page::new(delimiters, charset, line_break);
 
         let position = draft.field(nodes.interchange.position).to_vec();
@@ -791,20 +816,6 @@ impl EdiWriter {
             }
         };
         if start::check(&delimiters).is_some() { Err(EdiWriteError::Delimiters) } else { Ok(delimiters) }
-    }
-
-    fn charset(&self, draft: &Draft, nodes: &Nodes, standard: Standard) -> Coding {
-        let set = CharacterSet::of(draft.field(nodes.interchange.edifact[0]));
-        Coding::Charset(match (self.options.charset, standard, set) {
-            (Some(charset), _, _) => charset,
-            (None, Standard::Edifact, Some(CharacterSet::Iso2022)) => return Coding::Extended,
-            (None, Standard::Edifact, Some(CharacterSet::Utf8 | CharacterSet::Iso10646)) => Charset::Utf8,
-            (None, Standard::Edifact, Some(CharacterSet::Iso8859(part @ 2..=9))) => {
-                Charset::SingleByte(CodePage::ISO_8859[usize::from(part - 2)])
-            }
-            (None, Standard::Edifact, Some(CharacterSet::Iso8859(15))) => Charset::SingleByte(CodePage::LATIN9),
-            _ => Charset::SingleByte(CodePage::LATIN1),
-        })
     }
 }
 

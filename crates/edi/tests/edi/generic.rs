@@ -230,6 +230,24 @@ fn bytes_beyond_the_character_set_are_told_and_come_back() {
     assert_eq!(both.1.bytes(), text);
 }
 
+/// Greek has every byte that ISO-8859-1 has for these letters, as other letters: they came back as those.
+#[test]
+fn letters_that_would_come_back_as_others_are_refused() {
+    let write = |letters: &str| {
+        write_json(
+            format!(
+                r#"{{"standard":"EDIFACT","interchange":{{"syntax_identifier":"UNOF","syntax_version":"3","sender":"S","receiver":"R","date":"260401","time":"1200"}},"transaction":{{"type":"ORDERS","version":"D","release":"96A","agency":"UN"}},"segments":[{{"tag":"FTX","elements":[{{"value":"{letters}"}}]}}]}}"#
+            )
+            .as_bytes(),
+        )
+        .map_err(|error| error.to_string())
+    };
+    let refused = write("caf\u{e9}").expect_err("refused");
+    assert_eq!(refused, "EDI-058: the text has a character that ISO-8859-7 does not have");
+    // Greek, and a byte that Greek does not have.
+    assert!(write("\u{3b9}").is_ok() && write("\u{ae}").is_ok());
+}
+
 #[test]
 fn rows() {
     let text = format!(

@@ -180,3 +180,26 @@ fn characters_are_of_the_set_that_the_interchange_names() {
         X12, as named
     "#]].assert_eq(&out);
 }
+
+/// A partner's name with a control character went into the answer, where nobody could read it.
+#[test]
+fn control_characters_in_headers_are_told() {
+    check(
+        &[("*ZZ*SENDER ", "*ZZ*S\u{1}ENDER"), ("GS*BE*S*", "GS*BE*S\u{7f}*"), ("ST*834*0001*", "ST*834*00\u{2}1*")],
+        expect![[r#"
+            *ZZ*SENDER
+            EDI-038 1.6 006/-/-/-/12: ISA06 is not text without control characters
+            GS*BE*S*
+            EDI-038 2.2 024/-/-/-/12: GS02 is not text without control characters
+            ST*834*001*
+            EDI-038 1.2 -/-/7/-/12: ST02 is not text without control characters
+            EDI-032 3.2 -/-/3/-/28: ST02 and SE02 differ: the control numbers of a header and its trailer must be equal
+        "#]],
+    );
+    let edifact = "UNB+UNOC:3+A+B+990802:1557+1\u{2}+A\u{3}'UNH+1+ORDERS:D:96A:UN'UNT+2+1'UNZ+1+1\u{2}'";
+    expect![[r#"
+        EDI-038 1.5 022/-/-/-/12: UNB 0020 is not text without control characters
+        EDI-038 1.6 022/-/-/-/12: UNB S005 0022 is not text without control characters
+    "#]]
+    .assert_eq(&faults(edifact.as_bytes(), Rules::Lenient, None));
+}
