@@ -28,6 +28,30 @@ impl StopRequests {
         fs::write(self.folder.join(execution.to_string()), b"")
     }
 
+    /// Asks the process that runs an execution to split a partition of it; an empty step is any.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn request_split(&self, execution: ExecutionId, step: &str, partition: u32) -> io::Result<()> {
+        fs::create_dir_all(&self.folder)?;
+        fs::write(self.folder.join(format!("{execution}-split-{partition}")), step)
+    }
+
+    fn take_splits(&self, engine: &Engine) {
+        let Ok(entries) = fs::read_dir(&self.folder) else { return };
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let Some((execution, partition)) = name.to_str().and_then(|name| name.split_once("-split-")) else {
+                continue;
+            };
+            let (Ok(execution), Ok(partition)) = (execution.parse(), partition.parse()) else { continue };
+            let step = fs::read_to_string(entry.path()).unwrap_or_default();
+            if engine.split(ExecutionId(execution), &step, partition) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
     /// Removes requests for executions that nobody runs.
     pub fn clear(&self) {
         // Without the folder there are no requests.
@@ -40,8 +64,9 @@ impl StopRequests {
         let _ = fs::remove_file(self.folder.join(execution.to_string()));
     }
 
-    /// Stops the executions of this process that somebody asked to stop.
+    /// Stops the executions of this process that somebody asked to stop, and splits the partitions that somebody asked to split.
     pub fn look(&self, engine: &Engine) {
+        self.take_splits(engine);
         for execution in engine.running() {
             if self.folder.join(execution.to_string()).exists() {
                 // It may have ended meanwhile.

@@ -45,7 +45,9 @@ mod work;
 
 pub use control::StopRequests;
 pub use database::DatabaseBackend;
-pub use engine::{Drift, Engine, EngineSettings, Launched, StartError, SystemProperties, system_property};
+pub use engine::{
+    Assist, Assisted, Drift, Engine, EngineSettings, Launched, StartError, SystemProperties, system_property,
+};
 pub use error::{BatchError, ROOT_CLASSES, Thrown};
 pub use repository::{PartitionProgress, Repository};
 pub use status::BatchStatus;

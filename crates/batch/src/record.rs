@@ -11,7 +11,11 @@
 //! t <instance> <step> 0 <partition>     PartitionState  the same of a partition
 //! l <execution>                         Lease           of an execution that is not over
 //! b <instance> <step> 0 [<partition>] p position        a large position of a reader (p = 1), a writer (2), or user data (3)
+//! k <instance> <step> 0 <partition>     PartitionGiven  properties of a partition that was split off or that processes share
+//! o <execution> <step>                  Offer           a step whose partitions other processes may run
+//! y <execution> <step> 0 <partition> n  data            what a collector in another process gave
 //! q <execution>                         (empty)         somebody asked the execution to stop
+//! z <execution> <partition>             step            somebody asked to split a partition; an empty step is any
 //! r <execution> <step> 0 <partition> n  Reject          an item that was skipped
 //! d <digest>                            job XML
 //! ```
@@ -298,24 +302,69 @@ pub struct PartitionState {
     pub progress: Progress,
     /// The execution that ran it last: its metrics are those of this one.
     pub execution: ExecutionId,
+    /// What processes tell one another of a partition that any of them may run.
+    pub shared: Option<Shared>,
 }
 
-/// As `packed!` writes it; states of earlier versions end before the execution.
+/// What processes tell one another of a partition that any of them may run.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Shared {
+    /// The process that has taken it; it is free again when that process ends.
+    pub owner: u64,
+    /// The token of its checkpoints.
+    pub token: u64,
+    /// Times of the partition, when it has ended.
+    pub times: Times,
+    /// Class and message of the exception that failed it.
+    pub cause: Option<(String, String)>,
+}
+
+packed!(struct Shared { owner, token, times, cause });
+
+/// As `packed!` writes it; states of earlier versions end before the execution, and most before what processes share.
 impl Packed for PartitionState {
     fn pack(&self, to: &mut Vec<u8>) {
-        let PartitionState { status, exit_status, progress, execution } = self;
+        let PartitionState { status, exit_status, progress, execution, shared } = self;
         status.pack(to);
         exit_status.pack(to);
         progress.pack(to);
         execution.pack(to);
+        if let Some(shared) = shared {
+            shared.pack(to);
+        }
     }
 
     fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
         let (status, exit_status, progress) = (Packed::unpack(from)?, Packed::unpack(from)?, Packed::unpack(from)?);
         let execution = if from.is_empty() { ExecutionId::default() } else { Packed::unpack(from)? };
-        Some(PartitionState { status, exit_status, progress, execution })
+        let shared = if from.is_empty() { None } else { Some(Packed::unpack(from)?) };
+        Some(PartitionState { status, exit_status, progress, execution, shared })
     }
 }
+
+/// What a partition was made with, where its plan alone does not say it.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct PartitionGiven {
+    /// The partition whose range it has a part of.
+    pub parent: Option<u32>,
+    /// Its properties.
+    pub properties: BTreeMap<String, String>,
+}
+
+packed!(struct PartitionGiven { parent, properties });
+
+/// A partitioned step whose partitions other processes may run.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Offer {
+    /// The instance.
+    pub instance: InstanceId,
+    /// The step.
+    pub step: String,
+    /// Whether no partition begins any more.
+    pub is_closing: bool,
+}
+
+packed!(struct Offer { instance, step, is_closing });
 
 /// Where an item was skipped.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]

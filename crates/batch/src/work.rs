@@ -26,6 +26,11 @@ pub trait Backend: Send + Sync {
     /// Those of the store.
     fn is_gone(&self, lease: &Lease) -> Result<bool, BatchError>;
 
+    /// Whether several processes use the repository at the same time.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
     /// Milliseconds since 1970.
     fn now_ms(&self) -> u64;
 }

@@ -126,6 +126,20 @@ pub trait Reader {
         Ok(None)
     }
 
+    /// How much is left to read, in a unit of the reader's own; 0 or `None` if it cannot be split.
+    fn left(&self) -> Option<u64> {
+        None
+    }
+
+    /// Gives a part of what is left away, called before a checkpoint: the checkpoint at which another reader of the same properties begins,
+    /// which reads to where this one ended. This reader ends before it, and so do readers that continue at its later checkpoints.
+    ///
+    /// # Errors
+    /// The step fails.
+    fn split(&mut self) -> Answer<Option<Vec<u8>>> {
+        Ok(None)
+    }
+
     /// Ends.
     ///
     /// # Errors
@@ -190,6 +204,11 @@ pub trait Writer {
     /// Whether the engine may call [`Writer::write`] with parts of a chunk to find the items that fail. A writer that says so leaves its own state
     /// as it was when it throws; what it did in the unit of work is taken back for it.
     fn isolates(&self) -> bool {
+        false
+    }
+
+    /// Whether several partitions may write to the same place: everything that is written is a part of the unit of work.
+    fn takes_several(&self) -> bool {
         false
     }
 

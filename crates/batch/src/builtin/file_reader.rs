@@ -1,6 +1,7 @@
 //! `quayline.fileReader`: records of a framed file, lines, or interchanges, one item each.
 //!
-//! The checkpoint has 32 bytes: offset of the next item, its number from 1, state of the framing, and bytes of the file. A restart seeks.
+//! The checkpoint has 32 bytes: offset of the next item, its number from 1, state of the framing, and bytes of the file. A restart seeks. A
+//! reader that has given a part of its range away adds the first byte that it does not read.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -33,6 +34,8 @@ pub(super) struct FileReader {
     from: u64,
     /// First byte after the range: no item begins there or later.
     to: u64,
+    /// The same as the properties say it: `to` is less where a part of the range was given away.
+    given_to: u64,
     limits: Limits,
     file: Option<File>,
     splitter: Option<Splitter>,
@@ -55,6 +58,7 @@ impl FileReader {
             skip: with.number("skip", 0)?,
             from: with.number("from", 0)?,
             to: with.number("to", u64::MAX)?,
+            given_to: with.number("to", u64::MAX)?,
             limits: limits(with)?,
             ..whole
         })
@@ -75,6 +79,7 @@ impl FileReader {
             skip: 0,
             from: 0,
             to: u64::MAX,
+            given_to: u64::MAX,
             limits: Limits::default(),
             place: ItemPlace::default(),
             file: None,
@@ -220,15 +225,35 @@ impl Reader for FileReader {
     }
 
     fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
-        let (offset, state) = match &self.splitter {
-            Some(splitter) => (splitter.offset().0, splitter.state()),
-            None => (self.offset, 0),
+        let (offset, state) = self.position();
+        Ok(Some(self.checkpoint_at([offset, self.number, state, self.length])))
+    }
+
+    fn left(&self) -> Option<u64> {
+        Some(self.to.min(self.length).saturating_sub(self.position().0))
+    }
+
+    /// The second half of what is left. Another reader looks for the boundary, from here on: the first half is read twice.
+    fn split(&mut self) -> Answer<Option<Vec<u8>>> {
+        let (offset, state) = self.position();
+        let end = self.to.min(self.length);
+        let middle = offset + end.saturating_sub(offset) / 2;
+        let framing = match &self.items {
+            Items::Framed(spec) => Items::Framed(spec.clone()),
+            Items::Interchanges => Items::Interchanges,
         };
-        let mut bytes = Vec::with_capacity(32);
-        for number in [offset, self.number, state, self.length] {
-            bytes.extend_from_slice(&number.to_le_bytes());
+        let whole = FileReader::of_file(self.path.clone(), "edi")?;
+        let mut other = FileReader { items: framing, limits: self.limits.clone(), ..whole };
+        other.begin(Some(&self.checkpoint_at([offset, self.number, state, self.length])))?;
+        other.to = end;
+        let boundary = other.boundary_from(middle)?;
+        if middle <= offset || boundary >= end {
+            return Ok(None);
         }
-        Ok(Some(bytes))
+        let mut begin = [boundary, other.number, 0, self.length].map(u64::to_le_bytes).concat();
+        begin.extend_from_slice(&end.to_le_bytes());
+        self.to = boundary;
+        Ok(Some(begin))
     }
 
     fn close(&mut self) -> Answer<()> {
@@ -238,6 +263,19 @@ impl Reader for FileReader {
 }
 
 impl FileReader {
+    /// Offset of the next item and state of the framing.
+    fn position(&self) -> (u64, u64) {
+        match &self.splitter {
+            Some(splitter) => (splitter.offset().0, splitter.state()),
+            None => (self.offset, 0),
+        }
+    }
+
+    fn checkpoint_at(&self, numbers: [u64; 4]) -> Vec<u8> {
+        let end = (self.to != self.given_to).then_some(self.to);
+        numbers.into_iter().chain(end).flat_map(u64::to_le_bytes).collect()
+    }
+
     /// Opens the file at its begin or at a checkpoint.
     pub(super) fn begin(&mut self, checkpoint: Option<&[u8]>) -> Answer<()> {
         let mut file = File::open(&self.path).map_err(|error| self.io("opened", &error))?;
@@ -245,7 +283,9 @@ impl FileReader {
         (self.bytes, self.at, self.end) = (Vec::new(), 0, EndOfInput::No);
         let (offset, number, state) = match checkpoint {
             Some(bytes) => {
-                let [offset, number, state, length] = numbers(bytes).ok_or_else(damaged)?;
+                let (start, end) = bytes.split_at_checked(32).ok_or_else(damaged)?;
+                let [offset, number, state, length] = numbers(start).ok_or_else(damaged)?;
+                [self.to] = if end.is_empty() { [self.given_to] } else { numbers(end).ok_or_else(damaged)? };
                 if length != self.length {
                     let message = format!(
                         "{} has {} bytes, but had {length} at the checkpoint",
@@ -257,7 +297,10 @@ impl FileReader {
                 }
                 (offset, number, state)
             }
-            None => (self.from, 1, 0),
+            None => {
+                self.to = self.given_to;
+                (self.from, 1, 0)
+            }
         };
         file.seek(SeekFrom::Start(offset)).map_err(|error| self.io("read", &error))?;
         self.file = Some(file);
@@ -278,10 +321,7 @@ impl FileReader {
     /// The first place from an offset on at which another reader can begin, or the end of the file. Offsets ascend from call to call.
     pub(super) fn boundary_from(&mut self, about: u64) -> Answer<u64> {
         loop {
-            let (offset, state) = match &self.splitter {
-                Some(splitter) => (splitter.offset().0, splitter.state()),
-                None => (self.offset, 0),
-            };
+            let (offset, state) = self.position();
             // A record in the middle of a block needs what the block's begin says.
             if offset >= about && state == 0 {
                 return Ok(offset.min(self.length));

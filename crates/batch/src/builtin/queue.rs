@@ -67,6 +67,10 @@ impl Writer for QueueWriter {
         Ok(())
     }
 
+    fn takes_several(&self) -> bool {
+        true
+    }
+
     fn write(&mut self, items: &[Item], work: &mut dyn Work) -> Answer<()> {
         let unit = unit_of(work, "quayline.queueWriter")?;
         let queue = self.open.as_ref().expect("the writer is open");

@@ -113,6 +113,10 @@ impl Writer for RecordFileWriter {
         Ok(())
     }
 
+    fn takes_several(&self) -> bool {
+        true
+    }
+
     fn write(&mut self, items: &[Item], work: &mut dyn Work) -> Answer<()> {
         let unit = unit_of(work, "quayline.recordFileWriter")?;
         let file = self.open.as_ref().expect("the writer is open");

@@ -112,6 +112,10 @@ impl Backend for DatabaseBackend {
         self.owner.is_gone(lease.owner)
     }
 
+    fn is_shared(&self) -> bool {
+        true
+    }
+
     fn now_ms(&self) -> u64 {
         self.clock.now_ms()
     }

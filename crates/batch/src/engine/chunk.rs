@@ -17,6 +17,7 @@ use super::fault::{Faults, Remedy};
 use super::listeners::Listeners;
 use super::origin::{Origin, shown};
 use super::step::ns;
+use super::straggler::Splits;
 use crate::artifact::{Answer, CheckpointAlgorithm, Item, Processor, Reader, Writer};
 use crate::context::{JobContext, StepContext};
 use crate::error::{BatchError, Kind, Thrown};
@@ -35,14 +36,14 @@ pub(super) enum ChunkEnd {
 /// Where checkpoints go.
 pub(super) enum Place<'s> {
     Step(&'s mut StepState),
-    Partition(u32, &'s mut PartitionState),
+    Partition(u32, &'s mut PartitionState, &'s Splits<'s>),
 }
 
 impl Place<'_> {
     fn progress(&mut self) -> &mut Progress {
         match self {
             Place::Step(state) => &mut state.progress,
-            Place::Partition(_, state) => &mut state.progress,
+            Place::Partition(_, state, _) => &mut state.progress,
         }
     }
 }
@@ -87,6 +88,8 @@ pub(super) struct ChunkRun<'c, 's> {
     counts: Counts,
     /// Where the chunk before the last checkpoint ended, as long as that checkpoint is not known to be durable.
     before: Option<(Progress, Counts)>,
+    /// The partition that the chunk under way makes of what this one gives away.
+    split_off: Option<u32>,
     /// Whether the answers to what is written are waited for in the chunk, because a commit without that was refused.
     confirms: bool,
     pub(super) times: Times,
@@ -189,8 +192,9 @@ impl<'c, 's> ChunkRun<'c, 's> {
             one_by_one: 0,
             is_retrying: false,
             pending: None,
-            counts: Counts::default(),
+            counts: context.counts(),
             before: None,
+            split_off: None,
             confirms: false,
             times: Times::default(),
             gathered: Vec::new(),
@@ -349,7 +353,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
         let (repository, instance) = (self.run.repository(), self.run.held.instance);
         let durable = match &*self.place {
             Place::Step(_) => repository.step_state(instance, &self.step.id)?.map(|state| state.progress),
-            Place::Partition(number, _) => {
+            Place::Partition(number, ..) => {
                 repository.partition(instance, &self.step.id, *number)?.map(|state| state.progress)
             }
         };
@@ -362,6 +366,8 @@ impl<'c, 's> ChunkRun<'c, 's> {
         };
         self.pending = None;
         self.before = None;
+        // If it was made, the step finds it when all others have ended.
+        self.split_off = None;
         self.items.clear();
         *self.place.progress() = durable;
         self.context.set_user_data(self.place.progress().user_data.clone());
@@ -381,6 +387,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
             self.write(work)?;
         }
         let begin = Instant::now();
+        let given = self.give_away(&filled)?;
         let reader = self.reader.checkpoint()?;
         let writer = self.writer.checkpoint()?;
         self.settle()?;
@@ -411,9 +418,13 @@ impl<'c, 's> ChunkRun<'c, 's> {
             }
             self.keep_checkpoint(work.as_mut()).map_err(Thrown::from)?;
             let step = &self.step.id;
+            if let (Some(given), Place::Partition(number, _, splits)) = (given, &*self.place) {
+                let made = repository.split_partition(work.as_mut(), held, (step, *number), given, splits.properties);
+                self.split_off = Some(made.map_err(Thrown::from)?);
+            }
             match &mut *self.place {
                 Place::Step(state) => repository.put_checkpoint(work.as_mut(), held, (step, None), *state, same),
-                Place::Partition(number, state) => {
+                Place::Partition(number, state, _) => {
                     repository.put_checkpoint(work.as_mut(), held, (step, Some(*number)), *state, same)
                 }
             }
@@ -424,6 +435,30 @@ impl<'c, 's> ChunkRun<'c, 's> {
         self.before = Some((last, counts));
         self.times.checkpoint_ns += ns(begin);
         Ok(filled)
+    }
+
+    /// What the reader gives away, if somebody asked for it: where another one begins. Its own range ends there.
+    fn give_away(&mut self, filled: &Filled) -> Answer<Option<Vec<u8>>> {
+        let Place::Partition(_, _, splits) = &*self.place else { return Ok(None) };
+        let straggler = &splits.straggler;
+        straggler.set_left(self.reader.left().unwrap_or_default());
+        // A chunk that is the last one, or one that was rolled back, gives nothing away.
+        if !matches!(filled, Filled::Full) || self.one_by_one > 0 || !straggler.is_asked() {
+            return Ok(None);
+        }
+        let given = if splits.is_apart || self.writer.takes_several() { self.reader.split()? } else { None };
+        if given.is_none() {
+            straggler.refuse();
+            let why = if splits.is_apart || self.writer.takes_several() {
+                "its reader has nothing to give away"
+            } else {
+                "its writer would share the output of another partition"
+            };
+            let number = self.context.partition.unwrap_or_default();
+            let text = format!("partition {number} of step {} is not split: {why}", self.step.id);
+            self.run.event(event::LOG, Some(self.context), None, text);
+        }
+        Ok(given)
     }
 
     /// Keeps the event of a checkpoint with it, if it is to be kept and the one before is long enough ago.
@@ -779,9 +814,15 @@ impl<'c, 's> ChunkRun<'c, 's> {
             Ok(()) => {
                 self.before = None;
                 self.confirms = false;
+                if let (Some(made), Place::Partition(number, _, splits)) = (self.split_off.take(), &*self.place) {
+                    let text = format!("partition {number} of step {} gives a part to partition {made}", self.step.id);
+                    self.run.event(event::LOG, Some(self.context), None, text);
+                    (splits.made)(made);
+                }
                 Ok(())
             }
             Err(error) => {
+                self.split_off = None;
                 self.forget_checkpoint();
                 Err(error.into())
             }

@@ -13,11 +13,14 @@ mod listeners;
 mod origin;
 mod partition;
 mod scope;
+mod shared;
 mod step;
+mod straggler;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use parking_lot::Mutex;
 use quayline_core::Findings;
@@ -38,6 +41,9 @@ use crate::work::Work;
 
 use listeners::Listeners;
 use scope::{FlowThread, Termination};
+use straggler::Stragglers;
+
+pub use shared::{Assist, Assisted};
 
 /// Bounds and choices of an engine.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -60,7 +66,7 @@ pub struct Engine {
     pub repository: Arc<Repository>,
     /// Artifacts.
     pub registry: Registry,
-    /// Where relative paths of properties begin.
+    /// Where relative paths of properties begin. Empty, partitions of other processes have the folder of their job there.
     pub folder: PathBuf,
     /// Who hears what happens.
     pub observers: Vec<Arc<dyn Observer>>,
@@ -73,6 +79,10 @@ pub struct Engine {
     /// Classes of work that the process shares; each chunk takes its turn.
     pub workload: Option<Arc<Workload>>,
     running: Mutex<HashMap<ExecutionId, StopSignal>>,
+    /// Partitions that run, which may be asked for a part of their range.
+    stragglers: Stragglers,
+    /// Partitions of shared steps that this process has taken: each has a token of its own.
+    claims: AtomicU64,
 }
 
 /// Gives a system property its value.
@@ -123,6 +133,8 @@ impl Engine {
             system: Box::new(system_property),
             workload: None,
             running: Mutex::default(),
+            stragglers: Stragglers::default(),
+            claims: AtomicU64::new(1),
         }
     }
 
@@ -195,7 +207,16 @@ impl Engine {
         let mut context = JobContext::new(&job.id, (held.instance, held.execution), job.properties.clone(), stop);
         context.created_ms = created_ms;
         context.parameters.clone_from(&execution.parameters);
-        let run = Run { engine: self, job, held, context: Arc::new(context), restart_of: before };
+        let job = Arc::new(job);
+        let run = Run {
+            engine: self,
+            job,
+            held,
+            context: Arc::new(context),
+            restart_of: before,
+            is_helper: false,
+            folder: self.folder.clone(),
+        };
         self.tell(Some(submitted(&execution)));
         Ok(Launched { run, unresolved, execution })
     }
@@ -270,6 +291,30 @@ impl Engine {
         }
     }
 
+    /// Asks a partition that this process runs to give the second half of what is left to a new partition, at its next checkpoint. An empty
+    /// step is any. Whether this process runs it.
+    #[must_use]
+    pub fn split(&self, execution: ExecutionId, step: &str, partition: u32) -> bool {
+        self.stragglers.ask(execution, step, partition)
+    }
+
+    /// Splits the partitions of this process that somebody asked to split in the repository.
+    pub fn take_split_requests(&self) {
+        for id in self.running() {
+            self.take_split_requests_of(id);
+        }
+    }
+
+    fn take_split_requests_of(&self, id: ExecutionId) {
+        // A database that does not answer is asked again.
+        for (step, partition) in self.repository.split_requests(id).unwrap_or_default() {
+            if self.split(id, &step, partition) {
+                // Whoever else finds the request does not run the partition.
+                let _ = self.repository.take_split_request(id, partition);
+            }
+        }
+    }
+
     /// Asks all executions of this process to stop.
     pub fn stop_all(&self) {
         self.running.lock().values().for_each(StopSignal::set);
@@ -331,10 +376,14 @@ impl Launched<'_> {
 /// An execution that runs.
 struct Run<'e> {
     engine: &'e Engine,
-    job: Job,
+    job: Arc<Job>,
     held: Held,
     context: Arc<JobContext>,
     restart_of: Option<Execution>,
+    /// Whether another process runs the execution, and this one only partitions of it.
+    is_helper: bool,
+    /// Where relative paths of properties begin.
+    folder: PathBuf,
 }
 
 impl Run<'_> {
@@ -439,7 +488,7 @@ impl Run<'_> {
     fn event(&self, topic: &'static str, step: Option<&StepContext>, counts: Option<Counts>, text: String) {
         let event = self.made(topic, step, counts, text);
         if self.engine.keeps(topic)
-            && let Err(error) = self.repository().alone(self.held, &self.keeper(&event))
+            && let Err(error) = self.keep_alone(&event)
         {
             // What comes next in the repository fails in the same way, and ends the execution.
             let text = format!("an event of {topic} is not kept: {error}");
@@ -448,13 +497,23 @@ impl Run<'_> {
         self.engine.tell(event);
     }
 
+    /// Keeps an event in a unit of work of its own. That of a process which runs only partitions is held by nothing.
+    fn keep_alone(&self, event: &Option<Event>) -> Result<(), BatchError> {
+        if self.is_helper {
+            let mut work = self.repository().begin()?;
+            self.engine.keep(work.as_mut(), event.as_ref())?;
+            return work.commit();
+        }
+        self.repository().alone(self.held, &self.keeper(event))
+    }
+
     fn inject(&self, artifact: &ArtifactRef, job: &Arc<JobContext>, step: Option<&Arc<StepContext>>) -> Injected {
         Injected {
             name: artifact.name.clone(),
             properties: artifact.properties.clone(),
             job: Arc::clone(job),
             step: step.map(Arc::clone),
-            folder: self.engine.folder.clone(),
+            folder: self.folder.clone(),
         }
     }
 

@@ -1,10 +1,12 @@
 //! Partitioned steps: tasks that threads take one after another.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::time::Duration;
 
+use parking_lot::{Condvar, Mutex};
 use quayline_project::job::{Partition, PartitionSource, Step, StepBody};
 
 use super::Run;
@@ -12,6 +14,7 @@ use super::chunk::Place;
 use super::listeners::Listeners;
 use super::scope::FlowThread;
 use super::step::BodyEnd;
+use super::straggler::Splits;
 use quayline_core::Packed as _;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -21,22 +24,28 @@ use crate::artifact::{
 use crate::context::{JobContext, StepContext};
 use crate::error::Thrown;
 use crate::event::{self, Event};
-use crate::record::{Counts, PartitionState, StepState, Times};
+use crate::record::{Counts, PartitionGiven, PartitionState, StepState, Times};
+use crate::repository::NUMBER;
 use crate::status::BatchStatus;
 
+/// Takes what a collector gives.
+pub(super) type Send<'s> = &'s dyn Fn(Option<Vec<u8>>) -> Answer<()>;
+
 /// Messages of partitions that wait for the analyzer; beyond them partitions wait.
-const MESSAGES_MAX: usize = 1_024;
+pub(super) const MESSAGES_MAX: usize = 1_024;
 /// Stack of a thread of partitions.
-const STACK_BYTES: usize = 4 << 20;
+pub(super) const STACK_BYTES: usize = 4 << 20;
+/// Between two looks of a thread without a partition.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// From a partition to the step's thread.
-enum Message {
+pub(super) enum Message {
     Collected(Option<Vec<u8>>),
     Ended { status: BatchStatus, exit_status: String, counts: Counts, times: Times, cause: Option<Thrown> },
 }
 
 /// The thread of the step: reducer, analyzer, and what came of the partitions.
-struct Whole {
+pub(super) struct Whole {
     reducer: Option<Box<dyn PartitionReducer>>,
     analyzer: Option<Box<dyn PartitionAnalyzer>>,
     status: BatchStatus,
@@ -44,8 +53,54 @@ struct Whole {
     cause: Option<Thrown>,
 }
 
+impl Message {
+    /// A partition that did not begin.
+    pub(super) fn stopped() -> Self {
+        Message::Ended {
+            status: BatchStatus::Stopped,
+            exit_status: BatchStatus::Stopped.text().to_owned(),
+            counts: Counts::default(),
+            times: Times::default(),
+            cause: None,
+        }
+    }
+}
+
 impl Whole {
-    fn fail(&mut self, thrown: Thrown) {
+    /// Takes what a partition sent.
+    pub(super) fn take(&mut self, message: Message, context: &StepContext, give_up: &AtomicBool) {
+        let analyzed = match message {
+            Message::Collected(data) => match &mut self.analyzer {
+                Some(analyzer) => analyzer.data(data.as_deref()),
+                None => Ok(()),
+            },
+            Message::Ended { status, exit_status, counts, times, cause } => {
+                context.count(|all| all.add(counts));
+                self.times.add(times);
+                match (status, cause) {
+                    (BatchStatus::Failed, cause) => {
+                        self.status = BatchStatus::Failed;
+                        self.cause = self.cause.take().or(cause);
+                    }
+                    (BatchStatus::Stopped, _) if self.status == BatchStatus::Completed => {
+                        self.status = BatchStatus::Stopped;
+                    }
+                    _ => {}
+                }
+                match &mut self.analyzer {
+                    Some(analyzer) => analyzer.status(status, &exit_status),
+                    None => Ok(()),
+                }
+            }
+        };
+        if let Err(thrown) = analyzed {
+            // Partitions that run go on to their end; no other begins.
+            give_up.store(true, Ordering::Relaxed);
+            self.fail(thrown);
+        }
+    }
+
+    pub(super) fn fail(&mut self, thrown: Thrown) {
         self.status = BatchStatus::Failed;
         self.cause.get_or_insert(thrown);
     }
@@ -115,12 +170,19 @@ impl Run<'_> {
             }
         };
         let digest = must_repeat.then(|| digest(&plan.properties));
+        if plan.replaces && state.plan.is_some() {
+            self.repository().forget_partitions(self.held, &step.id)?;
+        }
+        let mut given = self.repository().given(self.held.instance, &step.id)?;
         if let Some(count) = state.plan.filter(|_| !plan.replaces) {
             let before = self.repository().plan_digest(self.held.instance, &step.id)?;
+            // Those that were split off are not planned.
+            let split_off = given.values().filter(|given| given.parent.is_some()).count();
+            let count = u64::from(count).saturating_sub(split_off as u64);
             let (now, changed) = (plan.properties.len(), digest.is_some() && before.is_some() && before != digest);
-            if changed || (must_repeat && u64::from(count) != now as u64) {
+            if changed || (must_repeat && count != now as u64) {
                 let what = format!("step {} was planned in {count} partitions before", step.id);
-                let message = if u64::from(count) == now as u64 {
+                let message = if count == now as u64 {
                     format!("{what}, with other properties")
                 } else {
                     format!("{what}, now in {now}")
@@ -130,62 +192,126 @@ impl Run<'_> {
                 ));
             }
         }
-        match state.plan {
-            // A restart keeps the number of partitions, unless the plan says otherwise: so the specification has it.
-            Some(count) if !plan.replaces => {
-                plan.properties.resize(usize::try_from(count).unwrap_or(usize::MAX), BTreeMap::new());
-            }
-            Some(_) => self.repository().forget_partitions(self.held, &step.id)?,
-            None => {}
+        // A restart keeps the number of partitions, unless the plan says otherwise: so the specification has it.
+        if let Some(count) = state.plan.filter(|_| !plan.replaces) {
+            plan.properties.resize(usize::try_from(count).unwrap_or(usize::MAX), BTreeMap::new());
         }
         let count = u32::try_from(plan.properties.len()).unwrap_or(u32::MAX);
-        *partitions = count;
         state.plan = Some(count);
         let mut known = self.repository().partitions(self.held.instance, &step.id)?;
         let new = (0..count).filter(|number| !known.contains_key(number)).collect::<Vec<_>>();
         self.repository().plan_partitions(self.held, &step.id, state, new.into_iter(), digest)?;
-        let mut todo = Vec::new();
-        for number in 0..count {
-            let known = known.remove(&number).unwrap_or_default();
-            if known.status != BatchStatus::Completed {
-                todo.push((number, known));
+        for (number, given) in &given {
+            if let Some(properties) = plan.properties.get_mut(*number as usize) {
+                properties.clone_from(&given.properties);
             }
         }
-        self.run_all(step, (job, context), &plan, todo, whole);
-        Ok(())
+        let ran = if self.repository().is_shared() && sharing(step)? {
+            for (number, properties) in (0..count).zip(&plan.properties) {
+                let planned = || PartitionGiven { parent: None, properties: properties.clone() };
+                given.entry(number).or_insert_with(planned);
+            }
+            self.repository().offer(self.held, &step.id, &given)?;
+            drop((given, known));
+            self.run_shared(step, (job, context), &plan, whole)
+        } else {
+            let mut todo = VecDeque::new();
+            for number in 0..count {
+                let known = known.remove(&number).unwrap_or_default();
+                if known.status != BatchStatus::Completed {
+                    todo.push_back((number, known));
+                }
+            }
+            drop((given, known));
+            self.run_all(step, (job, context), &plan, todo, whole)
+        };
+        if let Some(now) = self.repository().step_state(self.held.instance, &step.id)?.and_then(|state| state.plan) {
+            state.plan = Some(now);
+        }
+        *partitions = state.plan.unwrap_or(count);
+        ran
     }
 
+    /// Runs partitions on threads of this process.
     fn run_all(
         &self,
         step: &Step,
         (job, context): (&Arc<JobContext>, &Arc<StepContext>),
         plan: &PartitionPlan,
-        todo: Vec<(u32, PartitionState)>,
+        mut todo: VecDeque<(u32, PartitionState)>,
         whole: &mut Whole,
-    ) {
-        let most = self.engine.settings.partition_threads_max.max(1).min(todo.len());
+    ) -> Answer<()> {
+        let splits = splitting(step)?;
+        let most = self.engine.settings.partition_threads_max.max(1);
         let wanted = usize::try_from(plan.threads).unwrap_or(usize::MAX);
-        let threads = if wanted == 0 { most } else { wanted.min(most) };
-        let (next, give_up) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let give_up = AtomicBool::new(false);
+        loop {
+            let most_now = match (splits, wanted) {
+                (false, _) => most.min(todo.len()),
+                // Threads without a partition take a part of another's.
+                (true, 0) => most.min(todo.len().max(threads_of_machine())),
+                (true, _) => most,
+            };
+            let threads = if wanted == 0 { most_now } else { wanted.min(most_now) };
+            let queue = Queue { todo: Mutex::new((todo, 0)), change: Condvar::new(), made: AtomicBool::new(false) };
+            self.run_queue(step, (job, context), plan, (&queue, threads, splits), whole, &give_up);
+            if !queue.made.load(Ordering::Relaxed) || job.stop.is_set() || give_up.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            // A partition whose making was not known to hold has not begun.
+            todo = self.not_begun(step)?;
+            if todo.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn not_begun(&self, step: &Step) -> Answer<VecDeque<(u32, PartitionState)>> {
+        let known = self.repository().partitions(self.held.instance, &step.id)?.into_iter();
+        let left =
+            |state: &PartitionState| state.status != BatchStatus::Completed && state.execution != self.held.execution;
+        Ok(known.filter(|(_, state)| left(state)).collect())
+    }
+
+    fn run_queue(
+        &self,
+        step: &Step,
+        (job, context): (&Arc<JobContext>, &Arc<StepContext>),
+        plan: &PartitionPlan,
+        (queue, threads, splits): (&Queue, usize, bool),
+        whole: &mut Whole,
+        give_up: &AtomicBool,
+    ) {
         let (sender, receiver) = sync_channel(MESSAGES_MAX);
         let worker = |sender: SyncSender<Message>| {
             let _working = self.working();
-            while let Some((number, known)) = todo.get(next.fetch_add(1, Ordering::Relaxed)) {
-                if job.stop.is_set() || give_up.load(Ordering::Relaxed) {
-                    let stopped = (BatchStatus::Stopped, BatchStatus::Stopped.text().to_owned());
-                    let _ = sender.send(Message::Ended {
-                        status: stopped.0,
-                        exit_status: stopped.1,
-                        counts: Counts::default(),
-                        times: Times::default(),
-                        cause: None,
-                    });
+            let over = || job.stop.is_set() || give_up.load(Ordering::Relaxed);
+            let none = || {
+                if splits {
+                    self.engine.stragglers.ask_slowest(self.held.execution, &step.id)
+                }
+            };
+            while let Some((number, known)) = queue.next(&over, &none) {
+                if over() {
+                    let _ = sender.send(Message::stopped());
+                    queue.done();
                     return;
                 }
-                let properties = plan.properties.get(*number as usize);
-                let ended = self.one_partition(step, job, (*number, known.clone()), properties, &sender);
-                // The step's thread receives until all threads are gone.
+                let planned = plan.properties.get(number as usize);
+                let made = |number| {
+                    queue.made.store(true, Ordering::Relaxed);
+                    if let Ok(Some(state)) = self.repository().partition(self.held.instance, &step.id, number) {
+                        queue.put(number, state);
+                    }
+                };
+                let send = |data| {
+                    // The step's thread receives until all threads are gone.
+                    let _ = sender.send(Message::Collected(data));
+                    Ok(())
+                };
+                let ended = self.one_partition(step, job, (number, known), planned, (&send, &made));
                 let _ = sender.send(ended);
+                queue.done();
             }
         };
         std::thread::scope(|scope| {
@@ -202,19 +328,28 @@ impl Run<'_> {
                 }
             }
             drop(sender);
-            receive(&receiver, context, whole, &give_up);
+            for message in receiver {
+                whole.take(message, context, give_up);
+            }
         });
     }
 
-    fn one_partition(
+    /// Runs a partition. `send` takes what the collector gives, `made` hears of a partition that this one gave a part of its range.
+    pub(super) fn one_partition(
         &self,
         step: &Step,
         job: &JobContext,
         (number, mut state): (u32, PartitionState),
-        properties: Option<&BTreeMap<String, String>>,
-        sender: &SyncSender<Message>,
+        planned: Option<&BTreeMap<String, String>>,
+        (send, made): (Send<'_>, &dyn Fn(u32)),
     ) -> Message {
-        let none = BTreeMap::new();
+        let given = match planned {
+            Some(planned) => Ok(planned.clone()),
+            None => self
+                .repository()
+                .given_of(self.held.instance, &step.id, number)
+                .map(|given| given.map(|given| given.properties).unwrap_or_default()),
+        };
         let user_data = state.progress.user_data.clone();
         let context = StepContext::new(&step.id, number + 1, step.properties.clone(), Some(number), user_data);
         let context = Arc::new(context);
@@ -226,16 +361,34 @@ impl Run<'_> {
             format!("partition {number} of step {} starts", step.id),
         );
         let begin = std::time::Instant::now();
-        state.progress.counts = Counts::default();
+        if state.execution == self.held.execution {
+            // Another process began it in this execution, and what it committed counts.
+            context.count(|counts| *counts = state.progress.counts);
+        } else {
+            state.progress.counts = Counts::default();
+        }
         state.execution = self.held.execution;
-        let mut end = match step.of_partition(properties.unwrap_or(&none)) {
-            Ok(step) => self.partition_body(&step, &job, &context, number, &mut state, sender),
-            Err(findings) => {
+        let of_step = |properties: &BTreeMap<String, String>| {
+            step.of_partition(properties).map_err(|findings| {
                 let found = findings.0.first().map(Thrown::from_finding);
-                BodyEnd::failed(
-                    found.unwrap_or_else(|| Thrown::new("quayline.Configuration", "a partition's properties")),
-                )
+                found.unwrap_or_else(|| Thrown::new("quayline.Configuration", "a partition's properties"))
+            })
+        };
+        let made_with = given.map_err(Thrown::from).and_then(|given| Ok((of_step(&given)?, given)));
+        let mut end = match made_with {
+            Ok((own, given)) => {
+                let straggler = self.engine.stragglers.begin(self.held.execution, &step.id, number);
+                let is_apart = given.contains_key(NUMBER) && {
+                    let mut other = given.clone();
+                    other.insert(NUMBER.to_owned(), u32::MAX.to_string());
+                    of_step(&other).is_ok_and(|other| writer_of(&other) != writer_of(&own))
+                };
+                let splits = Splits { straggler, properties: &given, is_apart, made };
+                let end = self.partition_body(&own, &job, &context, (number, &splits), &mut state, send);
+                self.engine.stragglers.end(self.held.execution, &step.id, number);
+                end
             }
+            Err(thrown) => BodyEnd::failed(thrown),
         };
         end.times.total_ns = super::step::ns(begin);
         context.set_status(end.status);
@@ -245,6 +398,10 @@ impl Run<'_> {
         state.exit_status = Some(exit_status.clone());
         state.progress.user_data = context.user_data();
         state.progress.counts = context.counts();
+        if let Some(shared) = &mut state.shared {
+            shared.times = end.times;
+            shared.cause = end.cause.as_ref().map(|cause| (cause.class().to_owned(), cause.message.clone()));
+        }
         let event = self.ended_partition(step, &context, end.status, &exit_status);
         let saved = self.repository().save_partition(self.held, (&step.id, number), &state, &self.keeper(&event));
         if let Err(error) = saved {
@@ -284,9 +441,9 @@ impl Run<'_> {
         step: &Step,
         job: &Arc<JobContext>,
         context: &Arc<StepContext>,
-        number: u32,
+        (number, splits): (u32, &Splits<'_>),
         state: &mut PartitionState,
-        sender: &SyncSender<Message>,
+        send: Send<'_>,
     ) -> BodyEnd {
         let collector = step.partition.as_ref().and_then(|partition| partition.collector.as_ref());
         let made =
@@ -297,8 +454,7 @@ impl Run<'_> {
         };
         let collect = |collector: &mut Option<Box<dyn PartitionCollector>>| -> Answer<()> {
             if let Some(collector) = collector {
-                let data = collector.collect()?;
-                let _ = sender.send(Message::Collected(data));
+                send(collector.collect()?)?;
             }
             Ok(())
         };
@@ -315,7 +471,7 @@ impl Run<'_> {
                 if let Err(thrown) = listeners.make(self, &step.listeners, job, Some(context)) {
                     return BodyEnd::failed(thrown);
                 }
-                let mut place = Place::Partition(number, state);
+                let mut place = Place::Partition(number, state, splits);
                 let mut committed = |_: &StepContext| collect(&mut collector);
                 let end = self.chunk_body(step, job, context, &mut listeners, &mut place, &mut committed);
                 if end.cause.is_none()
@@ -336,37 +492,74 @@ fn digest(properties: &[BTreeMap<String, String>]) -> u64 {
     xxh3_64(&bytes)
 }
 
-/// Takes what partitions send, until all threads are gone.
-fn receive(receiver: &Receiver<Message>, context: &StepContext, whole: &mut Whole, give_up: &AtomicBool) {
-    for message in receiver {
-        let analyzed = match message {
-            Message::Collected(data) => match &mut whole.analyzer {
-                Some(analyzer) => analyzer.data(data.as_deref()),
-                None => Ok(()),
-            },
-            Message::Ended { status, exit_status, counts, times, cause } => {
-                context.count(|all| all.add(counts));
-                whole.times.add(times);
-                match (status, cause) {
-                    (BatchStatus::Failed, cause) => {
-                        whole.status = BatchStatus::Failed;
-                        whole.cause = whole.cause.take().or(cause);
-                    }
-                    (BatchStatus::Stopped, _) if whole.status == BatchStatus::Completed => {
-                        whole.status = BatchStatus::Stopped;
-                    }
-                    _ => {}
-                }
-                match &mut whole.analyzer {
-                    Some(analyzer) => analyzer.status(status, &exit_status),
-                    None => Ok(()),
-                }
+/// The properties of a step's writer.
+fn writer_of(step: &Step) -> Option<&BTreeMap<String, String>> {
+    match &step.body {
+        StepBody::Chunk(chunk) => Some(&chunk.writer.properties),
+        StepBody::Batchlet(_) => None,
+    }
+}
+
+/// The property of a step that says what becomes of partitions that take longer than the others.
+const STRAGGLERS: &str = "quayline.stragglers";
+/// The property of a step that says which processes run its partitions.
+const SHARING: &str = "quayline.partitions";
+
+fn splitting(step: &Step) -> Answer<bool> {
+    choice(step, STRAGGLERS, ["keep", "split"])
+}
+
+fn sharing(step: &Step) -> Answer<bool> {
+    choice(step, SHARING, ["local", "shared"])
+}
+
+/// Whether a property of a step has the second of two values; the first is the default.
+fn choice(step: &Step, property: &str, [first, second]: [&str; 2]) -> Answer<bool> {
+    match step.properties.get(property).map(String::as_str) {
+        None | Some("") => Ok(false),
+        Some(text) if text == first => Ok(false),
+        Some(text) if text == second => Ok(true),
+        Some(_) => Err(Thrown::new("quayline.Configuration", format!("property {property} of the step is not known"))
+            .hint(format!("write {first} or {second}"))),
+    }
+}
+
+fn threads_of_machine() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+/// Partitions that wait for a thread, and how many run.
+struct Queue {
+    todo: Mutex<(VecDeque<(u32, PartitionState)>, usize)>,
+    change: Condvar,
+    /// Whether a partition was made that was not planned.
+    made: AtomicBool,
+}
+
+impl Queue {
+    /// The next partition. Without one it waits as long as others run, which may give a part away, and calls `none` now and then.
+    fn next(&self, over: &dyn Fn() -> bool, none: &dyn Fn()) -> Option<(u32, PartitionState)> {
+        let mut queue = self.todo.lock();
+        loop {
+            if let Some(next) = queue.0.pop_front() {
+                queue.1 += 1;
+                return Some(next);
             }
-        };
-        if let Err(thrown) = analyzed {
-            // Partitions that run go on to their end; no other begins.
-            give_up.store(true, Ordering::Relaxed);
-            whole.fail(thrown);
+            if queue.1 == 0 || over() {
+                return None;
+            }
+            none();
+            self.change.wait_for(&mut queue, LOOK);
         }
+    }
+
+    fn put(&self, number: u32, state: PartitionState) {
+        self.todo.lock().0.push_back((number, state));
+        self.change.notify_one();
+    }
+
+    fn done(&self) {
+        self.todo.lock().1 -= 1;
+        self.change.notify_all();
     }
 }

@@ -4,6 +4,8 @@ mod events;
 mod failing;
 mod partitions;
 mod rejects;
+mod shared;
+mod split;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,10 +24,14 @@ use crate::work::{Backend, Entry, Fence, PageOf, Work};
 
 use events::{kept_topics, recovered_event};
 use failing::fail_steps;
+use shared::forget_sharing;
+use split::given_key;
 
 pub(crate) use events::stored;
 pub use partitions::PartitionProgress;
 pub(crate) use rejects::rejects_of;
+pub(crate) use shared::Claim;
+pub(crate) use split::NUMBER;
 
 /// Entries that are read at once.
 const PAGE: usize = 256;
@@ -118,6 +124,12 @@ impl Repository {
         self.backend.begin()
     }
 
+    /// Whether several processes use the repository at the same time.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.backend.is_shared()
+    }
+
     /// Milliseconds since 1970.
     #[must_use]
     pub fn now_ms(&self) -> u64 {
@@ -166,6 +178,7 @@ impl Repository {
                 }
                 // Without the lease, nothing that the old process may still have under way commits.
                 work.delete(key)?;
+                forget_sharing(work.as_mut(), id)?;
             }
         }
         if !recovered.is_empty() {
@@ -309,6 +322,7 @@ impl Repository {
         if !execution.status.is_running() {
             work.delete(&key_of(b'l', held.execution.0))?;
             work.delete(&key_of(b'q', held.execution.0))?;
+            forget_sharing(work.as_mut(), held.execution)?;
         }
         also(work.as_mut())?;
         work.commit()?;
@@ -662,6 +676,7 @@ impl Repository {
     /// Removes what is known of the partitions of a step.
     pub(crate) fn forget_partitions(&self, held: Held, step: &str) -> Result<(), BatchError> {
         let prefix = step_key(held.instance, step);
+        self.remove_all(&given_key(held.instance, step, None))?;
         loop {
             let mut work = self.begin()?;
             let page = work.page(PageOf { prefix: &prefix, after: Some(&prefix), newest_first: false, count: PAGE })?;
@@ -695,6 +710,7 @@ impl Repository {
         self.remove_all(&[b"t".as_slice(), &number].concat())?;
         self.remove_all(&[b"b".as_slice(), &number].concat())?;
         self.remove_all(&[b"m".as_slice(), &number].concat())?;
+        self.remove_all(&[b"k".as_slice(), &number].concat())?;
         let mut work = self.begin()?;
         if let Some(found) = work.get(&key_of(b'i', instance.0))? {
             let found: Instance = read("an instance", &found)?;

@@ -71,13 +71,17 @@ pub(super) fn each(
         after.clone_from(last);
         for (key, value) in &page {
             let number = key.get(step.len()..).and_then(|number| number.try_into().ok()).map(u32::from_be_bytes);
-            let state: PartitionState = match value.as_slice() {
-                [VERSION_LARGE, _, rest @ ..] => {
-                    quayline_core::Packed::unpack_all(rest).ok_or_else(|| damaged.clone())?
-                }
-                value => read("a partition", value)?,
-            };
-            visit(number.ok_or_else(|| damaged.clone())?, state);
+            visit(number.ok_or_else(|| damaged.clone())?, without_positions(value)?);
         }
+    }
+}
+
+/// A state whose large positions stay where they are.
+pub(super) fn without_positions(value: &[u8]) -> Result<PartitionState, BatchError> {
+    match value {
+        [VERSION_LARGE, _, rest @ ..] => {
+            quayline_core::Packed::unpack_all(rest).ok_or(BatchError::Damaged { what: "a partition" })
+        }
+        value => read("a partition", value),
     }
 }

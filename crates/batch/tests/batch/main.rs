@@ -20,4 +20,5 @@ mod java;
 mod jsl;
 mod kit;
 mod semantics;
+mod split;
 mod tck;

@@ -29,6 +29,11 @@ pub(crate) enum JobCommand {
     Restart(RestartArgs),
     /// Ask a running execution to stop at its next checkpoint
     Stop(IdArgs),
+    /// Run partitions of jobs that other processes have started
+    #[command(after_long_help = WORK_EXAMPLES)]
+    Work(WorkArgs),
+    /// Give half of what is left of a running partition to a new one
+    Split(SplitArgs),
     /// Give an execution up, so that it cannot be restarted
     Abandon(IdArgs),
     /// List executions, the newest first
@@ -108,6 +113,44 @@ pub(crate) struct StartArgs {
     /// Print the execution as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+const WORK_EXAMPLES: &str = "\
+Examples:
+  quayline job work --repository postgresql://jobs@db.example.com/jobs
+  quayline job work --repository postgresql://jobs@127.0.0.1/jobs --execution 12 --threads 4 --idle 60";
+
+/// Arguments of `quayline job work`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct WorkArgs {
+    #[command(flatten)]
+    pub(crate) place: RepositoryArg,
+    /// Run partitions of this execution only
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) execution: Option<u64>,
+    /// Partitions at once [default: one for each core]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+    /// End after so long without work [default: never]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) idle: Option<u64>,
+    /// Folder at which relative paths of the jobs begin [default: the folder where each job was started]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) project: Option<PathBuf>,
+}
+
+/// Arguments of `quayline job split`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct SplitArgs {
+    /// Number of the execution
+    pub(crate) execution: u64,
+    /// Number of the partition, from 0
+    pub(crate) partition: u32,
+    /// Step of the partition, if several partitioned steps run
+    #[arg(long, value_name = "ID", default_value = "")]
+    pub(crate) step: String,
+    #[command(flatten)]
+    pub(crate) place: RepositoryArg,
 }
 
 /// Arguments of `quayline job restart`.

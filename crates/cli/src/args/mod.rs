@@ -37,7 +37,7 @@ pub(crate) use infer::{InferArgs, InferForm};
 pub(crate) use inspect::{As, InspectArgs};
 pub(crate) use job::{
     IdArgs, JobArgs, JobCheckArgs, JobCommand, JobEventsArgs, PurgeJobsArgs, RejectsArgs, RepositoryArg, RestartArgs,
-    StartArgs,
+    SplitArgs, StartArgs, WorkArgs,
 };
 pub(crate) use map::{MapArgs, MapCheckArgs, MapCommand, MapNewArgs};
 pub(crate) use partner::{

@@ -613,6 +613,7 @@ fn watch(shared: &Shared) {
                     let _ = engine.stop(id);
                 }
             }
+            running.iter().for_each(|(_, engine)| engine.take_split_requests());
         }
         std::thread::park_timeout(LOOK);
     }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use quayline_batch::event::EventPosition;
 use quayline_batch::record::ExecutionId;
 use quayline_batch::{BatchError, BatchStatus, Repository};
+use quayline_core::Findings;
 use quayline_project::job::TopicFilter;
 
 use super::events::{self, Wanted};
@@ -110,8 +111,18 @@ pub(super) fn text_of(place: &RepositoryArg, question: &Question) -> Result<Stri
     }
 }
 
+/// Refuses if the process that has the store open does not run an execution. `in_use` says that it has it open.
+pub(super) fn is_running(store: &Path, id: ExecutionId, in_use: Findings) -> Result<(), Stop> {
+    match status(store, id) {
+        Known::Nothing => Err(Stop::Findings(in_use)),
+        Known::NoExecution => Err(batch(BatchError::NoSuchExecution(id))),
+        Known::Status(status) if !status.is_running() => Err(batch(BatchError::NotRunning { execution: id, status })),
+        Known::Status(_) => Ok(()),
+    }
+}
+
 /// What another process knows of an execution.
-pub(super) enum Known {
+enum Known {
     /// It did not answer.
     Nothing,
     /// There is none.
@@ -120,7 +131,7 @@ pub(super) enum Known {
 }
 
 /// The status of an execution, from the process that has the store open.
-pub(super) fn status(store: &Path, execution: ExecutionId) -> Known {
+fn status(store: &Path, execution: ExecutionId) -> Known {
     match asked(&folder(store), &Question::Status { execution }) {
         None => Known::Nothing,
         Some(text) => {

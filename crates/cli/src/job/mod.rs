@@ -5,6 +5,7 @@ mod ask;
 mod events;
 mod openapi;
 mod show;
+mod work;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -52,6 +53,8 @@ pub(crate) fn run(args: &JobArgs, console: &Console) -> Result<Exit, Stop> {
         JobCommand::Start(args) => start(args, console),
         JobCommand::Restart(args) => restart(args, console),
         JobCommand::Stop(args) => stop(args, console),
+        JobCommand::Work(args) => work::work(args, console),
+        JobCommand::Split(args) => work::split(args, console),
         JobCommand::Abandon(args) => {
             let opened = Jobs::open(&args.place)?;
             let abandoned = opened.repository.abandon(ExecutionId(args.execution)).map_err(batch)?;
@@ -312,6 +315,7 @@ fn watched(engine: &Engine, store: &Path, launched: Launched<'_>) -> Result<Exec
                     for id in engine.repository.stop_requests(&engine.running()).unwrap_or_default() {
                         let _ = engine.stop(id);
                     }
+                    engine.take_split_requests();
                 }
                 std::thread::park_timeout(LOOK);
             }
@@ -377,14 +381,7 @@ fn stop(args: &IdArgs, console: &Console) -> Result<Exit, Stop> {
         }
         Err(Stop::Findings(findings)) if findings.0.iter().any(|finding| finding.code == IN_USE) => {
             let folder = args.place.store.local();
-            match ask::status(folder, id) {
-                ask::Known::Nothing => return Err(Stop::Findings(findings)),
-                ask::Known::NoExecution => return Err(batch(BatchError::NoSuchExecution(id))),
-                ask::Known::Status(status) if !status.is_running() => {
-                    return Err(batch(BatchError::NotRunning { execution: id, status }));
-                }
-                ask::Known::Status(_) => {}
-            }
+            ask::is_running(folder, id, findings)?;
             let requests = StopRequests::new(folder);
             requests.request(id).map_err(|error| unreadable(folder, &error))?;
             console.line(&format!("execution {id} is asked to stop at its next checkpoint"));

@@ -210,6 +210,10 @@ impl Writer for SqlWriter {
         self.add(items, send, transaction)
     }
 
+    fn takes_several(&self) -> bool {
+        true
+    }
+
     fn isolates(&self) -> bool {
         self.open.as_ref().is_some_and(|open| open.other.is_none())
     }

@@ -1,0 +1,300 @@
+//! Partitions that any process may run: the process of the step takes them like all others, and waits for those that others have taken.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+
+use quayline_project::job::{Element, JobFile, Step};
+
+use super::partition::{MESSAGES_MAX, Message, STACK_BYTES, Whole};
+use super::{Engine, Run, StartError};
+use crate::artifact::{Answer, PartitionPlan};
+use crate::context::{JobContext, StepContext, StopSignal};
+use crate::error::{BatchError, Thrown};
+use crate::record::{ExecutionId, Offer, PartitionState};
+use crate::repository::{Claim, Held};
+
+/// Between two looks for partitions, and for what others did.
+const LOOK: Duration = Duration::from_millis(100);
+
+impl Run<'_> {
+    /// Runs the partitions of a step that other processes may run as well.
+    pub(super) fn run_shared(
+        &self,
+        step: &Step,
+        (job, context): (&Arc<JobContext>, &Arc<StepContext>),
+        plan: &PartitionPlan,
+        whole: &mut Whole,
+    ) -> Answer<()> {
+        let most = self.engine.settings.partition_threads_max.max(1).min(plan.properties.len().max(1));
+        let wanted = usize::try_from(plan.threads).unwrap_or(usize::MAX);
+        let threads = if wanted == 0 { most } else { wanted.min(most) };
+        let give_up = AtomicBool::new(false);
+        let (sender, receiver) = sync_channel(MESSAGES_MAX);
+        let closed = AtomicBool::new(false);
+        let ran_here = parking_lot::Mutex::new(HashSet::new());
+        let worker = |sender: SyncSender<Message>| -> Answer<()> {
+            let _working = self.working();
+            let mut from = 0;
+            loop {
+                if (job.stop.is_set() || give_up.load(Ordering::Relaxed)) && !closed.swap(true, Ordering::SeqCst) {
+                    self.repository().close_offer(self.held, &step.id)?;
+                }
+                let claimed = self.claimed(step, &mut from)?;
+                let (run, number, state) = match claimed {
+                    Ok(claimed) => claimed,
+                    Err(Claim::Over) => return Ok(()),
+                    Err(_) => {
+                        std::thread::park_timeout(LOOK);
+                        continue;
+                    }
+                };
+                ran_here.lock().insert(number);
+                let send = |data| {
+                    let _ = sender.send(Message::Collected(data));
+                    Ok(())
+                };
+                // A partition that is made is free like all others.
+                let ended = run.one_partition(step, job, (number, state), None, (&send, &|_| ()));
+                let _ = sender.send(ended);
+            }
+        };
+        let mut told = HashSet::new();
+        std::thread::scope(|scope| {
+            let mut workers = Vec::new();
+            for number in 0..threads {
+                let builder = std::thread::Builder::new().name(format!("partition {number}")).stack_size(STACK_BYTES);
+                let (sender, worker) = (sender.clone(), &worker);
+                match builder.spawn_scoped(scope, move || worker(sender)) {
+                    Ok(worker) => workers.push(worker),
+                    Err(error) if number == 0 => {
+                        whole.fail(Thrown::new(
+                            "quayline.Environment",
+                            format!("no thread for partitions: {}", error.kind()),
+                        ));
+                    }
+                    Err(_) => {}
+                }
+            }
+            drop(sender);
+            let mut looked = Instant::now();
+            loop {
+                match receiver.recv_timeout(LOOK) {
+                    Ok(message) => whole.take(message, context, &give_up),
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => break,
+                }
+                let begin = Instant::now();
+                // However many partitions there are, looking takes a tenth of the time.
+                if looked.elapsed() < LOOK {
+                    continue;
+                }
+                if let Err(thrown) = self.others(step, context, &ran_here.lock().clone(), &mut told, whole, &give_up) {
+                    whole.fail(thrown);
+                    give_up.store(true, Ordering::Relaxed);
+                }
+                looked = Instant::now() + begin.elapsed() * 9;
+            }
+            for worker in workers {
+                match worker.join() {
+                    Ok(Ok(())) => {}
+                    Ok(Err(thrown)) => whole.fail(thrown),
+                    Err(_) => whole.fail(Thrown::new("quayline.Internal", "a thread of partitions panicked")),
+                }
+            }
+        });
+        self.others(step, context, &ran_here.lock().clone(), &mut told, whole, &give_up)?;
+        if closed.load(Ordering::SeqCst) && job.stop.is_set() {
+            whole.take(Message::stopped(), context, &give_up);
+        }
+        Ok(self.repository().withdraw_offer(self.held, &step.id)?)
+    }
+
+    /// The next partition, with a run whose checkpoints have a token of their own.
+    fn claimed(&self, step: &Step, from: &mut u32) -> Answer<Result<(Run<'_>, u32, PartitionState), Claim>> {
+        let sequence = self.engine.claims.fetch_add(1, Ordering::Relaxed);
+        let token = self.repository().partition_token(sequence)?;
+        let held = Held { token, ..self.held };
+        Ok(match self.repository().claim(held, &step.id, from)? {
+            Claim::Taken(number, state) => {
+                let run = Run {
+                    engine: self.engine,
+                    job: Arc::clone(&self.job),
+                    held,
+                    context: Arc::clone(&self.context),
+                    restart_of: None,
+                    is_helper: true,
+                    folder: self.folder.clone(),
+                };
+                Ok((run, number, *state))
+            }
+            other => Err(other),
+        })
+    }
+
+    /// Takes what partitions of other processes gave, and how they ended.
+    fn others(
+        &self,
+        step: &Step,
+        context: &StepContext,
+        ran_here: &HashSet<u32>,
+        told: &mut HashSet<u32>,
+        whole: &mut Whole,
+        give_up: &AtomicBool,
+    ) -> Answer<()> {
+        // Who ended first: what it gave is there by then.
+        let known = |number| ran_here.contains(&number) || told.contains(&number);
+        let ended = self.repository().ended(self.held, &step.id, &known)?;
+        loop {
+            let collected = self.repository().collected(self.held, &step.id)?;
+            if collected.is_empty() {
+                break;
+            }
+            let (places, given): (Vec<_>, Vec<_>) = collected.into_iter().unzip();
+            given.into_iter().for_each(|data| whole.take(Message::Collected(data), context, give_up));
+            self.repository().forget_collected(&places)?;
+        }
+        for (number, state) in ended {
+            told.insert(number);
+            let shared = state.shared.unwrap_or_default();
+            let message = Message::Ended {
+                status: state.status,
+                exit_status: state.exit_status.unwrap_or_default(),
+                counts: state.progress.counts,
+                times: shared.times,
+                cause: shared.cause.map(|(class, message)| Thrown::new(&class, message)),
+            };
+            whole.take(message, context, give_up);
+        }
+        Ok(())
+    }
+}
+
+/// What [`Engine::assist`] looks at.
+pub struct Assist<'a> {
+    /// Only this execution, or all.
+    pub execution: Option<ExecutionId>,
+    /// Threads that run partitions.
+    pub threads: usize,
+    /// Ends after so long without work.
+    pub idle: Option<Duration>,
+    /// Ends as soon as it is set; partitions that run stop at their next checkpoint.
+    pub stop: &'a StopSignal,
+}
+
+/// What [`Engine::assist`] did.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Assisted {
+    /// Partitions that it ran, whatever became of them.
+    pub partitions: u64,
+}
+
+impl Engine {
+    /// Runs partitions of executions that other processes run, as long as there are any.
+    ///
+    /// # Errors
+    /// The repository cannot be read, or a job does not resolve here as it did there.
+    pub fn assist(&self, assist: &Assist<'_>) -> Result<Assisted, StartError> {
+        let mut assisted = Assisted::default();
+        let mut idle_since = Instant::now();
+        while !assist.stop.is_set() {
+            let mut ran = 0;
+            for (execution, offer) in self.repository.offers()? {
+                if offer.is_closing || assist.execution.is_some_and(|only| only != execution) || assist.stop.is_set() {
+                    continue;
+                }
+                ran += self.assist_step(execution, &offer, assist)?;
+            }
+            assisted.partitions += ran;
+            if ran > 0 {
+                idle_since = Instant::now();
+                continue;
+            }
+            if assist.idle.is_some_and(|idle| idle_since.elapsed() >= idle) {
+                break;
+            }
+            let _ = assist.stop.wait(LOOK);
+        }
+        Ok(assisted)
+    }
+
+    /// Runs partitions of a step until none is free.
+    fn assist_step(&self, id: ExecutionId, offer: &Offer, assist: &Assist<'_>) -> Result<u64, StartError> {
+        let execution = self.repository.execution(id)?;
+        let (Some(text), Some(instance)) =
+            (self.repository.text(execution.digest)?, self.repository.instance(offer.instance)?)
+        else {
+            return Err(BatchError::Damaged { what: "an execution" }.into());
+        };
+        let file = JobFile::parse(&format!("job XML of execution {id}"), &text).map_err(StartError::Job)?;
+        let (job, _) = file.resolve(&execution.parameters, &self.system).map_err(StartError::Job)?;
+        let stop = StopSignal::default();
+        let mut context = JobContext::new(&job.id, (offer.instance, id), job.properties.clone(), stop.clone());
+        context.created_ms = instance.created_ms;
+        context.parameters.clone_from(&execution.parameters);
+        let held = Held { execution: id, instance: offer.instance, token: id.0 };
+        let (job, context) = (Arc::new(job), Arc::new(context));
+        let folder = match self.folder.as_os_str().is_empty() {
+            true => PathBuf::from(instance.folder),
+            false => self.folder.clone(),
+        };
+        let run = Run { engine: self, job: Arc::clone(&job), held, context, restart_of: None, is_helper: true, folder };
+        let Some(step) = find(&job.elements, &offer.step) else { return Ok(0) };
+        let worker = || -> Answer<u64> {
+            let _working = run.working();
+            let (mut from, mut ran) = (0, 0);
+            while !assist.stop.is_set() && !stop.is_set() {
+                let Ok((run, number, state)) = run.claimed(step, &mut from)? else { break };
+                ran += 1;
+                let sequence = std::cell::Cell::new(0);
+                let send = |data| {
+                    sequence.set(sequence.get() + 1);
+                    Ok(run.repository().send_collected(run.held, (&step.id, number), sequence.get(), data)?)
+                };
+                run.one_partition(step, &run.context, (number, state), None, (&send, &|_| ()));
+            }
+            Ok(ran)
+        };
+        std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..assist.threads.max(1))
+                .filter_map(|number| {
+                    let builder = std::thread::Builder::new().name(format!("partition {number}"));
+                    builder.stack_size(STACK_BYTES).spawn_scoped(scope, worker).ok()
+                })
+                .collect();
+            while workers.iter().any(|worker| !worker.is_finished()) {
+                std::thread::park_timeout(LOOK);
+                // Whoever runs the execution wants it to stop, or nobody runs it any more.
+                let offered = self.repository.offered(id, &offer.step);
+                if assist.stop.is_set()
+                    || matches!(&offered, Ok(offer) if offer.as_ref().is_none_or(|now| now.is_closing))
+                {
+                    stop.set();
+                }
+                self.take_split_requests_of(id);
+            }
+            let mut ran = 0;
+            for worker in workers {
+                match worker.join() {
+                    Ok(Ok(count)) => ran += count,
+                    Ok(Err(thrown)) => run.log_thrown(None, &format!("step {}", offer.step), &thrown),
+                    Err(_) => {}
+                }
+            }
+            Ok(ran)
+        })
+    }
+}
+
+/// A step by its id, wherever it is.
+fn find<'j>(elements: &'j [Element], id: &str) -> Option<&'j Step> {
+    elements.iter().find_map(|element| match element {
+        Element::Step(step) => Some(step).filter(|step| step.id == id),
+        Element::Flow(flow) => find(&flow.elements, id),
+        Element::Split(split) => split.flows.iter().find_map(|flow| find(&flow.elements, id)),
+        Element::Decision(_) => None,
+    })
+}

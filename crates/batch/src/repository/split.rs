@@ -1,0 +1,126 @@
+//! Partitions that give a part of their range away, and what partitions were made with.
+
+use std::collections::BTreeMap;
+
+use super::{Held, PAGE, Repository, bytes, key_of, number, partition_key, read, step_key};
+use crate::error::BatchError;
+use crate::record::{ExecutionId, InstanceId, PartitionGiven, PartitionState, Progress, StepState};
+use crate::work::{PageOf, Work};
+
+impl Repository {
+    /// Makes a partition of what another gives away, as a part of the unit of work in which that one's checkpoint stops before it. Returns its
+    /// number.
+    pub(crate) fn split_partition(
+        &self,
+        work: &mut dyn Work,
+        held: Held,
+        at: (&str, u32),
+        reader: Vec<u8>,
+        properties: &BTreeMap<String, String>,
+    ) -> Result<u32, BatchError> {
+        let key = step_key(held.instance, at.0);
+        // The lock makes partitions that split at the same time take one number each.
+        let found = work.get_for_update(&key)?.ok_or(BatchError::Damaged { what: "a step" })?;
+        let mut step: StepState = read("a step", &found)?;
+        let number = step.plan.unwrap_or_default();
+        step.plan = Some(number + 1);
+        work.put(&key, &bytes(&step))?;
+        let mut properties = properties.clone();
+        if let Some(own) = properties.get_mut(NUMBER) {
+            *own = number.to_string();
+        }
+        let given = PartitionGiven { parent: Some(at.1), properties };
+        work.put(&given_key(held.instance, at.0, Some(number)), &bytes(&given))?;
+        let progress = Progress { reader: Some(reader), ..Progress::default() };
+        let state = PartitionState { progress, ..PartitionState::default() };
+        // Tokens of executions are their numbers, also where a partition has one of its own.
+        let entry = (partition_key(held.instance, at.0, number), bytes(&state));
+        work.put_all(std::slice::from_ref(&entry), held.execution.0)?;
+        Ok(number)
+    }
+
+    /// What the partitions of a step were made with, as far as the plan alone does not say it.
+    pub(crate) fn given(&self, instance: InstanceId, step: &str) -> Result<BTreeMap<u32, PartitionGiven>, BatchError> {
+        let prefix = given_key(instance, step, None);
+        let mut work = self.begin()?;
+        let mut found = BTreeMap::new();
+        let mut after: Option<Vec<u8>> = None;
+        loop {
+            let page =
+                work.page(PageOf { prefix: &prefix, after: after.as_deref(), newest_first: false, count: PAGE })?;
+            let Some((last, _)) = page.last() else { return Ok(found) };
+            after = Some(last.clone());
+            for (key, value) in &page {
+                let number = key.get(prefix.len()..).and_then(|number| number.try_into().ok()).map(u32::from_be_bytes);
+                let number = number.ok_or(BatchError::Damaged { what: "a partition" })?;
+                found.insert(number, read("a partition", value)?);
+            }
+        }
+    }
+
+    /// What one partition was made with.
+    pub(crate) fn given_of(
+        &self,
+        instance: InstanceId,
+        step: &str,
+        partition: u32,
+    ) -> Result<Option<PartitionGiven>, BatchError> {
+        let found = self.begin()?.get(&given_key(instance, step, Some(partition)))?;
+        found.map(|value| read("a partition", &value)).transpose()
+    }
+
+    /// Asks whoever runs a partition of an execution to split it at its next checkpoint. An empty step is any.
+    ///
+    /// # Errors
+    /// [`BatchError::NotRunning`], [`BatchError::NoSuchExecution`]; errors of the store.
+    pub fn request_split(&self, id: ExecutionId, step: &str, partition: u32) -> Result<(), BatchError> {
+        let mut work = self.begin()?;
+        let execution = super::execution_of(work.as_mut(), id)?;
+        if !execution.status.is_running() {
+            return Err(BatchError::NotRunning { execution: id, status: execution.status });
+        }
+        work.put(&[key_of(b'z', id.0).as_slice(), &partition.to_be_bytes()].concat(), step.as_bytes())?;
+        work.commit()
+    }
+
+    /// The partitions of an execution that somebody asked to split, with their steps.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn split_requests(&self, id: ExecutionId) -> Result<Vec<(String, u32)>, BatchError> {
+        let prefix = key_of(b'z', id.0);
+        let page = self.begin()?.page(PageOf { prefix: &prefix, after: None, newest_first: false, count: PAGE })?;
+        let request = |(key, step): (Vec<u8>, Vec<u8>)| {
+            let partition = key.get(prefix.len()..).and_then(|number| number.try_into().ok()).map(u32::from_be_bytes);
+            Some((String::from_utf8(step).ok()?, partition?))
+        };
+        Ok(page.into_iter().filter_map(request).collect())
+    }
+
+    /// Removes a request to split, which somebody has taken.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn take_split_request(&self, id: ExecutionId, partition: u32) -> Result<(), BatchError> {
+        let mut work = self.begin()?;
+        work.delete(&[key_of(b'z', id.0).as_slice(), &partition.to_be_bytes()].concat())?;
+        work.commit()
+    }
+
+    /// Executions that have steps whose partitions any process may run, with these steps.
+    pub(crate) fn offers(&self) -> Result<Vec<(ExecutionId, crate::record::Offer)>, BatchError> {
+        let of = PageOf { prefix: b"o", after: None, newest_first: false, count: PAGE };
+        let page = self.patiently(|| self.begin()?.page(of))?;
+        page.iter().map(|(key, value)| Ok((ExecutionId(number(&key[1..])), read("an offer", value)?))).collect()
+    }
+}
+
+/// The property that numbers partitions, by which they name files of their own.
+pub(crate) const NUMBER: &str = "number";
+
+pub(super) fn given_key(instance: InstanceId, step: &str, partition: Option<u32>) -> Vec<u8> {
+    let mut key = step_key(instance, step);
+    key[0] = b'k';
+    key.extend(partition.into_iter().flat_map(u32::to_be_bytes));
+    key
+}
