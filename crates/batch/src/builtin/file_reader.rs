@@ -239,7 +239,7 @@ impl Reader for FileReader {
         let end = self.to.min(self.length);
         let middle = offset + end.saturating_sub(offset) / 2;
         let framing = match &self.items {
-            Items::Framed(spec) => Items::Framed(spec.clone()),
+            Items::Framed(spec) => Items::Framed(*spec),
             Items::Interchanges => Items::Interchanges,
         };
         let whole = FileReader::of_file(self.path.clone(), "edi")?;

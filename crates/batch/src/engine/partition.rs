@@ -21,6 +21,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::artifact::{
     Answer, PartitionAnalyzer, PartitionCollector, PartitionOutcome, PartitionPlan, PartitionReducer,
 };
+use crate::codes;
 use crate::context::{JobContext, StepContext};
 use crate::error::Thrown;
 use crate::event::{self, Event};
@@ -54,6 +55,11 @@ pub(super) struct Whole {
 }
 
 impl Message {
+    /// Whether another process has taken the partition.
+    pub(super) fn is_fenced(&self) -> bool {
+        matches!(self, Message::Ended { cause: Some(cause), .. } if cause.class() == codes::FENCED.0)
+    }
+
     /// A partition that did not begin.
     pub(super) fn stopped() -> Self {
         Message::Ended {
@@ -505,7 +511,7 @@ const STRAGGLERS: &str = "quayline.stragglers";
 /// The property of a step that says which processes run its partitions.
 const SHARING: &str = "quayline.partitions";
 
-fn splitting(step: &Step) -> Answer<bool> {
+pub(super) fn splitting(step: &Step) -> Answer<bool> {
     choice(step, STRAGGLERS, ["keep", "split"])
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use quayline_project::job::{Element, JobFile, Step};
 
-use super::partition::{MESSAGES_MAX, Message, STACK_BYTES, Whole};
+use super::partition::{MESSAGES_MAX, Message, STACK_BYTES, Whole, splitting};
 use super::{Engine, Run, StartError};
 use crate::artifact::{Answer, PartitionPlan};
 use crate::context::{JobContext, StepContext, StopSignal};
@@ -29,6 +29,7 @@ impl Run<'_> {
         plan: &PartitionPlan,
         whole: &mut Whole,
     ) -> Answer<()> {
+        let splits = splitting(step)?;
         let most = self.engine.settings.partition_threads_max.max(1).min(plan.properties.len().max(1));
         let wanted = usize::try_from(plan.threads).unwrap_or(usize::MAX);
         let threads = if wanted == 0 { most } else { wanted.min(most) };
@@ -48,6 +49,9 @@ impl Run<'_> {
                     Ok(claimed) => claimed,
                     Err(Claim::Over) => return Ok(()),
                     Err(_) => {
+                        if splits {
+                            self.engine.stragglers.ask_slowest(self.held.execution, &step.id);
+                        }
                         std::thread::park_timeout(LOOK);
                         continue;
                     }
@@ -59,7 +63,12 @@ impl Run<'_> {
                 };
                 // A partition that is made is free like all others.
                 let ended = run.one_partition(step, job, (number, state), None, (&send, &|_| ()));
-                let _ = sender.send(ended);
+                if ended.is_fenced() {
+                    // This process looked as if it had ended, and another one runs the partition now.
+                    ran_here.lock().remove(&number);
+                } else {
+                    let _ = sender.send(ended);
+                }
             }
         };
         let mut told = HashSet::new();

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{Held, PAGE, Repository, bytes, key_of, partition_key, read, read_state, step_key};
 use crate::error::BatchError;
-use crate::record::{ExecutionId, Lease, Offer, PartitionGiven, PartitionState, Shared};
+use crate::record::{Counts, ExecutionId, Lease, Offer, PartitionGiven, PartitionState, Shared};
 use crate::status::BatchStatus;
 use crate::work::{Entry, PageOf, Work};
 
@@ -21,6 +21,9 @@ pub(crate) enum Claim {
     /// None is left, or no partition begins any more and none runs.
     Over,
 }
+
+/// The place of what a collector gave, and that.
+pub(crate) type Collected = (Vec<u8>, Option<Vec<u8>>);
 
 /// How a partition that any process may run is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -144,6 +147,10 @@ impl Repository {
         if standing != Standing::Free || offer.is_none_or(|offer| offer.is_closing) {
             return Ok(None);
         }
+        if state.execution != held.execution {
+            // What an earlier execution counted is in its own metrics.
+            state.progress.counts = Counts::default();
+        }
         state.status = BatchStatus::Started;
         state.execution = held.execution;
         state.shared = Some(Shared { owner: own, token: held.token, ..Shared::default() });
@@ -221,7 +228,7 @@ impl Repository {
     }
 
     /// What collectors in other processes gave, in the order of partitions and of time, each with its place.
-    pub(crate) fn collected(&self, held: Held, step: &str) -> Result<Vec<(Vec<u8>, Option<Vec<u8>>)>, BatchError> {
+    pub(crate) fn collected(&self, held: Held, step: &str) -> Result<Vec<Collected>, BatchError> {
         let prefix = collected_key(held.execution, step);
         let of = PageOf { prefix: &prefix, after: None, newest_first: false, count: PAGE };
         let page = self.patiently(|| self.begin()?.page(of))?;

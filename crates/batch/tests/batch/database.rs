@@ -13,6 +13,8 @@ use quayline_store::SystemClock;
 
 use crate::kit::{Process, given, job};
 
+mod shared;
+
 /// The server, or nothing where PostgreSQL is not installed: the test is counted as skipped.
 fn server(folder: &Path) -> Option<OwnServer> {
     match OwnServer::start(&folder.join("server"), Durable::No) {
@@ -92,6 +94,9 @@ fn jobs_in_a_database() {
     a_token_in_another_database(&server, folder.path());
     two_processes(&server, folder.path());
     partitions(&server, folder.path());
+    shared::partitions_run_wherever_somebody_works(&server, folder.path());
+    shared::whoever_ends_leaves_its_partitions(&server, folder.path());
+    shared::a_stop_reaches_all_processes(&server, folder.path());
     events_in_the_order_of_commits(&server, folder.path());
     repeated_and_missing_keys(&server, folder.path());
     a_last_chunk_that_is_refused(&server, folder.path());

@@ -16,9 +16,9 @@ use crate::world::World;
 const KILLS: u32 = 10;
 /// Lines of the input: each of the four parts of the job commits a hundred times and more.
 const LINES: usize = 1_200;
-const STEPS: [&str; 4] = ["load", "copy", "unload", "parts"];
+const STEPS: [&str; 6] = ["load", "copy", "unload", "parts", "spread", "gather"];
 /// What the job leaves in its folder.
-const FILES: [&str; 5] = ["copy.txt", "unloaded.txt", "part-0.txt", "part-1.txt", "part-2.txt"];
+const FILES: [&str; 6] = ["copy.txt", "unloaded.txt", "part-0.txt", "part-1.txt", "part-2.txt", "spread.txt"];
 
 /// SplitMix64.
 struct Dice(u64);
@@ -43,23 +43,32 @@ fn artifact(element: &str, name: &str, list: &[(&str, &str)]) -> String {
 fn job(is_database: bool) -> String {
     let file = |name: &str| artifact("reader", "fileReader", &[("file", name)]);
     let to = |name: &str| artifact("writer", "fileWriter", &[("file", name)]);
-    let (rows_in, rows_out) = if is_database {
-        let columns = ("columns", "id,name");
-        (
-            artifact("writer", "sqlWriter", &[("table", "cust"), columns, ("items", "csv")]),
-            artifact("reader", "sqlReader", &[("query", "SELECT id, name FROM cust"), ("key", "id"), ("items", "csv")]),
-        )
-    } else {
-        (
-            artifact("writer", "recordFileWriter", &[("file", "CUST")]),
-            artifact("reader", "recordFileReader", &[("file", "CUST")]),
-        )
+    let rows = |name: &str| {
+        if is_database {
+            let columns = ("columns", "id,name");
+            let query = format!("SELECT id, name FROM {name}");
+            (
+                artifact("writer", "sqlWriter", &[("table", name), columns, ("items", "csv")]),
+                artifact("reader", "sqlReader", &[("query", &query), ("key", "id"), ("items", "csv")]),
+            )
+        } else {
+            let name = name.to_uppercase();
+            (
+                artifact("writer", "recordFileWriter", &[("file", &name)]),
+                artifact("reader", "recordFileReader", &[("file", &name)]),
+            )
+        }
     };
+    let (rows_in, rows_out) = rows("cust");
+    let (spread_in, spread_out) = rows("spread");
     let step = |id: &str, next: &str, reader: &str, writer: &str, more: &str| {
         format!("<step id=\"{id}\"{next}><chunk item-count=\"8\">{reader}{writer}</chunk>{more}</step>")
     };
     let mapper = artifact("mapper", "fileMapper", &[("file", "in.txt"), ("partitions", "3"), ("threads", "2")]);
     let range = [("file", "in.txt"), ("from", "#{partitionPlan['from']}"), ("to", "#{partitionPlan['to']}")];
+    // Threads without a partition take a part of another's, or processes share them.
+    let sharing =
+        if is_database { "quayline.partitions\" value=\"shared" } else { "quayline.stragglers\" value=\"split" };
     let steps = [
         step("load", " next=\"both\"", &file("in.txt"), &rows_in, ""),
         format!(
@@ -69,11 +78,20 @@ fn job(is_database: bool) -> String {
         ),
         step(
             "parts",
-            "",
+            " next=\"spread\"",
             &artifact("reader", "fileReader", &range),
             &to("part-#{partitionPlan['number']}.txt"),
             &format!("<partition>{mapper}</partition>"),
         ),
+        step(
+            "spread",
+            " next=\"gather\"",
+            &artifact("reader", "fileReader", &range),
+            &spread_in,
+            &format!("<partition>{mapper}</partition>"),
+        )
+        .replace("<chunk", &format!("<properties><property name=\"{sharing}\"/></properties><chunk")),
+        step("gather", "", &spread_out, &to("spread.txt"), ""),
     ];
     format!("<job id=\"all\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\">{}</job>", steps.concat())
 }
@@ -103,12 +121,14 @@ impl Place {
         }
         match &self.server {
             Some(server) => {
-                let script = "DROP TABLE IF EXISTS cust; CREATE TABLE cust (id text PRIMARY KEY, name text)";
+                let script = "DROP TABLE IF EXISTS cust, spread; CREATE TABLE cust (id text PRIMARY KEY, name text); \
+                     CREATE TABLE spread (LIKE cust INCLUDING ALL)";
                 Connection::open(&server.endpoint()).and_then(|mut c| c.script(script)).expect("the table is made");
             }
             None => {
                 let _ = std::fs::remove_dir_all(self.world.path("data"));
                 self.world.run("file define CUST --record 19 --key 0:5").code(0);
+                self.world.run("file define SPREAD --record 19 --key 0:5").code(0);
             }
         }
     }
@@ -210,6 +230,8 @@ fn killed_at_random(place: &mut Place, takes_over: bool) {
     assert_eq!(expected["copy.txt"], place.world.read("in.txt"));
 
     let (mut kills, mut refused, mut hit) = (0, 0, BTreeSet::new());
+    // Another node runs partitions all the time; it is killed as well.
+    let mut worker = takes_over.then(|| place.spawn("job work --threads 1", 2));
     while kills < kills_max() {
         place.begin();
         let mut command = "job start job.xml".to_owned();
@@ -228,6 +250,12 @@ fn killed_at_random(place: &mut Place, takes_over: bool) {
                 let _ = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
                 std::thread::sleep(Duration::from_millis(dice.below(30)));
                 hit.insert("stop".to_owned());
+            }
+            if let Some(worker) = worker.as_mut().filter(|_| dice.below(2) == 0) {
+                worker.kill().and_then(|()| worker.wait()).expect("it is killed");
+                *worker = place.spawn("job work --threads 1", 2);
+                kills += 1;
+                std::thread::sleep(Duration::from_millis(dice.below(300)));
             }
             let is_over = child.try_wait().expect("a child").is_some();
             if !is_over {
@@ -256,6 +284,9 @@ fn killed_at_random(place: &mut Place, takes_over: bool) {
         let executions = place.executions(node);
         counters_are_honest(&executions);
         assert_eq!(place.left(), expected, "after {} executions", executions.len());
+    }
+    if let Some(mut worker) = worker {
+        worker.kill().and_then(|()| worker.wait()).expect("it is killed");
     }
     eprintln!("{kills} kills in {} jobs, {refused} restarts refused; hit: {hit:?}", place.rounds - 1);
     if kills >= 100 {

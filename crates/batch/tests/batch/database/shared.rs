@@ -1,0 +1,175 @@
+//! Partitions of one step that several processes run.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use quayline_batch::artifact::{Answer, Injected, PartitionAnalyzer, PartitionCollector};
+use quayline_batch::context::StopSignal;
+use quayline_batch::{Assist, Assisted, BatchStatus};
+use quayline_postgres::server::OwnServer;
+
+use super::{artifact, completed, into, lines, process, sql, value};
+use crate::kit::Process;
+
+const ROWS: u32 = 24_000;
+const PARTITIONS: u32 = 12;
+
+/// A partitioned step whose partitions any process runs, with a collector.
+fn xml(more: &str) -> String {
+    let range = [("file", "rows.json"), ("from", "#{partitionPlan['from']}"), ("to", "#{partitionPlan['to']}")];
+    let mapper = artifact("mapper", "fileMapper", &[("file", "rows.json"), ("partitions", "12"), ("threads", "2")]);
+    format!(
+        "<step id=\"s\"><properties><property name=\"quayline.partitions\" value=\"shared\"/>{more}</properties>\
+         <chunk item-count=\"5\">{}{}</chunk>\
+         <partition>{mapper}<collector ref=\"counted\"/><analyzer ref=\"counted\"/></partition></step>",
+        artifact("reader", "fileReader", &range),
+        into("u", &[])
+    )
+}
+
+/// Gives the number of its partition; the analyzer keeps what it hears.
+struct Counted(Injected, crate::kit::Log);
+
+impl PartitionCollector for Counted {
+    fn collect(&mut self) -> Answer<Option<Vec<u8>>> {
+        let partition = self.0.step.as_ref().and_then(|step| step.partition).unwrap_or_default();
+        Ok(Some(partition.to_string().into_bytes()))
+    }
+}
+
+impl PartitionAnalyzer for Counted {
+    fn data(&mut self, data: Option<&[u8]>) -> Answer<()> {
+        let data = String::from_utf8(data.unwrap_or_default().to_vec()).unwrap();
+        self.1.lock().push(data);
+        Ok(())
+    }
+
+    fn status(&mut self, status: BatchStatus, _: &str) -> Answer<()> {
+        self.1.lock().push(status.to_string());
+        Ok(())
+    }
+}
+
+fn node(server: &OwnServer, folder: &Path) -> Process {
+    let mut process = process(server, folder);
+    process.engine.registry.collector("counted", |with| Ok(Box::new(Counted(with.clone(), Arc::default()))));
+    let said = Arc::clone(&process.said);
+    process.engine.registry.analyzer("counted", move |with| Ok(Box::new(Counted(with.clone(), Arc::clone(&said)))));
+    process
+}
+
+fn works(process: &Process, stop: &StopSignal) -> Assisted {
+    let assist = Assist { execution: None, threads: 2, idle: None, stop };
+    process.engine.assist(&assist).unwrap()
+}
+
+fn prepare(server: &OwnServer, folder: &Path) {
+    lines(folder, "rows.json", 1..=ROWS);
+    sql(server, "TRUNCATE u");
+}
+
+fn exact(server: &OwnServer) {
+    let expected = format!("{ROWS} {}", u64::from(ROWS) * u64::from(ROWS + 1) / 2);
+    assert_eq!(value(server, "SELECT count(*) || ' ' || sum(id) FROM u"), expected);
+}
+
+/// Two processes besides the one of the step run partitions of it; the analyzer hears of all, and each row is there once.
+pub(super) fn partitions_run_wherever_somebody_works(server: &OwnServer, folder: &Path) {
+    // Where this machine is busy, all may be over before the others looked.
+    let helped = (0..5).any(|_| once(server, folder) > 0);
+    assert!(helped, "others ran partitions");
+}
+
+/// Partitions that others ran.
+fn once(server: &OwnServer, folder: &Path) -> u64 {
+    prepare(server, folder);
+    let (own, first, second) = (node(server, folder), node(server, folder), node(server, folder));
+    let stop = StopSignal::default();
+    let (execution, helped) = std::thread::scope(|scope| {
+        let helpers = [&first, &second].map(|helper| scope.spawn(|| works(helper, &stop)));
+        let execution = own.start(&xml(""), &[]);
+        stop.set();
+        (execution, helpers.map(|helper| helper.join().unwrap().partitions))
+    });
+    completed(&own, &execution);
+    exact(server);
+    let steps = own.steps(execution.id);
+    assert_eq!((steps[0].counts.read, steps[0].partitions), (u64::from(ROWS), PARTITIONS));
+    let said = own.said();
+    assert_eq!(said.iter().filter(|said| *said == "COMPLETED").count(), PARTITIONS as usize, "{said:?}");
+    // Each partition has some 400 chunks and its end.
+    for partition in 0..PARTITIONS {
+        let collected = said.iter().filter(|said| **said == partition.to_string()).count();
+        assert!(collected > 300, "partition {partition} gave data {collected} times");
+    }
+    assert_eq!(
+        value(server, "SELECT count(*) FROM quayline_jobs.record WHERE get_byte(key, 0) IN (111, 121, 122)"),
+        "0"
+    );
+    helped.iter().sum()
+}
+
+/// A process that runs partitions ends without a word, or looks as if it had: others take its partitions over at their last checkpoints. That
+/// of the step is one like all.
+pub(super) fn whoever_ends_leaves_its_partitions(server: &OwnServer, folder: &Path) {
+    for order in ["DESC", "ASC"] {
+        prepare(server, folder);
+        let own = node(server, folder);
+        let helper = node(server, folder);
+        let stop = StopSignal::default();
+        let execution = std::thread::scope(|scope| {
+            let own = &own;
+            let job = scope.spawn(move || own.start(&xml(""), &[]));
+            let helping = scope.spawn(|| works(&helper, &stop));
+            while !job.is_finished() && value(server, "SELECT count(*) FROM quayline_jobs.owner") != "2" {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            // Its session ends as that of a killed process does, and its lock with it. The process of the step has the first number.
+            let end = format!(
+                "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid IN \
+                 (SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' ORDER BY objid {order} LIMIT 1)"
+            );
+            sql(server, &end);
+            let execution = job.join().unwrap();
+            stop.set();
+            let _ = helping.join();
+            execution
+        });
+        completed(&own, &execution);
+        exact(server);
+        assert_eq!(own.steps(execution.id)[0].counts.read, u64::from(ROWS), "each row counts once");
+    }
+}
+
+/// A stop of the job stops the partitions that others run; a restart ends them.
+pub(super) fn a_stop_reaches_all_processes(server: &OwnServer, folder: &Path) {
+    prepare(server, folder);
+    let (own, helper) = (node(server, folder), node(server, folder));
+    let stop = StopSignal::default();
+    let execution = std::thread::scope(|scope| {
+        let helping = scope.spawn(|| works(&helper, &stop));
+        let job = scope.spawn(|| own.start(&xml(""), &[]));
+        while !job.is_finished() && value(server, "SELECT count(*) < 500 FROM u") == "true" {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        own.engine.stop_all();
+        let stopped = job.join().unwrap();
+        let execution = match stopped.status {
+            BatchStatus::Stopped => {
+                // Nobody works on it any more.
+                let before = value(server, "SELECT count(*) FROM u");
+                std::thread::sleep(Duration::from_millis(300));
+                assert_eq!(value(server, "SELECT count(*) FROM u"), before);
+                own.restart(stopped.id, &xml(""), &[])
+            }
+            _ => stopped,
+        };
+        stop.set();
+        let _ = helping.join();
+        execution
+    });
+    completed(&own, &execution);
+    exact(server);
+    sql(server, "TRUNCATE u");
+}
