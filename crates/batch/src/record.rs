@@ -25,6 +25,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use quayline_core::{Packed, Unpacker, pack_bytes, packed};
 
@@ -223,15 +224,18 @@ packed!(struct StepExecution {
     execution, number, step, status, exit_status, started_ms, ended_ms, counts, times, user_data, partitions, cause
 });
 
+/// Bytes of a position. A checkpoint that is where the one before was shares them.
+pub type Position = Arc<Vec<u8>>;
+
 /// Where a chunk continues.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Progress {
     /// What the reader gave at the last checkpoint.
-    pub reader: Option<Vec<u8>>,
+    pub reader: Option<Position>,
     /// What the writer gave.
-    pub writer: Option<Vec<u8>>,
+    pub writer: Option<Position>,
     /// Persistent user data.
-    pub user_data: Option<Vec<u8>>,
+    pub user_data: Option<Position>,
     /// Metrics since the execution began.
     pub counts: Counts,
 }
@@ -249,7 +253,7 @@ impl Packed for Progress {
     }
 
     fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
-        let mut position = || Some(if bool::unpack(from)? { Some(from.bytes()?.to_vec()) } else { None });
+        let mut position = || Some(if bool::unpack(from)? { Some(Arc::new(from.bytes()?.to_vec())) } else { None });
         let (reader, writer, user_data) = (position()?, position()?, position()?);
         Some(Progress { reader, writer, user_data, counts: Counts::unpack(from)? })
     }
@@ -267,7 +271,7 @@ impl Progress {
     }
 
     /// Reader, writer, user data.
-    pub(crate) fn positions(&mut self) -> [&mut Option<Vec<u8>>; 3] {
+    pub(crate) fn positions(&mut self) -> [&mut Option<Position>; 3] {
         [&mut self.reader, &mut self.writer, &mut self.user_data]
     }
 }
@@ -493,9 +497,9 @@ mod tests {
     #[test]
     fn progress_has_the_form_of_its_fields() {
         let progress = Progress {
-            reader: Some(b"reader".to_vec()),
+            reader: Some(Arc::new(b"reader".to_vec())),
             writer: None,
-            user_data: Some(Vec::new()),
+            user_data: Some(Arc::new(Vec::new())),
             counts: Counts { read: 7, ..Counts::default() },
         };
         let (mut whole, mut fields) = (Vec::new(), Vec::new());

@@ -118,6 +118,12 @@ pub trait Reader {
         ItemPlace::default()
     }
 
+    /// Whether a restart continues elsewhere than at the last checkpoint. A reader that says no is not asked for a checkpoint, so one with a
+    /// large position that seldom changes makes no copy of it.
+    fn has_moved(&self) -> bool {
+        true
+    }
+
     /// Where a restart continues. Called before each commit.
     ///
     /// # Errors

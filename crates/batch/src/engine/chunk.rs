@@ -229,8 +229,8 @@ impl<'c, 's> ChunkRun<'c, 's> {
         let mut work = self.run.repository().begin()?;
         let opened = self
             .reader
-            .open(reader.as_deref(), work.as_mut())
-            .and_then(|()| self.writer.open(writer.as_deref(), work.as_mut()));
+            .open(reader.as_deref().map(Vec::as_slice), work.as_mut())
+            .and_then(|()| self.writer.open(writer.as_deref().map(Vec::as_slice), work.as_mut()));
         if let Err(thrown) = &opened {
             self.context.set_exception(Some(thrown));
         }
@@ -370,7 +370,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
         self.split_off = None;
         self.items.clear();
         *self.place.progress() = durable;
-        self.context.set_user_data(self.place.progress().user_data.clone());
+        self.context.set_user_data(self.place.progress().user_data.as_deref().cloned());
         self.take_counts_back(0);
         // What they had open is of no use any more.
         let _ = self.reader.close();
@@ -388,15 +388,19 @@ impl<'c, 's> ChunkRun<'c, 's> {
         }
         let begin = Instant::now();
         let given = self.give_away(&filled)?;
-        let reader = self.reader.checkpoint()?;
-        let writer = self.writer.checkpoint()?;
+        let has_moved = self.reader.has_moved() || !self.has_written;
+        let reader = if has_moved { self.reader.checkpoint()?.map(Arc::new) } else { None };
+        let writer = self.writer.checkpoint()?.map(Arc::new);
         self.settle()?;
+        // Now that the checkpoint before holds, this one may have its position.
+        let reader = if has_moved { reader } else { self.place.progress().reader.clone() };
         self.context.count(|counts| counts.commit += 1);
         self.counts = self.context.counts();
         self.listeners.each(|listener| listener.after_chunk()).inspect_err(|_| {
             self.context.count(|counts| counts.commit -= 1);
         })?;
-        let progress = Progress { reader, writer, user_data: self.context.user_data(), counts: self.counts };
+        let user_data = self.context.user_data().map(Arc::new);
+        let progress = Progress { reader, writer, user_data, counts: self.counts };
         let last = std::mem::replace(self.place.progress(), progress);
         // The end of the step writes the same state again, so a last chunk that did nothing has nothing to commit.
         self.is_idle = matches!(filled, Filled::AtEnd)

@@ -356,7 +356,7 @@ impl Run<'_> {
                 .given_of(self.held.instance, &step.id, number)
                 .map(|given| given.map(|given| given.properties).unwrap_or_default()),
         };
-        let user_data = state.progress.user_data.clone();
+        let user_data = state.progress.user_data.as_deref().cloned();
         let context = StepContext::new(&step.id, number + 1, step.properties.clone(), Some(number), user_data);
         let context = Arc::new(context);
         let job = Arc::new(job.for_thread());
@@ -402,7 +402,7 @@ impl Run<'_> {
         let exit_status = exit_status.unwrap_or_else(|| end.status.text().to_owned());
         state.status = end.status;
         state.exit_status = Some(exit_status.clone());
-        state.progress.user_data = context.user_data();
+        state.progress.user_data = context.user_data().map(Arc::new);
         state.progress.counts = context.counts();
         if let Some(shared) = &mut state.shared {
             shared.times = end.times;

@@ -70,7 +70,7 @@ impl Run<'_> {
         let event = self.made(event::STEP_STARTED, None, None, text);
         let event = event.map(|event| Event { step: Some(step.id.clone()), ..event });
         self.repository().begin_step(self.held, &mut record, &mut state, &self.keeper(&event))?;
-        let user_data = state.progress.user_data.clone();
+        let user_data = state.progress.user_data.as_deref().cloned();
         let context = StepContext::new(&step.id, record.number, step.properties.clone(), None, user_data);
         let context = Arc::new(context);
         self.engine.tell(event);
@@ -141,7 +141,7 @@ impl Run<'_> {
         let exit_status = context.exit_status().unwrap_or_else(|| end.status.text().to_owned());
         state.status = end.status;
         state.exit_status = Some(exit_status.clone());
-        state.progress.user_data = context.user_data();
+        state.progress.user_data = context.user_data().map(Arc::new);
         record.status = end.status;
         record.exit_status = Some(exit_status.clone());
         record.ended_ms = Some(self.repository().now_ms());

@@ -17,7 +17,7 @@ use quayline_core::Packed;
 use crate::error::BatchError;
 use crate::event;
 use crate::record::{
-    Execution, ExecutionId, Instance, InstanceId, Lease, PartitionState, Progress, StepExecution, StepState,
+    Execution, ExecutionId, Instance, InstanceId, Lease, PartitionState, Position, Progress, StepExecution, StepState,
 };
 use crate::status::BatchStatus;
 use crate::work::{Backend, Entry, Fence, PageOf, Work};
@@ -545,7 +545,7 @@ impl Repository {
             None => step_key(held.instance, at.0),
             Some(partition) => partition_key(held.instance, at.0, partition),
         };
-        let mut large: [Option<Vec<u8>>; POSITIONS] = Default::default();
+        let mut large: [Option<Position>; POSITIONS] = Default::default();
         let mut flags = 0;
         for (number, position) in state.progress().positions().into_iter().enumerate() {
             if position.as_ref().is_some_and(|position| position.len() > LARGE_BYTES) {
@@ -553,8 +553,12 @@ impl Repository {
                 flags |= 1 << number;
             }
         }
-        let small: usize =
-            state.progress().positions().iter().map(|position| position.as_ref().map_or(0, Vec::len)).sum();
+        let small: usize = state
+            .progress()
+            .positions()
+            .iter()
+            .map(|position| position.as_ref().map_or(0, |position| position.len()))
+            .sum();
         let mut value = Vec::with_capacity(small + STATE_BYTES);
         value.push(if flags == 0 { VERSION } else { VERSION_LARGE });
         if flags != 0 {
@@ -817,7 +821,7 @@ fn read_state<T: State>(work: &mut dyn Work, key: &[u8], what: &'static str, val
     let mut state = T::unpack_all(rest).ok_or(BatchError::Damaged { what })?;
     for (number, position) in state.progress().positions().into_iter().enumerate() {
         if flags & (1 << number) != 0 {
-            *position = Some(work.get(&large_key(key, number))?.ok_or(BatchError::Damaged { what })?);
+            *position = Some(Arc::new(work.get(&large_key(key, number))?.ok_or(BatchError::Damaged { what })?));
         }
     }
     Ok(state)

@@ -101,12 +101,27 @@ struct Heavy {
     next: u64,
     count: u64,
     every: u64,
+    /// Whether it says when it has not moved, and the position that it gave last.
+    says_so: bool,
+    given: Option<u64>,
+}
+
+impl Heavy {
+    fn new(count: u64, every: u64, says_so: bool) -> Box<Self> {
+        Box::new(Heavy { next: 0, count, every, says_so, given: None })
+    }
+
+    fn position(&self) -> u64 {
+        let read = self.next.min(self.count);
+        read - read % self.every
+    }
 }
 
 const HEAVY: usize = 100_000;
 
 impl Reader for Heavy {
     fn open(&mut self, checkpoint: Option<&[u8]>, _: &mut dyn Work) -> Answer<()> {
+        self.given = None;
         self.next = checkpoint.map_or(0, |bytes| u64::from_le_bytes(bytes[..8].try_into().unwrap()));
         assert!(checkpoint.is_none_or(|bytes| bytes.len() == HEAVY && bytes[8..].iter().all(|byte| *byte == bytes[0])));
         Ok(())
@@ -115,9 +130,13 @@ impl Reader for Heavy {
         self.next += 1;
         Ok((self.next <= self.count).then(|| format!("item {}", self.next).into_bytes()))
     }
+    fn has_moved(&self) -> bool {
+        !self.says_so || self.given != Some(self.position())
+    }
     fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
-        let read = self.next.min(self.count);
-        let position = read - read % self.every;
+        let position = self.position();
+        assert!(!self.says_so || self.given != Some(position), "it is asked only where it has moved");
+        self.given = Some(position);
         let mut bytes = position.to_le_bytes().to_vec();
         bytes.resize(HEAVY, bytes[0]);
         Ok(Some(bytes))
@@ -125,11 +144,11 @@ impl Reader for Heavy {
 }
 
 /// Bytes and commits of a job of 100 chunks whose reader's position changes with every so many items.
-fn written(every: u64) -> (u64, u64) {
+fn written(every: u64, says_so: bool) -> (u64, u64) {
     let (bytes, commits) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let counted = Counted { inner: backend(&medium()), bytes: Arc::clone(&bytes), commits: Arc::clone(&commits) };
     let mut process = Process::new(Arc::new(counted), Path::new("").to_owned());
-    process.engine.registry.reader("heavy", move |_| Ok(Box::new(Heavy { next: 0, count: 200, every })));
+    process.engine.registry.reader("heavy", move |_| Ok(Heavy::new(200, every, says_so)));
     let xml = "<step id=\"s\"><chunk item-count=\"2\"><reader ref=\"heavy\"/><writer ref=\"picky\"/></chunk></step>";
     let execution = process.start(xml, &[]);
     assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
@@ -139,15 +158,17 @@ fn written(every: u64) -> (u64, u64) {
 #[test]
 fn a_position_that_did_not_change_is_not_written_again() {
     let heavy = HEAVY as u64;
-    let (always, _) = written(2);
-    assert!(always > 100 * heavy, "{always}");
-    // The first checkpoint writes it, and the end of the step.
-    let (never, commits) = written(1_000);
-    assert!(never < 3 * heavy, "{never}");
-    // 100 chunks, and a few of job and step: the last chunk, which is empty, commits nothing.
-    assert!((101..=110).contains(&commits), "{commits}");
-    let (sometimes, _) = written(50);
-    assert!(sometimes < 8 * heavy, "{sometimes}");
+    for says_so in [false, true] {
+        let (always, _) = written(2, says_so);
+        assert!(always > 100 * heavy, "{always}");
+        // The first checkpoint writes it, and the end of the step.
+        let (never, commits) = written(1_000, says_so);
+        assert!(never < 3 * heavy, "{never}");
+        // 100 chunks, and a few of job and step: the last chunk, which is empty, commits nothing.
+        assert!((101..=110).contains(&commits), "{commits}");
+        let (sometimes, _) = written(50, says_so);
+        assert!(sometimes < 8 * heavy, "{sometimes}");
+    }
 }
 
 /// A restart finds the large position of the last checkpoint, and not that of a chunk that was rolled back.
@@ -156,7 +177,7 @@ fn a_restart_continues_at_a_large_position() {
     let memory = medium();
     let mut process = Process::new(backend(&memory), Path::new("").to_owned());
     let register = |process: &mut Process| {
-        process.engine.registry.reader("heavy", move |_| Ok(Box::new(Heavy { next: 0, count: 20, every: 2 })));
+        process.engine.registry.reader("heavy", move |_| Ok(Heavy::new(20, 2, true)));
     };
     register(&mut process);
     let xml = |more: &str| {

@@ -14,11 +14,13 @@ use crate::process;
 struct Constant {
     left: u64,
     position: Vec<u8>,
+    /// Whether it says that it has not moved, or gives the same bytes again.
+    says_so: bool,
 }
 
 impl Constant {
-    fn new(bytes: usize, count: u64) -> Self {
-        Constant { left: count, position: vec![7; bytes] }
+    fn new(bytes: usize, count: u64, says_so: bool) -> Self {
+        Constant { left: count, position: vec![7; bytes], says_so }
     }
 }
 
@@ -33,6 +35,10 @@ impl Reader for Constant {
         }
         self.left -= 1;
         Ok(Some(vec![b'a'; 20]))
+    }
+
+    fn has_moved(&self) -> bool {
+        !self.says_so
     }
 
     fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
@@ -103,15 +109,16 @@ pub fn large_items_memory(quayline: &Path, this: &Path) -> Result<u64, String> {
     peak
 }
 
-/// A job whose reader has a position of `bytes` bytes that never changes: what a checkpoint costs that says what the one before did.
+/// A job whose reader has a position of `bytes` bytes that never changes: what a checkpoint costs that says what the one before did. Either the
+/// reader says so, or it gives the bytes each time.
 ///
 /// # Errors
 /// Those of the job.
-pub fn unchanged(world: &World, bytes: usize, chunks: u64) -> Result<Took, String> {
+pub fn unchanged(world: &World, bytes: usize, chunks: u64, says_so: bool) -> Result<Took, String> {
     let xml = "<job id=\"accounts\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\"><step id=\"step\"><chunk item-count=\"10\">\
                <reader ref=\"constant\"/><writer ref=\"quayline.accountWriter\"><properties><property name=\"Deletes\" value=\"none\"/>\
                <property name=\"WriterCheckpointDataSize\" value=\"16\"/></properties></writer></chunk></step></job>";
     world.run(xml, &mut |registry| {
-        registry.reader("constant", move |_| Ok(Box::new(Constant::new(bytes, chunks * 10))));
+        registry.reader("constant", move |_| Ok(Box::new(Constant::new(bytes, chunks * 10, says_so))));
     })
 }
