@@ -135,3 +135,27 @@ fn a_long_job_keeps_one_state_and_a_start_adds_the_same_records_whatever_the_his
     process.start(short, &[]);
     assert_eq!(all(&process) - many, growth);
 }
+
+/// A start costs the same after many executions. `QUAYLINE_HISTORY` sets how many there are; 1,000,000 take some minutes.
+#[test]
+fn a_start_costs_the_same_after_a_long_history() {
+    let history = std::env::var("QUAYLINE_HISTORY").ok().and_then(|text| text.parse().ok()).unwrap_or(5_000u64);
+    let process = Process::in_memory();
+    let xml = job("<step id=\"s\"><batchlet ref=\"saying\"/></step>");
+    // The shortest of some: other work on the machine makes starts longer, never shorter.
+    let start = || {
+        let begin = std::time::Instant::now();
+        let launched = process.engine.start(&xml, given(&[])).unwrap();
+        let took = begin.elapsed();
+        assert_eq!(launched.run().unwrap().status, BatchStatus::Completed);
+        took
+    };
+    let shortest = || (0..200).map(|_| start()).min().unwrap_or_default();
+    let first = shortest();
+    for _ in 0..history {
+        start();
+    }
+    let last = shortest();
+    eprintln!("a start takes {first:?}, and {last:?} after {history} executions");
+    assert!(last < first * 4, "{first:?} became {last:?}");
+}
