@@ -16,7 +16,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use rustix::event::{EventfdFlags, eventfd};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::process::PidfdFlags;
 
@@ -263,6 +263,51 @@ impl Worker {
                 self.done += 1;
                 let return_code = self.area.return_code(slot).load(Ordering::Relaxed);
                 each(Completion { slot: Slot(slot), return_code });
+            }
+        }
+    }
+
+    /// Makes one call and waits for its end, for callers that hold the worker alone: RETURN-CODE, and the first `length` bytes of the COMMAREA
+    /// in `to`. `patience` says how long to wait before it is asked again; `None` kills the process.
+    ///
+    /// # Errors
+    /// How the process ended. The worker is of no use then.
+    pub fn call(
+        &mut self,
+        parts: &[&[u8]],
+        length: usize,
+        to: &mut Vec<u8>,
+        patience: &mut dyn FnMut() -> Option<Duration>,
+    ) -> Result<i32, End> {
+        to.clear();
+        let Some(slot) = self.submit(parts) else { return Err(End::Exited(-1)) };
+        self.ring();
+        loop {
+            let mut code = None;
+            self.completions(|done| code = (done.slot == slot).then_some(done.return_code).or(code));
+            if let Some(code) = code {
+                self.take(slot, length, to);
+                return Ok(code);
+            }
+            if let Some((end, _)) = self.end() {
+                return Err(end);
+            }
+            match patience() {
+                Some(time) => {
+                    let bells = [self.bell(), self.death()];
+                    let mut wanted = bells.map(|bell| PollFd::from_borrowed_fd(bell, PollFlags::IN));
+                    let time = Timespec {
+                        tv_sec: time.as_secs().try_into().unwrap_or(i64::MAX),
+                        tv_nsec: time.subsec_nanos().into(),
+                    };
+                    // An interrupted wait looks again.
+                    let _ = poll(&mut wanted, Some(&time));
+                }
+                None => {
+                    self.kill();
+                    // The process is gone soon; what it did meanwhile does not count.
+                    let _ = self.process.wait();
+                }
             }
         }
     }

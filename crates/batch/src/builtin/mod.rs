@@ -1,10 +1,12 @@
 //! The artifacts that come with Quayline.
 
 mod accounts;
+mod cobol;
 mod command;
 mod file_mapper;
 mod file_reader;
 mod file_writer;
+mod folder;
 mod limits;
 mod map;
 mod properties;
@@ -37,5 +39,9 @@ pub fn register(registry: &mut Registry) {
     registry.batchlet("quayline.sqlBatchlet", |with| Ok(Box::new(sql::SqlBatchlet::new(with)?)));
     let maps = map::Maps::default();
     registry.processor("quayline.mapProcessor", move |with| Ok(Box::new(maps.processor(with)?)));
+    registry.reader("quayline.folderReader", |with| Ok(Box::new(folder::FolderReader::new(with)?)));
+    registry.batchlet("quayline.transferBatchlet", |with| Ok(Box::new(folder::Transfer::new(with)?)));
+    registry.processor("quayline.cobolProcessor", |with| Ok(Box::new(cobol::CobolProcessor::new(with)?)));
+    registry.batchlet("quayline.cobolBatchlet", |with| Ok(Box::new(cobol::CobolBatchlet::new(with)?)));
     registry.batchlet("quayline.commandBatchlet", |with| Ok(Box::new(command::Command::new(with)?)));
 }

@@ -11,6 +11,7 @@ const TEXT: Expected = Expected::Text;
 const FRAMING: Expected = Expected::Checked(framing);
 const DATABASE: Expected = Expected::Checked(database);
 const LIMIT: Expected = Expected::Checked(limit);
+const COBOL_LENGTH: Expected = Expected::Number(1, super::cobol::LENGTH_MAX, "the length of the parameter");
 const ITEMS: Expected = Expected::OneOf(&["json", "csv"]);
 
 const fn required(name: &'static str, expected: Expected) -> Property {
@@ -132,6 +133,48 @@ const ALL: &[(&str, &str, Properties)] = &[
         "batchlet",
         "quayline.commandBatchlet",
         Properties::only(&[required("command", TEXT), optional("success-max", number("0"))]),
+    ),
+    (
+        "reader",
+        "quayline.folderReader",
+        Properties::only(&[required("folder", TEXT), optional("name", TEXT), optional("limit", LIMIT)]),
+    ),
+    (
+        "batchlet",
+        "quayline.transferBatchlet",
+        Properties::only(&[
+            required("from", TEXT),
+            required("to", TEXT),
+            optional("mode", Expected::OneOf(&["copy", "move"])),
+            optional("existing", Expected::OneOf(&["error", "replace"])),
+        ]),
+    ),
+    (
+        "processor",
+        "quayline.cobolProcessor",
+        Properties::only(&[
+            required("program", TEXT),
+            required("length", COBOL_LENGTH),
+            optional("modules", TEXT),
+            optional("pad", Expected::Checked(pad)),
+            optional("timeout-s", Expected::Number(1, u64::MAX, "60")),
+            optional("working-storage", Expected::OneOf(&["fresh", "keep"])),
+            optional("filter-code", Expected::Number(1, i32::MAX as u64, "none")),
+        ]),
+    ),
+    (
+        "batchlet",
+        "quayline.cobolBatchlet",
+        Properties::only(&[
+            required("program", TEXT),
+            optional("length", COBOL_LENGTH),
+            optional("modules", TEXT),
+            optional("pad", Expected::Checked(pad)),
+            optional("timeout-s", Expected::Number(1, u64::MAX, "60")),
+            optional("working-storage", Expected::OneOf(&["fresh", "keep"])),
+            optional("parameter", TEXT),
+            optional("success-max", number("0")),
+        ]),
     ),
     (
         "batchlet",

@@ -332,3 +332,78 @@ fn remedies_name_what_a_job_has() {
     assert!(!told.contains("--limit"), "{told}");
     assert_eq!(process.start(&xml("line-bytes=4K"), &[]).status, BatchStatus::Completed);
 }
+
+/// Files of a folder in the order of their names; a restart continues after the last one that committed.
+#[test]
+fn files_of_a_folder_are_items() {
+    let folder = tempfile::tempdir().unwrap();
+    let inbox = folder.path().join("inbox");
+    std::fs::create_dir_all(inbox.join("sub.edi")).unwrap();
+    for name in ["b.edi", "a.edi", "c.edi", "d.txt", "e.edi"] {
+        std::fs::write(inbox.join(name), format!("item {}", &name[..1])).unwrap();
+    }
+    let xml = |fail: &str| {
+        let reader = properties(&[("folder", "inbox"), ("name", "*.edi")]);
+        format!(
+            "<step id=\"s\"><chunk item-count=\"1\"><reader ref=\"quayline.folderReader\">{reader}</reader>\
+             <writer ref=\"picky\">{}</writer></chunk></step>",
+            properties(&[("fail", fail)])
+        )
+    };
+    let memory = medium();
+    let process = Process::new(backend(&memory), folder.path().to_owned());
+    let execution = process.start(&xml("c"), &[]);
+    assert_eq!(execution.status, BatchStatus::Failed);
+    assert_eq!(process.said(), ["write a", "write b"]);
+    let process = Process::new(backend(&memory), folder.path().to_owned());
+    let again = process.restart(execution.id, &xml(""), &[]);
+    assert_eq!(again.status, BatchStatus::Completed);
+    assert_eq!(process.said(), ["write c", "write e"]);
+}
+
+/// Files are copied and moved whole, and a step that runs again does no harm.
+#[test]
+fn files_are_transferred_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::create_dir(at("out")).unwrap();
+    for name in ["1.dat", "2.dat", "3.txt"] {
+        std::fs::write(at(name), name.repeat(400_000)).unwrap();
+    }
+    let process = Process::new(backend(&medium()), folder.path().to_owned());
+    let run = |list: &[(&str, &str)]| {
+        let xml = format!(
+            "<step id=\"s\"><batchlet ref=\"quayline.transferBatchlet\">{}</batchlet></step>",
+            properties(list)
+        );
+        let execution = process.start(&xml, &[]);
+        let exit = process.steps(execution.id)[0].exit_status.clone().unwrap_or_default();
+        (exit, execution.cause.unwrap_or_default())
+    };
+    for _ in 0..2 {
+        assert_eq!(run(&[("from", "*.dat"), ("to", "out")]), ("2".to_owned(), String::new()));
+    }
+    assert_eq!(std::fs::read(at("out/2.dat")).unwrap(), std::fs::read(at("2.dat")).unwrap());
+    std::fs::write(at("out/3.txt"), "other").unwrap();
+    let (exit, cause) = run(&[("from", "3.txt"), ("to", "out")]);
+    assert!(exit == "FAILED" && cause.contains("is there already, with other content"), "{cause}");
+    assert_eq!(std::fs::read(at("out/3.txt")).unwrap(), b"other");
+    let moved = [("from", "3.txt"), ("to", "out"), ("mode", "move"), ("existing", "replace")];
+    // The second time nothing is left to do, as after a crash behind the move.
+    for count in ["1", "0"] {
+        assert_eq!(run(&moved), (count.to_owned(), String::new()));
+    }
+    assert!(!at("3.txt").exists() && at("out/3.txt").metadata().unwrap().len() == 2_000_000);
+    let (_, cause) = run(&[("from", "*.dat"), ("to", "nowhere")]);
+    assert!(cause.contains("2 files fit"), "{cause}");
+    let (_, cause) = run(&[("from", "1.dat"), ("to", "1.dat")]);
+    assert!(cause.contains("is the file itself"), "{cause}");
+    assert!(
+        std::fs::read_dir(at("out")).unwrap().all(|entry| !entry
+            .unwrap()
+            .path()
+            .display()
+            .to_string()
+            .ends_with(".partial"))
+    );
+}

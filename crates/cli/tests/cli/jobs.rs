@@ -158,3 +158,77 @@ fn a_reject_of_a_writer_names_its_line_and_a_check_names_wrong_properties() {
         hint: the properties of quayline.fileReader are file, framing, skip, from, to, limit
     "#]]);
 }
+
+/// A COBOL program takes items in place, leaves some out, refuses some, and ends its process or never ends for others.
+#[test]
+fn cobol_programs_process_items() {
+    const PROGRAM: &str = "
+       IDENTIFICATION DIVISION.
+       PROGRAM-ID. RATE.
+       DATA DIVISION.
+       LINKAGE SECTION.
+       01 REC.
+          05 KIND PIC X.
+          05 AMOUNT PIC 9(5).
+          05 RATED PIC 9(6).
+       PROCEDURE DIVISION USING REC.
+           EVALUATE KIND
+             WHEN 'A' COMPUTE RATED = AMOUNT * 2
+             WHEN 'F' MOVE 4 TO RETURN-CODE
+             WHEN 'R' MOVE 8 TO RETURN-CODE
+             WHEN 'S' STOP RUN
+             WHEN 'L' PERFORM UNTIL KIND = 'Z' CONTINUE END-PERFORM
+           END-EVALUATE
+           GOBACK.
+";
+    let world = World::with([("rate.cbl", PROGRAM.as_bytes())]);
+    std::fs::create_dir(world.path("programs")).expect("a folder");
+    let compiled = std::process::Command::new("cobc")
+        .args(["-m", "-o"])
+        .arg(world.path("programs/RATE.so"))
+        .arg(world.path("rate.cbl"))
+        .status();
+    if !compiled.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: GnuCOBOL is not installed");
+        return;
+    }
+    let property = |name: &str, value: &str| format!("<property name=\"{name}\" value=\"{value}\"/>");
+    let job = |more: &str| {
+        format!(
+            "<job id=\"rate\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\"><step id=\"s\"><chunk item-count=\"3\" skip-limit=\"9\">\
+             <reader ref=\"quayline.fileReader\"><properties>{}</properties></reader>\
+             <processor ref=\"quayline.cobolProcessor\"><properties>{}{}{}{}</properties></processor>\
+             <writer ref=\"quayline.fileWriter\"><properties>{}</properties></writer>\
+             <skippable-exception-classes>{more}</skippable-exception-classes></chunk></step></job>",
+            property("file", "in.txt"),
+            property("program", "RATE"),
+            property("length", "12"),
+            property("filter-code", "4"),
+            property("timeout-s", "1"),
+            property("file", "out.txt"),
+        )
+    };
+    world.write("in.txt", "A00001\nF00002\nR00003\nA00004\nS00005\nA00006\nL00007\nA00008\n");
+    world.write("all.xml", job("<include class=\"quayline.Program\"/>"));
+    world.run("job start all.xml").code(0);
+    let rated: Vec<_> =
+        ["A00001000002", "A00004000008", "A00006000012", "A00008000016"].map(|line| format!("{line}\n")).into();
+    assert_eq!(String::from_utf8(world.read("out.txt")), Ok(rated.concat()));
+    let log = world.run("job log 1").out();
+    assert!(log.contains("RATE returned RETURN-CODE 8") && log.contains("longer than its time limit"), "{log}");
+    assert!(log.contains("STOP RUN"), "{log}");
+    world.write("codes.xml", job("<include class=\"quayline.ReturnCode\"/>"));
+    let ran = world.run("job start codes.xml");
+    assert!(ran.code(1).out().contains("quayline.Program"), "{}", ran.out());
+    world.write("none.xml", job("").replace("\"RATE\"", "\"NONE\""));
+    let ran = world.run("job start none.xml");
+    assert!(ran.code(1).out().contains("is not in the program folders"), "{}", ran.out());
+    let batchlet = "<job id=\"b\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\"><step id=\"s\"><batchlet ref=\"quayline.cobolBatchlet\">\
+        <properties><property name=\"program\" value=\"rate\"/><property name=\"parameter\" value=\"KIND\"/><property name=\"length\" value=\"12\"/>\
+        <property name=\"success-max\" value=\"4\"/></properties></batchlet></step></job>";
+    for (kind, code, exit) in [("F00001", 0, "exit status 4"), ("R00001", 1, "RETURN-CODE 8")] {
+        world.write("batchlet.xml", batchlet.replace("KIND", kind));
+        let ran = world.run("job start batchlet.xml");
+        assert!(ran.code(code).out().contains(exit), "{}", ran.out());
+    }
+}
