@@ -1,6 +1,9 @@
 //! Findings: what is wrong, where it is, who can fix it, and how.
 
 use core::fmt;
+use core::hash::BuildHasher as _;
+use std::collections::HashMap;
+use std::hash::RandomState;
 use std::sync::Arc;
 
 use crate::{ByteOffset, RecordNumber};
@@ -16,7 +19,7 @@ impl fmt::Display for Code {
 }
 
 /// Severity of a finding.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Severity {
     /// Worth knowing; nothing was changed or lost.
     Note,
@@ -27,7 +30,7 @@ pub enum Severity {
 }
 
 /// Who can fix a finding. Exit codes and protocol answers follow from it.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Fault {
     /// The sender of the data.
     Sender,
@@ -43,7 +46,7 @@ pub enum Fault {
 
 /// Place of a finding; any part may be missing. It never holds payload except `line_text`, which is text of a user's own source
 /// (copybook, settings).
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Place {
     /// File as the user named it.
     pub file: Option<Arc<str>>,
@@ -113,7 +116,7 @@ impl fmt::Display for Place {
 }
 
 /// One thing that is wrong.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Finding {
     /// Stable code.
     pub code: Code,
@@ -205,6 +208,50 @@ impl fmt::Display for Findings {
 
 impl std::error::Error for Findings {}
 
+/// Findings in the order in which they came, each once. Adding one costs the same however many there are.
+#[derive(Clone, Debug, Default)]
+pub struct DistinctFindings {
+    all: Vec<Finding>,
+    /// Places in `all` by hash.
+    places: HashMap<u64, Vec<usize>>,
+    hasher: RandomState,
+}
+
+impl DistinctFindings {
+    /// Adds a finding, unless it is there.
+    pub fn push(&mut self, finding: Finding) {
+        let places = self.places.entry(self.hasher.hash_one(&finding)).or_default();
+        if places.iter().all(|place| self.all[*place] != finding) {
+            places.push(self.all.len());
+            self.all.push(finding);
+        }
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn into_vec(self) -> Vec<Finding> {
+        self.all
+    }
+}
+
+impl Extend<Finding> for DistinctFindings {
+    fn extend<T: IntoIterator<Item = Finding>>(&mut self, findings: T) {
+        findings.into_iter().for_each(|finding| self.push(finding));
+    }
+}
+
 impl From<Finding> for Findings {
     fn from(finding: Finding) -> Self {
         Findings(vec![finding])
@@ -214,6 +261,16 @@ impl From<Finding> for Findings {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn distinct_findings_keep_their_order() {
+        let finding = |message: &str| Finding::error(Code("COB-001"), Fault::Config, message.to_owned());
+        let mut found = DistinctFindings::default();
+        found.extend(["b", "a", "b", "c", "a"].map(finding));
+        assert_eq!(found.len(), 3);
+        let messages: Vec<String> = found.into_vec().into_iter().map(|finding| finding.message).collect();
+        assert_eq!(messages, ["b", "a", "c"]);
+    }
 
     #[test]
     fn a_source_finding_shows_line_caret_and_hint() {

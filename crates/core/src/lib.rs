@@ -22,7 +22,7 @@ mod system_error;
 mod value;
 
 pub use document::Document;
-pub use finding::{Code, Fault, Finding, Findings, Place, Severity};
+pub use finding::{Code, DistinctFindings, Fault, Finding, Findings, Place, Severity};
 pub use limits::Limits;
 pub use moment::Moment;
 pub use number::{NumberScratch, read_bool, read_number, write_number};

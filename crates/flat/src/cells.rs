@@ -10,6 +10,8 @@ use crate::FlatFaultKind;
 pub(crate) struct Cells {
     cells: Vec<Cell>,
     unfolded: Vec<u8>,
+    /// Cells that were not kept.
+    more: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -34,10 +36,30 @@ impl Cells {
     ///
     /// On a fault, the number of the faulty cell.
     pub(crate) fn split(&mut self, raw: &[u8], delimiter: u8) -> Result<(), (FlatFaultKind, usize)> {
+        self.cut::<false>(raw, delimiter, usize::MAX)
+    }
+
+    /// The same of the first cells only; the others are counted. A row of commas has a cell for each byte.
+    pub(crate) fn split_first(&mut self, raw: &[u8], delimiter: u8, most: usize) -> Result<(), (FlatFaultKind, usize)> {
+        self.cut::<true>(raw, delimiter, most)
+    }
+
+    #[inline(always)]
+    fn cut<const BOUNDED: bool>(
+        &mut self,
+        raw: &[u8],
+        delimiter: u8,
+        most: usize,
+    ) -> Result<(), (FlatFaultKind, usize)> {
         self.cells.clear();
         self.unfolded.clear();
+        self.more = 0;
         let mut at = 0;
         loop {
+            if BOUNDED && self.cells.len() > most {
+                self.cells.pop();
+                self.more += 1;
+            }
             let end = if raw.get(at) == Some(&b'"') {
                 self.quoted(raw, at + 1).ok_or((FlatFaultKind::OpenQuote, self.cells.len()))?
             } else {
@@ -79,6 +101,11 @@ impl Cells {
         self.cells.len()
     }
 
+    /// Cells that were not kept.
+    pub(crate) fn more(&self) -> usize {
+        self.more
+    }
+
     pub(crate) fn is_empty_cell(&self, i: usize) -> bool {
         self.cells[i].kind == Kind::Empty
     }
@@ -104,6 +131,16 @@ mod tests {
                     if cells.is_empty_cell(i) { "-".to_owned() } else { format!("[{text}]") }
                 })
                 .collect(),
+        }
+    }
+
+    #[test]
+    fn cells_beyond_a_number_are_counted() {
+        let mut cells = Cells::default();
+        for (raw, kept, more) in [("a,b,c,d,e", 3, 2), ("a,b,c", 3, 0), ("\"a\",\"b\",,,", 3, 2), (",,,,,,", 3, 4)] {
+            cells.split_first(raw.as_bytes(), b',', 2).unwrap();
+            // The last one is kept as well, so that a row that is complete is not cut.
+            assert_eq!((cells.len(), cells.more()), (kept, more), "{raw}");
         }
     }
 

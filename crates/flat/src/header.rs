@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use quayline_core::{Code, Fault, Finding, Findings, Place};
 
 use crate::Columns;
+use crate::FlatFaultKind;
 use crate::cells::Cells;
 use crate::fault::NOT_UTF8;
 use crate::style;
@@ -28,12 +29,33 @@ impl Header {
         Header { cells: (0..columns.len()).map(Some).collect(), width: columns.len(), warnings: Vec::new() }
     }
 
+    /// Splits a header row. Of a header whose columns must be known, the first ones suffice: those beyond as many as there are columns, and as
+    /// are told, are unknown or doubled.
+    pub(crate) fn split(
+        raw: &[u8],
+        delimiter: u8,
+        cells: &mut Cells,
+        columns: &Columns,
+        style: style::Header,
+    ) -> Result<(), (FlatFaultKind, usize)> {
+        match style {
+            style::Header::Open => cells.split(raw, delimiter),
+            _ => cells.split_first(raw, delimiter, columns.len() + TOLD_MAX),
+        }
+    }
+
     /// Reads a header row.
     pub(crate) fn read(raw: &[u8], row: &Cells, columns: &Columns, style: style::Header) -> Result<Self, Findings> {
         let by_name: HashMap<&str, usize> = columns.names().enumerate().map(|(i, name)| (name, i)).collect();
         let mut header = Header { cells: vec![None; columns.len()], width: row.len(), warnings: Vec::new() };
         let mut errors = Vec::new();
+        let mut more = row.more();
         for i in 0..row.len() {
+            if errors.len() > TOLD_MAX {
+                // They are counted, and a header of commas has millions.
+                errors.pop();
+                more += 1;
+            }
             let bytes = row.run(raw, i).bytes();
             let Ok(name) = core::str::from_utf8(bytes) else {
                 errors.push(at(i, Finding::error(NOT_UTF8, Fault::Sender, "the column's name is not UTF-8")));
@@ -51,7 +73,7 @@ impl Header {
             }
         }
         if !errors.is_empty() {
-            return Err(Findings(cut(errors)));
+            return Err(Findings(cut(errors, more)));
         }
         header.warnings = header.missing(columns).into_iter().collect();
         Ok(header)
@@ -98,8 +120,8 @@ fn unknown(name: &str, columns: &Columns) -> Finding {
 }
 
 /// The first findings, and one that counts the rest.
-fn cut(mut errors: Vec<Finding>) -> Vec<Finding> {
-    let more = errors.len().saturating_sub(TOLD_MAX);
+fn cut(mut errors: Vec<Finding>, more: usize) -> Vec<Finding> {
+    let more = more + errors.len().saturating_sub(TOLD_MAX);
     if more > 0 {
         errors.truncate(TOLD_MAX);
         let message = format!("{more} more columns of the header are unknown or doubled");

@@ -81,7 +81,8 @@ impl CsvReader {
         if self.style.header == style::Header::Absent {
             return Ok(());
         }
-        if let Err((kind, _)) = self.cells.split(row.raw, self.style.delimiter) {
+        let split = Header::split(row.raw, self.style.delimiter, &mut self.cells, &self.columns, self.style.header);
+        if let Err((kind, _)) = split {
             return Err(FlatFault { kind, line: Some(row.line), column: None }.finding().into());
         }
         self.header = Header::read(row.raw, &self.cells, &self.columns, self.style.header)?;

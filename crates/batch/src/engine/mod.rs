@@ -17,7 +17,7 @@ mod shared;
 mod step;
 mod straggler;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -83,6 +83,8 @@ pub struct Engine {
     stragglers: Stragglers,
     /// Partitions of shared steps that this process has taken: each has a token of its own.
     claims: AtomicU64,
+    /// The tokens of those that it runs.
+    claimed: Mutex<HashSet<u64>>,
 }
 
 /// Gives a system property its value.
@@ -135,6 +137,7 @@ impl Engine {
             running: Mutex::default(),
             stragglers: Stragglers::default(),
             claims: AtomicU64::new(1),
+            claimed: Mutex::default(),
         }
     }
 

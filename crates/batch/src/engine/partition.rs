@@ -23,7 +23,7 @@ use crate::artifact::{
 };
 use crate::codes;
 use crate::context::{JobContext, StepContext};
-use crate::error::Thrown;
+use crate::error::{Kind, Thrown};
 use crate::event::{self, Event};
 use crate::record::{Counts, PartitionGiven, PartitionState, StepState, Times};
 use crate::repository::NUMBER;
@@ -58,6 +58,25 @@ impl Message {
     /// Whether another process has taken the partition.
     pub(super) fn is_fenced(&self) -> bool {
         matches!(self, Message::Ended { cause: Some(cause), .. } if cause.class() == codes::FENCED.0)
+    }
+
+    /// Why the end of the partition could not be written, or would not be.
+    pub(super) fn is_lost(&self) -> Option<&Thrown> {
+        match self {
+            Message::Ended { cause: Some(cause), .. } if cause.kind != Kind::Plain => Some(cause),
+            _ => None,
+        }
+    }
+
+    /// A partition that failed before it could say more.
+    pub(super) fn failed(cause: Thrown) -> Self {
+        Message::Ended {
+            status: BatchStatus::Failed,
+            exit_status: BatchStatus::Failed.text().to_owned(),
+            counts: Counts::default(),
+            times: Times::default(),
+            cause: Some(cause),
+        }
     }
 
     /// A partition that did not begin.
@@ -298,9 +317,10 @@ impl Run<'_> {
                 }
             };
             while let Some((number, known)) = queue.next(&over, &none) {
+                // Also if an artifact panics: the others do not wait for it.
+                let _running = Running(queue);
                 if over() {
                     let _ = sender.send(Message::stopped());
-                    queue.done();
                     return;
                 }
                 let planned = plan.properties.get(number as usize);
@@ -317,7 +337,6 @@ impl Run<'_> {
                 };
                 let ended = self.one_partition(step, job, (number, known), planned, (&send, &made));
                 let _ = sender.send(ended);
-                queue.done();
             }
         };
         std::thread::scope(|scope| {
@@ -563,9 +582,14 @@ impl Queue {
         self.todo.lock().0.push_back((number, state));
         self.change.notify_one();
     }
+}
 
-    fn done(&self) {
-        self.todo.lock().1 -= 1;
-        self.change.notify_all();
+/// A partition of a queue that runs.
+struct Running<'q>(&'q Queue);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.todo.lock().1 -= 1;
+        self.0.change.notify_all();
     }
 }

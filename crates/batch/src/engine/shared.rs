@@ -9,13 +9,14 @@ use std::time::{Duration, Instant};
 
 use quayline_project::job::{Element, JobFile, Step};
 
-use super::partition::{MESSAGES_MAX, Message, STACK_BYTES, Whole, splitting};
+use super::partition::{MESSAGES_MAX, Message, STACK_BYTES, Send, Whole, splitting};
 use super::{Engine, Run, StartError};
 use crate::artifact::{Answer, PartitionPlan};
 use crate::context::{JobContext, StepContext, StopSignal};
 use crate::error::{BatchError, Thrown};
-use crate::record::{ExecutionId, Offer, PartitionState};
+use crate::record::{ExecutionId, Offer, PartitionState, Shared};
 use crate::repository::{Claim, Held};
+use crate::status::BatchStatus;
 
 /// Between two looks for partitions, and for what others did.
 const LOOK: Duration = Duration::from_millis(100);
@@ -61,8 +62,7 @@ impl Run<'_> {
                     let _ = sender.send(Message::Collected(data));
                     Ok(())
                 };
-                // A partition that is made is free like all others.
-                let ended = run.one_partition(step, job, (number, state), None, (&send, &|_| ()));
+                let ended = run.claimed_partition(step, job, (number, state), &send);
                 if ended.is_fenced() {
                     // This process looked as if it had ended, and another one runs the partition now.
                     ran_here.lock().remove(&number);
@@ -127,7 +127,13 @@ impl Run<'_> {
         let sequence = self.engine.claims.fetch_add(1, Ordering::Relaxed);
         let token = self.repository().partition_token(sequence)?;
         let held = Held { token, ..self.held };
-        Ok(match self.repository().claim(held, &step.id, from)? {
+        let runs = |token| self.engine.claimed.lock().contains(&token);
+        self.engine.claimed.lock().insert(token);
+        let claim = self.repository().claim(held, &step.id, from, &runs);
+        if !matches!(claim, Ok(Claim::Taken(..))) {
+            self.engine.claimed.lock().remove(&token);
+        }
+        Ok(match claim? {
             Claim::Taken(number, state) => {
                 let run = Run {
                     engine: self.engine,
@@ -142,6 +148,31 @@ impl Run<'_> {
             }
             other => Err(other),
         })
+    }
+
+    /// Runs a partition that this process has taken. One that panics has failed.
+    fn claimed_partition(
+        &self,
+        step: &Step,
+        job: &JobContext,
+        (number, state): (u32, PartitionState),
+        send: Send<'_>,
+    ) -> Message {
+        let token = self.held.token;
+        let failed = PartitionState { status: BatchStatus::Failed, ..state.clone() };
+        // A partition that is made is free like all others.
+        let run = || self.one_partition(step, job, (number, state), None, (send, &|_| ()));
+        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).unwrap_or_else(|_| {
+            let thrown = Thrown::new("quayline.Internal", format!("partition {number} of step {} panicked", step.id));
+            let shared = failed.shared.unwrap_or_default();
+            let cause = Some((thrown.class().to_owned(), thrown.message.clone()));
+            let failed = PartitionState { shared: Some(Shared { cause, ..shared }), ..failed };
+            // If this is lost too, whoever takes the partition over runs it again.
+            let _ = self.repository().save_partition(self.held, (&step.id, number), &failed, &|_| Ok(()));
+            Message::failed(thrown)
+        });
+        self.engine.claimed.lock().remove(&token);
+        ended
     }
 
     /// Takes what partitions of other processes gave, and how they ended.
@@ -263,7 +294,11 @@ impl Engine {
                     sequence.set(sequence.get() + 1);
                     Ok(run.repository().send_collected(run.held, (&step.id, number), sequence.get(), data)?)
                 };
-                run.one_partition(step, &run.context, (number, state), None, (&send, &|_| ()));
+                let ended = run.claimed_partition(step, &run.context, (number, state), &send);
+                if let Some(lost) = ended.is_lost().filter(|_| !ended.is_fenced()) {
+                    // With the end of this process, others may take the partition.
+                    return Err(lost.clone());
+                }
             }
             Ok(ran)
         };
@@ -286,14 +321,18 @@ impl Engine {
                 self.take_split_requests_of(id);
             }
             let mut ran = 0;
+            let mut lost = None;
             for worker in workers {
                 match worker.join() {
                     Ok(Ok(count)) => ran += count,
-                    Ok(Err(thrown)) => run.log_thrown(None, &format!("step {}", offer.step), &thrown),
+                    Ok(Err(thrown)) => lost = Some(thrown),
                     Err(_) => {}
                 }
             }
-            Ok(ran)
+            match lost {
+                Some(lost) => Err(BatchError::Deferred(Box::new(lost)).into()),
+                None => Ok(ran),
+            }
         })
     }
 }

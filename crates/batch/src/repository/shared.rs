@@ -22,6 +22,9 @@ pub(crate) enum Claim {
     Over,
 }
 
+/// Number of this process, and which tokens are those of partitions that it runs.
+type Own<'o> = (u64, &'o dyn Fn(u64) -> bool);
+
 /// The place of what a collector gave, and that.
 pub(crate) type Collected = (Vec<u8>, Option<Vec<u8>>);
 
@@ -81,13 +84,26 @@ impl Repository {
         found.map(|value| read("an offer", &value)).transpose()
     }
 
-    /// Takes the next partition that is free, from a number on and then from the first, with `held.token` for its checkpoints.
-    pub(crate) fn claim(&self, held: Held, step: &str, from: &mut u32) -> Result<Claim, BatchError> {
-        self.patiently(|| self.claim_once(held, step, from))
+    /// Takes the next partition that is free, from a number on and then from the first, with `held.token` for its checkpoints. `runs` says which
+    /// tokens are those of partitions that this process runs.
+    pub(crate) fn claim(
+        &self,
+        held: Held,
+        step: &str,
+        from: &mut u32,
+        runs: &dyn Fn(u64) -> bool,
+    ) -> Result<Claim, BatchError> {
+        self.patiently(|| self.claim_once(held, step, from, runs))
     }
 
-    fn claim_once(&self, held: Held, step: &str, from: &mut u32) -> Result<Claim, BatchError> {
-        let own = self.backend.owner()?;
+    fn claim_once(
+        &self,
+        held: Held,
+        step: &str,
+        from: &mut u32,
+        runs: &dyn Fn(u64) -> bool,
+    ) -> Result<Claim, BatchError> {
+        let own = (self.backend.owner()?, runs);
         let mut gone: HashMap<u64, bool> = HashMap::new();
         let prefix = step_key(held.instance, step);
         let mut is_busy = false;
@@ -131,7 +147,7 @@ impl Repository {
         Ok(if is_busy { Claim::Busy } else { Claim::Over })
     }
 
-    fn take(&self, held: Held, at: (&str, u32), own: u64) -> Result<Option<PartitionState>, BatchError> {
+    fn take(&self, held: Held, at: (&str, u32), own: Own<'_>) -> Result<Option<PartitionState>, BatchError> {
         let mut work = self.begin()?;
         let key = partition_key(held.instance, at.0, at.1);
         let Some(found) = work.get_for_update(&key)? else { return Ok(None) };
@@ -153,7 +169,7 @@ impl Repository {
         }
         state.status = BatchStatus::Started;
         state.execution = held.execution;
-        state.shared = Some(Shared { owner: own, token: held.token, ..Shared::default() });
+        state.shared = Some(Shared { owner: own.0, token: held.token, ..Shared::default() });
         work.put_all(std::slice::from_ref(&(key, bytes(&state))), held.token)?;
         work.commit()?;
         Ok(Some(state))
@@ -163,7 +179,7 @@ impl Repository {
         &self,
         held: Held,
         state: &PartitionState,
-        own: u64,
+        (own, runs): Own<'_>,
         gone: &mut HashMap<u64, bool>,
     ) -> Result<Standing, BatchError> {
         if state.status == BatchStatus::Completed {
@@ -176,7 +192,12 @@ impl Repository {
             return Ok(Standing::Ended);
         }
         if shared.owner == own {
-            return Ok(if shared.token == held.token { Standing::Free } else { Standing::Runs });
+            return Ok(match shared.token {
+                token if token == held.token => Standing::Free,
+                token if runs(token) => Standing::Runs,
+                // Its end could not be written; it has been told.
+                _ => Standing::Ended,
+            });
         }
         let is_gone = match gone.get(&shared.owner) {
             Some(is_gone) => *is_gone,

@@ -147,3 +147,21 @@ fn an_operator_splits_a_partition() {
     let execution = asked.expect("the partition ran when somebody asked");
     assert!(partitions(&process, &execution) > 2);
 }
+
+/// An artifact that panics ends the run, as it does without partitions: the other threads do not wait for its partition.
+#[test]
+fn a_partition_that_panics_holds_up_nobody() {
+    struct Panics;
+    impl quayline_batch::artifact::Processor for Panics {
+        fn process(&mut self, item: &Vec<u8>) -> quayline_batch::artifact::Answer<Option<Vec<u8>>> {
+            assert!(item.as_slice() != b"item 00003", "this artifact is wrong");
+            Ok(Some(item.clone()))
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    input(folder.path());
+    let mut process = Process::new(backend(&medium()), folder.path().to_owned());
+    process.engine.registry.processor("picky", |_| Ok(Box::new(Panics)));
+    let run = std::panic::AssertUnwindSafe(|| process.start(&xml(APART, SPLIT), &[("fail", "")]));
+    assert!(std::panic::catch_unwind(run).is_err());
+}

@@ -81,7 +81,8 @@ impl FamilyReader {
     /// As [`crate::CsvReader::header`].
     pub fn header(&mut self, row: Row<'_>) -> Result<(), Findings> {
         let Some(columns) = self.families.columns() else { return Ok(()) };
-        if let Err((kind, _)) = self.cells.split(row.raw, self.style.delimiter) {
+        let split = Header::split(row.raw, self.style.delimiter, &mut self.cells, &columns, self.style.header);
+        if let Err((kind, _)) = split {
             return Err(FlatFault { kind, line: Some(row.line), column: None }.finding().into());
         }
         self.header = Header::read(row.raw, &self.cells, &columns, self.style.header)?;

@@ -46,7 +46,7 @@ impl FamilySplitter {
             let header = match header {
                 None => Header::all(&named),
                 Some(raw) => {
-                    cells.split(raw, style.delimiter).map_err(|(kind, _)| {
+                    Header::split(raw, style.delimiter, &mut cells, &named, style.header).map_err(|(kind, _)| {
                         Findings::from(FlatFault { kind, line: Some(1), column: None }.finding())
                     })?;
                     Header::read(raw, &cells, &named, style.header)?

@@ -18,7 +18,7 @@ pub(crate) use target::BITS;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use quayline_core::{Code, Fault, Finding, Findings, NodeId, Severity, Shape};
+use quayline_core::{Code, DistinctFindings, Fault, Finding, Findings, NodeId, Severity, Shape};
 
 use crate::codes;
 use crate::map_spec::MapSpec;
@@ -175,14 +175,9 @@ pub fn compile_by(
     let plan = lower.map(spec.body());
     lower.check_unused();
     lower.check_envelope();
-    let findings = lower.findings;
-    let mut seen: Vec<Finding> = Vec::new();
-    for finding in findings {
-        if !seen.contains(&finding) {
-            seen.push(finding);
-        }
-    }
-    let findings = seen;
+    let mut distinct = DistinctFindings::default();
+    distinct.extend(lower.findings);
+    let findings = distinct.into_vec();
     if findings.iter().any(|finding| finding.severity == Severity::Error) {
         return Err(Findings(findings));
     }

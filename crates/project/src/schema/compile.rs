@@ -3,7 +3,7 @@
 use quayline_charset::Charset;
 use quayline_cobol::layout::{FieldIndex, Layout};
 use quayline_cobol::{FieldRule, Interface, Policies, RecordPlan};
-use quayline_core::{Fault, Finding, Findings, NodeId, NodeKind, Occurs, Place, Shape, ShapeBuilder};
+use quayline_core::{DistinctFindings, Fault, Finding, Findings, NodeId, NodeKind, Occurs, Place, Shape, ShapeBuilder};
 use quayline_frame::Edges;
 
 use crate::schema::chooser::{Test, Unfit};
@@ -17,14 +17,14 @@ pub(crate) fn compile(
     policies: &Policies,
     charset: Charset,
 ) -> Result<Schema, Findings> {
-    let mut compiler = Compiler { layouts, file, policies, charset, findings: Vec::new() };
+    let mut compiler = Compiler { layouts, file, policies, charset, findings: DistinctFindings::default() };
     let schema = match &file.records {
         None => compiler.one(),
         Some(rules) => compiler.types(rules),
     };
     match schema {
         Some(schema) if compiler.findings.is_empty() => Ok(schema),
-        _ => Err(Findings(compiler.findings)),
+        _ => Err(Findings(compiler.findings.into_vec())),
     }
 }
 
@@ -33,7 +33,7 @@ struct Compiler<'c> {
     file: &'c InterfaceFile,
     policies: &'c Policies,
     charset: Charset,
-    findings: Vec<Finding>,
+    findings: DistinctFindings,
 }
 
 /// A type with its plan, before the shape of the documents is made.
@@ -335,9 +335,7 @@ impl Compiler<'_> {
     }
 
     fn find(&mut self, finding: Finding) {
-        if !self.findings.contains(&finding) {
-            self.findings.push(finding);
-        }
+        self.findings.push(finding);
     }
 }
 

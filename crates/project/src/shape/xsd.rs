@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use quayline_core::{Finding, Findings, Occurs, Scalar, Shape, ShapeBuilder};
+use quayline_core::{DistinctFindings, Findings, Occurs, Scalar, Shape, ShapeBuilder};
 use quayline_dictionary::{SourceText, XmlElement};
 use quayline_xml::{Namespaces, Spacing, XmlStyle};
 
@@ -27,7 +27,7 @@ pub(crate) fn load(reference: &Reference, _: &ShapeOptions) -> Result<ShapeFile,
     let documents = Documents::open(&reference.path)?;
     let mut reader = Reader {
         documents: &documents,
-        findings: Vec::new(),
+        findings: DistinctFindings::default(),
         notes: Notes::default(),
         open: Vec::new(),
         nodes: 0,
@@ -37,7 +37,7 @@ pub(crate) fn load(reference: &Reference, _: &ShapeOptions) -> Result<ShapeFile,
     let name = root.attribute("name").unwrap_or("document").to_owned();
     let outermost = reader.target_namespace(file);
     let model = reader.element(file, root);
-    let mut findings = core::mem::take(&mut reader.findings);
+    let mut findings = core::mem::take(&mut reader.findings).into_vec();
     let notes = core::mem::take(&mut reader.notes);
     findings.extend(notes.findings(&documents.files[0].file));
     let mut builder = Shape::builder(name.clone());
@@ -199,7 +199,7 @@ const XSD: &str = "http://www.w3.org/2001/XMLSchema";
 
 struct Reader<'d> {
     documents: &'d Documents,
-    findings: Vec<Finding>,
+    findings: DistinctFindings,
     notes: Notes,
     /// Types and elements that are being read.
     open: Vec<(&'d str, String)>,
@@ -221,9 +221,7 @@ struct Content {
 impl<'d> Reader<'d> {
     fn refuse(&mut self, file: usize, at: usize, code: quayline_core::Code, message: String, hint: &str) {
         let finding = self.documents.files[file].file.error(code, at, message).hint(hint);
-        if !self.findings.contains(&finding) {
-            self.findings.push(finding);
-        }
+        self.findings.push(finding);
     }
 
     /// The number of a schema's own namespace.
@@ -525,9 +523,7 @@ impl<'d> Reader<'d> {
             if !(optional || content.choice) {
                 finding.severity = quayline_core::Severity::Error;
             }
-            if !self.findings.contains(&finding) {
-                self.findings.push(finding);
-            }
+            self.findings.push(finding);
             return;
         };
         let least = u32::from(!(optional || content.choice || element.attribute("nillable") == Some("true")));

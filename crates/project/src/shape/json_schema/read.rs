@@ -3,7 +3,7 @@
 use core::cell::RefCell;
 use std::path::{Path, PathBuf};
 
-use quayline_core::{Finding, Findings, Scalar};
+use quayline_core::{DistinctFindings, Finding, Findings, Scalar};
 
 use super::tree::{Json, JsonKind};
 use super::{TEXT, beside};
@@ -148,12 +148,9 @@ impl<'d> Reader<'d> {
 
     /// All that was found.
     pub(crate) fn findings(&mut self) -> Vec<Finding> {
-        let mut findings: Vec<Finding> = Vec::new();
-        for finding in core::mem::take(&mut self.findings) {
-            if !findings.contains(&finding) {
-                findings.push(finding);
-            }
-        }
+        let mut distinct = DistinctFindings::default();
+        distinct.extend(core::mem::take(&mut self.findings));
+        let mut findings = distinct.into_vec();
         for (document, notes) in core::mem::take(&mut self.notes) {
             findings.extend(notes.findings(&self.documents.get(document).file));
         }
