@@ -18,7 +18,7 @@ pub(super) const LENGTH_MAX: u64 = 64 << 20;
 const MEMORY_BYTES: u64 = 512 << 20;
 
 /// Properties of both.
-pub(super) const SHARED: [&str; 6] = ["program", "modules", "length", "pad", "timeout-s", "working-storage"];
+pub(super) const SHARED: [&str; 6] = ["program", "length", "modules", "pad", "timeout-s", "working-storage"];
 
 /// A program that can be called.
 struct Program {
