@@ -235,6 +235,9 @@ impl<'c, 's> ChunkRun<'c, 's> {
             self.context.set_exception(Some(thrown));
         }
         opened?;
+        if let Place::Partition(_, _, splits) = &*self.place {
+            splits.straggler.set_left(self.reader.left().unwrap_or_default());
+        }
         Ok(work.commit()?)
     }
 

@@ -37,7 +37,7 @@ pub(super) const MESSAGES_MAX: usize = 1_024;
 /// Stack of a thread of partitions.
 pub(super) const STACK_BYTES: usize = 4 << 20;
 /// Between two looks of a thread without a partition.
-const LOOK: Duration = Duration::from_millis(50);
+const LOOK: Duration = Duration::from_millis(10);
 
 /// From a partition to the step's thread.
 pub(super) enum Message {
