@@ -75,7 +75,7 @@ mod validity;
 pub use arrow_array::RecordBatch;
 pub use error::{ColumnError, Refusal};
 pub use ipc::{ArrowIpcWriter, Framing};
-pub use parquet::{Codec, ParquetEncoder, ParquetMark, ParquetOptions, ParquetPages, ParquetWriter};
+pub use parquet::{Codec, ParquetEncoder, ParquetMark, ParquetOptions, ParquetPages, ParquetState, ParquetWriter};
 pub use plan::{ColumnOptions, Nesting, TextStore};
 pub use read::{
     BATCH_BYTES, BATCH_ROWS_MAX, ColumnForm, ColumnInput, ColumnReadError, ColumnReader, RowFault, RowSource, Rows,

@@ -4,12 +4,12 @@ use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use quayline_columnar::{ColumnInput, ColumnReader};
+use quayline_columnar::{ColumnInput, ColumnReader, ColumnSink, ParquetEncoder, ParquetOptions, ParquetPages};
 use quayline_core::{Code, Fault, Finding, Findings, Limits, Tally};
 use quayline_edi::{EdiMark, EdiWriter, ExcerptWriter};
 use quayline_flat::Header;
 use quayline_map::MapPlan;
-use quayline_project::{MapFile, Schema, SourceFormat, TargetFormat};
+use quayline_project::{MapFile, ParquetWrite, Schema, SourceFormat, TargetFormat};
 
 use crate::block::{BLOCK_BYTES, Block, EdiPart, Position, Units};
 use crate::codes;
@@ -18,7 +18,7 @@ use crate::error::PipelineError;
 use crate::intake::{BUFFER_KEPT_BYTES, Intake, SLACK, Taken};
 use crate::lane::{Lane, LaneFacts};
 use crate::lanes::{Ends, MapEnds, Paging, is_columns};
-use crate::lot::{Lot, Payload};
+use crate::lot::{Columns, Lot, Payload};
 use crate::output::{Apart, LaneOutput, OutputStart};
 use crate::reject::RejectForm;
 use crate::repeats::Repeats;
@@ -71,6 +71,47 @@ impl Pipeline {
             spool: Arc::new(SpoolMemory),
         }
         .checked()
+    }
+
+    /// A pipeline without a map whose documents become rows of a Parquet file, which the caller writes: [`Pipeline::columns`] is what the
+    /// writer needs, [`Pipeline::page_lane`] takes its encoder, and [`OutputBuffer::take_pages`] has what it writes.
+    ///
+    /// # Errors
+    /// A source that does not fit the schema.
+    pub fn into_pages(source: SourceFormat, schema: Arc<Schema>, limits: Limits) -> Result<Pipeline, Findings> {
+        let pipeline = Pipeline {
+            source,
+            target_schema: Arc::clone(&schema),
+            schema,
+            map: None,
+            targets: vec![TargetFormat::Parquet(ParquetWrite::default())],
+            limits,
+            spool: Arc::new(SpoolMemory),
+        };
+        pipeline.ends().check().map_err(|error| error.findings())?;
+        Ok(pipeline)
+    }
+
+    /// The columns of a pipeline made by [`Pipeline::into_pages`], and how their file is written.
+    ///
+    /// # Errors
+    /// A shape that has no form in columns.
+    ///
+    /// # Panics
+    /// Where the pipeline was made otherwise.
+    pub fn columns(&self) -> Result<(Box<ColumnSink>, ParquetOptions), Findings> {
+        match self.ends().output(0, Apart::Together).map_err(|error| error.findings())? {
+            (OutputStart::Parquet { sink, options }, _) => Ok((sink, options)),
+            _ => panic!("the pipeline makes no pages"),
+        }
+    }
+
+    /// As [`Pipeline::lane`], of a pipeline made by [`Pipeline::into_pages`].
+    ///
+    /// # Errors
+    /// A shape that has no form in columns.
+    pub fn page_lane(&self, encoder: ParquetEncoder) -> Result<UnitLane<'_>, Findings> {
+        UnitLane::new(self, Some(encoder)).map_err(|error| error.findings())
     }
 
     /// A pipeline through a map, with the source, the targets and the formats that the map's file names.
@@ -141,7 +182,7 @@ impl Pipeline {
     /// # Errors
     /// A format that cannot hold its documents.
     pub fn lane(&self) -> Result<UnitLane<'_>, Findings> {
-        UnitLane::new(self).map_err(|error| error.findings())
+        UnitLane::new(self, None).map_err(|error| error.findings())
     }
 
     fn ends(&self) -> Ends<'_> {
@@ -213,11 +254,14 @@ impl UnitReport {
 }
 
 impl<'p> UnitLane<'p> {
-    fn new(pipeline: &'p Pipeline) -> Result<UnitLane<'p>, PipelineError> {
+    fn new(pipeline: &'p Pipeline, encoder: Option<ParquetEncoder>) -> Result<UnitLane<'p>, PipelineError> {
         let ends = pipeline.ends();
-        let outputs = (0..pipeline.targets.len())
+        let mut outputs = (0..pipeline.targets.len())
             .map(|number| ends.output(number, Apart::Together).map(|(_, output)| output))
             .collect::<Result<Vec<_>, _>>()?;
+        if let (Some(encoder), Some(output)) = (encoder, outputs.first_mut()) {
+            output.encode_by(encoder);
+        }
         let named_by_unit = match ends.source {
             SourceFormat::Csv(style) => style.header != Header::Absent,
             SourceFormat::Columns(_) => true,
@@ -462,6 +506,7 @@ pub struct OutputBuffer {
 enum Form {
     Text { prologue: Vec<u8>, epilogue: Vec<u8>, separator: usize },
     Edi(Box<EdiWriter>),
+    Pages(Vec<ParquetPages>),
 }
 
 /// A point in an [`OutputBuffer`].
@@ -479,9 +524,8 @@ impl OutputBuffer {
                 (prologue.clone(), Form::Text { prologue, epilogue, separator })
             }
             OutputStart::Edi(options) => (Vec::new(), Form::Edi(Box::new(EdiWriter::new(*options)))),
-            OutputStart::Parquet { .. } | OutputStart::Arrow { .. } => {
-                unreachable!("a pipeline with columns was refused")
-            }
+            OutputStart::Parquet { .. } => (Vec::new(), Form::Pages(Vec::new())),
+            OutputStart::Arrow { .. } => unreachable!("a pipeline with batches was refused"),
         };
         OutputBuffer { bytes, form, kept: 0 }
     }
@@ -506,6 +550,16 @@ impl OutputBuffer {
                 writer.clear();
                 core::mem::take(&mut self.bytes)
             }
+            Form::Pages(_) => Vec::new(),
+        }
+    }
+
+    /// Hands out the rows so far, for the Parquet writer whose encoder the lane has.
+    pub fn take_pages(&mut self) -> Vec<ParquetPages> {
+        self.kept += 1;
+        match &mut self.form {
+            Form::Pages(pages) => core::mem::take(pages),
+            Form::Text { .. } | Form::Edi(_) => Vec::new(),
         }
     }
 
@@ -519,6 +573,13 @@ impl OutputBuffer {
 
     /// Appends the output of a block.
     fn append(&mut self, payload: &mut Payload) -> Result<(), PipelineError> {
+        if let Form::Pages(pages) = &mut self.form {
+            pages.extend(payload.columns.drain(..).filter_map(|columns| match columns {
+                Columns::Pages(pages) => Some(pages),
+                Columns::Batch(_) | Columns::Written => None,
+            }));
+            return Ok(());
+        }
         let mut skip = match &self.form {
             Form::Text { prologue, separator, .. } if self.bytes.len() == prologue.len() => *separator,
             _ => 0,
@@ -543,15 +604,20 @@ impl Revocable for OutputBuffer {
     fn mark(&mut self) -> OutputMark {
         let edi = match &mut self.form {
             Form::Edi(writer) => Some(writer.mark()),
-            Form::Text { .. } => None,
+            Form::Text { .. } | Form::Pages(_) => None,
         };
-        OutputMark { len: self.bytes.len(), edi, kept: self.kept }
+        let len = if let Form::Pages(pages) = &self.form { pages.len() } else { self.bytes.len() };
+        OutputMark { len, edi, kept: self.kept }
     }
 
     /// # Panics
     /// Where the output was kept or handed out since the mark.
     fn back_to(&mut self, mark: OutputMark) {
         assert_eq!(mark.kept, self.kept, "a mark is void once the output was kept or handed out");
+        if let Form::Pages(pages) = &mut self.form {
+            pages.truncate(mark.len);
+            return;
+        }
         self.bytes.truncate(mark.len);
         if let (Form::Edi(writer), Some(mark)) = (&mut self.form, mark.edi) {
             Revocable::back_to(&mut **writer, mark);
@@ -567,7 +633,7 @@ impl DraftOutput for OutputBuffer {
     fn drafts(&mut self) -> Option<Drafts<'_>> {
         match &mut self.form {
             Form::Edi(writer) => Some(Drafts { writer, is_split: false, name: None }),
-            Form::Text { .. } => None,
+            Form::Text { .. } | Form::Pages(_) => None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `quayline.fileMapper`: a file as ranges, one for each partition.
 //!
-//! A range of lines or of records of one length is found by looking at its first bytes. In other framings, and in interchanges, an item can only be
+//! A range of rows of a Parquet file is two row numbers. A range of lines or of records of one length is found by looking at its first bytes. In other framings, and in interchanges, an item can only be
 //! found from the one before, so the mapper reads the file once, with the reader that the partitions use.
 
 use std::collections::BTreeMap;
@@ -27,12 +27,16 @@ pub(super) enum Boundary {
     Line,
     /// After the item before.
     Item,
+    /// At any row of a Parquet file; ranges are numbers of rows.
+    Row,
 }
 
 /// How a range of a framing is found; otherwise what is wrong, and what to do.
 pub(super) fn boundary_of(framing: &str) -> Result<Boundary, (String, String)> {
-    if framing == "edi" {
-        return Ok(Boundary::Item);
+    match framing {
+        "edi" => return Ok(Boundary::Item),
+        "parquet" => return Ok(Boundary::Row),
+        _ => {}
     }
     let spec = FramingSpec::parse(framing).map_err(|error| {
         let finding = error.finding();
@@ -91,7 +95,10 @@ impl PartitionMapper for FileMapper {
 
     fn plan(&mut self) -> Answer<PartitionPlan> {
         let file = File::open(&self.path).map_err(|error| self.io(&error))?;
-        let length = file.metadata().map_err(|error| self.io(&error))?.len();
+        let length = match self.boundary {
+            Boundary::Row => super::parquet_reader::open_at(&self.path, 0)?.0.rows_total().unwrap_or(0),
+            _ => file.metadata().map_err(|error| self.io(&error))?.len(),
+        };
         let mut reader = BufReader::new(file);
         let mut begins = vec![0];
         if let Some(items) = &mut self.items {
@@ -103,6 +110,7 @@ impl PartitionMapper for FileMapper {
                 u64::try_from(u128::from(length) * u128::from(number) / u128::from(self.partitions)).unwrap_or(length);
             let begin = match self.boundary {
                 Boundary::Every(bytes) => about / bytes.max(1) * bytes,
+                Boundary::Row => about,
                 Boundary::Item => match &mut self.items {
                     Some(items) => items.boundary_from(about)?,
                     None => length,

@@ -4,33 +4,21 @@
 //! number of items, and a digest of the file's ends, so that a step never continues in a file that another run has written. What a checkpoint counts
 //! is synced to the disk before the checkpoint commits. A pipe or a device is written directly: it cannot be cut back.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io::{Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::{FileExt as _, MetadataExt as _};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use quayline_core::{Limits, system_error_text};
+use quayline_core::Limits;
 use quayline_frame::{Framer, FramerOptions, FramingSpec};
-use xxhash_rust::xxh3::xxh3_64;
 
 use super::file_reader::{damaged, numbers};
 use super::limits::limits;
+use super::partial::{Ends, Partial, changed, io, too_short};
 use crate::artifact::{Answer, Injected, Item, Writer};
-use crate::context::{JobContext, StepContext};
 use crate::error::Thrown;
 use crate::work::Work;
 
-/// Bytes at each end of a file that tell it from others.
-const END_BYTES: usize = 4 << 10;
-
 pub(super) struct FileWriter {
-    job: Arc<JobContext>,
-    step: Option<Arc<StepContext>>,
-    /// As the job names it; a symbolic link is followed when the file is opened.
-    named: PathBuf,
-    path: PathBuf,
-    partial: PathBuf,
+    to: Partial,
     /// `None` writes items as they are.
     framing: Option<FramingSpec>,
     limits: Limits,
@@ -50,45 +38,9 @@ pub(super) struct FileWriter {
     buffer: Vec<u8>,
 }
 
-/// The first and the last bytes of what was written.
-#[derive(Default)]
-struct Ends {
-    first: Vec<u8>,
-    last: Vec<u8>,
-}
-
-impl Ends {
-    /// Of the first `length` bytes of a file.
-    fn of(file: &File, length: u64) -> std::io::Result<Ends> {
-        let bytes = usize::try_from(length).unwrap_or(usize::MAX).min(END_BYTES);
-        let mut ends = Ends { first: vec![0; bytes], last: vec![0; bytes] };
-        file.read_exact_at(&mut ends.first, 0)?;
-        file.read_exact_at(&mut ends.last, length - bytes as u64)?;
-        Ok(ends)
-    }
-
-    fn add(&mut self, bytes: &[u8]) {
-        let rest = END_BYTES - self.first.len();
-        self.first.extend_from_slice(&bytes[..bytes.len().min(rest)]);
-        if bytes.len() >= END_BYTES {
-            self.last.clear();
-            self.last.extend_from_slice(&bytes[bytes.len() - END_BYTES..]);
-        } else {
-            let over = (self.last.len() + bytes.len()).saturating_sub(END_BYTES);
-            self.last.drain(..over);
-            self.last.extend_from_slice(bytes);
-        }
-    }
-
-    fn digest(&self) -> u64 {
-        xxh3_64(&self.first).rotate_left(1) ^ xxh3_64(&self.last)
-    }
-}
-
 impl FileWriter {
     pub(super) fn new(with: &Injected) -> Answer<Self> {
         with.only(&["file", "framing", "pad", "prologue", "separator", "epilogue", "limit"])?;
-        let named = with.path("file")?;
         let framing = match with.property("framing").unwrap_or("lines") {
             "none" => None,
             framing => {
@@ -105,11 +57,7 @@ impl FileWriter {
         });
         let text = |name: &str| with.property(name).map_or_else(Vec::new, escaped);
         Ok(FileWriter {
-            job: Arc::clone(&with.job),
-            step: with.step.clone(),
-            path: named.clone(),
-            partial: named.clone(),
-            named,
+            to: Partial::new(with, with.path("file")?),
             framing,
             limits: limits(with)?,
             pad: pad.transpose()?,
@@ -141,11 +89,11 @@ impl FileWriter {
         let Some(file) = &mut self.file else { return Err(damaged()) };
         if let Err(error) = file.write_all(&self.buffer) {
             if self.is_stream {
-                return Err(io(&self.path, "written", &error));
+                return Err(io(&self.to.path, "written", &error));
             }
             // Whatever part of it was written goes, so that the next call begins where this one did.
             let undone = file.set_len(self.length).and_then(|()| file.seek(SeekFrom::Start(self.length)).map(|_| ()));
-            return Err(io(&self.partial, "written", &undone.err().unwrap_or(error)));
+            return Err(io(&self.to.partial, "written", &undone.err().unwrap_or(error)));
         }
         self.ends.add(&self.buffer);
         self.length += self.buffer.len() as u64;
@@ -157,66 +105,10 @@ impl FileWriter {
             && !self.is_stream
             && let Some(file) = &self.file
         {
-            file.sync_data().map_err(|error| io(&self.partial, "synced", &error))?;
+            file.sync_data().map_err(|error| io(&self.to.partial, "synced", &error))?;
             self.synced = self.length;
         }
         Ok(())
-    }
-
-    /// Finds what the name leads to: a file, which may be there or not, or a pipe or device.
-    fn locate(&mut self) -> Answer<()> {
-        self.path.clone_from(&self.named);
-        if let Ok(target) = std::fs::read_link(&self.named) {
-            // A link to nothing is followed by one step: its target is created.
-            let beside = self.named.parent().unwrap_or(Path::new("")).join(target);
-            self.path = std::fs::canonicalize(&self.named).unwrap_or(beside);
-        }
-        let mut partial = self.path.clone().into_os_string();
-        partial.push(".partial");
-        self.partial = partial.into();
-        self.is_stream = match std::fs::metadata(&self.path) {
-            Ok(found) if found.is_dir() => {
-                let message = format!("{} is a folder", self.path.display());
-                return Err(Thrown::of(&["java.io.IOException", "quayline.Environment"], message)
-                    .hint("name a file in the property file"));
-            }
-            Ok(found) => !found.is_file(),
-            Err(_) => false,
-        };
-        Ok(())
-    }
-
-    /// Refuses a file that another partition of the step writes.
-    fn claim(&self) -> Answer<()> {
-        let Some(step) = &self.step else { return Ok(()) };
-        let Some(other) = self.job.claim_output(&self.path, step) else { return Ok(()) };
-        let message = format!("partition {other} of step {} writes {} too", step.step, self.path.display());
-        Err(Thrown::of(&["quayline.Configuration"], message).hint(
-            "give each partition a file of its own, for example with #{partitionPlan['number']} in the property file",
-        ))
-    }
-
-    /// The partial file, locked. A file that took its name while this waited for the lock is not it.
-    fn locked(&self, create: bool) -> Answer<File> {
-        loop {
-            let file = OpenOptions::new().read(true).write(true).create(create).truncate(false).open(&self.partial);
-            let file = file.map_err(|error| io(&self.partial, "opened", &error))?;
-            match file.try_lock() {
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock) => {
-                    let message = format!("another step or job writes {}", self.path.display());
-                    return Err(Thrown::of(&["quayline.Environment"], message)
-                        .hint("give each its own file, or let one end before the other starts"));
-                }
-                Err(TryLockError::Error(error)) => return Err(io(&self.partial, "locked", &error)),
-            }
-            let opened = file.metadata().map_err(|error| io(&self.partial, "read", &error))?;
-            match std::fs::metadata(&self.partial) {
-                Ok(named) if (named.dev(), named.ino()) == (opened.dev(), opened.ino()) => return Ok(file),
-                _ if create => {}
-                _ => return Err(io(&self.partial, "opened", &std::io::ErrorKind::NotFound.into())),
-            }
-        }
     }
 
     fn open_stream(&mut self, checkpoint: Option<[u64; 2]>) -> Answer<()> {
@@ -225,14 +117,14 @@ impl FileWriter {
             Some(_) => {
                 let message = format!(
                     "{} is a pipe or a device: what was written there cannot be taken back",
-                    self.path.display()
+                    self.to.path.display()
                 );
                 Err(Thrown::of(&["quayline.Environment"], message)
                     .hint("start the job anew, or write a file and send it afterwards"))
             }
             None => {
-                let file = OpenOptions::new().write(true).open(&self.path);
-                self.file = Some(file.map_err(|error| io(&self.path, "opened", &error))?);
+                let file = OpenOptions::new().write(true).open(&self.to.path);
+                self.file = Some(file.map_err(|error| io(&self.to.path, "opened", &error))?);
                 Ok(())
             }
         }
@@ -277,8 +169,8 @@ impl Writer for FileWriter {
             }
             None => None,
         };
-        self.locate()?;
-        self.claim()?;
+        self.is_stream = self.to.locate()?;
+        self.to.claim()?;
         // Checkpoints of earlier versions have no digest.
         let known = checkpoint.map(|bytes| match numbers::<3>(bytes) {
             Some([length, items, digest]) => Ok(([length, items], Some(digest))),
@@ -290,8 +182,8 @@ impl Writer for FileWriter {
         }
         let Some(([length, items], digest)) = known else {
             if !self.is_stream {
-                let file = self.locked(true)?;
-                file.set_len(0).map_err(|error| io(&self.partial, "cut back", &error))?;
+                let file = self.to.locked(true)?;
+                file.set_len(0).map_err(|error| io(&self.to.partial, "cut back", &error))?;
                 self.file = Some(file);
             }
             (self.length, self.items, self.synced, self.ends) = (0, 0, 0, Ends::default());
@@ -306,29 +198,25 @@ impl Writer for FileWriter {
             let ends = Ends::of(&file, length).ok();
             ends.is_some_and(|ends| digest.is_none_or(|digest| digest == ends.digest()))
         };
-        if !self.partial.exists()
-            && let Ok(found) = std::fs::metadata(&self.path)
+        if !self.to.partial.exists()
+            && let Ok(found) = std::fs::metadata(&self.to.path)
             && found.len() == length + self.epilogue.len() as u64
-            && File::open(&self.path).is_ok_and(is_this)
+            && File::open(&self.to.path).is_ok_and(is_this)
         {
             // The run before ended after it gave the file its name and before it could say so.
-            std::fs::rename(&self.path, &self.partial).map_err(|error| io(&self.path, "renamed", &error))?;
+            std::fs::rename(&self.to.path, &self.to.partial).map_err(|error| io(&self.to.path, "renamed", &error))?;
         }
-        let mut file = self.locked(false)?;
-        let found = file.metadata().map_err(|error| io(&self.partial, "read", &error))?.len();
+        let mut file = self.to.locked(false)?;
+        let found = file.metadata().map_err(|error| io(&self.to.partial, "read", &error))?.len();
         if found < length {
-            let message = format!("{} has {found} bytes, but the checkpoint needs {length}", self.partial.display());
-            return Err(Thrown::of(&["quayline.Environment"], message)
-                .hint("the file was changed after the run stopped: start the job anew"));
+            return Err(too_short(&self.to.partial, found, length));
         }
-        self.ends = Ends::of(&file, length).map_err(|error| io(&self.partial, "read", &error))?;
+        self.ends = Ends::of(&file, length).map_err(|error| io(&self.to.partial, "read", &error))?;
         if digest.is_some_and(|digest| digest != self.ends.digest()) {
-            let message = format!("{} is not as this execution left it", self.partial.display());
-            return Err(Thrown::of(&["quayline.Environment"], message)
-                .hint("another run has written it since: start the job anew, and give each run its own file"));
+            return Err(changed(&self.to.partial));
         }
         let cut = file.set_len(length).and_then(|()| file.seek(SeekFrom::Start(length)));
-        cut.map_err(|error| io(&self.partial, "cut back", &error))?;
+        cut.map_err(|error| io(&self.to.partial, "cut back", &error))?;
         self.file = Some(file);
         (self.length, self.items, self.synced) = (length, items, length);
         Ok(())
@@ -392,20 +280,11 @@ impl Writer for FileWriter {
             self.file = None;
             return Ok(());
         }
-        std::fs::rename(&self.partial, &self.path).map_err(|error| io(&self.path, "renamed", &error))?;
+        self.to.take_name()?;
         // Only now another may lock the partial file.
         self.release();
-        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        // The name must survive a power cut too.
-        let synced = File::open(folder).and_then(|folder| folder.sync_all());
-        synced.map_err(|error| io(folder, "synced", &error))
+        self.to.sync_names()
     }
-}
-
-fn io(path: &Path, doing: &str, error: &std::io::Error) -> Thrown {
-    let message = format!("{} cannot be {doing}: {}", path.display(), system_error_text(error));
-    Thrown::of(&["java.io.IOException", "quayline.Environment"], message)
-        .hint("check the folder, its permissions and its space, then restart the execution")
 }
 
 /// `\n`, `\t`, `\r` and `\\` in a property.

@@ -7,8 +7,8 @@ use std::time::SystemTime;
 
 use parking_lot::Mutex;
 use quayline_core::{Findings, Limits};
-use quayline_pipeline::{OutputBuffer, Pipeline, UnitLane, World};
-use quayline_project::{MapFile, ShapeOptions};
+use quayline_pipeline::{MapStep, OutputBuffer, Pipeline, UnitLane, World};
+use quayline_project::{JsonRead, JsonWrite, MapFile, ShapeOptions, SourceFormat, TargetFormat};
 
 use super::file_reader::of_findings;
 use super::limits::limits;
@@ -58,7 +58,20 @@ impl Maps {
 fn compile(path: &std::path::Path, limits: Limits) -> Result<Compiled, Findings> {
     let options = ShapeOptions::default();
     let map = MapFile::open(path, &options, &options)?;
-    let pipeline = Pipeline::through(map, Arc::new(World::default()), limits)?;
+    // One item is a row of JSON where the map's file names a file of columns.
+    let source = match map.source.source()? {
+        SourceFormat::Columns(_) => SourceFormat::Json(JsonRead::default()),
+        source => source,
+    };
+    let target = |format| match format {
+        TargetFormat::Parquet(_) | TargetFormat::ArrowFile => TargetFormat::JsonLines(JsonWrite::default()),
+        format => format,
+    };
+    let targets = map.targets.iter().map(|to| to.shape.target().map(target)).collect::<Result<Vec<_>, _>>()?;
+    let schema = Arc::clone(map.source.schema());
+    let schemas = map.targets.iter().map(|to| Arc::clone(to.shape.schema())).collect();
+    let step = MapStep { plan: Arc::new(map.plan), schemas, world: Arc::new(World::default()) };
+    let pipeline = Pipeline::with_map(source, schema, step, targets, limits)?;
     let prologue = pipeline.buffers()?.first().map_or(0, |buffer| buffer.bytes().len());
     Ok(Compiled { pipeline, prologue })
 }

@@ -7,8 +7,12 @@ mod file_mapper;
 mod file_reader;
 mod file_writer;
 mod folder;
+mod http;
 mod limits;
 mod map;
+mod parquet_reader;
+mod parquet_writer;
+mod partial;
 mod properties;
 mod queue;
 mod record_file;
@@ -43,5 +47,8 @@ pub fn register(registry: &mut Registry) {
     registry.batchlet("quayline.transferBatchlet", |with| Ok(Box::new(folder::Transfer::new(with)?)));
     registry.processor("quayline.cobolProcessor", |with| Ok(Box::new(cobol::CobolProcessor::new(with)?)));
     registry.batchlet("quayline.cobolBatchlet", |with| Ok(Box::new(cobol::CobolBatchlet::new(with)?)));
+    registry.reader("quayline.parquetReader", |with| Ok(Box::new(parquet_reader::ParquetReader::new(with)?)));
+    registry.writer("quayline.parquetWriter", |with| Ok(Box::new(parquet_writer::ParquetWriter::new(with)?)));
+    registry.processor("quayline.httpProcessor", |with| Ok(Box::new(http::HttpProcessor::new(with)?)));
     registry.batchlet("quayline.commandBatchlet", |with| Ok(Box::new(command::Command::new(with)?)));
 }

@@ -97,6 +97,42 @@ const ALL: &[(&str, &str, Properties)] = &[
         ]),
     ),
     ("processor", "quayline.mapProcessor", Properties::only(&[required("map", TEXT), optional("limit", LIMIT)])),
+    (
+        "reader",
+        "quayline.parquetReader",
+        Properties::only(&[
+            required("file", TEXT),
+            optional("shape", TEXT),
+            optional("unknown", Expected::OneOf(&["error", "ignore"])),
+            optional("from", number("0")),
+            optional("to", number("the rows of the file")),
+            optional("limit", LIMIT),
+        ]),
+    ),
+    (
+        "writer",
+        "quayline.parquetWriter",
+        Properties::only(&[
+            required("file", TEXT),
+            required("shape", TEXT),
+            optional("group-bytes", number("16777216")),
+            optional("limit", LIMIT),
+        ]),
+    ),
+    (
+        "processor",
+        "quayline.httpProcessor",
+        Properties::only(&[
+            required("url", Expected::Checked(super::http::url_of)),
+            optional("method", Expected::OneOf(&["POST", "PUT", "PATCH", "GET", "DELETE"])),
+            optional("headers", Expected::Checked(headers)),
+            optional("headers-file", TEXT),
+            optional("ca", TEXT),
+            optional("timeout-s", Expected::Number(1, u64::MAX, "30")),
+            optional("parallel", Expected::Number(1, super::http::PARALLEL_MAX, "1")),
+            optional("limit", LIMIT),
+        ]),
+    ),
     ("writer", "quayline.fileWriter", FILE_WRITER),
     ("writer", "quayline.queueWriter", Properties::only(&[required("queue", TEXT)])),
     (
@@ -232,6 +268,11 @@ fn pad(text: &str) -> Result<(), (String, String)> {
         Some(_) => Ok(()),
         None => Err(("is not one byte".to_owned(), "write one ASCII character, space, or a byte as 0x40".to_owned())),
     }
+}
+
+fn headers(text: &str) -> Result<(), (String, String)> {
+    let remedy = || "write NAME: VALUE, several with | between them".to_owned();
+    super::http::headers_of(text).map(|_| ()).map_err(|what| (format!("is wrong in {what}"), remedy()))
 }
 
 fn database(text: &str) -> Result<(), (String, String)> {

@@ -16,9 +16,12 @@ use crate::world::World;
 const KILLS: u32 = 10;
 /// Lines of the input: each of the four parts of the job commits a hundred times and more.
 const LINES: usize = 1_200;
-const STEPS: [&str; 6] = ["load", "copy", "unload", "parts", "spread", "gather"];
+const STEPS: [&str; 8] = ["load", "copy", "unload", "parts", "spread", "gather", "columns", "rows"];
 /// What the job leaves in its folder.
-const FILES: [&str; 6] = ["copy.txt", "unloaded.txt", "part-0.txt", "part-1.txt", "part-2.txt", "spread.txt"];
+const FILES: [&str; 8] =
+    ["copy.txt", "unloaded.txt", "part-0.txt", "part-1.txt", "part-2.txt", "spread.txt", "table.parquet", "rows.json"];
+/// What is beside them while they are written.
+const BESIDE: [&str; 5] = ["", ".partial", ".partial.groups", ".partial.rows-0", ".partial.rows-1"];
 
 /// SplitMix64.
 struct Dice(u64);
@@ -91,7 +94,19 @@ fn job(is_database: bool) -> String {
             &format!("<partition>{mapper}</partition>"),
         )
         .replace("<chunk", &format!("<properties><property name=\"{sharing}\"/></properties><chunk")),
-        step("gather", "", &spread_out, &to("spread.txt"), ""),
+        step("gather", " next=\"columns\"", &spread_out, &to("spread.txt"), ""),
+        step(
+            "columns",
+            " next=\"rows\"",
+            &file("in.json"),
+            &artifact(
+                "writer",
+                "parquetWriter",
+                &[("file", "table.parquet"), ("shape", "row.shape"), ("group-bytes", "600")],
+            ),
+            "",
+        ),
+        step("rows", "", &artifact("reader", "parquetReader", &[("file", "table.parquet")]), &to("rows.json"), ""),
     ];
     format!("<job id=\"all\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\">{}</job>", steps.concat())
 }
@@ -107,6 +122,9 @@ struct Place {
 impl Place {
     fn new(server: Option<OwnServer>, world: World) -> Self {
         let lines: String = (0..LINES).map(|number| format!("{number:05},customer {number:04}\n")).collect();
+        let rows: String =
+            (0..LINES).map(|number| format!("{{\"id\":{number},\"name\":\"line {number}\"}}\n")).collect();
+        world.write("in.json", rows).write("row.shape", "row\n  id decimal(9)\n  name text\n");
         world.write("in.txt", lines).write("job.xml", job(server.is_some()));
         Place { world, server, rounds: 0 }
     }
@@ -115,8 +133,8 @@ impl Place {
     fn begin(&mut self) {
         self.rounds += 1;
         for name in FILES {
-            for name in [name.to_owned(), format!("{name}.partial")] {
-                let _ = std::fs::remove_file(self.world.path(&name));
+            for beside in BESIDE {
+                let _ = std::fs::remove_file(self.world.path(&format!("{name}{beside}")));
             }
         }
         match &self.server {
@@ -176,7 +194,7 @@ impl Place {
         let mut left: BTreeMap<String, Vec<u8>> =
             FILES.iter().map(|name| ((*name).to_owned(), self.world.read(name))).collect();
         for name in self.world.files() {
-            assert!(!name.ends_with(".partial"), "{name} is left");
+            assert!(!name.contains(".partial"), "{name} is left");
         }
         if let Some(server) = &self.server {
             let mut connection = Connection::open(&server.endpoint()).expect("the server answers");
@@ -228,6 +246,7 @@ fn killed_at_random(place: &mut Place, takes_over: bool) {
     counters_are_honest(&place.executions(0));
     let expected = place.left();
     assert_eq!(expected["copy.txt"], place.world.read("in.txt"));
+    assert_eq!(expected["rows.json"], place.world.read("in.json"));
 
     let (mut kills, mut refused, mut hit) = (0, 0, BTreeSet::new());
     // Another node runs partitions all the time; it is killed as well.

@@ -53,6 +53,20 @@ impl Footer {
         &self.schema
     }
 
+    /// Takes over the row groups of a writer before, as [`Footer::groups`] gave them.
+    pub(crate) fn resume(&mut self, groups: Vec<Box<[u8]>>, rows: u64) {
+        (self.groups, self.rows) = (groups, rows);
+    }
+
+    /// The footer entry of each row group, compressed.
+    pub(crate) fn groups(&self) -> &[Box<[u8]>] {
+        &self.groups
+    }
+
+    pub(crate) fn rows(&self) -> u64 {
+        self.rows
+    }
+
     /// Bytes of memory, about.
     pub(crate) fn memory(&self) -> usize {
         self.groups.iter().map(|group| group.len() + size_of::<Box<[u8]>>()).sum()

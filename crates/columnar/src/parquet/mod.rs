@@ -30,7 +30,7 @@ mod range;
 mod writer;
 
 pub use pages::{ParquetEncoder, ParquetPages};
-pub use writer::{ParquetMark, ParquetWriter};
+pub use writer::{ParquetMark, ParquetState, ParquetWriter};
 
 /// Options for writing a Parquet file.
 #[derive(Clone, Debug, Eq, PartialEq)]

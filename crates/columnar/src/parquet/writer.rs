@@ -53,6 +53,17 @@ impl ParquetMark {
     }
 }
 
+/// A file between two row groups, for [`ParquetWriter::resume`].
+#[derive(Clone, Debug, Default)]
+pub struct ParquetState {
+    /// Bytes of the file up to the end of its last row group.
+    pub bytes: u64,
+    /// Rows in its row groups.
+    pub rows: u64,
+    /// What the footer says of each row group, as [`ParquetWriter::groups`] gave it.
+    pub groups: Vec<Box<[u8]>>,
+}
+
 /// Pages are written in portions of this many bytes.
 const BUFFER_BYTES: usize = 64 << 10;
 
@@ -62,6 +73,30 @@ impl<W: Write + Send> ParquetWriter<W> {
     /// # Errors
     /// [`ColumnError::Output`]; [`ColumnError::Library`] for a leaf below more than 127 lists.
     pub fn new(out: W, sink: &ColumnSink, options: &ParquetOptions) -> Result<Self, ColumnError> {
+        let mut writer = ParquetWriter::made(out, sink, options)?;
+        writer.out.write_all(MAGIC).map_err(ColumnError::Output)?;
+        writer.offset = MAGIC.len() as u64;
+        Ok(writer)
+    }
+
+    /// Goes on with a file whose writer is gone. `out` stands behind its last whole row group.
+    ///
+    /// # Errors
+    /// As [`ParquetWriter::new`].
+    pub fn resume(
+        out: W,
+        sink: &ColumnSink,
+        options: &ParquetOptions,
+        state: ParquetState,
+    ) -> Result<Self, ColumnError> {
+        let mut writer = ParquetWriter::made(out, sink, options)?;
+        writer.out.get_mut().cut(state.bytes);
+        writer.offset = state.bytes;
+        writer.footer.resume(state.groups, state.rows);
+        Ok(writer)
+    }
+
+    fn made(out: W, sink: &ColumnSink, options: &ParquetOptions) -> Result<Self, ColumnError> {
         let schema = sink.schema();
         let descriptor = ArrowSchemaConverter::new().convert(&schema)?;
         let (columns, containers) = columns(&sink.plan).map_err(|TooDeep(node)| ColumnError::Library {
@@ -95,14 +130,12 @@ impl<W: Write + Send> ParquetWriter<W> {
         add_encoded_arrow_schema_to_metadata(&schema, &mut properties);
         let descriptor = Arc::new(SchemaDescriptor::new(descriptor.root_schema_ptr()));
         let footer = Footer::new(descriptor, properties.key_value_metadata().cloned());
-        let mut out = BufWriter::with_capacity(BUFFER_BYTES, Counted::new(out));
-        out.write_all(MAGIC).map_err(ColumnError::Output)?;
+        let out = BufWriter::with_capacity(BUFFER_BYTES, Counted::new(out));
         let chunks = forms.iter().map(|form| Chunk::new(*form)).collect();
         let table = Arc::new(Table { columns, containers, forms, codec: options.codec });
         let compressor = Compressor::new(options.codec);
-        let offset = MAGIC.len() as u64;
         let options = options.clone();
-        Ok(ParquetWriter { out, offset, footer, table, options, compressor, chunks, rows: 0, memory: 0 })
+        Ok(ParquetWriter { out, offset: 0, footer, table, options, compressor, chunks, rows: 0, memory: 0 })
     }
 
     /// An encoder for one thread.
@@ -198,6 +231,19 @@ impl<W: Write + Send> ParquetWriter<W> {
         Ok(self.out.get_mut().cut(mark.bytes))
     }
 
+    /// What the footer will say of each whole row group, in a form of this crate's own. A caller that keeps it, and syncs the output after
+    /// [`ParquetWriter::mark`], can go on with the file in another process.
+    #[must_use]
+    pub fn groups(&self) -> &[Box<[u8]>] {
+        self.footer.groups()
+    }
+
+    /// Rows in the whole row groups.
+    #[must_use]
+    pub fn rows_written(&self) -> u64 {
+        self.footer.rows()
+    }
+
     /// Returns the bytes of memory of the current row group and of the footer entries.
     #[must_use]
     pub fn memory(&self) -> usize {
@@ -208,6 +254,17 @@ impl<W: Write + Send> ParquetWriter<W> {
     #[must_use]
     pub fn bytes_written(&self) -> u64 {
         self.offset
+    }
+
+    /// Ends the row group that was begun and adds bytes behind it: readers go by the offsets in the footer and never see them.
+    ///
+    /// # Errors
+    /// [`ColumnError::Output`]; the output is then of no use.
+    pub fn pad(&mut self, bytes: &[u8]) -> Result<(), ColumnError> {
+        self.flush()?;
+        self.out.write_all(bytes).map_err(ColumnError::Output)?;
+        self.offset += bytes.len() as u64;
+        Ok(())
     }
 
     /// Writes the last row group and the footer; returns the output with its length in bytes.

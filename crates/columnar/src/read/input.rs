@@ -211,7 +211,7 @@ impl ColumnReader {
         }
         guarded(form, || {
             Ok(match form {
-                ColumnForm::Parquet => ColumnReader::parquet(input, bytes)?,
+                ColumnForm::Parquet => ColumnReader::parquet(input, bytes, 0)?,
                 ColumnForm::ArrowFile => {
                     let reader = FileReader::try_new(twin.into_reader(), None).map_err(|e| damaged(form, &e))?;
                     let schema = reader.schema();
@@ -226,7 +226,24 @@ impl ColumnReader {
         })
     }
 
-    fn parquet(input: ColumnInput, bytes: u64) -> Result<ColumnReader, ColumnReadError> {
+    /// Opens a Parquet file at a row, counted from 0. Row groups before it are not read.
+    ///
+    /// # Errors
+    /// [`ColumnReadError`]; a file of another form is [`ColumnReadError::UnknownForm`].
+    pub fn parquet_from(input: ColumnInput, row: u64) -> Result<ColumnReader, ColumnReadError> {
+        let mut head = [0; 4];
+        let start = input.get_read(0).and_then(|mut start| Ok(start.read_exact(&mut head)?));
+        if start.is_err() || head != *b"PAR1" && head != *b"PARE" {
+            return Err(ColumnReadError::UnknownForm);
+        }
+        if head == *b"PARE" {
+            return Err(ColumnReadError::Encrypted);
+        }
+        let bytes = input.len();
+        guarded(ColumnForm::Parquet, || ColumnReader::parquet(input, bytes, row))
+    }
+
+    fn parquet(input: ColumnInput, bytes: u64, row: u64) -> Result<ColumnReader, ColumnReadError> {
         let form = ColumnForm::Parquet;
         let builder = ParquetRecordBatchReaderBuilder::try_new(input).map_err(|e| damaged(form, &e))?;
         let groups = builder.metadata().row_groups();
@@ -238,8 +255,23 @@ impl ColumnReader {
         let row_bytes = groups.iter().map(size).max().unwrap_or(0).max(1);
         let rows_max = usize::try_from(BATCH_BYTES / row_bytes).unwrap_or(0).clamp(1, BATCH_ROWS_MAX);
         let schema = builder.schema().clone();
-        let reader = builder.with_batch_size(rows_max).build().map_err(|e| damaged(form, &e))?;
-        Ok(ColumnReader::of(form, schema, Batches::Parquet(Box::new(reader)), Some(rows), bytes, rows_max))
+        let mut before = 0;
+        let mut first = 0;
+        for group in groups {
+            let end = before + u64::try_from(group.num_rows()).unwrap_or(0);
+            if end > row {
+                break;
+            }
+            (before, first) = (end, first + 1);
+        }
+        let left = (first..groups.len()).collect();
+        let skipped = usize::try_from(row.min(rows) - before).unwrap_or(usize::MAX);
+        let builder = builder.with_row_groups(left).with_offset(skipped).with_batch_size(rows_max);
+        let reader = builder.build().map_err(|e| damaged(form, &e))?;
+        let mut reader =
+            ColumnReader::of(form, schema, Batches::Parquet(Box::new(reader)), Some(rows), bytes, rows_max);
+        reader.rows_done = row.min(rows);
+        Ok(reader)
     }
 
     fn of(

@@ -1,0 +1,217 @@
+//! `quayline.parquetReader`: rows of a Parquet file, one item of JSON each.
+//!
+//! The checkpoint has 24 bytes: number of the next row from 0, rows of the file and its bytes. A restart begins at the row group that holds the
+//! row. A reader that has given a part of its range away adds the first row that it does not read.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use quayline_columnar::{ColumnInput, ColumnReader, RowSource, UnknownColumn, shape_of};
+use quayline_core::{Limits, Shape, Sink as _, system_error_text};
+use quayline_json::{JsonStyle, JsonWriter};
+use quayline_project::{ShapeFile, ShapeOptions};
+
+use super::file_reader::{damaged, numbers, of_findings};
+use super::limits::limits;
+use crate::artifact::{Answer, Injected, Item, ItemPlace, Reader};
+use crate::error::Thrown;
+use crate::work::Work;
+
+pub(super) struct ParquetReader {
+    path: PathBuf,
+    /// The shape that the columns fill; `None` takes that of the columns.
+    shape: Option<ShapeFile>,
+    /// Whether columns that the shape does not have are passed over.
+    unknown: UnknownColumn,
+    limits: Limits,
+    from: u64,
+    to: u64,
+    /// The same as the properties say it: `to` is less where a part of the range was given away.
+    given_to: u64,
+    rows_total: u64,
+    length: u64,
+    /// The next row.
+    row: u64,
+    open: Option<Open>,
+}
+
+/// A file that is being read.
+struct Open {
+    columns: ColumnReader,
+    rows: RowSource,
+    shape: Shape,
+    writer: JsonWriter,
+    /// Rows of the batch, in `writer`, that are left.
+    items: VecDeque<Result<Range<usize>, Thrown>>,
+}
+
+impl ParquetReader {
+    pub(super) fn new(with: &Injected) -> Answer<Self> {
+        with.only(&["file", "shape", "unknown", "from", "to", "limit"])?;
+        let limits = limits(with)?;
+        let shape = match with.property("shape") {
+            Some(_) => Some(shape_file(&with.path("shape")?, &limits)?),
+            None => None,
+        };
+        Ok(ParquetReader {
+            path: with.path("file")?,
+            shape,
+            unknown: match with.property("unknown") {
+                Some("ignore") => UnknownColumn::Ignore,
+                _ => UnknownColumn::Error,
+            },
+            limits,
+            from: with.number("from", 0)?,
+            to: with.number("to", u64::MAX)?,
+            given_to: with.number("to", u64::MAX)?,
+            rows_total: 0,
+            length: 0,
+            row: 0,
+            open: None,
+        })
+    }
+
+    fn checkpoint_at(&self, row: u64) -> Vec<u8> {
+        let end = (self.to != self.given_to).then_some(self.to);
+        [row, self.rows_total, self.length].into_iter().chain(end).flat_map(u64::to_le_bytes).collect()
+    }
+
+    fn end(&self) -> u64 {
+        self.to.min(self.rows_total)
+    }
+}
+
+/// The shape of a file that a property names.
+pub(super) fn shape_file(path: &Path, limits: &Limits) -> Answer<ShapeFile> {
+    let options = ShapeOptions { limits: limits.clone(), ..ShapeOptions::default() };
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let folder = path.parent().unwrap_or(Path::new(""));
+    ShapeFile::load(folder, &name, &options).map_err(|findings| of_findings(&findings))
+}
+
+/// A Parquet file at a row, and its length in bytes.
+pub(super) fn open_at(path: &Path, row: u64) -> Answer<(ColumnReader, u64)> {
+    let io = |doing: &str, error: &std::io::Error| {
+        let message = format!("{} cannot be {doing}: {}", path.display(), system_error_text(error));
+        Thrown::of(&["java.io.IOException", "quayline.Environment"], message)
+            .hint("check the property file and the permissions; relative paths begin at the project's folder")
+    };
+    let file = File::open(path).map_err(|error| io("opened", &error))?;
+    let length = file.metadata().map_err(|error| io("read", &error))?.len();
+    let columns = ColumnReader::parquet_from(ColumnInput::File(file), row).map_err(|error| {
+        let thrown = Thrown::from_finding(&error.finding());
+        Thrown { message: format!("{}: {}", path.display(), thrown.message), ..thrown }
+    })?;
+    Ok((columns, length))
+}
+
+impl Open {
+    /// Writes the rows of the next batch; whether there was one.
+    fn fill(&mut self, row: u64) -> Answer<bool> {
+        let Some(batch) = self.columns.next_batch().map_err(|error| Thrown::from_finding(&error.finding()))? else {
+            return Ok(false);
+        };
+        self.writer.clear();
+        let mut rows = self.rows.rows(&batch);
+        for at in 0..batch.num_rows() {
+            let start = self.writer.bytes().len();
+            let item = match rows.send(at, &mut self.writer) {
+                // Without the line end.
+                Ok(()) => Ok(start..self.writer.bytes().len() - 1),
+                Err(fault) => {
+                    self.writer.discard();
+                    let thrown = Thrown::from_finding(&fault.finding(&self.shape));
+                    let message = format!("row {}: {}", row + at as u64 + 1, thrown.message);
+                    Err(Thrown { message, ..thrown })
+                }
+            };
+            self.items.push_back(item);
+        }
+        Ok(true)
+    }
+}
+
+impl Reader for ParquetReader {
+    fn open(&mut self, checkpoint: Option<&[u8]>, _work: &mut dyn Work) -> Answer<()> {
+        self.to = self.given_to;
+        self.row = self.from;
+        let mut known = None;
+        if let Some(bytes) = checkpoint {
+            let (start, end) = bytes.split_at_checked(24).ok_or_else(damaged)?;
+            let [row, rows, length] = numbers(start).ok_or_else(damaged)?;
+            if !end.is_empty() {
+                [self.to] = numbers(end).ok_or_else(damaged)?;
+            }
+            self.row = row;
+            known = Some((rows, length));
+        }
+        let (columns, length) = open_at(&self.path, self.row)?;
+        self.length = length;
+        self.rows_total = columns.rows_total().unwrap_or(0);
+        if let Some((rows, bytes)) = known
+            && (rows, bytes) != (self.rows_total, length)
+        {
+            let message = format!(
+                "{} has {} rows in {length} bytes, but had {rows} in {bytes} at the checkpoint",
+                self.path.display(),
+                self.rows_total
+            );
+            return Err(Thrown::of(&["quayline.Environment"], message)
+                .hint("restore the file that the job began with, or start the job anew"));
+        }
+        let shape = match &self.shape {
+            Some(file) => file.shape().clone(),
+            None => shape_of(columns.schema(), &self.limits).map_err(|findings| of_findings(&findings))?,
+        };
+        let rows = RowSource::new(columns.schema(), &shape, self.unknown).map_err(|findings| of_findings(&findings))?;
+        let writer = JsonWriter::new(&shape, JsonStyle::default());
+        self.open = Some(Open { columns, rows, shape, writer, items: VecDeque::new() });
+        Ok(())
+    }
+
+    fn read(&mut self, _work: &mut dyn Work) -> Answer<Option<Item>> {
+        if self.row >= self.end() {
+            return Ok(None);
+        }
+        let Some(open) = &mut self.open else { return Err(damaged()) };
+        if open.items.is_empty() && !open.fill(self.row)? {
+            let message = format!("{} ends before row {} of {}", self.path.display(), self.row + 1, self.rows_total);
+            return Err(Thrown::of(&["quayline.Environment"], message)
+                .hint("the file is damaged: write it anew, then start the job anew"));
+        }
+        let item = open.items.pop_front().transpose();
+        self.row += 1;
+        Ok(item?.map(|range| open.writer.bytes()[range].to_vec()))
+    }
+
+    fn place(&self) -> ItemPlace {
+        ItemPlace { record: Some(self.row), byte: None }
+    }
+
+    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
+        Ok(Some(self.checkpoint_at(self.row)))
+    }
+
+    fn left(&self) -> Option<u64> {
+        Some(self.end().saturating_sub(self.row))
+    }
+
+    /// The second half of what is left.
+    fn split(&mut self) -> Answer<Option<Vec<u8>>> {
+        let end = self.end();
+        let middle = self.row + end.saturating_sub(self.row) / 2;
+        if middle <= self.row || middle >= end {
+            return Ok(None);
+        }
+        let begin = [middle, self.rows_total, self.length, end].map(u64::to_le_bytes).concat();
+        self.to = middle;
+        Ok(Some(begin))
+    }
+
+    fn close(&mut self) -> Answer<()> {
+        self.open = None;
+        Ok(())
+    }
+}
