@@ -21,7 +21,8 @@
 //! ```
 //! Numbers in keys are 8 bytes (4 of a partition), high byte first. A checkpoint writes one record: that of the step or partition. A position
 //! of more than 4 KiB is a record of its own, which is written when it changes; the state then begins with a byte 2 and a byte with a bit
-//! for each such position.
+//! for each such position. In pages of 4 KiB it is several records, whose keys have the number of the page (4 bytes) behind `p`; the state then
+//! begins with a byte 3, the byte with the bits, and the bytes of each such position (8 bytes each).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -268,6 +269,11 @@ impl Progress {
     /// Whether nothing but metrics differs from another checkpoint.
     pub(crate) fn is_at(&self, other: &Progress) -> bool {
         self.has_positions_of(other) && self.user_data == other.user_data
+    }
+
+    /// One of reader, writer and user data, from 0.
+    pub(crate) fn position(&self, number: usize) -> Option<&Position> {
+        [&self.reader, &self.writer, &self.user_data].get(number).and_then(|position| position.as_ref())
     }
 
     /// Reader, writer, user data.

@@ -16,6 +16,7 @@ use super::adaptive::Adaptive;
 use super::fault::{Faults, Remedy};
 use super::listeners::Listeners;
 use super::origin::{Origin, shown};
+use super::partition::choice;
 use super::step::ns;
 use super::straggler::Splits;
 use crate::artifact::{Answer, CheckpointAlgorithm, Item, Processor, Reader, Writer};
@@ -23,7 +24,7 @@ use crate::context::{JobContext, StepContext};
 use crate::error::{BatchError, Kind, Thrown};
 use crate::event;
 use crate::record::{Counts, PartitionState, Progress, Reject, Stage, StepState, Times};
-use crate::repository::{PAUSE, PAUSE_MAX, POSITIONS};
+use crate::repository::{Large, PAUSE, PAUSE_MAX};
 use crate::work::{Pending, Work};
 
 /// How the loop ended.
@@ -68,6 +69,8 @@ pub(super) struct ChunkRun<'c, 's> {
     adaptive: Option<Adaptive>,
     /// Whether skipped items are kept.
     keeps_rejects: bool,
+    /// Whether a checkpoint writes the changed pages of a large position, and not all of it.
+    in_pages: bool,
     /// Whether this chunk has nothing to commit.
     is_idle: bool,
     /// Items that this chunk skipped.
@@ -113,6 +116,8 @@ pub(super) struct ChunkRun<'c, 's> {
 
 /// The property of a step that says what becomes of skipped items.
 const REJECTS: &str = "quayline.rejects";
+/// The property of a step that says how large positions are written.
+const CHECKPOINTS: &str = "quayline.checkpoints";
 
 /// Why reading and processing of a chunk paused.
 enum Filled {
@@ -152,17 +157,8 @@ impl<'c, 's> ChunkRun<'c, 's> {
         let registry = &run.engine.registry;
         context.set_item_count(chunk.item_count);
         let adaptive = Adaptive::of(&step.properties, chunk.item_count)?;
-        let keeps_rejects = match step.properties.get(REJECTS).map(String::as_str) {
-            None | Some("" | "drop") => false,
-            Some("keep") => true,
-            Some(_) => {
-                return Err(Thrown::new(
-                    "quayline.Configuration",
-                    format!("property {REJECTS} of the step is not known"),
-                )
-                .hint("write keep or drop"));
-            }
-        };
+        let keeps_rejects = choice(step, REJECTS, ["drop", "keep"])?;
+        let in_pages = choice(step, CHECKPOINTS, ["whole", "delta"])?;
         let inject = |artifact| run.inject(artifact, job, Some(context));
         Ok(ChunkRun {
             reader: registry.make_reader(&inject(&chunk.reader))?,
@@ -184,6 +180,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
             faults: Faults::default(),
             adaptive,
             keeps_rejects,
+            in_pages,
             is_idle: false,
             rejects: Vec::new(),
             rejected: 0,
@@ -412,12 +409,6 @@ impl<'c, 's> ChunkRun<'c, 's> {
             && work.is_untouched()
             && self.place.progress().is_at(&last);
         if !self.is_idle {
-            let now = self.place.progress();
-            let same = if self.has_written {
-                [now.reader == last.reader, now.writer == last.writer, now.user_data == last.user_data]
-            } else {
-                [false; POSITIONS]
-            };
             let (repository, held) = (self.run.repository(), self.run.held);
             if !self.rejects.is_empty() {
                 repository.put_rejects(work.as_mut(), held, self.rejected, &self.rejects).map_err(Thrown::from)?;
@@ -429,10 +420,11 @@ impl<'c, 's> ChunkRun<'c, 's> {
                 let made = repository.split_partition(work.as_mut(), held, (step, *number), given, splits.properties);
                 self.split_off = Some(made.map_err(Thrown::from)?);
             }
+            let large = Large { before: self.has_written.then_some(&last), in_pages: self.in_pages };
             match &mut *self.place {
-                Place::Step(state) => repository.put_checkpoint(work.as_mut(), held, (step, None), *state, same),
+                Place::Step(state) => repository.put_checkpoint(work.as_mut(), held, (step, None), *state, large),
                 Place::Partition(number, state, _) => {
-                    repository.put_checkpoint(work.as_mut(), held, (step, Some(*number)), *state, same)
+                    repository.put_checkpoint(work.as_mut(), held, (step, Some(*number)), *state, large)
                 }
             }
             .map_err(Thrown::from)?;

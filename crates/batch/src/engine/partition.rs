@@ -539,7 +539,7 @@ fn sharing(step: &Step) -> Answer<bool> {
 }
 
 /// Whether a property of a step has the second of two values; the first is the default.
-fn choice(step: &Step, property: &str, [first, second]: [&str; 2]) -> Answer<bool> {
+pub(super) fn choice(step: &Step, property: &str, [first, second]: [&str; 2]) -> Answer<bool> {
     match step.properties.get(property).map(String::as_str) {
         None | Some("") => Ok(false),
         Some(text) if text == first => Ok(false),

@@ -3,6 +3,7 @@
 mod events;
 mod failing;
 mod partitions;
+mod position;
 mod rejects;
 mod shared;
 mod split;
@@ -17,18 +18,20 @@ use quayline_core::Packed;
 use crate::error::BatchError;
 use crate::event;
 use crate::record::{
-    Execution, ExecutionId, Instance, InstanceId, Lease, PartitionState, Position, Progress, StepExecution, StepState,
+    Execution, ExecutionId, Instance, InstanceId, Lease, PartitionState, Progress, StepExecution, StepState,
 };
 use crate::status::BatchStatus;
 use crate::work::{Backend, Entry, Fence, PageOf, Work};
 
 use events::{kept_topics, recovered_event};
 use failing::fail_steps;
+use position::read_state;
 use shared::forget_sharing;
 use split::given_key;
 
 pub(crate) use events::stored;
 pub use partitions::PartitionProgress;
+pub(crate) use position::Large;
 pub(crate) use rejects::rejects_of;
 pub(crate) use shared::Claim;
 pub(crate) use split::NUMBER;
@@ -531,52 +534,6 @@ impl Repository {
         })
     }
 
-    /// Writes the state of a step or partition as a part of a unit of work: the checkpoint. `same` says which positions are as the
-    /// checkpoint before wrote them; large ones of these cost nothing.
-    pub(crate) fn put_checkpoint<T: State>(
-        &self,
-        work: &mut dyn Work,
-        held: Held,
-        at: (&str, Option<u32>),
-        state: &mut T,
-        same: [bool; POSITIONS],
-    ) -> Result<(), BatchError> {
-        let key = match at.1 {
-            None => step_key(held.instance, at.0),
-            Some(partition) => partition_key(held.instance, at.0, partition),
-        };
-        let mut large: [Option<Position>; POSITIONS] = Default::default();
-        let mut flags = 0;
-        for (number, position) in state.progress().positions().into_iter().enumerate() {
-            if position.as_ref().is_some_and(|position| position.len() > LARGE_BYTES) {
-                large[number] = position.take();
-                flags |= 1 << number;
-            }
-        }
-        let small: usize = state
-            .progress()
-            .positions()
-            .iter()
-            .map(|position| position.as_ref().map_or(0, |position| position.len()))
-            .sum();
-        let mut value = Vec::with_capacity(small + STATE_BYTES);
-        value.push(if flags == 0 { VERSION } else { VERSION_LARGE });
-        if flags != 0 {
-            value.push(flags);
-        }
-        state.pack(&mut value);
-        let mut done = Ok(());
-        for (number, position) in state.progress().positions().into_iter().enumerate() {
-            let Some(taken) = large[number].take() else { continue };
-            if done.is_ok() && !same[number] {
-                done = work.put(&large_key(&key, number), &taken);
-            }
-            *position = Some(taken);
-        }
-        done?;
-        work.put_fenced(&key, &value, &self.fence(held)?)
-    }
-
     /// Writes the first state of partitions, and what the step knows of them, in one unit of work.
     pub(crate) fn plan_partitions(
         &self,
@@ -781,15 +738,6 @@ fn next_number(work: &mut dyn Work, key: &[u8]) -> Result<u64, BatchError> {
 
 /// Version of the records' form, their first byte.
 const VERSION: u8 = 1;
-/// First byte of a state with large positions in records of their own.
-const VERSION_LARGE: u8 = 2;
-/// Positions up to this size are a part of the state: one record is cheaper than two.
-const LARGE_BYTES: usize = 4 << 10;
-/// Bytes of most states without their positions.
-const STATE_BYTES: usize = 256;
-/// Reader, writer, user data.
-pub(crate) const POSITIONS: usize = 3;
-
 /// What has a checkpoint.
 pub(crate) trait State: Packed {
     /// The checkpoint.
@@ -806,25 +754,6 @@ impl State for PartitionState {
     fn progress(&mut self) -> &mut Progress {
         &mut self.progress
     }
-}
-
-/// The record of a large position of a state.
-fn large_key(state: &[u8], number: usize) -> Vec<u8> {
-    let mut key = state.to_vec();
-    key[0] = b'b';
-    key.push(u8::try_from(number + 1).unwrap_or(u8::MAX));
-    key
-}
-
-fn read_state<T: State>(work: &mut dyn Work, key: &[u8], what: &'static str, value: &[u8]) -> Result<T, BatchError> {
-    let [VERSION_LARGE, flags, rest @ ..] = value else { return read(what, value) };
-    let mut state = T::unpack_all(rest).ok_or(BatchError::Damaged { what })?;
-    for (number, position) in state.progress().positions().into_iter().enumerate() {
-        if flags & (1 << number) != 0 {
-            *position = Some(Arc::new(work.get(&large_key(key, number))?.ok_or(BatchError::Damaged { what })?));
-        }
-    }
-    Ok(state)
 }
 
 fn bytes<T: Packed>(record: &T) -> Vec<u8> {

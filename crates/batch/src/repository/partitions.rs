@@ -1,6 +1,7 @@
 //! How far the partitions of a step are.
 
-use super::{PAGE, Repository, VERSION_LARGE, read, step_key};
+use super::position::without_positions;
+use super::{PAGE, Repository, step_key};
 use crate::error::BatchError;
 use crate::record::{Counts, Execution, PartitionState, StepExecution};
 use crate::status::BatchStatus;
@@ -71,17 +72,7 @@ pub(super) fn each(
         after.clone_from(last);
         for (key, value) in &page {
             let number = key.get(step.len()..).and_then(|number| number.try_into().ok()).map(u32::from_be_bytes);
-            visit(number.ok_or_else(|| damaged.clone())?, without_positions(value)?);
+            visit(number.ok_or_else(|| damaged.clone())?, without_positions("a partition", value)?);
         }
-    }
-}
-
-/// A state whose large positions stay where they are.
-pub(super) fn without_positions(value: &[u8]) -> Result<PartitionState, BatchError> {
-    match value {
-        [VERSION_LARGE, _, rest @ ..] => {
-            quayline_core::Packed::unpack_all(rest).ok_or(BatchError::Damaged { what: "a partition" })
-        }
-        value => read("a partition", value),
     }
 }

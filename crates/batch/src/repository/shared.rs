@@ -125,7 +125,7 @@ impl Repository {
                     if number >= end {
                         break;
                     }
-                    let state = super::partitions::without_positions(value)?;
+                    let state: PartitionState = super::position::without_positions("a partition", value)?;
                     match self.standing(held, &state, own, &mut gone)? {
                         Standing::Ended => {}
                         Standing::Runs => is_busy = true,

@@ -195,6 +195,97 @@ fn a_restart_continues_at_a_large_position() {
     assert_eq!(process.said(), ["write 13 14", "write 15 16", "write 17 18", "write 19 20"]);
 }
 
+/// Reads numbers. Its position is a table of 300,000 bytes and more, in which each item changes one entry and every hundredth adds a page.
+struct Ledger {
+    next: u32,
+    table: Vec<u8>,
+}
+
+const LEDGER: usize = 300_000;
+
+impl Ledger {
+    fn enter(table: &mut Vec<u8>, number: u32) {
+        if number % 100 == 0 {
+            table.extend(std::iter::repeat_n(number as u8, 4_096));
+        }
+        let at = 4 + number as usize * 7_919 % (LEDGER - 8);
+        table[at..at + 4].copy_from_slice(&number.to_le_bytes());
+        table[..4].copy_from_slice(&number.to_le_bytes());
+        if number == 650 {
+            table.truncate(LEDGER + 1_000);
+        }
+    }
+}
+
+impl Reader for Ledger {
+    fn open(&mut self, checkpoint: Option<&[u8]>, _: &mut dyn Work) -> Answer<()> {
+        self.table = vec![0; LEDGER];
+        self.next = checkpoint.map_or(0, |bytes| u32::from_le_bytes(bytes[..4].try_into().unwrap()));
+        (1..=self.next).for_each(|number| Ledger::enter(&mut self.table, number));
+        assert!(checkpoint.is_none_or(|bytes| bytes == self.table), "after item {}", self.next);
+        Ok(())
+    }
+    fn read(&mut self, _: &mut dyn Work) -> Answer<Option<Item>> {
+        if self.next == 800 {
+            return Ok(None);
+        }
+        self.next += 1;
+        Ledger::enter(&mut self.table, self.next);
+        Ok(Some(format!("item {}", self.next).into_bytes()))
+    }
+    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
+        Ok(Some(self.table.clone()))
+    }
+}
+
+/// With `delta`, a checkpoint writes the pages that changed, and a restart finds the whole position: where it grew and where it became shorter too,
+/// after a rollback, and after runs with and without the property.
+#[test]
+fn a_checkpoint_of_a_large_position_writes_what_changed() {
+    let xml = |form: &str, fail: &str| {
+        format!(
+            "<step id=\"s\"><properties><property name=\"quayline.checkpoints\" value=\"{form}\"/></properties>\
+             <chunk item-count=\"2\" retry-limit=\"5\"><reader ref=\"ledger\"/><writer ref=\"picky\">{}</writer>\
+             <retryable-exception-classes><include class=\"Worse\"/></retryable-exception-classes></chunk></step>",
+            properties(&[("fail", fail), ("class", if fail == "9" { "Worse" } else { "Bad" })])
+        )
+    };
+    let mut wrote = Vec::new();
+    for form in ["whole", "delta"] {
+        let (bytes, commits) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+        let counted = Counted { inner: backend(&medium()), bytes: Arc::clone(&bytes), commits };
+        let mut process = Process::new(Arc::new(counted), Path::new("").to_owned());
+        process.engine.registry.reader("ledger", |_| Ok(Box::new(Ledger { next: 0, table: Vec::new() })));
+        let execution = process.start(&xml(form, "9"), &[]);
+        assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+        wrote.push(bytes.load(Ordering::Relaxed));
+    }
+    assert!(wrote[1] * 20 < wrote[0], "{wrote:?}");
+    // 400 checkpoints of at most four pages, the whole after the rollback and at both ends, and what grew.
+    assert!(wrote[1] < 400 * 4 * 4_200 + 5 * (LEDGER as u64 + 40_000), "{wrote:?}");
+    let memory = medium();
+    let mut last = None;
+    for (form, fail) in
+        [("delta", "101"), ("delta", "411"), ("whole", "501"), ("delta", "653"), ("whole", "700"), ("delta", "")]
+    {
+        let mut process = Process::new(backend(&memory), Path::new("").to_owned());
+        process.engine.registry.reader("ledger", |_| Ok(Box::new(Ledger { next: 0, table: Vec::new() })));
+        let execution = match last {
+            None => process.start(&xml(form, fail), &[]),
+            Some(last) => process.restart(last, &xml(form, fail), &[]),
+        };
+        let expected = if fail.is_empty() { BatchStatus::Completed } else { BatchStatus::Failed };
+        assert_eq!(execution.status, expected, "{form} {fail}: {execution:?}");
+        last = Some(execution.id);
+    }
+    let process = Process::new(backend(&memory), Path::new("").to_owned());
+    let instance = process.engine.repository.latest(0, 1).unwrap()[0].instance;
+    process.engine.repository.purge(instance).unwrap();
+    let mut work = process.engine.repository.begin().unwrap();
+    let left = work.page(PageOf { prefix: b"b", after: None, newest_first: false, count: 10 }).unwrap();
+    assert!(left.is_empty(), "pages go with the instance");
+}
+
 fn with_rejects(folder: &Path, fail: &str) -> String {
     let _ = folder;
     format!(

@@ -193,9 +193,11 @@ impl JobsPart {
             ("DELETE", ["jobinstances", id]) => instance(id).and_then(|id| shared.purge(id)),
             ("GET", ["jobexecutions"]) => shared.executions(&query),
             ("GET", ["jobexecutions", id]) => execution(id).and_then(|id| shared.execution(id)),
-            ("PUT", ["jobexecutions", id]) => {
-                execution(id).and_then(|id| self.change(id, &query, &["stop", "restart", "abandon"], request.body))
+            ("PUT", ["jobexecutions", id]) if query.value("action") == Some("split") => {
+                execution(id).and_then(|id| shared.split(id, &query))
             }
+            ("PUT", ["jobexecutions", id]) => execution(id)
+                .and_then(|id| self.change(id, &query, &["stop", "restart", "abandon", "split"], request.body)),
             ("GET", ["jobexecutions", id, "stepexecutions"]) => execution(id).and_then(|id| {
                 shared.repository.execution(id)?;
                 let steps = shared.repository.steps(id)?;
@@ -436,6 +438,17 @@ impl Shared {
             // Another process of a shared repository may run it.
             None => self.repository.request_stop(id)?,
         }
+        self.execution(id)
+    }
+
+    /// Whoever runs the partition finds the request in the repository.
+    fn split(&self, id: ExecutionId, query: &Query) -> Answer {
+        query.only(&["action", "partition", "step"])?;
+        let Some(partition) = query.value("partition").and_then(|number| number.parse().ok()) else {
+            let hint = "write action=split&partition=2; GET /batch/jobexecutions/NUMBER shows the partitions that run";
+            return Err(wrong("the request names no partition by its number".to_owned(), hint.to_owned()).into());
+        };
+        self.repository.request_split(id, query.value("step").unwrap_or_default(), partition)?;
         self.execution(id)
     }
 

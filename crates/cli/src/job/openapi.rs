@@ -53,8 +53,12 @@ pub(super) const OPERATIONS: &[Operation] = &[
         "/jobexecutions/{execution}",
         "put",
         "changeExecution",
-        "Stops, restarts or abandons an execution",
-        &[("action", "`stop`, `restart` or `abandon`")],
+        "Stops, restarts or abandons an execution, or splits a partition of it at its next checkpoint",
+        &[
+            ("action", "`stop`, `restart`, `abandon` or `split`"),
+            ("partition", "number of the partition, for `split`"),
+            ("step", "id of the step, for `split`; any without it"),
+        ],
         Some(RESTART),
     ),
     (

@@ -3,6 +3,8 @@
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -78,13 +80,17 @@ impl Server {
     }
 }
 
+fn property(name: &str, value: &str) -> String {
+    format!("<property name=\"{name}\" value=\"{value}\"/>")
+}
+
+fn job(id: &str, inside: &str) -> String {
+    format!(
+        "<job id=\"{id}\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\"><step id=\"s\">{inside}</step></job>"
+    )
+}
+
 fn world() -> World {
-    let property = |name: &str, value: &str| format!("<property name=\"{name}\" value=\"{value}\"/>");
-    let job = |id: &str, inside: &str| {
-        format!(
-            "<job id=\"{id}\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\"><step id=\"s\">{inside}</step></job>"
-        )
-    };
     let copy = format!(
         "<chunk item-count=\"2\"><reader ref=\"quayline.fileReader\"><properties>{}</properties></reader>\
          <writer ref=\"quayline.fileWriter\"><properties>{}</properties></writer></chunk>",
@@ -164,6 +170,69 @@ fn jobs_are_started_stopped_restarted_listed_and_purged_over_http() {
     assert!(metrics.contains("quayline_job_executions_total{status=\"COMPLETED\"} 2"), "{metrics}");
 }
 
+/// A partition gives a half away while it runs; the requests of its items go slowly until then.
+#[test]
+fn a_partition_is_split_over_http() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let is_split = Arc::new(AtomicBool::new(false));
+    let fast = Arc::clone(&is_split);
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let fast = Arc::clone(&fast);
+            std::thread::spawn(move || {
+                let mut bytes = [0; 4096];
+                // A request arrives whole: it is short.
+                while stream.read(&mut bytes).is_ok_and(|count| count > 0) {
+                    if !fast.load(Ordering::Relaxed) {
+                        std::thread::sleep(Duration::from_millis(50));
+                    }
+                    if stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+    });
+    let range = property("file", "in.txt")
+        + &property("from", "#{partitionPlan['from']}")
+        + &property("to", "#{partitionPlan['to']}");
+    let list = |text: &str| format!("<properties>{text}</properties>");
+    let step = format!(
+        "<chunk item-count=\"1\"><reader ref=\"quayline.fileReader\">{}</reader>\
+         <processor ref=\"quayline.httpProcessor\">{}</processor><writer ref=\"quayline.fileWriter\">{}</writer></chunk>\
+         <partition><mapper ref=\"quayline.fileMapper\">{}</mapper></partition>",
+        list(&range),
+        list(&(property("url", &format!("http://127.0.0.1:{port}/{{item}}")) + &property("method", "GET"))),
+        list(&property("file", "out-#{partitionPlan['number']}.txt")),
+        list(&(property("file", "in.txt") + &property("partitions", "1") + &property("threads", "2"))),
+    );
+    let lines: String = (0..500).map(|number| format!("item{number:04}\n")).collect();
+    let world = World::with([("in.txt", lines.as_bytes()), ("jobs/long.xml", job("long", &step).as_bytes())]);
+    let server = Server::start(&world);
+    let run = id(&server.json("POST", "/batch/jobinstances", &json!({ "jobXMLName": "long" }), 201));
+    let path = format!("/batch/jobexecutions/{run}?action=split&partition=0&step=s");
+    assert_eq!(id(&server.json("PUT", &path, &Value::Null, 200)), run);
+    let begin = Instant::now();
+    loop {
+        let (_, log) = server.ask("GET", &format!("/batch/jobexecutions/{run}/joblogs"), b"").expect("a log");
+        let log = String::from_utf8(log).expect("UTF-8");
+        if log.contains("partition 0 of step s gives a part to partition 1") {
+            break;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(120) && !log.contains(" ends "), "{log}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    is_split.store(true, Ordering::Relaxed);
+    let ended = server.ended(run);
+    assert_eq!((&ended["batchStatus"], &ended["stepExecutions"][0]["partitions"]), (&"COMPLETED".into(), &2.into()));
+    assert_eq!(ended["stepExecutions"][0]["metrics"]["WRITE_COUNT"], 500);
+    let written: usize = ["out-0.txt", "out-1.txt"].iter().map(|name| world.read(name).len()).sum();
+    assert_eq!(written, 500 * "ok\n".len());
+    let refused = server.json("PUT", &path, &Value::Null, 409);
+    assert!(refused["findings"][0]["message"].as_str().is_some_and(|text| text.contains("COMPLETED")), "{refused}");
+}
+
 #[test]
 fn wrong_requests_for_jobs_say_what_to_send() {
     let world = world();
@@ -183,6 +252,8 @@ fn wrong_requests_for_jobs_say_what_to_send() {
         ("GET", "/batch/jobexecutions/99", "", 404, "no job execution has the number 99"),
         ("GET", "/batch/jobexecutions/x", "", 400, "`x` is not the number of a job execution"),
         ("PUT", "/batch/jobexecutions/1?action=fly", "", 400, "the request names no action that can be done"),
+        ("PUT", "/batch/jobexecutions/1?action=split", "", 400, "the request names no partition by its number"),
+        ("PUT", "/batch/jobexecutions/1?action=split&partition=0", "", 404, "no job execution has the number 1"),
         ("GET", "/batch/jobexecutions?pagesize=3", "", 400, "there is no parameter `pagesize`"),
         ("GET", "/batch/jobexecutions?pageSize=0", "", 400, "`pageSize` is not a number that is allowed"),
     ];

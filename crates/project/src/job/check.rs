@@ -10,7 +10,13 @@ use super::substitute::{Parameters, Reference, Scope};
 use crate::codes;
 
 /// Properties of a step that Quayline reads.
-const STEP_PROPERTIES: [&str; 2] = ["quayline.rejects", "quayline.redo-budget-ms"];
+const STEP_PROPERTIES: [&str; 5] = [
+    "quayline.rejects",
+    "quayline.stragglers",
+    "quayline.partitions",
+    "quayline.checkpoints",
+    "quayline.redo-budget-ms",
+];
 
 /// What artifacts there are: `kind` is the element's name (`reader`, `listener`, ...).
 pub trait Artifacts {
