@@ -205,7 +205,7 @@ const LEDGER: usize = 300_000;
 
 impl Ledger {
     fn enter(table: &mut Vec<u8>, number: u32) {
-        if number % 100 == 0 {
+        if number.is_multiple_of(100) {
             table.extend(std::iter::repeat_n(number as u8, 4_096));
         }
         let at = 4 + number as usize * 7_919 % (LEDGER - 8);

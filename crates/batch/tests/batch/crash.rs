@@ -332,3 +332,56 @@ fn a_crash_of_the_restart_is_survived_too() {
         assert_eq!(left(folder.path(), &memory), expected, "{first} then {second}");
     }
 }
+
+/// A clock that goes forward and back by years.
+#[derive(Debug, Default)]
+struct Jumping(AtomicU64);
+
+impl quayline_store::Clock for Jumping {
+    fn now_ms(&self) -> u64 {
+        const YEAR_MS: u64 = 365 * 86_400_000;
+        let calls = self.0.fetch_add(1, Ordering::Relaxed);
+        50 * YEAR_MS + calls * 7 % 41 * YEAR_MS
+    }
+    fn random(&self) -> u64 {
+        self.0.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+/// Leases follow who holds the repository, not the time: a clock that jumps loses and repeats nothing, and lets no two processes run one execution.
+#[test]
+fn a_clock_that_jumps_changes_nothing() {
+    let expected = {
+        let folder = tempfile::tempdir().unwrap();
+        let memory = medium();
+        prepare(folder.path(), &memory);
+        let process = Process::new(backend(&memory), folder.path().to_owned());
+        assert_eq!(process.start(&job(), &[]).status, BatchStatus::Completed);
+        left(folder.path(), &memory)
+    };
+    let clock = Arc::new(Jumping::default());
+    let jumping = |memory: &Arc<MemoryEngine>| -> Arc<dyn quayline_batch::Backend> {
+        let engine: Arc<MemoryEngine> = Arc::clone(memory);
+        let limits = quayline_store::StoreLimits::default();
+        let store = quayline_store::Store::open(engine, Arc::clone(&clock) as _, limits, quayline_store::Access::Write);
+        Arc::new(quayline_batch::StoreBackend::new(store.unwrap(), Arc::clone(&clock) as _).unwrap())
+    };
+    for at in (3..60).step_by(8) {
+        let folder = tempfile::tempdir().unwrap();
+        let memory = medium();
+        prepare(folder.path(), &memory);
+        let ending = Arc::new(Ending { left: AtomicU64::new(u64::MAX), last_happens: at % 2 == 0 });
+        let around = Arc::clone(&ending) as Arc<dyn Around>;
+        let process =
+            Process::new(Arc::new(AroundBackend { inner: jumping(&memory), around }), folder.path().to_owned());
+        ending.left.store(at, Ordering::SeqCst);
+        let file = crate::kit::job(&job());
+        let _ = process.engine.start(&file, crate::kit::given(&[])).map(|launched| launched.run());
+        drop(process);
+        let process = Process::new(jumping(&memory), folder.path().to_owned());
+        let last = process.engine.repository.latest(0, 1).unwrap();
+        let ended = process.restart(last[0].id, &job(), &[]);
+        assert_eq!(ended.status, BatchStatus::Completed, "commit {at}: {ended:?}");
+        assert_eq!(left(folder.path(), &memory), expected, "commit {at}");
+    }
+}
