@@ -67,6 +67,8 @@ pub(super) struct ChunkRun<'c, 's> {
     faults: Faults,
     /// The size of chunks, if it follows the cost of commits.
     adaptive: Option<Adaptive>,
+    /// Where the time of the reader or processor before ended, if nothing else takes any.
+    boundary: Option<Instant>,
     /// Whether skipped items are kept.
     keeps_rejects: bool,
     /// Whether a checkpoint writes the changed pages of a large position, and not all of it.
@@ -179,6 +181,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
             committed,
             faults: Faults::default(),
             adaptive,
+            boundary: None,
             keeps_rejects,
             in_pages,
             is_idle: false,
@@ -492,6 +495,8 @@ impl<'c, 's> ChunkRun<'c, 's> {
         // Only listeners and processors look at metrics in the middle of a chunk. Without them, one look at the clock serves all reads.
         self.is_plain = self.listeners.is_empty() && (self.processor.is_none() || takes_chunks);
         let begin = Instant::now();
+        // Nothing but reader and processor takes time without listeners: where one ends, the other begins, so one look at the clock serves both.
+        self.boundary = (!self.is_plain && self.listeners.is_empty()).then_some(begin);
         let gathered = self.gather_items(work, read, takes_chunks);
         if self.is_plain {
             self.times.read_ns += ns(begin);
@@ -562,10 +567,10 @@ impl<'c, 's> ChunkRun<'c, 's> {
     fn read(&mut self, work: &mut Box<dyn Work>) -> Result<Read, Broken> {
         loop {
             self.listeners.each(|listener| listener.before_read())?;
-            let begin = (!self.is_plain).then(Instant::now);
+            let begin = (!self.is_plain).then(|| self.boundary.unwrap_or_else(Instant::now));
             let answer = self.reader.read(work.as_mut());
             if let Some(begin) = begin {
-                self.times.read_ns += ns(begin);
+                self.times.read_ns += self.took(begin);
             }
             let thrown = match answer {
                 Ok(Some(item)) => {
@@ -599,6 +604,13 @@ impl<'c, 's> ChunkRun<'c, 's> {
         }
     }
 
+    /// Nanoseconds since `begin`; what follows begins now.
+    fn took(&mut self, begin: Instant) -> u64 {
+        let now = Instant::now();
+        self.boundary = self.boundary.map(|_| now);
+        u64::try_from(now.duration_since(begin).as_nanos()).unwrap_or(u64::MAX)
+    }
+
     /// Where the item comes from that was read last, if the chunk may skip.
     fn origin(&self) -> Option<Origin> {
         self.is_tracking.then(|| Origin { number: self.number, place: self.reader.place() })
@@ -608,9 +620,9 @@ impl<'c, 's> ChunkRun<'c, 's> {
         loop {
             let Some(processor) = &mut self.processor else { return Ok(Some(item)) };
             self.listeners.each(|listener| listener.before_process(&item))?;
-            let begin = Instant::now();
+            let begin = self.boundary.unwrap_or_else(Instant::now);
             let answer = processor.process(&item);
-            self.times.process_ns += ns(begin);
+            self.times.process_ns += self.took(begin);
             let thrown = match answer {
                 Ok(result) => {
                     self.listeners.each(|listener| listener.after_process(&item, result.as_ref()))?;
