@@ -69,7 +69,10 @@ pub struct Place {
 }
 
 impl Place {
-    /// Returns a place in a user's source text.
+    /// Bytes of the longest line that a place keeps: a longer one is unreadable on a screen, and a generated file may be one line.
+    const LINE_TEXT_BYTES_MAX: usize = 1_000;
+
+    /// Returns a place in a user's source text. It has no `line_text` if the line is very long.
     #[must_use]
     pub fn source(file: &Arc<str>, line: u32, column: u32, width: u32, line_text: &str) -> Self {
         Place {
@@ -77,7 +80,7 @@ impl Place {
             line: Some(line),
             column: Some(column),
             width: Some(width),
-            line_text: Some(line_text.to_owned()),
+            line_text: (line_text.len() <= Place::LINE_TEXT_BYTES_MAX).then(|| line_text.to_owned()),
             ..Place::default()
         }
     }
@@ -270,6 +273,18 @@ mod tests {
         assert_eq!(found.len(), 3);
         let messages: Vec<String> = found.into_vec().into_iter().map(|finding| finding.message).collect();
         assert_eq!(messages, ["b", "a", "c"]);
+    }
+
+    #[test]
+    fn a_finding_in_a_very_long_line_does_not_repeat_the_line() {
+        let finding = Finding::error(Code("COB-001"), Fault::Config, "picture has no digit").at(Place::source(
+            &"a.cpy".into(),
+            3,
+            12,
+            2,
+            &"X".repeat(1 << 20),
+        ));
+        assert_eq!(finding.to_string(), "error[COB-001]: picture has no digit\n  at a.cpy:3:12");
     }
 
     #[test]

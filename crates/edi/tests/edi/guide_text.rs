@@ -164,6 +164,25 @@ fn all_findings_come_at_once() {
     );
 }
 
+/// A generated guide may be one line. Its words are not kept, and its findings do not repeat the line.
+#[test]
+fn a_very_long_line_and_very_many_lines_are_told_in_linear_time() {
+    let head = "guide X \"x\"\nstandard X12\nversion 005010\ntransaction 810 group IN\nstructure\n";
+    let took = |text: &str| {
+        let begin = std::time::Instant::now();
+        let told = parse(text).unwrap_err().to_string();
+        assert!(told.len() < 10_000_000, "{} bytes of findings", told.len());
+        begin.elapsed().as_secs_f64()
+    };
+    let line = |count: usize| format!("{head}  segment{}\n", " BIG M".repeat(count));
+    let lines = |count: usize| format!("{head}{}", "  sgment BIG M 1\n".repeat(count));
+    for shape in [&line as &dyn Fn(usize) -> String, &lines] {
+        let (small, large) = (took(&shape(20_000)), took(&shape(320_000)));
+        // 16 times the size; a quadratic reader takes 256 times as long.
+        assert!(large < 64.0 * small.max(0.01), "{small} s, then {large} s");
+    }
+}
+
 #[test]
 fn findings_of_lines() {
     for (from, to, expected) in [

@@ -92,14 +92,13 @@ impl<'t> Lines<'t> {
 
     /// The words of a line.
     pub(super) fn words(&self, entry: &Entry, report: &mut Report) -> Words<'t> {
-        let line = self.lines[entry.line];
-        let mut words = Words {
-            words: Vec::new(),
-            next: 0,
-            end: Span { file: self.file, line: line.number, column: line.indent + 1, width: 1 },
-            failed: false,
-        };
-        words.read(line, report);
+        let Line { number, indent, text } = self.lines[entry.line];
+        let end = Span { file: self.file, line: number, column: indent + 1, width: 1 };
+        let from = Lexer { text, at: 0, column: indent + 1 };
+        let mut words = Words { rest: from, next: None, whole: end, end, failed: false };
+        words.look(report);
+        words.rest = from;
+        words.advance();
         words
     }
 
@@ -122,101 +121,47 @@ pub(super) struct Word<'t> {
 /// The words of one line, taken one by one. One fault in a line gives one finding: after it, the rest of the line is not looked at.
 #[derive(Debug)]
 pub(super) struct Words<'t> {
-    words: Vec<Word<'t>>,
-    next: usize,
+    rest: Lexer<'t>,
+    next: Option<Word<'t>>,
+    /// All words together, or where the line ends if there is none.
+    whole: Span,
     end: Span,
     failed: bool,
 }
 
 impl<'t> Words<'t> {
-    fn read(&mut self, line: Line<'t>, report: &mut Report) {
-        let text = line.text;
-        let mut chars = text.char_indices().peekable();
-        let mut column = line.indent + 1;
-        while let Some((from, first)) = chars.next() {
-            let start = column;
-            column += 1;
-            let word = match first {
-                _ if first.is_whitespace() => continue,
-                '#' => break,
-                '=' | '|' => Cow::Borrowed(&text[from..from + 1]),
-                '"' => {
-                    let mut out = String::new();
-                    let mut closed = false;
-                    while let Some((_, c)) = chars.next() {
-                        column += 1;
-                        match c {
-                            '"' => {
-                                closed = true;
-                                break;
-                            }
-                            '\\' => {
-                                column += 1;
-                                match chars.next() {
-                                    Some((_, 'n')) => out.push('\n'),
-                                    Some((_, 'r')) => out.push('\r'),
-                                    Some((_, 't')) => out.push('\t'),
-                                    Some((_, c @ ('"' | '\\'))) => out.push(c),
-                                    Some((at, 'u')) => {
-                                        let code =
-                                            text[at + 1..].strip_prefix('{').and_then(|rest| rest.split_once('}'));
-                                        let character = code
-                                            .and_then(|(digits, _)| u32::from_str_radix(digits, 16).ok())
-                                            .and_then(char::from_u32);
-                                        if let (Some((digits, _)), Some(character)) = (code, character) {
-                                            for _ in 0..digits.chars().count() + 2 {
-                                                chars.next();
-                                                column += 1;
-                                            }
-                                            out.push(character);
-                                        } else {
-                                            self.escape(column, report);
-                                        }
-                                    }
-                                    _ => self.escape(column, report),
-                                }
-                            }
-                            c => out.push(c),
-                        }
-                    }
-                    if !closed {
-                        self.fault(
-                            codes::QUOTES,
-                            Span { column: start, width: column - start, ..self.end },
-                            "the quotes do not end in this line",
-                            "write \" after the text; \\\" is a quote in it",
-                            report,
-                        );
-                    }
-                    Cow::Owned(out)
-                }
-                _ => {
-                    while chars.peek().is_some_and(|(_, c)| !c.is_whitespace() && !matches!(c, '"' | '=' | '|')) {
-                        chars.next();
-                        column += 1;
-                    }
-                    let to = chars.peek().map_or(text.len(), |(at, _)| *at);
-                    Cow::Borrowed(&text[from..to])
-                }
+    /// Looks for faults in all words. It keeps none of them: a line may be as long as the file.
+    fn look(&mut self, report: &mut Report) {
+        let mut words = 0_usize;
+        while let Some(found) = self.rest.next() {
+            let (column, width) = match &found {
+                Ok(token) => (token.column, token.width),
+                Err(fault) => (fault.column, fault.width),
             };
-            let span = Span { column: start, width: column - start, ..self.end };
-            self.words.push(Word { text: word, quoted: first == '"', span });
+            let at = Span { column, width, ..self.end };
+            if let Err(fault) = found {
+                self.fault(codes::QUOTES, at, fault.message, fault.hint, report);
+                break;
+            }
+            self.whole = if words == 0 { at } else { Span { width: column + width - self.whole.column, ..self.whole } };
+            words += 1;
         }
-        self.end.column = column;
+        self.end.column = self.rest.column;
+        if words == 0 {
+            self.whole = self.end;
+        }
     }
 
-    fn escape(&mut self, column: u32, report: &mut Report) {
-        self.fault(
-            codes::QUOTES,
-            Span { column: column.saturating_sub(2).max(1), width: 2, ..self.end },
-            "the escape is not known",
-            "known are \\\" \\\\ \\n \\r \\t and \\u{1f}",
-            report,
-        );
+    /// Reads the word after the next one.
+    fn advance(&mut self) {
+        self.next = None;
+        if let Some(Ok(Token { text, quoted, column, width })) = self.rest.next() {
+            self.next = Some(Word { text, quoted, span: Span { column, width, ..self.end } });
+        }
     }
 
     pub(super) fn peek(&self) -> Option<&Word<'t>> {
-        if self.failed { None } else { self.words.get(self.next) }
+        if self.failed { None } else { self.next.as_ref() }
     }
 
     /// The next word where it is not quoted.
@@ -225,9 +170,10 @@ impl<'t> Words<'t> {
     }
 
     pub(super) fn take(&mut self) -> Option<Word<'t>> {
-        let word = self.peek()?.clone();
-        self.next += 1;
-        Some(word)
+        self.peek()?;
+        let word = self.next.take();
+        self.advance();
+        word
     }
 
     /// Takes the next word where it is this keyword.
@@ -279,12 +225,115 @@ impl<'t> Words<'t> {
 
     /// All words together, or where the line ends if there is none.
     pub(super) fn span(&self) -> Span {
-        match (self.words.first(), self.words.last()) {
-            (Some(first), Some(last)) => {
-                Span { width: last.span.column + last.span.width - first.span.column, ..first.span }
+        self.whole
+    }
+}
+
+/// Reads the words of a line.
+#[derive(Clone, Copy, Debug)]
+struct Lexer<'t> {
+    text: &'t str,
+    /// Bytes that were read.
+    at: usize,
+    /// In characters, from 1.
+    column: u32,
+}
+
+struct Token<'t> {
+    text: Cow<'t, str>,
+    quoted: bool,
+    column: u32,
+    width: u32,
+}
+
+/// Quotes that cannot be read.
+struct QuoteFault {
+    column: u32,
+    width: u32,
+    message: &'static str,
+    hint: &'static str,
+}
+
+impl<'t> Lexer<'t> {
+    fn char(&mut self) -> Option<char> {
+        let c = self.text[self.at..].chars().next()?;
+        self.at += c.len_utf8();
+        self.column += 1;
+        Some(c)
+    }
+
+    fn next(&mut self) -> Option<Result<Token<'t>, QuoteFault>> {
+        let (from, start, first) = loop {
+            let (from, start) = (self.at, self.column);
+            match self.char()? {
+                c if c.is_whitespace() => {}
+                '#' => {
+                    // The rest is a comment.
+                    self.text = &self.text[..from];
+                    self.at = from;
+                    return None;
+                }
+                c => break (from, start, c),
             }
-            _ => self.end,
+        };
+        let text = match first {
+            '=' | '|' => Cow::Borrowed(&self.text[from..self.at]),
+            '"' => match self.quoted(start) {
+                Ok(text) => Cow::Owned(text),
+                Err(fault) => return Some(Err(fault)),
+            },
+            _ => {
+                while let Some(c) = self.text[self.at..].chars().next()
+                    && !c.is_whitespace()
+                    && !matches!(c, '"' | '=' | '|')
+                {
+                    self.char();
+                }
+                Cow::Borrowed(&self.text[from..self.at])
+            }
+        };
+        Some(Ok(Token { text, quoted: first == '"', column: start, width: self.column - start }))
+    }
+
+    /// The text after an opening quote at column `start`.
+    fn quoted(&mut self, start: u32) -> Result<String, QuoteFault> {
+        let mut out = String::new();
+        while let Some(c) = self.char() {
+            match c {
+                '"' => return Ok(out),
+                '\\' => match self.char() {
+                    Some('n') => out.push('\n'),
+                    Some('r') => out.push('\r'),
+                    Some('t') => out.push('\t'),
+                    Some(c @ ('"' | '\\')) => out.push(c),
+                    Some('u') if let Some(c) = self.code_point() => out.push(c),
+                    _ => {
+                        return Err(QuoteFault {
+                            column: self.column.saturating_sub(2).max(1),
+                            width: 2,
+                            message: "the escape is not known",
+                            hint: "known are \\\" \\\\ \\n \\r \\t and \\u{1f}",
+                        });
+                    }
+                },
+                c => out.push(c),
+            }
         }
+        Err(QuoteFault {
+            column: start,
+            width: self.column - start,
+            message: "the quotes do not end in this line",
+            hint: "write \" after the text; \\\" is a quote in it",
+        })
+    }
+
+    /// The character of `{1f}` after `\u`.
+    fn code_point(&mut self) -> Option<char> {
+        let (digits, _) = self.text[self.at..].strip_prefix('{')?.split_once('}')?;
+        let c = char::from_u32(u32::from_str_radix(digits, 16).ok()?)?;
+        self.at += digits.len() + 2;
+        self.column += small(digits.len()) + 2;
+        Some(c)
     }
 }
 

@@ -53,15 +53,18 @@ impl<'r> Loader<'r> {
 
     pub(super) fn dictionary_file(mut self, name: &str, text: &str) -> Result<Dictionary, Findings> {
         let whole = self.whole(name, text.into());
-        self.check(&whole.dictionary, &whole.content.references, &[]);
+        if let Some(whole) = &whole {
+            self.check(&whole.dictionary, &whole.content.references, &[]);
+        }
         self.report.finish()?;
-        Ok(whole.dictionary)
+        // Without findings there is a dictionary.
+        whole.map(|whole| whole.dictionary).ok_or(Findings(Vec::new()))
     }
 
     fn guide(&mut self, name: &str, text: Arc<str>) -> Option<Guide> {
         self.open.push(name.to_owned());
         let whole = self.whole_open(name, text);
-        let guide = self.put_together(whole);
+        let guide = whole.and_then(|whole| self.put_together(whole));
         self.open.pop();
         guide
     }
@@ -153,22 +156,22 @@ impl<'r> Loader<'r> {
         }
     }
 
-    fn whole(&mut self, name: &str, text: Arc<str>) -> Whole {
+    fn whole(&mut self, name: &str, text: Arc<str>) -> Option<Whole> {
         self.open.push(name.to_owned());
         let whole = self.whole_open(name, text);
         self.open.pop();
         whole
     }
 
-    /// Reads a file and its includes; the file is open already.
-    fn whole_open(&mut self, name: &str, text: Arc<str>) -> Whole {
+    /// Reads a file and its includes, unless they are too long; the file is open already.
+    fn whole_open(&mut self, name: &str, text: Arc<str>) -> Option<Whole> {
         let file = self.report.file(name, Arc::clone(&text));
         self.bytes += text.len();
         if self.bytes > self.limits.guide_bytes_max {
             let at = Span { file, line: 1, column: 1, width: 1 };
             let message = format!("the guide and its includes are longer than {} bytes", self.limits.guide_bytes_max);
             self.report.error(codes::LIMIT, at, message, "allow more with `--limit guide-bytes=N`");
-            return Whole { content: Content::default(), dictionary: Dictionary::default() };
+            return None;
         }
         let mut content = parse::parse(file, &text, &mut self.report, self.limits.depth_max);
         self.code_files(&mut content);
@@ -186,7 +189,7 @@ impl<'r> Loader<'r> {
         dictionary.composites.extend(own.composites);
         dictionary.segments.extend(own.segments);
         dictionary.codes.extend(own.codes);
-        Whole { content, dictionary }
+        Some(Whole { content, dictionary })
     }
 
     /// Adds the codes that files of their own hold to their lists.
@@ -219,7 +222,7 @@ impl<'r> Loader<'r> {
         if let Some(dictionary) = self.dictionaries.get(&name) {
             return Some(Arc::clone(dictionary));
         }
-        let whole = self.whole(&name, text);
+        let whole = self.whole(&name, text)?;
         // Definitions refer to what their own file and its includes define.
         let definitions: Vec<Reference> =
             if whole.content.kind == Some(Kind::Guide) { Vec::new() } else { whole.content.references };

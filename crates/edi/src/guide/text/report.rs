@@ -1,5 +1,6 @@
 //! Places in guide files, and the findings at them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use quayline_core::{Code, Fault, Finding, Findings, Place};
@@ -21,14 +22,21 @@ pub(super) struct Span {
 #[derive(Debug)]
 pub(super) struct Report {
     files: Vec<(Arc<str>, Arc<str>)>,
-    found: Vec<(Span, Finding)>,
+    /// By place; the code tells faults of one place apart.
+    found: BTreeMap<(Span, &'static str), Told>,
     max: usize,
     more: usize,
 }
 
+#[derive(Debug)]
+struct Told {
+    message: String,
+    hint: String,
+}
+
 impl Report {
     pub(super) fn new(findings_max: usize) -> Self {
-        Report { files: Vec::new(), found: Vec::new(), max: findings_max.max(1), more: 0 }
+        Report { files: Vec::new(), found: BTreeMap::new(), max: findings_max.max(1), more: 0 }
     }
 
     /// Adds a file; its number.
@@ -39,32 +47,36 @@ impl Report {
 
     pub(super) fn error(&mut self, code: Code, at: Span, message: impl Into<String>, hint: impl Into<String>) {
         // A line that is looked at twice tells its faults once.
-        if self.found.iter().any(|(place, finding)| *place == at && finding.code == code) {
+        if self.found.contains_key(&(at, code.0)) {
             return;
         }
         if self.found.len() >= self.max {
             self.more += 1;
             return;
         }
-        let finding = Finding::error(code, Fault::Config, message).at(self.place(at));
-        let hint = hint.into();
-        let finding = if hint.is_empty() { finding } else { finding.hint(hint) };
-        self.found.push((at, finding));
-    }
-
-    fn place(&self, at: Span) -> Place {
-        let Some((name, text)) = self.files.get(at.file as usize) else { return Place::default() };
-        let line = text.lines().nth((at.line as usize).saturating_sub(1)).unwrap_or_default();
-        Place::source(name, at.line, at.column.max(1), at.width, line)
+        self.found.insert((at, code.0), Told { message: message.into(), hint: hint.into() });
     }
 
     /// All findings in the order of their places.
-    pub(super) fn finish(mut self) -> Result<(), Findings> {
+    pub(super) fn finish(self) -> Result<(), Findings> {
         if self.found.is_empty() {
             return Ok(());
         }
-        self.found.sort_by_key(|(at, _)| *at);
-        let mut findings: Vec<Finding> = self.found.into_iter().map(|(_, finding)| finding).collect();
+        let mut findings = Vec::new();
+        // Findings are in the order of their lines, so that each file is read once.
+        let mut lines = (u32::MAX, 0, "".lines(), "");
+        for ((at, code), Told { message, hint }) in self.found {
+            let Some((name, text)) = self.files.get(at.file as usize) else { continue };
+            if lines.0 != at.file {
+                lines = (at.file, 0, text.lines(), "");
+            }
+            while lines.1 < at.line {
+                (lines.1, lines.3) = (lines.1 + 1, lines.2.next().unwrap_or_default());
+            }
+            let place = Place::source(name, at.line, at.column.max(1), at.width, lines.3);
+            let finding = Finding::error(Code(code), Fault::Config, message).at(place);
+            findings.push(if hint.is_empty() { finding } else { finding.hint(hint) });
+        }
         if self.more > 0 {
             let message = format!("{} more errors are not shown; `--limit findings=N` shows more", self.more);
             findings.push(Finding::error(codes::LIMIT, Fault::Config, message));
