@@ -49,6 +49,15 @@ impl<'a> SourceText<'a> {
         let line_text = self.text[start..].lines().next().unwrap_or_default();
         let file: Arc<str> = self.file.into();
         let short = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        // A line of a generated file may be as long as the file.
+        if line_text.len() > 200 {
+            return Place {
+                file: Some(file),
+                line: Some(short(line)),
+                column: Some(short(column)),
+                ..Place::default()
+            };
+        }
         Place::source(&file, short(line), short(column), 1, line_text)
     }
 }

@@ -178,14 +178,6 @@ fn every_bound_that_a_finding_names_can_be_changed() {
     world.run("convert claims.x12 --guide 837p.guide --limit guide-bytes=1K").check(expect_test::expect![[r#"
         exit 2
         --- stderr
-        error[GDE-008]: the guide does not say that it is one
-          at 837p.guide:0:1
-          |
-        0 | # A small guide of professional health care claims: enough for common claims, written from the standard's facts.
-          | ^
-
-        hint: begin it with `guide NAME`; a file that begins with `dictionary` is for includes
-
         error[GDE-014]: the guide and its includes are longer than 1024 bytes
           at 837p.guide:1:1
           |
