@@ -271,12 +271,19 @@ fn a_browser_opens_the_page() {
     let picture = folder.path().join("report.png");
     let screenshot = format!("--screenshot={}", picture.display());
     let drawn = |options: &[&str], name: &str| {
-        let done = run(&[&[screenshot.as_str(), "--window-size=1000,1400"], options].concat(), name);
-        let bytes = std::fs::read(&picture).unwrap_or_else(|error| panic!("{error}: {}", done.stderr.escape_ascii()));
-        // A page of one colour is a picture of some hundred bytes.
-        assert!(bytes.len() > 10_000, "{name} {options:?}: {} bytes", bytes.len());
-        std::fs::remove_file(&picture).expect("removed");
-        bytes
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let done = run(&[&[screenshot.as_str(), "--window-size=1000,1400"], options].concat(), name);
+            let bytes =
+                std::fs::read(&picture).unwrap_or_else(|error| panic!("{error}: {}", done.stderr.escape_ascii()));
+            std::fs::remove_file(&picture).expect("removed");
+            // A page of one colour is a picture of some hundred bytes. The browser may take the picture before a frame is painted whole.
+            if bytes.len() > 10_000 {
+                return bytes;
+            }
+            assert!(attempts < 10, "{name} {options:?}: {} bytes", bytes.len());
+        }
     };
     let (light, without) = (drawn(&[], "report.html"), drawn(&[], "frame.html"));
     let dark = drawn(&["--blink-settings=preferredColorScheme=0"], "report.html");
