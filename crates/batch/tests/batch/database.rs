@@ -100,7 +100,31 @@ fn jobs_in_a_database() {
     events_in_the_order_of_commits(&server, folder.path());
     repeated_and_missing_keys(&server, folder.path());
     a_last_chunk_that_is_refused(&server, folder.path());
+    a_start_after_a_long_history(&server, folder.path());
     the_database_goes(&server, folder.path());
+}
+
+/// A start costs the same after many executions. `QUAYLINE_HISTORY` sets how many there are.
+fn a_start_after_a_long_history(server: &OwnServer, folder: &Path) {
+    let history = std::env::var("QUAYLINE_HISTORY").ok().and_then(|text| text.parse().ok()).unwrap_or(300u64);
+    let process = process(server, folder);
+    let xml = job("<step id=\"s\"><batchlet ref=\"saying\"/></step>");
+    let start = || {
+        let begin = std::time::Instant::now();
+        let launched = process.engine.start(&xml, given(&[])).unwrap();
+        let took = begin.elapsed();
+        assert_eq!(launched.run().unwrap().status, BatchStatus::Completed);
+        took
+    };
+    // The shortest of some: other work on the machine makes starts longer, never shorter.
+    let shortest = || (0..100).map(|_| start()).min().unwrap_or_default();
+    let first = shortest();
+    for _ in 0..history {
+        start();
+    }
+    let last = shortest();
+    eprintln!("a start takes {first:?}, and {last:?} after {history} executions, in a database");
+    assert!(last < first * 10, "{first:?} became {last:?}");
 }
 
 /// A set of items does what a statement for each item would do.
