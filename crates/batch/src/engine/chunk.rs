@@ -14,6 +14,7 @@ use quayline_project::job::{Chunk, Step, StepBody};
 use super::Run;
 use super::adaptive::Adaptive;
 use super::fault::{Faults, Remedy};
+use super::item_clock::{ItemClock, Looks};
 use super::listeners::Listeners;
 use super::origin::{Origin, shown};
 use super::partition::choice;
@@ -67,8 +68,7 @@ pub(super) struct ChunkRun<'c, 's> {
     faults: Faults,
     /// The size of chunks, if it follows the cost of commits.
     adaptive: Option<Adaptive>,
-    /// Where the time of the reader or processor before ended, if nothing else takes any.
-    boundary: Option<Instant>,
+    clock: ItemClock,
     /// Whether skipped items are kept.
     keeps_rejects: bool,
     /// Whether a checkpoint writes the changed pages of a large position, and not all of it.
@@ -106,8 +106,6 @@ pub(super) struct ChunkRun<'c, 's> {
     number: u64,
     /// Whether the chunk may skip, so that it is known where each item comes from.
     is_tracking: bool,
-    /// Whether nobody looks at single items, so that clock and metrics are looked at once for a chunk.
-    is_plain: bool,
     /// Items that were read and are not in the metrics yet.
     uncounted: u64,
     /// Items to write.
@@ -181,7 +179,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
             committed,
             faults: Faults::default(),
             adaptive,
-            boundary: None,
+            clock: ItemClock::default(),
             keeps_rejects,
             in_pages,
             is_idle: false,
@@ -201,7 +199,6 @@ impl<'c, 's> ChunkRun<'c, 's> {
             gathered_from: Vec::new(),
             number: 0,
             is_tracking: !chunk.skippable.include.is_empty(),
-            is_plain: false,
             uncounted: 0,
             items: Vec::new(),
             items_from: Vec::new(),
@@ -492,15 +489,13 @@ impl<'c, 's> ChunkRun<'c, 's> {
     /// Reads until the chunk is full, and processes items unless they are processed together.
     fn gather(&mut self, work: &mut Box<dyn Work>, read: &mut u64) -> Result<Filled, Broken> {
         let takes_chunks = self.processor.as_ref().is_some_and(|processor| processor.takes_chunks());
-        // Only listeners and processors look at metrics in the middle of a chunk. Without them, one look at the clock serves all reads.
-        self.is_plain = self.listeners.is_empty() && (self.processor.is_none() || takes_chunks);
-        let begin = Instant::now();
-        // Nothing but reader and processor takes time without listeners: where one ends, the other begins, so one look at the clock serves both.
-        self.boundary = (!self.is_plain && self.listeners.is_empty()).then_some(begin);
+        self.clock.begin_chunk(match (self.listeners.is_empty(), self.processor.is_none() || takes_chunks) {
+            (true, true) => Looks::Once,
+            (true, false) => Looks::Shared,
+            (false, _) => Looks::Apart,
+        });
         let gathered = self.gather_items(work, read, takes_chunks);
-        if self.is_plain {
-            self.times.read_ns += ns(begin);
-        }
+        self.clock.end_chunk(&mut self.times);
         self.count_reads();
         gathered
     }
@@ -522,6 +517,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
         let mut count = 0;
         loop {
             *read += 1;
+            self.clock.begin_item();
             match self.read(work)? {
                 Read::End => {
                     self.one_by_one = 0;
@@ -531,7 +527,8 @@ impl<'c, 's> ChunkRun<'c, 's> {
                 Read::Item(item) => {
                     self.uncounted += 1;
                     self.number += 1;
-                    if !self.is_plain {
+                    // Listeners and processors look at metrics in the middle of a chunk.
+                    if self.clock.looks() != Looks::Once {
                         self.count_reads();
                     }
                     let from = self.origin();
@@ -567,11 +564,9 @@ impl<'c, 's> ChunkRun<'c, 's> {
     fn read(&mut self, work: &mut Box<dyn Work>) -> Result<Read, Broken> {
         loop {
             self.listeners.each(|listener| listener.before_read())?;
-            let begin = (!self.is_plain).then(|| self.boundary.unwrap_or_else(Instant::now));
+            let begin = self.clock.begin_part();
             let answer = self.reader.read(work.as_mut());
-            if let Some(begin) = begin {
-                self.times.read_ns += self.took(begin);
-            }
+            self.clock.read(begin);
             let thrown = match answer {
                 Ok(Some(item)) => {
                     self.listeners.each(|listener| listener.after_read(&item))?;
@@ -604,13 +599,6 @@ impl<'c, 's> ChunkRun<'c, 's> {
         }
     }
 
-    /// Nanoseconds since `begin`; what follows begins now.
-    fn took(&mut self, begin: Instant) -> u64 {
-        let now = Instant::now();
-        self.boundary = self.boundary.map(|_| now);
-        u64::try_from(now.duration_since(begin).as_nanos()).unwrap_or(u64::MAX)
-    }
-
     /// Where the item comes from that was read last, if the chunk may skip.
     fn origin(&self) -> Option<Origin> {
         self.is_tracking.then(|| Origin { number: self.number, place: self.reader.place() })
@@ -620,9 +608,9 @@ impl<'c, 's> ChunkRun<'c, 's> {
         loop {
             let Some(processor) = &mut self.processor else { return Ok(Some(item)) };
             self.listeners.each(|listener| listener.before_process(&item))?;
-            let begin = self.boundary.unwrap_or_else(Instant::now);
+            let begin = self.clock.begin_part();
             let answer = processor.process(&item);
-            self.times.process_ns += self.took(begin);
+            self.clock.processed(begin);
             let thrown = match answer {
                 Ok(result) => {
                     self.listeners.each(|listener| listener.after_process(&item, result.as_ref()))?;

@@ -9,6 +9,7 @@
 mod adaptive;
 mod chunk;
 mod fault;
+mod item_clock;
 mod listeners;
 mod origin;
 mod partition;
