@@ -214,7 +214,24 @@ struct StepContextState {
     transient: TransientData,
     exception: Option<Thrown>,
     counts: Counts,
+    notes: Notes,
 }
+
+/// What artifacts note about items that are good all the same, by code.
+#[derive(Default)]
+struct Notes(BTreeMap<String, Note>);
+
+#[derive(Default)]
+struct Note {
+    /// Of chunks that hold.
+    told: u64,
+    /// Of the chunk under way, with the first texts.
+    count: u64,
+    texts: Vec<String>,
+}
+
+/// Notes of one code that the job log has in full; the others are counted at the end of the step.
+const NOTES_TOLD: u64 = 10;
 
 impl StepContext {
     /// A context with the persistent user data of the last checkpoint.
@@ -313,5 +330,44 @@ impl StepContext {
 
     pub(crate) fn count(&self, change: impl FnOnce(&mut Counts)) {
         change(&mut self.state.lock().counts);
+    }
+
+    /// Notes something about the item under way, which is good all the same: the warning of a map. The job log has it when the chunk holds; of
+    /// notes that share a code, the first ten and then their number.
+    pub fn note(&self, code: &str, text: impl FnOnce() -> String) {
+        let notes = &mut self.state.lock().notes.0;
+        let note = match notes.get_mut(code) {
+            Some(note) => note,
+            None => notes.entry(code.to_owned()).or_default(),
+        };
+        note.count += 1;
+        if note.told + note.count <= NOTES_TOLD {
+            note.texts.push(text());
+        }
+    }
+
+    /// The notes of the chunk, which holds now.
+    pub(crate) fn take_notes(&self) -> Vec<String> {
+        let mut texts = Vec::new();
+        for note in self.state.lock().notes.0.values_mut() {
+            note.told += std::mem::take(&mut note.count);
+            texts.append(&mut note.texts);
+        }
+        texts
+    }
+
+    /// The chunk is rolled back: its items are noted again when it runs again.
+    pub(crate) fn drop_notes(&self) {
+        for note in self.state.lock().notes.0.values_mut() {
+            note.count = 0;
+            note.texts.clear();
+        }
+    }
+
+    /// How many notes the log does not have, at the end of the step.
+    pub(crate) fn notes_left(&self) -> Vec<String> {
+        let notes = std::mem::take(&mut self.state.lock().notes.0);
+        let more = notes.into_iter().filter(|(_, note)| note.told > NOTES_TOLD);
+        more.map(|(code, note)| format!("{code} was noted {} times more", note.told - NOTES_TOLD)).collect()
     }
 }

@@ -16,3 +16,5 @@ pub(crate) const SHORT_OF_SKIPPED: Code = Code("CNV-029");
 pub(crate) const MISFIT: Code = Code("CNV-030");
 pub(crate) const OTHER_TYPE: Code = Code("CNV-031");
 pub(crate) const ORDER_LOST: Code = Code("CNV-032");
+pub(crate) const PLACE: Code = Code("CNV-033");
+pub(crate) const LONG_DOCUMENT: Code = Code("CNV-034");

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use quayline_columnar::{ColumnOptions, ColumnReader, ColumnSink, RowSource, TextStore, UnknownColumn};
-use quayline_core::{Fault, Finding, Findings, Limits, Shape};
+use quayline_core::{ByteOffset, Fault, Finding, Findings, Limits, Shape};
 use quayline_edi::guide::GuideDocuments;
 use quayline_edi::{DocumentReader, GenericOptions, ValidatorOptions};
 use quayline_frame::SpecError;
@@ -250,6 +250,17 @@ impl<'c> Ends<'c> {
     pub fn reader_at(&self, from: &Position, state: &[u8]) -> Option<DocumentReader> {
         let SourceFormat::Edi(read) = self.source else { return None };
         DocumentReader::resume(&self.edi(read), from.offset, state)
+    }
+
+    /// A reader of a source of interchanges that finds documents and checks envelopes, at the beginning or where its state was kept; `None`
+    /// for a state that it did not give, and for other sources.
+    pub(crate) fn envelope_reader(&self, at: Option<(ByteOffset, &[u8])>) -> Option<DocumentReader> {
+        let SourceFormat::Edi(read) = self.source else { return None };
+        let options = without_guides(self.edi(read));
+        match at {
+            Some((offset, state)) => DocumentReader::resume(&options, offset, state),
+            None => Some(DocumentReader::new(&options)),
+        }
     }
 
     /// The form of rejected documents; `head` is what [`Ends::columns_head`] or the first row of a CSV source says.

@@ -8,10 +8,11 @@
 //!                          Pipeline::lane ─▶ UnitLane::run(bytes of one unit) ────────────┴─ OutputBuffer: Revocable
 //! ```
 //!
-//! There are two ways in:
+//! There are three ways in:
 //!
 //! * [`Pipeline`] is for callers that have a unit in memory: a record, a message, a whole interchange. [`UnitLane::run`] converts it and
 //!   appends what came of it to [`OutputBuffer`]s, which the caller can reset to a mark.
+//! * [`Documents`] is for callers that keep a place after each document: it gives them one by one, as units of [`UnitLane::run`].
 //! * [`Ends`] is for callers that stream: it makes a cutter, lanes and outputs from the same formats, and [`Exchange`] keeps the order of the
 //!   source for any number of lanes. The caller opens files, starts threads and writes.
 //!
@@ -25,7 +26,9 @@
 mod block;
 mod codes;
 mod csv_header;
+mod csv_table;
 mod cut;
+mod documents;
 mod error;
 mod exchange;
 mod intake;
@@ -49,6 +52,8 @@ mod world;
 pub use block::{BLOCK_BYTES, Block, DocumentSpan, EdiPart, Position, Units};
 pub use codes::UNKNOWN_TYPE;
 pub use csv_header::{CsvHeader, read_csv_header};
+pub use csv_table::CsvTable;
+pub use documents::{DocumentPlace, Documents, DocumentsPlace, Next, Source as DocumentSource};
 pub use error::{PipelineError, io_finding};
 pub use exchange::{Clock, Exchange, Outlet};
 pub use intake::{Cut, CutEnd, Cutter, Intake, SourceEnd};

@@ -185,7 +185,7 @@ impl Pipeline {
         UnitLane::new(self, None).map_err(|error| error.findings())
     }
 
-    fn ends(&self) -> Ends<'_> {
+    pub(crate) fn ends(&self) -> Ends<'_> {
         Ends {
             source: &self.source,
             target: &self.targets[0],

@@ -14,6 +14,7 @@
 mod check;
 mod codes;
 mod copy_folders;
+mod envelope_values;
 mod flow;
 mod format;
 mod guides;
@@ -42,6 +43,7 @@ pub mod xml {
 
 pub use check::{CheckedFile, FileKind, check_files, expect_project, project_files};
 pub use copy_folders::{CopyFolders, CopyMember, read_source};
+pub use envelope_values::{EnvelopeValue, check_envelope};
 pub use flow::{
     FlowFile, FlowNode, FlowProperty, NODE_KINDS, NodeKind, PropertyForm, PropertyKind, PropertyValue, Terminal, Wire,
     node_kind,

@@ -1,48 +1,74 @@
 //! `quayline.mapProcessor`: one document through a map.
+//!
+//! **Time and ids.** The map's `now()` is when the instance of the job was created, so a restart tomorrow gives the dates of today. Ids are made
+//! of instance, execution, step, partition and number of the item: no two items of a repository share one.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use parking_lot::Mutex;
-use quayline_core::{Findings, Limits};
-use quayline_pipeline::{MapStep, OutputBuffer, Pipeline, UnitLane, World};
-use quayline_project::{JsonRead, JsonWrite, MapFile, ShapeOptions, SourceFormat, TargetFormat};
+use quayline_core::{Fault, Finding, Findings, Limits, Severity, system_error_text};
+use quayline_edi::EdiWriteError;
+use quayline_pipeline::{CsvTable, Lookup, MapStep, OutputBuffer, Pipeline, UnitLane, UnitWorld, World};
+use quayline_project::{
+    EnvelopeValue, JsonRead, JsonWrite, MapFile, ShapeOptions, SourceFormat, TargetFormat, check_envelope,
+};
+use xxhash_rust::xxh3::Xxh3;
 
 use super::file_reader::of_findings;
 use super::limits::limits;
 use crate::artifact::{Answer, Injected, Item, Processor};
+use crate::context::StepContext;
 use crate::error::Thrown;
 
-/// A map's file, when it changed, and the property `limit`.
-type Version = (PathBuf, Option<SystemTime>, String);
+/// A file and when it changed.
+type Version = (PathBuf, Option<SystemTime>);
 
-/// Maps that were compiled. They stay for the life of the process, one for each version of a file, because lanes refer to them.
+/// What a compiled map is made of: the map's file, its tables, and the properties `limit`, `envelope` and `lookup`.
+#[derive(Clone, Eq, Hash, PartialEq)]
+struct Key {
+    files: Vec<Version>,
+    properties: [String; 3],
+}
+
+/// Maps that were compiled. They stay for the life of the process, because lanes refer to them; a processor that ends gives its own back.
 #[derive(Default)]
-pub(super) struct Maps(Mutex<HashMap<Version, &'static Compiled>>);
+pub(super) struct Maps(Arc<Mutex<Free>>);
 
+/// Compiled maps that no processor has.
+type Free = HashMap<Key, Vec<&'static Compiled>>;
+
+/// A map for one processor at a time: its world has the time and ids of the item under way.
 struct Compiled {
     pipeline: Pipeline,
+    world: Arc<World>,
     /// Bytes at the beginning of an output before its first document.
     prologue: usize,
 }
 
 impl Maps {
     pub(super) fn processor(&self, with: &Injected) -> Answer<MapProcessor> {
-        with.only(&["map", "limit"])?;
+        with.only(&["map", "limit", "envelope", "lookup"])?;
         let limits = limits(with)?;
         let path = with.path("map")?;
-        let changed = std::fs::metadata(&path).and_then(|facts| facts.modified()).ok();
-        let key = (path.clone(), changed, with.property("limit").unwrap_or_default().to_owned());
-        let mut known = self.0.lock();
-        let compiled = match known.get(&key) {
-            Some(compiled) => *compiled,
+        let tables: Vec<(String, PathBuf)> =
+            pairs(with, "lookup")?.into_iter().map(|(name, file)| (name, with.folder.join(file))).collect();
+        let version = |path: &Path| {
+            let changed = std::fs::metadata(path).and_then(|facts| facts.modified()).ok();
+            (path.to_owned(), changed)
+        };
+        let files = std::iter::once(version(&path)).chain(tables.iter().map(|(_, file)| version(file))).collect();
+        let properties = ["limit", "envelope", "lookup"].map(|name| with.property(name).unwrap_or_default().to_owned());
+        let key = Key { files, properties };
+        let free = self.0.lock().get_mut(&key).and_then(Vec::pop);
+        let compiled: &'static Compiled = match free {
+            Some(compiled) => compiled,
             None => {
-                let compiled = compile(&path, limits).map_err(|findings| of_findings(&findings))?;
-                let kept: &'static Compiled = Box::leak(Box::new(compiled));
-                known.insert(key, kept);
-                kept
+                let given = pairs(with, "envelope")?;
+                let compiled = compile(&path, limits, given, &tables).map_err(|findings| of_findings(&findings))?;
+                Box::leak(Box::new(compiled))
             }
         };
         let lane = compiled.pipeline.lane().map_err(|findings| of_findings(&findings))?;
@@ -51,13 +77,67 @@ impl Maps {
             let message = format!("names a map with {} outputs, expected one", outputs.len());
             return Err(Thrown::property(&with.name, "map", message, "write a map with one target"));
         }
-        Ok(MapProcessor { lane, outputs, prologue: compiled.prologue, name: Arc::from(with.name.as_str()) })
+        let job = &with.job;
+        let mut seed = Xxh3::new();
+        for number in [job.created_ms, job.instance.0, job.execution.0] {
+            seed.update(&number.to_le_bytes());
+        }
+        if let Some(step) = &with.step {
+            seed.update(step.step.as_bytes());
+            seed.update(&step.partition.map_or(u64::MAX, u64::from).to_le_bytes());
+        }
+        Ok(MapProcessor {
+            compiled,
+            lane: Some(lane),
+            outputs,
+            name: Arc::from(with.name.as_str()),
+            step: with.step.clone(),
+            now: i64::try_from(job.created_ms.saturating_mul(1_000)).unwrap_or(i64::MAX),
+            seed: seed.digest(),
+            items: 0,
+            home: (Arc::clone(&self.0), key),
+        })
     }
 }
 
-fn compile(path: &std::path::Path, limits: Limits) -> Result<Compiled, Findings> {
+/// The pairs `NAME=VALUE` of a property, with bars between them.
+fn pairs(with: &Injected, property: &str) -> Answer<Vec<(String, String)>> {
+    pairs_of(with.property(property).unwrap_or_default())
+        .map_err(|(what, remedy)| Thrown::property(&with.name, property, what, remedy))
+}
+
+/// The pairs of a text; otherwise what is wrong, and what to do.
+pub(super) fn pairs_of(text: &str) -> Result<Vec<(String, String)>, (String, String)> {
+    let parts = text.split('|').map(str::trim).filter(|part| !part.is_empty());
+    let pair = |part: &str| {
+        let pair = part.split_once('=').map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
+        pair.filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
+            let remedy =
+                "write NAME=VALUE, several with a bar between them: interchange.sender=ACME|interchange.receiver=SHOP";
+            (format!("has `{part}`, which is not NAME=VALUE"), remedy.to_owned())
+        })
+    };
+    parts.map(pair).collect()
+}
+
+fn refusal(message: String) -> Finding {
+    Finding::error(crate::codes::PROPERTY, Fault::Config, message)
+}
+
+fn compile(
+    path: &Path,
+    limits: Limits,
+    envelope: Vec<(String, String)>,
+    tables: &[(String, PathBuf)],
+) -> Result<Compiled, Findings> {
     let options = ShapeOptions::default();
     let map = MapFile::open(path, &options, &options)?;
+    let values: Vec<_> = envelope
+        .iter()
+        .map(|(name, value)| EnvelopeValue { name, value, option: "the property `envelope`", must_be_taken: true })
+        .collect();
+    check_envelope(&map, &values, refusal)?;
+    let lookups = tables.iter().map(|(name, file)| table(name, file)).collect::<Result<Vec<_>, _>>()?;
     // One item is a row of JSON where the map's file names a file of columns.
     let source = match map.source.source()? {
         SourceFormat::Columns(_) => SourceFormat::Json(JsonRead::default()),
@@ -70,36 +150,92 @@ fn compile(path: &std::path::Path, limits: Limits) -> Result<Compiled, Findings>
     let targets = map.targets.iter().map(|to| to.shape.target().map(target)).collect::<Result<Vec<_>, _>>()?;
     let schema = Arc::clone(map.source.schema());
     let schemas = map.targets.iter().map(|to| Arc::clone(to.shape.schema())).collect();
-    let step = MapStep { plan: Arc::new(map.plan), schemas, world: Arc::new(World::default()) };
+    let world = Arc::new(World::new(0, 0, envelope, lookups));
+    let step = MapStep { plan: Arc::new(map.plan), schemas, world: Arc::clone(&world) };
     let pipeline = Pipeline::with_map(source, schema, step, targets, limits)?;
     let prologue = pipeline.buffers()?.first().map_or(0, |buffer| buffer.bytes().len());
-    Ok(Compiled { pipeline, prologue })
+    Ok(Compiled { pipeline, world, prologue })
+}
+
+/// A table of the property `lookup`.
+fn table(name: &str, file: &Path) -> Result<Box<dyn Lookup>, Findings> {
+    let unreadable = |why: String| {
+        refusal(format!("the table {} cannot be read: {why}", file.display()))
+            .hint("name a CSV file in the property `lookup`; relative paths begin at the project's folder")
+    };
+    let length = std::fs::metadata(file).map_err(|error| unreadable(system_error_text(&error)))?.len();
+    if length > CsvTable::BYTES_MAX {
+        return Err(refusal(format!("the table {} is larger than 1 GiB", file.display()))
+            .hint("look up in smaller tables")
+            .into());
+    }
+    let text = std::fs::read_to_string(file).map_err(|error| unreadable(system_error_text(&error)))?;
+    let table = CsvTable::new(name, &text).ok_or_else(|| {
+        refusal(format!("the table {} has no row that names its columns", file.display()))
+            .hint("its first row names them: the keys, then the fields")
+    })?;
+    Ok(Box::new(table))
 }
 
 pub(super) struct MapProcessor {
-    lane: UnitLane<'static>,
+    compiled: &'static Compiled,
+    lane: Option<UnitLane<'static>>,
     outputs: Vec<OutputBuffer>,
-    prologue: usize,
     name: Arc<str>,
+    step: Option<Arc<StepContext>>,
+    now: i64,
+    seed: u64,
+    /// Items without a step to count them.
+    items: u64,
+    /// Where the map goes when the processor ends.
+    home: (Arc<Mutex<Free>>, Key),
+}
+
+impl Drop for MapProcessor {
+    fn drop(&mut self) {
+        self.lane = None;
+        let (maps, key) = &self.home;
+        maps.lock().entry(key.clone()).or_default().push(self.compiled);
+    }
 }
 
 impl Processor for MapProcessor {
     fn process(&mut self, item: &Item) -> Answer<Option<Item>> {
-        let report = self.lane.run(&self.name, item, &mut self.outputs);
+        self.items += 1;
+        // What was read and rolled back is read again, and counts again.
+        let number = self.step.as_ref().map_or(self.items, |step| step.counts().read);
+        let seed = self.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let world = UnitWorld { now: self.now, seed, envelope: Vec::new() };
+        self.compiled.world.set_unit(Some(world));
+        let lane = self.lane.as_mut().expect("a lane until the processor ends");
+        let report = lane.run(&self.name, item, &mut self.outputs);
         let [output] = self.outputs.as_mut_slice() else { unreachable!("checked when the lane was made") };
+        let prologue = self.compiled.prologue;
         let bytes = output.bytes();
-        let is_empty = bytes.len() <= self.prologue;
-        let mut document = bytes.get(self.prologue..).unwrap_or_default().to_vec();
+        let is_empty = bytes.len() <= prologue;
+        let mut document = bytes.get(prologue..).unwrap_or_default().to_vec();
         let ended = output.take();
         if !report.is_good() {
             let lost = report.lost.iter().flat_map(|findings| &findings.0);
-            let found: Vec<_> = report.findings.iter().chain(lost).cloned().collect();
+            let mut found: Vec<_> = report.findings.iter().chain(lost).cloned().collect();
+            // Here no option names it.
+            for finding in found.iter_mut().filter(|finding| finding.code == EdiWriteError::FIELD_MISSING) {
+                finding.hint = Some("set it in the map, or in the property `envelope` of the processor".to_owned());
+            }
             return Err(of_findings(&Findings(found)));
         }
-        if is_empty && ended.len() <= self.prologue {
+        if let Some(step) = &self.step {
+            for finding in report.findings.iter().filter(|finding| finding.severity == Severity::Warning) {
+                step.note(finding.code.0, || {
+                    let hint = finding.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+                    format!("item {number}: {}: {}{hint}", finding.code.0, finding.message)
+                });
+            }
+        }
+        if is_empty && ended.len() <= prologue {
             return Ok(None);
         }
-        if self.prologue == 0 && ended.len() > document.len() {
+        if prologue == 0 && ended.len() > document.len() {
             // An interchange: its trailers belong to the item.
             document = ended;
         }

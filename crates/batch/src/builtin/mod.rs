@@ -3,6 +3,7 @@
 mod accounts;
 mod cobol;
 mod command;
+mod document_reader;
 mod file_mapper;
 mod file_reader;
 mod file_writer;
@@ -31,6 +32,8 @@ pub fn register(registry: &mut Registry) {
     registry.writer("quayline.accountWriter", |with| Ok(Box::new(accounts::AccountWriter::new(with)?)));
     registry.listener("quayline.chunkTimesListener", |with| Ok(Box::new(accounts::ChunkTimes::new(with)?)));
     registry.reader("quayline.fileReader", |with| Ok(Box::new(file_reader::FileReader::new(with)?)));
+    let sources = document_reader::Sources::default();
+    registry.reader("quayline.documentReader", move |with| Ok(Box::new(sources.reader(with)?)));
     registry.reader("quayline.queueReader", |with| Ok(Box::new(queue::QueueReader::new(with)?)));
     registry.reader("quayline.recordFileReader", |with| Ok(Box::new(record_file::RecordFileReader::new(with)?)));
     registry.reader("quayline.rejectReader", |with| Ok(Box::new(reject_reader::RejectReader::new(with)?)));

@@ -96,7 +96,29 @@ const ALL: &[(&str, &str, Properties)] = &[
             optional("ReaderCheckpointDataSize", number("1024")),
         ]),
     ),
-    ("processor", "quayline.mapProcessor", Properties::only(&[required("map", TEXT), optional("limit", LIMIT)])),
+    (
+        "processor",
+        "quayline.mapProcessor",
+        Properties::only(&[
+            required("map", TEXT),
+            optional("envelope", Expected::Checked(pairs)),
+            optional("lookup", Expected::Checked(pairs)),
+            optional("limit", LIMIT),
+        ]),
+    ),
+    (
+        "reader",
+        "quayline.documentReader",
+        Properties {
+            together: Some(map_or_shape),
+            ..Properties::only(&[
+                required("file", TEXT),
+                optional("map", TEXT),
+                optional("shape", TEXT),
+                optional("limit", LIMIT),
+            ])
+        },
+    ),
     (
         "reader",
         "quayline.parquetReader",
@@ -281,6 +303,20 @@ fn database(text: &str) -> Result<(), (String, String)> {
 
 fn limit(text: &str) -> Result<(), (String, String)> {
     limit_of(text).map(|_| ())
+}
+
+fn pairs(text: &str) -> Result<(), (String, String)> {
+    super::map::pairs_of(text).map(|_| ())
+}
+
+fn map_or_shape(given: &Given) -> Option<Wrong> {
+    let is_given = |name: &str| !matches!(given.get(name).map(Option::as_deref), None | Some(Some("")));
+    let remedy = "name the map that the items go through in `map`, or a file that describes them in `shape`";
+    match (is_given("map"), is_given("shape")) {
+        (false, false) => Some(("map", "and `shape` are both missing".to_owned(), remedy.to_owned())),
+        (true, true) => Some(("shape", "and `map` are both given".to_owned(), remedy.to_owned())),
+        _ => None,
+    }
 }
 
 fn key_of_mode(given: &Given) -> Option<Wrong> {

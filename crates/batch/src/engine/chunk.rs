@@ -208,6 +208,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
     pub(super) fn run(&mut self) -> Answer<ChunkEnd> {
         let opened = self.open().or_else(|thrown| self.recover(thrown));
         let ended = opened.and_then(|()| self.chunks());
+        self.tell(self.context.notes_left());
         let complete = matches!(ended, Ok(ChunkEnd::Finished));
         let closed = self.reader.close();
         let closed = self.writer.close(complete && closed.is_ok()).and(closed);
@@ -215,6 +216,11 @@ impl<'c, 's> ChunkRun<'c, 's> {
             (Ok(_), Err(thrown)) => Err(thrown),
             (ended, _) => ended,
         }
+    }
+
+    /// Puts notes into the job log.
+    fn tell(&self, notes: Vec<String>) {
+        notes.into_iter().for_each(|note| self.run.event(event::LOG, Some(self.context), None, note));
     }
 
     fn open(&mut self) -> Answer<()> {
@@ -273,6 +279,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
         match self.one_chunk(&mut work, &mut read) {
             Ok(filled) => {
                 self.commit(work, &filled)?;
+                self.tell(self.context.take_notes());
                 turn.iter_mut().for_each(|turn| turn.done(read, 0));
                 let overhead = self.times.checkpoint_ns + self.times.commit_ns;
                 if let Some(adaptive) = &mut self.adaptive
@@ -856,6 +863,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
     fn take_counts_back(&mut self, rollbacks: u64) {
         let kept = self.counts;
         self.context.count(|counts| *counts = Counts { rollback: counts.rollback + rollbacks, ..kept });
+        self.context.drop_notes();
         self.faults.back_to(kept.read_skip + kept.process_skip + kept.write_skip);
         self.uncounted = 0;
         self.number = kept.read + kept.read_skip;

@@ -2,8 +2,6 @@
 
 mod acknowledge;
 mod apart;
-mod envelope;
-mod lookup;
 mod outputs;
 mod world;
 
@@ -18,11 +16,13 @@ use quayline_convert::{
     Checkpoints, ColumnsSurvey, Conversion, ConvertError, Destination, Input, MapStage, Rejects, Report, Source, Start,
     definition_digest, partial_path,
 };
-use quayline_core::{Fault, Finding, Severity};
+use quayline_core::{Fault, Finding, Findings, Severity};
 use quayline_edi::Rules;
 use quayline_map::Coverage;
 use quayline_pipeline::World;
-use quayline_project::{ColumnsRead, EdiRead, Form, JsonRead, MapFile, ShapeOptions, SourceFormat};
+use quayline_project::{
+    ColumnsRead, EdiRead, EnvelopeValue, Form, JsonRead, MapFile, ShapeOptions, SourceFormat, check_envelope,
+};
 
 use crate::args::{DecompressArg, FromFormat, LimitArg, TranslateArgs, UnknownArg};
 use crate::cache::cache;
@@ -82,7 +82,7 @@ fn run_with(args: &TranslateArgs, console: &Console, coverage: Option<Arc<Mutex<
         _ => None,
     };
     let kept = kept.transpose().map_err(|error| Stop::from(error.findings()))?.flatten();
-    envelope::check(args, &map)?;
+    check_envelope_of(args, &map)?;
     let world = Arc::new(world::read(args, kept.as_deref())?);
     let mut trace = args.trace.as_deref().map(trace_file).transpose()?;
     if coverage.is_some() && trace.is_none() {
@@ -104,6 +104,24 @@ fn run_with(args: &TranslateArgs, console: &Console, coverage: Option<Arc<Mutex<
         trace.lock().unwrap_or_else(PoisonError::into_inner).flush().map_err(Stop::from)?;
     }
     Ok(exit)
+}
+
+/// Refuses envelope values that nobody takes or that are wrong.
+fn check_envelope_of(args: &TranslateArgs, map: &MapFile) -> Result<(), Findings> {
+    let of = |who: &Option<String>| who.as_deref().map(|who| who.rsplit(':').next().unwrap_or(who).to_owned());
+    let options = [
+        ("--sender", "sender", of(&args.sender)),
+        ("--receiver", "receiver", of(&args.receiver)),
+        ("--control-number", "control_number", args.control_number.clone()),
+    ];
+    let given = args.envelope.iter().filter_map(|text| text.split_once('='));
+    let named: Vec<_> = given.map(|(name, value)| (name, value, format!("--envelope {name}"))).collect();
+    let mut values: Vec<EnvelopeValue<'_>> = Vec::new();
+    for (option, name, value) in &options {
+        values.extend(value.as_deref().map(|value| EnvelopeValue { name, value, option, must_be_taken: false }));
+    }
+    values.extend(named.iter().map(|(name, value, option)| EnvelopeValue { name, value, option, must_be_taken: true }));
+    check_envelope(map, &values, argument)
 }
 
 /// Refuses runs that would write over what they read, or over what they wrote.

@@ -1,11 +1,13 @@
 //! What a map asks of the run: time, ids, envelope values, tables.
 
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use quayline_pipeline::World;
+use quayline_pipeline::{CsvTable, Lookup, World};
 
-use super::lookup::CsvLookup;
 use crate::args::TranslateArgs;
+use crate::console::shown;
+use crate::copybook::unreadable;
 use crate::exit::{Stop, argument};
 
 /// Time and ids as checkpoints keep them, so that a run that goes on has those of its beginning.
@@ -61,9 +63,24 @@ pub(super) fn read(args: &TranslateArgs, kept: Option<&[u8]>) -> Result<World, S
             text.split_once('=').filter(|(name, file)| !name.is_empty() && !file.is_empty()).ok_or_else(|| {
                 argument(format!("`--lookup {text}` has no `=`")).hint("write it as --lookup customers=customers.csv")
             })?;
-        lookups.push(CsvLookup::boxed(name, file)?);
+        lookups.push(table(name, file)?);
     }
     Ok(World::new(now, seed, envelope, lookups))
+}
+
+/// A table of `--lookup`.
+fn table(name: &str, file: &str) -> Result<Box<dyn Lookup>, Stop> {
+    let path = Path::new(file);
+    let meta = std::fs::metadata(path).map_err(|error| unreadable(path, &error))?;
+    if meta.len() > CsvTable::BYTES_MAX {
+        return Err(argument(format!("{} is larger than 1 GiB", shown(path))).hint("look up in smaller tables").into());
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
+    let table = CsvTable::new(name, &text).ok_or_else(|| {
+        argument(format!("{} has no row that names its columns", shown(path)))
+            .hint("its first row names them: the keys, then the fields")
+    })?;
+    Ok(Box::new(table))
 }
 
 /// Microseconds since 1970 of `CCYY-MM-DD`, with `THH:MM:SS` behind it or not.

@@ -16,6 +16,7 @@ mod inspect;
 mod interrupted;
 mod job_api;
 mod job_database;
+mod job_documents;
 mod job_kills;
 mod jobs;
 mod json_docs;

@@ -305,3 +305,40 @@ fn a_guide_is_guessed_of_interchanges_and_maps_go_by_it() {
         hint: name a file *.shape, *.json or *.toml
     "#]]);
 }
+
+/// What went wrong: a document waited for the beginning of the next one, and then got the envelope values of the *previous* source document.
+/// So the first of several orders of B went to A, without a finding. Values belong to the documents of the source document that sets them: what it
+/// had set when a document ended counts first, and what it sets later fills the rest.
+#[test]
+fn documents_have_the_envelope_values_of_their_own_source_document() {
+    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/edi/850.guide");
+    let order = "make o {\n  omit standard\n  omit PO1\n  make BEG { BEG01 = \"00\" BEG02 = \"SA\" BEG03 = no BEG05 = \"20260101\" }\n}";
+    let head = format!("map \"m\"\nsource \"in.shape\"\ntarget o \"{guide}\"\n");
+    let world = World::with([
+        ("in.shape", b"in\n  to text(15)\n  orders*\n    no text(22)\n    own? text(15)\n" as &[u8]),
+        ("in.jsonl", b"{\"to\":\"A\",\"orders\":[{\"no\":\"1\"},{\"no\":\"2\"}]}\n{\"to\":\"B\",\"orders\":[{\"no\":\"3\",\"own\":\"C\"},{\"no\":\"4\"},{\"no\":\"5\"}]}\n"),
+        ("before.qmap", format!("{head}envelope.receiver = to\nfor orders {order}\n").as_bytes()),
+        ("behind.qmap", format!("{head}for orders {order}\nenvelope.receiver = to\n").as_bytes()),
+        (
+            "each.qmap",
+            format!("{head}for orders {{\n  envelope.receiver = own ?? to\n  {order}\n}}\n").as_bytes(),
+        ),
+    ]);
+    let receivers = |map: &str| {
+        let run = world.run(&format!("translate --map {map} in.jsonl --sender ME --output-level none")).code(0).out();
+        let mut receiver = String::new();
+        let mut found = String::new();
+        for segment in run.split('~') {
+            let elements: Vec<&str> = segment.trim().split('*').collect();
+            match elements[0] {
+                "ISA" => receiver = elements[8].trim().to_owned(),
+                "BEG" => found.push_str(&format!("{}{receiver} ", elements[3])),
+                _ => {}
+            }
+        }
+        found
+    };
+    assert_eq!(receivers("before.qmap"), "1A 2A 3B 4B 5B ");
+    assert_eq!(receivers("behind.qmap"), "1A 2A 3B 4B 5B ");
+    assert_eq!(receivers("each.qmap"), "1A 2A 3C 4B 5B ");
+}

@@ -93,6 +93,11 @@ impl EdiDrafter {
         core::mem::swap(&mut other, &mut self.draft);
         Some(EdiDraft { draft: other, errors: core::mem::take(&mut self.errors) })
     }
+
+    /// The document that was sent last is one that was taken: its header can be filled, and it can be taken again.
+    pub fn put_back(&mut self, draft: EdiDraft) {
+        (self.draft, self.errors, self.complete) = (draft.draft, draft.errors, true);
+    }
 }
 
 impl EdiDrafter {

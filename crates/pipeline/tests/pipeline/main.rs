@@ -1,5 +1,6 @@
 //! Units through pipelines: bytes in, documents out, without files of data, threads or clocks.
 
+mod documents;
 mod formats;
 mod revocable;
 mod support;

@@ -6,6 +6,7 @@ use quayline_core::{Finding, NodeId, Sink, Value};
 use quayline_edi::{CountedNumbers, EdiDraft, EdiDrafter, EdiWriterOptions, HeaderField, Level, Standard};
 
 use super::part::Part;
+use super::world::EnvelopeSet;
 use crate::lane::OutputExtent;
 use crate::lot::Payload;
 
@@ -16,6 +17,11 @@ pub(crate) struct EdiPart {
     drafts: Vec<EdiDraft>,
     kept: usize,
     pending: bool,
+    /// What the source document had set when the pending document ended.
+    set_before: Vec<(String, String)>,
+    /// Documents of the source document before the pending one, each with that. The source document may still set values for them.
+    waiting: Vec<(EdiDraft, Vec<(String, String)>)>,
+    set: EnvelopeSet,
     /// What the run says of envelopes, where neither map nor document does.
     defaults: Arc<[(String, String)]>,
     envelope: Vec<(String, String)>,
@@ -25,7 +31,18 @@ impl EdiPart {
     pub(crate) fn new(options: &EdiWriterOptions, defaults: Arc<[(String, String)]>) -> Self {
         let drafter = options.guides.as_ref().map_or_else(EdiDrafter::new, EdiDrafter::by_guide);
         let standard = options.guides.as_ref().map(|documents| documents.guides().compiled(0).standard());
-        EdiPart { drafter, standard, drafts: Vec::new(), kept: 0, pending: false, defaults, envelope: Vec::new() }
+        EdiPart {
+            drafter,
+            standard,
+            drafts: Vec::new(),
+            kept: 0,
+            pending: false,
+            set_before: Vec::new(),
+            waiting: Vec::new(),
+            set: EnvelopeSet::default(),
+            defaults,
+            envelope: Vec::new(),
+        }
     }
 
     /// Fills the header fields that are still empty.
@@ -46,10 +63,31 @@ impl EdiPart {
         }
     }
 
-    fn end_pending(&mut self) {
-        if !core::mem::take(&mut self.pending) {
-            return;
+    /// The pending document waits for the end of its source document.
+    fn wait_pending(&mut self) {
+        if core::mem::take(&mut self.pending) {
+            let set = core::mem::take(&mut self.set_before);
+            self.waiting.extend(self.drafter.take(None).map(|draft| (draft, set)));
         }
+    }
+
+    /// Ends the documents of the source document. What it had set when a document ended counts before what it has set since.
+    fn end_all(&mut self) {
+        if !self.waiting.is_empty() {
+            self.wait_pending();
+            for (draft, set) in core::mem::take(&mut self.waiting) {
+                self.drafter.put_back(draft);
+                self.end(&set);
+            }
+        } else if core::mem::take(&mut self.pending) {
+            let set = core::mem::take(&mut self.set_before);
+            self.end(&set);
+        }
+    }
+
+    /// Ends the document in the drafter.
+    fn end(&mut self, set: &[(String, String)]) {
+        self.fill_all(set);
         self.fill_all(&Arc::from(&self.envelope[..]));
         self.fill_all(&Arc::clone(&self.defaults));
         if self.standard == Some(Standard::X12) {
@@ -66,29 +104,30 @@ const USUAL_QUALIFIER: &str = "ZZ";
 pub(crate) fn usual_envelope(options: &EdiWriterOptions, now: i64) -> Vec<(String, String)> {
     let Some(documents) = &options.guides else { return Vec::new() };
     let guide = documents.guides().compiled(0);
-    let (date, time) = (format_date(now), format_time(now));
-    let pairs: Vec<(&str, String)> = match guide.standard() {
+    let pairs: Vec<(&str, &str)> = match guide.standard() {
         Standard::X12 => vec![
-            ("interchange.authorization_qualifier", "00".to_owned()),
-            ("interchange.security_qualifier", "00".to_owned()),
-            ("interchange.sender_qualifier", USUAL_QUALIFIER.to_owned()),
-            ("interchange.receiver_qualifier", USUAL_QUALIFIER.to_owned()),
-            ("interchange.date", date[2..].to_owned()),
-            ("interchange.time", time.clone()),
-            ("interchange.version", guide.version().get(..5).unwrap_or("00501").to_owned()),
-            ("interchange.acknowledgment_requested", "0".to_owned()),
-            ("interchange.test", "P".to_owned()),
-            ("group.date", date),
-            ("group.time", time),
+            ("interchange.authorization_qualifier", "00"),
+            ("interchange.security_qualifier", "00"),
+            ("interchange.sender_qualifier", USUAL_QUALIFIER),
+            ("interchange.receiver_qualifier", USUAL_QUALIFIER),
+            ("interchange.version", guide.version().get(..5).unwrap_or("00501")),
+            ("interchange.acknowledgment_requested", "0"),
+            ("interchange.test", "P"),
         ],
-        Standard::Edifact => vec![
-            ("interchange.syntax_identifier", "UNOC".to_owned()),
-            ("interchange.syntax_version", "3".to_owned()),
-            ("interchange.date", date[2..].to_owned()),
-            ("interchange.time", time),
-        ],
+        Standard::Edifact => vec![("interchange.syntax_identifier", "UNOC"), ("interchange.syntax_version", "3")],
     };
-    pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    let usual = pairs.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+    usual.chain(usual_time(guide.standard(), now)).collect()
+}
+
+/// Date and time of headers.
+fn usual_time(standard: Standard, now: i64) -> impl Iterator<Item = (String, String)> {
+    let (date, time) = (format_date(now), format_time(now));
+    let short = date[2..].to_owned();
+    let interchange = [("interchange.date", short), ("interchange.time", time.clone())];
+    let group = (standard == Standard::X12).then_some([("group.date", date), ("group.time", time)]);
+    let all = interchange.into_iter().chain(group.into_iter().flatten());
+    all.map(|(name, value)| (name.to_owned(), value))
 }
 
 const DAY: i64 = 86_400_000_000;
@@ -149,7 +188,7 @@ pub(crate) fn counted_from(
 impl Sink for EdiPart {
     fn enter(&mut self, node: NodeId) {
         if node == NodeId::ROOT {
-            self.end_pending();
+            self.wait_pending();
         }
         self.drafter.enter(node);
     }
@@ -157,6 +196,7 @@ impl Sink for EdiPart {
         self.drafter.leave(node);
         if node == NodeId::ROOT {
             self.pending = true;
+            self.set_before = self.set.values();
         }
     }
     fn open_list(&mut self, node: NodeId) {
@@ -179,13 +219,20 @@ impl Part for EdiPart {
         true
     }
 
-    fn envelope(&mut self, values: &[(String, String)]) {
+    fn envelope(&mut self, values: &[(String, String)], now: Option<i64>) {
         self.envelope.clear();
         self.envelope.extend_from_slice(values);
+        if let (Some(now), Some(standard)) = (now, self.standard) {
+            self.envelope.extend(usual_time(standard, now));
+        }
+    }
+
+    fn look_at(&mut self, set: &EnvelopeSet) {
+        self.set = set.clone();
     }
 
     fn settle(&mut self) -> Result<(), Vec<Finding>> {
-        self.end_pending();
+        self.end_all();
         Ok(())
     }
 
@@ -197,6 +244,7 @@ impl Part for EdiPart {
 
     fn back(&mut self) {
         self.drafts.truncate(self.kept);
+        self.waiting.clear();
         self.pending = false;
     }
 

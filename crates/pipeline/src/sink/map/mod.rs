@@ -137,9 +137,10 @@ pub(crate) struct MapTarget<'p, O: Parts, V: Waits> {
 }
 
 impl<'p, O: Parts, V: Waits> MapTarget<'p, O, V> {
-    pub(crate) fn new(plan: &'p MapPlan, outputs: O, host: RunHost, observer: V, limits: &Limits) -> Self {
+    pub(crate) fn new(plan: &'p MapPlan, mut outputs: O, host: RunHost, observer: V, limits: &Limits) -> Self {
         let defers = outputs.defers();
         let places = observer.places().cloned();
+        outputs.each(|_, part| part.look_at(&host.envelope_set()));
         let mapper = Mapper::watched(plan, outputs, host, observer, limits);
         let outputs = (0..).take_while(|output| plan.output(*output).is_some()).count();
         let front = Front { mapper, places, block: (0, 0), from: (0, 0) };
@@ -157,9 +158,10 @@ impl<'p, O: Parts, V: Waits> MapTarget<'p, O, V> {
     fn settle(&mut self) -> Result<(), Vec<Finding>> {
         let mapper = &mut self.front.mapper;
         let envelope = mapper.host().take_envelope();
+        let now = mapper.host().unit_time();
         let mut findings = Vec::new();
         mapper.outputs().each(|_, part| {
-            part.envelope(&envelope);
+            part.envelope(&envelope, now);
             if let Err(found) = part.settle() {
                 findings.extend(found);
             }

@@ -2,6 +2,7 @@
 
 use quayline_core::Finding;
 
+use super::world::EnvelopeSet;
 use crate::error::PipelineError;
 use crate::lane::OutputExtent;
 use crate::lot::Payload;
@@ -14,8 +15,11 @@ pub(crate) trait Part: Send {
         false
     }
 
-    /// Envelope values that the source document has set; for interchanges.
-    fn envelope(&mut self, _values: &[(String, String)]) {}
+    /// Where the envelope values are that the source document has set so far; for interchanges.
+    fn look_at(&mut self, _set: &EnvelopeSet) {}
+
+    /// Envelope values that the source document has set, and the time of its unit where that is not the run's; for interchanges.
+    fn envelope(&mut self, _values: &[(String, String)], _now: Option<i64>) {}
 
     /// Where the output stands since it left the last time; `None` where values have no place yet.
     fn at(&self) -> Option<u64> {

@@ -12,6 +12,7 @@ use super::edi::EdiPart;
 use super::part::Part;
 use super::records::{One, RecordPart};
 use super::text::TextPart;
+use super::world::EnvelopeSet;
 use crate::lane::OutputExtent;
 use crate::lot::Payload;
 use crate::sink::typed::TypedEncoder;
@@ -74,8 +75,11 @@ impl Part for AnyPart<'_> {
     fn defers(&self) -> bool {
         each!(self, part => part.defers())
     }
-    fn envelope(&mut self, values: &[(String, String)]) {
-        each!(self, part => part.envelope(values));
+    fn look_at(&mut self, set: &EnvelopeSet) {
+        each!(self, part => part.look_at(set));
+    }
+    fn envelope(&mut self, values: &[(String, String)], now: Option<i64>) {
+        each!(self, part => part.envelope(values, now));
     }
     fn at(&self) -> Option<u64> {
         match self {

@@ -12,6 +12,7 @@ use quayline_map::{Coverage, MapPlan, Observer, Outputs, StatementId};
 use super::Parts;
 use super::part::Part;
 use super::several::AnyPart;
+use super::world::EnvelopeSet;
 use crate::error::PipelineError;
 use crate::lane::OutputExtent;
 use crate::lot::Payload;
@@ -243,8 +244,11 @@ impl Part for TracedPart<'_> {
     fn defers(&self) -> bool {
         self.part.defers()
     }
-    fn envelope(&mut self, values: &[(String, String)]) {
-        self.part.envelope(values);
+    fn look_at(&mut self, set: &EnvelopeSet) {
+        self.part.look_at(set);
+    }
+    fn envelope(&mut self, values: &[(String, String)], now: Option<i64>) {
+        self.part.envelope(values, now);
     }
     fn settle(&mut self) -> Result<(), Vec<Finding>> {
         self.part.settle()

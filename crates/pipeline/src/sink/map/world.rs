@@ -1,6 +1,6 @@
 //! The world around a map that runs in a lane.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use quayline_core::{RecordNumber, Value};
 use quayline_map::Host;
@@ -8,35 +8,60 @@ use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use crate::world::{Lookup, World};
 
+/// Envelope values that a source document has set so far. The outputs that fill headers look at them.
+#[derive(Clone, Default)]
+pub(crate) struct EnvelopeSet(Arc<Mutex<Vec<(String, String)>>>);
+
+impl EnvelopeSet {
+    fn with<T>(&self, work: impl FnOnce(&mut Vec<(String, String)>) -> T) -> T {
+        // One lane has it, and nothing in here panics.
+        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn values(&self) -> Vec<(String, String)> {
+        self.with(|values| values.clone())
+    }
+}
+
 /// Clock, ids, envelope values and lookups, the same for the same document in whatever lane it is mapped.
 pub(crate) struct RunHost {
     world: Arc<World>,
     lookups: Vec<Box<dyn Lookup>>,
     document: u64,
     ids: u64,
-    envelope: Vec<(String, String)>,
+    envelope: EnvelopeSet,
 }
 
 impl RunHost {
     pub(crate) fn new(world: &Arc<World>) -> Self {
         let lookups = world.lookups.iter().map(|lookup| lookup.another()).collect();
-        RunHost { world: Arc::clone(world), lookups, document: 0, ids: 0, envelope: Vec::new() }
+        RunHost { world: Arc::clone(world), lookups, document: 0, ids: 0, envelope: EnvelopeSet::default() }
     }
 
     /// The source document of this number is mapped next.
     pub(crate) fn number(&mut self, number: RecordNumber) {
         self.document = number.0;
         self.ids = 0;
-        self.envelope.clear();
+        self.forget();
     }
 
     /// What the document has set.
     pub(crate) fn take_envelope(&mut self) -> Vec<(String, String)> {
-        core::mem::take(&mut self.envelope)
+        self.envelope.with(core::mem::take)
+    }
+
+    /// What the document sets, for outputs that look at it.
+    pub(crate) fn envelope_set(&self) -> EnvelopeSet {
+        self.envelope.clone()
+    }
+
+    /// The time of the unit, where the caller has set one.
+    pub(crate) fn unit_time(&self) -> Option<i64> {
+        self.world.lock().as_ref().map(|unit| unit.now)
     }
 
     pub(crate) fn forget(&mut self) {
-        self.envelope.clear();
+        self.envelope.with(Vec::clear);
     }
 }
 
@@ -59,12 +84,14 @@ impl Host for RunHost {
             values.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
         };
         let of_unit = || self.world.lock().as_ref().and_then(|unit| of(&unit.envelope));
-        of(&self.envelope).or_else(of_unit).or_else(|| of(&self.world.envelope))
+        self.envelope.with(|values| of(values)).or_else(of_unit).or_else(|| of(&self.world.envelope))
     }
 
     fn set_envelope(&mut self, name: &str, value: &str) {
-        self.envelope.retain(|(known, _)| known != name);
-        self.envelope.push((name.to_owned(), value.to_owned()));
+        self.envelope.with(|values| {
+            values.retain(|(known, _)| known != name);
+            values.push((name.to_owned(), value.to_owned()));
+        });
     }
 
     fn lookup(&mut self, name: &str, keys: &[Value<'_>], row: &mut dyn FnMut(Value<'_>)) -> Result<bool, String> {

@@ -1,22 +1,15 @@
 //! Tables in CSV files that maps look up.
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use quayline_core::{Value, write_number};
-use quayline_pipeline::Lookup;
 
-use crate::console::shown;
-use crate::copybook::unreadable;
-use crate::exit::{Stop, argument};
+use crate::world::Lookup;
 
-/// Rows of a table; a table is held in memory.
-const BYTES_MAX: u64 = 1 << 30;
-
-/// A table by the name of the map's `lookup`.
+/// Rows of CSV by the name of the map's `lookup`, held in memory. The first row names the columns: the keys, then the fields.
 #[derive(Clone)]
-pub(super) struct CsvLookup {
+pub struct CsvTable {
     name: String,
     rows: Arc<Rows>,
     /// By the number of keys: rows by keys. Made when it is asked for first, since only the map knows how many columns are keys.
@@ -26,26 +19,19 @@ pub(super) struct CsvLookup {
 
 struct Rows(Vec<Vec<String>>);
 
-impl CsvLookup {
-    /// Reads a table; its first row names the columns.
-    pub(super) fn boxed(name: &str, file: &str) -> Result<Box<dyn Lookup>, Stop> {
-        let path = Path::new(file);
-        let meta = std::fs::metadata(path).map_err(|error| unreadable(path, &error))?;
-        if meta.len() > BYTES_MAX {
-            return Err(argument(format!("{} is larger than 1 GiB", shown(path)))
-                .hint("look up in smaller tables")
-                .into());
-        }
-        let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
-        let mut rows = rows_of(text.strip_prefix('\u{feff}').unwrap_or(&text));
+impl CsvTable {
+    /// Most bytes of a table, which is held in memory.
+    pub const BYTES_MAX: u64 = 1 << 30;
+
+    /// The table of a file's content; `None` without a row that names the columns.
+    #[must_use]
+    pub fn new(name: &str, text: &str) -> Option<CsvTable> {
+        let mut rows = rows_of(text.strip_prefix('\u{feff}').unwrap_or(text));
         if rows.is_empty() {
-            return Err(argument(format!("{} has no row that names its columns", shown(path)))
-                .hint("its first row names them: the keys, then the fields")
-                .into());
+            return None;
         }
         rows.remove(0);
-        let scratch = String::new();
-        Ok(Box::new(CsvLookup { name: name.to_owned(), rows: Arc::new(Rows(rows)), index: None, scratch }))
+        Some(CsvTable { name: name.to_owned(), rows: Arc::new(Rows(rows)), index: None, scratch: String::new() })
     }
 
     fn index(&mut self, keys: usize) -> Arc<HashMap<String, usize>> {
@@ -65,7 +51,7 @@ impl CsvLookup {
     }
 }
 
-impl Lookup for CsvLookup {
+impl Lookup for CsvTable {
     fn name(&self) -> &str {
         &self.name
     }

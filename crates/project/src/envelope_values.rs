@@ -1,15 +1,34 @@
-//! Envelope values of the arguments: whether anybody takes them, and whether they are right.
+//! Envelope values that a run is given: whether anybody takes them, and whether they are right.
 
 use quayline_core::{Finding, Findings, nearest};
 use quayline_edi::guide::GuideSet;
 use quayline_edi::{HeaderField, Level, Standard, header_fields};
-use quayline_project::{Form, MapFile};
 
-use crate::args::TranslateArgs;
-use crate::exit::argument;
+use crate::{Form, MapFile};
 
-/// Refuses names that neither a header of an output nor the map takes, and values that a header cannot have.
-pub(super) fn check(args: &TranslateArgs, map: &MapFile) -> Result<(), Findings> {
+/// A value for the envelopes that a map's outputs write, and for `envelope.NAME` in the map.
+#[derive(Clone, Copy, Debug)]
+pub struct EnvelopeValue<'v> {
+    /// The name, such as `interchange.sender`.
+    pub name: &'v str,
+    /// The value.
+    pub value: &'v str,
+    /// How the user has written it, for messages: `--envelope group.sender`.
+    pub option: &'v str,
+    /// Whether somebody must take it.
+    pub must_be_taken: bool,
+}
+
+/// Refuses names that neither a header of an output nor the map takes, and values that a header cannot have. `refusal` makes a finding of a
+/// message.
+///
+/// # Errors
+/// The first value that is wrong.
+pub fn check_envelope(
+    map: &MapFile,
+    given: &[EnvelopeValue<'_>],
+    refusal: fn(String) -> Finding,
+) -> Result<(), Findings> {
     let mut standards: Vec<Standard> = Vec::new();
     for target in &map.targets {
         let Form::Guide(documents) = target.shape.form() else { continue };
@@ -18,15 +37,11 @@ pub(super) fn check(args: &TranslateArgs, map: &MapFile) -> Result<(), Findings>
             standards.push(standard);
         }
     }
-    let given = args.envelope.iter().filter_map(|text| text.split_once('='));
     // The first value would count, and the others be dropped.
-    let options = [("sender", &args.sender), ("receiver", &args.receiver), ("control_number", &args.control_number)];
-    let mut seen: Vec<String> =
-        options.iter().filter(|(_, value)| value.is_some()).map(|(name, _)| full(name)).collect();
-    for (name, value) in given {
-        let option = format!("--envelope {name}");
+    let mut seen: Vec<String> = Vec::new();
+    for EnvelopeValue { name, value, option, must_be_taken } in given {
         if seen.contains(&full(name)) {
-            return Err(argument(format!("`{name}` is given twice")).hint("give each envelope value once").into());
+            return Err(refusal(format!("`{name}` is given twice")).hint("give each envelope value once").into());
         }
         seen.push(full(name));
         for target in &map.targets {
@@ -34,22 +49,12 @@ pub(super) fn check(args: &TranslateArgs, map: &MapFile) -> Result<(), Findings>
                 && let Some(set) = set_by(documents.guides(), name).filter(|set| set != value)
             {
                 let message = format!("the value of {option} has no effect: the guide says `{set}`");
-                return Err(argument(message).hint("leave it out, or write with a guide that says so").into());
+                return Err(refusal(message).hint("leave it out, or write with a guide that says so").into());
             }
         }
-        let known = value_of(&standards, name, value, &option)?;
-        if !known && !map.plan.envelope_reads().iter().any(|read| read == name) {
-            return Err(unknown(name, &standards).into());
-        }
-    }
-    let of = |who: &Option<String>| who.as_deref().map(|who| who.rsplit(':').next().unwrap_or(who).to_owned());
-    for (option, name, value) in [
-        ("--sender", "sender", of(&args.sender)),
-        ("--receiver", "receiver", of(&args.receiver)),
-        ("--control-number", "control_number", args.control_number.clone()),
-    ] {
-        if let Some(value) = value {
-            value_of(&standards, name, &value, option)?;
+        let known = value_of(&standards, name, value, option, refusal)?;
+        if *must_be_taken && !known && !map.plan.envelope_reads().iter().any(|read| read == name) {
+            return Err(unknown(name, &standards, refusal).into());
         }
     }
     Ok(())
@@ -83,14 +88,20 @@ fn set_by(guides: &GuideSet, name: &str) -> Option<String> {
 }
 
 /// Whether a header has the field; an error where it cannot have the value.
-fn value_of(standards: &[Standard], name: &str, value: &str, option: &str) -> Result<bool, Findings> {
+fn value_of(
+    standards: &[Standard],
+    name: &str,
+    value: &str,
+    option: &str,
+    refusal: fn(String) -> Finding,
+) -> Result<bool, Findings> {
     let mut known = false;
     for (_, field) in standards.iter().filter_map(|standard| HeaderField::named(*standard, name)) {
         known = true;
         let zero = field.name == "control_number" && !value.is_empty() && value.bytes().all(|byte| byte == b'0');
         let expected = field.expected(value.as_bytes()).or(zero.then_some("greater than zero"));
         if let Some(expected) = expected {
-            return Err(argument(format!(
+            return Err(refusal(format!(
                 "the value of {option} does not fit {}: it is not {expected}",
                 field.reference
             ))
@@ -101,9 +112,9 @@ fn value_of(standards: &[Standard], name: &str, value: &str, option: &str) -> Re
     Ok(known)
 }
 
-fn unknown(name: &str, standards: &[Standard]) -> Finding {
+fn unknown(name: &str, standards: &[Standard], refusal: fn(String) -> Finding) -> Finding {
     let finding =
-        argument(format!("no output has a header field `{name}`, and the map does not read `envelope.{name}`"));
+        refusal(format!("no output has a header field `{name}`, and the map does not read `envelope.{name}`"));
     if standards.is_empty() {
         return finding.hint("leave it out: the map writes no EDI");
     }

@@ -1,0 +1,165 @@
+//! `quayline.documentReader`: the documents of a file, as a map or a shape describes it, one item each.
+//!
+//! The checkpoint has 8 bytes for the length of the file, and then the place ([`DocumentsPlace::to_bytes`]). A restart seeks to the block that
+//! has the next document.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use parking_lot::Mutex;
+use quayline_core::{Finding, Findings, Limits, Severity, system_error_text};
+use quayline_pipeline::{Documents, DocumentsPlace, Next, Pipeline};
+use quayline_project::{MapFile, ShapeOptions};
+
+use super::file_reader::{damaged, of_findings};
+use super::limits::limits;
+use super::parquet_reader::shape_file;
+use crate::artifact::{Answer, Injected, Item, ItemPlace, Reader};
+use crate::context::StepContext;
+use crate::error::{Kind, Thrown};
+use crate::work::Work;
+
+/// The file that describes documents, when it changed, and the property `limit`.
+type Version = (PathBuf, Option<SystemTime>, String);
+
+/// Sources that were compiled. They stay for the life of the process, one for each version of a file, because what reads refers to them.
+#[derive(Default)]
+pub(super) struct Sources(Mutex<HashMap<Version, &'static Pipeline>>);
+
+impl Sources {
+    pub(super) fn reader(&self, with: &Injected) -> Answer<DocumentReader> {
+        with.only(&["file", "map", "shape", "limit"])?;
+        let limits = limits(with)?;
+        let (is_map, path) = match (with.property("map"), with.property("shape")) {
+            (Some(_), None) => (true, with.path("map")?),
+            (None, Some(_)) => (false, with.path("shape")?),
+            _ => {
+                let remedy = "name the map that the items go through, or a file that describes them, but not both";
+                return Err(Thrown::property(&with.name, "map", "or `shape` must say what a document is", remedy));
+            }
+        };
+        let changed = std::fs::metadata(&path).and_then(|facts| facts.modified()).ok();
+        let key = (path.clone(), changed, with.property("limit").unwrap_or_default().to_owned());
+        let mut known = self.0.lock();
+        let pipeline = match known.get(&key) {
+            Some(pipeline) => *pipeline,
+            None => {
+                let pipeline = if is_map {
+                    of_map(&path, limits).map_err(|findings| of_findings(&findings))?
+                } else {
+                    let shape = shape_file(&path, &limits)?;
+                    let source = shape.source().map_err(|findings| of_findings(&findings))?;
+                    Pipeline::of_source(source, Arc::clone(shape.schema()), limits)
+                        .map_err(|findings| of_findings(&findings))?
+                };
+                let kept: &'static Pipeline = Box::leak(Box::new(pipeline));
+                known.insert(key, kept);
+                kept
+            }
+        };
+        Ok(DocumentReader {
+            path: with.path("file")?,
+            pipeline,
+            step: with.step.clone(),
+            documents: None,
+            length: 0,
+            place: ItemPlace::default(),
+        })
+    }
+}
+
+pub(super) struct DocumentReader {
+    path: PathBuf,
+    pipeline: &'static Pipeline,
+    step: Option<Arc<StepContext>>,
+    documents: Option<Documents<'static>>,
+    length: u64,
+    place: ItemPlace,
+}
+
+impl DocumentReader {
+    fn io(&self, doing: &str, error: &std::io::Error) -> Thrown {
+        let message = format!("{} cannot be {doing}: {}", self.path.display(), system_error_text(error));
+        Thrown::of(&["java.io.IOException", "quayline.Environment"], message)
+            .hint("check the property file and the permissions; relative paths begin at the project's folder")
+    }
+
+    fn note(&self, finding: &Finding) {
+        if let Some(step) = &self.step
+            && finding.severity == Severity::Warning
+        {
+            step.note(finding.code.0, || format!("{}: {}: {}", self.path.display(), finding.code.0, finding.message));
+        }
+    }
+}
+
+/// The source of a map.
+fn of_map(path: &Path, limits: Limits) -> Result<Pipeline, Findings> {
+    let options = ShapeOptions { limits: limits.clone(), ..ShapeOptions::default() };
+    let map = MapFile::open(path, &options, &options)?;
+    Pipeline::of_source(map.source.source()?, Arc::clone(map.source.schema()), limits)
+}
+
+impl Reader for DocumentReader {
+    fn open(&mut self, checkpoint: Option<&[u8]>, _work: &mut dyn Work) -> Answer<()> {
+        let file = File::open(&self.path).map_err(|error| self.io("opened", &error))?;
+        self.length = file.metadata().map_err(|error| self.io("read", &error))?.len();
+        let place = match checkpoint {
+            None => DocumentsPlace::START,
+            Some(bytes) => {
+                let (length, place) = bytes.split_first_chunk::<8>().ok_or_else(damaged)?;
+                let length = u64::from_le_bytes(*length);
+                if length != self.length {
+                    let (path, now) = (self.path.display(), self.length);
+                    let message = format!("{path} has {now} bytes, but had {length} at the checkpoint");
+                    return Err(Thrown::of(&["quayline.Environment"], message)
+                        .hint("restore the file that the job began with, or start the job anew"));
+                }
+                DocumentsPlace::from_bytes(place).ok_or_else(damaged)?
+            }
+        };
+        let name = Arc::from(self.path.display().to_string());
+        let documents = self.pipeline.documents(Box::new(file), &name, &place);
+        let documents = documents.map_err(|findings| of_findings(&findings))?;
+        if checkpoint.is_none() {
+            documents.warnings().iter().for_each(|finding| self.note(finding));
+        }
+        self.documents = Some(documents);
+        Ok(())
+    }
+
+    fn read(&mut self, _work: &mut dyn Work) -> Answer<Option<Item>> {
+        let Some(documents) = &mut self.documents else { return Ok(None) };
+        let mut document = Vec::new();
+        match documents.next(&mut document) {
+            Next::Document(place) => {
+                self.place = ItemPlace { record: Some(place.number.0), byte: Some(place.offset.0) };
+                Ok(Some(document))
+            }
+            Next::Wrong(place, findings) => {
+                self.place = ItemPlace { record: Some(place.number.0), byte: Some(place.offset.0) };
+                Err(of_findings(&findings))
+            }
+            // Nobody may skip what would be the rest of the file.
+            Next::Lost(findings) => Err(Thrown { kind: Kind::Fatal, ..of_findings(&findings) }),
+            Next::End => Ok(None),
+        }
+    }
+
+    fn place(&self) -> ItemPlace {
+        self.place
+    }
+
+    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
+        let place = self.documents.as_ref().map_or(DocumentsPlace::START, Documents::place);
+        Ok(Some([&self.length.to_le_bytes()[..], &place.to_bytes()].concat()))
+    }
+
+    fn close(&mut self) -> Answer<()> {
+        self.documents = None;
+        Ok(())
+    }
+}

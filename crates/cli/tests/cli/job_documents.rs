@@ -1,0 +1,187 @@
+//! Documents of any format in jobs, and the world of the maps in them.
+
+use std::fmt::Write as _;
+
+use crate::world::World;
+
+fn artifact(element: &str, name: &str, list: &[(&str, &str)]) -> String {
+    let properties: String =
+        list.iter().map(|(name, value)| format!("<property name=\"{name}\" value=\"{value}\"/>")).collect();
+    format!("<{element} ref=\"quayline.{name}\"><properties>{properties}</properties></{element}>")
+}
+
+fn job(items: usize, parts: &[String]) -> String {
+    format!(
+        "<job id=\"t\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\"><step id=\"s\"><chunk item-count=\"{items}\">{}</chunk></step></job>",
+        parts.concat()
+    )
+}
+
+/// Interchanges are in ISO-8859-1 here.
+fn latin1(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| char::from(*byte)).collect()
+}
+
+const ROWS: &str = "layout = \"csv\"\n[[field]]\nname = \"name\"\n[[field]]\nname = \"amount\"\ntype = \"integer\"\n";
+const TO_JSON: &str = "map \"rows\"\nsource \"rows.toml\"\ntarget out \"out.shape\"\nname = name\namount = amount\nday = format(today(), \"CCYYMMDD\")\nid = new-id()\n";
+const OUT: &str = "out\n  name text\n  amount decimal(9)\n  day text\n  id text\n";
+
+/// Rows with line ends in quotes and a header, in another order of columns than the shape's.
+fn rows(count: usize) -> String {
+    (0..count).fold("amount,name\r\n".to_owned(), |mut text, number| {
+        let _ = write!(text, "{number},\"a\nb {number}\"\r\n");
+        text
+    })
+}
+
+fn csv_world(count: usize) -> World {
+    let xml = job(
+        4,
+        &[
+            artifact("reader", "documentReader", &[("file", "in.csv"), ("map", "m.qmap")]),
+            artifact("processor", "mapProcessor", &[("map", "m.qmap")]),
+            artifact("writer", "fileWriter", &[("file", "out.jsonl")]),
+        ],
+    );
+    World::with([
+        ("in.csv", rows(count).as_bytes()),
+        ("rows.toml", ROWS.as_bytes()),
+        ("m.qmap", TO_JSON.as_bytes()),
+        ("out.shape", OUT.as_bytes()),
+        ("job.xml", xml.as_bytes()),
+    ])
+}
+
+/// The values of a member of each line.
+fn values<'t>(text: &'t str, name: &str) -> Vec<&'t str> {
+    let start = format!("\"{name}\":");
+    let value =
+        |line: &'t str| line.split_once(&start).expect("the member").1.split([',', '}']).next().expect("a value");
+    text.lines().map(value).collect()
+}
+
+/// A row of CSV is a document, whatever line ends it has; a restart continues between two of them. The map's clock is that of the instance, and
+/// no two documents share an id.
+#[test]
+fn rows_of_csv_go_through_a_map_and_a_restart() {
+    let world = csv_world(50);
+    // A row that is no number, as long as the one that replaces it later.
+    let good = rows(50);
+    world.write("in.csv", good.replace("\n33,", "\nxx,").as_bytes());
+    let failed = world.run("job start job.xml");
+    failed.code(1);
+    assert!(failed.out().contains("FAILED"), "{}", failed.out());
+    let part = String::from_utf8(world.read("out.jsonl.partial")).expect("text");
+    assert_eq!(part.lines().count(), 32, "the chunks before the one that failed hold");
+    world.write("in.csv", good.as_bytes());
+    world.run("job restart 1").code(0);
+    let out = String::from_utf8(world.read("out.jsonl")).expect("text");
+    assert!(out.starts_with(&part));
+    let amounts: Vec<String> = (0..50).map(|number| number.to_string()).collect();
+    assert_eq!(values(&out, "amount"), amounts);
+    assert!(out.contains("\"name\":\"a\\nb 49\""), "{out}");
+    let mut ids = values(&out, "id");
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), 50, "ids of all items differ, also over a restart");
+    let mut days = values(&out, "day");
+    days.dedup();
+    assert_eq!(days.len(), 1);
+    assert!(days[0] > "\"20260101", "the clock of the map is that of the job: {}", days[0]);
+}
+
+const LOOKUP: &str = "map \"m\"\nsource \"in.shape\"\ntarget out \"out.shape\"\nlookup names(id: text) -> (name: text(20))\nif not present(names(id).name) { warning \"no name\" code \"N-1\" }\nname = names(id).name ?? \"?\"\n";
+
+/// A table comes from the property `lookup`; warnings of the map are in the job log, the first ten of a code and then their number.
+#[test]
+fn a_map_in_a_job_has_its_tables_and_its_warnings_are_kept() {
+    let xml = |lookup: &[(&str, &str)]| {
+        let properties = [&[("map", "m.qmap")], lookup].concat();
+        job(
+            3,
+            &[
+                artifact("reader", "fileReader", &[("file", "in.jsonl")]),
+                artifact("processor", "mapProcessor", &properties),
+                artifact("writer", "fileWriter", &[("file", "out.jsonl")]),
+            ],
+        )
+    };
+    let lines = (0..20).fold(String::new(), |mut text, number| {
+        let _ = writeln!(text, "{{\"id\":\"{}\"}}", if number % 4 == 0 { 1 } else { 9 });
+        text
+    });
+    let world = World::with([
+        ("in.jsonl", lines.as_bytes()),
+        ("in.shape", b"in\n  id text\n" as &[u8]),
+        ("out.shape", b"out\n  name text\n"),
+        ("m.qmap", LOOKUP.as_bytes()),
+        ("names.csv", b"id,name\n1,ADA\n"),
+        ("job.xml", xml(&[("lookup", "names=names.csv")]).as_bytes()),
+        ("none.xml", xml(&[]).replace("out.jsonl", "none.jsonl").as_bytes()),
+        ("wrong.xml", xml(&[("lookup", "names=absent.csv")]).replace("out.jsonl", "wrong.jsonl").as_bytes()),
+    ]);
+    world.run("job start job.xml").code(0);
+    let out = String::from_utf8(world.read("out.jsonl")).expect("text");
+    assert_eq!(out.lines().filter(|line| line.contains("ADA")).count(), 5);
+    let log = world.run("job log 1").code(0).out().to_owned();
+    assert_eq!(log.lines().filter(|line| line.contains(": N-1: no name")).count(), 10, "{log}");
+    assert!(log.contains("item 2: MAP-200: N-1: no name") && log.contains("MAP-200 was noted 5 times more"), "{log}");
+    let refused = world.run("job start none.xml");
+    refused.code(1);
+    assert!(refused.out().contains("no table `names` is connected"), "{}", refused.out());
+    let refused = world.run("job start wrong.xml");
+    refused.code(1);
+    assert!(refused.out().contains("absent.csv cannot be read"), "{}", refused.out());
+}
+
+/// Envelope values of interchanges that a job writes come from a property; a name that no header has is refused.
+#[test]
+fn interchanges_of_a_job_have_an_envelope() {
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/maps");
+    let map = format!("{examples}/maps/cxml-850.qmap");
+    let order = std::fs::read(format!("{examples}/data/order.cxml.xml")).expect("an example");
+    let xml = |envelope: &str| {
+        job(
+            1,
+            &[
+                artifact("reader", "folderReader", &[("folder", "."), ("name", "*.cxml")]),
+                artifact("processor", "mapProcessor", &[("map", &map), ("envelope", envelope)]),
+                artifact("writer", "fileWriter", &[("file", "out.x12"), ("framing", "none")]),
+            ],
+        )
+    };
+    let world = World::with([
+        ("1.cxml", order.as_slice()),
+        ("job.xml", xml("sender=QUAYSIDE|receiver=ALDER").as_bytes()),
+        ("wrong.xml", xml("sender=QUAYSIDE|reciever=ALDER").as_bytes()),
+        ("form.xml", xml("QUAYSIDE").as_bytes()),
+    ]);
+    world.run("job start job.xml").code(0);
+    let out = latin1(&world.read("out.x12"));
+    assert!(out.contains("*ZZ*QUAYSIDE       *ZZ*ALDER          *"), "{out}");
+    assert!(!out.contains("*700101*"), "the header has the date of the job: {out}");
+    let wrong = world.run("job start wrong.xml");
+    wrong.code(1);
+    assert!(wrong.out().contains("no output has a header field `reciever`"), "{}", wrong.out());
+    let form = world.run("job check form.xml");
+    form.code(2);
+    assert!(form.err().contains("`QUAYSIDE`, which is not NAME=VALUE"), "{}", form.err());
+}
+
+/// Transactions of one interchange are items; a fault between two of them is an exception that a job can skip.
+#[test]
+fn transactions_of_an_interchange_are_items() {
+    let edi = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/edi");
+    let claims = std::fs::read_to_string(format!("{edi}/orders-many.edi")).expect("an example");
+    let parts = [
+        artifact("reader", "documentReader", &[("file", "in.edi"), ("shape", &format!("{edi}/orders.guide"))]),
+        artifact("writer", "fileWriter", &[("file", "out.edi"), ("framing", "none")]),
+    ];
+    let world = World::with([("in.edi", claims.as_bytes()), ("job.xml", job(1, &parts).as_bytes())]);
+    let done = world.run("job start job.xml");
+    done.code(0);
+    let messages = claims.matches("UNH+").count();
+    assert!(messages > 1 && done.out().contains(&format!("READ_COUNT {messages}, WRITE_COUNT {messages}")));
+    let out = latin1(&world.read("out.edi"));
+    assert_eq!((out.matches("UNB+").count(), out.matches("UNZ+1+").count()), (messages, messages));
+}

@@ -1,0 +1,180 @@
+//! Documents one by one, and places between them.
+
+use std::io::Cursor;
+use std::sync::Arc;
+
+use quayline_core::Limits;
+use quayline_pipeline::{DocumentsPlace, Next, Pipeline};
+use quayline_project::{EdiRead, Schema, SourceFormat, csv, xml};
+
+use crate::support::{JSON, PERSON, jsonl, person, pipeline, records, run, schema, shown};
+
+const COUNT: usize = 30_000;
+
+fn source(format: SourceFormat, schema: &Arc<Schema>) -> Pipeline {
+    Pipeline::of_source(format, Arc::clone(schema), Limits::default()).unwrap_or_else(|findings| panic!("{findings}"))
+}
+
+/// What a source gives from a place on: documents, and the place after each.
+fn rest(pipeline: &Pipeline, data: &[u8], from: &DocumentsPlace) -> (Vec<Vec<u8>>, Vec<DocumentsPlace>) {
+    let name = Arc::from("data");
+    let opened = pipeline.documents(Box::new(Cursor::new(data.to_vec())), &name, from);
+    let mut documents = opened.unwrap_or_else(|findings| panic!("{findings}"));
+    let (mut found, mut places) = (Vec::new(), Vec::new());
+    loop {
+        let mut document = Vec::new();
+        match documents.next(&mut document) {
+            Next::Document(_) => {
+                found.push(document);
+                let place = documents.place();
+                assert_eq!(DocumentsPlace::from_bytes(&place.to_bytes()).as_ref(), Some(&place));
+                places.push(place);
+            }
+            Next::End => return (found, places),
+            Next::Wrong(_, findings) | Next::Lost(findings) => panic!("{findings}"),
+        }
+    }
+}
+
+/// Each document alone gives what it gives in the file, and a reader that continues at any place gives what is left.
+fn check(format: SourceFormat, schema: &Arc<Schema>, data: &[u8], count: usize) {
+    let whole = source(format.clone(), schema);
+    let convert = pipeline(format, schema, jsonl());
+    let (report, expected) = run(&convert, data);
+    assert!(report.is_good(), "{}", shown(&report));
+    let (documents, places) = rest(&whole, data, &DocumentsPlace::START);
+    assert_eq!(documents.len(), count);
+    let mut apart = Vec::new();
+    for document in &documents {
+        let (report, mut outputs) = run(&convert, document);
+        assert!(report.is_good() && report.tally.records_in == 1, "{}", shown(&report));
+        apart.append(&mut outputs[0]);
+    }
+    assert!(without_positions(&apart) == without_positions(&expected[0]), "documents alone give something else");
+    for at in (0..count).step_by(count / 7 + 1).chain([count - 2, count - 1]) {
+        let (after, _) = rest(&whole, data, &places[at]);
+        assert!(after == documents[at + 1..], "after document {at} of {count}");
+    }
+}
+
+/// Documents of interchanges have the number of their interchange in the file, which is 1 for each alone.
+fn without_positions(json: &[u8]) -> String {
+    let text = crate::support::text(json);
+    let mut parts = text.split("\"position\":");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |all, part| all + part.trim_start_matches(|c: char| c.is_ascii_digit()))
+}
+
+fn people(count: usize) -> Vec<Vec<u8>> {
+    (0..count).map(|n| person(&format!("{:04}", n % 10_000), &format!("P{n}"))).collect()
+}
+
+#[test]
+fn records_are_given_one_by_one() {
+    let schema = schema(PERSON, "");
+    let fixed: Vec<u8> = people(COUNT).concat();
+    check(SourceFormat::Records(records("fixed:14")), &schema, &fixed, COUNT);
+    let with_length: Vec<u8> = people(COUNT).into_iter().flat_map(|body| [vec![0, 18, 0, 0], body].concat()).collect();
+    check(SourceFormat::Records(records("rdw")), &schema, &with_length, COUNT);
+}
+
+#[test]
+fn documents_of_texts_are_given_one_by_one() {
+    let schema = schema(PERSON, "");
+    let line = |n: usize| format!("{{\"ID\":{},\"NAME\":\"P{n}\",\"BALANCE\":2.50}}", n % 10_000);
+    let lines: String = (0..COUNT).map(|n| line(n) + "\n").collect();
+    check(JSON, &schema, lines.as_bytes(), COUNT);
+    let array = format!("[\n{}\n]\n", (0..COUNT).map(line).collect::<Vec<_>>().join(",\n"));
+    check(JSON, &schema, array.as_bytes(), COUNT);
+    // Quoted cells may hold line ends: a row is not a line.
+    let row = |n: usize| format!("\"P\n{}\",{},2.50\r\n", n % 1_000, n % 10_000);
+    let rows: String = (0..COUNT).map(row).collect();
+    check(SourceFormat::Csv(csv::CsvStyle::default()), &schema, format!("NAME,ID,BALANCE\r\n{rows}").as_bytes(), COUNT);
+    let element =
+        |n: usize| format!("<record><ID>{}</ID><NAME>P{n}</NAME><BALANCE>2.50</BALANCE></record>\n", n % 10_000);
+    let elements: String = (0..COUNT).map(element).collect();
+    let document = format!("<?xml version=\"1.0\"?>\n<records>\n{elements}</records>\n");
+    check(SourceFormat::Xml(xml::XmlStyle::default()), &schema, document.as_bytes(), COUNT);
+}
+
+/// Two interchanges of two groups; one transaction is larger than what is read at once.
+fn interchanges(count: usize) -> String {
+    let transaction = |n: usize| {
+        let lines = if n == count / 2 { 20_000 } else { 2 };
+        let po1: String = (0..lines).map(|line| format!("PO1*{line}*{n}*EA*9.25**VP*A-{line}~\n")).collect();
+        format!("ST*850*{n:04}~\nBEG*00*SA*{n}**20260101~\n{po1}SE*{}*{n:04}~\n", lines + 3)
+    };
+    let group = |number: usize| {
+        let all: String = (0..count).map(transaction).collect();
+        format!("GS*PO*A*B*20260101*1200*{number}*X*005010~\n{all}GE*{count}*{number}~\n")
+    };
+    let interchange = |number: usize| {
+        format!(
+            "ISA*00*          *00*          *ZZ*A              *ZZ*B              *260101*1200*^*00501*{number:09}*0*P*:~\n{}{}IEA*2*{number:09}~\n",
+            group(2 * number),
+            group(2 * number + 1)
+        )
+    };
+    interchange(1) + &interchange(2)
+}
+
+#[test]
+fn transactions_are_given_in_interchanges_of_their_own() {
+    check(SourceFormat::Edi(EdiRead::default()), &Arc::new(Schema::edi()), interchanges(600).as_bytes(), 2_400);
+}
+
+/// What is wrong between two documents is neither lost nor told of a document.
+#[test]
+fn a_wrong_count_is_told_between_two_documents() {
+    let pipeline = source(SourceFormat::Edi(EdiRead::default()), &Arc::new(Schema::edi()));
+    let data = interchanges(3).replacen("GE*3*2~", "GE*4*2~", 1);
+    let opened =
+        pipeline.documents(Box::new(Cursor::new(data.into_bytes())), &Arc::from("data"), &DocumentsPlace::START);
+    let mut documents = opened.unwrap_or_else(|findings| panic!("{findings}"));
+    let mut found = String::new();
+    let mut document = Vec::new();
+    loop {
+        match documents.next(&mut document) {
+            Next::Document(place) => found.push_str(&format!("{} ", place.number)),
+            Next::Wrong(_, findings) => found.push_str(&format!("{} ", findings.0[0].code)),
+            Next::Lost(findings) => panic!("{findings}"),
+            Next::End => break,
+        }
+    }
+    assert_eq!(found, "1 2 3 EDI-033 4 5 6 7 8 9 10 11 12 ");
+}
+
+/// A source that cannot be read on is not at its end, however often it is asked.
+#[test]
+fn what_cannot_be_read_is_not_the_end() {
+    let schema = schema(PERSON, "");
+    let pipeline = source(SourceFormat::Records(records("rdw")), &schema);
+    let framed = |id: &str| [vec![0, 18, 0, 0], person(id, "ADA")].concat();
+    // A length that no record has.
+    let data = [framed("0001"), vec![0, 2, 0, 0], framed("0003")].concat();
+    let opened = pipeline.documents(Box::new(Cursor::new(data)), &Arc::from("data"), &DocumentsPlace::START);
+    let mut documents = opened.unwrap_or_else(|findings| panic!("{findings}"));
+    let mut given = 0;
+    let mut document = Vec::new();
+    loop {
+        match documents.next(&mut document) {
+            Next::Document(_) => given += 1,
+            Next::Lost(_) => break,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(given >= 1);
+    assert!(matches!(documents.next(&mut document), Next::Lost(_)));
+}
+
+/// A place of another source is refused, not taken for one of this.
+#[test]
+fn a_place_of_another_source_is_refused() {
+    let schema = schema(PERSON, "");
+    let pipeline = source(JSON, &schema);
+    let line = b"{\"ID\":1,\"NAME\":\"A\",\"BALANCE\":1}\n";
+    let (_, places) = rest(&pipeline, &line.repeat(5), &DocumentsPlace::START);
+    let refused = pipeline.documents(Box::new(Cursor::new(line.to_vec())), &Arc::from("data"), &places[4]);
+    assert!(refused.is_err_and(|findings| findings.0[0].code.0 == "CNV-033"));
+    assert!(DocumentsPlace::from_bytes(b"").is_none() && DocumentsPlace::from_bytes(&[9; 40]).is_none());
+}
