@@ -36,6 +36,7 @@ pub mod guide;
 mod level;
 mod outbound;
 mod position;
+mod renumber;
 mod segment;
 mod splitter;
 mod start;
@@ -55,6 +56,7 @@ pub use generic::{
 pub use level::Level;
 pub use outbound::{OutboundFaults, OutboundOptions};
 pub use position::Position;
+pub use renumber::{renumbered, with_element};
 pub use segment::{Element, Elements, Parts, Segment};
 pub use splitter::{EndOfInput, LineBreak, Pass, Rules, SegmentSplitter, Step};
 pub use start::CharacterSet;

@@ -6,7 +6,7 @@
 use quayline_core::{Fault, Finding, Findings, Limits};
 use quayline_edi::acknowledge::Stamp;
 use quayline_edi::{
-    Closed, Delimiters, EndOfInput, EnvelopeReader, Event, Header, Level, Rules, Standard, header_fields,
+    Closed, Delimiters, EndOfInput, EnvelopeReader, Event, Header, Level, Rules, Standard, header_fields, with_element,
 };
 
 use crate::codes;
@@ -173,34 +173,6 @@ fn put_data(out: &mut Vec<u8>, byte: u8, to: &Delimiters) -> Result<(), ()> {
         (true, None) => return Err(()),
     }
     Ok(())
-}
-
-/// Range of an element of a segment, the tag as number 0, release characters minded.
-fn element_range(segment: &[u8], delimiters: &Delimiters, number: usize) -> Option<core::ops::Range<usize>> {
-    let (mut at, mut start, mut count) = (0, 0, 0);
-    while at <= segment.len() {
-        let byte = segment.get(at).copied();
-        if byte.is_some() && byte == delimiters.release {
-            at += 2;
-            continue;
-        }
-        if byte.is_none() || byte == Some(delimiters.element) {
-            if count == number {
-                return Some(start..at);
-            }
-            count += 1;
-            start = at + 1;
-        }
-        at += 1;
-    }
-    None
-}
-
-fn with_element(segment: &[u8], delimiters: &Delimiters, number: usize, value: &[u8]) -> Vec<u8> {
-    match element_range(segment, delimiters, number) {
-        Some(range) => [&segment[..range.start], value, &segment[range.end..]].concat(),
-        None => segment.to_vec(),
-    }
 }
 
 /// A transaction with another control number in header and trailer.
@@ -450,45 +422,6 @@ impl<'e> EnvelopeText<'e> {
     }
 }
 
-/// An interchange with the next numbers of interchange and groups.
-pub(crate) fn renumbered(
-    edi: &[u8],
-    limits: &Limits,
-    take: &mut dyn FnMut(Level) -> Result<u64, Findings>,
-) -> Result<Vec<u8>, Findings> {
-    let mut reader = EnvelopeReader::new(limits, Rules::Lenient);
-    let mut pass = reader.over(edi, EndOfInput::Yes);
-    let mut out = Vec::with_capacity(edi.len());
-    let mut copied = 0;
-    let (mut interchange, mut group) = (String::new(), String::new());
-    loop {
-        let event = pass.advance();
-        let (element, number) = match event {
-            Event::InterchangeStart => {
-                let standard = pass.delimiters().standard;
-                let number = take(Level::Interchange)?;
-                interchange = if standard == Standard::X12 { format!("{number:09}") } else { number.to_string() };
-                (if standard == Standard::X12 { 13 } else { 5 }, &interchange)
-            }
-            Event::GroupStart => {
-                group = take(Level::Group)?.to_string();
-                (if pass.delimiters().standard == Standard::X12 { 6 } else { 5 }, &group)
-            }
-            Event::GroupEnd(Closed::ByTrailer) => (2, &group),
-            Event::InterchangeEnd(Closed::ByTrailer) => (2, &interchange),
-            Event::Done => break,
-            _ => continue,
-        };
-        let start = pass.segment_start();
-        let raw = pass.segment().raw();
-        out.extend_from_slice(&edi[copied..start]);
-        out.extend_from_slice(&with_element(raw, pass.delimiters(), element, number.as_bytes()));
-        copied = start + raw.len();
-    }
-    out.extend_from_slice(&edi[copied..]);
-    Ok(out)
-}
-
 /// Begins a transaction as an interchange of its own: the headers that it came with.
 pub(crate) fn begin_alone(
     service: Option<&Delimiters>,
@@ -610,17 +543,5 @@ mod tests {
             false,
         );
         assert_eq!(back.expect("released"), b"UNH|1'FTX|A+B?|C'");
-    }
-
-    #[test]
-    fn numbers_are_replaced_and_nothing_else() {
-        let edi = b"UNA:+.? 'UNB+UNOA:3+A?+:14+B+260401:1200+1'UNH+1+CONTRL:D:3:UN'UCI+1+A+B+7'UNT+3+1'UNZ+1+1'";
-        let mut next = 40;
-        let out = renumbered(edi, &Limits::default(), &mut |_| {
-            next += 1;
-            Ok(next)
-        });
-        let expected = "UNA:+.? 'UNB+UNOA:3+A?+:14+B+260401:1200+41'UNH+1+CONTRL:D:3:UN'UCI+1+A+B+7'UNT+3+1'UNZ+1+41'";
-        assert_eq!(String::from_utf8(out.expect("numbers")).expect("text"), expected);
     }
 }

@@ -10,7 +10,6 @@ use quayline_project::partner::{DuplicatePolicy, NumberRange, Settings, Usage};
 use crate::codes;
 use crate::desk::Desk;
 use crate::entry::{Details, Entry, EntryId, Kind, State, Way, context_of};
-use crate::envelope::renumbered;
 use crate::ledger::{Part, of_store};
 use crate::receive::{KEEP_DAYS, Open, Run, default_folder};
 use crate::verdict::{acknowledgment_options, gap, processed_before, verdict_of};
@@ -196,7 +195,7 @@ impl Run<'_> {
         let standard = if open.entry.details.standard == "X12" { Standard::X12 } else { Standard::Edifact };
         let written = open.acknowledgments.written().to_vec();
         let mut number = String::new();
-        let text = renumbered(&written, &limits, &mut |level| {
+        let text = quayline_edi::renumbered::<Findings>(&written, &limits, &mut |level| {
             let range = match level {
                 Level::Interchange => settings.interchange_numbers,
                 Level::Group | Level::Transaction => settings.group_numbers,

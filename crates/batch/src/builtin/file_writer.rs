@@ -1,13 +1,14 @@
 //! `quayline.fileWriter`: items in a file that is cut back to the last checkpoint when the step continues.
 //!
 //! The file is written as `FILE.partial`, under a lock, and takes its name when the step completes. The checkpoint has 24 bytes: length of the file,
-//! number of items, and a digest of the file's ends, so that a step never continues in a file that another run has written. What a checkpoint counts
-//! is synced to the disk before the checkpoint commits. A pipe or a device is written directly: it cannot be cut back.
+//! number of items, and a digest of the file's ends, so that a step never continues in a file that another run has written; for interchanges 16 bytes
+//! more, with the numbers of interchanges and groups so far. What a checkpoint counts is synced to the disk before the checkpoint commits. A pipe or a device is written directly: it cannot be cut back.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Seek as _, SeekFrom, Write as _};
 
 use quayline_core::Limits;
+use quayline_edi::{Level, renumbered};
 use quayline_frame::{Framer, FramerOptions, FramingSpec};
 
 use super::file_reader::{damaged, numbers};
@@ -22,6 +23,10 @@ pub(super) struct FileWriter {
     /// `None` writes items as they are.
     framing: Option<FramingSpec>,
     limits: Limits,
+    /// The first control number of interchanges that the writer numbers.
+    first_number: Option<u64>,
+    /// Interchanges and groups that have numbers.
+    numbered: [u64; 2],
     /// Fills records of one length.
     pad: Option<u8>,
     prologue: Vec<u8>,
@@ -40,9 +45,15 @@ pub(super) struct FileWriter {
 
 impl FileWriter {
     pub(super) fn new(with: &Injected) -> Answer<Self> {
-        with.only(&["file", "framing", "pad", "prologue", "separator", "epilogue", "limit"])?;
-        let framing = match with.property("framing").unwrap_or("lines") {
-            "none" => None,
+        with.only(&["file", "framing", "first-number", "pad", "prologue", "separator", "epilogue", "limit"])?;
+        let name = with.property("framing").unwrap_or("lines");
+        let first_number = (name == "edi").then(|| with.number("first-number", 1)).transpose()?;
+        if first_number.is_none() && with.property("first-number").is_some() {
+            let remedy = "leave it out, or write interchanges with the property framing=\"edi\"";
+            return Err(Thrown::property(&with.name, "first-number", "has no effect in this framing", remedy));
+        }
+        let framing = match name {
+            "none" | "edi" => None,
             framing => {
                 let spec = FramingSpec::parse(framing).map_err(|error| Thrown::from_finding(&error.finding()))?;
                 let spec = framing_of(spec);
@@ -59,6 +70,8 @@ impl FileWriter {
         Ok(FileWriter {
             to: Partial::new(with, with.path("file")?),
             framing,
+            first_number,
+            numbered: [0; 2],
             limits: limits(with)?,
             pad: pad.transpose()?,
             prologue: text("prologue"),
@@ -137,7 +150,25 @@ impl Drop for FileWriter {
     }
 }
 
-/// One byte: `0x40`, `space` or a character.
+/// The highest control number of X12; the next one is 1.
+const LAST_NUMBER: u64 = 999_999_999;
+
+/// An item with the next control numbers, which `numbered` counts.
+fn numbered_item(item: &[u8], limits: &Limits, first: u64, numbered: &mut [u64; 2]) -> Answer<Vec<u8>> {
+    let before = numbered[0];
+    let text = renumbered::<Thrown>(item, limits, &mut |level| {
+        let counted = &mut numbered[usize::from(level == Level::Group)];
+        let number = (first.max(1) - 1 + *counted) % LAST_NUMBER + 1;
+        *counted += 1;
+        Ok(number)
+    })?;
+    if numbered[0] == before {
+        return Err(Thrown::of(&["quayline.Rejected"], "the item is not an interchange")
+            .hint("write items that a map to X12 or EDIFACT has made, or choose another framing"));
+    }
+    Ok(text)
+}
+
 /// A framing in which a job can write; otherwise what is wrong, and what to do.
 pub(super) fn framing_of(spec: FramingSpec) -> Result<FramingSpec, (&'static str, &'static str)> {
     match spec {
@@ -149,6 +180,7 @@ pub(super) fn framing_of(spec: FramingSpec) -> Result<FramingSpec, (&'static str
     }
 }
 
+/// One byte: `0x40`, `space` or a character.
 pub(super) fn pad_of(text: &str) -> Option<u8> {
     match (text.strip_prefix("0x"), text.as_bytes()) {
         (Some(digits), _) if digits.len() == 2 => u8::from_str_radix(digits, 16).ok(),
@@ -172,9 +204,14 @@ impl Writer for FileWriter {
         self.is_stream = self.to.locate()?;
         self.to.claim()?;
         // Checkpoints of earlier versions have no digest.
-        let known = checkpoint.map(|bytes| match numbers::<3>(bytes) {
-            Some([length, items, digest]) => Ok(([length, items], Some(digest))),
-            None => numbers::<2>(bytes).map(|numbers| (numbers, None)).ok_or_else(damaged),
+        self.numbered = [0; 2];
+        let known = checkpoint.map(|bytes| match (numbers::<3>(bytes), numbers::<5>(bytes)) {
+            (Some([length, items, digest]), _) => Ok(([length, items], Some(digest))),
+            (_, Some([length, items, digest, interchanges, groups])) => {
+                self.numbered = [interchanges, groups];
+                Ok(([length, items], Some(digest)))
+            }
+            _ => numbers::<2>(bytes).map(|numbers| (numbers, None)).ok_or_else(damaged),
         });
         let known = known.transpose()?;
         if self.is_stream {
@@ -225,6 +262,7 @@ impl Writer for FileWriter {
     fn write(&mut self, items: &[Item], _work: &mut dyn Work) -> Answer<()> {
         self.buffer.clear();
         let mut number = self.items;
+        let mut numbered = self.numbered;
         for item in items {
             if number > 0 {
                 self.buffer.extend_from_slice(&self.separator);
@@ -240,7 +278,13 @@ impl Writer for FileWriter {
                 Some(framer) => {
                     framer.frame(item, &mut self.buffer).map_err(|fault| Thrown::from_finding(&fault.finding()))?
                 }
-                None => self.buffer.extend_from_slice(item),
+                None => match self.first_number {
+                    Some(first) => {
+                        let text = numbered_item(item, &self.limits, first, &mut numbered)?;
+                        self.buffer.extend_from_slice(&text);
+                    }
+                    None => self.buffer.extend_from_slice(item),
+                },
             }
             number += 1;
         }
@@ -248,7 +292,7 @@ impl Writer for FileWriter {
             framer.flush(&mut self.buffer);
         }
         self.append()?;
-        self.items = number;
+        (self.items, self.numbered) = (number, numbered);
         Ok(())
     }
 
@@ -259,7 +303,8 @@ impl Writer for FileWriter {
     fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
         self.sync()?;
         let numbers = [self.length, self.items, self.ends.digest()];
-        Ok(Some(numbers.into_iter().flat_map(u64::to_le_bytes).collect()))
+        let numbered = self.first_number.map(|_| self.numbered).into_iter().flatten();
+        Ok(Some(numbers.into_iter().chain(numbered).flat_map(u64::to_le_bytes).collect()))
     }
 
     fn close(&mut self, complete: bool) -> Answer<()> {

@@ -41,6 +41,7 @@ const FILE_READER: Properties = Properties::only(&[
 const FILE_WRITER: Properties = Properties::only(&[
     required("file", TEXT),
     optional("framing", Expected::Checked(written_framing)),
+    optional("first-number", Expected::Number(1, 999_999_999, "1")),
     optional("pad", Expected::Checked(pad)),
     optional("prologue", TEXT),
     optional("separator", TEXT),
@@ -273,7 +274,7 @@ fn spec(text: &str) -> Result<FramingSpec, (String, String)> {
 }
 
 fn written_framing(text: &str) -> Result<(), (String, String)> {
-    if text == "none" {
+    if ["none", "edi"].contains(&text) {
         return Ok(());
     }
     super::file_writer::framing_of(spec(text)?)

@@ -134,9 +134,10 @@ fn a_map_in_a_job_has_its_tables_and_its_warnings_are_kept() {
     assert!(refused.out().contains("absent.csv cannot be read"), "{}", refused.out());
 }
 
-/// Envelope values of interchanges that a job writes come from a property; a name that no header has is refused.
+/// Envelope values of interchanges that a job writes come from a property; a name that no header has is refused. Control numbers count up in the
+/// file, also over a restart.
 #[test]
-fn interchanges_of_a_job_have_an_envelope() {
+fn interchanges_of_a_job_have_an_envelope_and_numbers() {
     let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/maps");
     let map = format!("{examples}/maps/cxml-850.qmap");
     let order = std::fs::read(format!("{examples}/data/order.cxml.xml")).expect("an example");
@@ -146,26 +147,40 @@ fn interchanges_of_a_job_have_an_envelope() {
             &[
                 artifact("reader", "folderReader", &[("folder", "."), ("name", "*.cxml")]),
                 artifact("processor", "mapProcessor", &[("map", &map), ("envelope", envelope)]),
-                artifact("writer", "fileWriter", &[("file", "out.x12"), ("framing", "none")]),
+                artifact("writer", "fileWriter", &[("file", "out.x12"), ("framing", "edi"), ("first-number", "7")]),
             ],
         )
     };
+    let good = xml("sender=QUAYSIDE|receiver=ALDER");
     let world = World::with([
         ("1.cxml", order.as_slice()),
-        ("job.xml", xml("sender=QUAYSIDE|receiver=ALDER").as_bytes()),
+        ("2.cxml", b"not XML"),
+        ("3.cxml", order.as_slice()),
+        ("job.xml", good.as_bytes()),
         ("wrong.xml", xml("sender=QUAYSIDE|reciever=ALDER").as_bytes()),
         ("form.xml", xml("QUAYSIDE").as_bytes()),
+        ("lines.xml", good.replace("value=\"edi\"", "value=\"lines\"").as_bytes()),
     ]);
-    world.run("job start job.xml").code(0);
+    world.run("job start job.xml").code(1);
+    world.write("2.cxml", &order);
+    world.run("job restart 1").code(0);
     let out = latin1(&world.read("out.x12"));
-    assert!(out.contains("*ZZ*QUAYSIDE       *ZZ*ALDER          *"), "{out}");
+    let headers: Vec<&str> = out.split("ISA*").skip(1).map(|interchange| &interchange[..102]).collect();
+    let numbers: Vec<&str> = headers.iter().map(|header| header.split('*').nth(12).expect("ISA13")).collect();
+    assert_eq!(numbers, ["000000007", "000000008", "000000009"], "{out}");
+    assert!(headers.iter().all(|header| header.contains("*ZZ*QUAYSIDE       *ZZ*ALDER          *")), "{out}");
     assert!(!out.contains("*700101*"), "the header has the date of the job: {out}");
+    assert!(out.contains("GE*1*9~") && out.contains("IEA*1*000000009~"), "{out}");
+    world.run("validate out.x12").code(0);
     let wrong = world.run("job start wrong.xml");
     wrong.code(1);
     assert!(wrong.out().contains("no output has a header field `reciever`"), "{}", wrong.out());
     let form = world.run("job check form.xml");
     form.code(2);
     assert!(form.err().contains("`QUAYSIDE`, which is not NAME=VALUE"), "{}", form.err());
+    let lines = world.run("job start lines.xml");
+    lines.code(1);
+    assert!(lines.out().contains("first-number of quayline.fileWriter has no effect"), "{}", lines.out());
 }
 
 /// Transactions of one interchange are items; a fault between two of them is an exception that a job can skip.
