@@ -28,9 +28,11 @@ mod group;
 mod log;
 mod medium;
 mod record_cache;
+mod save_folder;
 mod settings;
 mod sorted_changes;
 
 pub use engine::EmbeddedEngine;
 pub use medium::{Folder, Medium, MediumFile, OpenMode};
+pub use save_folder::SaveFolder;
 pub use settings::{Durability, Settings, Work};

@@ -43,8 +43,8 @@ pub mod shared;
 pub use bytes::{FullKey, Space, Value};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use engine::{
-    Batch, Change, Completion, Direction, Engine, EngineFacts, EntryVisit, KeyRange, LoadSource, Page, PageLimit,
-    Position, Snapshot,
+    Batch, Change, Completion, Direction, EVERY_ENTRY, Engine, EngineFacts, EntryRange, EntryVisit, KeyRange,
+    LoadSource, Page, PageLimit, Position, Snapshot, full_bounds,
 };
 pub use error::*;
 pub use limits::StoreLimits;

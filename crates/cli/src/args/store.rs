@@ -539,19 +539,33 @@ pub(crate) enum StoreCommand {
 /// Arguments of `quayline store save`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SaveArgs {
-    /// File to write; replaced when the save is complete
+    /// File to write, or with --parts the folder
+    ///
+    /// Quayline replaces a file when the new save is complete. A folder that has a complete save is refused.
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) store: FolderArg,
     /// Compress the save
     #[arg(long)]
     pub(crate) compress: bool,
+    /// Write a folder of parts, which can continue after a stop
+    ///
+    /// Run the same command again after a stop. Quayline keeps the finished parts whose files are intact and whose records have not changed since. It writes the
+    /// others again. The complete save is the state of the store at the beginning of the last run.
+    #[arg(long)]
+    pub(crate) parts: bool,
+    /// Size of the parts before compression, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 64, requires = "parts", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) part_size: u32,
+    /// Number of threads that compress and compare [default: one for each processor]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) jobs: Option<u16>,
 }
 
 /// Arguments of `quayline store restore`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RestoreArgs {
-    /// Save to read
+    /// Save to read: a file, or a folder of parts
     pub(crate) input: PathBuf,
     #[command(flatten)]
     pub(crate) store: FolderArg,

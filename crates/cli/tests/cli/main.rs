@@ -38,6 +38,7 @@ mod records_api;
 mod serve;
 mod store;
 mod store_database;
+mod store_saves;
 mod translate;
 mod validate;
 mod workload;
