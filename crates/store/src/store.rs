@@ -209,11 +209,20 @@ impl Ends {
         Ok(end)
     }
 
-    /// The end is at least here, if it is known.
-    pub(crate) fn raise(&self, space: Space, end: u64) {
-        if let Some(known) = self.0.lock().get_mut(&space) {
-            *known = (*known).max(end);
-        }
+    /// The end is at least here; `find` looks for it at the first use.
+    pub(crate) fn raise(
+        &self,
+        space: Space,
+        end: u64,
+        find: impl FnOnce() -> Result<u64, StoreError>,
+    ) -> Result<(), StoreError> {
+        let mut ends = self.0.lock();
+        let known = match ends.get(&space) {
+            Some(known) => *known,
+            None => find()?,
+        };
+        ends.insert(space, known.max(end));
+        Ok(())
     }
 
     /// Looks for the end again at the next use.

@@ -7,6 +7,7 @@ mod carddemo;
 mod columns;
 mod convert;
 mod edi;
+mod file_script;
 mod flow;
 mod fmt;
 mod golden;

@@ -107,7 +107,12 @@ impl RecordFile {
         self.check_length(record)?;
         self.check_number(number)?;
         let inserted = self.insert_under(unit, number.to_be_bytes().to_vec(), record)?;
-        unit.inner().ends.raise(self.stored.records, number + 1);
+        if unit.inner().shared.is_none() {
+            let engine = &unit.inner().engine;
+            let space = self.stored.records;
+            let read = |range: KeyRange<'_>, page: &mut Page| engine.page(space, range, Direction::Backward, ONE, page);
+            unit.inner().ends.raise(space, number + 1, || self.end(&read))?;
+        }
         Ok(inserted)
     }
 

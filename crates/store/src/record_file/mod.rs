@@ -19,6 +19,7 @@ mod definition;
 mod direct;
 mod load;
 mod rebuild;
+mod script;
 
 use std::sync::Arc;
 
@@ -31,6 +32,7 @@ pub use definition::{AlternateIndex, Duplicates, FileDefinition, KeyPlace, Organ
 pub(crate) use load::for_each;
 pub use load::{FileFacts, LoadOutcome};
 pub use rebuild::FileChange;
+pub use script::{ScriptAnswer, ScriptFault, ScriptRun, script_word};
 
 /// An open record file. Clones share it; every operation names its unit of work.
 #[derive(Clone, Debug)]

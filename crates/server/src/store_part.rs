@@ -2,12 +2,14 @@
 
 use std::fmt::Write as _;
 
-use quayline_server::AdminPart;
 use quayline_store::{Sampled, Store};
 use serde_json::{Value, json};
 
+use crate::admin::AdminPart;
+
 /// What a store holds and what its units of work cost, for operators.
-pub(crate) struct StorePart(pub(crate) Store);
+#[derive(Debug)]
+pub struct StorePart(pub Store);
 
 impl AdminPart for StorePart {
     fn answer(&self, method: &str, path: &str) -> Option<(u16, String)> {
