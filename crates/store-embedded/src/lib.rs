@@ -23,6 +23,7 @@ mod applied;
 mod applier;
 mod delta;
 mod engine;
+mod exchange;
 pub mod fake;
 mod group;
 mod log;
@@ -33,6 +34,7 @@ mod settings;
 mod sorted_changes;
 
 pub use engine::EmbeddedEngine;
+pub use exchange::{exchange_stores, foreign_files, remove_store};
 pub use medium::{Folder, Medium, MediumFile, OpenMode};
 pub use save_folder::SaveFolder;
 pub use settings::{Durability, Settings, Work};

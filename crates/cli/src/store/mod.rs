@@ -1,7 +1,6 @@
 //! `quayline file`, `quayline queue` and `quayline store`.
 
 mod ends;
-mod exchange;
 mod file;
 mod queue;
 mod save;

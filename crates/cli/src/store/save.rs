@@ -13,10 +13,11 @@ use quayline_store::save::{
     save as write_all, save_parts,
 };
 use quayline_store::{Clock, EVERY_ENTRY, Engine, StoreError, SystemClock};
-use quayline_store_embedded::{EmbeddedEngine, Folder, Medium as _, SaveFolder, Settings};
+use quayline_store_embedded::{
+    EmbeddedEngine, Folder, Medium as _, SaveFolder, Settings, exchange_stores, foreign_files, remove_store,
+};
 use quayline_store_postgres::PostgresEngine;
 
-use super::exchange::{exchange, foreign, remove};
 use super::{Missing, Opened, database, named, stop, unreadable};
 use crate::args::{RestoreArgs, SaveArgs};
 use crate::console::{Console, shown};
@@ -149,7 +150,7 @@ pub(super) fn restore(args: &RestoreArgs, console: &Console) -> Result<Exit, Sto
         return Err(finding.hint("name another folder with --store, or add --replace").into());
     }
     // Of the folder of a store, such files stay. Another folder was named by mistake, more likely.
-    let foreign = foreign(folder).map_err(|error| unreadable(folder, &error))?;
+    let foreign = foreign_files(folder).map_err(|error| unreadable(folder, &error))?;
     if let (false, false, Some(name)) = (holds_store, args.replace, foreign.first()) {
         let message = format!("{} holds no store but other files, such as {}", shown(folder), name.display());
         let hint = "name an empty or new folder with --store, or add --replace to have a store beside these files";
@@ -169,7 +170,7 @@ pub(super) fn restore(args: &RestoreArgs, console: &Console) -> Result<Exit, Sto
         let _ = fs::remove_dir_all(&new);
     }
     let restored = made?;
-    exchange(folder, &new, &beside(folder, ".replaced")).map_err(|error| unreadable(folder, &error))?;
+    exchange_stores(folder, &new, &beside(folder, ".replaced")).map_err(|error| unreadable(folder, &error))?;
     console.line(&said("restored", &restored));
     Ok(Exit::Done)
 }
@@ -204,7 +205,7 @@ fn beside(folder: &Path, suffix: &str) -> PathBuf {
 
 fn make(new: &Path, input: &Input<'_>) -> Result<SaveFacts, Stop> {
     let failed = |error: std::io::Error| unreadable(new, &error);
-    remove(new).map_err(failed)?;
+    remove_store(new).map_err(failed)?;
     let medium = Folder::create(new).map_err(failed)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let engine = EmbeddedEngine::open(Arc::new(medium), &clock, Settings::default()).map_err(stop)?;
