@@ -54,4 +54,4 @@ pub use status::FileStatus;
 pub use store::{Access, Store};
 pub use ticket::Ticket;
 pub use unit::{Cause, RollBack, Unit, UnitMark};
-pub use usage::{Sampled, UsageFacts};
+pub use usage::{Owner, OwnerFacts, Sampled, UsageFacts};

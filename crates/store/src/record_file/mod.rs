@@ -24,7 +24,7 @@ mod script;
 use std::sync::Arc;
 
 use crate::catalog::{self, Kind};
-use crate::{FileStatus, Store, StoreError, Unit, Value};
+use crate::{FileStatus, Space, Store, StoreError, Unit, Value};
 
 pub use browse::Browse;
 pub(crate) use definition::StoredFile;
@@ -143,6 +143,11 @@ impl Store {
 }
 
 impl RecordFile {
+    /// The spaces of the records and of the alternate indexes.
+    pub(crate) fn spaces(&self) -> impl Iterator<Item = Space> + '_ {
+        [self.stored.records].into_iter().chain(self.stored.indexes.iter().copied())
+    }
+
     /// The definition.
     #[must_use]
     pub fn definition(&self) -> &FileDefinition {
