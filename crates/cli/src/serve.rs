@@ -9,7 +9,9 @@ use quayline_gateway::{Definitions, ProviderSpec};
 use quayline_measure::batch::{BatchStudy, BatchStudyOptions, Rows};
 use quayline_measure::{FlowStudy, FlowStudyOptions, GatewayStudy, StudyOptions, process, translator_study};
 use quayline_report::Report;
-use quayline_server::{AdminPart, Beside, ServeConfig, ServeError, backout_misfits, queue_misfits, store_misfits};
+use quayline_server::{
+    AdminPart, Beside, ServeConfig, ServeError, StorePart, backout_misfits, queue_misfits, store_misfits,
+};
 use quayline_store::{STO_IN_USE, Store};
 
 use crate::args::{
@@ -21,7 +23,7 @@ use crate::exit::{CLI_INPUT, CLI_LISTEN, CLI_MEASURE, Exit, Stop};
 use crate::flow::{FlowsPart, ServedFlows};
 use crate::job::{JobsPart, has_jobs};
 use crate::partner::PartnersPart;
-use crate::store::{Missing, Opened, StorePart};
+use crate::store::{Missing, Opened};
 
 /// Serves the project until it is told to stop.
 pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {

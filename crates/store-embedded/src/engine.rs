@@ -8,8 +8,8 @@ use std::thread::JoinHandle;
 
 use parking_lot::{Condvar, Mutex};
 use quayline_store::{
-    Batch, Clock, Completion, Direction, Engine, EngineFacts, EntryVisit, FullKey, KeyRange, LoadSource, Page,
-    PageLimit, Position, Snapshot, Space, StoreError, Value,
+    Batch, Clock, Completion, Direction, Engine, EngineFacts, EntryRange, EntryVisit, FullKey, KeyRange, LoadSource,
+    Page, PageLimit, Position, Snapshot, Space, StoreError, Value,
 };
 
 use crate::applied::{AppliedStore, AppliedView, LoadBatch, Maintenance, Redb};
@@ -316,9 +316,9 @@ impl Snapshot for AppliedSnapshot {
         self.position
     }
 
-    fn visit(&self, visit: &mut EntryVisit<'_>) -> Result<(), StoreError> {
+    fn visit(&self, range: EntryRange<'_>, visit: &mut EntryVisit<'_>) -> Result<(), StoreError> {
         let mut outcome = Ok(());
-        self.view.scan(Bound::Unbounded, Bound::Unbounded, Direction::Forward, &mut |key, value| {
+        self.view.scan(range.0, range.1, Direction::Forward, &mut |key, value| {
             outcome = visit(key, value);
             if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;

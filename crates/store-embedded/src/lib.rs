@@ -23,14 +23,18 @@ mod applied;
 mod applier;
 mod delta;
 mod engine;
+mod exchange;
 pub mod fake;
 mod group;
 mod log;
 mod medium;
 mod record_cache;
+mod save_folder;
 mod settings;
 mod sorted_changes;
 
 pub use engine::EmbeddedEngine;
+pub use exchange::{exchange_stores, foreign_files, remove_store};
 pub use medium::{Folder, Medium, MediumFile, OpenMode};
+pub use save_folder::SaveFolder;
 pub use settings::{Durability, Settings, Work};

@@ -13,8 +13,8 @@ use parking_lot::{Condvar, Mutex};
 use quayline_postgres::Endpoint;
 use quayline_store::shared::Shared;
 use quayline_store::{
-    Batch, Completion, Direction, Engine, EngineFacts, EntryVisit, FullKey, KeyRange, LoadSource, Page, PageLimit,
-    Position, Snapshot, Space, StoreError, Value,
+    Batch, Completion, Direction, Engine, EngineFacts, EntryRange, EntryVisit, FullKey, KeyRange, LoadSource, Page,
+    PageLimit, Position, Snapshot, Space, StoreError, Value, full_bounds,
 };
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio_postgres::config::SslMode;
@@ -330,11 +330,11 @@ impl Snapshot for OpenSnapshot {
         self.position
     }
 
-    fn visit(&self, visit: &mut EntryVisit<'_>) -> Result<(), StoreError> {
+    fn visit(&self, range: EntryRange<'_>, visit: &mut EntryVisit<'_>) -> Result<(), StoreError> {
         let limit = PageLimit { entries: 1000, bytes: 4 << 20 };
-        let mut from = Bound::Included(FullKey::new(Space(0), b""));
+        let (mut from, to) = full_bounds(range);
         loop {
-            let (text, parameters) = page_query(&(from, Bound::Unbounded), Direction::Forward, limit);
+            let (text, parameters) = page_query(&(from, to.clone()), Direction::Forward, limit);
             let (answer, taken) = mpsc::channel();
             let wish = Wish::Query { on: Some(self.id), text, parameters, answer };
             self.wishes.send(wish).map_err(|_| gone(&self.name))?;

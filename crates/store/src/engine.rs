@@ -307,17 +307,35 @@ pub trait Engine: Send + Sync + fmt::Debug {
     fn compact(&self) -> Result<(u64, u64), StoreError>;
 }
 
-/// A state of the whole store.
-pub trait Snapshot: Send {
+/// A state of the whole store. Several threads may read it at once.
+pub trait Snapshot: Send + Sync {
     /// Its last commit.
     fn position(&self) -> Position;
 
-    /// Visits every entry in the order of the keys; a key begins with its space, as [`FullKey::bytes`] does.
+    /// Visits the entries of a range in the order of the keys; a key begins with its space, as [`FullKey::bytes`] does. A bound that is shorter than a
+    /// space counts as none.
     ///
     /// # Errors
     /// Errors of the medium and of the visit, which ends with the first.
-    fn visit(&self, visit: &mut EntryVisit<'_>) -> Result<(), StoreError>;
+    fn visit(&self, range: EntryRange<'_>, visit: &mut EntryVisit<'_>) -> Result<(), StoreError>;
 }
+
+/// Bounds of full keys, lower and upper.
+pub type EntryRange<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
+
+/// A range as keys. A bound that is too short to hold a space counts as none.
+#[must_use]
+pub fn full_bounds(range: EntryRange<'_>) -> (Bound<FullKey>, Bound<FullKey>) {
+    let full = |bound: Bound<&[u8]>| match bound {
+        Bound::Included(key) => FullKey::from_bytes(key).map_or(Bound::Unbounded, Bound::Included),
+        Bound::Excluded(key) => FullKey::from_bytes(key).map_or(Bound::Unbounded, Bound::Excluded),
+        Bound::Unbounded => Bound::Unbounded,
+    };
+    (full(range.0), full(range.1))
+}
+
+/// The range of all entries.
+pub const EVERY_ENTRY: EntryRange<'static> = (Bound::Unbounded, Bound::Unbounded);
 
 /// Takes a full key and its value.
 pub type EntryVisit<'a> = dyn FnMut(&[u8], &[u8]) -> Result<(), StoreError> + 'a;

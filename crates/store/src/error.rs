@@ -70,6 +70,14 @@ pub enum StoreError {
         /// What was expected and found.
         what: String,
     },
+    /// A save in parts did not end.
+    #[error("the save is not complete: it has {parts} finished parts")]
+    UnfinishedSave {
+        /// Folder of the save.
+        folder: String,
+        /// Finished parts.
+        parts: usize,
+    },
     /// Another process has the data folder open.
     #[error("another process has the data folder open")]
     InUse {
@@ -352,7 +360,8 @@ impl StoreError {
             | StoreError::Unknown { .. }
             | StoreError::Damaged { .. }
             | StoreError::LogDamaged { .. }
-            | StoreError::BadSave { .. } => FileStatus::Permanent,
+            | StoreError::BadSave { .. }
+            | StoreError::UnfinishedSave { .. } => FileStatus::Permanent,
             StoreError::InUse { .. }
             | StoreError::QueueInUse { .. }
             | StoreError::LimitReached { .. }
@@ -400,6 +409,7 @@ impl StoreError {
             StoreError::Damaged { .. } => (STO_DAMAGED, Fault::Environment),
             StoreError::LogDamaged { .. } => (STO_LOG_DAMAGED, Fault::Environment),
             StoreError::BadSave { .. } => (STO_SAVE, Fault::Environment),
+            StoreError::UnfinishedSave { .. } => (STO_SAVE, Fault::Caller),
             StoreError::InUse { .. } => (STO_IN_USE, Fault::Environment),
             StoreError::Version { .. } => (STO_VERSION, Fault::Config),
             StoreError::ReadOnly => (STO_READ_ONLY, Fault::Caller),
@@ -435,7 +445,7 @@ impl StoreError {
             | StoreError::LogDamaged { file, byte, .. }
             | StoreError::BadSave { file, byte, .. } => (file, Some(*byte)),
             StoreError::Version { file, .. } => (file, None),
-            StoreError::InUse { folder } => (folder, None),
+            StoreError::InUse { folder } | StoreError::UnfinishedSave { folder, .. } => (folder, None),
             _ => return None,
         };
         let byte = byte.map(quayline_core::ByteOffset);
@@ -460,6 +470,9 @@ impl StoreError {
                 "run `quayline store check` to see all damage, then restore the latest save"
             }
             StoreError::BadSave { .. } => "restore another save; the store itself was not changed",
+            StoreError::UnfinishedSave { .. } => {
+                "run `quayline store save` with this folder again, which continues the save, or restore another one"
+            }
             StoreError::InUse { .. } => "end the other process, or use another data folder",
             StoreError::Version { .. } => "open the folder with the version of quayline that wrote it",
             StoreError::ReadOnly => "open the store for writing",

@@ -43,8 +43,8 @@ pub mod shared;
 pub use bytes::{FullKey, Space, Value};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use engine::{
-    Batch, Change, Completion, Direction, Engine, EngineFacts, EntryVisit, KeyRange, LoadSource, Page, PageLimit,
-    Position, Snapshot,
+    Batch, Change, Completion, Direction, EVERY_ENTRY, Engine, EngineFacts, EntryRange, EntryVisit, KeyRange,
+    LoadSource, Page, PageLimit, Position, Snapshot, full_bounds,
 };
 pub use error::*;
 pub use limits::StoreLimits;
@@ -54,4 +54,4 @@ pub use status::FileStatus;
 pub use store::{Access, Store};
 pub use ticket::Ticket;
 pub use unit::{Cause, RollBack, Unit, UnitMark};
-pub use usage::{Sampled, UsageFacts};
+pub use usage::{Owner, OwnerFacts, Sampled, UsageFacts};

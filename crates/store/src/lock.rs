@@ -3,14 +3,13 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::shared::{Parked, Shared};
-use crate::usage::{Usage, micros};
+use crate::usage::Usage;
 use crate::{FullKey, StoreError};
 
 /// Number of a unit of work, unique while the store is open.
@@ -49,9 +48,16 @@ pub(crate) struct LockTable {
 struct Inner {
     holders: HashMap<FullKey, UnitId>,
     /// What each waiting unit waits for; a unit waits for one lock at a time.
-    waiting: HashMap<UnitId, FullKey>,
+    waiting: HashMap<UnitId, Waits>,
     /// Tasks to wake when a lock is free, by its key.
     wakers: HashMap<FullKey, Vec<Waker>>,
+}
+
+/// A wait for a lock.
+#[derive(Debug)]
+struct Waits {
+    key: FullKey,
+    since: Instant,
 }
 
 /// Whether a lock was already held by the unit that asked for it.
@@ -120,13 +126,13 @@ impl LockTable {
             }
             let now = Instant::now();
             if now >= limit {
-                self.usage.lock_timeouts.fetch_add(1, Ordering::Relaxed);
+                self.usage.lock_timed_out(key.space());
                 break Err(StoreError::LockTimeout { space: key.space(), waited_ms: wait_ms });
             }
             parked.wait_until(limit.min(now + LOOK_AGAIN));
         };
-        self.usage.lock_waits.fetch_add(1, Ordering::Relaxed);
-        self.usage.lock_wait_us.fetch_add(micros(since.elapsed()), Ordering::Relaxed);
+        self.usage.waits_for_lock(key.space());
+        self.usage.waited_for_lock(key.space(), since);
         outcome
     }
 
@@ -135,7 +141,7 @@ impl LockTable {
         self.known_to_wait.lock().insert(unit);
         let is_circle = shared.waits(unit, key)?;
         if is_circle {
-            self.usage.deadlocks.fetch_add(1, Ordering::Relaxed);
+            self.usage.deadlocked(key.space());
         }
         Ok(is_circle)
     }
@@ -175,22 +181,22 @@ impl LockTable {
                 return Err(StoreError::LockTimeout { space: key.space(), waited_ms: 0 });
             }
             if inner.would_close_a_circle(unit, holder) {
-                self.usage.deadlocks.fetch_add(1, Ordering::Relaxed);
+                self.usage.deadlocked(key.space());
                 return Err(StoreError::Deadlock { space: key.space() });
             }
             let since = Instant::now();
             let limit = *deadline.get_or_insert_with(|| Instant::now() + Duration::from_millis(wait_ms));
-            inner.waiting.insert(unit, key.clone());
+            inner.waiting.insert(unit, Waits { key: key.clone(), since });
             let timed_out = match &self.shared {
                 None => Ok(self.freed.wait_until(&mut inner, limit).timed_out()),
                 Some(shared) => self.wait_among_processes(&mut inner, shared.as_ref(), (unit, key), limit),
             };
             inner.waiting.remove(&unit);
             let timed_out = timed_out?;
-            self.usage.lock_waits.fetch_add(1, Ordering::Relaxed);
-            self.usage.lock_wait_us.fetch_add(micros(since.elapsed()), Ordering::Relaxed);
+            self.usage.waits_for_lock(key.space());
+            self.usage.waited_for_lock(key.space(), since);
             if timed_out && inner.holders.contains_key(key) {
-                self.usage.lock_timeouts.fetch_add(1, Ordering::Relaxed);
+                self.usage.lock_timed_out(key.space());
                 return Err(StoreError::LockTimeout { space: key.space(), waited_ms: wait_ms });
             }
         }
@@ -258,7 +264,7 @@ impl LockTable {
         waker: &Waker,
         locks_max: usize,
     ) -> Result<Acquired, StoreError> {
-        self.inner.lock().waiting.remove(&unit);
+        self.has_waited(unit);
         match self.acquire_here(unit, key, 0, locks_max) {
             Err(StoreError::LockTimeout { .. }) => {}
             other => return other,
@@ -270,19 +276,27 @@ impl LockTable {
             return self.acquire_here(unit, key, 0, locks_max);
         };
         if inner.would_close_a_circle(unit, holder) {
-            self.usage.deadlocks.fetch_add(1, Ordering::Relaxed);
+            self.usage.deadlocked(key.space());
             return Err(StoreError::Deadlock { space: key.space() });
         }
-        self.usage.lock_waits.fetch_add(1, Ordering::Relaxed);
-        inner.waiting.insert(unit, key.clone());
+        self.usage.waits_for_lock(key.space());
+        inner.waiting.insert(unit, Waits { key: key.clone(), since: Instant::now() });
         inner.wakers.entry(key.clone()).or_default().push(waker.clone());
         Err(StoreError::LockTimeout { space: key.space(), waited_ms: 0 })
     }
 
     /// The unit no longer waits for a lock.
     pub(crate) fn give_up(&self, unit: UnitId) {
-        self.inner.lock().waiting.remove(&unit);
+        self.has_waited(unit);
         self.waits_no_more(unit);
+    }
+
+    /// Ends the wait of a unit that holds no thread.
+    fn has_waited(&self, unit: UnitId) {
+        let waited = self.inner.lock().waiting.remove(&unit);
+        if let Some(Waits { key, since }) = waited {
+            self.usage.waited_for_lock(key.space(), since);
+        }
     }
 
     /// Frees locks of a unit. Among the processes, a commit has freed those of the keys that it changed; `there` are the others.
@@ -334,7 +348,7 @@ impl Inner {
             if at == unit {
                 return true;
             }
-            let Some(next) = self.waiting.get(&at).and_then(|key| self.holders.get(key)) else { return false };
+            let Some(next) = self.waiting.get(&at).and_then(|waits| self.holders.get(&waits.key)) else { return false };
             at = *next;
         }
         false

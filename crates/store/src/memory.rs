@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use parking_lot::RwLock;
 
+use crate::engine::full_bounds;
 use crate::engine::{
-    Batch, Completion, Direction, Engine, EngineFacts, EntryVisit, KeyRange, LoadSource, Page, PageLimit, Snapshot,
+    Batch, Completion, Direction, Engine, EngineFacts, EntryRange, EntryVisit, KeyRange, LoadSource, Page, PageLimit,
+    Snapshot,
 };
 use crate::{Change, FullKey, Position, Space, StoreError, Value};
 
@@ -40,8 +42,9 @@ impl Snapshot for Copied {
         self.position
     }
 
-    fn visit(&self, visit: &mut EntryVisit<'_>) -> Result<(), StoreError> {
-        self.entries.iter().try_for_each(|(key, value)| visit(key.bytes(), value))
+    fn visit(&self, range: EntryRange<'_>, visit: &mut EntryVisit<'_>) -> Result<(), StoreError> {
+        let range = full_bounds(range);
+        self.entries.range(range).try_for_each(|(key, value)| visit(key.bytes(), value))
     }
 }
 

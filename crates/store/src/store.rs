@@ -1,6 +1,6 @@
 //! A store: an engine with record locks, stamps and definitions.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -10,7 +10,7 @@ use crate::engine::{Change, Engine, EngineFacts};
 use crate::lock::LockTable;
 use crate::queue::{QueueFacts, QueueState};
 use crate::shared::{NO_UNIT, Shared, StampSource};
-use crate::usage::{Usage, UsageFacts};
+use crate::usage::{Owner, OwnerFacts, Usage, UsageFacts};
 use crate::{Clock, FullKey, Position, Space, StoreError, StoreLimits, Unit};
 
 /// Bits of a stamp that count inside one opening of the store; the bits above number the openings.
@@ -165,6 +165,36 @@ impl Store {
         self.0.usage.facts()
     }
 
+    /// The same for each file and queue that was measured or waited for, by its name.
+    ///
+    /// # Errors
+    /// Those of [`Store::begin`], and errors of the medium.
+    pub fn usage_by_owner(&self) -> Result<Vec<(Owner, OwnerFacts)>, StoreError> {
+        let unit = self.begin()?;
+        let mut owners: HashMap<Space, Owner> = HashMap::from([
+            (Space::CATALOG, Owner::Store("definitions")),
+            (Space::NUMBERS, Owner::Store("control numbers")),
+            (Space::CHECKPOINTS, Owner::Store("checkpoints")),
+            (Space::LOG, Owner::Store("log")),
+            (Space::JOBS, Owner::Store("jobs")),
+        ]);
+        for name in self.files(&unit)? {
+            // Deleted since it was listed.
+            let Ok(file) = self.file(&unit, &name) else { continue };
+            owners.extend(file.spaces().map(|space| (space, Owner::File(name.clone()))));
+        }
+        for name in self.queues(&unit)? {
+            let spaces = self.queue_spaces(&unit, &name)?;
+            owners.extend(spaces.into_iter().flatten().map(|space| (space, Owner::Queue(name.clone()))));
+        }
+        let mut found: BTreeMap<Owner, OwnerFacts> = BTreeMap::new();
+        for (space, facts) in self.0.usage.spaces(|space| owners.contains_key(&space)) {
+            let Some(owner) = owners.get(&space) else { continue };
+            found.entry(owner.clone()).or_default().add(&facts);
+        }
+        Ok(found.into_iter().collect())
+    }
+
     /// Figures of the queues that somebody has opened, by name.
     #[must_use]
     pub fn open_queues(&self) -> Vec<(String, QueueFacts)> {
@@ -209,11 +239,20 @@ impl Ends {
         Ok(end)
     }
 
-    /// The end is at least here, if it is known.
-    pub(crate) fn raise(&self, space: Space, end: u64) {
-        if let Some(known) = self.0.lock().get_mut(&space) {
-            *known = (*known).max(end);
-        }
+    /// The end is at least here; `find` looks for it at the first use.
+    pub(crate) fn raise(
+        &self,
+        space: Space,
+        end: u64,
+        find: impl FnOnce() -> Result<u64, StoreError>,
+    ) -> Result<(), StoreError> {
+        let mut ends = self.0.lock();
+        let known = match ends.get(&space) {
+            Some(known) => *known,
+            None => find()?,
+        };
+        ends.insert(space, known.max(end));
+        Ok(())
     }
 
     /// Looks for the end again at the next use.

@@ -367,7 +367,7 @@ impl Unit {
             self.finish(Ok(position));
             return Ok(position);
         }
-        let _measured = store.usage.measure(self.id, Kind::Commit);
+        let _measured = store.usage.measure(self.id, Kind::Commit, None);
         let (began, changes) = (Instant::now(), batch.len());
         let ended = move |outcome: Result<Position, StoreError>| {
             self.counted(began, changes, outcome.is_ok());
@@ -408,7 +408,7 @@ impl Unit {
             then(Ok(position));
             return;
         }
-        let _measured = store.usage.measure(self.id, Kind::Commit);
+        let _measured = store.usage.measure(self.id, Kind::Commit, None);
         let (began, changes) = (Instant::now(), batch.len());
         let ended = move |outcome: Result<Position, StoreError>| {
             self.counted(began, changes, outcome.is_ok());

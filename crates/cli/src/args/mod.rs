@@ -54,7 +54,7 @@ pub(crate) use serve::{
 pub(crate) use store::{
     AlterArgs, AlterQueueArgs, BrowseArgs, DefineFileArgs, DefineQueueArgs, DeleteArgs, FactsArgs, FileArgs,
     FileCommand, FolderArg, GetArgs, GetMessageArgs, KeyArgs, LoadArgs, OrganisationArg, PutArgs, PutMessageArgs,
-    QueueArgs, QueueCommand, RestoreArgs, SaveArgs, ServeQueuesArgs, StoreArgs, StoreCommand, UnloadArgs,
+    QueueArgs, QueueCommand, RestoreArgs, SaveArgs, ScriptArgs, ServeQueuesArgs, StoreArgs, StoreCommand, UnloadArgs,
 };
 pub(crate) use test::TestArgs;
 pub(crate) use translate::{TranslateArgs, format_named};
@@ -186,7 +186,8 @@ impl Command {
             Command::Check(args) => args.json,
             Command::New(_) | Command::Serve(_) | Command::Service(_) | Command::Api(_) | Command::Measure(_) => false,
             Command::Infer(_) | Command::Completions(_) => false,
-            Command::File(_) | Command::Queue(_) | Command::Store(_) | Command::Flow(_) => false,
+            Command::File(args) => matches!(&args.command, FileCommand::Run(args) if args.json),
+            Command::Queue(_) | Command::Store(_) | Command::Flow(_) => false,
             Command::Partner(args) => args.command.json(),
             Command::Transaction(args) => args.command.json(),
             Command::Interchange(args) => args.command.json(),

@@ -55,6 +55,9 @@ pub(crate) enum FileCommand {
     Browse(BrowseArgs),
     /// Delete a record, or with --all the file
     Delete(DeleteArgs),
+    /// Run a script of operations and print the file status of each
+    #[command(after_long_help = RUN_EXAMPLES)]
+    Run(ScriptArgs),
     /// Print the definition of a file and figures of its records
     Facts(FactsArgs),
     /// Compare records, keys and alternate indexes
@@ -214,6 +217,21 @@ pub(crate) struct DeleteArgs {
     /// Delete the file with all its records
     #[arg(long)]
     pub(crate) all: bool,
+}
+
+/// Arguments of `quayline file run`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ScriptArgs {
+    /// Script to read [default: standard input]
+    pub(crate) script: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) store: FolderArg,
+    /// Commit after each N operations [default: only at `commit` and at the end]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) commit_interval: Option<u64>,
+    /// Print one JSON object for each operation
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Arguments of `quayline file facts`.
@@ -539,19 +557,33 @@ pub(crate) enum StoreCommand {
 /// Arguments of `quayline store save`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SaveArgs {
-    /// File to write; replaced when the save is complete
+    /// File to write, or with --parts the folder
+    ///
+    /// Quayline replaces a file when the new save is complete. A folder that has a complete save is refused.
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) store: FolderArg,
     /// Compress the save
     #[arg(long)]
     pub(crate) compress: bool,
+    /// Write a folder of parts, which can continue after a stop
+    ///
+    /// Run the same command again after a stop. Quayline keeps the finished parts whose files are intact and whose records have not changed since. It writes the
+    /// others again. The complete save is the state of the store at the beginning of the last run.
+    #[arg(long)]
+    pub(crate) parts: bool,
+    /// Size of the parts before compression, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 64, requires = "parts", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) part_size: u32,
+    /// Number of threads that compress and compare [default: one for each processor]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) jobs: Option<u16>,
 }
 
 /// Arguments of `quayline store restore`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RestoreArgs {
-    /// Save to read
+    /// Save to read: a file, or a folder of parts
     pub(crate) input: PathBuf,
     #[command(flatten)]
     pub(crate) store: FolderArg,
@@ -577,6 +609,32 @@ leaves the file as it was.
 Examples:
   quayline file alter CUSTOMERS --rename CLIENTS
   quayline file alter ORDERS --add-index date=20:8:duplicates --record 40-800";
+
+const RUN_EXAMPLES: &str = "\
+A script has one operation a line, and # begins a comment:
+
+  open NAME                        use this record file from here on
+  get KEY                          read a record
+  insert RECORD                    insert a record
+  rewrite RECORD                   replace the record that has the same key
+  delete KEY                       delete a record
+  start [KEY]                      position the browse at a record, or at the first one
+  end                              position the browse after the last record
+  next, previous                   read the next or the previous record of the browse
+  commit, rollback                 end the unit of work
+
+After KEY, write `by INDEX` for an alternate index, `at-least` to accept the next greater key, and
+`for-update` to lock the record. In an esds, write `address N` in place of a key, and in an rrds
+`number N`; `rewrite RECORD` and `insert RECORD` take them too. Quote a word that has blanks, and
+double a quote in it: 'it''s'. x'C1F2' is a word as hexadecimal digits.
+
+Each line of the output has the line of the script, the file status and, after a read, the record
+as a word. An operation that fails changes nothing, and the script continues. It stops at a line
+that is not an operation, and when the store fails. Quayline then undoes what is not committed.
+
+Examples:
+  quayline file run nightly.ops
+  printf \"open CUSTOMERS\\nget 00001234\\n\" | quayline file run --json";
 
 const SERVE_QUEUES_EXAMPLES: &str = "\
 Examples:

@@ -40,6 +40,7 @@ pub(crate) fn run(args: &FileArgs, console: &Console) -> Result<Exit, Stop> {
             (&args.store, Missing::Refuse)
         }
         FileCommand::Alter(args) => (&args.store, Missing::Refuse),
+        FileCommand::Run(args) => (&args.store, Missing::Refuse),
         FileCommand::Copy(args) => (&args.store, Missing::Refuse),
     };
     if let FileCommand::Define(args) = &args.command {
@@ -59,6 +60,7 @@ pub(crate) fn run(args: &FileArgs, console: &Console) -> Result<Exit, Stop> {
         FileCommand::Facts(args) => facts(args, store)?,
         FileCommand::Verify(args) => verify(&args.name, store, console)?,
         FileCommand::Alter(args) => alter(args, store, console)?,
+        FileCommand::Run(args) => super::script::run(args, store)?,
         FileCommand::Copy(args) => {
             let (unit, file) = open(store, &args.from)?;
             drop(unit);

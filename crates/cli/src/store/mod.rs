@@ -1,11 +1,10 @@
 //! `quayline file`, `quayline queue` and `quayline store`.
 
-mod admin;
 mod ends;
-mod exchange;
 mod file;
 mod queue;
 mod save;
+mod script;
 mod serve;
 
 use std::path::Path;
@@ -20,7 +19,6 @@ use crate::args::{FolderArg, StoreArgs, StoreCommand};
 use crate::console::{Console, shown, write_stdout};
 use crate::exit::{CLI_INPUT, Exit, Stop, argument};
 
-pub(crate) use admin::StorePart;
 pub(crate) use ends::{Ends, framing as record_file_framing, record_file, refuse_framing};
 pub(crate) use file::run as run_file;
 pub(crate) use queue::run as run_queue;

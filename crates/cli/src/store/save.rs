@@ -2,16 +2,22 @@
 
 use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Write as _};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use quayline_core::{Fault, Finding};
-use quayline_store::save::{Packing, SaveFacts, check, restore as store_anew, save as write_all};
-use quayline_store::{Clock, Engine as _, StoreError, SystemClock};
-use quayline_store_embedded::{EmbeddedEngine, Folder, Medium as _, Settings};
+use quayline_core::{Fault, Finding, Severity};
+use quayline_store::save::{
+    Packing, PartsSaved, SaveFacts, SaveOptions, check, check_parts, restore as store_anew, restore_parts,
+    save as write_all, save_parts,
+};
+use quayline_store::{Clock, EVERY_ENTRY, Engine, StoreError, SystemClock};
+use quayline_store_embedded::{
+    EmbeddedEngine, Folder, Medium as _, SaveFolder, Settings, exchange_stores, foreign_files, remove_store,
+};
 use quayline_store_postgres::PostgresEngine;
 
-use super::exchange::{exchange, foreign, remove};
 use super::{Missing, Opened, database, named, stop, unreadable};
 use crate::args::{RestoreArgs, SaveArgs};
 use crate::console::{Console, shown};
@@ -21,15 +27,67 @@ use crate::exit::{CLI_INPUT, Exit, Stop};
 /// Saves the store: under a `.partial` name first, so that a file with the final name is always complete.
 pub(super) fn save(args: &SaveArgs, console: &Console) -> Result<Exit, Stop> {
     let opened = Opened::open(&args.store, Missing::Refuse)?;
+    let packing = if args.compress { Packing::Deflate } else { Packing::None };
+    let threads = args.jobs.map_or_else(processors, usize::from);
+    let part_bytes = u64::from(args.part_size) << 20;
+    let options = SaveOptions { packing, threads, part_bytes, ..SaveOptions::default() };
+    let exit = if args.parts {
+        save_folder(args, opened.store.engine().as_ref(), options, console)?
+    } else {
+        save_file(args, opened.store.engine().as_ref(), options, console)?
+    };
+    opened.close(exit)
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+fn save_file(args: &SaveArgs, engine: &dyn Engine, options: SaveOptions, console: &Console) -> Result<Exit, Stop> {
+    if args.output.is_dir() {
+        let finding = Finding::error(CLI_INPUT, Fault::Caller, format!("{} is a folder", shown(&args.output)));
+        return Err(finding.hint("name a file, or add --parts to save to a folder").into());
+    }
     let partial = with_suffix(&args.output, ".partial");
     let file = File::create(&partial).map_err(|error| unreadable(&partial, &error))?;
-    let packing = if args.compress { Packing::Deflate } else { Packing::None };
     let mut output = BufWriter::with_capacity(1 << 20, file);
-    let saved = write_all(opened.store.engine().as_ref(), &mut output, packing, &shown(&partial)).map_err(stop)?;
+    let saved = write_all(engine, &mut output, options, &shown(&partial)).map_err(stop)?;
     let durable = output.flush().and_then(|()| output.get_ref().sync_all());
     durable.and_then(|()| fs::rename(&partial, &args.output)).map_err(|error| unreadable(&args.output, &error))?;
     console.line(&said("saved", &saved));
-    opened.close(Exit::Done)
+    Ok(Exit::Done)
+}
+
+/// Saves to a folder of parts, or continues there.
+fn save_folder(args: &SaveArgs, engine: &dyn Engine, options: SaveOptions, console: &Console) -> Result<Exit, Stop> {
+    let failed = |error: std::io::Error| unreadable(&args.output, &error);
+    let stopped = crate::interrupt::stop_flag().map_err(failed)?;
+    let folder = Folder::create(&args.output).map_err(failed)?;
+    let Some(_lock) = folder.lock().map_err(failed)? else {
+        let message = format!("another process saves to {}", shown(&args.output));
+        let finding = Finding::error(CLI_INPUT, Fault::Caller, message);
+        return Err(finding.hint("wait for it to end, or name another folder").into());
+    };
+    let folder = SaveFolder(&folder);
+    let saved = save_parts(engine, &folder, options, &|| stopped.load(Ordering::Relaxed)).map_err(stop)?;
+    let warning = |error: &StoreError| {
+        let finding = error.finding();
+        Finding { severity: Severity::Warning, ..finding }
+            .hint("the command wrote the damaged part again: nothing is lost")
+    };
+    console.findings(&saved.damaged.iter().map(warning).collect::<Vec<_>>());
+    let before = saved.kept + saved.changed + saved.damaged.len();
+    if before > 0 {
+        let PartsSaved { kept, changed, damaged, .. } = &saved;
+        let text = format!("{kept} parts of the earlier run kept, {changed} changed, {} damaged", damaged.len());
+        console.line(&text);
+    }
+    if !saved.is_complete {
+        console.line("the save is not complete; run the same command again to continue it");
+        return Ok(Exit::Resumable);
+    }
+    console.line(&said("saved", &saved.facts));
+    Ok(Exit::Done)
 }
 
 fn said(done: &str, facts: &SaveFacts) -> String {
@@ -41,16 +99,49 @@ fn read(path: &Path) -> Result<BufReader<File>, Stop> {
     Ok(BufReader::with_capacity(1 << 20, File::open(path).map_err(|error| unreadable(path, &error))?))
 }
 
+/// A save: a file, or a folder of parts.
+struct Input<'a> {
+    path: &'a Path,
+    folder: Option<Folder>,
+}
+
+impl Input<'_> {
+    /// Reads and checks everything. The outer error names each damaged part.
+    fn check(&self) -> Result<Result<SaveFacts, Stop>, Vec<StoreError>> {
+        match &self.folder {
+            Some(folder) => check_parts(&SaveFolder(folder), processors()).map(Ok),
+            None => match read(self.path) {
+                Ok(mut from) => check(&mut from, &shown(self.path)).map(Ok).map_err(|error| vec![error]),
+                Err(stop) => Ok(Err(stop)),
+            },
+        }
+    }
+
+    fn store(&self, engine: &dyn Engine) -> Result<SaveFacts, Stop> {
+        match &self.folder {
+            Some(folder) => restore_parts(engine, &SaveFolder(folder)).map_err(stop),
+            None => store_anew(engine, &mut read(self.path)?, &shown(self.path)).map_err(stop),
+        }
+    }
+}
+
 /// Makes a store from a save. Everything is checked before anything is made, and made beside the folder before it takes its name.
 pub(super) fn restore(args: &RestoreArgs, console: &Console) -> Result<Exit, Stop> {
-    let name = shown(&args.input);
-    let checked = check(&mut read(&args.input)?, &name).map_err(stop)?;
+    let input = Input { path: &args.input, folder: args.input.is_dir().then(|| Folder::new(&args.input)) };
+    let checked = match input.check() {
+        Ok(checked) => checked?,
+        Err(damaged) => {
+            let findings: Vec<Finding> = damaged.iter().map(StoreError::finding).collect();
+            console.findings(&findings);
+            return Ok(Exit::of_findings(&findings));
+        }
+    };
     if args.check {
         console.line(&said("intact", &checked));
         return Ok(Exit::Done);
     }
     if let Some(address) = args.store.address() {
-        return restore_database(args, address, &name, console);
+        return restore_database(args, &input, address, console);
     }
     let folder = args.store.folder.as_path();
     let holds_store = folder.join("store.redb").exists();
@@ -59,7 +150,7 @@ pub(super) fn restore(args: &RestoreArgs, console: &Console) -> Result<Exit, Sto
         return Err(finding.hint("name another folder with --store, or add --replace").into());
     }
     // Of the folder of a store, such files stay. Another folder was named by mistake, more likely.
-    let foreign = foreign(folder).map_err(|error| unreadable(folder, &error))?;
+    let foreign = foreign_files(folder).map_err(|error| unreadable(folder, &error))?;
     if let (false, false, Some(name)) = (holds_store, args.replace, foreign.first()) {
         let message = format!("{} holds no store but other files, such as {}", shown(folder), name.display());
         let hint = "name an empty or new folder with --store, or add --replace to have a store beside these files";
@@ -73,23 +164,23 @@ pub(super) fn restore(args: &RestoreArgs, console: &Console) -> Result<Exit, Sto
         None
     };
     let new = beside(folder, ".restoring");
-    let made = make(&new, &args.input, &name);
+    let made = make(&new, &input);
     if made.is_err() {
         // What was made of it is of no use.
         let _ = fs::remove_dir_all(&new);
     }
     let restored = made?;
-    exchange(folder, &new, &beside(folder, ".replaced")).map_err(|error| unreadable(folder, &error))?;
+    exchange_stores(folder, &new, &beside(folder, ".replaced")).map_err(|error| unreadable(folder, &error))?;
     console.line(&said("restored", &restored));
     Ok(Exit::Done)
 }
 
 /// Restores into a database that holds nothing. A restore that is cut short is repeated, so the database is emptied by hand and not here.
-fn restore_database(args: &RestoreArgs, address: &str, name: &str, console: &Console) -> Result<Exit, Stop> {
+fn restore_database(args: &RestoreArgs, input: &Input<'_>, address: &str, console: &Console) -> Result<Exit, Stop> {
     let engine = PostgresEngine::open(database(address)?).map_err(stop)?;
     let mut is_empty = true;
     let found = engine.snapshot().and_then(|snapshot| {
-        snapshot.visit(&mut |_, _| {
+        snapshot.visit(EVERY_ENTRY, &mut |_, _| {
             is_empty = false;
             // One entry is enough to know.
             Err(StoreError::ReadOnly)
@@ -102,7 +193,7 @@ fn restore_database(args: &RestoreArgs, address: &str, name: &str, console: &Con
         let hint = "name an empty database; to empty this one, end all processes that use it and run `DROP SCHEMA quayline CASCADE`";
         return Err(finding.hint(hint).into());
     }
-    let restored = store_anew(&engine, &mut read(&args.input)?, name).map_err(stop)?;
+    let restored = input.store(&engine)?;
     console.line(&said("restored", &restored));
     Ok(Exit::Done)
 }
@@ -112,13 +203,13 @@ fn beside(folder: &Path, suffix: &str) -> PathBuf {
     with_suffix(&folder.components().collect::<PathBuf>(), suffix)
 }
 
-fn make(new: &Path, input: &Path, name: &str) -> Result<SaveFacts, Stop> {
+fn make(new: &Path, input: &Input<'_>) -> Result<SaveFacts, Stop> {
     let failed = |error: std::io::Error| unreadable(new, &error);
-    remove(new).map_err(failed)?;
+    remove_store(new).map_err(failed)?;
     let medium = Folder::create(new).map_err(failed)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let engine = EmbeddedEngine::open(Arc::new(medium), &clock, Settings::default()).map_err(stop)?;
-    let restored = store_anew(&engine, &mut read(input)?, name).map_err(stop)?;
+    let restored = input.store(&engine)?;
     let damage = engine.check().map_err(stop)?;
     if let Some(what) = damage.into_iter().next() {
         return Err(stop(StoreError::Damaged { file: shown(new), byte: 0, what }));

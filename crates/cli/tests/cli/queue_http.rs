@@ -64,6 +64,7 @@ fn what_was_acknowledged_is_there_after_the_server_and_claims_are_not() {
         "quayline_store_units_total 4\n",
         "quayline_store_rollbacks_total 0\n",
         "quayline_store_sampled_operations_total{operation=\"commit\"}",
+        "# TYPE quayline_store_by_owner_lock_wait_seconds_total counter\n",
     ] {
         assert!(metrics.contains(line), "{line} is not in\n{metrics}");
     }
@@ -71,6 +72,7 @@ fn what_was_acknowledged_is_there_after_the_server_and_claims_are_not() {
     assert!(syncs.is_some_and(|syncs| syncs >= 4), "{metrics}");
     let store = operator("/store");
     assert!(store.contains("\"group_units_max\":1") && store.contains("\"locks\":"), "{store}");
+    assert!(store.contains("\"owners\":[") && store.contains("\"group_units_mean\":1.0"), "{store}");
     // As a power cut would end it, but for the disk.
     let mut child = serving.child;
     child.kill().expect("it is killed");

@@ -7,4 +7,5 @@ mod failing;
 mod gnucobol;
 mod kill;
 mod queues;
+mod save;
 mod support;

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use quayline_store::queue::{GetWait, Message, QueueDefinition, Select};
 use quayline_store::{
-    Access, Clock, Engine as _, LockWait, Space, Store, StoreError, StoreLimits, SystemClock, conformance, save,
+    Access, Clock, EVERY_ENTRY, Engine as _, LockWait, Space, Store, StoreError, StoreLimits, SystemClock, conformance,
+    save,
 };
 use quayline_store_postgres::{Endpoint, PostgresEngine};
 
@@ -335,7 +336,13 @@ fn moved(server: &Server) {
     }
     unit.commit().unwrap();
     let mut bytes = Vec::new();
-    let saved = save::save(from.engine().as_ref(), &mut bytes, save::Packing::Deflate, "save").unwrap();
+    let saved = save::save(
+        from.engine().as_ref(),
+        &mut bytes,
+        save::SaveOptions { packing: save::Packing::Deflate, ..Default::default() },
+        "save",
+    )
+    .unwrap();
     let to = server.empty("moved_to");
     let restored = save::restore(&to, &mut bytes.as_slice(), "save").unwrap();
     assert_eq!((saved.entries, saved.position), (restored.entries, restored.position));
@@ -343,7 +350,7 @@ fn moved(server: &Server) {
     // The snapshot ends here: `compact` waits for those that are open.
     to.snapshot()
         .and_then(|snapshot| {
-            snapshot.visit(&mut |_, _| {
+            snapshot.visit(EVERY_ENTRY, &mut |_, _| {
                 count += 1;
                 Ok(())
             })

@@ -198,7 +198,16 @@ fn relative(store: &Store) -> Result<(), String> {
     let mut browse = file.browse();
     let found: Vec<_> = std::iter::from_fn(|| browse.next(&unit).ok()).map(|read| read.address()).collect();
     same("browse", found, vec![Some(3), Some(8)])?;
-    same("end of file", digits(browse.next(&unit)), "10")
+    same("end of file", digits(browse.next(&unit)), "10")?;
+    drop(unit);
+    // The first insert without a number follows those with one, of the same unit of work too.
+    let file = define(store, FileDefinition { organisation: Organisation::Relative, ..keyed("FRESH") })?;
+    let mut unit = store.begin().map_err(text)?;
+    file.insert_at(&mut unit, 1, b"one").map_err(text)?;
+    file.insert_at(&mut unit, 5, b"five").map_err(text)?;
+    file.insert_at(&mut unit, 3, b"three").map_err(text)?;
+    let next = file.insert(&mut unit, b"six").map_err(text)?;
+    same("number after the numbers of the unit", next.key, 6u64.to_be_bytes().to_vec())
 }
 
 fn ebcdic(store: &Store) -> Result<(), String> {

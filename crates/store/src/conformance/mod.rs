@@ -9,6 +9,7 @@ mod histories;
 mod model;
 mod queue_model;
 mod queues;
+mod saves;
 mod units;
 
 use crate::Store;
@@ -29,7 +30,7 @@ pub struct Check {
 /// Every check.
 #[must_use]
 pub fn checks() -> Vec<Check> {
-    [units::CHECKS, files::CHECKS, queues::CHECKS, claims::CHECKS].concat()
+    [units::CHECKS, files::CHECKS, queues::CHECKS, claims::CHECKS, saves::CHECKS].concat()
 }
 
 /// Runs every check, each on a store of its own. Returns `name: reason` for each that failed.

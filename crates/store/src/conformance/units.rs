@@ -5,8 +5,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use super::{Check, same, text};
-use crate::save::{self, Packing};
-use crate::{Direction, Engine, FullKey, KeyRange, LockWait, MemoryEngine, Page, PageLimit, Space, Store, StoreError};
+use crate::{Direction, KeyRange, LockWait, Page, PageLimit, Space, Store, StoreError};
 
 const SPACE: Space = Space(16);
 
@@ -24,7 +23,6 @@ pub(super) const CHECKS: &[Check] = &[
     Check { name: "limits_are_errors_that_name_themselves", run: limits },
     Check { name: "checkpoint_number_and_log_commit_with_a_record", run: together },
     Check { name: "read_modify_write_under_locks_loses_no_update", run: no_lost_update },
-    Check { name: "a_save_holds_one_position_while_others_commit_and_restores_all", run: saved },
     Check { name: "a_load_is_readable_and_refuses_descending_keys", run: load },
 ];
 
@@ -301,83 +299,4 @@ fn load(store: &Store) -> Result<(), String> {
         Err(StoreError::NotAscending { entry: 2 }) => Ok(()),
         found => Err(format!("expected an error for entry 2, found {found:?}")),
     }
-}
-
-type Entry = (Vec<u8>, Vec<u8>);
-
-/// Every entry of an engine.
-fn entries(engine: &dyn Engine) -> Result<Vec<Entry>, String> {
-    let mut all = Vec::new();
-    let mut visit = |key: &[u8], value: &[u8]| {
-        all.push((key.to_vec(), value.to_vec()));
-        Ok(())
-    };
-    engine.snapshot().and_then(|snapshot| snapshot.visit(&mut visit)).map_err(text)?;
-    Ok(all)
-}
-
-fn saved(store: &Store) -> Result<(), String> {
-    const PAIRS: u8 = 4;
-    let stop = std::sync::atomic::AtomicBool::new(false);
-    let mut unit = store.begin().map_err(text)?;
-    for number in 0..2_000u32 {
-        unit.put(Space(20), &number.to_be_bytes(), vec![7; 1000]).map_err(text)?;
-    }
-    unit.commit().map_err(text)?;
-    let saves = std::thread::scope(|scope| {
-        for me in 0..PAIRS {
-            let stop = &stop;
-            // Two keys far from each other, always changed to the same number.
-            scope.spawn(move || -> Result<(), StoreError> {
-                for number in 0u64.. {
-                    if stop.load(std::sync::atomic::Ordering::Relaxed) {
-                        break;
-                    }
-                    let mut unit = store.begin()?;
-                    unit.put(Space(16), &[me], number.to_be_bytes().as_slice())?;
-                    unit.put(Space(30), &[me], number.to_be_bytes().as_slice())?;
-                    unit.commit()?;
-                }
-                Ok(())
-            });
-        }
-        let save_one = |packing| -> Result<Vec<u8>, String> {
-            let mut bytes = Vec::new();
-            save::save(store.engine().as_ref(), &mut bytes, packing, "test").map_err(text)?;
-            Ok(bytes)
-        };
-        let saves = (0..6).map(|number| save_one(if number % 2 == 0 { Packing::None } else { Packing::Deflate }));
-        let saves: Vec<_> = saves.collect();
-        stop.store(true, std::sync::atomic::Ordering::Relaxed);
-        saves
-    });
-    for bytes in saves {
-        let bytes = bytes?;
-        let facts = save::check(&mut bytes.as_slice(), "test").map_err(text)?;
-        same("bytes", facts.bytes, bytes.len() as u64)?;
-        let restored = MemoryEngine::new();
-        same("restored", save::restore(&restored, &mut bytes.as_slice(), "test").map_err(text)?, facts)?;
-        let all = entries(&restored)?;
-        same("entries", all.len() as u64, facts.entries)?;
-        same("records", all.iter().filter(|(key, _)| key[..4] == 20u32.to_be_bytes()).count(), 2_000)?;
-        for me in 0..PAIRS {
-            let value = |space: u32| {
-                let key = FullKey::new(Space(space), &[me]);
-                all.iter().find(|(found, _)| *found == key.bytes()).map(|(_, value)| value.clone())
-            };
-            same("both keys of a unit", value(16), value(30))?;
-        }
-        // Any damage is found before anything is restored.
-        for at in (0..bytes.len()).step_by(bytes.len() / 50 + 1).chain([bytes.len() - 1]) {
-            let mut damaged = bytes.clone();
-            damaged[at] ^= 0x10;
-            same("damage", save::check(&mut damaged.as_slice(), "test").is_err(), true)?;
-        }
-        same("cut", save::check(&mut &bytes[..bytes.len() - 9], "test").is_err(), true)?;
-    }
-    let mut bytes = Vec::new();
-    save::save(store.engine().as_ref(), &mut bytes, Packing::Deflate, "test").map_err(text)?;
-    let restored = MemoryEngine::new();
-    save::restore(&restored, &mut bytes.as_slice(), "test").map_err(text)?;
-    same("everything", entries(&restored)? == entries(store.engine().as_ref())?, true)
 }

@@ -2,7 +2,6 @@
 
 use std::ops::Bound;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
@@ -14,7 +13,7 @@ use super::{GetWait, Polled, Queue, QueueState, State, open};
 use crate::engine::{Change, Direction, KeyRange, Page, PageLimit};
 use crate::store::Inner;
 use crate::unit::{Cause, Outcome, RollBack};
-use crate::usage::{Kind, micros};
+use crate::usage::Kind;
 use crate::{FullKey, Position, StoreError, Unit, Value};
 
 /// Pause of a message that reached its threshold while there is no queue to move it to. Default 1 s: it can be got again, and a flow that fails on it
@@ -56,7 +55,7 @@ impl Queue {
             GetWait::AtMostMs(wait_ms) => wait_ms,
         };
         let store = Arc::clone(unit.inner());
-        let _measured = store.usage.measure(unit.id(), Kind::Queue);
+        let _measured = store.usage.measure(unit.id(), Kind::Queue, Some(queue.stored.messages));
         let deadline = Instant::now() + Duration::from_millis(wait_ms);
         let _seeking = queue.seeking();
         let mut state = queue.state.lock();
@@ -84,8 +83,7 @@ impl Queue {
                     queue.arrived.wait_for(&mut state, pause);
                     queue.resume_seeking();
                     state.choosy -= choosy;
-                    store.usage.message_waits.fetch_add(1, Ordering::Relaxed);
-                    store.usage.message_wait_us.fetch_add(micros(now.elapsed()), Ordering::Relaxed);
+                    store.usage.waited_for_message(queue.stored.messages, now);
                 }
             }
         }
@@ -99,7 +97,7 @@ impl Queue {
     pub fn poll_get(&self, unit: &mut Unit, select: Select, waker: &Waker) -> Result<Polled, StoreError> {
         let queue = self.local()?;
         let store = Arc::clone(unit.inner());
-        let _measured = store.usage.measure(unit.id(), Kind::Queue);
+        let _measured = store.usage.measure(unit.id(), Kind::Queue, Some(queue.stored.messages));
         let _seeking = queue.seeking();
         let mut state = queue.state.lock();
         loop {

@@ -194,6 +194,15 @@ impl Store {
         Ok(stored(&self.begin()?, name)?.definition)
     }
 
+    /// The spaces of a queue; `None` for aliases and topics, and for a queue that was deleted meanwhile.
+    pub(crate) fn queue_spaces(&self, unit: &Unit, name: &str) -> Result<Option<[Space; 2]>, StoreError> {
+        match stored(unit, name) {
+            Ok(stored) if stored.definition.kind == QueueKind::Local => Ok(Some([stored.messages, stored.counts])),
+            Ok(_) | Err(StoreError::QueueMissing { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Gives a queue, alias or topic another definition. A queue keeps its messages, also those beyond new limits. Handles of this process that are
     /// open keep the old definition.
     ///

@@ -25,7 +25,8 @@ impl Queue {
     /// # Errors
     /// [`StoreError::QueueFull`], [`StoreError::MessageTooLong`], limits of the unit of work.
     pub fn put(&self, unit: &mut Unit, message: &Message) -> Result<MessageId, StoreError> {
-        let _measured = unit.inner().usage.measure(unit.id(), Kind::Queue);
+        let space = self.targets.first().map(|state| state.stored.messages);
+        let _measured = unit.inner().usage.measure(unit.id(), Kind::Queue, space);
         let store = unit.inner();
         let stamped = Stamped {
             id: if message.id == [0; 24] { new_id(store) } else { message.id },

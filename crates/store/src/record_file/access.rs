@@ -34,7 +34,7 @@ impl RecordFile {
     /// # Errors
     /// [`StoreError::NotFound`] (23), [`StoreError::IndexMissing`] (39), [`StoreError::Unsupported`] (37).
     pub fn read(&self, unit: &Unit, by: By<'_>, relation: Relation) -> Result<Record, StoreError> {
-        let _measured = unit.inner().usage.measure(unit.id(), Kind::File);
+        let _measured = unit.inner().usage.measure(unit.id(), Kind::File, Some(self.stored.records));
         if let (By::Key(key), Organisation::KeySequenced(place), Relation::Equal) =
             (by, self.stored.definition.organisation, relation)
             && u32::try_from(key.len()) == Ok(place.length)
@@ -59,7 +59,7 @@ impl RecordFile {
         relation: Relation,
         wait: LockWait,
     ) -> Result<Record, StoreError> {
-        let _measured = unit.inner().usage.measure(unit.id(), Kind::File);
+        let _measured = unit.inner().usage.measure(unit.id(), Kind::File, Some(self.stored.records));
         let target = self.target(by)?;
         loop {
             let (primary, status) = self.find(unit, &target, relation)?;
@@ -81,7 +81,7 @@ impl RecordFile {
     /// # Errors
     /// [`StoreError::DuplicateKey`] (22), [`StoreError::WrongLength`] (44), locks (93).
     pub fn insert(&self, unit: &mut Unit, record: &[u8]) -> Result<Inserted, StoreError> {
-        let _measured = unit.inner().usage.measure(unit.id(), Kind::File);
+        let _measured = unit.inner().usage.measure(unit.id(), Kind::File, Some(self.stored.records));
         self.check_length(record)?;
         let key = match self.stored.definition.organisation {
             Organisation::KeySequenced(place) => place.of(record).ok_or_else(|| self.too_short(record))?.to_vec(),
@@ -100,14 +100,19 @@ impl RecordFile {
     /// # Errors
     /// [`StoreError::DuplicateKey`] (22), [`StoreError::OutOfRange`] (24), [`StoreError::WrongLength`] (44), locks (93).
     pub fn insert_at(&self, unit: &mut Unit, number: u64, record: &[u8]) -> Result<Inserted, StoreError> {
-        let _measured = unit.inner().usage.measure(unit.id(), Kind::File);
+        let _measured = unit.inner().usage.measure(unit.id(), Kind::File, Some(self.stored.records));
         if self.stored.definition.organisation != Organisation::Relative {
             return Err(self.unsupported("inserting by number"));
         }
         self.check_length(record)?;
         self.check_number(number)?;
         let inserted = self.insert_under(unit, number.to_be_bytes().to_vec(), record)?;
-        unit.inner().ends.raise(self.stored.records, number + 1);
+        if unit.inner().shared.is_none() {
+            let engine = &unit.inner().engine;
+            let space = self.stored.records;
+            let read = |range: KeyRange<'_>, page: &mut Page| engine.page(space, range, Direction::Backward, ONE, page);
+            unit.inner().ends.raise(space, number + 1, || self.end(&read))?;
+        }
         Ok(inserted)
     }
 
@@ -126,7 +131,7 @@ impl RecordFile {
     /// [`StoreError::NotReadForUpdate`] (43), [`StoreError::Immutable`] (21 for the key, 44 for the length of an entry), [`StoreError::DuplicateKey`] (22),
     /// [`StoreError::WrongLength`] (44).
     pub fn rewrite(&self, unit: &mut Unit, read: &Record, record: &[u8]) -> Result<FileStatus, StoreError> {
-        let _measured = unit.inner().usage.measure(unit.id(), Kind::File);
+        let _measured = unit.inner().usage.measure(unit.id(), Kind::File, Some(self.stored.records));
         if !unit.holds(self.stored.records, &read.key) {
             return Err(StoreError::NotReadForUpdate { file: self.name() });
         }
@@ -138,7 +143,7 @@ impl RecordFile {
     /// # Errors
     /// [`StoreError::NotFound`] (23) and those of [`Self::rewrite`].
     pub fn rewrite_by_key(&self, unit: &mut Unit, record: &[u8]) -> Result<FileStatus, StoreError> {
-        let _measured = unit.inner().usage.measure(unit.id(), Kind::File);
+        let _measured = unit.inner().usage.measure(unit.id(), Kind::File, Some(self.stored.records));
         let Organisation::KeySequenced(place) = self.stored.definition.organisation else {
             return Err(self.unsupported("rewriting by key"));
         };
@@ -170,7 +175,7 @@ impl RecordFile {
     /// # Errors
     /// [`StoreError::NotReadForUpdate`] (43), [`StoreError::Unsupported`] (37) for an entry-sequenced file.
     pub fn delete(&self, unit: &mut Unit, read: &Record) -> Result<(), StoreError> {
-        let _measured = unit.inner().usage.measure(unit.id(), Kind::File);
+        let _measured = unit.inner().usage.measure(unit.id(), Kind::File, Some(self.stored.records));
         if self.stored.definition.organisation == Organisation::EntrySequenced {
             return Err(self.unsupported("deleting"));
         }

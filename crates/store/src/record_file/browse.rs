@@ -162,6 +162,11 @@ impl Browse {
         self.step(unit, Direction::Backward)
     }
 
+    /// Forgets what was read ahead, so that the next read shows what other units of work committed since.
+    pub fn refresh(&mut self) {
+        self.forget_page();
+    }
+
     fn forget_page(&mut self) {
         self.page.clear();
         self.next = 0;

@@ -19,11 +19,12 @@ mod definition;
 mod direct;
 mod load;
 mod rebuild;
+mod script;
 
 use std::sync::Arc;
 
 use crate::catalog::{self, Kind};
-use crate::{FileStatus, Store, StoreError, Unit, Value};
+use crate::{FileStatus, Space, Store, StoreError, Unit, Value};
 
 pub use browse::Browse;
 pub(crate) use definition::StoredFile;
@@ -31,6 +32,7 @@ pub use definition::{AlternateIndex, Duplicates, FileDefinition, KeyPlace, Organ
 pub(crate) use load::for_each;
 pub use load::{FileFacts, LoadOutcome};
 pub use rebuild::FileChange;
+pub use script::{ScriptAnswer, ScriptFault, ScriptRun, script_word};
 
 /// An open record file. Clones share it; every operation names its unit of work.
 #[derive(Clone, Debug)]
@@ -141,6 +143,11 @@ impl Store {
 }
 
 impl RecordFile {
+    /// The spaces of the records and of the alternate indexes.
+    pub(crate) fn spaces(&self) -> impl Iterator<Item = Space> + '_ {
+        [self.stored.records].into_iter().chain(self.stored.indexes.iter().copied())
+    }
+
     /// The definition.
     #[must_use]
     pub fn definition(&self) -> &FileDefinition {

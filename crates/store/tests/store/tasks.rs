@@ -222,3 +222,79 @@ fn waits_and_costs_are_counted_where_they_arise() {
         [("Q", 0)]
     );
 }
+
+/// Each file and queue has its own figures, an index those of its file, and a wait that holds no thread is timed as well.
+#[test]
+fn waits_and_costs_are_known_by_file_and_queue() {
+    use quayline_store::Owner;
+    use quayline_store::queue::GetWait;
+    use quayline_store::record_file::{
+        AlternateIndex, By, Duplicates, FileDefinition, KeyPlace, Organisation, Relation,
+    };
+
+    let store = crate::store_with(quayline_store::StoreLimits { lock_wait_ms_max: 5, ..Default::default() });
+    let (busy, idle) = (queue(&store, "BUSY"), queue(&store, "IDLE"));
+    let place = |offset, length| KeyPlace { offset, length };
+    let definition = |name: &str| FileDefinition {
+        name: name.to_owned(),
+        organisation: Organisation::KeySequenced(place(0, 2)),
+        record_bytes_min: 4,
+        record_bytes_max: 4,
+        alternates: vec![AlternateIndex {
+            name: "alternate".to_owned(),
+            place: place(2, 2),
+            duplicates: Duplicates::Unique,
+        }],
+    };
+    let mut unit = store.begin().expect("a unit");
+    let file = store.define_file(&mut unit, definition("FILE")).expect("a file");
+    store.define_file(&mut unit, definition("UNUSED")).expect("a file");
+    unit.commit().expect("a commit");
+    for _ in 0..100 {
+        let mut unit = store.begin().expect("a unit");
+        busy.put(&mut unit, &Message::new(*b"a")).expect("a put");
+        assert!(file.read(&unit, By::Key(b"01"), Relation::Equal).is_err());
+        unit.commit().expect("a commit");
+    }
+    // A wait that ends by its limit, in the alternate index: another unit inserts the same alternate key.
+    let mut holder = store.begin().expect("a unit");
+    file.insert(&mut holder, b"01AA").expect("an insert");
+    let mut waiter = store.begin().expect("a unit");
+    assert!(matches!(file.insert(&mut waiter, b"02AA"), Err(StoreError::LockTimeout { .. })));
+    // A task that waits for the record itself.
+    let (_, waker) = task();
+    waiter.wake_for_locks(&waker);
+    let began = std::time::Instant::now();
+    assert!(file.read_for_update(&mut waiter, By::Key(b"01"), Relation::Equal, LockWait::Default).is_err());
+    while began.elapsed() < std::time::Duration::from_millis(6) {
+        std::thread::yield_now();
+    }
+    drop(holder);
+    let found = file.read_for_update(&mut waiter, By::Key(b"01"), Relation::Equal, LockWait::Default);
+    assert!(matches!(found, Err(StoreError::NotFound { .. })), "{found:?}");
+    let mut unit = store.begin().expect("a unit");
+    assert!(idle.get(&mut unit, Select::First, GetWait::AtMostMs(5)).is_err());
+    drop((unit, waiter));
+
+    let found = store.usage_by_owner().expect("figures");
+    let of = |owner: Owner| found.iter().find(|(found, _)| *found == owner).map(|(_, facts)| *facts);
+    let (file_facts, busy_facts) = (of(Owner::File("FILE".to_owned())), of(Owner::Queue("BUSY".to_owned())));
+    let (file_facts, busy_facts) = (file_facts.expect("its figures"), busy_facts.expect("its figures"));
+    assert_eq!((file_facts.lock_waits, file_facts.lock_timeouts, file_facts.deadlocks), (2, 1, 0), "{file_facts:?}");
+    assert!(file_facts.lock_wait_us >= 11_000, "{file_facts:?}");
+    assert!(file_facts.cpu.count >= 3 && busy_facts.cpu.count >= 3, "{found:?}");
+    assert_eq!((busy_facts.lock_waits, busy_facts.message_waits), (0, 0));
+    let idle_facts = of(Owner::Queue("IDLE".to_owned())).expect("its figures");
+    assert!(idle_facts.message_waits == 1 && idle_facts.message_wait_us >= 5_000, "{idle_facts:?}");
+    assert!(of(Owner::File("UNUSED".to_owned())).is_none(), "{found:?}");
+    // The sums are those of the whole store.
+    let usage = store.usage();
+    let sum = |value: fn(&quayline_store::OwnerFacts) -> u64| found.iter().map(|(_, facts)| value(facts)).sum::<u64>();
+    assert_eq!(sum(|facts| facts.lock_waits), usage.lock_waits);
+    assert_eq!(sum(|facts| facts.lock_wait_us), usage.lock_wait_us);
+    assert_eq!(sum(|facts| facts.message_wait_us), usage.message_wait_us);
+    assert_eq!(sum(|facts| facts.cpu.count), usage.files.count + usage.queues.count);
+    store.delete_file("FILE").expect("deleted");
+    let found = store.usage_by_owner().expect("figures");
+    assert!(!found.iter().any(|(owner, _)| *owner == Owner::File("FILE".to_owned())), "{found:?}");
+}

@@ -13,7 +13,10 @@ fn is_of_store(name: &OsStr) -> bool {
 }
 
 /// Names in a folder that are not of a store, ascending. None if there is no such folder.
-pub(super) fn foreign(folder: &Path) -> io::Result<Vec<OsString>> {
+///
+/// # Errors
+/// Those of the system.
+pub fn foreign_files(folder: &Path) -> io::Result<Vec<OsString>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         other => other?,
@@ -33,8 +36,8 @@ pub(super) fn foreign(folder: &Path) -> io::Result<Vec<OsString>> {
 ///
 /// # Errors
 /// It has other files, or the system refuses.
-pub(super) fn remove(folder: &Path) -> io::Result<()> {
-    if let Some(name) = foreign(folder)?.first() {
+pub fn remove_store(folder: &Path) -> io::Result<()> {
+    if let Some(name) = foreign_files(folder)?.first() {
         let why = format!("{} has files that are not of a store, such as {}", folder.display(), name.display());
         return Err(io::Error::other(why));
     }
@@ -46,20 +49,23 @@ pub(super) fn remove(folder: &Path) -> io::Result<()> {
 
 /// Gives the folder `new` the name of `folder`, whose other files move into it, and removes the old store. `old` is the name that the old folder has
 /// meanwhile: after a crash, it has whatever is not in `folder`.
-pub(super) fn exchange(folder: &Path, new: &Path, old: &Path) -> io::Result<()> {
-    remove(old)?;
+///
+/// # Errors
+/// Those of [`remove_store`].
+pub fn exchange_stores(folder: &Path, new: &Path, old: &Path) -> io::Result<()> {
+    remove_store(old)?;
     if folder.exists() {
         fs::rename(folder, old)?;
     }
     fs::rename(new, folder)?;
-    for name in foreign(old)? {
+    for name in foreign_files(old)? {
         fs::rename(old.join(&name), folder.join(&name))?;
     }
     if let Some(parent) = folder.parent() {
         let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
         fs::File::open(parent).and_then(|parent| parent.sync_all())?;
     }
-    remove(old)
+    remove_store(old)
 }
 
 #[cfg(test)]
@@ -83,8 +89,8 @@ mod tests {
             fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
             fs::write(root.join(path), text).unwrap();
         }
-        assert_eq!(foreign(&folder).unwrap(), ["accounts.dat", "sub"]);
-        exchange(&folder, &new, &old).unwrap();
+        assert_eq!(foreign_files(&folder).unwrap(), ["accounts.dat", "sub"]);
+        exchange_stores(&folder, &new, &old).unwrap();
         let text = |path: &str| fs::read_to_string(folder.join(path)).ok();
         assert_eq!((text("store.redb").as_deref(), text("log-0000000007.qls")), (Some("new"), None));
         assert_eq!((text("accounts.dat").as_deref(), text("sub/p.txt").as_deref()), (Some("mine"), Some("mine too")));
@@ -93,7 +99,7 @@ mod tests {
         fs::create_dir_all(&old).unwrap();
         fs::write(old.join("log-abc.qls"), "mine").unwrap();
         fs::create_dir_all(&new).unwrap();
-        let refused = exchange(&folder, &new, &old).unwrap_err().to_string();
+        let refused = exchange_stores(&folder, &new, &old).unwrap_err().to_string();
         assert!(refused.contains("log-abc.qls"), "{refused}");
         assert!(folder.join("store.redb").exists() && old.join("log-abc.qls").exists());
         fs::remove_dir_all(&root).unwrap();

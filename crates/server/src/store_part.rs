@@ -2,12 +2,14 @@
 
 use std::fmt::Write as _;
 
-use quayline_server::AdminPart;
-use quayline_store::{Sampled, Store};
+use quayline_store::{Owner, OwnerFacts, Sampled, Store};
 use serde_json::{Value, json};
 
+use crate::admin::AdminPart;
+
 /// What a store holds and what its units of work cost, for operators.
-pub(crate) struct StorePart(pub(crate) Store);
+#[derive(Debug)]
+pub struct StorePart(pub Store);
 
 impl AdminPart for StorePart {
     fn answer(&self, method: &str, path: &str) -> Option<(u16, String)> {
@@ -84,6 +86,51 @@ impl AdminPart for StorePart {
         );
         let help = "Operations that were measured.";
         family("quayline_store_sampled_operations_total", help, "counter", &by_kind(&|sampled| sampled.count as f64));
+        let owners = self.owners();
+        let by_owner = |value: &dyn Fn(&OwnerFacts) -> f64| -> Vec<(String, f64)> {
+            owners.iter().map(|(owner, facts)| (labels(owner), value(facts))).collect()
+        };
+        type OfOwner = fn(&OwnerFacts) -> f64;
+        let families: [(&str, &str, OfOwner); 7] = [
+            (
+                "quayline_store_by_owner_sampled_cpu_seconds_total",
+                "CPU time of the operations that were measured, by record file and queue.",
+                |facts| facts.cpu.cpu_ns as f64 / 1e9,
+            ),
+            (
+                "quayline_store_by_owner_sampled_operations_total",
+                "Operations that were measured, by record file and queue.",
+                |facts| facts.cpu.count as f64,
+            ),
+            (
+                "quayline_store_by_owner_lock_waits_total",
+                "Times that a unit waited for a record lock, by record file and queue.",
+                |facts| facts.lock_waits as f64,
+            ),
+            (
+                "quayline_store_by_owner_lock_wait_seconds_total",
+                "Time of units that waited for a record lock, by record file and queue.",
+                |facts| facts.lock_wait_us as f64 / 1e6,
+            ),
+            (
+                "quayline_store_by_owner_lock_timeouts_total",
+                "Waits for a record lock that ended by their limit, by record file and queue.",
+                |facts| facts.lock_timeouts as f64,
+            ),
+            (
+                "quayline_store_by_owner_deadlocks_total",
+                "Units that were refused a lock to end a deadlock, by record file and queue.",
+                |facts| facts.deadlocks as f64,
+            ),
+            (
+                "quayline_store_by_owner_message_wait_seconds_total",
+                "Time of gets that waited for a message, by queue.",
+                |facts| facts.message_wait_us as f64 / 1e6,
+            ),
+        ];
+        for (name, help, value) in families {
+            family(name, help, "counter", &by_owner(&value));
+        }
         let queues = self.0.open_queues();
         let by_queue = |value: &dyn Fn(&quayline_store::queue::QueueFacts) -> u64| -> Vec<(String, f64)> {
             queues.iter().map(|(name, facts)| (format!("{{queue=\"{name}\"}}"), value(facts) as f64)).collect()
@@ -101,10 +148,40 @@ impl AdminPart for StorePart {
     }
 }
 
+/// The labels of a metric of a file, a queue or something of the store's own. Names have no character that a label cannot have.
+fn labels(owner: &Owner) -> String {
+    match owner {
+        Owner::File(name) => format!("{{file=\"{name}\"}}"),
+        Owner::Queue(name) => format!("{{queue=\"{name}\"}}"),
+        Owner::Store(name) => format!("{{store=\"{name}\"}}"),
+    }
+}
+
 impl StorePart {
+    /// Figures by file and queue. Where the store has no unit of work to spare, there are none this time.
+    fn owners(&self) -> Vec<(Owner, OwnerFacts)> {
+        self.0.usage_by_owner().unwrap_or_default()
+    }
+
     fn state(&self) -> Value {
         let (engine, usage) = (self.0.facts(), self.0.usage());
         let sampled = |sampled: Sampled| json!({ "measured": sampled.count, "mean_cpu_ns": sampled.mean_ns() });
+        let owners = self.owners().into_iter().map(|(owner, facts)| {
+            let (kind, name) = match owner {
+                Owner::File(name) => ("file", name),
+                Owner::Queue(name) => ("queue", name),
+                Owner::Store(name) => ("store", name.to_owned()),
+            };
+            json!({
+                kind: name, "cpu": sampled(facts.cpu),
+                "locks": {
+                    "waits": facts.lock_waits, "wait_us": facts.lock_wait_us, "timeouts": facts.lock_timeouts,
+                    "deadlocks": facts.deadlocks,
+                },
+                "message_waits": facts.message_waits, "message_wait_us": facts.message_wait_us,
+            })
+        });
+        let group_units = engine.units as f64 / engine.groups.max(1) as f64;
         let queues = self.0.open_queues().into_iter().map(|(name, facts)| {
             json!({
                 "queue": name, "depth": facts.depth, "depth_high": facts.depth_high, "put": facts.put, "got": facts.got,
@@ -118,7 +195,7 @@ impl StorePart {
             "units": { "committed": usage.committed, "rolled_back": usage.rolled_back, "changes": usage.changes },
             "commits": {
                 "us": usage.commit_us, "max_us": usage.commit_max_us, "groups": engine.groups,
-                "group_units_max": engine.group_units_max, "syncs": engine.syncs, "sync_us": engine.sync_us,
+                "group_units_mean": (group_units * 100.0).round() / 100.0, "group_units_max": engine.group_units_max, "syncs": engine.syncs, "sync_us": engine.sync_us,
                 "stalled_us": engine.stalled_us, "cpu": sampled(usage.commits),
             },
             "locks": {
@@ -130,6 +207,7 @@ impl StorePart {
                 "cpu": sampled(usage.queues), "message_waits": usage.message_waits,
                 "message_wait_us": usage.message_wait_us, "open": queues.collect::<Vec<_>>(),
             },
+            "owners": owners.collect::<Vec<_>>(),
         })
     }
 }

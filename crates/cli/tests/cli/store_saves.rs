@@ -1,0 +1,168 @@
+//! `quayline store save --parts`: stopped, killed, damaged, continued and restored.
+
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use expect_test::expect;
+
+use crate::world::{Ran, World};
+
+const RECORDS: u32 = 40_000;
+
+/// A record file of some megabytes that do not compress to nothing.
+fn records() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut noise = 0x9e37_79b9_7f4a_7c15u64;
+    for number in 0..RECORDS {
+        bytes.extend_from_slice(format!("{number:08}").as_bytes());
+        for _ in 0..56 {
+            noise ^= noise << 13;
+            noise ^= noise >> 7;
+            noise ^= noise << 17;
+            bytes.extend_from_slice(&noise.to_le_bytes());
+        }
+    }
+    bytes
+}
+
+fn loaded() -> World {
+    let world = World::with([("in.dat", records().as_slice())]);
+    world.run("file define BIG --record 456 --key 0:8").code(0);
+    world.run("file load BIG in.dat --sorted").code(0);
+    world
+}
+
+fn start(world: &World, arguments: &str) -> Child {
+    let mut command = world.command(arguments.split_whitespace());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts")
+}
+
+/// Finished parts that the manifest names.
+fn parts(world: &World, folder: &str) -> usize {
+    let manifest = std::fs::read_to_string(world.path(&format!("{folder}/manifest"))).unwrap_or_default();
+    manifest.lines().filter(|line| line.starts_with("part ")).count()
+}
+
+/// Begins a save and ends it with a signal when it has some parts. Where the machine was busy and the save came to its end, it begins again.
+fn cut_short(world: &World, signal: &str) -> Ran {
+    for _ in 0..50 {
+        let child = start(world, SAVE);
+        let begun = Instant::now();
+        while parts(world, "saved") < 3 {
+            assert!(begun.elapsed() < Duration::from_secs(60), "no part was written");
+            std::thread::yield_now();
+        }
+        // A process that has ended takes no signal.
+        let _ = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("kill runs");
+        let ran = Ran::of(child.wait_with_output().expect("the command ends"));
+        let manifest = String::from_utf8(world.read("saved/manifest")).expect("text");
+        if manifest.contains("state unfinished") {
+            return ran;
+        }
+        std::fs::remove_dir_all(world.path("saved")).expect("removed");
+    }
+    panic!("every save came to its end before the signal");
+}
+
+const SAVE: &str = "store save saved --parts --part-size 1 --compress --jobs 1";
+
+/// The records of a save, as a store that is made of it has them.
+fn restored(world: &World, folder: &str) -> Vec<u8> {
+    world.run(&format!("store restore saved --store {folder}")).code(0);
+    world.run(&format!("store check --store {folder}")).code(0);
+    world.run(&format!("file unload BIG -o {folder}.dat --store {folder}")).code(0);
+    world.read(&format!("{folder}.dat"))
+}
+
+#[test]
+fn a_killed_save_continues_and_keeps_the_parts_that_still_hold() {
+    let world = loaded();
+    let ran = cut_short(&world, "-KILL");
+    assert!(ran.out().is_empty() && ran.err().is_empty(), "{}", ran.err());
+    let done = parts(&world, "saved");
+    let unfinished = world.run("store restore saved --check");
+    assert!(unfinished.code(2).err().contains("STO-034"), "{}", unfinished.err());
+    assert!(unfinished.err().contains("continues the save"), "{}", unfinished.err());
+
+    // A record of the second part changes meanwhile, and a part is damaged.
+    let mut expected = records();
+    let at = 456 * 3_000;
+    expected[at + 8..at + 16].copy_from_slice(b"changed!");
+    world.write("record", &expected[at..at + 456]);
+    world.run("file put BIG record --replace").code(0);
+    let part = std::fs::read_dir(world.path("saved")).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let part = part.filter(|path| path.to_string_lossy().contains("part-000003-")).next().expect("the third part");
+    let mut bytes = std::fs::read(&part).expect("its bytes");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&part, bytes).expect("written");
+
+    let ran = world.run(SAVE);
+    let err = ran.code(0).err();
+    let name = part.file_name().expect("a name").to_string_lossy().into_owned();
+    assert!(err.starts_with("warning[STO-034]: the save is not usable at byte "), "{err}");
+    assert!(err.contains(&format!("at saved/{name}, byte ")), "{err}");
+    // The definitions are in the first part, and every opening of the store changes them.
+    let counts = format!("{} parts of the earlier run kept, 2 changed, 1 damaged", done - 3);
+    assert!(err.contains(&counts), "{counts}: {err}");
+    assert!(restored(&world, "again") == expected, "another content");
+
+    // A complete save is not touched, and damage to any of its parts keeps the store as it is.
+    assert!(world.run(SAVE).code(2).err().contains("error[STO-020]: save saved exists"));
+    let mut bytes = std::fs::read(&part).expect("the part that was written again");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&part, bytes).expect("written");
+    let refused = world.run("store restore saved --replace");
+    assert!(refused.code(2).err().contains(&format!("at saved/{name}, byte ")), "{}", refused.err());
+    assert_eq!(world.run("file get BIG --key 00003000").code(0).out().get(8..16), Some("changed!"));
+}
+
+#[test]
+fn ctrl_c_leaves_a_save_to_continue() {
+    let world = loaded();
+    let ran = cut_short(&world, "-INT");
+    ran.check(expect![[r#"
+        exit 3
+        --- stderr
+        the save is not complete; run the same command again to continue it
+    "#]]);
+    world.run(SAVE).code(0);
+    assert!(restored(&world, "again") == records(), "another content");
+}
+
+#[test]
+fn a_folder_and_a_file_are_not_confused() {
+    let world = loaded();
+    std::fs::create_dir(world.path("folder")).expect("a folder");
+    world.run("store save folder").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-002]: folder is a folder
+
+        hint: name a file, or add --parts to save to a folder
+    "#]]);
+    world.run("store restore folder --check").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[STO-034]: the save is not usable at byte 0: the folder has no manifest of a save
+          at folder, byte 0
+
+        hint: restore another save; the store itself was not changed
+    "#]]);
+    std::fs::write(world.path("folder/manifest"), "my ship").expect("a file");
+    world.run("store save folder --parts").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[STO-020]: file folder/manifest exists
+
+        hint: use another name, or delete the existing one first
+    "#]]);
+    world.run("store save in.dat --parts").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-002]: in.dat cannot be used: file exists
+
+        hint: check the path and its permissions
+    "#]]);
+}
