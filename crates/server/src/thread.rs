@@ -226,7 +226,8 @@ fn provider(shared: &Arc<Shared>, service: &Service) -> Rc<dyn Provider> {
         ProviderSpec::File(spec) => of_store(shared, |store| crate::records::record_file(store, spec)),
         ProviderSpec::Queue(spec) => {
             let log = Arc::clone(shared);
-            of_store(shared, |store| crate::records::queue(store, spec, Rc::new(move |line| log.log(line))))
+            let length = service.length;
+            of_store(shared, |store| crate::records::queue(store, spec, length, Rc::new(move |line| log.log(line))))
         }
     }
 }

@@ -466,6 +466,30 @@ fn a_request_waits_for_its_reply() {
     assert_eq!(store.queue("REPLIES").unwrap().facts().unwrap().depth, 0);
 }
 
+/// A reply with more bytes than the copybook's record was answered without its end: 200, and nobody was told.
+#[test]
+fn a_reply_longer_than_the_record_is_a_502_and_kept() {
+    let store = store();
+    let world = queue_api("reply-queue = \"REPLIES\"\ntime-limit-ms = 20000\n", &store);
+    let answer = std::thread::scope(|scope| {
+        let client = scope.spawn(|| world.call("POST", "/v1/c", "", BODY));
+        let mut unit = store.begin().unwrap();
+        let requests = store.queue("REQUESTS").unwrap();
+        let message = requests.get(&mut unit, Select::First, GetWait::AtMostMs(10_000)).unwrap();
+        let payload = [message.payload.as_slice(), b"!"].concat();
+        let reply = Message { correlation: message.id, ..Message::new(payload) };
+        store.queue("REPLIES").unwrap().put(&mut unit, &reply).unwrap();
+        unit.commit().unwrap();
+        client.join().unwrap()
+    });
+    assert!(answer.status == 502 && answer.text().contains("GTW-120"), "{}", answer.text());
+    assert_eq!(store.queue("REPLIES").unwrap().facts().unwrap().depth, 0);
+    let mut unit = store.begin().unwrap();
+    let kept = store.queue("DEAD.LETTER").unwrap().get(&mut unit, Select::First, GetWait::No).unwrap();
+    assert_eq!(kept.payload, b"B10007ADA     0000    !");
+    assert_eq!(kept.reason, "the reply has 23 bytes, the record of the service at most 22");
+}
+
 /// A reply that comes too late would stay on the queue for ever, and fill it.
 #[test]
 fn a_late_reply_is_moved_away_with_its_reason() {
