@@ -39,6 +39,7 @@ mod encoding;
 mod gate;
 mod json_text;
 mod lane;
+mod location;
 mod named;
 mod openapi;
 mod page;

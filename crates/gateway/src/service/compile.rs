@@ -1,7 +1,6 @@
 //! A service file to a service.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,7 +13,7 @@ use quayline_project::{CopyFolders, InterfaceFile, InterfaceTable, UserFile, rea
 use toml::Spanned;
 
 use super::provider::provider;
-use super::{Options, RequestSide, Service, gnucobol, typed_shape, wire};
+use super::{Options, RequestSide, Service, code_names, gnucobol, typed_shape, wire};
 use crate::codes;
 use crate::provider::ProviderSpec;
 use crate::typed::{DatePattern, Range, Typed};
@@ -69,6 +68,9 @@ impl Service {
                 None
             }
         };
+        if let Some(side) = &side {
+            ambiguous_codes(&mut file, &wire, &layout, &types, side);
+        }
         // An answer shows the value of the record, in the range or not.
         types.retain(|(_, typed)| !matches!(typed, Typed::Range(_)));
         let (Some(side), Some(provider)) = (side, provider) else { return Err(Findings(file.findings)) };
@@ -316,7 +318,7 @@ fn types(file: &mut UserFile, wire: &wire::File, layout: &Layout) -> Vec<(FieldI
                 Some(pattern) => DatePattern::parse(pattern.get_ref()).map(Typed::Date),
                 None => Err("a date needs a pattern, such as `pattern = \"yyyyMMdd\"`".to_owned()),
             },
-            "codes" => names(field, &hint.names),
+            "codes" => code_names::codes(field, hint),
             "range" => range(field, hint),
             "digits" => digits(field),
             other => Err(format!("`{other}` is not one of boolean, date, codes, range, digits")),
@@ -327,6 +329,25 @@ fn types(file: &mut UserFile, wire: &wire::File, layout: &Layout) -> Vec<(FieldI
         }
     }
     types
+}
+
+/// Finds names that requests cannot use, since they stand for several codes.
+fn ambiguous_codes(
+    file: &mut UserFile,
+    wire: &wire::File,
+    layout: &Layout,
+    types: &[(FieldIndex, Typed)],
+    side: &RequestSide,
+) {
+    let hints =
+        wire.types.iter().filter_map(|hint| Some((named_field(layout, hint.get_ref().field.get_ref()).ok()?, hint)));
+    for (index, hint, message) in code_names::ambiguous(types, hints) {
+        if node_of(&side.plan, index).is_some() {
+            let field = &hint.get_ref().field;
+            let remedy = "choose the code with `write = { name = \"code\" }`, give each code its own name with `names`, or exclude the field from [request]";
+            file.find(codes::TYPE, message, field, remedy);
+        }
+    }
 }
 
 fn boolean(field: &Field, hint: &wire::TypeHint) -> Result<Typed, String> {
@@ -368,29 +389,6 @@ fn range(field: &Field, hint: &wire::TypeHint) -> Result<Typed, String> {
     }
 }
 
-fn names(field: &Field, given: &BTreeMap<String, String>) -> Result<Typed, String> {
-    let codes: Vec<(String, String)> = if given.is_empty() {
-        let conditions = single_values(field);
-        let shared = shared_words(&conditions);
-        let key = |name: &str| {
-            let words: Vec<&str> = name.split('-').skip(shared).collect();
-            KeyStyle::Camel.key(&words.join("-"))
-        };
-        conditions.iter().map(|(name, value)| (value.clone(), key(name))).collect()
-    } else {
-        given.iter().map(|(code, name)| (code.clone(), name.clone())).collect()
-    };
-    if codes.is_empty() {
-        return Err("codes need `names`, or level-88 names with one value each".to_owned());
-    }
-    for (i, (_, name)) in codes.iter().enumerate() {
-        if codes[..i].iter().any(|(_, other)| other == name) {
-            return Err(format!("two codes have the name `{name}`"));
-        }
-    }
-    Ok(Typed::Codes(codes))
-}
-
 /// Returns the level-88 names of a field that have one value.
 pub(crate) fn single_values(field: &Field) -> Vec<(String, String)> {
     let text = |literal: &Literal| match literal {
@@ -402,18 +400,6 @@ pub(crate) fn single_values(field: &Field) -> Vec<(String, String)> {
         _ => None,
     };
     field.conditions.iter().filter_map(|c| Some((c.name.clone(), single(&c.values)?))).collect()
-}
-
-/// Words that all names begin with, as long as each keeps one: `RESP-NONE`, `RESP-SIMILAR`: one.
-fn shared_words(names: &[(String, String)]) -> usize {
-    let Some((first, _)) = names.first() else { return 0 };
-    let words: Vec<&str> = first.split('-').collect();
-    let shared = |other: &str| words.iter().zip(other.split('-')).take_while(|(a, b)| **a == *b).count();
-    let fewest = names.iter().map(|(name, _)| name.split('-').count()).min().unwrap_or(1);
-    if names.len() < 2 {
-        return 0;
-    }
-    names.iter().map(|(name, _)| shared(name)).min().unwrap_or(0).min(fewest - 1)
 }
 
 /// Context of a provider's specification, in addition to its table.

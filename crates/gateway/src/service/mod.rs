@@ -1,5 +1,6 @@
 //! Services: the offer of a program or file, from its copybook and a user's choices.
 
+mod code_names;
 mod compile;
 mod database;
 mod gnucobol;

@@ -154,6 +154,8 @@ pub(super) struct TypeHint {
     pub(super) no: Option<Text>,
     #[serde(default)]
     pub(super) names: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(super) write: BTreeMap<String, Text>,
     pub(super) minimum: Option<i64>,
     pub(super) maximum: Option<i64>,
 }

@@ -270,3 +270,42 @@ fn a_service_agrees_with_the_compiler_of_its_program() {
         compile(field, head, provider).unwrap_or_else(|findings| panic!("{field}, {head}, {provider}: {findings}"));
     }
 }
+
+/// Paths of two APIs or operations that meet, and documents that an operation hides.
+#[test]
+fn routes_that_collide() {
+    let operation = |id: &str, method: &str, path: &str| {
+        let names = path.split('{').skip(1).filter_map(|rest| rest.split('}').next());
+        let fields = ["REQ-NAME", "REQ-COUNT"].into_iter();
+        let parameters: String = names
+            .zip(fields)
+            .map(|(name, field)| {
+                format!("[[operation.parameter]]\nname = \"{name}\"\nin = \"path\"\nfield = \"{field}\"\n")
+            })
+            .collect();
+        format!(
+            "[[operation]]\nid = \"{id}\"\nmethod = \"{method}\"\npath = \"{path}\"\nservice = \"orders\"\n{parameters}"
+        )
+    };
+    let api = |operations: &[(&str, &str)]| {
+        let each = operations.iter().enumerate().map(|(i, (method, path))| operation(&format!("o{i}"), method, path));
+        format!("base-path = \"/v1\"\n{}", each.collect::<String>())
+    };
+    let at = "apis/orders.toml:";
+    for (operations, expected) in [
+        (&[("GET", "/a/{x}/b"), ("GET", "/a/c/{y}")][..], "GET /v1/a/c/{y} and GET /v1/a/{x}/b have paths in common"),
+        (&[("GET", "/{x}/b"), ("PUT", "/{y}/b")], "/v1/{y}/b and /v1/{x}/b are one path with different names"),
+        (&[("GET", "/docs")], "GET /v1/docs is an operation and the document of the API"),
+        (&[("GET", "/{x}"), ("GET", "/{y}")], "two operations are GET /v1/{y}"),
+    ] {
+        finds(SERVICE, &api(operations), &["GTW-004", at, expected]);
+    }
+    let world = World::new(SERVICE, &api(&[("GET", "/a/{x}"), ("GET", "/a/new"), ("PUT", "/{x}"), ("GET", "/{x}")]));
+    assert_eq!(world.definitions.at_or_below("/v1").map(|found| found.path.as_str()), Some("/v1/a/{x}"));
+    assert!(world.definitions.at_or_below("/queues").is_none());
+    // Documents win over parameters, as other texts do.
+    let routed = |method: &str, path: &str| format!("{:?}", world.definitions.find(method, path));
+    assert_eq!(routed("GET", "/v1/docs"), "Nowhere");
+    assert_eq!(routed("PUT", "/v1/docs"), "To(2, [\"docs\"])");
+    assert_eq!(routed("GET", "/v1/doc"), "To(3, [\"doc\"])");
+}

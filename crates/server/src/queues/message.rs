@@ -222,8 +222,8 @@ pub(crate) fn to_json(message: &Message) -> Json {
         ("priority", Json::int(message.priority)),
         ("persistent", Json::Bool(message.persistence == Persistence::Persistent)),
         ("putMs", Json::int(message.put_ms)),
-        ("backoutCount", Json::int(message.backout_count)),
         ("bytes", Json::int(message.payload.len() as u64)),
+        ("backoutCount", Json::int(message.backout_count)),
     ])
     .with("contentType", content_type(message).and_then(|media| Some(Json::text(media.to_str().ok()?))))
     .with("correlationId", id(&message.correlation))
