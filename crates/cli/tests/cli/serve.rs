@@ -87,7 +87,7 @@ fn what_cannot_begin_or_be_written_is_found_before_a_server_starts() {
     world.write(
         "quayline.toml",
         "[serve]\nlisten = \"127.0.0.1:18080\"\naudit = \"plain/audit.jsonl\"\n[serve.authentication]\nrequired = false\n\
-         [serve.admin]\nlisten = \"127.0.0.1:18080\"\n[serve.queues]\npath = \"/c\"\n",
+         [serve.admin]\nlisten = \"127.0.0.1:18080\"\n[serve.queues]\npath = \"/c\"\n[serve.queues.queue.Q]\nput = [\"*\"]\n",
     );
     world.run("queue define Q").code(0);
     world.run("queue define IN --backout-queue NOWHERE").code(0);

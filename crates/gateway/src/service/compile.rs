@@ -1,17 +1,17 @@
 //! A service file to a service.
 
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use quayline_charset::{Charset, CodePage};
-use quayline_cobol::copybook::{self, CopyError, CopyLibrary, ParseOptions, SourceText};
+use quayline_cobol::copybook::{self, ParseOptions, SourceText};
 use quayline_cobol::layout::{Dialect, Encoding, Field, FieldIndex, FieldKind, Layout, Literal, ZonedSign};
 use quayline_cobol::{Absent, BadValue, FieldRule, Interface, KeyStyle, Policies, RecordPlan, RedefinesPolicy, Trim};
 use quayline_core::{Finding, Findings, NodeId, NodeKind, Severity};
 use quayline_project::{CopyFolders, InterfaceFile, InterfaceTable, UserFile, read_source};
 use toml::Spanned;
 
+use super::layouts::Records;
 use super::provider::provider;
 use super::{Options, RequestSide, Service, code_names, gnucobol, typed_shape, wire};
 use crate::codes;
@@ -27,14 +27,24 @@ impl Service {
         let mut file = UserFile::new(name, text);
         let wire: wire::File = file.parse(codes::SYNTAX, "docs/reference/gateway.md")?;
         let stem = Path::new(name).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-        let (mut layout, mut files) = layout(&mut file, &wire, root)?;
+        let Records { mut layout, mut files, parts, one_each_way } = Records::of(&mut file, &wire, root)?;
         let Some(charset) = charset(&mut file, &wire.encoding) else { return Err(Findings(file.findings)) };
         if wire.provider.get_ref().kind.get_ref() == "program" {
             gnucobol::check_encoding(&mut file, &wire, charset);
         }
         counters(&mut file, &wire, &mut layout);
-        let request = interface(&mut file, wire.request.as_ref(), wire.request_interface.as_ref(), root);
-        let response = interface(&mut file, wire.response.as_ref(), wire.response_interface.as_ref(), root);
+        let mut request = interface(&mut file, wire.request.as_ref(), wire.request_interface.as_ref(), root);
+        let mut response = interface(&mut file, wire.response.as_ref(), wire.response_interface.as_ref(), root);
+        if one_each_way {
+            let groups: Vec<String> = layout.children(FieldIndex::RECORD).map(|group| layout.path(group)).collect();
+            for (interface, other) in [(&mut request, groups.last()), (&mut response, groups.first())] {
+                interface.fields.extend(other.map(|field| FieldRule {
+                    field: field.clone(),
+                    include: Some(false),
+                    ..FieldRule::default()
+                }));
+            }
+        }
         for rule in response.fields.iter().filter(|rule| rule.default.is_some()) {
             file.find_in_file(
                 codes::RESPONSE_DEFAULT,
@@ -54,7 +64,12 @@ impl Service {
             file.find(codes::LENGTH, message, at, hint);
         }
         let policies = policies(&wire.options);
-        let known = Known { layout: &layout, policies: &policies, charset, length, root };
+        if let (Some(at), false) = (&wire.length, parts.is_empty()) {
+            let hint = "leave it out: each record has its own length";
+            file.find(codes::RULES, "`length` belongs to a service of one record", at, hint);
+        }
+        let parameters = if one_each_way { &[][..] } else { &parts };
+        let known = Known { layout: &layout, policies: &policies, charset, length, root, parameters };
         let provider = provider(&mut file, &wire, &known);
         let interfaces = [&wire.request_interface, &wire.response_interface].into_iter().flatten();
         files.extend(interfaces.map(|path| root.join(path.get_ref())));
@@ -83,6 +98,7 @@ impl Service {
             description: wire.description,
             provider,
             length,
+            request_length: parts.first().copied().filter(|_| one_each_way),
             files,
             layout,
             charset,
@@ -109,68 +125,7 @@ impl Service {
     }
 }
 
-/// Reads members from folders, and remembers those it found.
-struct Remembering {
-    folders: CopyFolders,
-    found: RefCell<Vec<PathBuf>>,
-}
-
-impl CopyLibrary for Remembering {
-    fn member(&self, member: &str, library: Option<&str>) -> Result<SourceText, CopyError> {
-        let text = self.folders.member(member, library)?;
-        // Folders name a text by its path.
-        self.found.borrow_mut().push(PathBuf::from(&*text.name));
-        Ok(text)
-    }
-}
-
-/// The record's layout, and the files that it was read from.
-fn layout(file: &mut UserFile, wire: &wire::File, root: &Path) -> Result<(Layout, Vec<PathBuf>), Findings> {
-    let named = Path::new(wire.copybook.get_ref());
-    let candidates = [root.join(named), root.join("copybooks").join(named)];
-    let Some(path) = candidates.iter().find(|path| path.is_file()) else {
-        let message = format!("there is no copybook `{}`", wire.copybook.get_ref());
-        file.find(codes::UNREADABLE, message, &wire.copybook, "paths begin at the project's folder or at copybooks/");
-        return Err(Findings(core::mem::take(&mut file.findings)));
-    };
-    let text = read_source(path).map_err(|error| {
-        file.find(
-            codes::UNREADABLE,
-            format!("the copybook cannot be read: {}", error.kind()),
-            &wire.copybook,
-            "check its rights",
-        );
-        Findings(core::mem::take(&mut file.findings))
-    })?;
-    let beside = path.parent().map(Path::to_owned);
-    let shared = Some(root.join("copybooks")).filter(|folder| beside.as_ref() != Some(folder));
-    let folders = CopyFolders::new(beside.into_iter().chain(shared).collect());
-    let library = Remembering { folders, found: RefCell::new(vec![path.clone()]) };
-    let options = ParseOptions { library: &library, ..ParseOptions::default() };
-    let parsed = copybook::parse(&SourceText::new(path.display().to_string(), text), &options)?;
-    let dialect = dialect(file, wire);
-    let names: Vec<&str> = parsed.records.iter().map(|record| record.name()).collect();
-    let record = match (&wire.record, parsed.records.as_slice()) {
-        (None, [one]) => Some(one),
-        (Some(name), records) => records.iter().find(|record| record.name().eq_ignore_ascii_case(name.get_ref())),
-        (None, _) => None,
-    };
-    let Some(record) = record else {
-        let hint = format!("write `record = \"…\"` with one of {}", names.join(", "));
-        match &wire.record {
-            Some(at) => file.find(codes::NO_SUCH, format!("the copybook has no record `{}`", at.get_ref()), at, hint),
-            None => file.find(codes::INCOMPLETE, "the copybook has several records", &wire.copybook, hint),
-        }
-        return Err(Findings(core::mem::take(&mut file.findings)));
-    };
-    let layout = Layout::build(record, &dialect)?;
-    if wire.provider.get_ref().kind.get_ref() == "program" {
-        gnucobol::check(file, wire, &layout, |dialect| Layout::build(record, dialect));
-    }
-    Ok((layout, library.found.into_inner()))
-}
-
-fn dialect(file: &mut UserFile, wire: &wire::File) -> Dialect {
+pub(super) fn dialect(file: &mut UserFile, wire: &wire::File) -> Dialect {
     let mut dialect = gnucobol::default_dialect(wire.provider.get_ref().kind.get_ref());
     if let Some(name) = &wire.dialect {
         match Dialect::preset(name.get_ref()) {
@@ -409,6 +364,8 @@ pub(super) struct Known<'a> {
     pub(super) charset: Charset,
     pub(super) length: usize,
     pub(super) root: &'a Path,
+    /// Bytes of each parameter of a program with several.
+    pub(super) parameters: &'a [usize],
 }
 
 fn policies(options: &wire::Options) -> Policies {

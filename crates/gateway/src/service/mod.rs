@@ -4,6 +4,7 @@ mod code_names;
 mod compile;
 mod database;
 mod gnucobol;
+mod layouts;
 mod provider;
 mod records;
 mod wire;
@@ -34,6 +35,8 @@ pub struct Service {
     pub provider: ProviderSpec,
     /// Bytes of the record that goes to the provider and returns.
     pub length: usize,
+    /// Bytes of the record that goes to the provider, where what returns is another record: it follows the first one.
+    pub request_length: Option<usize>,
     /// Files that it was read from: copybooks and all that they copy, interface files, a file of records.
     pub files: Vec<PathBuf>,
     pub(crate) layout: Layout,

@@ -309,3 +309,60 @@ fn routes_that_collide() {
     assert_eq!(routed("PUT", "/v1/docs"), "To(2, [\"docs\"])");
     assert_eq!(routed("GET", "/v1/doc"), "To(3, [\"doc\"])");
 }
+
+/// Services of several records: what they cannot be.
+#[test]
+fn records_of_a_service() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "       01 A. 05 N PIC 9. 05 T PIC X OCCURS 1 TO 3 DEPENDING ON N.\n       01 B. 05 M PIC X.\n";
+    std::fs::write(folder.path().join("r.cpy"), text).unwrap();
+    let compile = |head: &str, provider: &str| {
+        let text = format!("{head}\nencoding = \"ascii\"\n[provider]\n{provider}\n");
+        let tables = head.find("[[").unwrap_or(head.len());
+        let text = if tables < head.len() {
+            format!("{}encoding = \"ascii\"\n{}[provider]\n{provider}\n", &head[..tables], &head[tables..])
+        } else {
+            text
+        };
+        quayline_gateway::Service::compile("services/r.toml", &text, folder.path())
+    };
+    let program = "kind = \"program\"\nprogram = \"X\"";
+    let http = "kind = \"http\"\nurl = \"http://x/\"";
+    let parameter = |record: &str| format!("[[parameter]]\nrecord = \"{record}\"\n");
+    let two = format!("copybook = \"r.cpy\"\n{}{}", parameter("A"), parameter("B"));
+    for (head, provider, expected) in [
+        ("", program, "the service names no copybook"),
+        (&parameter("A"), program, "write `copybook` here, or once for all parameters"),
+        (&two, http, "`[[parameter]]` belongs to a program, and the provider is http"),
+        (&format!("record = \"A\"\n{two}"), program, "the records are those of `[[parameter]]`"),
+        (&format!("length = 9\n{two}"), program, "`length` belongs to a service of one record"),
+        (
+            &format!("copybook = \"r.cpy\"\n{}{}", parameter("B"), parameter("B")),
+            program,
+            "two records have the name B",
+        ),
+        (
+            &format!("dialect-settings = {{ odo-slide = \"yes\" }}\n{two}"),
+            &format!("{program}\nsource = \"x.cbl\""),
+            "A has a table of varying length, and another record follows it",
+        ),
+        (&format!("copybook = \"r.cpy\"\n{}", parameter("B").repeat(33)), program, "the program has 33 parameters"),
+        (
+            "copybook = \"r.cpy\"\nrecord = \"A\"\nresponse-record = \"B\"",
+            program,
+            "a program provider answers with the record that it got",
+        ),
+        ("copybook = \"r.cpy\"\nrecord = \"A\"\nresponse-record = \"C\"", http, "the copybook has no record `C`"),
+        ("copybook = \"r.cpy\"\nrecord = \"A\"\nresponse-record = \"B\"", http, "A has a table of varying length"),
+    ] {
+        let Err(findings) = compile(head, provider) else { panic!("nothing was found: {expected}") };
+        let text = findings.to_string();
+        assert!(text.contains(expected) && text.contains("hint: "), "{expected} is not in\n{text}");
+    }
+    let named = format!("copybook = \"r.cpy\"\n{}{}name = \"AFTER\"\n", parameter("B"), parameter("B"));
+    for head in [&two, &named] {
+        compile(head, program).unwrap_or_else(|findings| panic!("{head}: {findings}"));
+    }
+    let service = compile("copybook = \"r.cpy\"\nrecord = \"B\"\nresponse-record = \"A\"", http).unwrap();
+    assert_eq!((service.length, service.request_length), (5, Some(1)));
+}

@@ -445,6 +445,7 @@ fn batch(folder: &Path, seed: u64, batch: usize, count: usize) -> Vec<String> {
         work_folder: None,
         environment: Vec::new(),
         length,
+        parameters: Vec::new(),
         slots: 1,
         working_storage: WorkingStorage::Fresh,
         memory_bytes_max: 512 << 20,
