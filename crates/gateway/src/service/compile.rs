@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use quayline_charset::{Charset, CodePage};
-use quayline_cobol::copybook::{self, ParseOptions, SourceText};
+use quayline_cobol::copybook::{self, ParseOptions, RecordDescription, SourceText};
 use quayline_cobol::layout::{Dialect, Encoding, Field, FieldIndex, FieldKind, Layout, Literal, ZonedSign};
 use quayline_cobol::{Absent, BadValue, FieldRule, Interface, KeyStyle, Policies, RecordPlan, RedefinesPolicy, Trim};
 use quayline_core::{Finding, Findings, NodeId, NodeKind, Severity};
@@ -483,29 +483,63 @@ pub(crate) fn layout_at(
     dialect: &Dialect,
     limits: &quayline_core::Limits,
 ) -> Result<Layout, Findings> {
-    let bad = |code, message: String, hint: String| {
-        let place = quayline_core::Place { file: Some(path.display().to_string().into()), ..Default::default() };
-        Findings::from(Finding::error(code, quayline_core::Fault::Config, message).at(place).hint(hint))
-    };
+    let records = records_at(path, folders, limits)?;
+    Layout::build(record_of(path, &records, record, "record")?, dialect)
+}
+
+/// The layout of several records of a copybook, one after another.
+pub(crate) fn layout_of_records(
+    path: &Path,
+    names: &[String],
+    dialect: &Dialect,
+    limits: &quayline_core::Limits,
+) -> Result<Layout, Findings> {
+    let records = records_at(path, &[], limits)?;
+    let layouts = names.iter().map(|name| Layout::build(record_of(path, &records, Some(name), "parameter")?, dialect));
+    let layouts: Vec<Layout> = layouts.collect::<Result<_, Findings>>()?;
+    Layout::joined("PARAMETERS", layouts).ok_or_else(|| {
+        at_path(path, codes::INCOMPLETE, "no parameter is named".to_owned(), "name the records".to_owned())
+    })
+}
+
+fn at_path(path: &Path, code: quayline_core::Code, message: String, hint: String) -> Findings {
+    let place = quayline_core::Place { file: Some(path.display().to_string().into()), ..Default::default() };
+    Findings::from(Finding::error(code, quayline_core::Fault::Config, message).at(place).hint(hint))
+}
+
+fn records_at(
+    path: &Path,
+    folders: &[PathBuf],
+    limits: &quayline_core::Limits,
+) -> Result<Vec<RecordDescription>, Findings> {
     let text = read_source(path).map_err(|error| {
-        bad(codes::UNREADABLE, format!("the copybook cannot be read: {}", error.kind()), "check its path".to_owned())
+        let message = format!("the copybook cannot be read: {}", error.kind());
+        at_path(path, codes::UNREADABLE, message, "check its path".to_owned())
     })?;
     let beside = path.parent().map(Path::to_owned);
     let library = CopyFolders::new(beside.into_iter().chain(folders.iter().cloned()).collect());
     let options = ParseOptions { library: &library, limits, ..ParseOptions::default() };
-    let parsed = copybook::parse(&SourceText::new(path.display().to_string(), text), &options)?;
-    let names: Vec<&str> = parsed.records.iter().map(|record| record.name()).collect();
-    let found = match (record, parsed.records.as_slice()) {
+    Ok(copybook::parse(&SourceText::new(path.display().to_string(), text), &options)?.records)
+}
+
+/// The only record, or the one that is named with the option `--{option}`.
+fn record_of<'r>(
+    path: &Path,
+    records: &'r [RecordDescription],
+    record: Option<&str>,
+    option: &str,
+) -> Result<&'r RecordDescription, Findings> {
+    let names: Vec<&str> = records.iter().map(|record| record.name()).collect();
+    let found = match (record, records) {
         (None, [one]) => Some(one),
         (Some(name), records) => records.iter().find(|record| record.name().eq_ignore_ascii_case(name)),
         (None, _) => None,
     };
-    let Some(found) = found else {
+    found.ok_or_else(|| {
         let (code, message) = match record {
             Some(name) => (codes::NO_SUCH, format!("the copybook has no record `{name}`")),
             None => (codes::INCOMPLETE, format!("the copybook has {} records", names.len())),
         };
-        return Err(bad(code, message, format!("write `--record` and one of {}", names.join(", "))));
-    };
-    Layout::build(found, dialect)
+        at_path(path, code, message, format!("write `--{option}` and one of {}", names.join(", ")))
+    })
 }

@@ -409,7 +409,14 @@ fn blank(text: &mut String, entries: &[Entry]) {
 fn service(folder: &Path, name: &str, number: usize, settings: &str) -> Arc<Service> {
     let copybook = format!("{name}-{number}.cpy");
     let layout = layout_of(&folder.join(&copybook), None, &Dialect::GNUCOBOL, &Limits::default()).unwrap();
-    let from = Proposed { copybook: &copybook, record: None, encoding: "ascii", dialect: "gnucobol" };
+    let from = Proposed {
+        copybook: &copybook,
+        record: None,
+        encoding: "ascii",
+        dialect: "gnucobol",
+        parameters: &[],
+        program: None,
+    };
     let file = Proposal::new(&layout, from).unwrap().file;
     let file = file.replace("\n[provider]", &format!("{settings}\n[provider]"));
     let file = file.replace(
