@@ -228,6 +228,18 @@ fn a_service_agrees_with_the_compiler_of_its_program() {
             "what follows W moves with the count of W.T",
         ),
         ("OCCURS 2. 10 G PIC X. 10 H PIC S9(4) COMP SYNC", "", source, "F is SYNCHRONIZED in a table"),
+        (
+            "PIC 9. 05 T PIC X OCCURS 1 TO 5 DEPENDING ON F. 05 W. 10 U PIC X OCCURS 1 TO 5 DEPENDING ON N",
+            ibm,
+            source,
+            "wrong places for what follows W.U, whose count varies, since that of T before its group varies too",
+        ),
+        (
+            "PIC 9(5) COMP-5",
+            "dialect-settings = { binary-sizes = \"1-to-8\" }",
+            source,
+            "has 4 bytes by the service's dialect and 3",
+        ),
         ("PIC S9(3)", ibm, "", "F (PIC S9(3)) has its sign in a digit"),
         ("PIC S9(3) SIGN LEADING", ibm, "", "has its sign in a digit"),
         ("PIC X OCCURS 1 TO 5 DEPENDING ON N", ibm, "", "moves with its count by the dialect"),
