@@ -44,6 +44,8 @@ pub(crate) fn run(args: &ApiArgs, console: &Console) -> Result<Exit, Stop> {
                 record: args.record.as_deref(),
                 encoding: &args.encoding,
                 dialect: dialect_name,
+                parameters: &[],
+                program: None,
             },
             name: &name,
             file: &args.file,

@@ -1,11 +1,12 @@
 //! `quayline service`.
 
 use std::io::Write as _;
+use std::path::Path;
 
 use quayline_charset::CodePage;
 use quayline_cobol::layout::Dialect;
 use quayline_convert::{Destination, write_whole};
-use quayline_gateway::{Proposal, Proposed, layout_of, service_table};
+use quayline_gateway::{ProgramHead, Proposal, Proposed, layout_of, layout_of_parameters, service_table};
 
 use crate::args::{LimitArg, ServiceArgs, ServiceCommand};
 use crate::console::Console;
@@ -17,16 +18,41 @@ pub(crate) fn dialect_name<'a>(given: Option<&'a str>, encoding: &str) -> &'a st
     given.unwrap_or(if is_ebcdic { "ibm" } else { "gnucobol" })
 }
 
+/// What a program says of itself. A file that cannot be read is found when its records are.
+fn head_of(path: &Path) -> ProgramHead {
+    quayline_project::read_source(path).map_or_else(|_| ProgramHead::default(), |text| ProgramHead::of(&text))
+}
+
 /// Proposes a service for a copybook: the file, and on standard error the table of its fields.
 pub(crate) fn run(args: &ServiceArgs, _console: &Console) -> Result<Exit, Stop> {
     let ServiceCommand::New(args) = &args.what;
     let name = dialect_name(args.dialect.as_deref(), &args.encoding);
     let dialect = Dialect::preset(name).map_err(|error| argument(error.to_string()))?;
     let limits = LimitArg::limits(&args.limit);
-    let layout = layout_of(&args.copybook, args.record.as_deref(), &dialect, &limits)?;
+    let head = head_of(&args.copybook);
+    if let (Some(name), None, []) = (&head.by_value, &args.record, args.parameters.as_slice()) {
+        let finding = argument(format!("the parameter {name} is passed BY VALUE, which no service can do"));
+        return Err(finding.hint("name the records with --parameter or --record, or pass it by reference").into());
+    }
+    // A program says itself what it works with.
+    let (parameters, record) = match (args.parameters.as_slice(), &args.record, head.using) {
+        ([], None, Some(using)) if using.len() == 1 => (Vec::new(), using.into_iter().next()),
+        ([], None, Some(using)) => (using, None),
+        (given, record, _) => (given.to_vec(), record.clone()),
+    };
+    let layout = match parameters.as_slice() {
+        [] => layout_of(&args.copybook, record.as_deref(), &dialect, &limits)?,
+        all => layout_of_parameters(&args.copybook, all, &dialect, &limits)?,
+    };
     let copybook = args.copybook.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let from =
-        Proposed { copybook: &copybook, record: args.record.as_deref(), encoding: &args.encoding, dialect: name };
+    let from = Proposed {
+        copybook: &copybook,
+        record: record.as_deref(),
+        encoding: &args.encoding,
+        dialect: name,
+        parameters: &parameters,
+        program: head.program.as_deref(),
+    };
     let Proposal { file: text, rows } = Proposal::new(&layout, from)?;
     let table = service_table(&rows);
     match &args.output {

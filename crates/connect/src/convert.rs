@@ -1,6 +1,6 @@
 //! Messages of AMQP as messages of the store, and back.
 //!
-//! Flows and commands see content, ids, priority, expiry, reply queue, and application properties as text. Anything that a flow
+//! Flows and commands see content, its media type, ids, priority, expiry, reply queue, and application properties as text. Anything that a flow
 //! does not change leaves with the bytes with which it arrived: the sections are kept beside the fields, under names that begin
 //! with `amqp.`, and are sent again if they still agree with the fields. A message that a flow made from another one, such as a
 //! reply, has other ids, so its properties are written from its fields.
@@ -9,11 +9,11 @@ use quayline_amqp::{
     AmqpError, Body, BodyKind, Header, Properties, Sections, Value, condition, read_map, write_application_properties,
     write_body, write_delivery_annotations,
 };
-use quayline_store::queue::{Message, MessageId, PRIORITY_MAX, Persistence};
+use quayline_store::queue::{CONTENT_TYPE, Message, MessageId, PRIORITY_MAX, Persistence};
 
 use crate::ids;
 
-/// Prefix of the names of kept sections; application properties with such a name are kept in their section only.
+/// Prefix of the names of kept sections; application properties with such a name, or with the name of the media type, are kept in their section only.
 const KEPT: &str = "amqp.";
 const ANNOTATIONS: &str = "amqp.annotations";
 const PROPERTIES: &str = "amqp.properties";
@@ -56,6 +56,8 @@ pub(crate) fn from_amqp(mut bytes: Vec<u8>, now_ms: u64) -> Result<Arrived, Amqp
     if let Some(section) = sections.application_properties {
         kept.extend(as_text(section)?);
     }
+    // Where clients of HTTP read it too.
+    kept.extend(properties.content_type.as_ref().map(|media| (CONTENT_TYPE.to_owned(), media.as_bytes().to_vec())));
     let header = sections.header;
     let by_ttl = header.ttl.map(|ttl| now_ms.saturating_add(u64::from(ttl)));
     let absolute = properties.absolute_expiry_time.and_then(|at| u64::try_from(at).ok());
@@ -131,22 +133,24 @@ pub(crate) fn to_broker(message: &Message, now_ms: u64, duplicate_property: Opti
     out.extend_from_slice(kept(ANNOTATIONS).unwrap_or_default());
     let was = kept(PROPERTIES).and_then(|section| Properties::read(section).ok()).unwrap_or_default();
     let known = was.message_id.iter().find(|value| ids::from_value(value) == message.correlation).cloned();
+    let content_type = media_type(message).or(was.content_type.clone());
     let id = |id: &MessageId| (*id != [0; 24]).then(|| Value::Binary(id.to_vec()));
     let properties = Properties {
         message_id: id(&message.id),
         correlation_id: known.or_else(|| ids::to_value(&message.correlation)).or_else(|| id(&message.correlation)),
+        content_type,
         // Brokers compare the user with the login.
         user_id: None,
         to: None,
         ..was
     };
     properties.write(&mut out);
-    let own: Vec<_> = message.properties.iter().filter(|(name, _)| !name.starts_with(KEPT)).collect();
+    let own = own(message);
     // With their types, where the flow received them from a broker and changed none.
     let typed = kept(APPLICATION)
         .filter(|section| as_text(section).is_ok_and(|text| text.iter().eq(own.iter().copied())))
         .and_then(|section| read_map(section).ok());
-    let mut pairs = typed.unwrap_or_else(|| own.into_iter().map(as_pair).collect());
+    let mut pairs = typed.unwrap_or_else(|| pairs_of(own, kept(APPLICATION)));
     if let Some(name) = duplicate_property {
         let id = message.id.iter().map(|byte| format!("{byte:02x}")).collect();
         pairs.retain(|(found, _)| found.text() != Some(name));
@@ -162,16 +166,26 @@ pub(crate) fn to_broker(message: &Message, now_ms: u64, duplicate_property: Opti
 
 fn write_properties(out: &mut Vec<u8>, message: &Message, kept: Option<&[u8]>) {
     let was = kept.and_then(|section| Properties::read(section).ok());
+    // A message that was stored before media types were properties has it in its section alone.
+    let content_type = media_type(message).or_else(|| was.as_ref()?.content_type.clone());
     if let (Some(section), Some(was)) = (kept, &was) {
         let id = |value: &Option<Value>| value.as_ref().map_or([0; 24], ids::from_value);
         let same_id = was.message_id.is_none() || id(&was.message_id) == message.id;
         let same_correlation = id(&was.correlation_id) == message.correlation;
-        if same_id && same_correlation && was.reply_to.as_deref().unwrap_or_default() == message.reply_to {
+        let same_content = was.content_type == content_type;
+        if same_id
+            && same_correlation
+            && same_content
+            && was.reply_to.as_deref().unwrap_or_default() == message.reply_to
+        {
             out.extend_from_slice(section);
             return;
         }
     }
-    let says_nothing = message.correlation == [0; 24] && message.group == [0; 24] && message.reply_to.is_empty();
+    let says_nothing = message.correlation == [0; 24]
+        && message.group == [0; 24]
+        && message.reply_to.is_empty()
+        && content_type.is_none();
     if kept.is_none() && is_of_a_client(message) && says_nothing {
         return;
     }
@@ -192,6 +206,7 @@ fn write_properties(out: &mut Vec<u8>, message: &Message, kept: Option<&[u8]>) {
         message_id: value(&message.id),
         correlation_id: value(&message.correlation),
         reply_to: Some(message.reply_to.clone()).filter(|reply_to| !reply_to.is_empty()),
+        content_type,
         creation_time: i64::try_from(message.put_ms).ok().filter(|put_ms| *put_ms != 0),
         group_sequence: group.is_some().then_some(message.group_sequence),
         group_id: group,
@@ -206,17 +221,40 @@ fn is_of_a_client(message: &Message) -> bool {
 }
 
 fn write_application(out: &mut Vec<u8>, message: &Message, kept: Option<&[u8]>) {
-    let own: Vec<_> = message.properties.iter().filter(|(name, _)| !name.starts_with(KEPT)).collect();
+    let own = own(message);
     if let Some(section) = kept
         && as_text(section).is_ok_and(|text| text.iter().eq(own.iter().copied()))
     {
         out.extend_from_slice(section);
         return;
     }
-    if own.is_empty() {
-        return;
+    let pairs = pairs_of(own, kept);
+    if !pairs.is_empty() {
+        write_application_properties(out, pairs);
     }
-    write_application_properties(out, own.into_iter().map(as_pair).collect());
+}
+
+/// Whether a property of the message has a place of its own in AMQP, and is no application property.
+fn is_ours(name: &str) -> bool {
+    name.starts_with(KEPT) || name == CONTENT_TYPE
+}
+
+/// Properties of the message that are application properties.
+fn own(message: &Message) -> Vec<&(String, Vec<u8>)> {
+    message.properties.iter().filter(|(name, _)| !is_ours(name)).collect()
+}
+
+/// Application properties anew, and those of the client that only its section has.
+fn pairs_of(own: Vec<&(String, Vec<u8>)>, kept: Option<&[u8]>) -> Vec<(Value, Value)> {
+    let only_kept = kept.and_then(|section| read_map(section).ok()).unwrap_or_default();
+    let only_kept = only_kept.into_iter().filter(|(name, _)| name.text().is_some_and(is_ours));
+    own.into_iter().map(as_pair).chain(only_kept).collect()
+}
+
+/// The media type of the content. A symbol of AMQP is ASCII.
+fn media_type(message: &Message) -> Option<String> {
+    let (_, value) = message.properties.iter().find(|(name, _)| name == CONTENT_TYPE)?;
+    std::str::from_utf8(value).ok().filter(|text| text.is_ascii()).map(str::to_owned)
 }
 
 /// A property as an application property.
@@ -260,7 +298,7 @@ fn as_text(section: &[u8]) -> Result<Vec<(String, Vec<u8>)>, AmqpError> {
         let Value::String(name) = name else {
             return Err(AmqpError::new(condition::DECODE, "the name of an application property is not a string"));
         };
-        if !name.starts_with(KEPT) {
+        if !is_ours(&name) {
             found.push((name, text(&value)));
         }
     }
@@ -300,6 +338,47 @@ fn text(value: &Value) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A message that was put by HTTP had its media type as an application property for AMQP, and one of AMQP had none for HTTP.
+    #[test]
+    fn the_media_type_is_the_same_for_amqp_and_http() {
+        let properties_of = |bytes: &[u8]| {
+            let sections = Sections::split(bytes).expect("sections");
+            let properties = sections.properties.map(|section| Properties::read(section).expect("properties"));
+            (properties, sections.application_properties.map(|section| read_map(section).expect("a map")))
+        };
+        // As HTTP puts it.
+        let mut put = Message::new("{}");
+        put.properties.push((CONTENT_TYPE.to_owned(), b"application/json".to_vec()));
+        for sent in [to_amqp(&put, 1), to_broker(&put, 1, None)] {
+            let (properties, application) = properties_of(&sent);
+            let media = properties.expect("properties").content_type;
+            assert_eq!((media.as_deref(), application), (Some("application/json"), None));
+        }
+        // From AMQP, with an application property of that name.
+        let mut bytes = Vec::new();
+        Properties { content_type: Some("text/plain".to_owned()), ..Properties::default() }.write(&mut bytes);
+        let strange = (Value::String(CONTENT_TYPE.to_owned()), Value::Int(7));
+        let typed = vec![strange.clone(), (Value::String("n".to_owned()), Value::Int(1))];
+        write_application_properties(&mut bytes, typed.clone());
+        write_body(&mut bytes, BodyKind::Data, b"x");
+        let mut arrived = from_amqp(bytes.clone(), 1).expect("a message").message;
+        let media: Vec<_> = arrived.properties.iter().filter(|(name, _)| name == CONTENT_TYPE).collect();
+        assert_eq!(media, [&(CONTENT_TYPE.to_owned(), b"text/plain".to_vec())]);
+        assert!(to_amqp(&arrived, 1).ends_with(&bytes), "the sections leave as they came");
+        // A flow changes the media type and a property: nothing else is lost.
+        for (name, value) in &mut arrived.properties {
+            match name.as_str() {
+                CONTENT_TYPE => *value = b"text/csv".to_vec(),
+                "n" => *value = b"2".to_vec(),
+                _ => {}
+            }
+        }
+        let (properties, application) = properties_of(&to_amqp(&arrived, 1));
+        assert_eq!(properties.expect("properties").content_type.as_deref(), Some("text/csv"));
+        let text = (Value::String("n".to_owned()), Value::String("2".to_owned()));
+        assert_eq!(application, Some(vec![text, strange]));
+    }
 
     #[test]
     fn a_message_for_another_broker_keeps_what_it_said_and_has_its_own_id() {

@@ -39,10 +39,12 @@ mod encoding;
 mod gate;
 mod json_text;
 mod lane;
+mod location;
 mod named;
 mod openapi;
 mod page;
 mod problem;
+mod program_head;
 mod project;
 mod propose;
 mod provider;
@@ -64,8 +66,11 @@ pub use lane::{Answer, Media, OperationLane, Request, asked_fields, etag};
 pub use openapi::{Security, document, security_of};
 pub use page::{DOCS_POLICY, DOCS_SCRIPT, docs_page};
 pub use problem::{FieldError, Problem, allowed, title};
+pub use program_head::ProgramHead;
 pub use project::{Definitions, Routed, Stamp};
-pub use propose::{FileProposal, Include, Proposal, Proposed, ProposedFile, ServiceRow, layout_of, service_table};
+pub use propose::{
+    FileProposal, Include, Proposal, Proposed, ProposedFile, ServiceRow, layout_of, layout_of_parameters, service_table,
+};
 pub use provider::{
     Answered, CannedRecords, CannedSpec, Held, HttpSpec, Measure, Outgoing, ProgramSource, ProgramSpec, Provider,
     ProviderFault, ProviderSpec, Returned, WorkingStorage,

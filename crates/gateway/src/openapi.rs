@@ -341,12 +341,14 @@ fn responses(operation: &Operation) -> Json {
         if problem || status >= 400 {
             content.push((Problem::MEDIA_TYPE.to_owned(), problem_media()));
         }
+        let header = |description: &str, format: Option<Json>| {
+            let schema = Json::object([("type", Json::text("string"))]).with("format", format);
+            Json::object([("description", Json::text(description)), ("schema", schema)])
+        };
+        let place = || header("Path that reads the record.", Some(Json::text("uri-reference")));
         let tag = || {
-            let header = Json::object([
-                ("description", Json::text("Validator of the record, for If-Match and If-None-Match.")),
-                ("schema", Json::object([("type", Json::text("string"))])),
-            ]);
-            Json::object([("ETag", header)])
+            Json::object([("ETag", header("Validator of the record, for If-Match and If-None-Match.", None))])
+                .with("Location", (status == 201 && operation.location.is_some()).then(place))
         };
         let has_tag = status < 300
             && operation.file_action().is_some_and(|action| !matches!(action, FileAction::Browse | FileAction::Delete));

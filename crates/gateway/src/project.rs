@@ -37,6 +37,8 @@ struct Route {
     segments: Vec<Segment>,
     /// Operations by method.
     operations: Vec<(String, usize)>,
+    /// Documents of APIs that the path's parameters fit too: texts win over parameters.
+    hides: Vec<String>,
 }
 
 /// The operation for a path and method.
@@ -166,15 +168,63 @@ impl Definitions {
             self.operations.push(Arc::clone(operation));
             let routes = self.routes.entry(operation.segments.len()).or_default();
             let entry = (operation.method.clone(), index);
+            let crossing = routes.iter().filter(|route| crosses(&route.segments, &operation.segments));
+            for (_, other) in crossing.flat_map(|route| &route.operations).filter(|(known, _)| *known == entry.0) {
+                let other = &self.operations[*other];
+                let (method, one, two) = (&operation.method, &operation.path, &other.path);
+                findings.push(twice(
+                    format!(
+                        "{method} {one} and {method} {two} have paths in common, and neither is the more specific one"
+                    ),
+                    &operation.at,
+                    &other.at,
+                ));
+            }
             match routes.iter_mut().find(|route| same_path(&route.segments, &operation.segments)) {
                 Some(route) => match route.operations.iter().find(|(method, _)| *method == operation.method) {
                     Some((_, other)) => {
                         let message = format!("two operations are {} {}", operation.method, operation.path);
                         findings.push(twice(message, &operation.at, &self.operations[*other].at));
                     }
-                    None => route.operations.push(entry),
+                    None => {
+                        let known = route.operations.iter().map(|(_, known)| &self.operations[*known]);
+                        if let Some(other) = known.into_iter().find(|known| known.path != operation.path) {
+                            let message = format!(
+                                "{} and {} are one path with different names of its parameters, which no document can show",
+                                operation.path, other.path
+                            );
+                            findings.push(twice(message, &operation.at, &other.at));
+                        }
+                        route.operations.push(entry);
+                    }
                 },
-                None => routes.push(Route { segments: operation.segments.clone(), operations: vec![entry] }),
+                None => routes.push(Route {
+                    segments: operation.segments.clone(),
+                    operations: vec![entry],
+                    hides: Vec::new(),
+                }),
+            }
+        }
+        for (i, api) in self.apis.iter().enumerate() {
+            for document in DOCUMENTS {
+                let path = format!("{}/{document}", api.base_path);
+                let segments: Vec<Segment> =
+                    crate::uri::parts(&path, b'/').skip(1).map(|part| Segment::Text(part.to_owned())).collect();
+                let Some(routes) = self.routes.get_mut(&segments.len()) else { continue };
+                for route in
+                    routes.iter_mut().filter(|route| fits(&route.segments, crate::uri::parts(&path, b'/').skip(1)))
+                {
+                    let get = route.operations.iter().find(|(method, _)| method == "GET").map(|(_, index)| *index);
+                    match get {
+                        Some(index) if route.segments == segments => findings.push(twice(
+                            format!("GET {path} is an operation and the document of the API `{}`", self.apis[i].name),
+                            &self.operations[index].at,
+                            &api.at,
+                        )),
+                        Some(_) => route.hides.push(path.clone()),
+                        None => {}
+                    }
+                }
             }
         }
         // Texts before parameters, so that `/models/new` wins over `/models/{model}`.
@@ -194,14 +244,11 @@ impl Definitions {
             return Routed::Nowhere;
         }
         let Some(routes) = self.routes.get(&parts().count()) else { return Routed::Nowhere };
-        let fits = |route: &&Route| {
-            route.segments.iter().zip(parts()).all(|(segment, part)| match segment {
-                Segment::Text(text) => text == part,
-                Segment::Parameter(_) => !part.is_empty(),
-            })
-        };
         let mut methods: Vec<&str> = Vec::new();
-        for route in routes.iter().filter(fits) {
+        for route in routes.iter().filter(|route| fits(&route.segments, parts())) {
+            if method == "GET" && route.hides.iter().any(|document| document == path) {
+                return Routed::Nowhere;
+            }
             if let Some((_, index)) = route.operations.iter().find(|(known, _)| known == method) {
                 let parameter =
                     |(segment, part): (&Segment, &'a str)| matches!(segment, Segment::Parameter(_)).then_some(part);
@@ -210,6 +257,16 @@ impl Definitions {
             methods.extend(route.operations.iter().map(|(method, _)| method.as_str()));
         }
         if methods.is_empty() { Routed::Nowhere } else { Routed::Methods(methods) }
+    }
+
+    /// An operation that takes requests to a path, or to paths below it.
+    pub fn at_or_below(&self, path: &str) -> Option<&Operation> {
+        let count = crate::uri::parts(path, b'/').skip(1).count();
+        let below = |operation: &&Arc<Operation>| {
+            let (segments, parts) = (&operation.segments, crate::uri::parts(path, b'/').skip(1));
+            segments.len() >= count && fits(&segments[..count], parts)
+        };
+        self.operations.iter().find(below).map(|operation| &**operation)
     }
 
     /// Returns the state of the files of the definitions: services, APIs, copybooks, interface files and the modules of programs.
@@ -288,6 +345,25 @@ impl Needed {
     fn if_any<T>(known: Option<&[T]>) -> Needed {
         if known.is_some_and(|known| !known.is_empty()) { Needed::Yes } else { Needed::No }
     }
+}
+
+/// Documents of each API, below its base path.
+const DOCUMENTS: [&str; 3] = ["openapi.json", "docs", "docs.js"];
+
+/// Whether a path of as many parts has these segments.
+fn fits<'p>(segments: &[Segment], parts: impl Iterator<Item = &'p str>) -> bool {
+    segments.iter().zip(parts).all(|(segment, part)| match segment {
+        Segment::Text(text) => text == part,
+        Segment::Parameter(_) => !part.is_empty(),
+    })
+}
+
+/// Whether two routes have a path in common, and each has a text where the other has a parameter.
+fn crosses(a: &[Segment], b: &[Segment]) -> bool {
+    let is_text = |segment: &Segment| matches!(segment, Segment::Text(_));
+    let meet = a.iter().zip(b).all(|(a, b)| !(is_text(a) && is_text(b)) || a == b);
+    let narrower = |a: &[Segment], b: &[Segment]| a.iter().zip(b).any(|(a, b)| is_text(a) && !is_text(b));
+    a.len() == b.len() && meet && narrower(a, b) && narrower(b, a)
 }
 
 fn same_path(a: &[Segment], b: &[Segment]) -> bool {

@@ -19,6 +19,10 @@ pub struct Proposed<'a> {
     pub encoding: &'a str,
     /// The dialect by its name.
     pub dialect: &'a str,
+    /// The records of the program's parameters, if it has several; the layout is that of all of them.
+    pub parameters: &'a [String],
+    /// PROGRAM-ID, if it is known.
+    pub program: Option<&'a str>,
 }
 
 /// A proposed service.
@@ -86,7 +90,7 @@ impl Proposal {
             RecordPlan::new(layout, &interface, &Policies::default(), Charset::SingleByte(page))
         };
         let (request, response) = (plan(&hidden.in_request)?, plan(&hidden.in_response)?);
-        let program = program_name(layout);
+        let program = from.program.map_or_else(|| program_name(layout), str::to_owned);
         let file = file(layout, from, &hidden, &provider(layout, from, &program));
         Ok(Proposal { file, rows: rows(layout, &request, &response) })
     }
@@ -227,6 +231,9 @@ fn file(layout: &Layout, from: Proposed<'_>, hidden: &Hidden, provider: &str) ->
     }
     text.push_str(&format!("encoding = \"{}\"\n", from.encoding));
     text.push_str(&format!("dialect = \"{}\"\n", from.dialect.to_ascii_lowercase()));
+    for parameter in from.parameters {
+        text.push_str(&format!("\n[[parameter]]\nrecord = \"{parameter}\"\n"));
+    }
     text.push_str(provider);
     for (direction, names) in [("request", &hidden.in_request), ("response", &hidden.in_response)] {
         text.push_str(&format!("\n[{direction}]\nkey-style = \"camel\"\n{}", list("exclude", names)));
@@ -412,4 +419,17 @@ pub fn layout_of(
     limits: &Limits,
 ) -> Result<Layout, Findings> {
     crate::service::layout_at(path, &[], record, dialect, limits)
+}
+
+/// Reads the layout of the parameters of a program, which are records of one source or copybook, one after another.
+///
+/// # Errors
+/// The faults of the copybook, and a record that it does not have.
+pub fn layout_of_parameters(
+    path: &std::path::Path,
+    parameters: &[String],
+    dialect: &Dialect,
+    limits: &Limits,
+) -> Result<Layout, Findings> {
+    crate::service::layout_of_records(path, parameters, dialect, limits)
 }

@@ -231,6 +231,8 @@ pub struct ProgramSpec {
     pub environment: Vec<(String, String)>,
     /// Source of its module.
     pub source: Option<ProgramSource>,
+    /// Bytes of each parameter, which follow one another in the record. Empty: the record is the only one, the COMMAREA.
+    pub parameters: Vec<usize>,
 }
 
 /// Content of WORKING-STORAGE at the start of a program's call.

@@ -161,7 +161,7 @@ impl SchemaOf<'_> {
                 schema.with("pattern", Some(Json::text(pattern.iso_regex())))
             }
             Typed::Codes(codes) => {
-                let names = codes.iter().map(|(_, name)| Json::text(name.clone())).collect();
+                let names = crate::typed::names(codes).into_iter().map(Json::text).collect();
                 let schema = Json::object([("type", Json::text("string"))]);
                 // Codes are open lists: an answer may hold one that has no name.
                 if self.closed.is_some() {

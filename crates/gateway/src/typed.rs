@@ -12,7 +12,7 @@ pub enum Typed {
     },
     /// An ISO 8601 date, time or both.
     Date(DatePattern),
-    /// Names for codes: text in the record, name in JSON. A code that has no name is shown as it is.
+    /// Names for codes: text in the record, name in JSON. A code that has no name is shown as it is. Requests write the first code of a name.
     Codes(Vec<(String, String)>),
     /// A whole number without sign as text, with exactly this many digits: `0000000042`.
     Digits(usize),
@@ -78,7 +78,8 @@ impl Typed {
             Typed::Boolean { no, .. } if text == no.as_bytes() => Shown::Bool(false),
             Typed::Boolean { .. } => Shown::Null,
             Typed::Date(pattern) => pattern.iso(text, out).map_or(Shown::Null, |()| Shown::Text),
-            Typed::Codes(codes) => match codes.iter().find(|(code, _)| code.as_bytes() == text) {
+            // Blanks at the end are there where the service keeps them.
+            Typed::Codes(codes) => match codes.iter().find(|(code, _)| code.as_bytes() == text.trim_ascii_end()) {
                 Some((_, name)) => {
                     out.extend_from_slice(name.as_bytes());
                     Shown::Text
@@ -137,14 +138,22 @@ impl Typed {
         match self {
             Typed::Boolean { .. } => "true or false".to_owned(),
             Typed::Date(pattern) => format!("a {} such as {}", pattern.format(), pattern.example()),
-            Typed::Codes(codes) => {
-                let names: Vec<&str> = codes.iter().map(|(_, name)| name.as_str()).collect();
-                format!("one of {}", names.join(", "))
-            }
+            Typed::Codes(codes) => format!("one of {}", names(codes).join(", ")),
             Typed::Range(range) => range.expected(),
             Typed::Digits(digits) => format!("1 to {digits} digits"),
         }
     }
+}
+
+/// The names of codes, each once.
+pub(crate) fn names(codes: &[(String, String)]) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for (_, name) in codes {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    names
 }
 
 /// A date in a record: `yyyyMMdd`, `ddMMyy`, `yyyyDDD`, `yyyy-MM-dd`, `HHmmss`, `yyyyMMddHHmmss` and so on.

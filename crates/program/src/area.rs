@@ -1,11 +1,12 @@
-//! The shared memory of one worker, version 3.
+//! The shared memory of one worker, version 4.
 //!
 //! ```text
 //! file offset   bytes
 //! 0             4096   control page:
-//!   0             4      magic "QLW3"
+//!   0             4      magic "QLW4"
 //!   4             4      slots
-//!   8             4      bytes of a COMMAREA
+//!   8             4      bytes of a COMMAREA, that is of all parameters together
+//!   12            4      parameters
 //!   64            4      submit ring: tail (caller writes)
 //!   128           4      submit ring: head (worker writes)
 //!   192           4      done ring: tail (worker writes)
@@ -20,6 +21,7 @@
 //!   1792          4 × SLOTS_MAX   bytes that the caller wrote, by slot; the rest of the COMMAREA is 0x00
 //!   2048          4 × SLOTS_MAX   owner of a submitted call, by slot: 0 nobody yet, 1 the worker, which has begun it, 2 the caller,
 //!                                 which has withdrawn it
+//!   2304          4 × PARAMETERS_MAX   bytes of each parameter
 //! 4096          slots × pages × 4096   the COMMAREAs
 //! ```
 //!
@@ -33,14 +35,17 @@
 //! | 4 GiB nothing | COMMAREA of the current call | 4 GiB nothing | shared file | 4 GiB nothing |
 //! ```
 //!
+//! A program with several parameters (`PROCEDURE DIVISION USING A B`) has private pages for each of them, with the same distance in between, so that
+//! an overrun of one does not reach another either. In a slot they follow one another without gaps.
+//!
 //! The alternative is to change the mapping for each call: a system call, and a page fault for each page that the program touches.
 //! The two costs have not been compared on a quiet machine yet.
 //!
 //! # Unsafe code
 //!
-//! * **Bounds.** Every address is `shared` or `private` and an offset that follows from the geometry. `map` makes mappings of that
+//! * **Bounds.** Every address is `shared` or the pages of a parameter and an offset that follows from the geometry. `map` makes mappings of that
 //!   size. `create` sets the length of the file; `open` takes the geometry from the file's head, which the caller of programs has
-//!   written, and refuses a wrong magic or more than [`SLOTS_MAX`] slots. `slot` asserts the number of a slot. Words are at constant
+//!   written, and refuses a wrong magic, more than [`SLOTS_MAX`] slots, or parameters that are not the bytes of a slot. `slot` asserts the number of a slot. Words are at constant
 //!   offsets of the control page, ring positions are taken modulo [`SLOTS_MAX`], and slot numbers from the ring are checked
 //!   where they are read.
 //! * **Sides.** `begin` and `finish` need the private pages, which only the worker's side has. Only `worker.rs` calls them, with an
@@ -48,9 +53,9 @@
 //! * **The other process** may write at any time. So words are only used as atomics, and COMMAREAs only by copying bytes through raw
 //!   pointers: no reference into them ever exists, and any bytes are valid. `copy_out` copies before anybody looks.
 //! * **Lifetime.** The mapping belongs to the value, `drop` unmaps it, and `word`, `began` and `return_code` borrow from the value.
-//!   `begin` returns an address for the program to use until `finish`. The type is `Send` because nothing in it belongs to a thread;
+//!   `addresses` are for the program to use from `begin` to `finish`. The type is `Send` because nothing in it belongs to a thread;
 //!   it is not `Sync`.
-//! * **Reservation.** A fixed mapping replaces what is there: `map` makes two, both inside of what `reserve` has just reserved.
+//! * **Reservation.** A fixed mapping replaces what is there: `map` makes them all inside of what `reserve` has just reserved.
 
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 use std::io;
@@ -61,7 +66,7 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 /// Most calls that one worker holds, waiting or running. 64: more would only lengthen the queue in front of one process.
 pub(crate) const SLOTS_MAX: usize = 64;
 pub(crate) const PAGE: usize = 4096;
-const MAGIC: u32 = u32::from_le_bytes(*b"QLW3");
+const MAGIC: u32 = u32::from_le_bytes(*b"QLW4");
 
 pub(crate) const SUBMIT_TAIL: usize = 64;
 pub(crate) const SUBMIT_HEAD: usize = 128;
@@ -76,6 +81,9 @@ const DONE_RING: usize = 1024;
 const RETURN_CODES: usize = 1536;
 const USED: usize = 1792;
 const CLAIMS: usize = 2048;
+const PARAMETERS: usize = 2304;
+/// Most parameters of a program. 32: more would be a record.
+pub(crate) const PARAMETERS_MAX: usize = 32;
 
 /// Address space without any mapping on either side of the program's pages: the reach of a 32-bit offset.
 const GUARD_MAX: usize = 4 << 30;
@@ -87,16 +95,51 @@ const GUARD_MIN: usize = 64 << 20;
 pub(crate) struct Geometry {
     pub(crate) slots: usize,
     pub(crate) length: usize,
+    /// Bytes of each parameter; those after `count` are 0.
+    parameters: [u32; PARAMETERS_MAX],
+    count: usize,
 }
 
 impl Geometry {
+    /// `None` for more than [`PARAMETERS_MAX`] parameters, or none.
+    pub(crate) fn new(slots: usize, parameters: &[usize]) -> Option<Geometry> {
+        let count = parameters.len();
+        let mut bytes = [0; PARAMETERS_MAX];
+        for (to, from) in bytes.get_mut(..count)?.iter_mut().zip(parameters) {
+            *to = u32::try_from(*from).ok()?;
+        }
+        let length = parameters.iter().try_fold(0u32, |sum, bytes| sum.checked_add(u32::try_from(*bytes).ok()?))?;
+        (count > 0).then_some(Geometry { slots, length: length as usize, parameters: bytes, count })
+    }
+
     pub(crate) fn slot_bytes(self) -> usize {
-        self.length.max(1).next_multiple_of(PAGE)
+        pages(self.length)
     }
 
     pub(crate) fn file_bytes(self) -> usize {
         PAGE + self.slots * self.slot_bytes()
     }
+
+    /// Bytes of each parameter.
+    fn parameters(&self) -> impl Iterator<Item = usize> + '_ {
+        self.parameters[..self.count].iter().map(|bytes| *bytes as usize)
+    }
+}
+
+/// Bytes of the whole pages for a length.
+fn pages(length: usize) -> usize {
+    length.max(1).next_multiple_of(PAGE)
+}
+
+/// A parameter in the worker.
+#[derive(Clone, Copy, Debug)]
+struct Private {
+    /// Start of its pages, and bytes of them before it.
+    pages: *mut u8,
+    front: usize,
+    /// Bytes before it in a slot, and its own.
+    offset: usize,
+    length: usize,
 }
 
 /// The word of a call that is submitted and not begun.
@@ -128,8 +171,8 @@ pub(crate) struct Area {
     mapped: usize,
     /// Start of the file.
     shared: *mut u8,
-    /// Private pages of the worker; null on the caller's side.
-    private: *mut u8,
+    /// The parameters in the worker; none on the caller's side.
+    private: Vec<Private>,
     geometry: Geometry,
 }
 
@@ -141,7 +184,10 @@ impl Area {
     pub(crate) fn create(file: BorrowedFd<'_>, geometry: Geometry) -> io::Result<Area> {
         rustix::fs::ftruncate(file, geometry.file_bytes() as u64)?;
         let area = Area::map(file, geometry, Side::Caller)?;
-        for (at, value) in [(0, MAGIC), (4, narrow(geometry.slots)), (8, narrow(geometry.length))] {
+        let head =
+            [(0, MAGIC), (4, narrow(geometry.slots)), (8, narrow(geometry.length)), (12, narrow(geometry.count))];
+        let parameters = geometry.parameters.iter().enumerate().map(|(i, bytes)| (PARAMETERS + 4 * i, *bytes));
+        for (at, value) in head.into_iter().chain(parameters) {
             area.word(at).store(value, Ordering::Relaxed);
         }
         area.word(CALLER_WAITS).store(1, Ordering::SeqCst);
@@ -150,14 +196,15 @@ impl Area {
 
     /// Maps a file that the caller made, in the worker.
     pub(crate) fn open(file: BorrowedFd<'_>) -> io::Result<Area> {
-        let mut head = [0u8; 12];
+        let mut head = [0u8; PARAMETERS + 4 * PARAMETERS_MAX];
         rustix::io::pread(file, &mut head[..], 0)?;
         let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-        let geometry = Geometry { slots: word(4) as usize, length: word(8) as usize };
-        if word(0) != MAGIC || geometry.slots == 0 || geometry.slots > SLOTS_MAX {
-            return Err(io::Error::from(io::ErrorKind::InvalidData));
-        }
-        Area::map(file, geometry, Side::Worker)
+        let (slots, count) = (word(4) as usize, (word(12) as usize).min(PARAMETERS_MAX));
+        let parameters: Vec<usize> = (0..count).map(|i| word(PARAMETERS + 4 * i) as usize).collect();
+        let geometry = Geometry::new(slots, &parameters).filter(|geometry| {
+            word(0) == MAGIC && (1..=SLOTS_MAX).contains(&slots) && geometry.length == word(8) as usize
+        });
+        Area::map(file, geometry.ok_or(io::ErrorKind::InvalidData)?, Side::Worker)
     }
 
     fn map(file: BorrowedFd<'_>, geometry: Geometry, side: Side) -> io::Result<Area> {
@@ -166,16 +213,27 @@ impl Area {
         if side == Side::Caller {
             // SAFETY: a new mapping at an address that the system chooses overlaps nothing.
             let base = unsafe { mmap(core::ptr::null_mut(), len, both, MapFlags::SHARED, file, 0)? }.cast();
-            return Ok(Area { base, mapped: len, shared: base, private: core::ptr::null_mut(), geometry });
+            return Ok(Area { base, mapped: len, shared: base, private: Vec::new(), geometry });
         }
         let (base, mapped, guard) = reserve(geometry)?;
-        // SAFETY: both offsets are in the reservation, which is as long as three guards, the private pages and the file.
-        let (private, shared) = unsafe { (base.add(guard), base.add(guard + geometry.slot_bytes() + guard)) };
-        let area = Area { base, mapped, shared, private, geometry };
-        // SAFETY: the ranges are in the reservation, which nothing else uses.
+        let mut area = Area { base, mapped, shared: base, private: Vec::new(), geometry };
+        let (mut at, mut offset) = (guard, 0);
+        for length in geometry.parameters() {
+            let bytes = pages(length);
+            // SAFETY: the reservation is as long as all guards, all private pages and the file, and `at` counts them up; nothing else uses it.
+            let start = unsafe {
+                let start = base.add(at);
+                mmap_anonymous(start.cast(), bytes, both, MapFlags::PRIVATE | MapFlags::FIXED)?;
+                start
+            };
+            area.private.push(Private { pages: start, front: bytes - length, offset, length });
+            at += bytes + guard;
+            offset += length;
+        }
+        // SAFETY: as above; the file and a guard are what is left of the reservation.
         unsafe {
-            mmap_anonymous(private.cast(), geometry.slot_bytes(), both, MapFlags::PRIVATE | MapFlags::FIXED)?;
-            mmap(shared.cast(), len, both, MapFlags::SHARED | MapFlags::FIXED, file, 0)?;
+            area.shared = base.add(at);
+            mmap(area.shared.cast(), len, both, MapFlags::SHARED | MapFlags::FIXED, file, 0)?;
         }
         Ok(area)
     }
@@ -199,28 +257,34 @@ impl Area {
         unsafe { self.shared.add(PAGE + slot * self.geometry.slot_bytes()) }
     }
 
-    /// Copies a slot's COMMAREA to the private pages, in the worker, and returns its address there. Its last byte is the last of the pages.
-    pub(crate) fn begin(&self, slot: usize) -> *mut u8 {
-        let Geometry { length, .. } = self.geometry;
-        let front = self.geometry.slot_bytes() - length;
-        let used = (self.used(slot).load(Ordering::Relaxed) as usize).min(length);
-        // SAFETY: `front + length` is the size of the private pages and `used` at most `length`. The bytes before the COMMAREA are cleared
-        // because a program that writes there must not leave a message to the next call.
-        unsafe {
-            core::ptr::write_bytes(self.private, 0, front);
-            let commarea = self.private.add(front);
-            core::ptr::copy_nonoverlapping(self.slot(slot), commarea, used);
-            core::ptr::write_bytes(commarea.add(used), 0, length - used);
-            commarea
+    /// Returns the addresses of the parameters for the program. Each ends with the last byte of its pages.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = *mut u8> + '_ {
+        // SAFETY: `front` is less than the bytes of the pages.
+        self.private.iter().map(|private| unsafe { private.pages.add(private.front) })
+    }
+
+    /// Copies a slot's COMMAREA to the private pages, in the worker.
+    pub(crate) fn begin(&self, slot: usize) {
+        let all = (self.used(slot).load(Ordering::Relaxed) as usize).min(self.geometry.length);
+        for Private { pages, front, offset, length } in &self.private {
+            let used = all.saturating_sub(*offset).min(*length);
+            // SAFETY: `front + length` is the size of the private pages, `used` at most `length`, and `offset + length` at most the bytes of a slot. The
+            // bytes before a parameter are cleared because a program that writes there must not leave a message to the next call.
+            unsafe {
+                core::ptr::write_bytes(*pages, 0, *front);
+                let parameter = pages.add(*front);
+                core::ptr::copy_nonoverlapping(self.slot(slot).add(*offset), parameter, used);
+                core::ptr::write_bytes(parameter.add(used), 0, length - used);
+            }
         }
     }
 
-    /// Copies the private COMMAREA back to its slot, in the worker.
+    /// Copies the parameters back to their slot, in the worker.
     pub(crate) fn finish(&self, slot: usize) {
-        let Geometry { length, .. } = self.geometry;
-        let front = self.geometry.slot_bytes() - length;
-        // SAFETY: both sides have `length` bytes and do not overlap.
-        unsafe { core::ptr::copy_nonoverlapping(self.private.add(front), self.slot(slot), length) };
+        for Private { pages, front, offset, length } in &self.private {
+            // SAFETY: both sides have `length` bytes and do not overlap.
+            unsafe { core::ptr::copy_nonoverlapping(pages.add(*front), self.slot(slot).add(*offset), *length) };
+        }
     }
 
     /// Copies `parts`, in sequence, into a COMMAREA, which continues with 0x00; bytes beyond its end are dropped. Returns the bytes
@@ -298,7 +362,8 @@ impl Area {
 fn reserve(geometry: Geometry) -> io::Result<(*mut u8, usize, usize)> {
     let mut guard = GUARD_MAX;
     loop {
-        let mapped = 3 * guard + geometry.slot_bytes() + geometry.file_bytes();
+        let private: usize = geometry.parameters().map(|length| pages(length) + guard).sum();
+        let mapped = guard + private + geometry.file_bytes() + guard;
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
         // SAFETY: a new mapping at an address that the system chooses overlaps nothing; nothing in it can be touched.
         match unsafe { mmap_anonymous(core::ptr::null_mut(), mapped, ProtFlags::empty(), flags) } {

@@ -38,8 +38,10 @@ pub struct WorkerSpec {
     pub work_folder: Option<PathBuf>,
     /// Environment of the process, in addition to what it needs itself; nothing of the caller's is inherited.
     pub environment: Vec<(String, String)>,
-    /// Bytes of the COMMAREA.
+    /// Bytes of the COMMAREA: of all parameters together.
     pub length: usize,
+    /// Bytes of each parameter of the program, in the order of USING, at most 32. Empty: the COMMAREA is the only one.
+    pub parameters: Vec<usize>,
     /// Calls that one worker holds, waiting or running: at most 64.
     pub slots: usize,
     /// Treatment of WORKING-STORAGE between calls.
@@ -135,8 +137,10 @@ impl Worker {
         let slots = spec.slots.clamp(1, SLOTS_MAX);
         let memory = rustix::fs::memfd_create("quayline-commarea", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)
             .map_err(|e| system("shared memory")(e.into()))?;
-        let area =
-            Area::create(memory.as_fd(), Geometry { slots, length: spec.length }).map_err(system("shared memory"))?;
+        let parameters = if spec.parameters.is_empty() { &[spec.length][..] } else { &spec.parameters };
+        let geometry = Geometry::new(slots, parameters).filter(|geometry| geometry.length == spec.length);
+        let geometry = geometry.ok_or_else(|| system("parameters")(io::ErrorKind::InvalidInput.into()))?;
+        let area = Area::create(memory.as_fd(), geometry).map_err(system("shared memory"))?;
         // A program can reach the descriptor. If it could shorten the file, the caller's next access would end the server by SIGBUS.
         let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
         rustix::fs::fcntl_add_seals(&memory, seals).map_err(|e| system("shared memory")(e.into()))?;

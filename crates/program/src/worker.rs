@@ -9,7 +9,7 @@
 //!   loaded for good and checks each symbol; the function types are those of `libcob.h`, which the compiler cannot check. `cob_init`
 //!   runs before any other function.
 //! * **Text from libcob** is copied before the next call into it.
-//! * **The program** gets the address of a COMMAREA in private pages ([`Area::begin`]). It may write anywhere in this process, which
+//! * **The program** gets the addresses of its parameters in private pages ([`Area::begin`]). It may write anywhere in this process, which
 //!   no precondition can prevent: hence a process of its own, and unmapped addresses around these pages.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
@@ -80,8 +80,11 @@ pub fn run_worker(arguments: &[OsString]) -> i32 {
     if let Err(why) = cobol.find(&name) {
         return refuse(exit_code::NO_PROGRAM, &format!("{program}: {why}"));
     }
-    serve(&area, in_fd, out_fd, |commarea| {
-        let return_code = cobol.call(&name, commarea);
+    let mut parameters: Vec<*mut c_void> = area.addresses().map(<*mut u8>::cast).collect();
+    serve(&area, in_fd, out_fd, || {
+        // A program of C might change the list, which holds for its call only.
+        parameters.iter_mut().zip(area.addresses()).for_each(|(to, from)| *to = from.cast());
+        let return_code = cobol.call(&name, &mut parameters);
         if storage == WorkingStorage::Fresh {
             modules.each(|program| cobol.cancel(program));
         }
@@ -96,7 +99,7 @@ fn refuse(code: i32, why: &str) -> i32 {
 }
 
 /// Takes calls until the caller is gone (then the system ends this process).
-fn serve(area: &Area, in_fd: BorrowedFd<'_>, out_fd: BorrowedFd<'_>, mut call: impl FnMut(*mut u8) -> i32) -> i32 {
+fn serve(area: &Area, in_fd: BorrowedFd<'_>, out_fd: BorrowedFd<'_>, mut call: impl FnMut() -> i32) -> i32 {
     let slots = area.geometry().slots;
     let ring = || {
         if area.word(CALLER_WAITS).swap(0, Ordering::SeqCst) == 1 {
@@ -140,7 +143,8 @@ fn serve(area: &Area, in_fd: BorrowedFd<'_>, out_fd: BorrowedFd<'_>, mut call: i
         let began = now_ns();
         area.began().store(began, Ordering::Relaxed);
         area.word(CURRENT).store(narrow(slot) + 1, Ordering::SeqCst);
-        let return_code = call(area.begin(slot));
+        area.begin(slot);
+        let return_code = call();
         area.finish(slot);
         area.return_code(slot).store(return_code, Ordering::Relaxed);
         let tail = area.word(DONE_TAIL);
@@ -216,11 +220,11 @@ impl Cobol {
         Err(unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
     }
 
-    fn call(&self, name: &CStr, commarea: *mut u8) -> i32 {
-        let mut arguments = [commarea.cast::<c_void>()];
-        // SAFETY: the program takes one argument by reference and runs on this process's only thread. Its effect on memory is its
-        // own risk: this process holds nothing but the COMMAREA.
-        unsafe { (self.call)(name.as_ptr(), 1, arguments.as_mut_ptr()) }
+    fn call(&self, name: &CStr, parameters: &mut [*mut c_void]) -> i32 {
+        let count = c_int::try_from(parameters.len()).unwrap_or(0);
+        // SAFETY: the program takes its parameters by reference and runs on this process's only thread. Its effect on memory is its
+        // own risk: this process holds nothing but the parameters of one call.
+        unsafe { (self.call)(name.as_ptr(), count, parameters.as_mut_ptr()) }
     }
 
     /// Cancels a program: its next call finds its WORKING-STORAGE as the first did, and its files are closed. Names that libcob

@@ -15,6 +15,7 @@ use quayline_gateway::Json;
 use crate::body::Body;
 use crate::handle::read_body;
 use crate::protobuf;
+use crate::shared::Shared;
 use crate::thread::Thread;
 
 /// A request that an operator sends to a part of the program.
@@ -74,7 +75,7 @@ pub trait AdminPart: Send + Sync {
     /// Metrics in the text form of Prometheus, each line with its line feed.
     fn metrics(&self) -> String;
 
-    /// What of this part does not work now, by name, and why. It must not wait.
+    /// What of this part does not work now, by name, and why. It may wait for a disk or a database: the listener waits for it for two seconds.
     fn not_ready(&self) -> Vec<(String, String)> {
         Vec::new()
     }
@@ -227,7 +228,7 @@ async fn operate(thread: &Rc<Thread>, request: Request<Incoming>, operator: Opti
             missing.extend(failing.then(|| ("audit".to_owned(), "it cannot be written".to_owned())));
             let stopped = shared.store.as_ref().and_then(|store| store.engine().stopped());
             missing.extend(stopped.map(|why| ("store".to_owned(), why)));
-            missing.extend(shared.parts.iter().flat_map(|part| part.not_ready()));
+            missing.extend(of_parts(shared).await);
             missing.extend(issuer.map(|why| ("authentication".to_owned(), why)));
             let draining = shared.stopping.load(Ordering::Relaxed);
             let ready = missing.is_empty() && !draining;
@@ -348,6 +349,27 @@ async fn operate(thread: &Rc<Thread>, request: Request<Incoming>, operator: Opti
         ),
     }
 }
+
+/// What parts of the program say that does not work. A part that does not answer in time does not work either, and is not asked again before it has.
+async fn of_parts(shared: &Arc<Shared>) -> Vec<(String, String)> {
+    if shared.parts.is_empty() {
+        return Vec::new();
+    }
+    let parts = shared.parts.clone();
+    let asked = async {
+        let asking = Arc::clone(&shared.asking_parts).lock_owned().await;
+        let asked = tokio::task::spawn_blocking(move || {
+            let _asking = asking;
+            parts.iter().flat_map(|part| part.not_ready()).collect()
+        });
+        asked.await.unwrap_or_else(|_| vec![("parts".to_owned(), "a bug ended the check; see the log".to_owned())])
+    };
+    let late = |_| vec![("parts".to_owned(), format!("no answer within {} s", PARTS_ANSWER.as_secs()))];
+    tokio::time::timeout(PARTS_ANSWER, asked).await.unwrap_or_else(late)
+}
+
+/// Longest time that readiness waits for the parts of the program.
+const PARTS_ANSWER: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// Who sends a request, where `[serve.admin]` names roles: `read` for requests that change nothing, `operate` for all. Health, readiness and
 /// metrics are for everybody who reaches the listener.

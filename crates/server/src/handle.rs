@@ -303,7 +303,14 @@ async fn respond(
         }
         Returned::Record(mut record) => {
             client.record_tag = Some(record_tag(&record));
-            answer(thread, &version, index, operation, &mut record, client)
+            let location = operation.location_of(&record);
+            let mut answered = answer(thread, &version, index, operation, &mut record, client);
+            if let (Ok(response), Some(location)) = (&mut answered, location)
+                && response.status() == StatusCode::CREATED
+            {
+                insert(response.headers_mut(), header::LOCATION, &location);
+            }
+            answered
         }
         Returned::Records { records, next } => {
             let (fields, buffer) = (client.fields.take(), thread.buffers.take());
@@ -667,7 +674,7 @@ fn cross_origin(thread: &Thread, origin: Option<&HeaderValue>, headers: &mut Hea
     }
     if let Some(origin) = allowed_origin(thread, origin) {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("etag, retry-after"));
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("etag, retry-after, location"));
     }
 }
 

@@ -12,6 +12,7 @@
 mod access;
 mod admin;
 mod amqp;
+mod apart;
 mod below;
 mod body;
 mod clients;

@@ -22,6 +22,9 @@ const NOBODY: Code = Code("SRV-007");
 /// Listeners that need one address.
 const SAME_ADDRESS: Code = Code("SRV-009");
 
+/// Requests for queues that operations take.
+const QUEUES_HIDDEN: Code = Code("SRV-012");
+
 /// A file that the server writes, in a folder that takes none.
 const NOT_WRITABLE: Code = Code("SRV-010");
 
@@ -62,10 +65,21 @@ pub fn cannot_work(config: &ServeConfig, definitions: &Definitions) -> Vec<Findi
             findings.push(Finding::error(PROVIDER, Fault::Config, message).at(place).hint(hint));
         }
     }
+    findings.extend(queues_hidden(config, definitions));
     findings.extend(nobody(config, definitions));
     findings.extend(same_addresses(config));
     findings.extend(config.audit.as_deref().and_then(audit));
     findings
+}
+
+/// An operation with a path of the queues: requests for queues would reach it instead.
+fn queues_hidden(config: &ServeConfig, definitions: &Definitions) -> Option<Finding> {
+    let path = &config.queues.as_ref()?.path;
+    let operation = definitions.at_or_below(path)?;
+    let (method, own) = (&operation.method, &operation.path);
+    let message = format!("serve.queues.path: {method} {own} takes requests that are for queues below {path}");
+    let hint = "choose another `path` in [serve.queues], or another path for the operation";
+    Some(in_config(QUEUES_HIDDEN, Fault::Config, message, hint))
 }
 
 fn in_config(code: Code, fault: Fault, message: String, hint: &str) -> Finding {

@@ -121,6 +121,7 @@ impl ProgramProvider {
             work_folder: Some(spec.work_folder.clone()),
             environment: spec.environment.clone(),
             length,
+            parameters: spec.parameters.clone(),
             slots: spec.slots,
             memory_bytes_max: spec.memory_bytes_max,
             working_storage: match spec.working_storage {

@@ -307,6 +307,7 @@ impl Provider for Records {
 struct Messages {
     store: Store,
     spec: QueueSpec,
+    length: usize,
     waiting: Rc<Waiting>,
     say: Say,
 }
@@ -327,8 +328,9 @@ const LATE_MAX: usize = 10_000;
 const LATE_LOOK: Duration = Duration::from_millis(500);
 
 /// A provider for a queue.
-pub(crate) fn queue(store: Store, spec: &QueueSpec, say: Say) -> Rc<dyn Provider> {
-    Rc::new(Messages { store, spec: spec.clone(), waiting: Rc::default(), say })
+/// `length`: bytes of the longest reply.
+pub(crate) fn queue(store: Store, spec: &QueueSpec, length: usize, say: Say) -> Rc<dyn Provider> {
+    Rc::new(Messages { store, spec: spec.clone(), length, waiting: Rc::default(), say })
 }
 
 /// A request that waits. If it ends without its reply, because its time is over or its client has left, the reply is looked for later.
@@ -394,11 +396,14 @@ impl Messages {
             return Err(fault(&error));
         }
         let (Some(queue), Some(wait)) = (&reply, &mut wait) else { return Ok(Returned::Accepted(hex(&id))) };
-        let replied = tokio::time::timeout(spec.time_limit, reply_to(store, queue, id)).await;
+        let replied = tokio::time::timeout(spec.time_limit, reply_to(store, queue, id, self.length)).await;
         let replied = replied.map_err(|_| ProviderFault::Refused(Box::new(Problem::no_reply(spec.time_limit))))?;
-        let payload = replied.map_err(|error| fault(&error))?;
+        let replied = replied.map_err(|error| fault(&error))?;
         wait.replied = true;
-        Ok(Returned::Bytes(payload))
+        match replied {
+            Reply::Record(payload) => Ok(Returned::Bytes(payload)),
+            Reply::TooLong(reason) => Err(ProviderFault::BadAnswer { reason }),
+        }
     }
 
     /// Looks for replies that nobody waits for any more, as long as somebody waits or did lately, and moves them to the backout queue.
@@ -436,8 +441,17 @@ fn expires_ms(after: Duration) -> u64 {
     u64::try_from((now + after).as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Gets the reply to a request, committed.
-async fn reply_to(store: &Store, queue: &Queue, id: MessageId) -> Result<Vec<u8>, StoreError> {
+/// What came for a request.
+enum Reply {
+    /// The content of the reply.
+    Record(Vec<u8>),
+    /// The reply has more bytes than the service's record, and is on the backout queue. Why, for the log.
+    TooLong(String),
+}
+
+/// Gets the reply to a request, committed. A reply that is longer than the record of the service would lose its end, so it moves to the
+/// backout queue whole.
+async fn reply_to(store: &Store, queue: &Queue, id: MessageId, length: usize) -> Result<Reply, StoreError> {
     let claimed = poll_fn(|cx| match queue.claim(store, Select::Correlation(id), Some(cx.waker())) {
         Ok(Claimed::Message(claim, message)) => Poll::Ready(Ok((claim, message))),
         Ok(Claimed::Nothing { .. }) => Poll::Pending,
@@ -445,9 +459,16 @@ async fn reply_to(store: &Store, queue: &Queue, id: MessageId) -> Result<Vec<u8>
     });
     let (claim, message) = claimed.await?;
     let mut unit = store.begin()?;
+    let bytes = message.payload.len();
+    if bytes > length {
+        let reason = format!("the reply has {bytes} bytes, the record of the service at most {length}");
+        claim.move_to_backout(&mut unit, &reason).map_err(|failed| failed.1)?;
+        unit.submit().await?;
+        return Ok(Reply::TooLong(format!("{reason}; it is on the backout queue of {}", queue.name())));
+    }
     claim.get(&mut unit)?;
     unit.submit().await?;
-    Ok(message.payload)
+    Ok(Reply::Record(message.payload))
 }
 
 /// Moves a reply that came too late to the backout queue. Whether it came.

@@ -32,6 +32,8 @@ pub(crate) struct Shared {
     pub(crate) root: PathBuf,
     /// Other parts of the program on the listener for operators.
     pub(crate) parts: Vec<Arc<dyn AdminPart>>,
+    /// Held while parts are asked whether they work.
+    pub(crate) asking_parts: Arc<tokio::sync::Mutex<()>>,
     /// Record files and queues of providers.
     pub(crate) store: Option<Store>,
     /// Classes of work.
@@ -166,6 +168,7 @@ impl Shared {
         Ok(Shared {
             began: Instant::now(),
             parts: beside.parts,
+            asking_parts: Arc::default(),
             store: beside.store,
             workload: beside.workload,
             collected: Arc::default(),

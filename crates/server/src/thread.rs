@@ -15,6 +15,7 @@ use quayline_store::Store;
 use quayline_workload::{Kind, Workload};
 
 use crate::access::{Access, TokenCache};
+use crate::apart::Apart;
 use crate::body::Buffers;
 use crate::metrics::OperationMetrics;
 use crate::program::{Log, ProgramProvider};
@@ -57,6 +58,7 @@ pub(crate) struct Version {
 struct Provided {
     spec: ProviderSpec,
     length: usize,
+    request_length: Option<usize>,
     module: Option<SystemTime>,
     /// Why it cannot be called: its module is not what its source makes.
     stale: Option<String>,
@@ -140,7 +142,7 @@ impl Version {
             // A program goes on through a reload that does not concern it, and services with one program share its workers.
             let same = |known: &&Provided| {
                 known.spec == service.provider
-                    && known.length == service.length
+                    && (known.length, known.request_length) == (service.length, service.request_length)
                     && known.module == module
                     && known.stale == stale
             };
@@ -152,7 +154,8 @@ impl Version {
                 },
             };
             let spec = service.provider.clone();
-            providers.push(Provided { spec, length: service.length, module, stale, provider });
+            let (length, request_length) = (service.length, service.request_length);
+            providers.push(Provided { spec, length, request_length, module, stale, provider });
         }
         let lanes = RefCell::new(definitions.operations.iter().map(|_| None).collect());
         let metrics = RefCell::new(vec![None; definitions.operations.len()]);
@@ -196,6 +199,15 @@ impl Version {
 }
 
 fn provider(shared: &Arc<Shared>, service: &Service) -> Rc<dyn Provider> {
+    let provider = provider_of_answers(shared, service, service.length - service.request_length.unwrap_or(0));
+    match service.request_length {
+        Some(request) => Rc::new(Apart { provider, request }),
+        None => provider,
+    }
+}
+
+/// `length`: bytes of the longest answer.
+fn provider_of_answers(shared: &Arc<Shared>, service: &Service, length: usize) -> Rc<dyn Provider> {
     let log: Log = {
         let shared = Arc::clone(shared);
         Rc::new(move |line: String| {
@@ -206,16 +218,16 @@ fn provider(shared: &Arc<Shared>, service: &Service) -> Rc<dyn Provider> {
     match &service.provider {
         ProviderSpec::Program(spec) => {
             let executable = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("quayline"));
-            Rc::new(ProgramProvider::start(spec, service.length, executable, log))
+            Rc::new(ProgramProvider::start(spec, length, executable, log))
         }
         ProviderSpec::Canned(spec) => {
             let records = std::fs::read(&spec.file).map_err(|error| error.kind().to_string());
-            match records.and_then(|bytes| CannedRecords::new(bytes, service.length, spec.by)) {
+            match records.and_then(|bytes| CannedRecords::new(bytes, length, spec.by)) {
                 Ok(records) => Rc::new(records),
                 Err(why) => Rc::new(Absent(format!("{}: {why}", spec.file.display()))),
             }
         }
-        ProviderSpec::Http(spec) => match crate::upstream::provider(spec, service.length) {
+        ProviderSpec::Http(spec) => match crate::upstream::provider(spec, length) {
             Ok(provider) => provider,
             Err(why) => Rc::new(Absent(why)),
         },
@@ -226,7 +238,7 @@ fn provider(shared: &Arc<Shared>, service: &Service) -> Rc<dyn Provider> {
         ProviderSpec::File(spec) => of_store(shared, |store| crate::records::record_file(store, spec)),
         ProviderSpec::Queue(spec) => {
             let log = Arc::clone(shared);
-            of_store(shared, |store| crate::records::queue(store, spec, Rc::new(move |line| log.log(line))))
+            of_store(shared, |store| crate::records::queue(store, spec, length, Rc::new(move |line| log.log(line))))
         }
     }
 }

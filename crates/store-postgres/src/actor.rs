@@ -277,7 +277,7 @@ pub(crate) async fn serve(shared: Arc<State>, connections: Connections, mut wish
                 let snapshots = Rc::clone(&snapshots);
                 tokio::task::spawn_local(async move {
                     let opened = async {
-                        let session = connect(&database, &name, None).await?;
+                        let session = connect(&database, &name, None, None).await?;
                         // The first statement fixes what the transaction sees.
                         session.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
                         let rows = session.query(sql::META, &[&"position"]).await?;

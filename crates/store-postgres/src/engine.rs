@@ -189,28 +189,41 @@ const ALIVE: &str = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c t
 const HOLDING: &str = " -c synchronous_commit=off -c enable_seqscan=off -c enable_bitmapscan=off -c enable_hashjoin=off \
     -c enable_mergejoin=off -c plan_cache_mode=force_generic_plan";
 
-/// A connection whose traffic runs on this thread. `heard` gets what other processes tell.
+/// A connection whose traffic runs on this thread. `heard` gets what other processes tell; `state` hears that the connection is lost, even
+/// if nobody uses it then.
 pub(crate) async fn connect(
     database: &Endpoint,
     name: &Arc<str>,
     heard: Option<UnboundedSender<HoldWish>>,
+    state: Option<Arc<State>>,
 ) -> Result<Session, StoreError> {
     let mut config = Config::new();
     config.host(&database.host).port(database.port).dbname(&database.database).user(&database.user);
     let tls = database.tls.client().map_err(|error| StoreError::io(name, "opened", &error))?;
     config.connect_timeout(database.connect_timeout);
+    // A machine that is gone sends no end.
+    config.keepalives_idle(Duration::from_secs(10)).keepalives_interval(Duration::from_secs(5)).keepalives_retries(4);
     config.application_name("quayline").ssl_mode(if tls.is_some() { SslMode::Require } else { SslMode::Disable });
     config.options(&if heard.is_some() { format!("{ALIVE}{HOLDING}") } else { ALIVE.to_owned() });
     if let Some(password) = &database.password {
         config.password(password);
     }
     let (client, mut connection) = config.connect(Maker(tls)).await.map_err(|error| failed(name, "opened", &error))?;
+    let of = Arc::clone(name);
     tokio::task::spawn_local(async move {
-        while let Some(Ok(message)) = std::future::poll_fn(|context| connection.poll_message(context)).await {
-            if let (AsyncMessage::Notification(told), Some(heard)) = (message, &heard) {
-                // Nobody listens any more while the engine ends.
-                let _ = heard.send(HoldWish::Heard(told.payload().to_owned()));
+        let ended = loop {
+            match std::future::poll_fn(|context| connection.poll_message(context)).await {
+                Some(Ok(AsyncMessage::Notification(told))) => {
+                    // Nobody listens any more while the engine ends.
+                    let _ = heard.as_ref().map(|heard| heard.send(HoldWish::Heard(told.payload().to_owned())));
+                }
+                Some(Ok(_)) => {}
+                Some(Err(error)) => break failed(&of, "reached", &error),
+                None => break gone(&of),
             }
+        };
+        if let Some(state) = state.filter(|state| !state.stopping.load(Ordering::SeqCst)) {
+            state.poison(ended);
         }
     });
     Ok(Session::new(client, name))
@@ -261,7 +274,8 @@ async fn register(writes: &Session) -> Result<(i32, u16, u64), StoreError> {
 
 /// The connection that commits, the one that reads, and the one that holds and claims.
 async fn sessions(database: Endpoint, name: Arc<str>, shared: &Arc<State>) -> Result<Connections, StoreError> {
-    let writes = connect(&database, &name, None).await?;
+    let lost = || Some(Arc::clone(shared));
+    let writes = connect(&database, &name, None, lost()).await?;
     if !truth(&writes.query(sql::LOCK, &[]).await?) {
         return Err(StoreError::InUse { folder: name.to_string() });
     }
@@ -272,8 +286,8 @@ async fn sessions(database: Endpoint, name: Arc<str>, shared: &Arc<State>) -> Re
     shared.visible.store(u64::try_from(position).unwrap_or(0), Ordering::SeqCst);
     let (wish, hold_wishes) = unbounded_channel();
     let holds = Arc::new(Holds::new(register(&writes).await?, &name, shared, wish.clone()));
-    let reads = connect(&database, &name, None).await?;
-    let claims = connect(&database, &name, Some(wish)).await?;
+    let reads = connect(&database, &name, None, lost()).await?;
+    let claims = connect(&database, &name, Some(wish), lost()).await?;
     for text in [sql::HOLD, sql::RELEASE, sql::WAIT, sql::UNWAIT, sql::CIRCLE, sql::TELL, sql::PUT] {
         claims.prepare(text).await?;
     }
@@ -357,6 +371,10 @@ impl Drop for OpenSnapshot {
 }
 
 impl Engine for PostgresEngine {
+    fn stopped(&self) -> Option<String> {
+        self.shared.healthy().err().map(|error| error.to_string())
+    }
+
     fn get(&self, key: &FullKey) -> Result<Option<Value>, StoreError> {
         let rows = self.query(sql::GET.to_owned(), vec![Box::new(key.bytes().to_vec())])?;
         Ok(rows.first().and_then(|row| row.try_get::<_, &[u8]>(0).ok()).map(Value::from))

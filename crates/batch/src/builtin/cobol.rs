@@ -50,6 +50,7 @@ impl Program {
                 work_folder: Some(with.folder.clone()).filter(|folder| !folder.as_os_str().is_empty()),
                 environment: with.job.environment(with.step.as_deref()),
                 length: usize::try_from(length).unwrap_or(usize::MAX),
+                parameters: Vec::new(),
                 slots: 1,
                 working_storage,
                 memory_bytes_max: MEMORY_BYTES,

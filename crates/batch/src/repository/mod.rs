@@ -405,6 +405,14 @@ impl Repository {
         Ok(keys.iter().map(|key| ExecutionId(number(&key[prefix.len()..]))).collect())
     }
 
+    /// Whether the repository answers.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn reached(&self) -> Result<(), BatchError> {
+        self.begin()?.page(PageOf { prefix: b"n", after: None, newest_first: false, count: 1 }).map(drop)
+    }
+
     /// All executions, the newest first.
     ///
     /// # Errors

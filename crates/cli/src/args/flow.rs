@@ -1,7 +1,7 @@
 //! Arguments of `quayline flow`.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 
@@ -73,13 +73,29 @@ pub(crate) struct FlowShowArgs {
     pub(crate) svg: bool,
 }
 
+/// The store of a project, the same that `quayline serve` uses.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ProjectStoreArg {
+    /// Data folder of the store, or address of its database [default: `data` in the project]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: Option<PathBuf>,
+}
+
+impl ProjectStoreArg {
+    pub(crate) fn of(&self, project: &Path) -> FolderArg {
+        // Messages show the folder as one would write it.
+        let default = || if project == Path::new(".") { PathBuf::from("data") } else { project.join("data") };
+        FolderArg { folder: self.store.clone().unwrap_or_else(default) }
+    }
+}
+
 /// Arguments of `quayline flow define`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct FlowDefineArgs {
     #[command(flatten)]
     pub(crate) flows: FlowNamesArgs,
     #[command(flatten)]
-    pub(crate) store: FolderArg,
+    pub(crate) store: ProjectStoreArg,
 }
 
 /// Arguments of `quayline flow stats`, `stop` and `start`.
@@ -112,7 +128,7 @@ pub(crate) struct FlowRunArgs {
     #[command(flatten)]
     pub(crate) flows: FlowNamesArgs,
     #[command(flatten)]
-    pub(crate) store: FolderArg,
+    pub(crate) store: ProjectStoreArg,
     /// Stop when no message was received for this time, such as 2s
     #[arg(long, value_name = "TIME", value_parser = time_ms)]
     pub(crate) until_idle: Option<u64>,

@@ -212,12 +212,17 @@ pub(crate) enum ServiceCommand {
 /// Arguments of `quayline service new`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ServiceNewArgs {
-    /// Copybook of the program
+    /// Copybook of the program, or its source
     #[arg(value_name = "COPYBOOK")]
     pub(crate) copybook: PathBuf,
     /// Record description, if the copybook has several
     #[arg(long, value_name = "NAME")]
     pub(crate) record: Option<String>,
+    /// Record of a parameter of the program, in the order of USING; may occur more than once
+    ///
+    /// By default, the source of a program says so in PROCEDURE DIVISION USING.
+    #[arg(long = "parameter", value_name = "NAME", conflicts_with = "record")]
+    pub(crate) parameters: Vec<String>,
     /// Code page of the record; ascii for a GnuCOBOL program
     #[arg(long, default_value = "ascii", value_name = "PAGE")]
     pub(crate) encoding: String,

@@ -143,7 +143,7 @@ fn list(args: &FlowNamesArgs) -> Result<Exit, Stop> {
 
 fn define(args: &FlowDefineArgs, console: &Console) -> Result<Exit, Stop> {
     let flows = open(&args.flows)?;
-    let opened = Opened::open(&args.store, Missing::Create)?;
+    let opened = Opened::open(&args.store.of(&args.flows.project), Missing::Create)?;
     for name in define_queues(&opened.store, &flows)? {
         console.line(&format!("defined queue {name}"));
     }
@@ -187,7 +187,7 @@ impl Observer for Lines {
 
 fn run_flows(args: &FlowRunArgs, console: &Console) -> Result<Exit, Stop> {
     let flows = open(&args.flows)?;
-    let opened = Opened::open(&args.store, Missing::Refuse)?;
+    let opened = Opened::open(&args.store.of(&args.flows.project), Missing::Refuse)?;
     missing(&opened.store, &flows)?;
     let interrupted = stop_flag().map_err(Stop::from)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);

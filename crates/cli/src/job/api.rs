@@ -675,6 +675,11 @@ impl AdminPart for JobsPart {
         None
     }
 
+    fn not_ready(&self) -> Vec<(String, String)> {
+        let away = self.shared.repository.reached().err();
+        away.map(|error| ("job repository".to_owned(), error.to_string())).into_iter().collect()
+    }
+
     fn metrics(&self) -> String {
         let mut text =
             String::from("# HELP quayline_jobs_running Job executions that run\n# TYPE quayline_jobs_running gauge\n");

@@ -60,6 +60,19 @@ fn a_flow_is_checked_listed_shown_and_its_queues_are_defined() {
     "#]]);
 }
 
+/// `flow` took `data` of the working folder and `serve` that of the project, so one project had two stores.
+#[test]
+fn flows_and_the_server_of_a_project_have_one_store() {
+    let world = World::with([("shop/flows/copy.toml", COPY.as_bytes())]);
+    world.write("shop/quayline.toml", "[serve.authentication]\nrequired = false\n");
+    world.run("flow define --project shop").code(0);
+    assert!(world.path("shop/data").is_dir() && !world.path("data").exists());
+    world.run("flow run --project shop --until-idle 10ms").code(0);
+    world.run("serve --check shop").code(0);
+    world.run("flow define --project shop --store other").code(0);
+    assert!(world.path("other").is_dir());
+}
+
 /// Ends the server when the test ends.
 struct Server(Child);
 

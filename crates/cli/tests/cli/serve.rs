@@ -87,7 +87,7 @@ fn what_cannot_begin_or_be_written_is_found_before_a_server_starts() {
     world.write(
         "quayline.toml",
         "[serve]\nlisten = \"127.0.0.1:18080\"\naudit = \"plain/audit.jsonl\"\n[serve.authentication]\nrequired = false\n\
-         [serve.admin]\nlisten = \"127.0.0.1:18080\"\n",
+         [serve.admin]\nlisten = \"127.0.0.1:18080\"\n[serve.queues]\npath = \"/c\"\n[serve.queues.queue.Q]\nput = [\"*\"]\n",
     );
     world.run("queue define Q").code(0);
     world.run("queue define IN --backout-queue NOWHERE").code(0);
@@ -97,6 +97,7 @@ fn what_cannot_begin_or_be_written_is_found_before_a_server_starts() {
         "error[SRV-006]: the canned records cannot be read from",
         "error[SRV-009]: serve.admin.listen: 127.0.0.1:18080 is the address of serve.listen too",
         "error[SRV-010]: serve.audit:",
+        "error[SRV-012]: serve.queues.path: GET /c/x takes requests that are for queues below /c",
         "error[FLO-039]: 127.0.0.1:18080 is the address of serve.listen too",
         "error[FLO-039]: 127.0.0.1:18081 is the address of node `in` of flow three too",
         "error[SRV-011]: queue IN has no backout queue: the store has no NOWHERE",

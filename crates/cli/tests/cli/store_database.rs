@@ -1,5 +1,7 @@
 //! `--store postgresql://...`: commands of several processes on one database, and saves between both engines.
 
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -69,6 +71,66 @@ fn processes_share_a_store_in_a_database() {
     assert_eq!(run("queue get ORDERS").code(0).out(), "kept");
     run("store compact").code(0);
     run("store facts").code(0);
+}
+
+/// `/ready` was 200 while the database of the store, or that of the jobs, was away.
+#[test]
+fn a_server_without_its_databases_is_not_ready() {
+    const NAME: &str = "a_server_without_its_databases_is_not_ready";
+    let free = || TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port");
+    let (api, admin) = (free(), free());
+    let world = World::with([("jobs/none.txt", b"".as_slice())]);
+    world.write("quayline.toml", format!("[serve]\nlisten = \"{api}\"\n[serve.admin]\nlisten = \"{admin}\"\n"));
+    let server = match OwnServer::start(&world.path("server"), Durable::No) {
+        Ok(server) => server,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            eprintln!("skipped: {NAME}: PostgreSQL is not installed");
+            return;
+        }
+        Err(error) => panic!("the server does not start: {error}"),
+    };
+    let ready = || {
+        let mut stream = TcpStream::connect(admin).ok()?;
+        write!(stream, "GET /ready HTTP/1.1\r\nhost: {admin}\r\nconnection: close\r\n\r\n").ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        Some(answer)
+    };
+    let wait = |what: &str, is_true: &dyn Fn(&str) -> bool| {
+        let end = Instant::now() + Duration::from_secs(60);
+        while !ready().is_some_and(|answer| is_true(&answer)) {
+            assert!(Instant::now() < end, "waited in vain: {what}: {:?}", ready());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    };
+    let url = server.url();
+    // The repository of jobs connects again, the store does not.
+    for (store, again) in [("data", true), (url.as_str(), false)] {
+        let arguments = ["serve", "--store", store, "--job-repository", &url];
+        let child = world.command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a server");
+        let serving = Serving(child);
+        wait("ready", &|answer| answer.starts_with("HTTP/1.1 200"));
+        server.stop();
+        let part = if again { "job repository" } else { "\"store\"" };
+        wait("not ready", &|answer| answer.starts_with("HTTP/1.1 503") && answer.contains(part));
+        server.run().expect("it starts again");
+        if again {
+            wait("ready again", &|answer| answer.starts_with("HTTP/1.1 200"));
+        } else {
+            wait("the jobs", &|answer| answer.contains("\"store\"") && !answer.contains("job repository"));
+        }
+        drop(serving);
+    }
+}
+
+/// Ends a server when the test ends.
+struct Serving(std::process::Child);
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod build;
 mod counters;
 mod dialect;
 mod item;
+mod joined;
 mod place;
 mod redefines;
 mod renames;

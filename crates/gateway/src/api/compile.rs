@@ -15,6 +15,7 @@ use super::{
 use crate::about::About;
 use crate::codes;
 use crate::gate::GateRules;
+use crate::location::Location;
 use crate::record_call::FileAction;
 use crate::rule::{Condition, Probe, Test};
 use crate::service::{Service, named_field, node_of, typed_shape};
@@ -79,12 +80,15 @@ impl Api {
             operations: Vec::new(),
             at: file.text.place(&wire.base_path.span()),
         };
+        let mut operations: Vec<Operation> = Vec::new();
         for operation in &wire.operations {
             let mut compiler = Compiler { file: &mut file, wire: &wire, api: &api };
-            if let Some(compiled) = compiler.operation(operation, services) {
-                api.operations.push(Arc::new(compiled));
-            }
+            operations.extend(compiler.operation(operation, services));
         }
+        for index in 0..operations.len() {
+            operations[index].location = Location::of(&operations[index], &operations);
+        }
+        api.operations = operations.into_iter().map(Arc::new).collect();
         if file.findings.iter().any(|finding| finding.severity == Severity::Error) {
             return Err(Findings(file.findings));
         }
@@ -211,6 +215,7 @@ impl Compiler<'_> {
             probe,
             responses,
             file,
+            location: None,
             at: self.file.text.place(&at.span()),
         })
     }

@@ -11,6 +11,7 @@ use quayline_core::{NodeId, Place, Shape};
 
 use crate::about::About;
 use crate::gate::GateRules;
+use crate::location::Location;
 use crate::record_call::{FileAction, FileOperation};
 use crate::rule::{Condition, Probe};
 use crate::service::Service;
@@ -93,6 +94,8 @@ pub struct Operation {
     pub(crate) responses: Vec<Response>,
     /// What it does with the records of a file, if the service is one.
     pub(crate) file: Option<FileOperation>,
+    /// Where the API reads a record that it adds.
+    pub(crate) location: Option<Location>,
     /// Its place in the file.
     pub(crate) at: Place,
 }
@@ -186,6 +189,12 @@ impl Operation {
     #[must_use]
     pub fn status(&self) -> u16 {
         self.responses.first().map_or(200, |response| response.status)
+    }
+
+    /// Path and query that read a record that the operation has added, if the API has a request for it.
+    #[must_use]
+    pub fn location_of(&self, record: &[u8]) -> Option<String> {
+        self.location.as_ref()?.of_record(record)
     }
 
     /// Name of the alternate index that it looks in.

@@ -1,20 +1,19 @@
 //! A service file to a service.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use quayline_charset::{Charset, CodePage};
-use quayline_cobol::copybook::{self, CopyError, CopyLibrary, ParseOptions, SourceText};
+use quayline_cobol::copybook::{self, ParseOptions, RecordDescription, SourceText};
 use quayline_cobol::layout::{Dialect, Encoding, Field, FieldIndex, FieldKind, Layout, Literal, ZonedSign};
 use quayline_cobol::{Absent, BadValue, FieldRule, Interface, KeyStyle, Policies, RecordPlan, RedefinesPolicy, Trim};
 use quayline_core::{Finding, Findings, NodeId, NodeKind, Severity};
 use quayline_project::{CopyFolders, InterfaceFile, InterfaceTable, UserFile, read_source};
 use toml::Spanned;
 
+use super::layouts::Records;
 use super::provider::provider;
-use super::{Options, RequestSide, Service, gnucobol, typed_shape, wire};
+use super::{Options, RequestSide, Service, code_names, gnucobol, typed_shape, wire};
 use crate::codes;
 use crate::provider::ProviderSpec;
 use crate::typed::{DatePattern, Range, Typed};
@@ -28,14 +27,24 @@ impl Service {
         let mut file = UserFile::new(name, text);
         let wire: wire::File = file.parse(codes::SYNTAX, "docs/reference/gateway.md")?;
         let stem = Path::new(name).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-        let (mut layout, mut files) = layout(&mut file, &wire, root)?;
+        let Records { mut layout, mut files, parts, one_each_way } = Records::of(&mut file, &wire, root)?;
         let Some(charset) = charset(&mut file, &wire.encoding) else { return Err(Findings(file.findings)) };
         if wire.provider.get_ref().kind.get_ref() == "program" {
             gnucobol::check_encoding(&mut file, &wire, charset);
         }
         counters(&mut file, &wire, &mut layout);
-        let request = interface(&mut file, wire.request.as_ref(), wire.request_interface.as_ref(), root);
-        let response = interface(&mut file, wire.response.as_ref(), wire.response_interface.as_ref(), root);
+        let mut request = interface(&mut file, wire.request.as_ref(), wire.request_interface.as_ref(), root);
+        let mut response = interface(&mut file, wire.response.as_ref(), wire.response_interface.as_ref(), root);
+        if one_each_way {
+            let groups: Vec<String> = layout.children(FieldIndex::RECORD).map(|group| layout.path(group)).collect();
+            for (interface, other) in [(&mut request, groups.last()), (&mut response, groups.first())] {
+                interface.fields.extend(other.map(|field| FieldRule {
+                    field: field.clone(),
+                    include: Some(false),
+                    ..FieldRule::default()
+                }));
+            }
+        }
         for rule in response.fields.iter().filter(|rule| rule.default.is_some()) {
             file.find_in_file(
                 codes::RESPONSE_DEFAULT,
@@ -55,7 +64,12 @@ impl Service {
             file.find(codes::LENGTH, message, at, hint);
         }
         let policies = policies(&wire.options);
-        let known = Known { layout: &layout, policies: &policies, charset, length, root };
+        if let (Some(at), false) = (&wire.length, parts.is_empty()) {
+            let hint = "leave it out: each record has its own length";
+            file.find(codes::RULES, "`length` belongs to a service of one record", at, hint);
+        }
+        let parameters = if one_each_way { &[][..] } else { &parts };
+        let known = Known { layout: &layout, policies: &policies, charset, length, root, parameters };
         let provider = provider(&mut file, &wire, &known);
         let interfaces = [&wire.request_interface, &wire.response_interface].into_iter().flatten();
         files.extend(interfaces.map(|path| root.join(path.get_ref())));
@@ -69,6 +83,9 @@ impl Service {
                 None
             }
         };
+        if let Some(side) = &side {
+            ambiguous_codes(&mut file, &wire, &layout, &types, side);
+        }
         // An answer shows the value of the record, in the range or not.
         types.retain(|(_, typed)| !matches!(typed, Typed::Range(_)));
         let (Some(side), Some(provider)) = (side, provider) else { return Err(Findings(file.findings)) };
@@ -81,6 +98,7 @@ impl Service {
             description: wire.description,
             provider,
             length,
+            request_length: parts.first().copied().filter(|_| one_each_way),
             files,
             layout,
             charset,
@@ -107,68 +125,7 @@ impl Service {
     }
 }
 
-/// Reads members from folders, and remembers those it found.
-struct Remembering {
-    folders: CopyFolders,
-    found: RefCell<Vec<PathBuf>>,
-}
-
-impl CopyLibrary for Remembering {
-    fn member(&self, member: &str, library: Option<&str>) -> Result<SourceText, CopyError> {
-        let text = self.folders.member(member, library)?;
-        // Folders name a text by its path.
-        self.found.borrow_mut().push(PathBuf::from(&*text.name));
-        Ok(text)
-    }
-}
-
-/// The record's layout, and the files that it was read from.
-fn layout(file: &mut UserFile, wire: &wire::File, root: &Path) -> Result<(Layout, Vec<PathBuf>), Findings> {
-    let named = Path::new(wire.copybook.get_ref());
-    let candidates = [root.join(named), root.join("copybooks").join(named)];
-    let Some(path) = candidates.iter().find(|path| path.is_file()) else {
-        let message = format!("there is no copybook `{}`", wire.copybook.get_ref());
-        file.find(codes::UNREADABLE, message, &wire.copybook, "paths begin at the project's folder or at copybooks/");
-        return Err(Findings(core::mem::take(&mut file.findings)));
-    };
-    let text = read_source(path).map_err(|error| {
-        file.find(
-            codes::UNREADABLE,
-            format!("the copybook cannot be read: {}", error.kind()),
-            &wire.copybook,
-            "check its rights",
-        );
-        Findings(core::mem::take(&mut file.findings))
-    })?;
-    let beside = path.parent().map(Path::to_owned);
-    let shared = Some(root.join("copybooks")).filter(|folder| beside.as_ref() != Some(folder));
-    let folders = CopyFolders::new(beside.into_iter().chain(shared).collect());
-    let library = Remembering { folders, found: RefCell::new(vec![path.clone()]) };
-    let options = ParseOptions { library: &library, ..ParseOptions::default() };
-    let parsed = copybook::parse(&SourceText::new(path.display().to_string(), text), &options)?;
-    let dialect = dialect(file, wire);
-    let names: Vec<&str> = parsed.records.iter().map(|record| record.name()).collect();
-    let record = match (&wire.record, parsed.records.as_slice()) {
-        (None, [one]) => Some(one),
-        (Some(name), records) => records.iter().find(|record| record.name().eq_ignore_ascii_case(name.get_ref())),
-        (None, _) => None,
-    };
-    let Some(record) = record else {
-        let hint = format!("write `record = \"…\"` with one of {}", names.join(", "));
-        match &wire.record {
-            Some(at) => file.find(codes::NO_SUCH, format!("the copybook has no record `{}`", at.get_ref()), at, hint),
-            None => file.find(codes::INCOMPLETE, "the copybook has several records", &wire.copybook, hint),
-        }
-        return Err(Findings(core::mem::take(&mut file.findings)));
-    };
-    let layout = Layout::build(record, &dialect)?;
-    if wire.provider.get_ref().kind.get_ref() == "program" {
-        gnucobol::check(file, wire, &layout, |dialect| Layout::build(record, dialect));
-    }
-    Ok((layout, library.found.into_inner()))
-}
-
-fn dialect(file: &mut UserFile, wire: &wire::File) -> Dialect {
+pub(super) fn dialect(file: &mut UserFile, wire: &wire::File) -> Dialect {
     let mut dialect = gnucobol::default_dialect(wire.provider.get_ref().kind.get_ref());
     if let Some(name) = &wire.dialect {
         match Dialect::preset(name.get_ref()) {
@@ -316,7 +273,7 @@ fn types(file: &mut UserFile, wire: &wire::File, layout: &Layout) -> Vec<(FieldI
                 Some(pattern) => DatePattern::parse(pattern.get_ref()).map(Typed::Date),
                 None => Err("a date needs a pattern, such as `pattern = \"yyyyMMdd\"`".to_owned()),
             },
-            "codes" => names(field, &hint.names),
+            "codes" => code_names::codes(field, hint),
             "range" => range(field, hint),
             "digits" => digits(field),
             other => Err(format!("`{other}` is not one of boolean, date, codes, range, digits")),
@@ -327,6 +284,25 @@ fn types(file: &mut UserFile, wire: &wire::File, layout: &Layout) -> Vec<(FieldI
         }
     }
     types
+}
+
+/// Finds names that requests cannot use, since they stand for several codes.
+fn ambiguous_codes(
+    file: &mut UserFile,
+    wire: &wire::File,
+    layout: &Layout,
+    types: &[(FieldIndex, Typed)],
+    side: &RequestSide,
+) {
+    let hints =
+        wire.types.iter().filter_map(|hint| Some((named_field(layout, hint.get_ref().field.get_ref()).ok()?, hint)));
+    for (index, hint, message) in code_names::ambiguous(types, hints) {
+        if node_of(&side.plan, index).is_some() {
+            let field = &hint.get_ref().field;
+            let remedy = "choose the code with `write = { name = \"code\" }`, give each code its own name with `names`, or exclude the field from [request]";
+            file.find(codes::TYPE, message, field, remedy);
+        }
+    }
 }
 
 fn boolean(field: &Field, hint: &wire::TypeHint) -> Result<Typed, String> {
@@ -368,29 +344,6 @@ fn range(field: &Field, hint: &wire::TypeHint) -> Result<Typed, String> {
     }
 }
 
-fn names(field: &Field, given: &BTreeMap<String, String>) -> Result<Typed, String> {
-    let codes: Vec<(String, String)> = if given.is_empty() {
-        let conditions = single_values(field);
-        let shared = shared_words(&conditions);
-        let key = |name: &str| {
-            let words: Vec<&str> = name.split('-').skip(shared).collect();
-            KeyStyle::Camel.key(&words.join("-"))
-        };
-        conditions.iter().map(|(name, value)| (value.clone(), key(name))).collect()
-    } else {
-        given.iter().map(|(code, name)| (code.clone(), name.clone())).collect()
-    };
-    if codes.is_empty() {
-        return Err("codes need `names`, or level-88 names with one value each".to_owned());
-    }
-    for (i, (_, name)) in codes.iter().enumerate() {
-        if codes[..i].iter().any(|(_, other)| other == name) {
-            return Err(format!("two codes have the name `{name}`"));
-        }
-    }
-    Ok(Typed::Codes(codes))
-}
-
 /// Returns the level-88 names of a field that have one value.
 pub(crate) fn single_values(field: &Field) -> Vec<(String, String)> {
     let text = |literal: &Literal| match literal {
@@ -404,18 +357,6 @@ pub(crate) fn single_values(field: &Field) -> Vec<(String, String)> {
     field.conditions.iter().filter_map(|c| Some((c.name.clone(), single(&c.values)?))).collect()
 }
 
-/// Words that all names begin with, as long as each keeps one: `RESP-NONE`, `RESP-SIMILAR`: one.
-fn shared_words(names: &[(String, String)]) -> usize {
-    let Some((first, _)) = names.first() else { return 0 };
-    let words: Vec<&str> = first.split('-').collect();
-    let shared = |other: &str| words.iter().zip(other.split('-')).take_while(|(a, b)| **a == *b).count();
-    let fewest = names.iter().map(|(name, _)| name.split('-').count()).min().unwrap_or(1);
-    if names.len() < 2 {
-        return 0;
-    }
-    names.iter().map(|(name, _)| shared(name)).min().unwrap_or(0).min(fewest - 1)
-}
-
 /// Context of a provider's specification, in addition to its table.
 pub(super) struct Known<'a> {
     pub(super) layout: &'a Layout,
@@ -423,6 +364,8 @@ pub(super) struct Known<'a> {
     pub(super) charset: Charset,
     pub(super) length: usize,
     pub(super) root: &'a Path,
+    /// Bytes of each parameter of a program with several.
+    pub(super) parameters: &'a [usize],
 }
 
 fn policies(options: &wire::Options) -> Policies {
@@ -540,29 +483,63 @@ pub(crate) fn layout_at(
     dialect: &Dialect,
     limits: &quayline_core::Limits,
 ) -> Result<Layout, Findings> {
-    let bad = |code, message: String, hint: String| {
-        let place = quayline_core::Place { file: Some(path.display().to_string().into()), ..Default::default() };
-        Findings::from(Finding::error(code, quayline_core::Fault::Config, message).at(place).hint(hint))
-    };
+    let records = records_at(path, folders, limits)?;
+    Layout::build(record_of(path, &records, record, "record")?, dialect)
+}
+
+/// The layout of several records of a copybook, one after another.
+pub(crate) fn layout_of_records(
+    path: &Path,
+    names: &[String],
+    dialect: &Dialect,
+    limits: &quayline_core::Limits,
+) -> Result<Layout, Findings> {
+    let records = records_at(path, &[], limits)?;
+    let layouts = names.iter().map(|name| Layout::build(record_of(path, &records, Some(name), "parameter")?, dialect));
+    let layouts: Vec<Layout> = layouts.collect::<Result<_, Findings>>()?;
+    Layout::joined("PARAMETERS", layouts).ok_or_else(|| {
+        at_path(path, codes::INCOMPLETE, "no parameter is named".to_owned(), "name the records".to_owned())
+    })
+}
+
+fn at_path(path: &Path, code: quayline_core::Code, message: String, hint: String) -> Findings {
+    let place = quayline_core::Place { file: Some(path.display().to_string().into()), ..Default::default() };
+    Findings::from(Finding::error(code, quayline_core::Fault::Config, message).at(place).hint(hint))
+}
+
+fn records_at(
+    path: &Path,
+    folders: &[PathBuf],
+    limits: &quayline_core::Limits,
+) -> Result<Vec<RecordDescription>, Findings> {
     let text = read_source(path).map_err(|error| {
-        bad(codes::UNREADABLE, format!("the copybook cannot be read: {}", error.kind()), "check its path".to_owned())
+        let message = format!("the copybook cannot be read: {}", error.kind());
+        at_path(path, codes::UNREADABLE, message, "check its path".to_owned())
     })?;
     let beside = path.parent().map(Path::to_owned);
     let library = CopyFolders::new(beside.into_iter().chain(folders.iter().cloned()).collect());
     let options = ParseOptions { library: &library, limits, ..ParseOptions::default() };
-    let parsed = copybook::parse(&SourceText::new(path.display().to_string(), text), &options)?;
-    let names: Vec<&str> = parsed.records.iter().map(|record| record.name()).collect();
-    let found = match (record, parsed.records.as_slice()) {
+    Ok(copybook::parse(&SourceText::new(path.display().to_string(), text), &options)?.records)
+}
+
+/// The only record, or the one that is named with the option `--{option}`.
+fn record_of<'r>(
+    path: &Path,
+    records: &'r [RecordDescription],
+    record: Option<&str>,
+    option: &str,
+) -> Result<&'r RecordDescription, Findings> {
+    let names: Vec<&str> = records.iter().map(|record| record.name()).collect();
+    let found = match (record, records) {
         (None, [one]) => Some(one),
         (Some(name), records) => records.iter().find(|record| record.name().eq_ignore_ascii_case(name)),
         (None, _) => None,
     };
-    let Some(found) = found else {
+    found.ok_or_else(|| {
         let (code, message) = match record {
             Some(name) => (codes::NO_SUCH, format!("the copybook has no record `{name}`")),
             None => (codes::INCOMPLETE, format!("the copybook has {} records", names.len())),
         };
-        return Err(bad(code, message, format!("write `--record` and one of {}", names.join(", "))));
-    };
-    Layout::build(found, dialect)
+        at_path(path, code, message, format!("write `--{option}` and one of {}", names.join(", ")))
+    })
 }

@@ -79,8 +79,11 @@ fn realised(dialect: &Dialect) -> Dialect {
     let little = cfg!(target_endian = "little");
     let native = if little { ByteOrder::Little } else { ByteOrder::Big };
     Dialect {
-        // COMP-5 has these sizes with every `-fbinary-size`.
-        native_sizes: BinarySizes::OneTwoFourEight,
+        // With `-fbinary-size=1--8`, COMP-5 has the sizes of COMP; with all others, these.
+        native_sizes: match dialect.binary_sizes {
+            BinarySizes::OneToEight => BinarySizes::OneToEight,
+            BinarySizes::TwoFourEight | BinarySizes::OneTwoFourEight => BinarySizes::OneTwoFourEight,
+        },
         binary_order: if dialect.binary_order == ByteOrder::Big { ByteOrder::Big } else { native },
         native_order: native,
         sync: if dialect.sync == SyncRule::Ignored { SyncRule::Ignored } else { SyncRule::EightBytesAtEight },
@@ -124,6 +127,13 @@ pub(super) fn check(
             "GnuCOBOL computes wrong places for what follows {table}, whose count varies, since {name} before it is a redefinition or needs slack bytes"
         );
         let hint = "make the table the last item of the record, or write it without DEPENDING ON and name its counter in `[[counter]]`";
+        return place(file, wire, message, hint);
+    }
+    if let Some((first, table)) = varying_after_varying(layout) {
+        let message = format!(
+            "GnuCOBOL computes wrong places for what follows {table}, whose count varies, since that of {first} before its group varies too"
+        );
+        let hint = "make the table the last item of the record, or write one of the two without DEPENDING ON and name its counter in `[[counter]]`";
         return place(file, wire, message, hint);
     }
     let says = |setting: &str| wire.dialect_settings.keys().any(|key| key.get_ref() == setting);
@@ -276,6 +286,23 @@ fn before_varying(layout: &Layout) -> Option<(String, String)> {
         let found = layout.iter().take_while(|(index, _)| *index <= table).find(|(_, field)| miscounted(field));
         found.map(|(index, _)| (layout.path(table), layout.path(index)))
     })
+}
+
+/// Returns a table whose count varies, inside of a group, and such a table before that group, if something follows for which GnuCOBOL 3.1.2 computes a
+/// wrong place. With `-fodoslide`, it then leaves out fixed fields, except for items that follow the table in its own group. Two
+/// tables in one group are right.
+fn varying_after_varying(layout: &Layout) -> Option<(String, String)> {
+    if !layout.dialect.odo_slide {
+        return None;
+    }
+    let varying = |field: &Field| field.occurs.is_some_and(|occurs| occurs.depending_on.is_some());
+    let first = layout.iter().find(|(_, field)| varying(field))?.0;
+    let found = layout.iter().find(|(_, field)| {
+        let own_group = field.parent.filter(|group| *group != FieldIndex::RECORD && first < *group);
+        let is_right = |after: &Field| after.parent == field.parent && matches!(after.kind, FieldKind::Item(_));
+        varying(field) && own_group.is_some() && !layout.fields[field.subtree_end.index()..].iter().all(is_right)
+    });
+    found.map(|(table, _)| (layout.path(first), layout.path(table)))
 }
 
 fn signed_by_overpunch(layout: &Layout) -> Option<String> {

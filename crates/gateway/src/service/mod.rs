@@ -1,8 +1,10 @@
 //! Services: the offer of a program or file, from its copybook and a user's choices.
 
+mod code_names;
 mod compile;
 mod database;
 mod gnucobol;
+mod layouts;
 mod provider;
 mod records;
 mod wire;
@@ -18,7 +20,7 @@ use quayline_core::{NodeId, NodeKind, Place, Scalar, Shape};
 use crate::provider::ProviderSpec;
 use crate::typed::Typed;
 
-pub(crate) use compile::{in_file, layout_at, named_field, node_of, single_values};
+pub(crate) use compile::{in_file, layout_at, layout_of_records, named_field, node_of, single_values};
 pub(crate) use gnucobol::compiler_options as gnucobol_options;
 pub(crate) use records::slides;
 
@@ -33,6 +35,8 @@ pub struct Service {
     pub provider: ProviderSpec,
     /// Bytes of the record that goes to the provider and returns.
     pub length: usize,
+    /// Bytes of the record that goes to the provider, where what returns is another record: it follows the first one.
+    pub request_length: Option<usize>,
     /// Files that it was read from: copybooks and all that they copy, interface files, a file of records.
     pub files: Vec<PathBuf>,
     pub(crate) layout: Layout,

@@ -63,6 +63,7 @@ pub(super) fn provider(file: &mut UserFile, wire: &wire::File, known: &Known<'_>
                     .map(|(name, value)| (name.get_ref().clone(), value.clone()))
                     .collect(),
                 source,
+                parameters: known.parameters.to_vec(),
             }))
         }
         "canned" => {

@@ -14,8 +14,12 @@ pub(super) struct File {
     pub(super) name: Option<Text>,
     #[serde(default)]
     pub(super) description: String,
-    pub(super) copybook: Text,
+    pub(super) copybook: Option<Text>,
     pub(super) record: Option<Text>,
+    pub(super) response_copybook: Option<Text>,
+    pub(super) response_record: Option<Text>,
+    #[serde(default, rename = "parameter")]
+    pub(super) parameters: Vec<Spanned<Parameter>>,
     pub(super) encoding: Text,
     pub(super) dialect: Option<Text>,
     #[serde(default)]
@@ -34,6 +38,15 @@ pub(super) struct File {
     pub(super) types: Vec<Spanned<TypeHint>>,
     #[serde(default, rename = "counter")]
     pub(super) counters: Vec<Spanned<Counter>>,
+}
+
+/// One parameter of a program.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Parameter {
+    pub(super) copybook: Option<Text>,
+    pub(super) record: Option<Text>,
+    pub(super) name: Option<Text>,
 }
 
 #[derive(Deserialize)]
@@ -154,6 +167,8 @@ pub(super) struct TypeHint {
     pub(super) no: Option<Text>,
     #[serde(default)]
     pub(super) names: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(super) write: BTreeMap<String, Text>,
     pub(super) minimum: Option<i64>,
     pub(super) maximum: Option<i64>,
 }

@@ -228,6 +228,18 @@ fn a_service_agrees_with_the_compiler_of_its_program() {
             "what follows W moves with the count of W.T",
         ),
         ("OCCURS 2. 10 G PIC X. 10 H PIC S9(4) COMP SYNC", "", source, "F is SYNCHRONIZED in a table"),
+        (
+            "PIC 9. 05 T PIC X OCCURS 1 TO 5 DEPENDING ON F. 05 W. 10 U PIC X OCCURS 1 TO 5 DEPENDING ON N",
+            ibm,
+            source,
+            "wrong places for what follows W.U, whose count varies, since that of T before its group varies too",
+        ),
+        (
+            "PIC 9(5) COMP-5",
+            "dialect-settings = { binary-sizes = \"1-to-8\" }",
+            source,
+            "has 4 bytes by the service's dialect and 3",
+        ),
         ("PIC S9(3)", ibm, "", "F (PIC S9(3)) has its sign in a digit"),
         ("PIC S9(3) SIGN LEADING", ibm, "", "has its sign in a digit"),
         ("PIC X OCCURS 1 TO 5 DEPENDING ON N", ibm, "", "moves with its count by the dialect"),
@@ -269,4 +281,100 @@ fn a_service_agrees_with_the_compiler_of_its_program() {
     ] {
         compile(field, head, provider).unwrap_or_else(|findings| panic!("{field}, {head}, {provider}: {findings}"));
     }
+}
+
+/// Paths of two APIs or operations that meet, and documents that an operation hides.
+#[test]
+fn routes_that_collide() {
+    let operation = |id: &str, method: &str, path: &str| {
+        let names = path.split('{').skip(1).filter_map(|rest| rest.split('}').next());
+        let fields = ["REQ-NAME", "REQ-COUNT"].into_iter();
+        let parameters: String = names
+            .zip(fields)
+            .map(|(name, field)| {
+                format!("[[operation.parameter]]\nname = \"{name}\"\nin = \"path\"\nfield = \"{field}\"\n")
+            })
+            .collect();
+        format!(
+            "[[operation]]\nid = \"{id}\"\nmethod = \"{method}\"\npath = \"{path}\"\nservice = \"orders\"\n{parameters}"
+        )
+    };
+    let api = |operations: &[(&str, &str)]| {
+        let each = operations.iter().enumerate().map(|(i, (method, path))| operation(&format!("o{i}"), method, path));
+        format!("base-path = \"/v1\"\n{}", each.collect::<String>())
+    };
+    let at = "apis/orders.toml:";
+    for (operations, expected) in [
+        (&[("GET", "/a/{x}/b"), ("GET", "/a/c/{y}")][..], "GET /v1/a/c/{y} and GET /v1/a/{x}/b have paths in common"),
+        (&[("GET", "/{x}/b"), ("PUT", "/{y}/b")], "/v1/{y}/b and /v1/{x}/b are one path with different names"),
+        (&[("GET", "/docs")], "GET /v1/docs is an operation and the document of the API"),
+        (&[("GET", "/{x}"), ("GET", "/{y}")], "two operations are GET /v1/{y}"),
+    ] {
+        finds(SERVICE, &api(operations), &["GTW-004", at, expected]);
+    }
+    let world = World::new(SERVICE, &api(&[("GET", "/a/{x}"), ("GET", "/a/new"), ("PUT", "/{x}"), ("GET", "/{x}")]));
+    assert_eq!(world.definitions.at_or_below("/v1").map(|found| found.path.as_str()), Some("/v1/a/{x}"));
+    assert!(world.definitions.at_or_below("/queues").is_none());
+    // Documents win over parameters, as other texts do.
+    let routed = |method: &str, path: &str| format!("{:?}", world.definitions.find(method, path));
+    assert_eq!(routed("GET", "/v1/docs"), "Nowhere");
+    assert_eq!(routed("PUT", "/v1/docs"), "To(2, [\"docs\"])");
+    assert_eq!(routed("GET", "/v1/doc"), "To(3, [\"doc\"])");
+}
+
+/// Services of several records: what they cannot be.
+#[test]
+fn records_of_a_service() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "       01 A. 05 N PIC 9. 05 T PIC X OCCURS 1 TO 3 DEPENDING ON N.\n       01 B. 05 M PIC X.\n";
+    std::fs::write(folder.path().join("r.cpy"), text).unwrap();
+    let compile = |head: &str, provider: &str| {
+        let text = format!("{head}\nencoding = \"ascii\"\n[provider]\n{provider}\n");
+        let tables = head.find("[[").unwrap_or(head.len());
+        let text = if tables < head.len() {
+            format!("{}encoding = \"ascii\"\n{}[provider]\n{provider}\n", &head[..tables], &head[tables..])
+        } else {
+            text
+        };
+        quayline_gateway::Service::compile("services/r.toml", &text, folder.path())
+    };
+    let program = "kind = \"program\"\nprogram = \"X\"";
+    let http = "kind = \"http\"\nurl = \"http://x/\"";
+    let parameter = |record: &str| format!("[[parameter]]\nrecord = \"{record}\"\n");
+    let two = format!("copybook = \"r.cpy\"\n{}{}", parameter("A"), parameter("B"));
+    for (head, provider, expected) in [
+        ("", program, "the service names no copybook"),
+        (&parameter("A"), program, "write `copybook` here, or once for all parameters"),
+        (&two, http, "`[[parameter]]` belongs to a program, and the provider is http"),
+        (&format!("record = \"A\"\n{two}"), program, "the records are those of `[[parameter]]`"),
+        (&format!("length = 9\n{two}"), program, "`length` belongs to a service of one record"),
+        (
+            &format!("copybook = \"r.cpy\"\n{}{}", parameter("B"), parameter("B")),
+            program,
+            "two records have the name B",
+        ),
+        (
+            &format!("dialect-settings = {{ odo-slide = \"yes\" }}\n{two}"),
+            &format!("{program}\nsource = \"x.cbl\""),
+            "A has a table of varying length, and another record follows it",
+        ),
+        (&format!("copybook = \"r.cpy\"\n{}", parameter("B").repeat(33)), program, "the program has 33 parameters"),
+        (
+            "copybook = \"r.cpy\"\nrecord = \"A\"\nresponse-record = \"B\"",
+            program,
+            "a program provider answers with the record that it got",
+        ),
+        ("copybook = \"r.cpy\"\nrecord = \"A\"\nresponse-record = \"C\"", http, "the copybook has no record `C`"),
+        ("copybook = \"r.cpy\"\nrecord = \"A\"\nresponse-record = \"B\"", http, "A has a table of varying length"),
+    ] {
+        let Err(findings) = compile(head, provider) else { panic!("nothing was found: {expected}") };
+        let text = findings.to_string();
+        assert!(text.contains(expected) && text.contains("hint: "), "{expected} is not in\n{text}");
+    }
+    let named = format!("copybook = \"r.cpy\"\n{}{}name = \"AFTER\"\n", parameter("B"), parameter("B"));
+    for head in [&two, &named] {
+        compile(head, program).unwrap_or_else(|findings| panic!("{head}: {findings}"));
+    }
+    let service = compile("copybook = \"r.cpy\"\nrecord = \"B\"\nresponse-record = \"A\"", http).unwrap();
+    assert_eq!((service.length, service.request_length), (5, Some(1)));
 }

@@ -3,7 +3,7 @@
 use expect_test::{Expect, expect};
 use quayline_cobol::layout::Dialect;
 use quayline_core::Limits;
-use quayline_gateway::{Proposal, Proposed, Service, layout_of, service_table};
+use quayline_gateway::{ProgramHead, Proposal, Proposed, Service, layout_of, layout_of_parameters, service_table};
 
 /// The proposal for a copybook, which compiles as it stands.
 #[track_caller]
@@ -12,7 +12,8 @@ fn propose(copybook: &str, record: Option<&str>) -> Proposal {
     let path = folder.path().join("order.cpy");
     std::fs::write(&path, copybook).unwrap();
     let layout = layout_of(&path, record, &Dialect::IBM, &Limits::default()).unwrap();
-    let from = Proposed { copybook: "order.cpy", record, encoding: "ascii", dialect: "ibm" };
+    let from =
+        Proposed { copybook: "order.cpy", record, encoding: "ascii", dialect: "ibm", parameters: &[], program: None };
     let proposal = Proposal::new(&layout, from).unwrap();
     let service = Service::compile("services/order.toml", &proposal.file, folder.path());
     let service = service.unwrap_or_else(|findings| panic!("{findings}\n{}", proposal.file));
@@ -101,7 +102,14 @@ fn the_record_and_the_dialect_that_were_chosen_are_in_the_file() {
     let findings = layout_of(&path, None, &Dialect::IBM, &Limits::default()).unwrap_err().to_string();
     assert!(findings.contains("the copybook has 2 records") && findings.contains("--record"), "{findings}");
     let layout = layout_of(&path, Some("A"), &Dialect::IBM, &Limits::default()).unwrap();
-    let from = Proposed { copybook: "two.cpy", record: None, encoding: "ascii", dialect: "gnucobol" };
+    let from = Proposed {
+        copybook: "two.cpy",
+        record: None,
+        encoding: "ascii",
+        dialect: "gnucobol",
+        parameters: &[],
+        program: None,
+    };
     assert!(Proposal::new(&layout, from).unwrap().file.contains("dialect = \"gnucobol\""));
     let findings = Proposal::new(&layout, Proposed { encoding: "ebcdic-ish", ..from }).unwrap_err().to_string();
     assert!(findings.contains("GTW-005") && findings.contains("--encoding"), "{findings}");
@@ -121,7 +129,7 @@ fn a_proposal_agrees_with_the_compiler_of_the_program_or_names_another_provider(
         ("microfocus", "ascii", "http"),
     ] {
         let layout = layout_of(&path, None, &Dialect::preset(dialect).unwrap(), &Limits::default()).unwrap();
-        let from = Proposed { copybook: "pay.cpy", record: None, encoding, dialect };
+        let from = Proposed { copybook: "pay.cpy", record: None, encoding, dialect, parameters: &[], program: None };
         let file = Proposal::new(&layout, from).unwrap().file;
         assert!(
             file.contains(&format!("kind = \"{kind}\"")) && file.contains(&format!("dialect = \"{dialect}\"")),
@@ -130,4 +138,50 @@ fn a_proposal_agrees_with_the_compiler_of_the_program_or_names_another_provider(
         assert_eq!(file.contains("cobc -m -O2 -std=ibm -fbinary-size=1-2-4-8"), kind == "program", "{file}");
         Service::compile("services/pay.toml", &file, folder.path()).unwrap_or_else(|f| panic!("{f}\n{file}"));
     }
+}
+
+/// A program names its parameters itself; the proposal compiles, with a request and a response by their names.
+#[test]
+fn a_program_with_several_parameters_is_proposed_from_its_source() {
+    let source = "       PROGRAM-ID. PRICES.\n       DATA DIVISION.\n       WORKING-STORAGE SECTION.\n       01 W PIC X(9).\n       LINKAGE SECTION.\n       01 ANSWER.\n          05 TOTAL PIC 9(5).\n       01 ORDER-IN.\n          05 PIECES PIC 9(3).\n       PROCEDURE DIVISION USING ORDER-IN ANSWER.\n           GOBACK.\n";
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("prices.cbl");
+    std::fs::write(&path, source).unwrap();
+    let head = ProgramHead::of(source);
+    let parameters = head.using.unwrap();
+    let layout = layout_of_parameters(&path, &parameters, &Dialect::GNUCOBOL, &Limits::default()).unwrap();
+    let from = Proposed {
+        copybook: "prices.cbl",
+        record: None,
+        encoding: "ascii",
+        dialect: "gnucobol",
+        parameters: &parameters,
+        program: head.program.as_deref(),
+    };
+    let proposal = Proposal::new(&layout, from).unwrap();
+    let text = &proposal.file;
+    for part in [
+        "[[parameter]]\nrecord = \"ORDER-IN\"\n\n[[parameter]]\nrecord = \"ANSWER\"\n",
+        "program = \"PRICES\"",
+        "[request]\nkey-style = \"camel\"\nexclude = [\"ANSWER\"]",
+        "[response]\nkey-style = \"camel\"\nexclude = [\"ORDER-IN\"]",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let service = Service::compile("services/prices.toml", text, folder.path());
+    let service = service.unwrap_or_else(|findings| panic!("{findings}\n{text}"));
+    assert_eq!((service.length, service.request_length), (8, None));
+    let quayline_gateway::ProviderSpec::Program(program) = &service.provider else { panic!("{text}") };
+    assert_eq!(program.parameters, [3, 5]);
+    table(
+        &proposal,
+        expect![[r#"
+            field     include   rename   default  type      length  start
+            ORDER-IN  request   orderIn           STRUCT    3       1
+              PIECES  request   pieces            PIC 9(3)  3       1
+            ANSWER    response  answer            STRUCT    5       4
+              TOTAL   response  total             PIC 9(5)  5       4
+        "#]],
+    );
+    assert!(layout_of_parameters(&path, &["NONE".to_owned()], &Dialect::GNUCOBOL, &Limits::default()).is_err());
 }

@@ -156,7 +156,14 @@ fn a_proposal_compiles_and_says_what_it_does() {
         let proposal = FileProposal::new(
             &layout,
             ProposedFile {
-                from: Proposed { copybook: "a.cpy", record: None, encoding: "ascii", dialect: "ibm" },
+                from: Proposed {
+                    copybook: "a.cpy",
+                    record: None,
+                    encoding: "ascii",
+                    dialect: "ibm",
+                    parameters: &[],
+                    program: None,
+                },
                 name: "customer",
                 file: "CUSTOMER",
                 key,

@@ -58,6 +58,7 @@ fn spec(folder: &Path, program: &str) -> WorkerSpec {
         work_folder: None,
         environment: Vec::new(),
         length: LENGTH,
+        parameters: Vec::new(),
         slots: 8,
         working_storage: WorkingStorage::Keep,
         memory_bytes_max: 512 << 20,
@@ -433,4 +434,69 @@ fn cancelled_programs_take_no_more_memory_with_each_call() {
         *half = resident(&worker);
     }
     assert!(at[1] <= at[0] + 64, "pages after 20,000 and 40,000 calls: {at:?}");
+}
+
+/// Works with three parameters, and writes beyond one of them where it is told to.
+const PARTS: &str = "IDENTIFICATION DIVISION.
+PROGRAM-ID. PARTS.
+DATA DIVISION.
+WORKING-STORAGE SECTION.
+01 PLACE USAGE POINTER.
+01 NUMBER-OF-PLACE REDEFINES PLACE PIC S9(18) COMP-5.
+LINKAGE SECTION.
+01 FIRST-PART.
+   05 A PIC 9(5).
+   05 DISTANCE PIC S9(11) SIGN LEADING SEPARATE.
+01 SECOND-PART PIC 9(7).
+01 THIRD-PART.
+   05 SUM-OF-BOTH PIC 9(8).
+   05 BULK PIC X(9000).
+01 THERE PIC X.
+PROCEDURE DIVISION USING FIRST-PART SECOND-PART THIRD-PART.
+    ADD A SECOND-PART GIVING SUM-OF-BOTH.
+    ADD 1 TO SECOND-PART.
+    MOVE ALL 'x' TO BULK.
+    IF DISTANCE NOT = 0
+       SET PLACE TO ADDRESS OF SECOND-PART
+       ADD DISTANCE TO NUMBER-OF-PLACE
+       SET ADDRESS OF THERE TO PLACE
+       MOVE '!' TO THERE
+    END-IF.
+    GOBACK.
+";
+
+/// Parameters of one call are as far from each other as from those of other calls.
+#[test]
+fn a_program_has_several_parameters_and_none_reaches_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(()) = compile_source(folder.path(), "PARTS", PARTS) else { return };
+    let parameters = vec![17, 7, 9008];
+    let spec = WorkerSpec { length: parameters.iter().sum(), parameters, ..spec(folder.path(), "PARTS") };
+    let expected = [b"00040+000000000000000003".as_slice(), b"00000042", &[b'x'; 9000]].concat();
+    let mut area = Vec::new();
+    for distance in (0..=26).map(|power| 1i64 << power).flat_map(|d| [d, -d]).chain([0, 7, 4089, -4089, -4090]) {
+        let mut worker = Worker::start(&spec).unwrap();
+        let bad = format!("00040{distance:+012}0000002");
+        let slots = [bad.as_str(), "00040+000000000000000002"].map(|call| worker.submit(&[call.as_bytes()]).unwrap());
+        worker.ring();
+        let (done, end) = wait(&mut worker, 2, FOREVER);
+        // The second parameter ends at the end of its page: any byte behind it, and any before the page, belongs to nobody.
+        let inside = (-4089..7).contains(&distance);
+        assert_eq!(
+            (end.map(|(_, current)| current), done.len()),
+            if inside { (None, 2) } else { (Some(Some(slots[0])), 0) },
+            "{distance}"
+        );
+        for (slot, _) in done {
+            worker.look(slot, usize::MAX, &mut area);
+            let has_mark = slot == slots[0] && (0..7).contains(&distance) && distance != 0;
+            assert_eq!(area[5..17] == expected[5..17], slot == slots[1] || distance == 0);
+            assert_eq!((&area[..5], &area[24..]), (&expected[..5], &expected[24..]), "{distance}");
+            assert_eq!(area[17..24] == expected[17..24], !has_mark, "{distance}");
+            area.clear();
+        }
+    }
+    for wrong in [vec![17, 7], vec![1; 9032]] {
+        assert!(Worker::start(&WorkerSpec { parameters: wrong, ..spec.clone() }).is_err());
+    }
 }

@@ -4,12 +4,10 @@ use std::fmt::Write as _;
 
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use quayline_gateway::{Json, Problem, decode_path, from_hex, hex};
-use quayline_store::queue::{Message, MessageId, PRIORITY_MAX, Persistence};
+use quayline_store::queue::{CONTENT_TYPE, Message, MessageId, PRIORITY_MAX, Persistence};
 
 use crate::handle::insert;
 
-/// Property that holds the media type of a message's content.
-const CONTENT_TYPE: &str = "content-type";
 /// Prefix of properties that belong to AMQP: sections in binary form.
 const OF_AMQP: &str = "amqp.";
 const PREFIX: &str = "quayline-";
@@ -82,6 +80,11 @@ pub(crate) fn from_request(headers: &HeaderMap, payload: Vec<u8>, now_ms: u64) -
     for (name, value) in headers {
         let name = name.as_str();
         if name == CONTENT_TYPE {
+            // AMQP takes nothing else for it (part 3, section 3.2.4: a symbol).
+            if value.to_str().is_err() {
+                let detail = "the value has other characters than visible ASCII";
+                return Err(Box::new(Problem::bad_header(CONTENT_TYPE, "text", detail)));
+            }
             add(&mut message, CONTENT_TYPE, CONTENT_TYPE, value.as_bytes().to_vec())?;
         }
         if !name.starts_with(PREFIX) {
@@ -191,7 +194,8 @@ pub(crate) fn to_headers(message: &Message, now_ms: u64, headers: &mut HeaderMap
     if omitted > 0 {
         headers.insert(HeaderName::from_static(OMITTED), HeaderValue::from(omitted));
     }
-    headers.insert(header::CONTENT_TYPE, content_type(message));
+    let unknown = HeaderValue::from_static("application/octet-stream");
+    headers.insert(header::CONTENT_TYPE, content_type(message).unwrap_or(unknown));
 }
 
 /// Properties that are not the protocol's own.
@@ -200,11 +204,10 @@ fn shown(message: &Message) -> impl Iterator<Item = (&str, &[u8])> {
     properties.filter(|(key, _)| *key != CONTENT_TYPE && !key.starts_with(OF_AMQP))
 }
 
-fn content_type(message: &Message) -> HeaderValue {
-    let known = message.properties.iter().find(|(key, _)| key == CONTENT_TYPE);
-    known
-        .and_then(|(_, value)| HeaderValue::from_bytes(value).ok())
-        .unwrap_or(HeaderValue::from_static("application/octet-stream"))
+/// The media type of the content, if the message has one.
+fn content_type(message: &Message) -> Option<HeaderValue> {
+    let (_, value) = message.properties.iter().find(|(key, _)| key == CONTENT_TYPE)?;
+    HeaderValue::from_bytes(value).ok()
 }
 
 /// A message of a page, without its content.
@@ -219,10 +222,10 @@ pub(crate) fn to_json(message: &Message) -> Json {
         ("priority", Json::int(message.priority)),
         ("persistent", Json::Bool(message.persistence == Persistence::Persistent)),
         ("putMs", Json::int(message.put_ms)),
-        ("backoutCount", Json::int(message.backout_count)),
         ("bytes", Json::int(message.payload.len() as u64)),
-        ("contentType", Json::text(content_type(message).to_str().unwrap_or("application/octet-stream"))),
+        ("backoutCount", Json::int(message.backout_count)),
     ])
+    .with("contentType", content_type(message).and_then(|media| Some(Json::text(media.to_str().ok()?))))
     .with("correlationId", id(&message.correlation))
     .with("groupId", id(&message.group))
     .with("groupSequence", nonzero(u64::from(message.group_sequence)))

@@ -11,6 +11,7 @@ mod http;
 mod issuer;
 mod limits;
 mod operation;
+mod parameters;
 mod proxies;
 mod queues;
 mod records;

@@ -199,6 +199,30 @@ fn a_record_is_inserted_read_changed_and_deleted_with_the_status_of_its_file() {
     assert_eq!((world.store.units_open(), world.store.locks_held()), (0, 0));
 }
 
+/// 201 without `Location` (RFC 9110, section 15.3.2): a client had to know how the API builds its paths.
+#[test]
+fn an_added_record_says_where_it_is_read() {
+    let world = records();
+    for (branch, id, expected) in
+        [("B1", 7, "/v1/c/B1/7"), ("a/", 30, "/v1/c/a%2F/30"), ("\u{e9}", 0, "/v1/c/%C3%A9/0")]
+    {
+        let body = format!("{{\"custKey\":{{\"branch\":\"{branch}\",\"custId\":{id}}},\"taxNumber\":{id}}}");
+        let answer = world.call("POST", "/v1/c", "", &body);
+        if branch == "\u{e9}" {
+            assert_eq!(answer.status, 400, "not a character of the record's code page");
+            continue;
+        }
+        assert_eq!((answer.status, answer.header("location")), (201, Some(expected)), "{}", answer.text());
+        assert_eq!(world.get(expected).text(), answer.text());
+    }
+    // A key that no path can say has none.
+    let answer = world.call("POST", "/v1/c", "", r#"{"custKey":{"branch":"","custId":1},"taxNumber":9}"#);
+    assert_eq!((answer.status, answer.header("location")), (201, None));
+    assert_eq!(world.get("/v1/c/B1/7").header("location"), None);
+    let document = world.get("/v1/openapi.json").text();
+    assert_eq!(document.matches("\"Location\"").count(), 1, "the 201 of POST");
+}
+
 /// An update that was made of what the client sees alone would blank the fields that the API hides, and cut the end of a longer record.
 #[test]
 fn what_an_api_hides_is_kept() {
@@ -464,6 +488,30 @@ fn a_request_waits_for_its_reply() {
         clients.into_iter().for_each(|client| client.join().unwrap());
     });
     assert_eq!(store.queue("REPLIES").unwrap().facts().unwrap().depth, 0);
+}
+
+/// A reply with more bytes than the copybook's record was answered without its end: 200, and nobody was told.
+#[test]
+fn a_reply_longer_than_the_record_is_a_502_and_kept() {
+    let store = store();
+    let world = queue_api("reply-queue = \"REPLIES\"\ntime-limit-ms = 20000\n", &store);
+    let answer = std::thread::scope(|scope| {
+        let client = scope.spawn(|| world.call("POST", "/v1/c", "", BODY));
+        let mut unit = store.begin().unwrap();
+        let requests = store.queue("REQUESTS").unwrap();
+        let message = requests.get(&mut unit, Select::First, GetWait::AtMostMs(10_000)).unwrap();
+        let payload = [message.payload.as_slice(), b"!"].concat();
+        let reply = Message { correlation: message.id, ..Message::new(payload) };
+        store.queue("REPLIES").unwrap().put(&mut unit, &reply).unwrap();
+        unit.commit().unwrap();
+        client.join().unwrap()
+    });
+    assert!(answer.status == 502 && answer.text().contains("GTW-120"), "{}", answer.text());
+    assert_eq!(store.queue("REPLIES").unwrap().facts().unwrap().depth, 0);
+    let mut unit = store.begin().unwrap();
+    let kept = store.queue("DEAD.LETTER").unwrap().get(&mut unit, Select::First, GetWait::No).unwrap();
+    assert_eq!(kept.payload, b"B10007ADA     0000    !");
+    assert_eq!(kept.reason, "the reply has 23 bytes, the record of the service at most 22");
 }
 
 /// A reply that comes too late would stay on the queue for ever, and fill it.

@@ -6,6 +6,8 @@ use crate::codec::{Decoder, Encoder};
 const VERSION: u8 = 1;
 /// Highest priority.
 pub const PRIORITY_MAX: u8 = 9;
+/// Property with the media type of the content, wherever the message came from: the header of HTTP, the property of AMQP.
+pub const CONTENT_TYPE: &str = "content-type";
 
 /// Message id, correlation id or group id: 24 bytes, as IBM MQ has them. Zeros are no id.
 pub type MessageId = [u8; 24];

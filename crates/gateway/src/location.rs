@@ -1,0 +1,108 @@
+//! `Location` of a record that an operation added: where the API reads it.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use quayline_cobol::layout::FieldIndex;
+
+use crate::api::{Operation, ParameterPlace, Segment};
+use crate::record_call::FileAction;
+use crate::rule::Probe;
+use crate::typed::{Shown, Typed};
+
+/// The request that reads a record by its primary key.
+#[derive(Debug)]
+pub(crate) struct Location {
+    pieces: Vec<Piece>,
+    probe: Probe,
+    /// Type of each value of the probe.
+    typed: Vec<Option<Arc<Typed>>>,
+}
+
+#[derive(Debug)]
+enum Piece {
+    Text(String),
+    /// The value of a parameter, as the client writes it.
+    Value(usize),
+}
+
+impl Location {
+    /// The location of records that `insert` adds, if one of `operations` reads them by their key and nothing more.
+    pub(crate) fn of(insert: &Operation, operations: &[Operation]) -> Option<Location> {
+        if insert.file_action() != Some(FileAction::Insert) {
+            return None;
+        }
+        let reads = |read: &&Operation| {
+            let plain = |parameter: &crate::api::Parameter| parameter.place != ParameterPlace::Header;
+            read.method == "GET"
+                && read.service_index == insert.service_index
+                && read.file_action() == Some(FileAction::Read)
+                && read.file_index().is_none()
+                && read.assigned.is_empty()
+                && read.parameters.iter().all(plain)
+        };
+        let read = operations.iter().find(reads)?;
+        let service = &read.service;
+        let fields: Option<Vec<FieldIndex>> =
+            read.parameters.iter().map(|parameter| service.request.plan.field_of(parameter.node)).collect();
+        let probe = Probe::new(&service.layout, &fields?, &service.policies, service.charset).ok()?;
+        let typed = read.parameters.iter().map(|p| service.request.typed[p.node.index()].clone()).collect();
+        let mut pieces = Vec::new();
+        for segment in &read.segments {
+            pieces.push(Piece::Text("/".to_owned()));
+            pieces.push(match segment {
+                Segment::Text(text) => Piece::Text(text.clone()),
+                Segment::Parameter(index) => Piece::Value(*index),
+            });
+        }
+        let query = read.parameters.iter().enumerate().filter(|(_, p)| p.place == ParameterPlace::Query);
+        for (at, (index, parameter)) in query.enumerate() {
+            let mut name = if at == 0 { "?" } else { "&" }.to_owned();
+            encode(parameter.name.as_bytes(), &mut name);
+            name.push('=');
+            pieces.extend([Piece::Text(name), Piece::Value(index)]);
+        }
+        Some(Location { pieces, probe, typed })
+    }
+
+    /// The location of a record; `None` if a value of its key cannot be written in a request.
+    pub(crate) fn of_record(&self, record: &[u8]) -> Option<String> {
+        let mut values = Vec::new();
+        self.probe.values(&mut self.probe.decoder(), record, &mut values);
+        let mut location = String::new();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(text) => location.push_str(text),
+                Piece::Value(index) => {
+                    let (text, typed) = (values.get(*index)?, self.typed.get(*index)?);
+                    encode(&written(text, typed.as_deref())?, &mut location);
+                }
+            }
+        }
+        Some(location)
+    }
+}
+
+/// A value as a request writes it.
+fn written(text: &[u8], typed: Option<&Typed>) -> Option<Vec<u8>> {
+    let (mut shown, mut back) = (Vec::new(), Vec::new());
+    let written = match typed.map(|typed| (typed, typed.show(text, &mut shown))) {
+        None | Some((_, Shown::Same)) => text.to_vec(),
+        Some((_, Shown::Text)) => shown,
+        Some((_, Shown::Bool(is_true))) => is_true.to_string().into_bytes(),
+        Some((_, Shown::Null)) => return None,
+    };
+    let is_read = typed.is_none_or(|typed| typed.read(&written, &mut back).is_some());
+    (is_read && !written.is_empty()).then_some(written)
+}
+
+/// Percent-encodes all but unreserved characters (RFC 3986, section 2.3).
+fn encode(bytes: &[u8], to: &mut String) {
+    for byte in bytes {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(byte) {
+            to.push(char::from(*byte));
+        } else {
+            let _ = write!(to, "%{byte:02X}");
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! A provider whose answers have another record than its requests: the request goes out alone, and what comes back follows it.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use quayline_gateway::{Answered, Outgoing, Provider, Returned};
+
+/// Cuts the request out of the service's record, and puts the answer behind it.
+pub(crate) struct Apart {
+    pub(crate) provider: Rc<dyn Provider>,
+    /// Bytes of the request.
+    pub(crate) request: usize,
+}
+
+impl Provider for Apart {
+    fn call<'a>(&'a self, record: Outgoing<'_>, traceparent: &dyn Fn() -> String) -> Answered<'a> {
+        let mut request = record.to_vec();
+        request.truncate(self.request);
+        let empty: Arc<[u8]> = Arc::from([]);
+        let answered = self.provider.call(Outgoing { front: &request, tail: &empty, tail_used: 0 }, traceparent);
+        Box::pin(async move {
+            Ok(match answered.await? {
+                Returned::Bytes(answer) => {
+                    // Conditions and answers may look at the request too.
+                    request.resize(self.request, 0);
+                    request.extend_from_slice(&answer);
+                    Returned::Bytes(request)
+                }
+                other => other,
+            })
+        })
+    }
+
+    fn ready(&self) -> Result<(), String> {
+        self.provider.ready()
+    }
+}
