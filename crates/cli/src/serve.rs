@@ -2,7 +2,9 @@
 
 use std::ffi::OsString;
 use std::sync::Arc;
+use std::time::Duration;
 
+use quayline_calibrate::primitives::{CryptoStudy, NetOptions, NetStudy};
 use quayline_connect::Listener;
 use quayline_core::{Fault, Finding, Findings};
 use quayline_gateway::{Definitions, ProviderSpec};
@@ -13,8 +15,8 @@ use quayline_server::{AdminPart, Beside, ServeConfig, ServeError, backout_misfit
 use quayline_store::{STO_IN_USE, Store};
 
 use crate::args::{
-    FolderArg, MeasureArgs, MeasureBatchArgs, MeasureCommand, MeasureFlowArgs, MeasureTranslateArgs, ReportArgs,
-    ServeArgs,
+    FolderArg, MeasureArgs, MeasureBatchArgs, MeasureCommand, MeasureCryptoArgs, MeasureFlowArgs, MeasureNetArgs,
+    MeasureTranslateArgs, ReportArgs, ServeArgs,
 };
 use crate::console::Console;
 use crate::exit::{CLI_INPUT, CLI_LISTEN, CLI_MEASURE, Exit, Stop};
@@ -205,6 +207,8 @@ pub(crate) fn measure(args: &MeasureArgs, console: &Console) -> Result<Exit, Sto
         MeasureCommand::Flow(args) => return measure_flow(args, console),
         MeasureCommand::Translate(args) => return measure_translate(args),
         MeasureCommand::Batch(args) => return measure_batch(args),
+        MeasureCommand::Net(args) => return measure_net(args, console),
+        MeasureCommand::Crypto(args) => return measure_crypto(args, console),
     };
     let options = StudyOptions {
         project: args.project.clone(),
@@ -217,6 +221,26 @@ pub(crate) fn measure(args: &MeasureArgs, console: &Console) -> Result<Exit, Sto
         .map_err(|why| Finding::error(CLI_MEASURE, Fault::Environment, why).hint("see what the server said above"))?;
     crate::console::write_stdout(study.tables().as_bytes())?;
     finish_measured(study.report(), &args.report, console)
+}
+
+fn measure_net(args: &MeasureNetArgs, console: &Console) -> Result<Exit, Stop> {
+    let options = NetOptions { clients: args.clients, time: Duration::from_secs_f64(args.seconds) };
+    let study = NetStudy::run(options, &mut |what| eprintln!("{what}")).map_err(|why| {
+        Finding::error(CLI_MEASURE, Fault::Environment, why).hint("check that loopback connections are allowed")
+    })?;
+    let report = study.report();
+    crate::console::write_stdout(report.text().as_bytes())?;
+    finish_measured(report, &args.report, console)
+}
+
+fn measure_crypto(args: &MeasureCryptoArgs, console: &Console) -> Result<Exit, Stop> {
+    let threads = args.threads.unwrap_or_else(|| quayline_calibrate::host().threads);
+    let time = Duration::from_secs_f64(args.seconds);
+    let study = CryptoStudy::run(threads, time, &mut |what| eprintln!("{what}"))
+        .map_err(|why| Finding::error(CLI_MEASURE, Fault::Environment, why).hint("use fewer threads"))?;
+    let report = study.report();
+    crate::console::write_stdout(report.text().as_bytes())?;
+    finish_measured(report, &args.report, console)
 }
 
 fn measure_batch(args: &MeasureBatchArgs) -> Result<Exit, Stop> {

@@ -110,8 +110,52 @@ pub(crate) enum MeasureCommand {
     Flow(MeasureFlowArgs),
     /// Run the experiments of IBM's paper on Liberty Batch: item-count, checkpoint data, partitions
     Batch(MeasureBatchArgs),
+    /// Measure requests, connections and streams over loopback: plain, with TLS, and with certificates of both sides
+    Net(MeasureNetArgs),
+    /// Measure encryption, digests and signatures by length and by threads
+    Crypto(MeasureCryptoArgs),
     /// Run the tests of a translator's study of 2005: CPU, time and memory, with its figures beside them
     Translate(MeasureTranslateArgs),
+}
+
+/// Arguments of `quayline measure net`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "Examples:\n  quayline measure net\n  quayline measure net --clients 8 --report net")]
+pub(crate) struct MeasureNetArgs {
+    /// Clients at once, each with a server thread of its own
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub(crate) clients: u32,
+    /// Seconds of each turn; each of 10 rows has three turns
+    #[arg(long, default_value_t = 0.3, value_name = "N", value_parser = seconds)]
+    pub(crate) seconds: f64,
+    /// Files of the report, and the earlier run to compare with.
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+}
+
+/// Arguments of `quayline measure crypto`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_long_help = "Examples:\n  quayline measure crypto\n  quayline measure crypto --threads 4 --report crypto"
+)]
+pub(crate) struct MeasureCryptoArgs {
+    /// Threads of the second run of each operation [default: those of the machine]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) threads: Option<u32>,
+    /// Seconds of each run; there are 25 rows with two runs each
+    #[arg(long, default_value_t = 0.2, value_name = "N", value_parser = seconds)]
+    pub(crate) seconds: f64,
+    /// Files of the report, and the earlier run to compare with.
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+}
+
+/// A time of a run that ends.
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if (0.01..=60.0).contains(&value) => Ok(value),
+        _ => Err("expected 0.01 to 60 seconds".to_owned()),
+    }
 }
 
 /// Arguments of `quayline measure translate`.

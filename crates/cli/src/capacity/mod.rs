@@ -8,6 +8,7 @@ mod cost;
 mod predict;
 mod predict_audit;
 mod predict_fit;
+mod predict_job;
 mod predict_report;
 mod predict_work;
 mod profile;

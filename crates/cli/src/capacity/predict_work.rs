@@ -4,12 +4,12 @@ use std::path::Path;
 
 use quayline_capacity::{Prediction, Seconds, Share, Workload};
 use quayline_core::{Fault, Finding, nearest};
-use quayline_project::job::{Element, JobFile, Parameters, PartitionSource};
+use quayline_project::job::{Element, Job, JobFile};
 use quayline_workload::{Demands, Interval, elapsed_s, prediction_report};
 use serde::Serialize;
 
 use super::report::{basis_section, finish};
-use super::{BasisWire, CAP_INTERVALS, component, print_json, refused};
+use super::{BasisWire, CAP_INTERVALS, component, predict_job, print_json, refused};
 use crate::args::PredictWorkArgs;
 use crate::console::{Console, write_stdout};
 use crate::exit::{Exit, Stop, argument};
@@ -22,17 +22,31 @@ struct Definition {
     workers: u32,
     /// Whether a single thread runs the whole workload.
     is_on_one_thread: bool,
+    /// The job, if it is one.
+    job: Option<Job>,
 }
 
 /// Predicts throughput by the number of workers.
 pub(super) fn work(args: &PredictWorkArgs, console: &Console) -> Result<Exit, Stop> {
     let definition = match &args.definition {
-        Some(path) => definition(path)?,
-        None => Definition { member: args.member.clone().unwrap_or_default(), workers: 1, is_on_one_thread: false },
+        Some(path) => definition(path, &args.parameters)?,
+        None => Definition {
+            member: args.member.clone().unwrap_or_default(),
+            workers: 1,
+            is_on_one_thread: false,
+            job: None,
+        },
     };
     let name = args.member.clone().unwrap_or_else(|| definition.member.clone());
     let intervals = component::intervals(&args.from)?;
-    let demands = demands(&intervals, &name)?;
+    let as_used = |demands: Demands| if args.contended { demands.contended() } else { demands };
+    let demands = as_used(demands(&intervals, &name)?);
+    // Intervals of an earlier version have no steps.
+    let parts = Demands::of_parts(&intervals, &name).unwrap_or_default();
+    let parts: Vec<_> = parts.into_iter().map(|(name, demands)| (name, as_used(demands))).collect();
+    if let Some(job) = definition.job.as_ref().filter(|_| !parts.is_empty()) {
+        return predict_job::job(args, job, &intervals, parts, console);
+    }
     let measured_on = intervals.last().map_or(1, |interval| interval.processors);
     let processors = if definition.is_on_one_thread { 1 } else { args.processors.unwrap_or(measured_on) };
     let think = args.think.map_or(Seconds(0.0), |think| think.0);
@@ -59,9 +73,9 @@ pub(super) fn work(args: &PredictWorkArgs, console: &Console) -> Result<Exit, St
 }
 
 /// Reads a flow or a job.
-fn definition(path: &Path) -> Result<Definition, Stop> {
+fn definition(path: &Path, parameters: &[String]) -> Result<Definition, Stop> {
     if path.extension().is_some_and(|extension| extension == "xml") {
-        return job(path);
+        return job(path, parameters);
     }
     let flow = quayline_project::FlowFile::open(path)?;
     let inputs = flow.nodes.iter().filter(|node| node.kind.is_input);
@@ -69,24 +83,20 @@ fn definition(path: &Path) -> Result<Definition, Stop> {
         .clone()
         .any(|node| node.kind.name != "queue_input" || matches!(node.text("order"), Some("by_queue" | "by_key")));
     let instances = flow.additional_instances.saturating_add(1);
-    Ok(Definition { member: format!("flow:{}", flow.name), workers: instances, is_on_one_thread })
+    Ok(Definition { member: format!("flow:{}", flow.name), workers: instances, is_on_one_thread, job: None })
 }
 
-fn job(path: &Path) -> Result<Definition, Stop> {
+fn job(path: &Path, parameters: &[String]) -> Result<Definition, Stop> {
     let file = JobFile::open(path)?;
-    let (job, _) = file.resolve(&Parameters::new(), &quayline_batch::system_property)?;
+    let (job, _) = file.resolve(&crate::job::parameters(parameters)?, &quayline_batch::system_property)?;
     let workers = job.elements.iter().map(threads_of).max().unwrap_or(1);
-    Ok(Definition { member: format!("job:{}", job.id), workers, is_on_one_thread: false })
+    Ok(Definition { member: format!("job:{}", job.id), workers, is_on_one_thread: false, job: Some(job) })
 }
 
-/// Threads that an element of a job has at once. A mapper decides at run time, so it counts as one.
+/// Threads that an element of a job has at once.
 fn threads_of(element: &Element) -> u32 {
     match element {
-        Element::Step(step) => match step.partition.as_ref().map(|partition| &partition.source) {
-            Some(PartitionSource::Plan { partitions, threads: 0, .. }) => (*partitions).max(1),
-            Some(PartitionSource::Plan { partitions, threads, .. }) => (*threads).min(*partitions).max(1),
-            Some(PartitionSource::Mapper(_)) | None => 1,
-        },
+        Element::Step(step) => predict_job::workers(step).0,
         Element::Flow(flow) => flow.elements.iter().map(threads_of).max().unwrap_or(1),
         Element::Split(split) => {
             split.flows.iter().map(|flow| flow.elements.iter().map(threads_of).max().unwrap_or(1)).sum()

@@ -34,3 +34,56 @@ fn other_conditions_are_refused_as_a_baseline() {
     ran.code(2);
     assert!(ran.err().contains("additional instances") && ran.err().contains("first.json"), "{}", ran.err());
 }
+
+#[test]
+fn the_network_is_measured_by_kind_of_traffic_and_protection() {
+    let world = World::new();
+    let ran = world.run("measure net --seconds 0.05 --clients 2 --report net");
+    let out = ran.code(0).out();
+    for row in [
+        "request and response, 128 and 128 bytes: plain",
+        "request and response, 64 and 8192 bytes: TLS",
+        "connect, request and response, 64 and 8192 bytes: TLS resumed",
+        "connect, request and response, 64 and 8192 bytes: TLS full, both with certificates",
+        "stream, blocks of 16384 bytes: TLS",
+    ] {
+        assert!(out.contains(row), "{row} is not in\n{out}");
+    }
+    let json: serde_json::Value = serde_json::from_slice(&world.read("net.json")).expect("JSON");
+    let rows = json["sections"][0]["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 10, "{json}");
+    for row in rows {
+        assert!(row[1].as_f64() > Some(0.0) && row[2].as_f64() > Some(0.0) && row[4].as_f64() > Some(0.0), "{row}");
+    }
+    // A full handshake signs and makes keys; nothing on this machine makes that as cheap as no TLS at all.
+    let relative = |name: &str| {
+        let found = rows.iter().find(|row| row[0].as_str().is_some_and(|known| known.ends_with(name)));
+        found.and_then(|row| row[3].as_f64()).unwrap_or_else(|| panic!("no {name}: {json}"))
+    };
+    assert!(relative("TLS full") > 1.0 && relative("TLS full, both with certificates") > 1.0, "{json}");
+    assert_eq!(world.files(), ["net.csv", "net.html", "net.json"]);
+    // Another number of clients is another run.
+    let ran = world.run("measure net --seconds 0.05 --clients 1 --baseline net.json");
+    assert!(ran.code(2).err().contains("clients"), "{}", ran.err());
+}
+
+#[test]
+fn cryptography_is_measured_by_length_and_threads() {
+    let world = World::new();
+    let ran = world.run("measure crypto --seconds 0.01 --threads 2 --report crypto");
+    // Beside other tests the threads may wait more than they run.
+    assert!(matches!(ran.code, Some(0 | 6)), "{}", ran.err());
+    let json: serde_json::Value = serde_json::from_slice(&world.read("crypto.json")).expect("JSON");
+    let rows = json["sections"][0]["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 25, "{json}");
+    let time = |name: &str| {
+        let found = rows.iter().find(|row| row[0].as_str() == Some(name));
+        found.and_then(|row| row[2].as_f64()).unwrap_or_else(|| panic!("no {name}: {json}"))
+    };
+    // Sixty times the bytes are more than ten times the work, for ciphers and digests.
+    for name in ["encrypt AES-256-GCM", "decrypt AES-256-GCM", "digest SHA-256", "digest SHA-512"] {
+        let (short, long) = (time(&format!("{name}, 1024 bytes")), time(&format!("{name}, 61440 bytes")));
+        assert!(long > 10.0 * short, "{name}: {short} and {long} us");
+    }
+    assert!(time("sign Ed25519, 1024 bytes") > 0.0 && time("verify ECDSA P-256, 1024 bytes") > 0.0);
+}

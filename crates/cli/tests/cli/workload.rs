@@ -238,3 +238,70 @@ fn what_has_no_intervals_says_so_with_a_code() {
     );
     assert!(err.contains("the class `x` has no members"), "{err}");
 }
+
+/// A job without a server: what it cost goes to a file, and each of its steps is predicted from there.
+#[test]
+fn a_run_of_a_job_predicts_each_of_its_steps() {
+    let chunk = |id: &str, to: &str| {
+        format!(
+            "<step id=\"{id}\"{to}><chunk item-count=\"100\"><reader ref=\"quayline.fileReader\"><properties><property name=\"file\" value=\"in.txt\"/>\
+             </properties></reader><writer ref=\"quayline.fileWriter\"><properties><property name=\"file\" value=\"{id}.txt\"/></properties></writer></chunk></step>"
+        )
+    };
+    let job = |steps: &str| {
+        format!("<job id=\"two\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\">{steps}</job>")
+    };
+    let split = format!(
+        "<split id=\"p\" next=\"last\"><flow id=\"fa\">{}</flow><flow id=\"fb\">{}</flow></split>",
+        chunk("a", ""),
+        chunk("b", "")
+    );
+    let steps = format!("{split}{}", chunk("last", ""));
+    let lines = "a line of a file\n".repeat(20_000);
+    let world = World::with([("in.txt", lines.as_bytes()), ("jobs/two.xml", job(&steps).as_bytes())]);
+    world.run("job start jobs/two.xml --intervals run.json").code(0);
+    let predict = |file: &str, more: &str| -> Value {
+        let out = world.run(&format!("predict work {file} --intervals run.json --json {more}")).code(0).out();
+        serde_json::from_str(&out).expect("JSON")
+    };
+    let answer = predict("jobs/two.xml", "--items 1000000 --workers 1,8");
+    let names: Vec<&str> =
+        answer["steps"].as_array().expect("steps").iter().filter_map(|step| step["name"].as_str()).collect();
+    assert_eq!((names, &answer["not_measured"]), (vec!["a", "b", "last"], &json!([])), "{answer}");
+    for step in answer["steps"].as_array().expect("steps") {
+        let demand = |name: &str| step["demands"][name].as_f64().expect("a time");
+        assert!(demand("cpu_s") > 0.0 && step["demands"]["transactions"].as_u64() >= Some(20_000), "{step}");
+    }
+    let row = |at: usize| &answer["predictions"][at];
+    let time = |row: &Value, step: usize, name: &str| row["steps"][step][name].as_f64().expect("a time");
+    // Both flows of the split begin at once, and the last step when both have ended.
+    assert_eq!((time(row(0), 0, "begin_s"), time(row(0), 1, "begin_s")), (0.0, 0.0));
+    let split_ends = time(row(0), 0, "end_s").max(time(row(0), 1, "end_s"));
+    assert!(
+        (time(row(0), 2, "begin_s") - split_ends).abs() < 1e-9 && time(row(0), 2, "end_s") > split_ends,
+        "{answer}"
+    );
+    assert!(row(0)["elapsed_s"].as_f64() > row(1)["elapsed_s"].as_f64(), "{answer}");
+    let contended = predict("jobs/two.xml", "--items 1000000 --contended");
+    assert!(contended["predictions"][0]["elapsed_s"].as_f64() >= row(0)["elapsed_s"].as_f64(), "{contended}");
+
+    // A step that did not run is named, and one that is gone as well.
+    world.write("jobs/other.xml", job(&format!("{}{}", chunk("a", " next=\"new\""), chunk("new", ""))));
+    let ran = world.run("predict work jobs/other.xml --intervals run.json --items 1000");
+    let err = ran.code(0).err();
+    assert!(
+        err.contains("step new was not measured") && err.contains("a step last that the job does not have"),
+        "{err}"
+    );
+    assert!(ran.out().contains("a ") && ran.out().contains("Steps as defined"), "{}", ran.out());
+    let refused = world.run("predict work jobs/two.xml --intervals run.json --think 1s").code(2).err();
+    assert!(refused.contains("--think does not apply to a job"), "{refused}");
+
+    // The file takes more runs, and no other content.
+    world.run("job start jobs/two.xml --intervals run.json -p run=2").code(0);
+    let twice = predict("jobs/two.xml", "");
+    assert!(twice["steps"][2]["demands"]["transactions"].as_u64() >= Some(40_000), "{twice}");
+    let refused = world.run("job start jobs/two.xml --intervals in.txt -p run=3").code(2).err();
+    assert!(refused.contains("in.txt holds something else than intervals"), "{refused}");
+    assert!(world.run("report component --intervals run.json").out().contains("job:two"));
+}
