@@ -147,21 +147,21 @@ pub fn elapsed_s(row: &Prediction, items: Option<u64>) -> Option<f64> {
     (row.throughput.0 > 0.0).then(|| items / row.throughput.0)
 }
 
-/// The report of predictions for numbers of workers; `items` of a job give their elapsed time.
+/// The report of predictions for numbers of workers, each with the elapsed time of a job in seconds, if there is one.
 #[must_use]
-pub fn prediction_report(name: &str, workload: &Workload, rows: &[Prediction], items: Option<u64>) -> Report {
+pub fn prediction_report(name: &str, workload: &Workload, rows: &[Prediction], elapsed: &[Option<f64>]) -> Report {
     let mut columns =
         vec![Column::new("workers", ""), Column::higher("throughput", "per s"), Column::lower("response", "us")];
     columns.extend(workload.stations.iter().map(|station| Column::new(&station.name, "%")));
     columns.push(Column::lower("elapsed", "s"));
-    let cells = |row: &Prediction| {
+    let cells = |(row, elapsed): (&Prediction, &Option<f64>)| {
         let mut cells = vec![
             Cell::Number(f64::from(row.users)),
             Cell::Number(row.throughput.0),
             Cell::Number(1e6 * row.response.0),
         ];
         cells.extend(row.utilization.iter().map(|share| Cell::Number(100.0 * share.0)));
-        cells.push(elapsed_s(row, items).map_or(Cell::Empty, Cell::Number));
+        cells.push(elapsed.map_or(Cell::Empty, Cell::Number));
         cells
     };
     let points = rows.iter().map(|row| (f64::from(row.users), row.throughput.0)).collect();
@@ -171,7 +171,7 @@ pub fn prediction_report(name: &str, workload: &Workload, rows: &[Prediction], i
         notes: vec![
             "Columns of stations have their utilization; of a delay the mean number there, times 100.".to_owned(),
         ],
-        table: Table { columns, rows: rows.iter().map(cells).collect() },
+        table: Table { columns, rows: rows.iter().zip(elapsed).map(cells).collect() },
         picture: (rows.len() > 1).then(|| Picture::Lines {
             across: "workers".to_owned(),
             up: "transactions per s".to_owned(),

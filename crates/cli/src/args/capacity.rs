@@ -138,8 +138,15 @@ pub(crate) enum PredictCommand {
 #[command(after_long_help = PREDICT_WORK_EXAMPLES)]
 pub(crate) struct PredictWorkArgs {
     /// Flow (TOML) or job (XML); its instances or partitions are the workers
-    #[arg(value_name = "DEFINITION", required_unless_present = "member")]
+    #[arg(value_name = "DEFINITION", required_unless_present_any = ["member", "profile"])]
     pub(crate) definition: Option<PathBuf>,
+    /// Profile of `convert --profile` or `translate --profile`, whose threads are the workers
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["definition", "member", "project", "admin", "store", "intervals", "think", "contended"]
+    )]
+    pub(crate) profile: Option<PathBuf>,
     /// Name in the intervals, such as flow:orders, job:settle or api:getOrder [default: that of the definition]
     #[arg(long, value_name = "NAME")]
     pub(crate) member: Option<String>,
@@ -194,7 +201,8 @@ Examples:
   quayline job start jobs/settle.xml --intervals run.json
   quayline predict work jobs/settle.xml --intervals run.json --items 5000000
   quayline predict work --member api:getOrder --intervals intervals.json --workers 10,100 --think 500ms
-  quayline predict work jobs/settle.xml --processors 8 --faster 1.5";
+  quayline predict work jobs/settle.xml --processors 8 --faster 1.5
+  quayline predict work --profile convert.json --workers 1,2,4,8 --items 10000000";
 
 /// Arguments of `quayline predict item-count`.
 #[derive(Debug, clap::Args)]

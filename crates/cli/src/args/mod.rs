@@ -49,7 +49,7 @@ pub(crate) use project::{CheckProjectArgs, NewArgs};
 pub(crate) use records::{CopybookArgs, SourceFormatArg};
 pub(crate) use serve::{
     ApiArgs, ApiCommand, ApiNewArgs, MeasureArgs, MeasureBatchArgs, MeasureCommand, MeasureCryptoArgs, MeasureFlowArgs,
-    MeasureNetArgs, MeasureTranslateArgs, ServeArgs, ServiceArgs, ServiceCommand,
+    MeasureMixArgs, MeasureNetArgs, MeasureStoreArgs, MeasureTranslateArgs, ServeArgs, ServiceArgs, ServiceCommand,
 };
 pub(crate) use store::{
     AlterArgs, AlterQueueArgs, BrowseArgs, DefineFileArgs, DefineQueueArgs, DeleteArgs, FactsArgs, FileArgs,

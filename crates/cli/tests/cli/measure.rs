@@ -87,3 +87,47 @@ fn cryptography_is_measured_by_length_and_threads() {
     }
     assert!(time("sign Ed25519, 1024 bytes") > 0.0 && time("verify ECDSA P-256, 1024 bytes") > 0.0);
 }
+
+#[test]
+fn a_store_is_measured_by_drivers_and_after_kills() {
+    let world = World::new();
+    let ran =
+        world.run("measure store --seconds 0.1 --drivers 1,4 --open 0,20 --p95-max 10s --scratch . --report store");
+    let out = ran.code(0).out();
+    let json: serde_json::Value = serde_json::from_slice(&world.read("store.json")).expect("JSON");
+    let rows = |section: usize| json["sections"][section]["rows"].as_array().expect("rows").clone();
+    assert_eq!((rows(0).len(), rows(1).len(), rows(2).len()), (10, 5, 2), "{out}");
+    for row in rows(0) {
+        assert!(
+            row[1].as_f64() > Some(0.0) && row[2].as_f64() > Some(0.0) && row[4].as_f64() >= row[3].as_f64(),
+            "{row}"
+        );
+    }
+    // Ten seconds are kept by all drivers; and nothing is lost or repeated.
+    assert!(rows(1).iter().all(|row| row[1].as_f64() == Some(4.0)), "{out}");
+    for row in rows(2) {
+        assert!(row[1].as_f64() > Some(0.0) && row[2].as_f64() == Some(0.0) && row[3].as_f64() == Some(0.0), "{row}");
+    }
+    assert!(out.contains("after 2 kills every message was there once"), "{out}");
+    assert!(!world.files().iter().any(|name| name.starts_with("store/")), "{:?}", world.files());
+    let refused = world.run("measure store --drivers 0").code(2).err();
+    assert!(refused.contains("--drivers"), "{refused}");
+}
+
+#[test]
+fn a_batch_study_predicts_item_counts_and_is_a_report() {
+    let world = World::new();
+    let out = world.run("measure batch --embedded --records 4000 --report batch").code(0).out();
+    for title in ["E1 to E5: item-count", "predicted from three item-counts", "E8: partitions", "E10: the listener"] {
+        assert!(out.contains(title), "{title} is not in\n{out}");
+    }
+    let json: serde_json::Value = serde_json::from_slice(&world.read("batch.json")).expect("JSON");
+    let section = |id: &str| {
+        let sections = json["sections"].as_array().expect("sections");
+        sections.iter().find(|section| section["id"] == id).unwrap_or_else(|| panic!("no {id}: {json}")).clone()
+    };
+    assert!(section("item-count")["rows"].as_array().map(Vec::len) >= Some(7), "{json}");
+    for row in section("predicted")["rows"].as_array().expect("rows") {
+        assert!(row[2].is_number() && row[3].is_number(), "{row}");
+    }
+}
