@@ -10,12 +10,14 @@
 //!   not slower. What neighbours take from caches and memory stays in the figures, so [`HostProfile::disturbance`] says how busy they were.
 //! * **The mix is rated by CPU time** of the whole process, since the engine works in threads of its own. A rating holds as long as neither disk nor
 //!   memory limits, so the profile also has the rate that a durable journal reached.
+//! * [`primitives`] are workloads for `quayline measure`: the network and cryptography.
 //! * **Work is fixed.** Every input is made by program from constants, so two machines do the same work.
 
 mod certificate;
 mod host;
 mod kernels;
 mod mix;
+pub mod primitives;
 mod run;
 mod tls;
 
@@ -71,7 +73,7 @@ pub fn calibrate(of: &Calibration, progress: &mut dyn FnMut(&'static str)) -> Re
         progress(kernel.name());
         let mut at = |threads| {
             runner
-                .measure(kernel, threads, &|| kernels::prepare(kernel, &bed))
+                .measure(kernel.is_processor_bound(), threads, &|| kernels::prepare(kernel, &bed))
                 .map_err(|reason| CalibrateError { what: kernel.name(), reason })
         };
         let one = at(1)?;

@@ -4,7 +4,7 @@ use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
 use quayline_capacity::Share;
-use quayline_capacity::calibration::{Kernel, KernelRate};
+use quayline_capacity::calibration::KernelRate;
 use rustix::time::{ClockId, clock_gettime};
 
 /// Slices of a run; their median is the rate.
@@ -43,10 +43,11 @@ impl Runner {
         Share(if self.wall.is_zero() { 0.0 } else { self.waited.as_secs_f64() / self.wall.as_secs_f64() })
     }
 
-    /// Measures a kernel's rate on a number of threads, each with its own work.
+    /// Measures the rate of some work on a number of threads, each with its own: operations a CPU second of a thread if the processor bounds it, and a
+    /// second of wall time of all threads otherwise.
     pub(crate) fn measure(
         &mut self,
-        kernel: Kernel,
+        is_processor_bound: bool,
         threads: u32,
         prepare: &(dyn Fn() -> Result<Box<dyn Work>, String> + Sync),
     ) -> Result<KernelRate, String> {
@@ -66,12 +67,12 @@ impl Runner {
                 operations += done.operations as f64;
                 cpu += done.cpu.as_secs_f64();
                 wall = wall.max(done.wall.as_secs_f64());
-                if kernel.is_processor_bound() {
+                if is_processor_bound {
                     self.wall += done.wall;
                     self.waited += done.waited;
                 }
             }
-            let time = if kernel.is_processor_bound() { cpu } else { wall };
+            let time = if is_processor_bound { cpu } else { wall };
             rates.push(operations / time.max(1e-9));
         }
         Ok(rate(rates))
@@ -115,7 +116,8 @@ fn thread(
     Ok(slices)
 }
 
-fn thread_cpu() -> Duration {
+/// CPU time of this thread.
+pub(crate) fn thread_cpu() -> Duration {
     of_clock(ClockId::ThreadCPUTime)
 }
 

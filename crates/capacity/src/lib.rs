@@ -7,6 +7,7 @@
 //! * **Fits** ([`fit`]): cost by size, demands from utilization, scalability, checkpoints, powers of size, growth.
 //! * **Simulation** ([`simulation`]): single customers, as the check of the solvers and where none of them has an answer.
 //! * **Calibration** ([`calibration`]): profiles of machines, their comparison, and costs on another machine.
+//! * **Graphs** ([`WorkGraph`]): steps one after another and at once, such as those of a batch job.
 //! * **Audit** ([`audit`]): predictions scored by what came.
 //! * **Plans** ([`plan`]): rules and worked examples of the documents that the product answers.
 //!
@@ -21,6 +22,7 @@ mod coordinated_omission;
 mod error;
 mod estimate;
 pub mod fit;
+mod graph;
 pub mod laws;
 mod method;
 mod network;
@@ -36,6 +38,7 @@ mod station;
 pub use coordinated_omission::Recording;
 pub use error::ModelError;
 pub use estimate::{Estimate, Origin, Validity};
+pub use graph::{GraphPhase, GraphPrediction, GraphStep, StepOrder, WorkGraph};
 pub use method::{Assumption, Method};
 pub use network::{
     BlockingNetwork, BlockingSolution, Bounds, CONVOLUTION_TERMS_MAX, Class, EXACT_CELLS_MAX, EXACT_STATES_MAX,

@@ -2,12 +2,16 @@
 
 use std::ffi::OsString;
 use std::sync::Arc;
+use std::time::Duration;
 
+use quayline_calibrate::primitives::{CryptoStudy, NetOptions, NetStudy};
 use quayline_connect::Listener;
 use quayline_core::{Fault, Finding, Findings};
 use quayline_gateway::{Definitions, ProviderSpec};
 use quayline_measure::batch::{BatchStudy, BatchStudyOptions, Rows};
-use quayline_measure::{FlowStudy, FlowStudyOptions, GatewayStudy, StudyOptions, process, translator_study};
+use quayline_measure::{
+    FlowStudy, FlowStudyOptions, GatewayStudy, StoreStudy, StoreStudyOptions, StudyOptions, process, translator_study,
+};
 use quayline_report::Report;
 use quayline_server::{
     AdminPart, Beside, ServeConfig, ServeError, StorePart, backout_misfits, queue_misfits, store_misfits,
@@ -15,8 +19,8 @@ use quayline_server::{
 use quayline_store::{STO_IN_USE, Store};
 
 use crate::args::{
-    FolderArg, MeasureArgs, MeasureBatchArgs, MeasureCommand, MeasureFlowArgs, MeasureTranslateArgs, ReportArgs,
-    ServeArgs,
+    FolderArg, MeasureArgs, MeasureBatchArgs, MeasureCommand, MeasureCryptoArgs, MeasureFlowArgs, MeasureNetArgs,
+    MeasureStoreArgs, MeasureTranslateArgs, ReportArgs, ServeArgs,
 };
 use crate::console::Console;
 use crate::exit::{CLI_INPUT, CLI_LISTEN, CLI_MEASURE, Exit, Stop};
@@ -206,7 +210,11 @@ pub(crate) fn measure(args: &MeasureArgs, console: &Console) -> Result<Exit, Sto
         MeasureCommand::Gateway(args) => args,
         MeasureCommand::Flow(args) => return measure_flow(args, console),
         MeasureCommand::Translate(args) => return measure_translate(args),
-        MeasureCommand::Batch(args) => return measure_batch(args),
+        MeasureCommand::Batch(args) => return measure_batch(args, console),
+        MeasureCommand::Net(args) => return measure_net(args, console),
+        MeasureCommand::Store(args) => return measure_store(args, console),
+        MeasureCommand::Mix(args) => return crate::capacity::measure_mix(args, console),
+        MeasureCommand::Crypto(args) => return measure_crypto(args, console),
     };
     let options = StudyOptions {
         project: args.project.clone(),
@@ -221,15 +229,63 @@ pub(crate) fn measure(args: &MeasureArgs, console: &Console) -> Result<Exit, Sto
     finish_measured(study.report(), &args.report, console)
 }
 
-fn measure_batch(args: &MeasureBatchArgs) -> Result<Exit, Stop> {
+fn measure_net(args: &MeasureNetArgs, console: &Console) -> Result<Exit, Stop> {
+    let options = NetOptions { clients: args.clients, time: Duration::from_secs_f64(args.seconds) };
+    let study = NetStudy::run(options, &mut |what| eprintln!("{what}")).map_err(|why| {
+        Finding::error(CLI_MEASURE, Fault::Environment, why).hint("check that loopback connections are allowed")
+    })?;
+    let report = study.report();
+    crate::console::write_stdout(report.text().as_bytes())?;
+    finish_measured(report, &args.report, console)
+}
+
+fn measure_store(args: &MeasureStoreArgs, console: &Console) -> Result<Exit, Stop> {
+    let failed = |why: String| {
+        Finding::error(CLI_MEASURE, Fault::Environment, why).hint("name a folder with enough room: --scratch DIR")
+    };
+    let text = |error: std::io::Error| failed(quayline_core::system_error_text(&error));
+    let this = std::env::current_exe().map_err(text)?;
+    let own = std::env::temp_dir().join(format!("quayline-measure-{}", std::process::id()));
+    let scratch = args.scratch.clone().unwrap_or_else(|| own.clone());
+    std::fs::create_dir_all(&scratch).map_err(text)?;
+    let options = StoreStudyOptions {
+        scratch,
+        seconds: args.seconds,
+        drivers: args.drivers.iter().copied().map(usize::from).collect(),
+        bytes: usize::try_from(args.bytes).unwrap_or(usize::MAX),
+        open: args.open.clone(),
+        p95_ms: 1e3 * args.p95_max.0.0,
+    };
+    let study = StoreStudy::run(&options, &this, &|what| eprintln!("{what}")).map_err(failed);
+    if args.scratch.is_none() {
+        // What is left of a temporary folder harms nobody.
+        let _ = std::fs::remove_dir_all(&own);
+    }
+    let report = study?.report();
+    crate::console::write_stdout(report.text().as_bytes())?;
+    finish_measured(report, &args.report, console)
+}
+
+fn measure_crypto(args: &MeasureCryptoArgs, console: &Console) -> Result<Exit, Stop> {
+    let threads = args.threads.unwrap_or_else(|| quayline_calibrate::host().threads);
+    let time = Duration::from_secs_f64(args.seconds);
+    let study = CryptoStudy::run(threads, time, &mut |what| eprintln!("{what}"))
+        .map_err(|why| Finding::error(CLI_MEASURE, Fault::Environment, why).hint("use fewer threads"))?;
+    let report = study.report();
+    crate::console::write_stdout(report.text().as_bytes())?;
+    finish_measured(report, &args.report, console)
+}
+
+fn measure_batch(args: &MeasureBatchArgs, console: &Console) -> Result<Exit, Stop> {
     let rows = if args.deletes == "set" { Rows::Set } else { Rows::Pipelined };
     let options = BatchStudyOptions { records: args.records, embedded: args.embedded, rows };
     let study = BatchStudy::run(&options, &|what| eprintln!("{what}")).map_err(|why| {
         Finding::error(CLI_MEASURE, Fault::Environment, why)
             .hint("see what is missing above; --embedded needs no database")
     })?;
-    crate::console::write_stdout(study.tables().as_bytes())?;
-    Ok(Exit::Done)
+    let report = study.report();
+    crate::console::write_stdout(report.text().as_bytes())?;
+    finish_measured(report, &args.report, console)
 }
 
 fn measure_flow(args: &MeasureFlowArgs, console: &Console) -> Result<Exit, Stop> {
@@ -290,7 +346,7 @@ fn measure_translate(args: &MeasureTranslateArgs) -> Result<Exit, Stop> {
 }
 
 /// Adds the facts of this machine and build, without which two runs cannot be compared, and finishes the report.
-fn finish_measured(mut report: Report, args: &ReportArgs, console: &Console) -> Result<Exit, Stop> {
+pub(crate) fn finish_measured(mut report: Report, args: &ReportArgs, console: &Console) -> Result<Exit, Stop> {
     let host = quayline_calibrate::host();
     let build = if cfg!(debug_assertions) { "debug" } else { "release" };
     report.conditions.extend([
@@ -308,6 +364,7 @@ pub(crate) fn hidden(arguments: &[OsString]) -> Option<i32> {
     match command.to_str()? {
         quayline_program::WORKER_ARGUMENT => Some(quayline_program::run_worker(rest)),
         quayline_measure::CHILD_ARGUMENT => Some(quayline_measure::run_child(rest)),
+        quayline_measure::STORE_CHILD => Some(quayline_measure::run_store_child(rest)),
         process::MEASURE => Some(match process::measure_here(rest) {
             Ok(line) => i32::from(crate::console::write_stdout(format!("{line}\n").as_bytes()).is_err()),
             Err(why) => {

@@ -36,6 +36,7 @@ impl Source for FlowSource {
             MemberTotals {
                 count: committed + rolled_back,
                 failed: rolled_back,
+                wall_s: stats.wall_ns.load(Ordering::Relaxed) as f64 / 1e9,
                 weight_s: phases.iter().map(|(_, seconds)| seconds).sum(),
                 commits: committed,
                 phases,

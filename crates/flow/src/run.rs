@@ -72,6 +72,7 @@ pub(crate) struct Run<'p> {
 pub(crate) struct Work {
     pub(crate) unit: Unit,
     pub(crate) after: Vec<After>,
+    pub(crate) began: Instant,
     pub(crate) deadline: Instant,
     steps: u64,
     sample: Option<Sample>,
@@ -152,10 +153,12 @@ impl<'p> Run<'p> {
         self.units.set(count + 1);
         let sample = count.is_multiple_of(SAMPLE).then(|| Sample { part: CpuPart::Flow, since: cpu() });
         let limit = Duration::from_millis(self.flow.file.time_limit_ms);
+        let began = Instant::now();
         Work {
             unit,
             after: Vec::new(),
-            deadline: Instant::now() + limit,
+            began,
+            deadline: began + limit,
             steps: 0,
             sample,
             messages: 0,

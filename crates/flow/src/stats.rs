@@ -20,6 +20,8 @@ pub struct FlowStats {
     pub received: AtomicU64,
     /// Units of work that are open.
     pub open: AtomicU64,
+    /// Nanoseconds of the units of work that ended, each from its first message to its commit or rollback.
+    pub wall_ns: AtomicU64,
     /// CPU time of the flow's threads, by what it was for, from one unit of work in 32.
     pub cpu: CpuSplit,
     last_error: Mutex<Option<LastError>>,
@@ -91,6 +93,7 @@ impl FlowStats {
             rolled_back: AtomicU64::new(0),
             received: AtomicU64::new(0),
             open: AtomicU64::new(0),
+            wall_ns: AtomicU64::new(0),
             cpu: CpuSplit::default(),
             last_error: Mutex::new(None),
             not_begun: Mutex::new(None),

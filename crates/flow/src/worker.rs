@@ -4,9 +4,9 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
@@ -153,6 +153,19 @@ impl Drop for Charged<'_> {
     }
 }
 
+/// Adds the time of a unit of work when it ends.
+struct Timed<'s> {
+    began: Instant,
+    sum: &'s AtomicU64,
+}
+
+impl Drop for Timed<'_> {
+    fn drop(&mut self) {
+        let ns = u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.sum.fetch_add(ns, Ordering::Relaxed);
+    }
+}
+
 fn start<'r>(
     run: &'r Run<'_>,
     units: &FuturesUnordered<Pin<Box<dyn Future<Output = Ended> + 'r>>>,
@@ -179,6 +192,8 @@ async fn unit_of_work(run: &Run<'_>, input: usize, node: usize, claimed: Claimed
         why: None,
     };
     let mut work = run.work(unit);
+    // Whatever way the unit of work ends, and also if the flow gives it up.
+    let _timed = Timed { began: work.began, sum: &run.stats.wall_ns };
     work.after = after;
     work.is_written_only = run.flow.file.syncs_persistent_only
         && run.flow.file.nodes[node].kind.name == "queue_input"

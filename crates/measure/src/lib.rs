@@ -3,9 +3,11 @@
 //! * [`Load`] is a number of keep-alive clients with think time, open arrivals, or clients without a pause; [`Load::run`] drives a server
 //!   with it and gives a [`Run`]: throughput, response times, CPU time per transaction by the operating system's accounting.
 //! * [`OutsideLoad`] is one load against a server that already runs.
+//! * [`Mix`] is several classes of virtual users at once, each with weighted steps, against a server that already runs.
 //! * [`FlowBed`] is a store with one running flow and the applications that drive it; [`FlowStudy`] runs the samples of IBM's report on VSAM nodes and prints its tables.
 //! * [`translator_study`] has the rows of a translator's study of 2005, over [`Claims`], by [`process`].
 //! * [`batch`] runs the job of IBM's paper on Liberty Batch and prints its experiments.
+//! * [`StoreStudy`] repeats messages and records by number of drivers, and kills a process with open units of work.
 //! * [`GatewayStudy`] runs the scenarios of IBM's report over the dealership and gives its tables as Markdown and a report.
 //!
 //! Response times are safe against coordinated omission: with open arrivals they begin when a request was due, whether or not a
@@ -22,11 +24,13 @@ mod flow_report;
 mod flow_study;
 mod instructions;
 mod load;
+mod mix;
 mod outside;
 pub mod process;
 mod python_random;
 mod report;
 mod server;
+mod store_study;
 mod study;
 mod tables;
 pub mod translator_study;
@@ -37,7 +41,9 @@ pub use flow_bed::{Applications, Drive, FLOW_RECORDS, FlowBed, Holds, bare_syncs
 pub use flow_study::{FlowRun, FlowStudy, FlowStudyOptions};
 pub use instructions::Instructions;
 pub use load::{Load, Pace, Run};
+pub use mix::{MIX_USERS_MAX, Mix, MixClass, MixRun, MixStep, MixTally};
 pub use outside::OutsideLoad;
 pub use python_random::PythonRandom;
 pub use server::{CHILD_ARGUMENT, ServerProcess, run_child};
+pub use store_study::{RecoveryRow, STORE_CHILD, StoreRow, StoreStudy, StoreStudyOptions, StoreWork, run_store_child};
 pub use study::{GatewayStudy, StudyOptions};

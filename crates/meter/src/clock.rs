@@ -27,11 +27,19 @@ impl Instant {
 pub trait Clock {
     /// Both clocks, for the calling thread.
     fn now(&self) -> Instant;
+
+    /// Time for which the calling thread could have run and had no processor, since its begin; `None` if the system does not count it.
+    fn run_queue(&self) -> Option<Duration> {
+        None
+    }
 }
 
 impl<C: Clock> Clock for &C {
     fn now(&self) -> Instant {
         (**self).now()
+    }
+    fn run_queue(&self) -> Option<Duration> {
+        (**self).run_queue()
     }
 }
 
@@ -46,6 +54,12 @@ impl Clock for SystemClock {
             cpu: duration(clock_gettime(ClockId::ThreadCPUTime)),
         }
     }
+
+    fn run_queue(&self) -> Option<Duration> {
+        // Run time, time on run queues, slices. Source: Documentation/scheduler/sched-stats.rst of Linux.
+        let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+        text.split_ascii_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
+    }
 }
 
 pub(crate) fn duration(time: Timespec) -> Duration {
@@ -57,6 +71,17 @@ pub(crate) fn duration(time: Timespec) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_system_counts_what_a_thread_waits_for_a_processor() {
+        let before = SystemClock.run_queue();
+        std::thread::sleep(Duration::from_millis(2));
+        let after = SystemClock.run_queue();
+        assert_eq!(before.is_some(), after.is_some());
+        assert!(after >= before, "{before:?} {after:?}");
+        // The clock of a reference is that of what it refers to.
+        assert_eq!((&SystemClock).run_queue().is_some(), after.is_some());
+    }
 
     #[test]
     fn work_takes_wall_and_cpu_time() {

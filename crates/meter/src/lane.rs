@@ -1,6 +1,7 @@
 //! One thread's line of time.
 
 use core::marker::PhantomData;
+use core::time::Duration;
 
 use crate::{Clock, Counters, Instant, Phase, SystemClock, Times, Totals};
 
@@ -13,6 +14,8 @@ pub struct Lane<C = SystemClock> {
     pub counters: Counters,
     clock: C,
     began: Instant,
+    /// What the thread had waited for a processor when the lane began.
+    waited: Option<Duration>,
     mark: Instant,
     phase: Option<Phase>,
     totals: Totals,
@@ -23,11 +26,13 @@ impl<C: Clock> Lane<C> {
     /// Begins now, in no phase.
     #[must_use]
     pub fn begin(clock: C) -> Self {
+        let waited = clock.run_queue();
         let now = clock.now();
         Lane {
             counters: Counters::default(),
             clock,
             began: now,
+            waited,
             mark: now,
             phase: None,
             totals: Totals { lanes: 1, ..Totals::default() },
@@ -79,6 +84,8 @@ impl<C: Clock> Lane<C> {
         self.switch(None);
         // The end is read apart from the charges, so that the identity compares two measurements.
         self.totals.elapsed = self.clock.now().since(self.began);
+        let waited = self.clock.run_queue();
+        self.totals.run_queue = waited.zip(self.waited).map(|(after, before)| after.saturating_sub(before));
         self.totals.counters = self.counters;
         self.totals
     }

@@ -33,6 +33,9 @@
 //! prints their cost on a machine. Counters are plain additions. A [`Histogram`] takes one addition to a fixed table per value;
 //! nothing here allocates per record.
 //!
+//! Phases say what the time was for, [`Report::waits`] what it went to: a processor, the wait for one, a device, a commit, another thread. The kernel
+//! counts waits for a processor by thread, so a lane reads them at its begin and end only.
+//!
 //! A decoder that drives an encoder through the sink seam is one compiled loop, with no clock between them. Their time is charged
 //! to one phase. [`Lane::move_estimate`] can move a share that was found by timing some batches twice; the report then marks the
 //! phase's time as an estimate.
@@ -54,7 +57,7 @@ pub use meter::Meter;
 pub use phase::{Phase, PhaseTable};
 pub use process::ProcessUse;
 pub use profile::{PROFILE_SCHEMA, Profile, ProfileClass, ProfileError, ProfileHost, ProfilePhase};
-pub use report::{Percentiles, PhaseLine, Report, Unaccounted};
+pub use report::{Percentiles, PhaseLine, Report, Unaccounted, Waits};
 pub use totals::{Counters, Times, Totals};
 
 /// Bytes of input after which a lane should change its phases: 256 KiB. Smaller batches cost more clock readings, larger ones fall out

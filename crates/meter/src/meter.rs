@@ -1,6 +1,13 @@
 //! One run.
 
+use core::time::Duration;
+
 use crate::{Clock, Instant, Lane, ProcessUse, Report, SystemClock, Totals};
+
+/// Readings of a batch that finds what one of them takes: about 20 µs.
+const READINGS: u32 = 32;
+/// Batches, of which the shortest counts.
+const BATCHES: u32 = 4;
 
 /// Covers a run from its begin to its report. Lanes may begin and end at any time in between, on any thread.
 #[derive(Clone, Debug)]
@@ -36,14 +43,26 @@ impl<C: Clock + Clone> Meter<C> {
     #[must_use]
     pub fn report(&self, totals: &Totals) -> Report {
         let wall = self.clock.now().since(self.began).wall;
-        Report::new(wall, totals, ProcessUse::now().since(&self.process))
+        Report::new(wall, totals, ProcessUse::now().since(&self.process), self.reading())
+    }
+
+    /// What a reading of the clocks takes here and now: the shortest of several batches, since a neighbour only makes it longer.
+    fn reading(&self) -> Duration {
+        let batch = || {
+            let first = self.clock.now().wall;
+            let mut last = first;
+            for _ in 0..READINGS {
+                last = self.clock.now().wall;
+            }
+            last.saturating_sub(first) / READINGS
+        };
+        (0..BATCHES).map(|_| batch()).min().unwrap_or_default()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use core::cell::Cell;
-    use core::time::Duration;
 
     use expect_test::{Expect, expect};
 
@@ -52,7 +71,7 @@ mod tests {
 
     /// Time that a test moves.
     #[derive(Default)]
-    struct Hands(Cell<Instant>);
+    struct Hands(Cell<Instant>, Cell<Duration>);
 
     impl Hands {
         fn pass(&self, wall_ms: u64, cpu_ms: u64) {
@@ -61,11 +80,20 @@ mod tests {
             now.cpu += Duration::from_millis(cpu_ms);
             self.0.set(now);
         }
+
+        /// Time passes in which a thread is ready and has no processor.
+        fn queue(&self, ms: u64) {
+            self.pass(ms, 0);
+            self.1.set(self.1.get() + Duration::from_millis(ms));
+        }
     }
 
     impl Clock for Hands {
         fn now(&self) -> Instant {
             self.0.get()
+        }
+        fn run_queue(&self) -> Option<Duration> {
+            Some(self.1.get())
         }
     }
 
@@ -115,6 +143,66 @@ mod tests {
         assert!(report.identity_holds(0.03));
         assert!(!report.identity_holds(0.02));
         assert_eq!(totals.switches, 7);
+    }
+
+    #[test]
+    fn waits_are_what_the_time_off_the_processor_was() {
+        let ms = Duration::from_millis;
+        let hands = Hands::default();
+        let meter = Meter::with_clock(&hands);
+        let mut lane = meter.lane();
+        lane.enter(Phase::Decode);
+        hands.pass(40, 40);
+        hands.queue(20);
+        lane.enter(Phase::Write);
+        hands.pass(30, 10);
+        hands.queue(5);
+        lane.enter(Phase::Commit);
+        hands.pass(75, 0);
+        lane.enter(Phase::Map);
+        // Time off the processor that the run queue does not explain.
+        hands.pass(10, 4);
+        lane.leave();
+        let report = meter.report(&lane.finish());
+        let waits = report.waits();
+        let (cpu, run_queue) = (waits.cpu, waits.run_queue);
+        assert_eq!((report.run_queue, cpu, run_queue), (Some(ms(25)), ms(54), ms(25)));
+        // 26 ms of computing phases took none of their own but 25; nothing is left for the others.
+        assert_eq!((waits.rest, waits.device, waits.commit), (ms(1), ms(25), ms(75)));
+        let all = cpu + run_queue + waits.device + waits.commit + waits.provider + waits.others + waits.rest;
+        assert_eq!(all, report.lane_time.wall);
+        assert_eq!((report.measuring, report.measuring_share()), (Duration::ZERO, 0.0));
+
+        // Waits beyond those phases are those of the others, in proportion.
+        let meter = Meter::with_clock(&hands);
+        let mut lane = meter.lane();
+        lane.enter(Phase::Read);
+        hands.queue(20);
+        hands.pass(20, 0);
+        lane.enter(Phase::Wait);
+        hands.pass(60, 0);
+        let waits = meter.report(&lane.finish()).waits();
+        assert_eq!((waits.run_queue, waits.device, waits.others, waits.rest), (ms(20), ms(32), ms(48), ms(0)));
+    }
+
+    #[test]
+    fn measuring_has_a_price() {
+        let meter = Meter::start();
+        let mut lane = meter.lane();
+        for _ in 0..1_000 {
+            lane.enter(Phase::Read);
+            lane.enter(Phase::Decode);
+        }
+        let totals = lane.finish();
+        let report = meter.report(&totals);
+        // The lane did nothing else, so that most of its time is that of measuring, and never more than all of it by much.
+        assert!(report.measuring > Duration::ZERO && report.measuring_share() < 1.5, "{report:?}");
+        assert_eq!(report.run_queue.is_some(), SystemClock.run_queue().is_some());
+        let mut sum = totals.clone();
+        sum.merge(&Totals::default());
+        assert_eq!(sum.run_queue, totals.run_queue);
+        sum.merge(&Totals { lanes: 1, ..Totals::default() });
+        assert_eq!(sum.run_queue, None);
     }
 
     #[test]

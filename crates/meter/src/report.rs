@@ -21,8 +21,31 @@ pub struct Report {
     pub counters: Counters,
     /// Resources that the process used during the run.
     pub process: ProcessUse,
-    /// Changes of phase, each about 0.3 µs: the cost of measuring.
+    /// Changes of phase.
     pub switches: u64,
+    /// Time of the lanes that measuring took: the changes of phase, each at the cost of a reading of the clocks on this machine.
+    pub measuring: Duration,
+    /// Time for which the lanes could have run and had no processor; `None` if the system does not count it.
+    pub run_queue: Option<Duration>,
+}
+
+/// What the lanes' time went to: the same time as by phase, by what a thread did. The parts add up to the phases.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Waits {
+    /// On a processor.
+    pub cpu: Duration,
+    /// Ready, and no processor was free. 0 if the system does not count it: then it is part of the others.
+    pub run_queue: Duration,
+    /// Reading and writing: devices and sockets.
+    pub device: Duration,
+    /// Making units of work durable.
+    pub commit: Duration,
+    /// A provider.
+    pub provider: Duration,
+    /// Another thread or the other side: queues that are full or empty, locks, backpressure.
+    pub others: Duration,
+    /// Neither, in phases that compute: page faults, locks of the allocator.
+    pub rest: Duration,
 }
 
 /// One phase.
@@ -48,7 +71,7 @@ pub struct Unaccounted {
 }
 
 impl Report {
-    pub(crate) fn new(wall: Duration, totals: &Totals, process: ProcessUse) -> Self {
+    pub(crate) fn new(wall: Duration, totals: &Totals, process: ProcessUse, reading: Duration) -> Self {
         let lane_wall = totals.elapsed.wall.as_secs_f64();
         let mut sum = Times::default();
         let mut phases = Vec::new();
@@ -72,7 +95,53 @@ impl Report {
             counters: totals.counters,
             process,
             switches: totals.switches,
+            measuring: reading.saturating_mul(u32::try_from(totals.switches).unwrap_or(u32::MAX)),
+            run_queue: totals.run_queue,
         }
+    }
+
+    /// Returns what the lanes' time went to.
+    ///
+    /// Time off the processor is known by phase, and waits for a processor are known for the lane as a whole. A phase that computes waits for little
+    /// else, so they are charged to these phases first, and what is left of them to the others in proportion to their time off the processor.
+    #[must_use]
+    pub fn waits(&self) -> Waits {
+        let mut waits = Waits::default();
+        let (mut computing, mut blocked) = (Duration::ZERO, Duration::ZERO);
+        for line in &self.phases {
+            let off = line.times.wall.saturating_sub(line.times.cpu);
+            waits.cpu += line.times.wall.min(line.times.cpu);
+            if line.phase.computes() {
+                computing += off;
+                continue;
+            }
+            blocked += off;
+            *match line.phase {
+                Phase::Read | Phase::Write => &mut waits.device,
+                Phase::Commit => &mut waits.commit,
+                Phase::Call => &mut waits.provider,
+                _ => &mut waits.others,
+            } += off;
+        }
+        let run_queue = self.run_queue.unwrap_or_default().min(computing + blocked);
+        let of_computing = run_queue.min(computing);
+        waits.rest = computing - of_computing;
+        let left = run_queue - of_computing;
+        if !blocked.is_zero() {
+            let keeps = 1.0 - left.as_secs_f64() / blocked.as_secs_f64();
+            for part in [&mut waits.device, &mut waits.commit, &mut waits.provider, &mut waits.others] {
+                *part = part.mul_f64(keeps.clamp(0.0, 1.0));
+            }
+        }
+        waits.run_queue = run_queue;
+        waits
+    }
+
+    /// The part of the lanes' wall time that measuring took.
+    #[must_use]
+    pub fn measuring_share(&self) -> f64 {
+        let lanes = self.lane_time.wall.as_secs_f64();
+        if lanes > 0.0 { self.measuring.as_secs_f64() / lanes } else { 0.0 }
     }
 
     /// Returns whether the phases account for the lanes' wall time up to a share of `tolerance` (0.02 is 2 %), or a millisecond a

@@ -75,11 +75,18 @@ pub struct Totals {
     pub counters: Counters,
     /// Changes of phase: clock readings that the meter itself cost.
     pub switches: u64,
+    /// Time for which lanes could have run and had no processor; `None` if the system does not count it for each of them.
+    pub run_queue: Option<Duration>,
 }
 
 impl Totals {
     /// Adds another lane or sum of lanes.
     pub fn merge(&mut self, other: &Totals) {
+        self.run_queue = match (self.lanes, other.lanes) {
+            (0, _) => other.run_queue,
+            (_, 0) => self.run_queue,
+            _ => self.run_queue.zip(other.run_queue).map(|(own, others)| own + others),
+        };
         self.lanes += other.lanes;
         self.elapsed += other.elapsed;
         for (phase, times) in other.phases.iter() {

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use crate::alert::{Alert, Message};
 use crate::class::Kind;
-use crate::interval::{ClassInterval, Interval, MemberInterval, TimesInterval};
+use crate::interval::{ClassInterval, Interval, MemberInterval, PartInterval, TimesInterval};
 use crate::regulator::Regulator;
 use crate::system::{Probe, ThreadUse, thread_cpu_ns};
 use crate::work::{MemberTotals, Own, Workload};
@@ -39,6 +39,7 @@ struct Last {
     others: HashMap<u32, u64>,
     members: HashMap<(Kind, String), MemberTotals>,
     own: HashMap<(Kind, Arc<str>), Own>,
+    parts: HashMap<(Kind, Arc<str>, Arc<str>), Own>,
     handshakes: [u64; 2],
     definitions: [u64; 2],
     held_ns: Vec<u64>,
@@ -189,8 +190,10 @@ impl Collector {
                 cpu_s: delta.run_ns / NS,
                 helper_cpu_s: delta.helper_ns / NS,
                 run_queue_s: delta.wait_ns / NS,
+                parts: Vec::new(),
             });
         }
+        self.count_parts();
         // What threads of a kind did without any member that counts it, such as connections.
         for (kind, pool) in Kind::ALL.into_iter().zip(pools) {
             let at = self.workload.classes.of(kind, "");
@@ -236,6 +239,7 @@ impl Collector {
         (helper_ns, other_ns): (&mut f64, &mut f64),
     ) {
         let mut registered = self.workload.threads.lock();
+        self.last.others.extend(self.workload.left.lock().drain());
         let mut others = HashMap::new();
         for thread in threads {
             let Some(known) = registered.get_mut(&thread.tid) else {
@@ -268,14 +272,38 @@ impl Collector {
             if last == own {
                 continue;
             }
+            let more = own.since(*last);
             let delta = deltas.entry((*kind, name.to_string())).or_default();
-            delta.run_ns += own.run_ns.saturating_sub(last.run_ns) as f64;
-            delta.wait_ns += own.wait_ns.saturating_sub(last.wait_ns) as f64;
-            delta.count += own.count.saturating_sub(last.count);
-            delta.failed += own.failed.saturating_sub(last.failed);
-            delta.commits += own.commits.saturating_sub(last.commits);
-            delta.wall_s += own.wall_ns.saturating_sub(last.wall_ns) as f64 / NS;
+            delta.run_ns += more.run_ns as f64;
+            delta.wait_ns += more.wait_ns as f64;
+            delta.count += more.count;
+            delta.failed += more.failed;
+            delta.commits += more.commits;
+            delta.wall_s += more.wall_ns as f64 / NS;
             *last = *own;
+        }
+    }
+
+    /// What parts of members did.
+    fn count_parts(&mut self) {
+        for ((kind, name, part), own) in self.workload.parts.lock().iter() {
+            let key = (*kind, Arc::clone(name), Arc::clone(part));
+            let last = self.last.parts.entry(key).or_default();
+            let more = own.since(*last);
+            if more == Own::default() {
+                continue;
+            }
+            *last = *own;
+            let at = self.workload.classes.of(*kind, name);
+            let member = self.current.members[at].entry((*kind, name.to_string())).or_default();
+            member.add_part(&PartInterval {
+                name: part.to_string(),
+                count: more.count,
+                failed: more.failed,
+                commits: more.commits,
+                wall_s: more.wall_ns as f64 / NS,
+                cpu_s: more.run_ns as f64 / NS,
+            });
         }
     }
 
@@ -443,7 +471,7 @@ fn members(all: HashMap<(Kind, String), MemberInterval>) -> Vec<MemberInterval> 
         let rest = members.split_off(MEMBERS_MAX - 1);
         let mut sum = MemberInterval { name: format!("({} others)", rest.len()), ..MemberInterval::default() };
         for member in rest {
-            sum.add(&member);
+            sum.add(&MemberInterval { parts: Vec::new(), ..member });
         }
         members.push(sum);
     }
@@ -601,6 +629,52 @@ mod tests {
         let interval = collector.finish().interval.expect("3 s are collected");
         assert_eq!(interval.class("flow").expect("a class").count, 67);
         assert!((interval.other_cpu_s - 0.06).abs() < 1e-9, "{interval:?}");
+    }
+
+    #[test]
+    fn steps_of_a_job_are_parts_of_its_member() {
+        let workload = Workload::new(WorkloadConfig::default(), 2);
+        let machine = Machine::default();
+        let mut collector = Collector::new(Arc::clone(&workload), Box::new(machine.clone()));
+        for (step, count) in [("load", 10), ("sort", 5), ("load", 20)] {
+            let mut turn = workload.turn_of(Kind::Batch, "night", Some(step));
+            turn.done(count, 0);
+            drop(turn);
+            machine.pass(1_000);
+            collector.tick();
+        }
+        let interval = collector.finish().interval.expect("3 s are collected");
+        let member = &interval.class("batch").expect("a class").members[0];
+        assert_eq!((member.name.as_str(), member.count), ("job:night", 35));
+        let of = |name: &str| member.parts.iter().find(|part| part.name == name).map(|part| (part.count, part.commits));
+        assert_eq!((of("load"), of("sort")), (Some((30, 2)), Some((5, 1))));
+        let mut twice = member.clone();
+        twice.add(member);
+        assert_eq!(twice.parts.iter().map(|part| part.count).sum::<u64>(), 70);
+    }
+
+    #[test]
+    fn a_thread_that_goes_on_without_a_class_is_not_counted_twice() {
+        let workload = Workload::new(WorkloadConfig::default(), 2);
+        let machine = Machine::default();
+        let mut collector = Collector::new(Arc::clone(&workload), Box::new(machine.clone()));
+        register(&workload, 1, Kind::Batch, Some("night"));
+        machine.thread(1, "main", 400, 0);
+        machine.pass(1_000);
+        collector.tick();
+        // What `Working` does at its end, 100 ms of work later.
+        machine.thread(1, "main", 100, 0);
+        workload.threads.lock().remove(&1);
+        workload.left.lock().insert(1, 500_000_000);
+        let own = Own { run_ns: 100_000_000, ..Own::default() };
+        workload.members.lock().insert((Kind::Batch, Arc::from("night")), own);
+        machine.thread(1, "main", 20, 0);
+        machine.pass(1_000);
+        let interval = collector.finish().interval.expect("2 s are collected");
+        let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} {b} in {interval:#?}");
+        near(interval.class("batch").expect("a class").cpu_s, 0.5);
+        near(interval.other_cpu_s, 0.02);
+        near(interval.unaccounted_cpu_s, 0.0);
     }
 
     #[test]

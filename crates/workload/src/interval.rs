@@ -125,6 +125,26 @@ pub struct MemberInterval {
     /// Time for which its threads could have run and had no processor.
     #[serde(default)]
     pub run_queue_s: f64,
+    /// Its parts, if they are counted: the steps of a job.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<PartInterval>,
+}
+
+/// What a part of a member did, such as a step of a job.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct PartInterval {
+    /// Name of the part.
+    pub name: String,
+    /// Transactions that ended.
+    pub count: u64,
+    /// Those that failed.
+    pub failed: u64,
+    /// Units of work committed.
+    pub commits: u64,
+    /// Response times, added up.
+    pub wall_s: f64,
+    /// CPU time of its pieces of work. What the threads do between two pieces is in the member only.
+    pub cpu_s: f64,
 }
 
 impl MemberInterval {
@@ -137,6 +157,22 @@ impl MemberInterval {
         self.cpu_s += other.cpu_s;
         self.helper_cpu_s += other.helper_cpu_s;
         self.run_queue_s += other.run_queue_s;
+        for part in &other.parts {
+            self.add_part(part);
+        }
+    }
+
+    /// Adds what a part did.
+    pub(crate) fn add_part(&mut self, part: &PartInterval) {
+        let Some(known) = self.parts.iter_mut().find(|known| known.name == part.name) else {
+            self.parts.push(part.clone());
+            return;
+        };
+        known.count += part.count;
+        known.failed += part.failed;
+        known.commits += part.commits;
+        known.wall_s += part.wall_s;
+        known.cpu_s += part.cpu_s;
     }
 }
 

@@ -36,9 +36,9 @@ pub use component::component_report;
 pub use config::{Action, AlertConfig, ClassConfig, Measure, WorkloadConfig, WrongSetting};
 pub use hold::TURN_WAIT_MAX;
 pub use interval::{
-    ClassInterval, INTERVALS_SCHEMA, Interval, Intervals, MemberInterval, TimesInterval, component_json,
+    ClassInterval, INTERVALS_SCHEMA, Interval, Intervals, MemberInterval, PartInterval, TimesInterval, component_json,
 };
-pub use model::{Demands, elapsed_s, prediction_report};
+pub use model::{Demands, elapsed_s, job_graph, prediction_report};
 pub use readings::readings;
 pub use regulator::{Regulator, nice_of};
 pub use system::{Probe, Process, System, ThreadUse};

@@ -1,10 +1,10 @@
 //! A member of a class as a queueing network.
 
-use quayline_capacity::{Origin, Prediction, Seconds, Servers, Station, Workload};
+use quayline_capacity::{GraphStep, Origin, Prediction, Seconds, Servers, Station, StepOrder, WorkGraph, Workload};
 use quayline_report::{Cell, Column, Picture, Report, Section, Series, SeriesStyle, Table, Verdict};
 use serde::Serialize;
 
-use crate::interval::{Interval, MemberInterval};
+use crate::interval::{Interval, MemberInterval, PartInterval};
 
 /// Demands of one transaction in seconds, as they were measured.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -15,6 +15,8 @@ pub struct Demands {
     pub helper_cpu_s: f64,
     /// The rest of the response time without waits for a processor: the device, locks, other hosts. 0 if response times are not measured.
     pub other_s: f64,
+    /// Time without a processor while other work had them.
+    pub run_queue_s: f64,
     /// Transactions that were measured.
     pub transactions: u64,
 }
@@ -25,27 +27,98 @@ impl Demands {
     /// # Errors
     /// The names that the intervals have, if they have no transaction of this one.
     pub fn of(intervals: &[Interval], name: &str) -> Result<Demands, Vec<String>> {
-        let mut sum = MemberInterval::default();
-        let mut names: Vec<&str> = Vec::new();
-        for member in intervals.iter().flat_map(|interval| &interval.classes).flat_map(|class| &class.members) {
-            names.push(&member.name);
-            if member.name == name {
-                sum.add(member);
-            }
-        }
-        if sum.count == 0 {
-            names.sort_unstable();
-            names.dedup();
-            return Err(names.into_iter().map(str::to_owned).collect());
-        }
+        let sum = member(intervals, name)?;
         let count = sum.count as f64;
         let other = sum.wall_s - sum.cpu_s - sum.helper_cpu_s - sum.run_queue_s;
         Ok(Demands {
             cpu_s: sum.cpu_s / count,
             helper_cpu_s: sum.helper_cpu_s / count,
             other_s: if sum.wall_s > 0.0 { other.max(0.0) / count } else { 0.0 },
+            run_queue_s: sum.run_queue_s / count,
             transactions: sum.count,
         })
+    }
+
+    /// The demands of the parts of a member over all intervals, such as the steps of a job, by name. Parts without a transaction are left out.
+    ///
+    /// What only the whole member counts is divided among its parts: CPU time outside of pieces of work in proportion to their CPU time, the store's
+    /// threads in proportion to commits, and waits for a processor in proportion to their time.
+    ///
+    /// # Errors
+    /// As [`Demands::of`].
+    pub fn of_parts(intervals: &[Interval], name: &str) -> Result<Vec<(String, Demands)>, Vec<String>> {
+        let sum = member(intervals, name)?;
+        let all = |of: fn(&PartInterval) -> f64| sum.parts.iter().map(of).sum::<f64>();
+        let (cpu, wall, commits) = (all(|part| part.cpu_s), all(|part| part.wall_s), all(|part| part.commits as f64));
+        let share = |own: f64, all: f64| if all > 0.0 { own / all } else { 0.0 };
+        let demands = |part: &PartInterval| {
+            let count = part.count as f64;
+            let cpu_s = part.cpu_s.max(share(part.cpu_s, cpu) * sum.cpu_s);
+            let helper_cpu_s = share(part.commits as f64, commits) * sum.helper_cpu_s;
+            let run_queue_s = share(part.wall_s, wall) * sum.run_queue_s;
+            let other = part.wall_s - cpu_s - helper_cpu_s - run_queue_s;
+            let demands = Demands {
+                cpu_s: cpu_s / count,
+                helper_cpu_s: helper_cpu_s / count,
+                other_s: other.max(0.0) / count,
+                run_queue_s: run_queue_s / count,
+                transactions: part.count,
+            };
+            (part.name.clone(), demands)
+        };
+        Ok(sum.parts.iter().filter(|part| part.count > 0).map(demands).collect())
+    }
+}
+
+/// The sum of a member over all intervals.
+fn member(intervals: &[Interval], name: &str) -> Result<MemberInterval, Vec<String>> {
+    let mut sum = MemberInterval::default();
+    let mut names: Vec<&str> = Vec::new();
+    for member in intervals.iter().flat_map(|interval| &interval.classes).flat_map(|class| &class.members) {
+        names.push(&member.name);
+        if member.name == name {
+            sum.add(member);
+        }
+    }
+    if sum.count == 0 {
+        names.sort_unstable();
+        names.dedup();
+        return Err(names.into_iter().map(str::to_owned).collect());
+    }
+    Ok(sum)
+}
+
+/// A job as a graph of steps that share the processors and the store's thread. A step is its name, its demands, its workers and its items; the
+/// order names steps by their index.
+#[must_use]
+pub fn job_graph(steps: &[(String, Demands, u32, f64)], order: StepOrder, processors: u32, faster: f64) -> WorkGraph {
+    let step = |(name, demands, workers, items): &(String, Demands, u32, f64)| GraphStep {
+        name: name.clone(),
+        workers: *workers,
+        transactions: *items,
+        demands: vec![
+            Seconds(demands.cpu_s / faster),
+            Seconds(demands.helper_cpu_s / faster),
+            Seconds(demands.other_s),
+        ],
+    };
+    WorkGraph {
+        stations: vec![
+            ("processors".to_owned(), Servers::Count(processors.max(1))),
+            ("store".to_owned(), Servers::Count(1)),
+            ("other".to_owned(), Servers::Delay),
+        ],
+        steps: steps.iter().map(step).collect(),
+        order,
+        origin: Origin::Measured,
+    }
+}
+
+impl Demands {
+    /// The demands on a machine whose other work goes on as it was measured: what waits for a processor counts as if it used one.
+    #[must_use]
+    pub fn contended(self) -> Demands {
+        Demands { cpu_s: self.cpu_s + self.run_queue_s, run_queue_s: 0.0, ..self }
     }
 
     /// The network: `processors` that share the CPU time, the one thread of the store, and a delay for the rest. `faster` divides all CPU time.
@@ -74,21 +147,21 @@ pub fn elapsed_s(row: &Prediction, items: Option<u64>) -> Option<f64> {
     (row.throughput.0 > 0.0).then(|| items / row.throughput.0)
 }
 
-/// The report of predictions for numbers of workers; `items` of a job give their elapsed time.
+/// The report of predictions for numbers of workers, each with the elapsed time of a job in seconds, if there is one.
 #[must_use]
-pub fn prediction_report(name: &str, workload: &Workload, rows: &[Prediction], items: Option<u64>) -> Report {
+pub fn prediction_report(name: &str, workload: &Workload, rows: &[Prediction], elapsed: &[Option<f64>]) -> Report {
     let mut columns =
         vec![Column::new("workers", ""), Column::higher("throughput", "per s"), Column::lower("response", "us")];
     columns.extend(workload.stations.iter().map(|station| Column::new(&station.name, "%")));
     columns.push(Column::lower("elapsed", "s"));
-    let cells = |row: &Prediction| {
+    let cells = |(row, elapsed): (&Prediction, &Option<f64>)| {
         let mut cells = vec![
             Cell::Number(f64::from(row.users)),
             Cell::Number(row.throughput.0),
             Cell::Number(1e6 * row.response.0),
         ];
         cells.extend(row.utilization.iter().map(|share| Cell::Number(100.0 * share.0)));
-        cells.push(elapsed_s(row, items).map_or(Cell::Empty, Cell::Number));
+        cells.push(elapsed.map_or(Cell::Empty, Cell::Number));
         cells
     };
     let points = rows.iter().map(|row| (f64::from(row.users), row.throughput.0)).collect();
@@ -98,7 +171,7 @@ pub fn prediction_report(name: &str, workload: &Workload, rows: &[Prediction], i
         notes: vec![
             "Columns of stations have their utilization; of a delay the mean number there, times 100.".to_owned(),
         ],
-        table: Table { columns, rows: rows.iter().map(cells).collect() },
+        table: Table { columns, rows: rows.iter().zip(elapsed).map(cells).collect() },
         picture: (rows.len() > 1).then(|| Picture::Lines {
             across: "workers".to_owned(),
             up: "transactions per s".to_owned(),
@@ -136,7 +209,11 @@ mod tests {
         let class = ClassInterval { name: "batch".to_owned(), members: vec![member], ..ClassInterval::default() };
         let intervals = [Interval { classes: vec![class], ..Interval::default() }];
         let demands = Demands::of(&intervals, "job:settle").expect("it is there");
-        assert_eq!(demands, Demands { cpu_s: 0.004, helper_cpu_s: 0.001, other_s: 0.003, transactions: 1_000 });
+        assert_eq!(
+            demands,
+            Demands { cpu_s: 0.004, helper_cpu_s: 0.001, other_s: 0.003, run_queue_s: 0.002, transactions: 1_000 }
+        );
+        assert!((demands.contended().cpu_s - 0.006).abs() < 1e-12);
         assert_eq!(Demands::of(&intervals, "job:settl"), Err(vec!["job:settle".to_owned()]));
         let network = demands.network(2, 1.0, Seconds(0.0));
         let throughput = |workers| network.predict(workers).expect("a prediction").value.throughput.0;
@@ -144,5 +221,46 @@ mod tests {
         assert!((throughput(1) - 125.0).abs() < 1e-9 && (throughput(500) - 500.0).abs() < 1e-3);
         let faster = demands.network(2, 2.0, Seconds(0.0)).predict(500).expect("a prediction").value;
         assert!((faster.throughput.0 - 1_000.0).abs() < 1e-2);
+    }
+
+    #[test]
+    fn steps_share_what_only_the_job_counts() {
+        let part = |name: &str, count, commits, wall_s, cpu_s| PartInterval {
+            name: name.to_owned(),
+            count,
+            failed: 0,
+            commits,
+            wall_s,
+            cpu_s,
+        };
+        let member = MemberInterval {
+            name: "job:settle".to_owned(),
+            count: 3_000,
+            wall_s: 12.0,
+            cpu_s: 5.0,
+            helper_cpu_s: 1.0,
+            run_queue_s: 3.0,
+            parts: vec![
+                part("load", 1_000, 30, 8.0, 1.0),
+                part("sort", 2_000, 10, 4.0, 3.0),
+                part("idle", 0, 0, 0.0, 0.0),
+            ],
+            ..MemberInterval::default()
+        };
+        let class = ClassInterval { name: "batch".to_owned(), members: vec![member], ..ClassInterval::default() };
+        let parts = Demands::of_parts(&[Interval { classes: vec![class], ..Interval::default() }], "job:settle");
+        let parts = parts.expect("it is there");
+        let names: Vec<&str> = parts.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["load", "sort"]);
+        // 5 s of CPU time 1 to 3, 1 s of the store 30 to 10, 3 s without a processor 8 to 4.
+        let expected = [(1.25e-3, 0.75e-3, (8.0 - 1.25 - 0.75 - 2.0) / 1e3), (1.875e-3, 0.125e-3, 0.0)];
+        for ((_, found), (cpu, helper, other)) in parts.iter().zip(expected) {
+            assert!((found.cpu_s - cpu).abs() < 1e-12 && (found.helper_cpu_s - helper).abs() < 1e-12, "{found:?}");
+            assert!((found.other_s - other).abs() < 1e-12, "{found:?}");
+        }
+        let steps = parts.into_iter().map(|(name, demands)| (name, demands, 1, 1_000.0)).collect::<Vec<_>>();
+        let order = StepOrder::Sequence(vec![StepOrder::Step(0), StepOrder::Step(1)]);
+        let elapsed = job_graph(&steps, order, 2, 1.0).predict().expect("a prediction").value.elapsed.0;
+        assert!((elapsed - (1.25 + 0.75 + 4.0) - (1.875 + 0.125)).abs() < 1e-9, "{elapsed}");
     }
 }

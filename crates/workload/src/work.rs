@@ -98,6 +98,29 @@ pub(crate) struct Own {
     pub(crate) wall_ns: u64,
 }
 
+impl Own {
+    fn add(&mut self, other: Own) {
+        self.run_ns += other.run_ns;
+        self.wait_ns += other.wait_ns;
+        self.count += other.count;
+        self.failed += other.failed;
+        self.commits += other.commits;
+        self.wall_ns += other.wall_ns;
+    }
+
+    /// What was counted since an earlier state.
+    pub(crate) fn since(self, earlier: Own) -> Own {
+        Own {
+            run_ns: self.run_ns.saturating_sub(earlier.run_ns),
+            wait_ns: self.wait_ns.saturating_sub(earlier.wait_ns),
+            count: self.count.saturating_sub(earlier.count),
+            failed: self.failed.saturating_sub(earlier.failed),
+            commits: self.commits.saturating_sub(earlier.commits),
+            wall_ns: self.wall_ns.saturating_sub(earlier.wall_ns),
+        }
+    }
+}
+
 /// The work of a process. Parts of the program share it.
 pub struct Workload {
     pub(crate) config: WorkloadConfig,
@@ -109,7 +132,11 @@ pub struct Workload {
     /// By class: milliseconds since the start at the last sign of work, plus one.
     signs: Vec<AtomicU64>,
     pub(crate) threads: Mutex<HashMap<u32, Registered>>,
+    /// Threads that work for nobody any more, with the run time up to then: the rest of their time is of no class.
+    pub(crate) left: Mutex<HashMap<u32, u64>>,
     pub(crate) members: Mutex<HashMap<(Kind, Arc<str>), Own>>,
+    /// Parts of members, such as the steps of a job.
+    pub(crate) parts: Mutex<HashMap<(Kind, Arc<str>, Arc<str>), Own>>,
     pub(crate) sources: Mutex<Vec<Arc<dyn Source>>>,
     began: Instant,
 }
@@ -136,7 +163,9 @@ impl Workload {
             classes,
             config,
             threads: Mutex::default(),
+            left: Mutex::default(),
             members: Mutex::default(),
+            parts: Mutex::default(),
             sources: Mutex::default(),
             began: Instant::now(),
         })
@@ -179,6 +208,12 @@ impl Workload {
     /// Begins a piece of work of a member on the current thread: a chunk, a file. It waits if the class is above its share while others work.
     #[must_use]
     pub fn turn(self: &Arc<Self>, kind: Kind, name: &str) -> Turn {
+        self.turn_of(kind, name, None)
+    }
+
+    /// Begins a piece of work as [`Workload::turn`] does, and counts it for a part of the member as well, such as a step of a job.
+    #[must_use]
+    pub fn turn_of(self: &Arc<Self>, kind: Kind, name: &str, part: Option<&str>) -> Turn {
         let class = self.classes.of(kind, name);
         self.sign(class);
         if let Some(hold) = &self.holds[class] {
@@ -188,9 +223,10 @@ impl Workload {
             workload: Arc::clone(self),
             kind,
             name: Arc::from(name),
+            part: part.map(Arc::from),
             class,
             began: Instant::now(),
-            cpu_ns: self.holds[class].as_ref().map(|_| thread_cpu_ns()),
+            cpu_ns: (part.is_some() || self.holds[class].is_some()).then(thread_cpu_ns),
             own: Own::default(),
             on_this_thread: PhantomData,
         }
@@ -272,14 +308,7 @@ impl Workload {
     }
 
     fn add(&self, kind: Kind, name: &Arc<str>, own: Own) {
-        let mut members = self.members.lock();
-        let sum = members.entry((kind, Arc::clone(name))).or_default();
-        sum.run_ns += own.run_ns;
-        sum.wait_ns += own.wait_ns;
-        sum.count += own.count;
-        sum.failed += own.failed;
-        sum.commits += own.commits;
-        sum.wall_ns += own.wall_ns;
+        self.members.lock().entry((kind, Arc::clone(name))).or_default().add(own);
     }
 }
 
@@ -308,7 +337,13 @@ impl Drop for Working {
         let mut threads = self.workload.threads.lock();
         let ended = match self.before.take() {
             Some(before) => threads.insert(self.tid, Registered { counted: (run, wait), ..before }),
-            None => threads.remove(&self.tid),
+            None => {
+                // Only the collector takes them out again.
+                if self.workload.config.collect {
+                    self.workload.left.lock().insert(self.tid, run);
+                }
+                threads.remove(&self.tid)
+            }
         };
         drop(threads);
         if let Some(Registered { kind, name: Some(name), counted, .. }) = ended {
@@ -331,6 +366,7 @@ pub struct Turn {
     workload: Arc<Workload>,
     kind: Kind,
     name: Arc<str>,
+    part: Option<Arc<str>>,
     class: usize,
     began: Instant,
     cpu_ns: Option<u64>,
@@ -350,8 +386,15 @@ impl Turn {
 impl Drop for Turn {
     fn drop(&mut self) {
         self.own.wall_ns = u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        if let (Some(hold), Some(before)) = (&self.workload.holds[self.class], self.cpu_ns) {
-            hold.end(Duration::from_nanos(thread_cpu_ns().saturating_sub(before)));
+        let cpu_ns = self.cpu_ns.map(|before| thread_cpu_ns().saturating_sub(before));
+        if let (Some(hold), Some(cpu_ns)) = (&self.workload.holds[self.class], cpu_ns) {
+            hold.end(Duration::from_nanos(cpu_ns));
+        }
+        if let Some(part) = self.part.take() {
+            // The thread counts the CPU time of the member; this is what the part has of it.
+            let own = Own { run_ns: cpu_ns.unwrap_or(0), ..self.own };
+            let key = (self.kind, Arc::clone(&self.name), part);
+            self.workload.parts.lock().entry(key).or_default().add(own);
         }
         self.workload.sign(self.class);
         self.workload.add(self.kind, &self.name, self.own);
@@ -372,7 +415,7 @@ mod tests {
         let other = Arc::clone(&workload);
         std::thread::spawn(move || {
             let _working = other.join(Kind::Batch, Some("night"));
-            let mut turn = other.turn(Kind::Batch, "night");
+            let mut turn = other.turn_of(Kind::Batch, "night", Some("load"));
             let until = thread_cpu_ns() + 20_000_000;
             while thread_cpu_ns() < until {}
             turn.done(10, 1);
@@ -380,9 +423,13 @@ mod tests {
         .join()
         .unwrap();
         assert!(workload.threads.lock().is_empty());
+        assert_eq!(workload.left.lock().len(), 1);
         let own = workload.members.lock()[&(Kind::Batch, Arc::from("night"))];
         assert_eq!((own.count, own.failed, own.commits), (10, 1, 1));
         assert!(own.wall_ns >= 20_000_000, "{own:?}");
+        let part = workload.parts.lock()[&(Kind::Batch, Arc::from("night"), Arc::from("load"))];
+        assert_eq!((part.count, part.commits, part.wall_ns), (10, 1, own.wall_ns));
+        assert!(part.run_ns >= 20_000_000, "{part:?}");
         if cfg!(target_os = "linux") {
             assert!((10_000_000..200_000_000).contains(&own.run_ns), "{own:?}");
         }

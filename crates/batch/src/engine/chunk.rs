@@ -260,7 +260,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
             self.settle()?;
             return Ok(Some(ChunkEnd::Stopped));
         }
-        let mut turn = self.run.turn();
+        let mut turn = self.run.turn(&self.step.id);
         if self.one_by_one == 0
             && let Some(algorithm) = &mut self.algorithm
         {

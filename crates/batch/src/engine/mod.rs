@@ -400,9 +400,9 @@ impl Run<'_> {
         self.engine.workload.as_ref().map(|workload| workload.join(Kind::Batch, Some(&self.job.id)))
     }
 
-    /// Waits for the turn of a chunk or batchlet of the job.
-    fn turn(&self) -> Option<Turn> {
-        self.engine.workload.as_ref().map(|workload| workload.turn(Kind::Batch, &self.job.id))
+    /// Waits for the turn of a chunk of a step.
+    fn turn(&self, step: &str) -> Option<Turn> {
+        self.engine.workload.as_ref().map(|workload| workload.turn_of(Kind::Batch, &self.job.id, Some(step)))
     }
 
     fn run(&self) -> Result<Execution, BatchError> {

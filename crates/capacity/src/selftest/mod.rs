@@ -5,6 +5,7 @@ mod figure;
 mod networks;
 mod planning;
 mod planning_inputs;
+mod ratios;
 mod series;
 mod stations;
 
@@ -65,7 +66,7 @@ pub fn run() -> Vec<Outcome> {
     for case in series::SCALABILITY {
         outcomes.push(scalability_figure(case));
     }
-    outcomes.extend(planning::FIGURES.iter().chain(derived::FIGURES).map(figure::Figure::run));
+    outcomes.extend(planning::FIGURES.iter().chain(derived::FIGURES).chain(ratios::FIGURES).map(figure::Figure::run));
     outcomes
 }
 

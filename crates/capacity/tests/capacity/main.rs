@@ -2,6 +2,7 @@
 
 mod advice;
 mod audit;
+mod graph;
 mod laws;
 mod oracles;
 mod printed;

@@ -138,13 +138,23 @@ pub(crate) enum PredictCommand {
 #[command(after_long_help = PREDICT_WORK_EXAMPLES)]
 pub(crate) struct PredictWorkArgs {
     /// Flow (TOML) or job (XML); its instances or partitions are the workers
-    #[arg(value_name = "DEFINITION", required_unless_present = "member")]
+    #[arg(value_name = "DEFINITION", required_unless_present_any = ["member", "profile"])]
     pub(crate) definition: Option<PathBuf>,
+    /// Profile of `convert --profile` or `translate --profile`, whose threads are the workers
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["definition", "member", "project", "admin", "store", "intervals", "think", "contended"]
+    )]
+    pub(crate) profile: Option<PathBuf>,
     /// Name in the intervals, such as flow:orders, job:settle or api:getOrder [default: that of the definition]
     #[arg(long, value_name = "NAME")]
     pub(crate) member: Option<String>,
     #[command(flatten)]
     pub(crate) from: IntervalArgs,
+    /// Job parameter, if the job needs it for its partitions
+    #[arg(short = 'p', long = "param", value_name = "NAME=VALUE")]
+    pub(crate) parameters: Vec<String>,
     /// Workers at once; several are separated by commas [default: those of the definition]
     #[arg(long, value_delimiter = ',', value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) workers: Vec<u32>,
@@ -160,6 +170,9 @@ pub(crate) struct PredictWorkArgs {
     /// What if: factor by which each processor is faster
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = positive)]
     pub(crate) faster: f64,
+    /// Assume that the other work of the machine goes on: measured waits for a processor count as CPU time
+    #[arg(long)]
+    pub(crate) contended: bool,
     #[command(flatten)]
     pub(crate) report: ReportArgs,
     /// Answer and findings as JSON
@@ -178,14 +191,18 @@ fn positive(text: &str) -> Result<f64, String> {
 const PREDICT_WORK_EXAMPLES: &str = "\
 Quayline takes the CPU time, the store's time and the rest of the response time of one transaction from
 collected intervals (see `quayline report component`), and solves the network of processors, store and
-delay for each number of workers. Measure with one worker on a quiet machine: demands that were measured
+delay for each number of workers. The steps of a job are predicted in their order, and those of a split
+at once. Measure with one worker on a quiet machine: demands that were measured
 under load contain waits.
 
 Examples:
   quayline predict work flows/orders.toml --admin 127.0.0.1:9090
   quayline predict work jobs/settle.xml --store data --workers 1,2,4,8 --items 1000000
+  quayline job start jobs/settle.xml --intervals run.json
+  quayline predict work jobs/settle.xml --intervals run.json --items 5000000
   quayline predict work --member api:getOrder --intervals intervals.json --workers 10,100 --think 500ms
-  quayline predict work jobs/settle.xml --processors 8 --faster 1.5";
+  quayline predict work jobs/settle.xml --processors 8 --faster 1.5
+  quayline predict work --profile convert.json --workers 1,2,4,8 --items 10000000";
 
 /// Arguments of `quayline predict item-count`.
 #[derive(Debug, clap::Args)]

@@ -110,6 +110,9 @@ pub(crate) struct StartArgs {
     /// Folder at which relative paths of the job begin [default: the folder of the job XML, or the one above if that is called jobs]
     #[arg(long, value_name = "DIR")]
     pub(crate) project: Option<PathBuf>,
+    /// Add what each step cost to a file of intervals, for `quayline predict work` and `quayline report component`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) intervals: Option<PathBuf>,
     /// Print the execution as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -172,6 +175,9 @@ pub(crate) struct RestartArgs {
     /// Run the file although it differs from the job XML that the execution ran
     #[arg(long)]
     pub(crate) accept_drift: bool,
+    /// Add what each step cost to a file of intervals, for `quayline predict work` and `quayline report component`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) intervals: Option<PathBuf>,
     /// Print the execution as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -48,8 +48,8 @@ pub(crate) use partner::{
 pub(crate) use project::{CheckProjectArgs, NewArgs};
 pub(crate) use records::{CopybookArgs, SourceFormatArg};
 pub(crate) use serve::{
-    ApiArgs, ApiCommand, ApiNewArgs, MeasureArgs, MeasureBatchArgs, MeasureCommand, MeasureFlowArgs,
-    MeasureTranslateArgs, ServeArgs, ServiceArgs, ServiceCommand,
+    ApiArgs, ApiCommand, ApiNewArgs, MeasureArgs, MeasureBatchArgs, MeasureCommand, MeasureCryptoArgs, MeasureFlowArgs,
+    MeasureMixArgs, MeasureNetArgs, MeasureStoreArgs, MeasureTranslateArgs, ServeArgs, ServiceArgs, ServiceCommand,
 };
 pub(crate) use store::{
     AlterArgs, AlterQueueArgs, BrowseArgs, DefineFileArgs, DefineQueueArgs, DeleteArgs, FactsArgs, FileArgs,

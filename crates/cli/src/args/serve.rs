@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use super::ReportArgs;
+use crate::capacity::Duration;
 
 /// Serve a project's APIs over HTTP, and run its message flows, until SIGTERM or Ctrl-C; what is in progress is finished first.
 ///
@@ -110,8 +111,133 @@ pub(crate) enum MeasureCommand {
     Flow(MeasureFlowArgs),
     /// Run the experiments of IBM's paper on Liberty Batch: item-count, checkpoint data, partitions
     Batch(MeasureBatchArgs),
+    /// Measure a mix of virtual users on a server that already runs
+    Mix(MeasureMixArgs),
+    /// Measure messages and records of a store by number of drivers, and its recovery after a kill
+    Store(MeasureStoreArgs),
+    /// Measure requests, connections and streams over loopback: plain, with TLS, and with certificates of both sides
+    Net(MeasureNetArgs),
+    /// Measure encryption, digests and signatures by length and by threads
+    Crypto(MeasureCryptoArgs),
     /// Run the tests of a translator's study of 2005: CPU, time and memory, with its figures beside them
     Translate(MeasureTranslateArgs),
+}
+
+/// Arguments of `quayline measure mix`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = MEASURE_MIX_EXAMPLES)]
+pub(crate) struct MeasureMixArgs {
+    /// Classes of users and their steps, as TOML
+    #[arg(value_name = "FILE")]
+    pub(crate) mix: PathBuf,
+    /// Address and port of the server [default: that of the file]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) address: Option<SocketAddr>,
+    /// Seconds that are measured
+    #[arg(long, default_value_t = 10.0, value_name = "N", value_parser = seconds)]
+    pub(crate) seconds: f64,
+    /// Seconds before anything is measured
+    #[arg(long, default_value_t = 2.0, value_name = "N", value_parser = seconds)]
+    pub(crate) warm_up: f64,
+    /// Process of the server on this machine, for its CPU time
+    #[arg(long, value_name = "PROCESS-ID")]
+    pub(crate) process: Option<u32>,
+    /// Files of the report, and the earlier run to compare with.
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+}
+
+const MEASURE_MIX_EXAMPLES: &str = "\
+The file has an address, headers of all requests, and classes of users that run at once:
+
+  address = \"127.0.0.1:8080\"
+  [[class]]
+  name = \"readers\"
+  users = 50
+  think = \"500ms\"
+  [[class.step]]
+  weight = 90
+  target = \"/orders/1\"
+  [[class.step]]
+  weight = 10
+  method = \"POST\"
+  target = \"/orders\"
+  content-type = \"application/json\"
+  body-file = \"order.json\"
+
+The exit code is 1 if a request fails.
+
+Examples:
+  quayline measure mix day.toml
+  quayline measure mix day.toml --seconds 60 --process 4711 --report day";
+
+/// Arguments of `quayline measure store`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_long_help = "Examples:\n  quayline measure store\n  quayline measure store --drivers 1,16,256 --p95-max 20ms --report store"
+)]
+pub(crate) struct MeasureStoreArgs {
+    /// Numbers of drivers at once
+    #[arg(long, value_delimiter = ',', default_value = "1,8,64", value_name = "N,N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) drivers: Vec<u16>,
+    /// Seconds of each run
+    #[arg(long, default_value_t = 1.0, value_name = "N", value_parser = seconds)]
+    pub(crate) seconds: f64,
+    /// Bytes of a message
+    #[arg(long, default_value_t = 1_024, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    pub(crate) bytes: u32,
+    /// Largest 95th percentile, for the most drivers that keep it
+    #[arg(long, default_value = "10ms", value_name = "TIME")]
+    pub(crate) p95_max: Duration,
+    /// Open units of work of the processes that are killed
+    #[arg(long, value_delimiter = ',', default_value = "50,150,500", value_name = "N,N", value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    pub(crate) open: Vec<u32>,
+    /// Folder for the data of the runs; its folder `store` is emptied [default: a temporary folder]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) scratch: Option<PathBuf>,
+    /// Files of the report, and the earlier run to compare with.
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+}
+
+/// Arguments of `quayline measure net`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "Examples:\n  quayline measure net\n  quayline measure net --clients 8 --report net")]
+pub(crate) struct MeasureNetArgs {
+    /// Clients at once, each with a server thread of its own
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub(crate) clients: u32,
+    /// Seconds of each turn; each of 10 rows has three turns
+    #[arg(long, default_value_t = 0.3, value_name = "N", value_parser = seconds)]
+    pub(crate) seconds: f64,
+    /// Files of the report, and the earlier run to compare with.
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+}
+
+/// Arguments of `quayline measure crypto`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_long_help = "Examples:\n  quayline measure crypto\n  quayline measure crypto --threads 4 --report crypto"
+)]
+pub(crate) struct MeasureCryptoArgs {
+    /// Threads of the second run of each operation [default: those of the machine]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) threads: Option<u32>,
+    /// Seconds of each run; there are 25 rows with two runs each
+    #[arg(long, default_value_t = 0.2, value_name = "N", value_parser = seconds)]
+    pub(crate) seconds: f64,
+    /// Files of the report, and the earlier run to compare with.
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+}
+
+/// A time of a run that ends.
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if (0.01..=3_600.0).contains(&value) => Ok(value),
+        _ => Err("expected 0.01 to 3600 seconds".to_owned()),
+    }
 }
 
 /// Arguments of `quayline measure translate`.
@@ -140,6 +266,9 @@ pub(crate) struct MeasureBatchArgs {
     /// Delete with one statement for each row or for each chunk
     #[arg(long, default_value = "rows", value_name = "HOW", value_parser = ["rows", "set"])]
     pub(crate) deletes: String,
+    /// Files of the report, and the earlier run to compare with.
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
 }
 
 /// Arguments of `quayline measure flow`.

@@ -15,6 +15,8 @@ use crate::args::{ProfileArgs, ProfileCommand, ProfileModelArgs, ProfileShowArgs
 use crate::console::{Console, shown, write_stdout};
 use crate::exit::{CLI_OUTPUT, Exit, Stop};
 
+/// Part of a class' time that no phase needs to explain.
+const UNACCOUNTED_MAX: f64 = 0.02;
 /// Most bytes of a profile.
 const PROFILE_BYTES_MAX: u64 = 64 << 20;
 
@@ -40,7 +42,7 @@ pub(crate) fn write_profile(profile: &Profile, path: &Path) -> Result<(), Box<Fi
     })
 }
 
-fn read(path: &Path) -> Result<Profile, Stop> {
+pub(super) fn read(path: &Path) -> Result<Profile, Stop> {
     Profile::from_json(&text_of(path, PROFILE_BYTES_MAX)?).map_err(|error| {
         Finding::error(CAP_COSTS, Fault::Caller, format!("{}: {error}", shown(path)))
             .hint("`convert --profile FILE` and GET /profile of a server's admin listener give profiles")
@@ -88,8 +90,23 @@ fn text(profile: &Profile) -> String {
         for percent in [50.0, 95.0, 99.0] {
             line(&format!("p{percent}"), class.percentile(percent));
         }
+        let share = unaccounted(class);
+        let verdict = if is_trustworthy(class) { "" } else { ", untrustworthy: expected at most 2 %" };
+        let _ = writeln!(out, "  {:<14}{:.1} % of the time{verdict}", "unaccounted", 100.0 * share);
     }
     out
+}
+
+/// Part of a class' time that is in no phase; negative if the phases were charged more than there was.
+fn unaccounted(class: &ProfileClass) -> f64 {
+    let phases: f64 = class.phases.iter().map(|line| line.wall_s).sum();
+    if class.wall_s > 0.0 { (class.wall_s - phases) / class.wall_s } else { 0.0 }
+}
+
+/// Whether the phases explain the time up to 2 %, or up to a millisecond in all: the rest is what passes between two readings of the clock.
+fn is_trustworthy(class: &ProfileClass) -> bool {
+    let share = unaccounted(class).abs();
+    share <= UNACCOUNTED_MAX || share * class.wall_s <= 1e-3
 }
 
 fn seconds(time: f64) -> String {
@@ -107,7 +124,12 @@ fn report(profile: &Profile) -> Report {
         Column::lower("time", "µs"),
     ];
     columns.extend(Phase::ALL.map(|phase| Column::lower(phase.name(), "µs")));
-    columns.extend([Column::lower("p50", "µs"), Column::lower("p95", "µs"), Column::new("p99", "µs")]);
+    columns.extend([
+        Column::lower("p50", "µs"),
+        Column::lower("p95", "µs"),
+        Column::new("p99", "µs"),
+        Column::new("unaccounted", "%"),
+    ]);
     let rows = profile.classes.iter().zip(profile.cpu_each()).map(|(class, cpu)| {
         let mut row = vec![
             Cell::text(class.name.clone()),
@@ -117,17 +139,27 @@ fn report(profile: &Profile) -> Report {
         ];
         row.extend(Phase::ALL.map(|phase| micros(class.phase_each(phase).filter(|each| *each > 0.0))));
         row.extend([50.0, 95.0, 99.0].map(|percent| micros(class.percentile(percent))));
+        row.push(Cell::Number(100.0 * unaccounted(class)));
         row
     });
     let series = Phase::ALL.map(|phase| {
         let each = |class: &ProfileClass| class.phase_each(phase).unwrap_or(0.0) * 1e6;
         (phase.name().to_owned(), profile.classes.iter().map(each).collect::<Vec<f64>>())
     });
+    let doubtful: Vec<&str> =
+        profile.classes.iter().filter(|class| !is_trustworthy(class)).map(|class| class.name.as_str()).collect();
+    let (verdict, summary) = if doubtful.is_empty() {
+        let (wall, cpu) = (seconds(profile.wall_s), seconds(profile.cpu_s));
+        (Verdict::Good, format!("{} classes in {wall} s, {cpu} s CPU.", profile.classes.len()))
+    } else {
+        let names = doubtful.join(", ");
+        (Verdict::Untrustworthy, format!("More than 2 % of the time is in no phase: {names}."))
+    };
     Report {
         kind: format!("profile of {}", profile.kind),
         title: format!("What the transactions of `{}` cost", profile.kind),
-        verdict: Verdict::Good,
-        summary: format!("{} classes in {} s, {} s CPU.", profile.classes.len(), seconds(profile.wall_s), seconds(profile.cpu_s)),
+        verdict,
+        summary,
         conditions: vec![
             ("processor".to_owned(), host.processor.clone()),
             ("threads".to_owned(), host.threads.to_string()),

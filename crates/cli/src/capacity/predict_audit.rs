@@ -25,8 +25,8 @@ pub(super) fn predict_audit(args: &PredictAuditArgs, console: &Console) -> Resul
     let prediction = prediction(&args.prediction)?;
     let (_, measured): (_, File) = read(&args.measured)?;
     let predicted: Vec<LoadFigures> = prediction.predictions.iter().map(RowWire::figures).collect();
-    let came: Vec<LoadFigures> = measured.measured.iter().map(MeasuredWire::figures).collect();
     let think = Seconds(prediction.think_s);
+    let came: Vec<LoadFigures> = measured.measured.iter().map(|load| load.figures(think)).collect();
     let estimate = audit(&predicted, &came, think).map_err(|error| {
         refused(&error).hint("measure at the numbers of users that were predicted, or predict those that were measured")
     })?;
@@ -85,10 +85,10 @@ fn prediction(path: &Path) -> Result<Prediction, Stop> {
     let text = text_of(path, FILE_BYTES_MAX)?;
     let wrong = |reason: String| {
         Finding::error(CAP_PREDICTION, Fault::Caller, format!("{} is not a prediction: {reason}", shown(path)))
-            .hint("keep the answer of `quayline predict --json`")
+            .hint("keep the answer of `quayline predict --json` or `quayline predict work --json`")
     };
     let prediction: Prediction = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-    if prediction.schema != "quayline.prediction/1" {
+    if !matches!(prediction.schema.as_str(), "quayline.prediction/1" | "quayline.work-prediction/1") {
         return Err(wrong(format!("its schema is `{}`", prediction.schema)).into());
     }
     Ok(prediction)
@@ -224,20 +224,23 @@ fn report(found: &Audit, out: bool, think: Seconds, basis: &BasisWire) -> Report
     }
 }
 
-/// What `predict --json` answers, as far as an audit needs it.
+/// What `predict --json` and `predict work --json` answer, as far as an audit needs it.
 #[derive(Deserialize)]
 struct Prediction {
     schema: String,
+    #[serde(default)]
     think_s: f64,
     predictions: Vec<RowWire>,
 }
 
 #[derive(Deserialize)]
 struct RowWire {
+    #[serde(alias = "workers")]
     users: u32,
+    #[serde(alias = "throughput_per_s")]
     throughput: f64,
     response_s: f64,
-    p95_s: f64,
+    p95_s: Option<f64>,
 }
 
 impl RowWire {
@@ -246,7 +249,7 @@ impl RowWire {
             users: f64::from(self.users),
             throughput: PerSecond(self.throughput),
             response: Seconds(self.response_s),
-            percentile: Some(Seconds(self.p95_s)),
+            percentile: self.p95_s.map(Seconds),
         }
     }
 }
@@ -261,18 +264,21 @@ struct File {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MeasuredWire {
+    #[serde(alias = "workers")]
     users: u32,
     throughput: f64,
-    response: Duration,
+    response: Option<Duration>,
     p95: Option<Duration>,
 }
 
 impl MeasuredWire {
-    fn figures(&self) -> LoadFigures {
+    /// A response time that was not measured follows from users, throughput and think time.
+    fn figures(&self, think: Seconds) -> LoadFigures {
+        let by_law = || Seconds((f64::from(self.users) / self.throughput - think.0).max(0.0));
         LoadFigures {
             users: f64::from(self.users),
             throughput: PerSecond(self.throughput),
-            response: self.response.0,
+            response: self.response.map_or_else(by_law, |response| response.0),
             percentile: self.p95.map(|time| time.0),
         }
     }

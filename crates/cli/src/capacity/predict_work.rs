@@ -4,12 +4,13 @@ use std::path::Path;
 
 use quayline_capacity::{Prediction, Seconds, Share, Workload};
 use quayline_core::{Fault, Finding, nearest};
-use quayline_project::job::{Element, JobFile, Parameters, PartitionSource};
+use quayline_project::job::{Element, Job, JobFile};
 use quayline_workload::{Demands, Interval, elapsed_s, prediction_report};
 use serde::Serialize;
 
+use super::predict_lanes::Lanes;
 use super::report::{basis_section, finish};
-use super::{BasisWire, CAP_INTERVALS, component, print_json, refused};
+use super::{BasisWire, CAP_INTERVALS, component, predict_job, print_json, refused};
 use crate::args::PredictWorkArgs;
 use crate::console::{Console, write_stdout};
 use crate::exit::{Exit, Stop, argument};
@@ -22,17 +23,34 @@ struct Definition {
     workers: u32,
     /// Whether a single thread runs the whole workload.
     is_on_one_thread: bool,
+    /// The job, if it is one.
+    job: Option<Job>,
 }
 
 /// Predicts throughput by the number of workers.
 pub(super) fn work(args: &PredictWorkArgs, console: &Console) -> Result<Exit, Stop> {
+    if let Some(path) = &args.profile {
+        return lanes(args, &Lanes::of(args, path)?, console);
+    }
     let definition = match &args.definition {
-        Some(path) => definition(path)?,
-        None => Definition { member: args.member.clone().unwrap_or_default(), workers: 1, is_on_one_thread: false },
+        Some(path) => definition(path, &args.parameters)?,
+        None => Definition {
+            member: args.member.clone().unwrap_or_default(),
+            workers: 1,
+            is_on_one_thread: false,
+            job: None,
+        },
     };
     let name = args.member.clone().unwrap_or_else(|| definition.member.clone());
     let intervals = component::intervals(&args.from)?;
-    let demands = demands(&intervals, &name)?;
+    let as_used = |demands: Demands| if args.contended { demands.contended() } else { demands };
+    let demands = as_used(demands(&intervals, &name)?);
+    // Intervals of an earlier version have no steps.
+    let parts = Demands::of_parts(&intervals, &name).unwrap_or_default();
+    let parts: Vec<_> = parts.into_iter().map(|(name, demands)| (name, as_used(demands))).collect();
+    if let Some(job) = definition.job.as_ref().filter(|_| !parts.is_empty()) {
+        return predict_job::job(args, job, &intervals, parts, console);
+    }
     let measured_on = intervals.last().map_or(1, |interval| interval.processors);
     let processors = if definition.is_on_one_thread { 1 } else { args.processors.unwrap_or(measured_on) };
     let think = args.think.map_or(Seconds(0.0), |think| think.0);
@@ -47,21 +65,38 @@ pub(super) fn work(args: &PredictWorkArgs, console: &Console) -> Result<Exit, St
     }
     let bottleneck = workload.bottleneck().map(|at| workload.stations[at].name.clone());
     let Some(basis) = basis else { return Err(argument("--workers names no number".to_owned()).into()) };
-    let answer = Answer { name: &name, demands, workload: &workload, rows: &rows, items: args.items, bottleneck };
-    if args.json {
-        print_json(&answer.wire(&basis))?;
-    } else {
-        write_stdout(answer.text(&basis).as_bytes())?;
-    }
-    let mut report = prediction_report(&name, &workload, &rows, args.items);
-    report.sections.push(basis_section(&basis));
-    finish(report, &args.report, console)
+    let elapsed = rows.iter().map(|row| elapsed_s(row, args.items)).collect();
+    let transactions = demands.transactions;
+    let answer = Answer { name: &name, demands, transactions, workload: &workload, rows: &rows, elapsed, bottleneck };
+    answer.finish(&basis, args, console)
+}
+
+/// Predicts a run over files by the number of its threads.
+fn lanes(args: &PredictWorkArgs, lanes: &Lanes, console: &Console) -> Result<Exit, Stop> {
+    let threads = if args.workers.is_empty() { vec![1] } else { args.workers.clone() };
+    let estimates = threads.iter().map(|threads| lanes.predict(*threads)).collect::<Result<Vec<_>, Stop>>()?;
+    let Some(basis) = estimates.first().map(BasisWire::of) else {
+        return Err(argument("--workers names no number".to_owned()).into());
+    };
+    let rows: Vec<Prediction> = estimates.into_iter().map(|estimate| estimate.value).collect();
+    let elapsed = rows.iter().map(|row| args.items.map(|items| lanes.elapsed_s(row, items))).collect();
+    let workload = &lanes.workload;
+    let answer = Answer {
+        name: &lanes.name,
+        demands: lanes.demands,
+        transactions: lanes.demands.transactions,
+        workload,
+        rows: &rows,
+        elapsed,
+        bottleneck: workload.bottleneck().map(|at| workload.stations[at].name.clone()),
+    };
+    answer.finish(&basis, args, console)
 }
 
 /// Reads a flow or a job.
-fn definition(path: &Path) -> Result<Definition, Stop> {
+fn definition(path: &Path, parameters: &[String]) -> Result<Definition, Stop> {
     if path.extension().is_some_and(|extension| extension == "xml") {
-        return job(path);
+        return job(path, parameters);
     }
     let flow = quayline_project::FlowFile::open(path)?;
     let inputs = flow.nodes.iter().filter(|node| node.kind.is_input);
@@ -69,24 +104,20 @@ fn definition(path: &Path) -> Result<Definition, Stop> {
         .clone()
         .any(|node| node.kind.name != "queue_input" || matches!(node.text("order"), Some("by_queue" | "by_key")));
     let instances = flow.additional_instances.saturating_add(1);
-    Ok(Definition { member: format!("flow:{}", flow.name), workers: instances, is_on_one_thread })
+    Ok(Definition { member: format!("flow:{}", flow.name), workers: instances, is_on_one_thread, job: None })
 }
 
-fn job(path: &Path) -> Result<Definition, Stop> {
+fn job(path: &Path, parameters: &[String]) -> Result<Definition, Stop> {
     let file = JobFile::open(path)?;
-    let (job, _) = file.resolve(&Parameters::new(), &quayline_batch::system_property)?;
+    let (job, _) = file.resolve(&crate::job::parameters(parameters)?, &quayline_batch::system_property)?;
     let workers = job.elements.iter().map(threads_of).max().unwrap_or(1);
-    Ok(Definition { member: format!("job:{}", job.id), workers, is_on_one_thread: false })
+    Ok(Definition { member: format!("job:{}", job.id), workers, is_on_one_thread: false, job: Some(job) })
 }
 
-/// Threads that an element of a job has at once. A mapper decides at run time, so it counts as one.
+/// Threads that an element of a job has at once.
 fn threads_of(element: &Element) -> u32 {
     match element {
-        Element::Step(step) => match step.partition.as_ref().map(|partition| &partition.source) {
-            Some(PartitionSource::Plan { partitions, threads: 0, .. }) => (*partitions).max(1),
-            Some(PartitionSource::Plan { partitions, threads, .. }) => (*threads).min(*partitions).max(1),
-            Some(PartitionSource::Mapper(_)) | None => 1,
-        },
+        Element::Step(step) => predict_job::workers(step).0,
         Element::Flow(flow) => flow.elements.iter().map(threads_of).max().unwrap_or(1),
         Element::Split(split) => {
             split.flows.iter().map(|flow| flow.elements.iter().map(threads_of).max().unwrap_or(1)).sum()
@@ -108,23 +139,36 @@ fn demands(intervals: &[Interval], name: &str) -> Result<Demands, Stop> {
     })
 }
 
-struct Answer<'a> {
+struct Answer<'a, D> {
     name: &'a str,
-    demands: Demands,
+    demands: D,
+    transactions: u64,
     workload: &'a Workload,
     rows: &'a [Prediction],
-    items: Option<u64>,
+    /// Elapsed time of each row, if there are items.
+    elapsed: Vec<Option<f64>>,
     bottleneck: Option<String>,
 }
 
-impl Answer<'_> {
-    fn wire<'b>(&'b self, basis: &'b BasisWire) -> Wire<'b> {
-        let row = |row: &Prediction| RowWire {
+impl<D: Serialize + Copy> Answer<'_, D> {
+    fn finish(&self, basis: &BasisWire, args: &PredictWorkArgs, console: &Console) -> Result<Exit, Stop> {
+        if args.json {
+            print_json(&self.wire(basis))?;
+        } else {
+            write_stdout(self.text(basis).as_bytes())?;
+        }
+        let mut report = prediction_report(self.name, self.workload, self.rows, &self.elapsed);
+        report.sections.push(basis_section(basis));
+        finish(report, &args.report, console)
+    }
+
+    fn wire<'b>(&'b self, basis: &'b BasisWire) -> Wire<'b, D> {
+        let row = |(row, elapsed): (&Prediction, &Option<f64>)| RowWire {
             workers: row.users,
             throughput_per_s: row.throughput.0,
             response_s: row.response.0,
             utilization: row.utilization.iter().map(|share| share.0).collect(),
-            elapsed_s: elapsed_s(row, self.items),
+            elapsed_s: *elapsed,
         };
         Wire {
             schema: "quayline.work-prediction/1",
@@ -132,20 +176,21 @@ impl Answer<'_> {
             demands: self.demands,
             stations: self.workload.stations.iter().map(|station| station.name.as_str()).collect(),
             bottleneck: self.bottleneck.as_deref(),
-            predictions: self.rows.iter().map(row).collect(),
+            think_s: self.workload.think.0,
+            predictions: self.rows.iter().zip(&self.elapsed).map(row).collect(),
             basis,
         }
     }
 
     fn text(&self, basis: &BasisWire) -> String {
         let us = |seconds: f64| format!("{:.1} us", seconds * 1e6);
-        let mut text = format!("{}, from {} transactions\n", self.name, self.demands.transactions);
+        let mut text = format!("{}, from {} transactions\n", self.name, self.transactions);
         for station in &self.workload.stations {
             text.push_str(&format!("  {:<12} {:>14}\n", station.name, us(station.demands[0].0)));
         }
         text.push_str(&format!("\n{:>8} {:>14} {:>14} {:>12}", "workers", "per second", "response", "processors"));
-        text.push_str(if self.items.is_some() { "      elapsed\n" } else { "\n" });
-        for row in self.rows {
+        text.push_str(if self.elapsed.iter().any(Option::is_some) { "      elapsed\n" } else { "\n" });
+        for (row, elapsed) in self.rows.iter().zip(&self.elapsed) {
             let busy = row.utilization.first().copied().unwrap_or(Share(0.0)).0;
             text.push_str(&format!(
                 "{:>8} {:>14.1} {:>14} {:>10.1} %",
@@ -154,7 +199,7 @@ impl Answer<'_> {
                 us(row.response.0),
                 100.0 * busy
             ));
-            if let Some(elapsed) = elapsed_s(row, self.items) {
+            if let Some(elapsed) = elapsed {
                 text.push_str(&format!(" {elapsed:>10.1} s"));
             }
             text.push('\n');
@@ -168,12 +213,13 @@ impl Answer<'_> {
 }
 
 #[derive(Serialize)]
-struct Wire<'a> {
+struct Wire<'a, D> {
     schema: &'static str,
     name: &'a str,
-    demands: Demands,
+    demands: D,
     stations: Vec<&'a str>,
     bottleneck: Option<&'a str>,
+    think_s: f64,
     predictions: Vec<RowWire>,
     basis: &'a BasisWire,
 }

@@ -60,8 +60,22 @@ pub(crate) fn stats_text(source: &str, report: &Report) -> String {
         cost.phases.iter().map(|line| format!("{} {}", seconds(line.times.wall), line.phase.name())).collect();
     let rest = format!("{:.3} unaccounted", cost.unaccounted.wall_ns as f64 / 1e9);
     let sum = phases.into_iter().chain([rest]).collect::<Vec<_>>().join(" + ");
-    let sign = if cost.identity_holds(IDENTITY_TOLERANCE) { "=" } else { "is not" };
+    let holds = cost.identity_holds(IDENTITY_TOLERANCE);
+    let sign = if holds { "=" } else { "is not" };
     line("identity", format!("{} s of {threads} {sign} {sum}", seconds(cost.lane_time.wall)));
+    if !holds {
+        let percent = 100.0 * cost.unaccounted_share();
+        line("verdict", format!("untrustworthy: {percent:.1} % of the time is in no phase, expected at most 2 %"));
+    }
+    line("waits", waits_text(cost));
+    line(
+        "measuring",
+        format!(
+            "{:.2} % of the time, {} readings of the clocks",
+            100.0 * cost.measuring_share(),
+            grouped(cost.switches)
+        ),
+    );
     if let Some(bytes) = cost.process.resident_bytes_max {
         line("memory", format!("{:.1} MB at most", bytes as f64 / 1e6));
     }
@@ -69,6 +83,53 @@ pub(crate) fn stats_text(source: &str, report: &Report) -> String {
         line("found", format!("{code} in {}", count_of(*count, "place")));
     }
     text
+}
+
+/// What the threads' time went to.
+fn waits_text(cost: &quayline_meter::Report) -> String {
+    let waits = cost.waits();
+    let run_queue = match cost.run_queue {
+        Some(_) => format!("{} for a processor", seconds(waits.run_queue)),
+        None => "waits for a processor are not counted here".to_owned(),
+    };
+    let parts = [
+        (waits.device, "for devices"),
+        (waits.commit, "for commits"),
+        (waits.provider, "for providers"),
+        (waits.others, "for other threads"),
+        (waits.rest, "for memory and locks"),
+    ];
+    let parts = parts.into_iter().filter(|(time, _)| time.as_micros() > 500);
+    let parts = parts.map(|(time, name)| format!("{} {name}", seconds(time)));
+    let all = [format!("{} on a processor", seconds(waits.cpu)), run_queue].into_iter().chain(parts);
+    all.collect::<Vec<_>>().join(" + ")
+}
+
+/// Seconds by what the threads' time went to.
+#[derive(Serialize)]
+struct WaitsWire {
+    cpu_s: f64,
+    run_queue_s: Option<f64>,
+    device_s: f64,
+    commit_s: f64,
+    provider_s: f64,
+    other_threads_s: f64,
+    rest_s: f64,
+}
+
+impl WaitsWire {
+    fn of(cost: &quayline_meter::Report) -> Self {
+        let waits = cost.waits();
+        WaitsWire {
+            cpu_s: waits.cpu.as_secs_f64(),
+            run_queue_s: cost.run_queue.map(|_| waits.run_queue.as_secs_f64()),
+            device_s: waits.device.as_secs_f64(),
+            commit_s: waits.commit.as_secs_f64(),
+            provider_s: waits.provider.as_secs_f64(),
+            other_threads_s: waits.others.as_secs_f64(),
+            rest_s: waits.rest.as_secs_f64(),
+        }
+    }
 }
 
 /// The statistics as programs read them, one line.
@@ -98,6 +159,9 @@ struct StatsWire<'a> {
     thread_s: f64,
     phases_s: BTreeMap<&'static str, f64>,
     unaccounted_s: f64,
+    trustworthy: bool,
+    waits: WaitsWire,
+    measuring_s: f64,
     mb_per_s: f64,
     mb_per_cpu_s: f64,
     cpu_us_per_record: f64,
@@ -129,6 +193,9 @@ impl<'a> StatsWire<'a> {
             thread_s: cost.lane_time.wall.as_secs_f64(),
             phases_s: cost.phases.iter().map(|line| (line.phase.name(), line.times.wall.as_secs_f64())).collect(),
             unaccounted_s: cost.unaccounted.wall_ns as f64 / 1e9,
+            trustworthy: cost.identity_holds(IDENTITY_TOLERANCE),
+            waits: WaitsWire::of(cost),
+            measuring_s: cost.measuring.as_secs_f64(),
             mb_per_s: megabytes_per_second(report.source_bytes, cost.wall),
             mb_per_cpu_s: megabytes_per_second(report.source_bytes, cost.process.cpu),
             cpu_us_per_record: micros_each(cost.process.cpu, records_of_run(report)),

@@ -23,7 +23,9 @@ use quayline_batch::{
 use quayline_core::{Finding, Findings, Severity};
 use quayline_postgres::Endpoint;
 use quayline_project::job::{JobFile, Parameters};
+use quayline_server::{Collecting, collect_work};
 use quayline_store::{Store, SystemClock};
+use quayline_workload::{Interval, WorkloadConfig};
 
 use crate::args::{
     FolderArg, IdArgs, JobArgs, JobCheckArgs, JobCommand, PurgeJobsArgs, RejectsArgs, RepositoryArg, RestartArgs,
@@ -212,7 +214,7 @@ pub(crate) fn findings_of(path: &Path) -> Vec<Finding> {
     }
 }
 
-fn parameters(given: &[String]) -> Result<Parameters, Stop> {
+pub(crate) fn parameters(given: &[String]) -> Result<Parameters, Stop> {
     let mut parameters = Parameters::new();
     for text in given {
         let Some((name, value)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
@@ -247,10 +249,28 @@ fn start(args: &StartArgs, console: &Console) -> Result<Exit, Stop> {
     let jobs = Jobs::open_or(&args.place, Missing::Create)?;
     told(&jobs, console);
     let store = args.place.store.local();
-    let engine = jobs.engine(store, folder, console)?;
+    let mut engine = jobs.engine(store, folder, console)?;
+    let collecting = args.intervals.as_deref().map(|path| collected(&mut engine, path)).transpose()?;
     let ended = engine.start(&file, given).map_err(started).and_then(|launched| watched(&engine, store, launched));
-    drop(engine);
+    drop((collecting, engine));
     finish(jobs, ended, is_restartable(&file), console)
+}
+
+/// Collects intervals of the jobs of an engine into a file, as long as the value lives. Nothing is governed: the job runs as it would without.
+fn collected(engine: &mut Engine, path: &Path) -> Result<Option<Collecting>, Stop> {
+    let known = match std::fs::read_to_string(path) {
+        Ok(known) => known,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(unreadable(path, &error)),
+    };
+    if known.lines().next().is_some_and(|line| Interval::from_json(line).is_err()) {
+        let wrong = argument(format!("--intervals: {} holds something else than intervals", path.display()));
+        return Err(wrong.hint("name a file that does not exist, or one of earlier intervals").into());
+    }
+    let config = WorkloadConfig { govern: false, keep_file: Some(path.to_owned()), ..WorkloadConfig::default() };
+    let workload = crate::workload::of_process(&config);
+    engine.workload = Some(Arc::clone(&workload));
+    Ok(collect_work(&workload, None, Path::new("."), |line| eprintln!("{line}")))
 }
 
 fn is_restartable(file: &JobFile) -> bool {
@@ -285,11 +305,12 @@ fn restart(args: &RestartArgs, console: &Console) -> Result<Exit, Stop> {
     checked(&file, &given, console)?;
     let instance = jobs.repository.instance(before.instance).map_err(batch)?;
     let folder = instance.map_or_else(PathBuf::new, |instance| PathBuf::from(instance.folder));
-    let engine = jobs.engine(store, folder, console)?;
+    let mut engine = jobs.engine(store, folder, console)?;
+    let collecting = args.intervals.as_deref().map(|path| collected(&mut engine, path)).transpose()?;
     let drift = if args.accept_drift { Drift::Accept } else { Drift::Refuse };
     let ended =
         engine.restart(id, &file, given, drift).map_err(started).and_then(|launched| watched(&engine, store, launched));
-    drop(engine);
+    drop((collecting, engine));
     finish(jobs, ended, is_restartable(&file), console)
 }
 

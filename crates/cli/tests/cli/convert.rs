@@ -430,6 +430,11 @@ fn statistics_add_up() {
     assert!(line("bytes").starts_with("bytes     56 in, "), "{err}");
     assert!(line("rate").contains("MB/s") && line("rate").contains("µs CPU a record"), "{err}");
     assert!(line("identity").contains(" s of 1 thread = ") && line("identity").ends_with(" unaccounted"), "{err}");
+    assert!(line("waits").contains(" on a processor + "), "{err}");
+    assert!(
+        line("measuring").contains(" % of the time, ") && line("measuring").ends_with(" readings of the clocks"),
+        "{err}"
+    );
     assert!(line("memory").ends_with(" MB at most"), "{err}");
 
     let ran = world.run("convert items.dat -c items.cpy -e cp037 -o out.jsonl --rejects bad.dat --stats --json");
@@ -445,6 +450,11 @@ fn statistics_add_up() {
     let sum: f64 = stats["phases_s"].as_object().expect("phases").values().filter_map(serde_json::Value::as_f64).sum();
     let total = stats["thread_s"].as_f64().expect("a number");
     assert!((sum + stats["unaccounted_s"].as_f64().expect("a number") - total).abs() < 1e-6, "{stats}");
+    // The same time by what it went to. CPU time is read by another clock, so a phase may have a little more of it than wall time.
+    let waits: f64 = stats["waits"].as_object().expect("waits").values().filter_map(serde_json::Value::as_f64).sum();
+    assert!((waits - sum).abs() < 1e-3, "{stats}");
+    assert!(stats["measuring_s"].as_f64().is_some_and(|time| time > 0.0 && time < total), "{stats}");
+    assert!(stats["trustworthy"].is_boolean(), "{stats}");
     assert!(stats["phases_s"]["commit"].as_f64().is_some_and(|commit| commit > 0.0), "{stats}");
     // One thread does it all, from opening the files to making them durable: its time is the wall time. A busy machine may stop the process
     // while the thread begins or ends, so of several runs one has to show it.

@@ -34,3 +34,100 @@ fn other_conditions_are_refused_as_a_baseline() {
     ran.code(2);
     assert!(ran.err().contains("additional instances") && ran.err().contains("first.json"), "{}", ran.err());
 }
+
+#[test]
+fn the_network_is_measured_by_kind_of_traffic_and_protection() {
+    let world = World::new();
+    let ran = world.run("measure net --seconds 0.05 --clients 2 --report net");
+    let out = ran.code(0).out();
+    for row in [
+        "request and response, 128 and 128 bytes: plain",
+        "request and response, 64 and 8192 bytes: TLS",
+        "connect, request and response, 64 and 8192 bytes: TLS resumed",
+        "connect, request and response, 64 and 8192 bytes: TLS full, both with certificates",
+        "stream, blocks of 16384 bytes: TLS",
+    ] {
+        assert!(out.contains(row), "{row} is not in\n{out}");
+    }
+    let json: serde_json::Value = serde_json::from_slice(&world.read("net.json")).expect("JSON");
+    let rows = json["sections"][0]["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 10, "{json}");
+    for row in rows {
+        assert!(row[1].as_f64() > Some(0.0) && row[2].as_f64() > Some(0.0) && row[4].as_f64() > Some(0.0), "{row}");
+    }
+    // A full handshake signs and makes keys; nothing on this machine makes that as cheap as no TLS at all.
+    let relative = |name: &str| {
+        let found = rows.iter().find(|row| row[0].as_str().is_some_and(|known| known.ends_with(name)));
+        found.and_then(|row| row[3].as_f64()).unwrap_or_else(|| panic!("no {name}: {json}"))
+    };
+    assert!(relative("TLS full") > 1.0 && relative("TLS full, both with certificates") > 1.0, "{json}");
+    assert_eq!(world.files(), ["net.csv", "net.html", "net.json"]);
+    // Another number of clients is another run.
+    let ran = world.run("measure net --seconds 0.05 --clients 1 --baseline net.json");
+    assert!(ran.code(2).err().contains("clients"), "{}", ran.err());
+}
+
+#[test]
+fn cryptography_is_measured_by_length_and_threads() {
+    let world = World::new();
+    let ran = world.run("measure crypto --seconds 0.01 --threads 2 --report crypto");
+    // Beside other tests the threads may wait more than they run.
+    assert!(matches!(ran.code, Some(0 | 6)), "{}", ran.err());
+    let json: serde_json::Value = serde_json::from_slice(&world.read("crypto.json")).expect("JSON");
+    let rows = json["sections"][0]["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 25, "{json}");
+    let time = |name: &str| {
+        let found = rows.iter().find(|row| row[0].as_str() == Some(name));
+        found.and_then(|row| row[2].as_f64()).unwrap_or_else(|| panic!("no {name}: {json}"))
+    };
+    // Sixty times the bytes are more than ten times the work, for ciphers and digests.
+    for name in ["encrypt AES-256-GCM", "decrypt AES-256-GCM", "digest SHA-256", "digest SHA-512"] {
+        let (short, long) = (time(&format!("{name}, 1024 bytes")), time(&format!("{name}, 61440 bytes")));
+        assert!(long > 10.0 * short, "{name}: {short} and {long} us");
+    }
+    assert!(time("sign Ed25519, 1024 bytes") > 0.0 && time("verify ECDSA P-256, 1024 bytes") > 0.0);
+}
+
+#[test]
+fn a_store_is_measured_by_drivers_and_after_kills() {
+    let world = World::new();
+    let ran =
+        world.run("measure store --seconds 0.1 --drivers 1,4 --open 0,20 --p95-max 10s --scratch . --report store");
+    let out = ran.code(0).out();
+    let json: serde_json::Value = serde_json::from_slice(&world.read("store.json")).expect("JSON");
+    let rows = |section: usize| json["sections"][section]["rows"].as_array().expect("rows").clone();
+    assert_eq!((rows(0).len(), rows(1).len(), rows(2).len()), (10, 5, 2), "{out}");
+    for row in rows(0) {
+        assert!(
+            row[1].as_f64() > Some(0.0) && row[2].as_f64() > Some(0.0) && row[4].as_f64() >= row[3].as_f64(),
+            "{row}"
+        );
+    }
+    // Ten seconds are kept by all drivers; and nothing is lost or repeated.
+    assert!(rows(1).iter().all(|row| row[1].as_f64() == Some(4.0)), "{out}");
+    for row in rows(2) {
+        assert!(row[1].as_f64() > Some(0.0) && row[2].as_f64() == Some(0.0) && row[3].as_f64() == Some(0.0), "{row}");
+    }
+    assert!(out.contains("after 2 kills every message was there once"), "{out}");
+    assert!(!world.files().iter().any(|name| name.starts_with("store/")), "{:?}", world.files());
+    let refused = world.run("measure store --drivers 0").code(2).err();
+    assert!(refused.contains("--drivers"), "{refused}");
+}
+
+#[test]
+fn a_batch_study_predicts_item_counts_and_is_a_report() {
+    let world = World::new();
+    let out = world.run("measure batch --embedded --records 4000 --report batch").code(0).out();
+    for title in ["E1 to E5: item-count", "predicted from three item-counts", "E8: partitions", "E10: the listener"] {
+        assert!(out.contains(title), "{title} is not in\n{out}");
+    }
+    let json: serde_json::Value = serde_json::from_slice(&world.read("batch.json")).expect("JSON");
+    let section = |id: &str| {
+        let sections = json["sections"].as_array().expect("sections");
+        sections.iter().find(|section| section["id"] == id).unwrap_or_else(|| panic!("no {id}: {json}")).clone()
+    };
+    assert!(section("item-count")["rows"].as_array().map(Vec::len) >= Some(7), "{json}");
+    for row in section("predicted")["rows"].as_array().expect("rows") {
+        assert!(row[2].is_number() && row[3].is_number(), "{row}");
+    }
+}

@@ -54,6 +54,68 @@ fn a_model_has_the_demands_of_one_class() {
 }
 
 #[test]
+fn a_class_whose_phases_do_not_explain_its_time_is_untrustworthy() {
+    let world = World::with([("s.json", SERVED)]);
+    // Half a second of four is in no phase of `get`, and half of one in no phase of `put`.
+    let ran = world.run("profile show s.json");
+    assert!(ran.code(6).err().contains("More than 2 % of the time is in no phase: get, put"), "{}", ran.err());
+    assert!(
+        ran.out().contains("12.5 % of the time, untrustworthy") && ran.out().contains("50.0 % of the time"),
+        "{}",
+        ran.out()
+    );
+    let text = String::from_utf8(SERVED.to_vec()).expect("UTF-8");
+    let whole = text.replace("\"wall_s\":4.0", "\"wall_s\":3.55").replace("\"wall_s\":1.0", "\"wall_s\":0.5");
+    world.write("w.json", whole);
+    let ran = world.run("profile show w.json");
+    assert!(ran.code(0).out().contains("1.4 % of the time\n") && !ran.out().contains("untrustworthy"), "{}", ran.out());
+}
+
+/// A record is read in 1 us by one thread at a time, converted in 8 us at once, and written in 2 us in order.
+const RUN: &[u8] = br#"{"schema":"quayline.profile/1","kind":"convert","host":{"processor":"P","threads":4,"system":"linux 6","build":"release"},
+"wall_s":11.5,"cpu_s":10.0,"classes":[
+{"name":"convert","unit":"record","count":1000000,"bytes_in":0,"bytes_out":0,"wall_s":11.5,"phases":[
+{"phase":"read","wall_s":1.0,"cpu_s":1.0},{"phase":"decode","wall_s":8.0,"cpu_s":8.0},{"phase":"write","wall_s":2.0,"cpu_s":1.0},
+{"phase":"commit","wall_s":0.3,"cpu_s":0.0},{"phase":"other","wall_s":0.2,"cpu_s":0.2}]}]}"#;
+
+#[test]
+fn a_run_over_files_is_predicted_by_its_threads() {
+    let world = World::with([("run.json", RUN), ("served.json", SERVED)]);
+    let predicted = |more: &str| -> serde_json::Value {
+        let out = world.run(&format!("predict work --profile run.json --json {more}")).code(0).out();
+        serde_json::from_str(&out).expect("JSON")
+    };
+    let answer = predicted("--workers 1,2,64 --items 2000000");
+    let rate =
+        |answer: &serde_json::Value, at: usize| answer["predictions"][at]["throughput_per_s"].as_f64().expect("a rate");
+    let near =
+        |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-3, "{found} instead of {expected}");
+    // One thread does one phase after another. Four processors do 10 us each of 64 threads: a record in 2.5 us.
+    near(rate(&answer, 0), 1e6 / 11.0);
+    assert!(rate(&answer, 1) > 1.6 * rate(&answer, 0) && rate(&answer, 1) < 2.0 * rate(&answer, 0), "{answer}");
+    near(rate(&answer, 2), 4e5);
+    // Opening and making durable is done once.
+    near(answer["predictions"][0]["elapsed_s"].as_f64().expect("a time"), 0.5 + 22.0);
+    // With enough processors the output limits, of which 1 us is computed.
+    near(rate(&predicted("--workers 64 --processors 64"), 0), 5e5);
+    near(rate(&predicted("--workers 64 --processors 64 --faster 4"), 0), 1e6 / 1.25);
+    let text = world.run("predict work --profile run.json --workers 64 --processors 64").code(0).out();
+    assert!(text.contains("Bottleneck: output"), "{text}");
+    let refused = world.run("predict work --profile served.json").code(2).err();
+    assert!(
+        refused.contains("is not the profile of a run over files") && refused.contains("profile model"),
+        "{refused}"
+    );
+
+    // The profile of a real run.
+    world.write("a.cpy", "       01 A.\n          05 ID PIC 9(4).\n          05 NAME PIC X(6).\n");
+    world.write("a.dat", ebcdic(&"0001ALDER ".repeat(5_000)));
+    world.run("convert a.dat -c a.cpy -e cp037 -o a.jsonl --profile a.json").code(0);
+    let text = world.run("predict work --profile a.json --workers 1,2 --items 1000000").code(0).out();
+    assert!(text.contains("from 5000 transactions") && text.contains("elapsed"), "{text}");
+}
+
+#[test]
 fn what_is_no_profile_is_refused() {
     let world = World::with([("b.json", &b"{\"schema\":\"quayline.profile/9\"}"[..]), ("c.json", b"[")]);
     for (file, found) in [("b.json", "quayline.profile/9"), ("c.json", "not a profile"), ("d.json", "cannot be read")] {

@@ -238,3 +238,141 @@ fn what_has_no_intervals_says_so_with_a_code() {
     );
     assert!(err.contains("the class `x` has no members"), "{err}");
 }
+
+/// A job without a server: what it cost goes to a file, and each of its steps is predicted from there.
+#[test]
+fn a_run_of_a_job_predicts_each_of_its_steps() {
+    let chunk = |id: &str, to: &str| {
+        format!(
+            "<step id=\"{id}\"{to}><chunk item-count=\"100\"><reader ref=\"quayline.fileReader\"><properties><property name=\"file\" value=\"in.txt\"/>\
+             </properties></reader><writer ref=\"quayline.fileWriter\"><properties><property name=\"file\" value=\"{id}.txt\"/></properties></writer></chunk></step>"
+        )
+    };
+    let job = |steps: &str| {
+        format!("<job id=\"two\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\">{steps}</job>")
+    };
+    let split = format!(
+        "<split id=\"p\" next=\"last\"><flow id=\"fa\">{}</flow><flow id=\"fb\">{}</flow></split>",
+        chunk("a", ""),
+        chunk("b", "")
+    );
+    let steps = format!("{split}{}", chunk("last", ""));
+    let lines = "a line of a file\n".repeat(20_000);
+    let world = World::with([("in.txt", lines.as_bytes()), ("jobs/two.xml", job(&steps).as_bytes())]);
+    world.run("job start jobs/two.xml --intervals run.json").code(0);
+    let predict = |file: &str, more: &str| -> Value {
+        let out = world.run(&format!("predict work {file} --intervals run.json --json {more}")).code(0).out();
+        serde_json::from_str(&out).expect("JSON")
+    };
+    let answer = predict("jobs/two.xml", "--items 1000000 --workers 1,8");
+    let names: Vec<&str> =
+        answer["steps"].as_array().expect("steps").iter().filter_map(|step| step["name"].as_str()).collect();
+    assert_eq!((names, &answer["not_measured"]), (vec!["a", "b", "last"], &json!([])), "{answer}");
+    for step in answer["steps"].as_array().expect("steps") {
+        let demand = |name: &str| step["demands"][name].as_f64().expect("a time");
+        assert!(demand("cpu_s") > 0.0 && step["demands"]["transactions"].as_u64() >= Some(20_000), "{step}");
+    }
+    let row = |at: usize| &answer["predictions"][at];
+    let time = |row: &Value, step: usize, name: &str| row["steps"][step][name].as_f64().expect("a time");
+    // Both flows of the split begin at once, and the last step when both have ended.
+    assert_eq!((time(row(0), 0, "begin_s"), time(row(0), 1, "begin_s")), (0.0, 0.0));
+    let split_ends = time(row(0), 0, "end_s").max(time(row(0), 1, "end_s"));
+    assert!(
+        (time(row(0), 2, "begin_s") - split_ends).abs() < 1e-9 && time(row(0), 2, "end_s") > split_ends,
+        "{answer}"
+    );
+    assert!(row(0)["elapsed_s"].as_f64() > row(1)["elapsed_s"].as_f64(), "{answer}");
+    let contended = predict("jobs/two.xml", "--items 1000000 --contended");
+    assert!(contended["predictions"][0]["elapsed_s"].as_f64() >= row(0)["elapsed_s"].as_f64(), "{contended}");
+
+    // The prediction is kept, and scored by what came: half of its throughput is far off.
+    world.write("kept.json", answer.to_string());
+    let measured = |factor: f64| {
+        let rate = |at: usize| factor * row(at)["throughput_per_s"].as_f64().expect("a rate");
+        format!(
+            "[[measured]]\nworkers = 1\nthroughput = {}\n[[measured]]\nworkers = 8\nthroughput = {}\n",
+            rate(0),
+            rate(1)
+        )
+    };
+    world.write("half.toml", measured(0.5)).write("near.toml", measured(1.02));
+    assert!(world.run("predict audit kept.json half.toml").code(5).err().contains("100.0 % off in throughput"));
+    let near = world.run("predict audit kept.json near.toml --response-tolerance 100000%").code(0).out();
+    assert!(near.contains("Mean absolute error: throughput 2.0 %"), "{near}");
+
+    // A step that did not run is named, and one that is gone as well.
+    world.write("jobs/other.xml", job(&format!("{}{}", chunk("a", " next=\"new\""), chunk("new", ""))));
+    let ran = world.run("predict work jobs/other.xml --intervals run.json --items 1000");
+    let err = ran.code(0).err();
+    assert!(
+        err.contains("step new was not measured") && err.contains("a step last that the job does not have"),
+        "{err}"
+    );
+    assert!(ran.out().contains("a ") && ran.out().contains("Steps as defined"), "{}", ran.out());
+    let refused = world.run("predict work jobs/two.xml --intervals run.json --think 1s").code(2).err();
+    assert!(refused.contains("--think does not apply to a job"), "{refused}");
+
+    // The file takes more runs, and no other content.
+    world.run("job start jobs/two.xml --intervals run.json -p run=2").code(0);
+    let twice = predict("jobs/two.xml", "");
+    assert!(twice["steps"][2]["demands"]["transactions"].as_u64() >= Some(40_000), "{twice}");
+    let refused = world.run("job start jobs/two.xml --intervals in.txt -p run=3").code(2).err();
+    assert!(refused.contains("in.txt holds something else than intervals"), "{refused}");
+    assert!(world.run("report component --intervals run.json").out().contains("job:two"));
+}
+
+/// Two classes at once: one by weights that add up to 101, one that takes its steps in turn, of which the second fails.
+#[test]
+fn a_mix_of_virtual_users_shows_each_class_and_step() {
+    let world = world();
+    let server = Server::start(&world, "");
+    let mix = |address: SocketAddr, second: &str| {
+        format!(
+            "address = \"{address}\"\n[headers]\nX-Test = \"yes\"\n[[class]]\nname = \"readers\"\nusers = 4\nthink = \"1ms\"\n\
+             [[class.step]]\nname = \"often\"\nweight = 91\ntarget = \"/v/x\"\n[[class.step]]\nname = \"seldom\"\nweight = 10\ntarget = \"/v/x?a=1\"\n\
+             [[class]]\nname = \"pairs\"\nusers = 2\nthink = \"1ms\"\nin-turn = true\n[[class.step]]\nname = \"first\"\ntarget = \"/v/x\"\n\
+             [[class.step]]\nname = \"second\"\ntarget = \"{second}\"\n"
+        )
+    };
+    world.write("mix.toml", mix(server.api, "/v/x"));
+    let process = server.child.id();
+    let ran = world.run(&format!("measure mix mix.toml --seconds 2 --warm-up 0.2 --process {process} --report mix"));
+    let out = ran.code(0).out();
+    assert!(out.contains("6 users, ") && out.contains(" of CPU time for each"), "{out}");
+    let json: Value = serde_json::from_slice(&world.read("mix.json")).expect("JSON");
+    let rows = |section: usize| json["sections"][section]["rows"].as_array().expect("rows").clone();
+    assert_eq!((rows(0).len(), rows(1).len()), (2, 4), "{out}");
+    assert!(
+        json["sections"][1]["notes"][0].as_str().is_some_and(|note| note.contains("readers add up to 101")),
+        "{json}"
+    );
+    for row in rows(1) {
+        let number = |at: usize| row[at].as_f64().unwrap_or_else(|| panic!("no number {at} in {row}"));
+        // What was sent has the shares that were asked for, up to chance; rates and times are measured.
+        assert!((number(1) - number(2)).abs() < 8.0, "{row}");
+        assert!(number(3) > 0.0 && number(4) == 0.0 && number(6) >= number(5), "{row}");
+    }
+    assert!(rows(1)[0][1].as_f64().is_some_and(|share| (share - 90.1).abs() < 0.1), "{out}");
+
+    world.write("bad.toml", mix(server.api, "/v/none"));
+    let ran = world.run("measure mix bad.toml --seconds 0.3 --warm-up 0.1");
+    assert!(ran.code(1).out().contains("pairs: second") && ran.err().contains("failures"), "{}", ran.err());
+
+    for (text, what) in [
+        ("address = \"127.0.0.1:1\"\n", "there is no [[class]]"),
+        ("address = \"127.0.0.1:1\"\n[[class]]\nname = \"a\"\nusers = 0\n", "there are 0 users, expected 1 to 10000"),
+        ("address = \"127.0.0.1:1\"\n[[class]]\nname = \"a\"\nusers = 1\n", "the weights of the steps of a"),
+        (
+            "address = \"127.0.0.1:1\"\n[headers]\na = \"b\\r\\nc\"\n[[class]]\nname = \"a\"\nusers = 1\n[[class.step]]\ntarget = \"/\"\n",
+            "`a` is not a header",
+        ),
+        (
+            "address = \"127.0.0.1:1\"\n[[class]]\nname = \"a\"\nusers = 1\n[[class.step]]\ntarget = \"x y\"\n",
+            "`GET x y` is not a method and a path",
+        ),
+    ] {
+        world.write("wrong.toml", text);
+        let err = world.run("measure mix wrong.toml").code(2).err();
+        assert!(err.contains(what), "{what} is not in {err}");
+    }
+}

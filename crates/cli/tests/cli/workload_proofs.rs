@@ -358,6 +358,7 @@ fn demands_of_one_client_predict_a_closed_loop_of_forty() {
         cpu_s: alone.cpu_s,
         helper_cpu_s: 0.0,
         other_s: (alone.response_s - alone.cpu_s).max(0.0),
+        run_queue_s: 0.0,
         transactions: 1,
     };
     println!(
@@ -427,6 +428,173 @@ fn intervals_of_a_server_predict_the_throughput_of_other_loads() {
         worst = worst.max(error.abs());
     }
     if !judges("intervals_of_a_server_predict_the_throughput_of_other_loads", outside) {
+        return;
+    }
+    assert!(worst <= 0.10, "{worst:.3}");
+}
+
+/// Puts a message by HTTP again and again, and thinks for 20 ms after each answer. Returns the number of answers.
+fn puts(address: SocketAddr, time: Duration) -> usize {
+    let mut stream = TcpStream::connect(address).expect("a connection");
+    stream.set_nodelay(true).expect("a setting");
+    let mut reader = BufReader::new(stream.try_clone().expect("a handle"));
+    let body = "a record of some bytes ".repeat(40);
+    let request = format!("POST /put HTTP/1.1\r\nhost: {address}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+    let (mut count, end) = (0, Instant::now() + time);
+    while Instant::now() < end {
+        stream.write_all(request.as_bytes()).expect("sent");
+        let (mut length, mut line) = (0, String::new());
+        let mut status = String::new();
+        while reader.read_line(&mut line).expect("a line") > 2 {
+            match line.split_once(':') {
+                Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
+                    length = value.trim().parse().expect("a length");
+                }
+                Some(_) => {}
+                None => status.push_str(&line),
+            }
+            line.clear();
+        }
+        assert!(status.contains(" 201"), "{status}");
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body).expect("a body");
+        count += 1;
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    count
+}
+
+/// The intervals of a server that have ended, written to a file.
+fn intervals_of(server: &Server, world: &World, last: u32, name: &str) {
+    let text = server.ask("GET", &format!("/intervals?last={last}"), "").expect("an answer").1;
+    world.write(name, text.split_once("\r\n\r\n").expect("a body").1);
+}
+
+/// Predictions of a command, by workers: throughput, and elapsed seconds if there are items.
+fn predictions(world: &World, command: &str) -> Vec<(f64, Option<f64>)> {
+    let out = world.run(&format!("predict work {command} --json")).code(0).out();
+    let answer: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    let rows = answer["predictions"].as_array().expect("a list").iter();
+    rows.map(|row| (row["throughput_per_s"].as_f64().expect("a rate"), row["elapsed_s"].as_f64())).collect()
+}
+
+/// A flow that is measured at one load sees others: an HTTP input, a durable put and a reply.
+#[test]
+fn intervals_of_a_flow_predict_the_throughput_of_other_loads() {
+    let world = world();
+    let flow: SocketAddr =
+        TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port");
+    world.write(
+        "flows/put.toml",
+        format!(
+            "[node.in]\ntype = \"http_input\"\nlisten = \"{flow}\"\npath = \"/put\"\nout = \"put\"\n\
+             [node.put]\ntype = \"queue_output\"\nqueue = \"Q\"\nout = \"answer\"\n[node.answer]\ntype = \"reply\"\nstatus = 201\n"
+        ),
+    );
+    world.run("queue define Q --depth-max 1000000").code(0);
+    let server = Server::start(&world, "[workload]\ninterval-seconds = 5\n");
+    let loaded = |clients: usize, time: Duration| -> f64 {
+        let began = Instant::now();
+        let count: usize = std::thread::scope(|scope| {
+            let handles: Vec<_> = (0..clients).map(|_| scope.spawn(|| puts(flow, time))).collect();
+            handles.into_iter().map(|handle| handle.join().expect("a client")).sum()
+        });
+        count as f64 / began.elapsed().as_secs_f64()
+    };
+    let (rows, outside) = outside(&server, || {
+        loaded(2, Duration::from_millis(11_000));
+        intervals_of(&server, &world, 2, "flow.json");
+        [1usize, 8, 24].map(|clients| (clients, loaded(clients, Duration::from_secs(3))))
+    });
+    let command = "flows/put.toml --intervals flow.json --think 20ms --contended --workers 1,8,24";
+    let predicted = predictions(&world, command);
+    let mut worst = 0.0f64;
+    for ((clients, measured), (predicted, _)) in rows.iter().zip(predicted) {
+        let error = predicted / measured - 1.0;
+        println!(
+            "flow, {clients} clients: {predicted:.1} a second predicted, {measured:.1} measured, {:+.1} %",
+            100.0 * error
+        );
+        worst = worst.max(error.abs());
+    }
+    if !judges("intervals_of_a_flow_predict_the_throughput_of_other_loads", outside) {
+        return;
+    }
+    assert!(worst <= 0.10, "{worst:.3}");
+}
+
+/// Elapsed seconds of a job, by what its execution says.
+fn elapsed_of(ran: &str) -> f64 {
+    let execution: serde_json::Value = serde_json::from_str(ran).expect("JSON");
+    let seconds = |name: &str| {
+        let text = execution[name].as_str().unwrap_or_else(|| panic!("no {name} in {execution}"));
+        let clock = text.split_once('T').expect("a time").1.trim_end_matches('Z');
+        clock.split(':').fold(0.0, |sum, part| 60.0 * sum + part.parse::<f64>().expect("a number"))
+    };
+    // A run over midnight.
+    (seconds("endTime") - seconds("startTime")).rem_euclid(86_400.0)
+}
+
+/// One run of a job with one partition gives the elapsed time of other numbers of partitions and records.
+#[test]
+fn one_run_of_a_job_predicts_other_partitions_and_sizes() {
+    let world = World::new();
+    world.write("in.txt", "ab\n".repeat(1_000));
+    let step = |id: &str, next: &str, partition: &str| {
+        format!(
+            "<step id=\"{id}\"{next}><chunk item-count=\"20000\"><reader ref=\"quayline.accountReader\"><properties>\
+             <property name=\"FileName\" value=\"in.txt\"/><property name=\"NumRecords\" value=\"#{{jobParameters['records']}}\"/>\
+             </properties></reader><writer ref=\"quayline.accountWriter\"><properties><property name=\"Deletes\" value=\"none\"/>\
+             </properties></writer></chunk>{partition}</step>"
+        )
+    };
+    let plan = "<partition><plan partitions=\"#{jobParameters['partitions']}\"/></partition>";
+    world.write(
+        "jobs/count.xml",
+        format!(
+            "<job id=\"count\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\">{}{}</job>",
+            step("many", " next=\"one\"", plan),
+            step("one", "", "")
+        ),
+    );
+    let run = |partitions: u32, records: u64, more: &str| {
+        let out = world
+            .run(&format!("job start jobs/count.xml -p partitions={partitions} -p records={records} --json {more}"))
+            .code(0)
+            .out();
+        elapsed_of(&out)
+    };
+    let ((measured, rows), outside) = beside_this(|| {
+        let measured = run(1, 4_000_000, "--intervals run.json");
+        (
+            measured,
+            [(1u32, 8_000_000u64), (2, 4_000_000), (4, 2_000_000)]
+                .map(|(n, records)| (n, records, run(n, records, ""))),
+        )
+    });
+    println!("measured with one partition of 4,000,000 records: {measured:.2} s");
+    let mut worst = 0.0f64;
+    for (partitions, records, took) in rows {
+        // The step that has partitions has the most items, so `--items` are those of all its partitions together.
+        let items = u64::from(partitions) * records;
+        let command = format!(
+            "jobs/count.xml -p partitions=1 -p records=1 --intervals run.json --contended --workers {partitions} --items {items}"
+        );
+        let answer = world.run(&format!("predict work {command} --json")).code(0).out();
+        let answer: serde_json::Value = serde_json::from_str(&answer).expect("JSON");
+        let steps = answer["predictions"][0]["steps"].as_array().expect("steps");
+        // The step without partitions does not grow with their number.
+        let time =
+            |at: usize| steps[at]["end_s"].as_f64().expect("a time") - steps[at]["begin_s"].as_f64().expect("a time");
+        let predicted = time(0) + time(1) / f64::from(partitions);
+        let error = predicted / took - 1.0;
+        println!(
+            "job, {partitions} partitions of {records} records: {predicted:.2} s predicted, {took:.2} s measured, {:+.1} %",
+            100.0 * error
+        );
+        worst = worst.max(error.abs());
+    }
+    if !judges("one_run_of_a_job_predicts_other_partitions_and_sizes", outside) {
         return;
     }
     assert!(worst <= 0.10, "{worst:.3}");

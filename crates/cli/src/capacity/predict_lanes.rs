@@ -1,0 +1,121 @@
+//! `quayline predict work --profile`: the threads of a conversion or a translation. They read one after another, convert at once, and write in order.
+
+use quayline_capacity::{Estimate, Origin, PerSecond, Prediction, Seconds, Servers, Station, Validity, Workload};
+use quayline_core::{Fault, Finding};
+use quayline_meter::{Phase, ProfileClass};
+
+use super::{CAP_COSTS, cost, refused};
+use crate::args::PredictWorkArgs;
+use crate::console::shown;
+use crate::exit::Stop;
+
+/// How a record's way through the threads is known.
+const KNOWN: &str = "processors also serve reading and writing, which only bounds the throughput here";
+
+/// What one record costs, in seconds.
+#[derive(Clone, Copy, Debug, serde::Serialize)]
+pub(super) struct LaneDemands {
+    /// Reading, by one thread at a time.
+    input_s: f64,
+    /// CPU time of decoding, maps and encoding.
+    compute_s: f64,
+    /// Writing, by one thread at a time.
+    output_s: f64,
+    /// CPU time of all phases.
+    cpu_s: f64,
+    /// Opening, compiling and making durable, once for all records.
+    fixed_s: f64,
+    /// Records that were measured.
+    pub(super) transactions: u64,
+}
+
+/// The prediction of a run over files.
+pub(super) struct Lanes {
+    pub(super) name: String,
+    pub(super) demands: LaneDemands,
+    pub(super) workload: Workload,
+    processors: u32,
+    faster: f64,
+}
+
+impl Lanes {
+    pub(super) fn of(args: &PredictWorkArgs, path: &std::path::Path) -> Result<Lanes, Stop> {
+        let profile = cost::read(path)?;
+        let refuse = |what: &str, hint: &str| -> Stop {
+            Finding::error(CAP_COSTS, Fault::Caller, format!("{} {what}", shown(path))).hint(hint).into()
+        };
+        let [class] = profile.classes.as_slice() else {
+            let hint = "make a model of one operation with `quayline profile model`";
+            return Err(refuse("is not the profile of a run over files", hint));
+        };
+        if class.count == 0 || class.phases.iter().any(|line| line.cpu_s.is_none()) {
+            let hint = "measure a run with `convert --profile FILE` or `translate --profile FILE`";
+            return Err(refuse("has no records with CPU time", hint));
+        }
+        let demands = LaneDemands::of(class);
+        let processors = args.processors.unwrap_or(profile.host.threads).max(1);
+        // Only what is computed becomes faster.
+        let scaled = |wall: f64, cpu: f64| (wall - cpu).max(0.0) + wall.min(cpu) / args.faster;
+        let (input, output) = (sum(class, &[Phase::Read]), sum(class, &[Phase::Write]));
+        let station = |name: &str, servers: u32, demand: f64| Station {
+            name: name.to_owned(),
+            servers: Servers::Count(servers),
+            demands: vec![Seconds(demand)],
+        };
+        let workload = Workload {
+            stations: vec![
+                station("processors", processors, demands.compute_s / args.faster),
+                station("input", 1, scaled(input.0, input.1)),
+                station("output", 1, scaled(output.0, output.1)),
+            ],
+            think: Seconds(0.0),
+            origin: Origin::Measured,
+        };
+        Ok(Lanes { name: class.name.clone(), demands, workload, processors, faster: args.faster })
+    }
+
+    /// Throughput with so many threads, at most what the processors can do in all phases.
+    pub(super) fn predict(&self, threads: u32) -> Result<Estimate<Prediction>, Stop> {
+        let mut estimate = self.workload.predict(threads).map_err(|error| refused(&error))?;
+        let most = f64::from(self.processors) * self.faster / self.demands.cpu_s.max(f64::MIN_POSITIVE);
+        let row = &mut estimate.value;
+        if row.throughput.0 > most {
+            let slower = most / row.throughput.0;
+            row.throughput = PerSecond(most);
+            row.response = Seconds(f64::from(threads) / most);
+            row.utilization.iter_mut().for_each(|share| share.0 *= slower);
+        }
+        estimate.validity = Validity::Approximate(KNOWN);
+        Ok(estimate)
+    }
+
+    /// Seconds of a run over so many records.
+    pub(super) fn elapsed_s(&self, row: &Prediction, items: u64) -> f64 {
+        self.demands.fixed_s + items as f64 / row.throughput.0
+    }
+}
+
+impl LaneDemands {
+    fn of(class: &ProfileClass) -> LaneDemands {
+        let compute = sum(class, &[Phase::Parse, Phase::Decode, Phase::Map, Phase::Encode]);
+        let (input, output) = (sum(class, &[Phase::Read]), sum(class, &[Phase::Write]));
+        let fixed = sum(class, &[Phase::Other, Phase::Commit]);
+        LaneDemands {
+            input_s: input.0,
+            compute_s: compute.1,
+            output_s: output.0,
+            cpu_s: compute.1 + input.1 + output.1,
+            fixed_s: fixed.0 * class.count as f64,
+            transactions: class.count,
+        }
+    }
+}
+
+/// Wall and CPU seconds of phases for each record.
+fn sum(class: &ProfileClass, phases: &[Phase]) -> (f64, f64) {
+    let of = |line: &quayline_meter::ProfilePhase| phases.iter().any(|phase| phase.name() == line.phase);
+    let lines = || class.phases.iter().filter(|line| of(line));
+    let count = class.count as f64;
+    let cpu: f64 = lines().filter_map(|line| line.cpu_s).sum();
+    (lines().map(|line| line.wall_s).sum::<f64>() / count, cpu / count)
+}
