@@ -10,8 +10,9 @@ use std::sync::Arc;
 
 use quayline_cache::Cache;
 use quayline_charset::Charset;
-use quayline_core::{Code, Fault, Finding, Findings, Place, Severity};
+use quayline_core::{Code, Fault, Finding, Findings, Place, Severity, system_error_text};
 use quayline_map::MapPlan;
+use quayline_pipeline::CsvTable;
 use quayline_project::{
     FlowFile, FlowNode, Form, MapFile, PropertyForm, PropertyValue, Schema, ShapeFile, ShapeOptions, SourceFormat,
     TargetFormat, parse_outline,
@@ -57,6 +58,7 @@ pub(crate) struct CompiledMap {
     pub(crate) schema: Arc<Schema>,
     pub(crate) targets: Vec<TargetFormat>,
     pub(crate) schemas: Vec<Arc<Schema>>,
+    pub(crate) lookups: Vec<CsvTable>,
 }
 
 /// What is known about the messages that arrive at a node.
@@ -421,6 +423,7 @@ impl Compiler<'_> {
             }
             _ => {}
         }
+        let lookups = self.lookups(node, &map.plan);
         let mut made = Arriving::Nothing;
         for target in &map.targets {
             made = joined(made, &Arriving::One(Arc::new(target.shape.clone())));
@@ -431,8 +434,60 @@ impl Compiler<'_> {
             plan: Arc::new(map.plan),
             source,
             targets,
+            lookups,
         };
         Some((compiled, made))
+    }
+
+    /// The tables of a map.
+    fn lookups(&mut self, node: &FlowNode, plan: &MapPlan) -> Vec<CsvTable> {
+        let span = node.property("lookup").map_or_else(|| node.span.clone(), |property| property.span.clone());
+        let given = match CsvTable::pairs(node.text("lookup").unwrap_or_default()) {
+            Ok(given) => given,
+            Err(part) => {
+                let message = format!("`{part}` is not NAME=FILE");
+                self.error(codes::LOOKUP, &span, message, "write it as \"customers=tables/customers.csv\"");
+                return Vec::new();
+            }
+        };
+        let wanted: Vec<&str> = plan.lookup_names().collect();
+        let names: Vec<&str> = given.iter().map(|(name, _)| name.as_str()).collect();
+        let (missing, unknown) = CsvTable::mismatch(&wanted, &names);
+        for name in missing {
+            let message = format!("the map looks up `{name}`, and no table has that name");
+            self.error(codes::LOOKUP, &span, message, format!("add lookup = \"{name}=FILE.csv\" to the node"));
+        }
+        for name in unknown {
+            let message = format!("the map does not look up `{name}`");
+            self.error(codes::LOOKUP, &span, message, "remove the table from `lookup`");
+        }
+        let mut tables = Vec::new();
+        for (name, file) in &given {
+            let path = self.root.join(file);
+            self.files.push(path.clone());
+            let length = std::fs::metadata(&path).map(|facts| facts.len());
+            let read = match length {
+                Ok(length) if length > CsvTable::BYTES_MAX => {
+                    let message = format!("the table {file} is larger than 1 GiB");
+                    self.error(codes::LOOKUP, &span, message, "look up in smaller tables");
+                    continue;
+                }
+                _ => std::fs::read_to_string(&path),
+            };
+            match read.map(|text| CsvTable::new(name, &text)) {
+                Ok(Some(table)) => tables.push(table),
+                Ok(None) => {
+                    let message = format!("the table {file} has no row that names its columns");
+                    let hint = "its first row names them: the keys, then the fields";
+                    self.error(codes::LOOKUP, &span, message, hint);
+                }
+                Err(error) => {
+                    let message = format!("the table {file} cannot be read: {}", system_error_text(&error));
+                    self.error(codes::LOOKUP, &span, message, "paths are relative to the project's folder");
+                }
+            }
+        }
+        tables
     }
 
     /// Sends what is known along the wires.

@@ -37,7 +37,11 @@ impl Run<'_> {
         let node = &self.flow.file.nodes[at];
         match node.kind.name {
             "map" => {
-                let made = self.lanes.map(at, self.clock.now_ms(), parcel)?;
+                let now_ms = self.clock.now_ms();
+                let (made, mut warnings) = self.lanes.map(at, now_ms, parcel)?;
+                if let Some(last) = warnings.pop() {
+                    self.stats.nodes[at].warned(now_ms, warnings.len() as u64 + 1, last);
+                }
                 Ok(Gives::Out(made.into_iter().map(|content| ("out", parcel.with_content(content))).collect()))
             }
             "filter" => {

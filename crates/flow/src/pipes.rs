@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use quayline_core::{Findings, Limits};
-use quayline_pipeline::{MapStep, OutputBuffer, Pipeline, UnitLane, UnitWorld, World};
+use quayline_core::{Finding, Findings, Limits, Severity};
+use quayline_pipeline::{Lookup, MapStep, OutputBuffer, Pipeline, UnitLane, UnitWorld, World};
 use quayline_project::{JsonWrite, TargetFormat};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -16,11 +16,11 @@ use crate::message::Parcel;
 
 /// The pipelines of a flow on one thread.
 pub(crate) struct Pipes {
-    world: Arc<World>,
     nodes: Vec<NodePipes>,
 }
 
 struct NodePipes {
+    world: Arc<World>,
     expressions: Option<Pipeline>,
     map: Option<Pipeline>,
     check: Option<Pipeline>,
@@ -28,10 +28,17 @@ struct NodePipes {
 
 impl Pipes {
     pub(crate) fn new(flow: &Flow) -> Result<Pipes, Findings> {
-        let world = Arc::new(World::default());
+        let plain = Arc::new(World::default());
         let limits = Limits::default();
         let mut nodes = Vec::with_capacity(flow.nodes.len());
         for (node, written) in flow.nodes.iter().zip(&flow.file.nodes) {
+            let world = match &node.map {
+                Some(map) if !map.lookups.is_empty() => {
+                    let lookups = map.lookups.iter().map(|table| Box::new(table.clone()) as Box<dyn Lookup>);
+                    Arc::new(World::new(0, 0, Vec::new(), lookups.collect()))
+                }
+                _ => Arc::clone(&plain),
+            };
             let expressions = match &node.expressions {
                 Some(expressions) => Some(expressions.pipeline(&world, &limits)?),
                 None => None,
@@ -56,9 +63,9 @@ impl Pipes {
                 }
                 _ => None,
             };
-            nodes.push(NodePipes { expressions, map, check });
+            nodes.push(NodePipes { world, expressions, map, check });
         }
-        Ok(Pipes { world, nodes })
+        Ok(Pipes { nodes })
     }
 }
 
@@ -98,12 +105,12 @@ impl<'p> Lanes<'p> {
     }
 
     /// Sets what expressions and maps see of the world.
-    fn world(&self, now_ms: u64, parcel: &Parcel, names: &[String]) {
+    fn world(&self, at: usize, now_ms: u64, parcel: &Parcel, names: &[String]) {
         let envelope = names.iter().filter_map(|name| Some((name.clone(), parcel.envelope(name)?))).collect();
         let now = i64::try_from(now_ms.saturating_mul(1_000)).unwrap_or(i64::MAX);
         // A message that is processed again gets the same ids.
         let seed = xxh3_64(&parcel.received.header.id) ^ parcel.part;
-        self.pipes.world.set_unit(Some(UnitWorld { now, seed, envelope }));
+        self.pipes.nodes[at].world.set_unit(Some(UnitWorld { now, seed, envelope }));
     }
 
     /// The values of a node's expressions.
@@ -112,18 +119,18 @@ impl<'p> Lanes<'p> {
         else {
             return Ok(Vec::new());
         };
-        self.world(now_ms, parcel, expressions.envelope_read());
+        self.world(at, now_ms, parcel, expressions.envelope_read());
         Lanes::with(&self.expressions[at], pipeline, |lane, outputs| {
             expressions.evaluate(lane, outputs, &parcel.content)
         })
     }
 
-    /// What the map of a node makes of a message: the content of each output.
-    pub(crate) fn map(&self, at: usize, now_ms: u64, parcel: &Parcel) -> Result<Vec<Vec<u8>>, Failure> {
+    /// What the map of a node makes of a message: the content of each output; and its warnings.
+    pub(crate) fn map(&self, at: usize, now_ms: u64, parcel: &Parcel) -> Result<(Vec<Vec<u8>>, Vec<Finding>), Failure> {
         let (Some(map), Some(pipeline)) = (&self.flow.nodes[at].map, &self.pipes.nodes[at].map) else {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), Vec::new()));
         };
-        self.world(now_ms, parcel, map.plan.envelope_read());
+        self.world(at, now_ms, parcel, map.plan.envelope_read());
         Lanes::with(&self.maps[at], pipeline, |lane, outputs| {
             let report = lane.run(&Arc::from("the message"), &parcel.content, outputs);
             let mut made: Vec<Vec<u8>> = outputs.iter_mut().map(OutputBuffer::take).collect();
@@ -136,7 +143,9 @@ impl<'p> Lanes<'p> {
                     content.pop();
                 }
             }
-            Ok(made)
+            let mut warnings = report.findings;
+            warnings.retain(|finding| finding.severity == Severity::Warning);
+            Ok((made, warnings))
         })
     }
 

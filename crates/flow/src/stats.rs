@@ -36,7 +36,10 @@ pub struct NodeStats {
     pub messages: AtomicU64,
     /// Failures.
     pub failures: AtomicU64,
+    /// Warnings of a map about messages that it accepted.
+    pub warnings: AtomicU64,
     last_error: Mutex<Option<LastError>>,
+    last_warning: Mutex<Option<LastError>>,
 }
 
 /// The last failure of a node.
@@ -143,6 +146,17 @@ impl NodeStats {
     #[must_use]
     pub fn last_error(&self) -> Option<LastError> {
         self.last_error.lock().clone()
+    }
+
+    /// The last warning.
+    #[must_use]
+    pub fn last_warning(&self) -> Option<LastError> {
+        self.last_warning.lock().clone()
+    }
+
+    pub(crate) fn warned(&self, at_ms: u64, count: u64, last: Finding) {
+        self.warnings.fetch_add(count, Ordering::Relaxed);
+        *self.last_warning.lock() = Some(LastError { at_ms, finding: last });
     }
 
     pub(crate) fn failed(&self, at_ms: u64, finding: Finding) {

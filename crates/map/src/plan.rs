@@ -454,6 +454,11 @@ impl MapPlan {
         &self.envelope_in
     }
 
+    /// Names of the tables that the map looks up.
+    pub fn lookup_names(&self) -> impl Iterator<Item = &str> {
+        self.lookups.iter().map(|lookup| lookup.name.as_str())
+    }
+
     /// The name of an output.
     #[must_use]
     pub fn output_name(&self, output: usize) -> Option<&str> {

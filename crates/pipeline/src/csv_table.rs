@@ -34,6 +34,26 @@ impl CsvTable {
         Some(CsvTable { name: name.to_owned(), rows: Arc::new(Rows(rows)), index: None, scratch: String::new() })
     }
 
+    /// The pairs `NAME=FILE` of a text, with bars between them: the tables of a map, as jobs and flows name them.
+    ///
+    /// # Errors
+    /// The part that is no such pair.
+    pub fn pairs(text: &str) -> Result<Vec<(String, String)>, String> {
+        let parts = text.split('|').map(str::trim).filter(|part| !part.is_empty());
+        let pair = |part: &str| {
+            let pair = part.split_once('=').map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
+            pair.filter(|(name, _)| !name.is_empty()).ok_or_else(|| part.to_owned())
+        };
+        parts.map(pair).collect()
+    }
+
+    /// Tables that a map looks up and nobody names, and tables that are named and that it does not look up.
+    pub fn mismatch<'n>(wanted: &[&'n str], given: &[&'n str]) -> (Vec<&'n str>, Vec<&'n str>) {
+        let without =
+            |some: &[&'n str], others: &[&'n str]| some.iter().copied().filter(|name| !others.contains(name)).collect();
+        (without(wanted, given), without(given, wanted))
+    }
+
     fn index(&mut self, keys: usize) -> Arc<HashMap<String, usize>> {
         match &self.index {
             Some((known, index)) if *known == keys => Arc::clone(index),
@@ -48,6 +68,13 @@ impl CsvTable {
                 index
             }
         }
+    }
+}
+
+impl core::fmt::Debug for CsvTable {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        // Rows are the user's data.
+        f.debug_struct("CsvTable").field("name", &self.name).field("rows", &self.rows.0.len()).finish_non_exhaustive()
     }
 }
 

@@ -108,16 +108,11 @@ fn pairs(with: &Injected, property: &str) -> Answer<Vec<(String, String)>> {
 
 /// The pairs of a text; otherwise what is wrong, and what to do.
 pub(super) fn pairs_of(text: &str) -> Result<Vec<(String, String)>, (String, String)> {
-    let parts = text.split('|').map(str::trim).filter(|part| !part.is_empty());
-    let pair = |part: &str| {
-        let pair = part.split_once('=').map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
-        pair.filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
-            let remedy =
-                "write NAME=VALUE, several with a bar between them: interchange.sender=ACME|interchange.receiver=SHOP";
-            (format!("has `{part}`, which is not NAME=VALUE"), remedy.to_owned())
-        })
-    };
-    parts.map(pair).collect()
+    CsvTable::pairs(text).map_err(|part| {
+        let remedy =
+            "write NAME=VALUE, several with a bar between them: interchange.sender=ACME|interchange.receiver=SHOP";
+        (format!("has `{part}`, which is not NAME=VALUE"), remedy.to_owned())
+    })
 }
 
 fn refusal(message: String) -> Finding {
@@ -137,6 +132,19 @@ fn compile(
         .map(|(name, value)| EnvelopeValue { name, value, option: "the property `envelope`", must_be_taken: true })
         .collect();
     check_envelope(&map, &values, refusal)?;
+    let wanted: Vec<&str> = map.plan.lookup_names().collect();
+    let given: Vec<&str> = tables.iter().map(|(name, _)| name.as_str()).collect();
+    let (missing, unknown) = CsvTable::mismatch(&wanted, &given);
+    if let Some(name) = missing.first() {
+        return Err(refusal(format!("the map looks up `{name}`, and no table has that name"))
+            .hint(format!("add the table to the property `lookup`: {name}=FILE.csv"))
+            .into());
+    }
+    if let Some(name) = unknown.first() {
+        return Err(refusal(format!("the map does not look up `{name}`"))
+            .hint("remove the table from the property `lookup`")
+            .into());
+    }
     let lookups = tables.iter().map(|(name, file)| table(name, file)).collect::<Result<Vec<_>, _>>()?;
     // One item is a row of JSON where the map's file names a file of columns.
     let source = match map.source.source()? {

@@ -112,6 +112,7 @@ fn state(flow: &FlowState) -> Value {
         json!({
             "name": node.name, "type": node.kind.name, "messages": count(&stats.messages),
             "failures": count(&stats.failures), "last_failure": failure(stats.last_error()),
+            "warnings": count(&stats.warnings), "last_warning": failure(stats.last_warning()),
         })
     });
     let stats = &flow.stats;

@@ -128,7 +128,7 @@ fn a_map_in_a_job_has_its_tables_and_its_warnings_are_kept() {
     assert!(log.contains("item 2: MAP-200: N-1: no name") && log.contains("MAP-200 was noted 5 times more"), "{log}");
     let refused = world.run("job start none.xml");
     refused.code(1);
-    assert!(refused.out().contains("no table `names` is connected"), "{}", refused.out());
+    assert!(refused.out().contains("the map looks up `names`, and no table has that name"), "{}", refused.out());
     let refused = world.run("job start wrong.xml");
     refused.code(1);
     assert!(refused.out().contains("absent.csv cannot be read"), "{}", refused.out());

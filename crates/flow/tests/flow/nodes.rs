@@ -471,3 +471,62 @@ fn thousands_of_flows_run_beside_one_that_fails() {
     assert_eq!(engine.flows().len(), count);
     until("the failure is reported", || world.errors().contains("flow flow0, node next"));
 }
+
+/// The table of a map comes from its node; a warning about a message that the map accepts is counted, and it is there to be read.
+#[test]
+fn a_map_node_has_the_tables_of_its_map_and_its_warnings_are_counted() {
+    let world = World::new();
+    world.write("order.shape", ORDER);
+    world.write("out.shape", "out\n  name text\n");
+    world.write("names.csv", "id,name\na,ADA\n");
+    world.write(
+        "m.qmap",
+        "map \"m\"\nsource \"order.shape\"\ntarget out \"out.shape\"\nlookup names(id: text) -> (name: text(20))\nif not present(names(id).name) { warning \"no name\" code \"N-1\" }\nname = names(id).name ?? \"?\"\n",
+    );
+    let flow = |lookup: &str| {
+        format!(
+            "[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nmessage = \"order.shape\"\nout = \"name\"\n[node.name]\ntype = \"map\"\nmap = \"m.qmap\"\n{lookup}out = \"put\"\n[node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n"
+        )
+    };
+    let (input, output) = (world.queue("IN"), world.queue("OUT"));
+    let engine = world.engine(&flow("lookup = \"names=names.csv\"\n"));
+    for id in ["a", "b", "c"] {
+        world.put(&input, &Message::new(format!("{{\"id\":\"{id}\",\"amount\":1}}")));
+    }
+    let names: Vec<String> = (0..3).map(|_| world.get_text(&output)).collect();
+    assert_eq!(names, ["{\"name\":\"ADA\"}", "{\"name\":\"?\"}", "{\"name\":\"?\"}"]);
+    let flows = engine.flows();
+    let node = &flows[0].stats.nodes[1];
+    assert_eq!((node.warnings.load(Ordering::Relaxed), node.failures.load(Ordering::Relaxed)), (2, 0));
+    assert!(node.last_warning().is_some_and(|last| last.finding.message.contains("no name")));
+    for (lookup, expected) in [
+        ("", "the map looks up `names`, and no table has that name"),
+        ("lookup = \"names=names.csv|more=names.csv\"\n", "the map does not look up `more`"),
+        ("lookup = \"names=absent.csv\"\n", "the table absent.csv cannot be read"),
+        ("lookup = \"names\"\n", "`names` is not NAME=FILE"),
+    ] {
+        let found = world.compile(&flow(lookup)).err().map(|found| found.to_string()).unwrap_or_default();
+        assert!(found.contains(expected), "{lookup}: {found}");
+    }
+}
+
+/// A header of EDI without a date of its own has the time of the message's flow, not that of 1970.
+#[test]
+fn interchanges_that_a_flow_makes_have_a_date() {
+    let world = World::new();
+    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/edi/850.guide");
+    world.write("in.shape", "in\n  no text(22)\n");
+    world.write(
+        "m.qmap",
+        &format!(
+            "map \"m\"\nsource \"in.shape\"\ntarget o \"{guide}\"\ninterchange.sender = \"A\"\ninterchange.receiver = \"B\"\nomit standard\nmake BEG {{ BEG01 = \"00\" BEG02 = \"NE\" BEG03 = no BEG05 = \"20260101\" }}\nmake PO1 {{ make PO1 {{ PO101 = \"1\" PO102 = 1 PO103 = \"EA\" PO104 = 1 PO106 = \"VP\" PO107 = \"X\" }} }}\nomit CTT\n"
+        ),
+    );
+    let (input, output) = (world.queue("IN"), world.queue("OUT"));
+    let _engine = world.engine(
+        "[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nmessage = \"in.shape\"\nout = \"name\"\n[node.name]\ntype = \"map\"\nmap = \"m.qmap\"\nout = \"put\"\n[node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n",
+    );
+    world.put(&input, &Message::new(*br#"{"no":"1"}"#));
+    let out = world.get_text(&output);
+    assert!(out.starts_with("ISA*00*") && !out.contains("*700101*") && !out.contains("*19700101*"), "{out}");
+}

@@ -438,8 +438,15 @@ pub const NODE_KINDS: &[NodeKind] = &[
         name: "map",
         is_input: false,
         terminals: &[wired("out", "what the map made; with several outputs, one message for each"), FAILURE],
-        properties: &[required("map", Form::Map, "map file (`.qmap`), relative to the project")],
-        help: "Runs a map.",
+        properties: &[
+            required("map", Form::Map, "map file (`.qmap`), relative to the project"),
+            optional(
+                "lookup",
+                Form::Constant,
+                "tables for `lookup` of the map: `NAME=FILE.csv`, several with a bar between them, relative to the project. Default none",
+            ),
+        ],
+        help: "Runs a map. Warnings of the map are counted, and `quayline flow stats` shows the last one.",
     },
     NodeKind {
         name: "filter",
