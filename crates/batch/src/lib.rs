@@ -49,6 +49,7 @@ pub use engine::{
     Assist, Assisted, Drift, Engine, EngineSettings, Launched, StartError, SystemProperties, system_property,
 };
 pub use error::{BatchError, ROOT_CLASSES, Thrown};
+pub use external::{FUNCTION_TIME, FunctionProgram};
 pub use repository::{PartitionProgress, Repository};
 pub use status::BatchStatus;
 pub use store_backend::StoreBackend;

@@ -393,7 +393,8 @@ impl Validator {
     fn level(&mut self, item: ItemId, level: u8, placement: Placement, segment: &Segment<'_>, at: Mark) {
         let told = core::mem::take(&mut self.told);
         let Some(guide) = self.walk.as_ref().map(|walk| Arc::clone(walk.guide())) else { return };
-        for fault in self.hl.segment(&guide, &Level { item, level, segment, at, doubtful: placement.doubtful, told }) {
+        let doubtful = placement.doubtful || self.walk.as_ref().is_some_and(Walk::lacks_level);
+        for fault in self.hl.segment(&guide, &Level { item, level, segment, at, doubtful, told }) {
             self.hl_fault(fault);
         }
     }

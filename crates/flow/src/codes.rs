@@ -43,3 +43,4 @@ pub(crate) const KAFKA_UNREACHABLE: Code = Code("FLO-065");
 pub(crate) const KAFKA_REFUSED: Code = Code("FLO-066");
 pub(crate) const KAFKA_LOST: Code = Code("FLO-067");
 pub(crate) const LOOKUP: Code = Code("FLO-070");
+pub(crate) const OWN_FUNCTION: Code = Code("FLO-071");

@@ -423,6 +423,13 @@ impl Compiler<'_> {
             }
             _ => {}
         }
+        if let Some(function) = map.plan.own_functions().next() {
+            let name = &function.name;
+            let message =
+                format!("a program computes the function `{name}` of the map, and flows run no such programs");
+            let hint = "compute it in the map, or run the map by `quayline translate` or in a job";
+            self.error(codes::OWN_FUNCTION, &property.span, message, hint);
+        }
         let lookups = self.lookups(node, &map.plan);
         let mut made = Arriving::Nothing;
         for target in &map.targets {

@@ -93,3 +93,4 @@ pub(crate) const COUNT_RANGE: Code = Code("MAP-220");
 pub(crate) const VARIABLE_RANGE: Code = Code("MAP-221");
 pub(crate) const FLOAT_RANGE: Code = Code("MAP-222");
 pub(crate) const TEXT_SIZE: Code = Code("MAP-223");
+pub(crate) const OWN_FUNCTION: Code = Code("MAP-224");

@@ -2,7 +2,9 @@
 
 use quayline_core::{Sink, Value};
 
-/// The world around a map: clock, ids, envelope values, lookups.
+use crate::OwnFunction;
+
+/// The world around a map: clock, ids, envelope values, lookups, functions.
 pub trait Host {
     /// Microseconds since 1970-01-01T00:00:00 in the time zone that the map's dates mean.
     fn now(&mut self) -> i64;
@@ -21,6 +23,15 @@ pub trait Host {
     /// # Errors
     /// Why the lookup cannot be done, in words, without payload.
     fn lookup(&mut self, name: &str, keys: &[Value<'_>], row: &mut dyn FnMut(Value<'_>)) -> Result<bool, String>;
+
+    /// Calls a function of the user's own. Arguments and result are text, as [`crate::OwnType`] says; `None` is a result without a value.
+    ///
+    /// # Errors
+    /// Why there is no result, in words, without payload.
+    fn call(&mut self, function: &OwnFunction, arguments: &[&[u8]]) -> Result<Option<Vec<u8>>, String> {
+        let _ = (function, arguments);
+        Err("no program is connected".to_owned())
+    }
 }
 
 /// A world with a fixed clock, counted ids, no envelope and no lookups: the same output in every run.
@@ -68,6 +79,9 @@ impl<H: Host + ?Sized> Host for &mut H {
     }
     fn lookup(&mut self, name: &str, keys: &[Value<'_>], row: &mut dyn FnMut(Value<'_>)) -> Result<bool, String> {
         (**self).lookup(name, keys, row)
+    }
+    fn call(&mut self, function: &OwnFunction, arguments: &[&[u8]]) -> Result<Option<Vec<u8>>, String> {
+        (**self).call(function, arguments)
     }
 }
 

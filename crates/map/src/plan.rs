@@ -3,6 +3,7 @@
 use quayline_core::{NodeId, Severity, Shape};
 
 use crate::functions::Builtin;
+use crate::own_function::OwnFunction;
 use crate::run::date::Format;
 use crate::run::value::Val;
 use crate::syntax::text::{SourceText, Span};
@@ -416,6 +417,8 @@ pub(crate) struct TablePlan {
 #[derive(Clone, Debug)]
 pub(crate) struct LookupPlan {
     pub(crate) name: String,
+    /// It is a function.
+    pub(crate) function: Option<OwnFunction>,
 }
 
 /// A source list that is kept, and why.
@@ -440,6 +443,11 @@ impl MapPlan {
     #[must_use]
     pub fn title(&self) -> &str {
         &self.title
+    }
+
+    /// Functions that the run connects, in the order of the map.
+    pub fn own_functions(&self) -> impl Iterator<Item = &OwnFunction> {
+        self.lookups.iter().filter_map(|lookup| lookup.function.as_ref())
     }
 
     /// The shape of its source.

@@ -70,4 +70,4 @@ pub use sink::map::TraceOut;
 pub use source_head::{ColumnsHead, SourceHead};
 pub use spool::{Spool, SpoolFile, SpoolFiles, SpoolFolder, SpoolMemory, SpoolReader, SpoolWriter};
 pub use unit::{MapStep, OutputBuffer, OutputMark, Pipeline, UnitLane, UnitReport};
-pub use world::{Lookup, UnitWorld, World};
+pub use world::{Function, FunctionSource, Lookup, OwnFunction, OwnType, UnitWorld, World};

@@ -3,6 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use quayline_core::Value;
+pub use quayline_map::{OwnFunction, OwnType};
 
 /// The world around a map.
 #[derive(Default)]
@@ -15,6 +16,8 @@ pub struct World {
     pub envelope: Vec<(String, String)>,
     /// Tables that maps look up.
     pub lookups: Vec<Box<dyn Lookup>>,
+    /// Programs that compute functions of maps.
+    pub functions: Vec<Box<dyn FunctionSource>>,
     unit: Mutex<Option<UnitWorld>>,
 }
 
@@ -33,7 +36,7 @@ impl World {
     /// A world for all documents of a run.
     #[must_use]
     pub fn new(now: i64, seed: u64, envelope: Vec<(String, String)>, lookups: Vec<Box<dyn Lookup>>) -> World {
-        World { now, seed, envelope, lookups, unit: Mutex::new(None) }
+        World { now, seed, envelope, lookups, functions: Vec::new(), unit: Mutex::new(None) }
     }
 
     /// Sets the world of the units that run next through lanes of this world, or resets it to that of the run. A world that is used this way belongs to
@@ -46,6 +49,24 @@ impl World {
         // Setting and reading cannot panic half-way.
         self.unit.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What computes a function of maps.
+pub trait FunctionSource: Send + Sync {
+    /// Its name in the map.
+    fn name(&self) -> &str;
+
+    /// The function for one lane.
+    fn open(&self) -> Box<dyn Function>;
+}
+
+/// A function of maps in one lane. Its results depend on nothing but the arguments.
+pub trait Function: Send {
+    /// One call, with arguments and result as text: `-12.50`, `2026-01-31`. `None` is a result without a value. The call ends within a limit of time.
+    ///
+    /// # Errors
+    /// Why there is no result, in words, without payload.
+    fn call(&mut self, of: &OwnFunction, arguments: &[&[u8]]) -> Result<Option<Vec<u8>>, String>;
 }
 
 /// A table that maps look up.

@@ -6,12 +6,14 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
 use quayline_core::{Fault, Finding, Findings, Limits, Severity, system_error_text};
 use quayline_edi::EdiWriteError;
-use quayline_pipeline::{CsvTable, Lookup, MapStep, OutputBuffer, Pipeline, UnitLane, UnitWorld, World};
+use quayline_pipeline::{
+    CsvTable, FunctionSource, Lookup, MapStep, OutputBuffer, OwnFunction, Pipeline, UnitLane, UnitWorld, World,
+};
 use quayline_project::{
     EnvelopeValue, JsonRead, JsonWrite, MapFile, ShapeOptions, SourceFormat, TargetFormat, check_envelope,
 };
@@ -22,15 +24,16 @@ use super::limits::limits;
 use crate::artifact::{Answer, Injected, Item, Processor};
 use crate::context::StepContext;
 use crate::error::Thrown;
+use crate::external::{FUNCTION_TIME, FunctionProgram};
 
 /// A file and when it changed.
 type Version = (PathBuf, Option<SystemTime>);
 
-/// What a compiled map is made of: the map's file, its tables, and the properties `limit`, `envelope` and `lookup`.
+/// What a compiled map is made of: the map's file, its tables, and the other properties.
 #[derive(Clone, Eq, Hash, PartialEq)]
 struct Key {
     files: Vec<Version>,
-    properties: [String; 3],
+    properties: [String; 5],
 }
 
 /// Maps that were compiled. They stay for the life of the process, because lanes refer to them; a processor that ends gives its own back.
@@ -50,7 +53,7 @@ struct Compiled {
 
 impl Maps {
     pub(super) fn processor(&self, with: &Injected) -> Answer<MapProcessor> {
-        with.only(&["map", "limit", "envelope", "lookup"])?;
+        with.only(&["map", "limit", "envelope", "lookup", "function", "function-timeout-s"])?;
         let limits = limits(with)?;
         let path = with.path("map")?;
         let tables: Vec<(String, PathBuf)> =
@@ -60,14 +63,16 @@ impl Maps {
             (path.to_owned(), changed)
         };
         let files = std::iter::once(version(&path)).chain(tables.iter().map(|(_, file)| version(file))).collect();
-        let properties = ["limit", "envelope", "lookup"].map(|name| with.property(name).unwrap_or_default().to_owned());
+        let properties = ["limit", "envelope", "lookup", "function", "function-timeout-s"]
+            .map(|name| with.property(name).unwrap_or_default().to_owned());
         let key = Key { files, properties };
         let free = self.0.lock().get_mut(&key).and_then(Vec::pop);
         let compiled: &'static Compiled = match free {
             Some(compiled) => compiled,
             None => {
                 let given = pairs(with, "envelope")?;
-                let compiled = compile(&path, limits, given, &tables).map_err(|findings| of_findings(&findings))?;
+                let compiled = compile(&path, limits, given, &tables, functions(with)?)
+                    .map_err(|findings| of_findings(&findings))?;
                 Box::leak(Box::new(compiled))
             }
         };
@@ -124,6 +129,7 @@ fn compile(
     limits: Limits,
     envelope: Vec<(String, String)>,
     tables: &[(String, PathBuf)],
+    functions: Vec<FunctionProgram>,
 ) -> Result<Compiled, Findings> {
     let options = ShapeOptions::default();
     let map = MapFile::open(path, &options, &options)?;
@@ -145,6 +151,7 @@ fn compile(
             .hint("remove the table from the property `lookup`")
             .into());
     }
+    check_functions(&map.plan.own_functions().collect::<Vec<_>>(), &functions)?;
     let lookups = tables.iter().map(|(name, file)| table(name, file)).collect::<Result<Vec<_>, _>>()?;
     // One item is a row of JSON where the map's file names a file of columns.
     let source = match map.source.source()? {
@@ -158,11 +165,46 @@ fn compile(
     let targets = map.targets.iter().map(|to| to.shape.target().map(target)).collect::<Result<Vec<_>, _>>()?;
     let schema = Arc::clone(map.source.schema());
     let schemas = map.targets.iter().map(|to| Arc::clone(to.shape.schema())).collect();
-    let world = Arc::new(World::new(0, 0, envelope, lookups));
+    let mut world = World::new(0, 0, envelope, lookups);
+    world.functions = functions.into_iter().map(|program| Box::new(program) as Box<dyn FunctionSource>).collect();
+    let world = Arc::new(world);
     let step = MapStep { plan: Arc::new(map.plan), schemas, world: Arc::clone(&world) };
     let pipeline = Pipeline::with_map(source, schema, step, targets, limits)?;
     let prologue = pipeline.buffers()?.first().map_or(0, |buffer| buffer.bytes().len());
     Ok(Compiled { pipeline, world, prologue })
+}
+
+/// The programs of the property `function`.
+fn functions(with: &Injected) -> Answer<Vec<FunctionProgram>> {
+    let time = Duration::from_secs(with.number("function-timeout-s", FUNCTION_TIME.as_secs())?.max(1));
+    let program = |(name, command)| FunctionProgram { name, command, folder: with.folder.clone(), time };
+    Ok(pairs(with, "function")?.into_iter().map(program).collect())
+}
+
+/// Each function of the map has a program that can compute it, and each program is of a function.
+fn check_functions(functions: &[&OwnFunction], programs: &[FunctionProgram]) -> Result<(), Findings> {
+    let wanted: Vec<&str> = functions.iter().map(|function| function.name.as_str()).collect();
+    let given: Vec<&str> = programs.iter().map(|program| program.name.as_str()).collect();
+    let (missing, unknown) = CsvTable::mismatch(&wanted, &given);
+    if let Some(name) = missing.first() {
+        return Err(refusal(format!("the function `{name}` of the map has no program"))
+            .hint(format!("add the program to the property `function`: {name}=COMMAND"))
+            .into());
+    }
+    if let Some(name) = unknown.first() {
+        return Err(refusal(format!("the map declares no function `{name}`"))
+            .hint("remove the program from the property `function`")
+            .into());
+    }
+    for function in functions {
+        let program = programs.iter().find(|program| program.name == function.name);
+        if let Some(reason) = program.and_then(|program| program.refuses(function)) {
+            return Err(refusal(format!("the function `{}`: {reason}", function.name))
+                .hint("declare lengths in the map: text(30), decimal(11, 2)")
+                .into());
+        }
+    }
+    Ok(())
 }
 
 /// A table of the property `lookup`.

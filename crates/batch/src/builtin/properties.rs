@@ -104,6 +104,8 @@ const ALL: &[(&str, &str, Properties)] = &[
             required("map", TEXT),
             optional("envelope", Expected::Checked(pairs)),
             optional("lookup", Expected::Checked(pairs)),
+            optional("function", Expected::Checked(pairs)),
+            optional("function-timeout-s", Expected::Number(1, u64::MAX, "10")),
             optional("limit", LIMIT),
         ]),
     ),

@@ -16,6 +16,7 @@
 mod algorithm;
 mod batchlet;
 mod decider;
+mod function;
 mod listener;
 mod partition;
 mod processor;
@@ -25,6 +26,7 @@ mod wire;
 mod writer;
 
 use crate::artifact::Registry;
+pub use function::{FUNCTION_TIME, FunctionProgram};
 
 /// Adds the artifacts that are programs of the user.
 pub(crate) fn register(registry: &mut Registry) {

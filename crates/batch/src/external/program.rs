@@ -11,7 +11,10 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use super::function::FunctionProgram;
 use super::wire::{Decoder, Field, Frame, WireError, encode};
+use quayline_pipeline::OwnType;
+
 use crate::artifact::{Answer, Injected};
 use crate::context::StopSignal;
 use crate::error::Thrown;
@@ -86,6 +89,29 @@ impl Program {
             abilities: Vec::new(),
             stop: with.job.stop.clone(),
         })
+    }
+
+    /// The program of a function of maps.
+    pub(super) fn of_function(of: &FunctionProgram, parameters: &[(String, String)], gives: OwnType) -> Self {
+        let text = |text: &str| Some(text.as_bytes().to_vec());
+        let mut about = vec![None; 5];
+        for (name, value) in parameters {
+            about.extend([text(name), text(value)]);
+        }
+        about.extend([text("->"), text(&gives.to_string())]);
+        Program {
+            name: of.name.clone(),
+            kind: "function",
+            command: of.command.clone(),
+            folder: of.folder.clone(),
+            environment: Vec::new(),
+            timeout: of.time,
+            is_timeout_given: true,
+            about,
+            running: None,
+            abilities: Vec::new(),
+            stop: StopSignal::default(),
+        }
     }
 
     /// Whether the program said that it can do this.
@@ -237,7 +263,7 @@ impl Program {
                 let message = format!(
                     "the program of {} gave no answer to {verb} within {} s",
                     self.name,
-                    self.timeout.as_secs()
+                    self.timeout.as_secs_f64()
                 );
                 Thrown::of(&["quayline.ProgramTimeout", group[0], group[1]], message)
                     .hint("raise the property timeout-s, or let the program send `say` while it works")

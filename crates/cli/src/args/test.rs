@@ -31,7 +31,7 @@ A case of maps/order.qmap is a folder maps/tests/order/NAME with
   expected.*       the expected output; for several targets, expected.TARGET.* for each
   acknowledgment.* optional: the expected acknowledgment
   findings.txt     optional: the expected findings; without it, the run must have no findings
-  case.toml        optional: now, sender, receiver, envelope, lookup and other options of the run
+  case.toml        optional: now, sender, receiver, envelope, lookup, function and other options of the run
 
 If the expected output of records or EDI is a .jsonl file, Quayline reads the output back and compares
 it as JSON. docs/reference/map-tests.md lists all keys. The clock is 2026-01-01T12:00:00 unless a case

@@ -37,6 +37,8 @@ pub(super) struct Settings {
     /// Files as seen from the case.
     #[serde(default)]
     pub(super) lookup: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(super) function: BTreeMap<String, String>,
     /// Format by target; the only target may be called `to` alone.
     pub(super) to: Option<To>,
     pub(super) from: Option<String>,
@@ -179,6 +181,10 @@ impl Case {
         for (name, file) in &of.lookup {
             add("lookup", &format!("{name}={}", self.folder.join(file).display()));
         }
+        if !of.function.is_empty() {
+            add("function-folder", &self.folder.display().to_string());
+        }
+        of.function.iter().for_each(|(name, program)| add("function", &format!("{name}={program}")));
         if of.strict {
             arguments.push("--strict".to_owned());
         }

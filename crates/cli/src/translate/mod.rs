@@ -83,7 +83,7 @@ fn run_with(args: &TranslateArgs, console: &Console, coverage: Option<Arc<Mutex<
     };
     let kept = kept.transpose().map_err(|error| Stop::from(error.findings()))?.flatten();
     check_envelope_of(args, &map)?;
-    let world = Arc::new(world::read(args, kept.as_deref())?);
+    let world = Arc::new(world::read(args, &map.plan, kept.as_deref())?);
     let mut trace = args.trace.as_deref().map(trace_file).transpose()?;
     if coverage.is_some() && trace.is_none() {
         // Who counts watches, and what else there is to see goes nowhere.

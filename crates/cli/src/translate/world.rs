@@ -1,9 +1,11 @@
 //! What a map asks of the run: time, ids, envelope values, tables.
 
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use quayline_pipeline::{CsvTable, Lookup, World};
+use quayline_batch::FunctionProgram;
+use quayline_map::MapPlan;
+use quayline_pipeline::{CsvTable, FunctionSource, Lookup, World};
 
 use crate::args::TranslateArgs;
 use crate::console::shown;
@@ -22,7 +24,7 @@ fn of_kept(bytes: &[u8]) -> Option<(i64, u64)> {
 }
 
 /// The world of a run; `kept` is what the checkpoint knows of it, where the run goes on.
-pub(super) fn read(args: &TranslateArgs, kept: Option<&[u8]>) -> Result<World, Stop> {
+pub(super) fn read(args: &TranslateArgs, plan: &MapPlan, kept: Option<&[u8]>) -> Result<World, Stop> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let (now, seed) = match &args.now {
         Some(text) => {
@@ -65,7 +67,54 @@ pub(super) fn read(args: &TranslateArgs, kept: Option<&[u8]>) -> Result<World, S
             })?;
         lookups.push(table(name, file)?);
     }
-    Ok(World::new(now, seed, envelope, lookups))
+    let mut world = World::new(now, seed, envelope, lookups);
+    world.functions =
+        functions(args, plan)?.into_iter().map(|program| Box::new(program) as Box<dyn FunctionSource>).collect();
+    Ok(world)
+}
+
+/// The programs of the map's functions. Each function has one, and each program is of a function: found before the first document.
+fn functions(args: &TranslateArgs, plan: &MapPlan) -> Result<Vec<FunctionProgram>, Stop> {
+    let mut programs: Vec<FunctionProgram> = Vec::new();
+    for text in &args.function {
+        let (name, command) =
+            text.split_once('=').filter(|(name, command)| !name.is_empty() && !command.is_empty()).ok_or_else(
+                || argument(format!("`--function {text}` has no `=`")).hint("write it as --function rate=./rate.py"),
+            )?;
+        let Some(function) = plan.own_functions().find(|function| function.name == name) else {
+            let finding = argument(format!("`--function {name}`: the map declares no such function"));
+            let known: Vec<&str> = plan.own_functions().map(|function| function.name.as_str()).collect();
+            return Err(finding
+                .hint(match known.is_empty() {
+                    true => format!("declare it in the map: fn {name}(a: text(10)) -> text(10)"),
+                    false => format!("it declares {}", known.join(", ")),
+                })
+                .into());
+        };
+        if programs.iter().any(|program| program.name == name) {
+            return Err(argument(format!("`--function {name}` is given twice")).hint("remove one of them").into());
+        }
+        let time = Duration::from_secs(args.function_timeout);
+        let program = FunctionProgram {
+            name: name.to_owned(),
+            command: command.to_owned(),
+            folder: args.function_folder.clone(),
+            time,
+        };
+        if let Some(reason) = program.refuses(function) {
+            return Err(argument(format!("`--function {name}`: {reason}"))
+                .hint("declare lengths in the map: text(30), decimal(11, 2)")
+                .into());
+        }
+        programs.push(program);
+    }
+    let lacks = plan.own_functions().find(|function| programs.iter().all(|program| program.name != function.name));
+    match lacks {
+        Some(function) => Err(argument(format!("the function `{}` of the map has no program", function.name))
+            .hint(format!("connect it: --function {}=COMMAND", function.name))
+            .into()),
+        None => Ok(programs),
+    }
 }
 
 /// A table of `--lookup`.

@@ -78,12 +78,17 @@ fn one_fault_gives_one_finding_by_imported_guides_too() {
     let subjects = subjects(&guides);
     let names: Vec<&str> = subjects.iter().map(|subject| &*subject.name).collect();
     eprintln!("{} subjects: {names:?}", names.len());
-    let hard = Tally::of(&subjects, &HARD_CLASSES, 77_003, 3);
+    let hard = Tally::of(&subjects, &HARD_CLASSES, 77_003, 6);
     eprintln!("classes apart: {hard}");
-    for (class, (made, right)) in &hard.by_class {
-        let share = if *class == "segment moved two down" { 95 } else { 25 };
-        assert!(right * 100 >= made * share, "{class}: {hard}");
-    }
-    let tally = Tally::of(&subjects, &CLASSES, 77_003, 3);
+    let mut tally = Tally::of(&subjects, &CLASSES, 77_003, 3);
     assert!(tally.right * 100 >= tally.made * 97, "{tally}");
+    hard.assert_each_class();
+    // Without its trigger, or with it behind its neighbour, what is left of a short loop often has a place by guides without qualifiers, so
+    // that the file is right, or wrong in another way.
+    let vague = ["loop trigger missing", "trigger and its neighbour in the wrong order", "mandatory loop missing"];
+    for class in vague {
+        let (made, right) = tally.by_class.remove(class).unwrap_or_default();
+        assert!(right * 100 >= made * 80, "{class}: {right} of {made}");
+    }
+    tally.assert_each_class();
 }

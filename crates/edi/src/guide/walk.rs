@@ -168,6 +168,15 @@ impl Walk {
         !self.faults.is_empty()
     }
 
+    /// Whether an HL is missing, which may still come.
+    #[cold]
+    pub(crate) fn lacks_level(&self) -> bool {
+        let guide = &self.guide;
+        let is_last = |item: ItemId| item.index() + 1 == guide.items().len();
+        let opens = |item: ItemId| !is_last(item) && guide.hl_level(ItemId(item.0 + 1)) > 0;
+        self.state.overdue(&guide.transitions).any(|item| guide.hl_level(item) > 0 || opens(item))
+    }
+
     /// Takes back what is missing because the transaction ended at `at`.
     pub(crate) fn forgive(&mut self, at: Mark) {
         self.faults.retain(|fault| fault.at != at);

@@ -88,26 +88,23 @@ fn one_fault_gives_one_finding_at_its_place_with_its_code() {
     let subjects = subjects();
     let tally = Tally::of(&subjects, &CLASSES, 2026, 24);
     assert!(tally.made >= 2_000 && tally.by_class.len() >= 20, "{tally}");
-    assert!(tally.right * 100 >= tally.made * 95, "{tally}");
+    tally.assert_each_class();
     // Numbers that nobody looked at while the validator was written.
-    for seed in [1, 77, 4711] {
-        let tally = Tally::of(&subjects, &CLASSES, seed, 24);
-        assert!(tally.right * 100 >= tally.made * 95, "{tally}");
+    for seed in [1, 77, 4711, 90_210, 31_337] {
+        Tally::of(&subjects, &CLASSES, seed, 24).assert_each_class();
     }
 }
 
-/// What moved down is told once, as late. Of two loops in the wrong order, the second is told as missing too where it is long. The test keeps
-/// what is reached.
+/// What went wrong: of two loops in the wrong order, the second was told as missing and as late where more than eight segments were between,
+/// and a mandatory loop behind the next one made that one "not expected". It cannot again: what is missing may come late as long as the loop
+/// around it is open.
 #[test]
 fn what_moved_far_is_told_once() {
     let subjects = subjects();
-    for seed in [1, 77, 2026, 4711] {
+    for seed in [1, 77, 2026, 4711, 90_210, 31_337] {
         let tally = Tally::of(&subjects, &HARD_CLASSES, seed, 24);
         assert!(tally.made >= 200 && tally.by_class.len() == 2, "{tally}");
-        for (class, (made, right)) in &tally.by_class {
-            let share = if *class == "segment moved two down" { 95 } else { 45 };
-            assert!(right * 100 >= made * share, "{class}: {tally}");
-        }
+        tally.assert_each_class();
     }
 }
 

@@ -739,7 +739,7 @@ impl Lower<'_> {
         let form = format!(
             "{}({})",
             name.text,
-            function.parameters.iter().map(|p| p.text.as_str()).collect::<Vec<_>>().join(", ")
+            function.parameters.iter().map(|p| p.text.as_str()).collect::<Vec<_>>().join(", "),
         );
         self.operands(name, &form, arguments.len(), function.parameters.len(), function.parameters.len())?;
         let mut reads = Reads::default();
@@ -796,9 +796,10 @@ impl Lower<'_> {
         *used = true;
         let (lookup, index) = (lookup.clone(), *index);
         let form = format!(
-            "{}({}).field",
+            "{}({}){}",
             name.text,
-            lookup.keys.iter().map(|(key, _)| key.text.as_str()).collect::<Vec<_>>().join(", ")
+            lookup.keys.iter().map(|(key, _)| key.text.as_str()).collect::<Vec<_>>().join(", "),
+            if lookup.function.is_some() { "" } else { ".field" }
         );
         self.operands(name, &form, arguments.len(), lookup.keys.len(), lookup.keys.len())?;
         let mut parts = Vec::new();
@@ -810,7 +811,13 @@ impl Lower<'_> {
             };
             parts.push(part);
         }
+        if let (Some(field), Some(_)) = (field, lookup.function) {
+            self.error(codes::NO_LIST, field.span, format!("`{}` gives one value, which has no fields", name.text))
+                .hint = Some("only lookups have fields".to_owned());
+            return None;
+        }
         let fields = || lookup.fields.iter().map(|(field, _)| field.text.as_str());
+        let field = field.or_else(|| lookup.function.and_then(|_| lookup.fields.first().map(|(name, _)| name)));
         let Some(field) = field else {
             let list: Vec<&str> = fields().collect();
             self.error(codes::UNKNOWN_FIELD, span, format!("`{}` gives several fields: which one?", name.text)).hint =

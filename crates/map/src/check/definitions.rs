@@ -6,9 +6,10 @@ use super::types::{Kind, Ty};
 use super::{Local, Lower, Reads, Resolver, TableDef};
 use crate::codes;
 use crate::map_spec::MapSpec;
+use crate::own_function::{OwnFunction, OwnType};
 use crate::plan::{Expr, Row, TablePlan};
 use crate::run::value::small;
-use crate::syntax::ast::{Item, Quote, Table};
+use crate::syntax::ast::{self, Item, Quote, Reuse, Table};
 
 /// Rows of one table.
 const ROWS_MAX: usize = 1_000_000;
@@ -216,11 +217,38 @@ impl Lower<'_> {
         for (_, _, used) in self.lookups.values_mut() {
             *used = false;
         }
-        for (lookup, ..) in self.lookups.values().cloned().collect::<Vec<_>>() {
+        // Types of functions were looked at when they were defined.
+        let of_lookups = self.lookups.values().filter(|(lookup, ..)| lookup.function.is_none());
+        for (lookup, ..) in of_lookups.cloned().collect::<Vec<_>>() {
             for (_, wanted) in lookup.keys.iter().chain(&lookup.fields) {
                 let _ = self.declared(wanted);
             }
         }
+    }
+
+    /// What a run must know of a function that it connects; `None` where it is a lookup, or wrong.
+    pub(crate) fn own_function_plan(&mut self, lookup: &ast::Lookup) -> Option<OwnFunction> {
+        let reuse = lookup.function?;
+        let mut parameters = Vec::new();
+        for (parameter, wanted) in &lookup.keys {
+            parameters.push((parameter.text.clone(), self.own_type(wanted)?));
+        }
+        let gives = self.own_type(&lookup.fields.first()?.1)?;
+        Some(OwnFunction { name: lookup.name.text.clone(), parameters, gives, cached: reuse == Reuse::Cached })
+    }
+
+    fn own_type(&mut self, name: &ast::TypeName) -> Option<OwnType> {
+        Some(match self.declared(name)? {
+            Kind::Text(max) => OwnType::Text(max),
+            Kind::Decimal(digits) => OwnType::Decimal(digits.whole.zip(digits.scale)),
+            Kind::Date => OwnType::Date,
+            _ => {
+                let message = format!("`{}` cannot pass between a map and a program", self.slice(name.span));
+                self.error(codes::TYPE_NAME, name.span, message).hint =
+                    Some("types of such functions are text, text(30), decimal, decimal(11, 2) and date".to_owned());
+                return None;
+            }
+        })
     }
 
     /// Definitions of the map itself that nothing uses; those of included maps are for others too.
@@ -241,12 +269,9 @@ impl Lower<'_> {
                 .filter(|(_, table)| !table.used)
                 .map(|(name, table)| ("table", name.clone(), table.span)),
         );
-        unused.extend(
-            self.lookups
-                .iter()
-                .filter(|(_, (_, _, used))| !used)
-                .map(|(name, (l, ..))| ("lookup", name.clone(), l.name.span)),
-        );
+        unused.extend(self.lookups.iter().filter(|(_, (_, _, used))| !used).map(|(name, (l, ..))| {
+            (if l.function.is_some() { "function" } else { "lookup" }, name.clone(), l.name.span)
+        }));
         unused.sort_by_key(|(_, _, span)| span.start);
         // An error may have hidden the use.
         if self.findings.iter().any(|finding| finding.severity == Severity::Error) {

@@ -433,8 +433,7 @@ impl<'a> Lower<'a> {
                     if crate::functions::is_builtin(&name.text) {
                         self.error(codes::TWICE, name.span, format!("`{}` is a function of the language", name.text))
                             .hint = Some("give yours another name".to_owned());
-                    } else if let Some((first, _)) = self.functions.get(&name.text) {
-                        let first = first.name.span;
+                    } else if let Some(first) = self.callable(&name.text) {
                         self.defined_twice(&name.text, name.span, first);
                     } else {
                         self.functions.insert(name.text, (function, false));
@@ -453,21 +452,35 @@ impl<'a> Lower<'a> {
                 Item::Lookup(lookup) => {
                     let name = lookup.name.clone();
                     if lookup.keys.len() > KEYS_MAX {
-                        self.error(codes::TOO_MANY, name.span, format!("a lookup has at most {KEYS_MAX} keys")).hint =
+                        let what = match lookup.function {
+                            None => "lookup has at most {} keys",
+                            Some(_) => "function that the run connects has at most {} parameters",
+                        };
+                        let message = format!("a {}", what.replace("{}", &KEYS_MAX.to_string()));
+                        self.error(codes::TOO_MANY, name.span, message).hint =
                             Some("join keys into one: a & \"/\" & b".to_owned());
                     }
-                    if let Some((first, ..)) = self.lookups.get(&name.text) {
-                        let first = first.name.span;
+                    if lookup.function.is_some() && crate::functions::is_builtin(&name.text) {
+                        self.error(codes::TWICE, name.span, format!("`{}` is a function of the language", name.text))
+                            .hint = Some("give yours another name".to_owned());
+                    } else if let Some(first) = self.callable(&name.text) {
                         self.defined_twice(&name.text, name.span, first);
                     } else {
                         let index = u16::try_from(self.lookup_plans.len()).unwrap_or(u16::MAX);
-                        self.lookup_plans.push(LookupPlan { name: name.text.clone() });
+                        let function = self.own_function_plan(&lookup);
+                        self.lookup_plans.push(LookupPlan { name: name.text.clone(), function });
                         self.lookups.insert(name.text, (lookup, index, false));
                     }
                 }
             }
             at += 1;
         }
+    }
+
+    /// Where a name is defined that can be called.
+    fn callable(&self, name: &str) -> Option<Span> {
+        let function = self.functions.get(name).map(|(function, _)| function.name.span);
+        function.or_else(|| self.lookups.get(name).map(|(lookup, ..)| lookup.name.span))
     }
 
     pub(crate) fn defined_twice(&mut self, name: &str, span: Span, first: Span) {

@@ -32,6 +32,15 @@ pub(crate) fn civil_from_days(days: i32) -> (i32, i32, i32) {
     (small(year), small(month), small(day))
 }
 
+/// The day of `2026-01-31`.
+pub(crate) fn iso_day(text: &[u8]) -> Option<i32> {
+    let [_, _, _, _, b'-', _, _, b'-', _, _] = text else { return None };
+    let number = |digits: &[u8]| {
+        digits.iter().try_fold(0, |n, digit| digit.is_ascii_digit().then(|| n * 10 + i32::from(digit - b'0')))
+    };
+    days_from_civil(number(&text[..4])?, number(&text[5..7])?, number(&text[8..])?)
+}
+
 pub(crate) fn days_in_month(year: i32, month: i32) -> i32 {
     match month {
         4 | 6 | 9 | 11 => 30,

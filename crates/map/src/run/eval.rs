@@ -11,6 +11,7 @@ use crate::check::KEYS_MAX;
 use crate::functions::decimal;
 use crate::host::{Host, Outputs};
 use crate::observe::Observer;
+use crate::own_function::{Checked, OwnFunction, OwnType};
 use crate::plan::{Compare, Direction, Expr, ExprId, FloatOp, Order, Row};
 
 impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
@@ -429,10 +430,17 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         let len = parts.len().min(vals.len());
         for (val, part) in vals.iter_mut().zip(parts) {
             *val = self.eval(*part);
-            if is_blank(*val) {
+            let lacks = if over.function.is_some() { val.is_absent() } else { is_blank(*val) };
+            if lacks {
                 // Without its key nothing is looked up.
                 return Val::Absent;
             }
+        }
+        if let Some(function) = &over.function {
+            return self.own_function(function, &vals[..len]);
+        }
+        for val in &mut vals[..len] {
+            *val = self.crossing(*val);
         }
         let mut keys = [Value::Null; KEYS_MAX];
         for (key, val) in keys.iter_mut().zip(&vals[..len]) {
@@ -454,6 +462,70 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                 self.fault(What::Lookup(reason), None, None);
                 Val::Absent
             }
+        }
+    }
+
+    /// A value that leaves the map: a date as text.
+    fn crossing(&mut self, val: Val) -> Val {
+        let Val::Date(days) = val else { return val };
+        let (year, month, day) = super::date::civil_from_days(days);
+        Val::Ascii(self.arena.keep(format!("{year:04}-{month:02}-{day:02}").as_bytes()))
+    }
+
+    /// Calls a function of the user's own.
+    #[cold]
+    #[inline(never)]
+    fn own_function(&mut self, function: &OwnFunction, vals: &[Val]) -> Val {
+        match self.result_of(function, vals) {
+            Ok(val) => val,
+            Err(reason) => {
+                self.fault(What::Function(function.name.clone(), reason), None, None);
+                Val::Absent
+            }
+        }
+    }
+
+    fn result_of(&mut self, function: &OwnFunction, vals: &[Val]) -> Result<Val, String> {
+        let mut texts = [Bytes::default(); KEYS_MAX];
+        for ((text, val), (name, wanted)) in texts.iter_mut().zip(vals).zip(&function.parameters) {
+            let what = format!("its argument `{name}`");
+            let val = self.crossing(*val);
+            if let OwnType::Decimal(_) = wanted {
+                let (units, scale) = self.exact(val).map_err(|_| format!("{what} is not an exact number"))?;
+                if let Some(reason) = wanted.refuses(&what, Checked::Number(units, scale)) {
+                    return Err(reason);
+                }
+                let number = self.arena.number_text(Val::Num(units, scale));
+                *text = number.ok_or_else(|| format!("{what} has more than 38 digits"))?;
+                continue;
+            }
+            *text = self.text_of(val).ok_or_else(|| format!("{what} has no text"))?;
+            if let Some(reason) = wanted.refuses(&what, Checked::Text(self.arena.get(*text))) {
+                return Err(reason);
+            }
+        }
+        let mut arguments: [&[u8]; KEYS_MAX] = [&[]; KEYS_MAX];
+        for (argument, text) in arguments.iter_mut().zip(&texts[..vals.len()]) {
+            *argument = self.arena.get(*text);
+        }
+        let Some(result) = self.host.call(function, &arguments[..vals.len()])? else { return Ok(Val::Absent) };
+        let text = Val::Text(self.arena.keep(&result));
+        let what = "its result";
+        match function.gives {
+            OwnType::Text(_) => match function.gives.refuses(what, Checked::Text(&result)) {
+                None => Ok(self.bounded(text)),
+                Some(reason) => Err(reason),
+            },
+            OwnType::Decimal(_) => {
+                let (units, scale) = self.exact(text).map_err(|_| format!("{what} is not a number"))?;
+                match function.gives.refuses(what, Checked::Number(units, scale)) {
+                    None => Ok(Val::Num(units, scale)),
+                    Some(reason) => Err(reason),
+                }
+            }
+            OwnType::Date => super::date::iso_day(&result)
+                .map(Val::Date)
+                .ok_or_else(|| format!("{what} is not a date, expected CCYY-MM-DD")),
         }
     }
 

@@ -56,6 +56,8 @@ pub(crate) enum What {
         wanted: &'static str,
     },
     Lookup(String),
+    /// A function, and why it gave no value.
+    Function(String, String),
     Order,
     Size,
     DateRange,
@@ -94,7 +96,7 @@ impl RunFault {
         place.detail = self.source.as_ref().map(|source| format!("from {source}"));
         let mut finding = Finding::error(code, Fault::Sender, message).at(place);
         finding.severity = self.severity(plan);
-        if matches!(self.what, What::Order | What::Kind { .. } | What::Size | What::Lookup(_)) {
+        if matches!(self.what, What::Order | What::Kind { .. } | What::Size | What::Lookup(_) | What::Function(..)) {
             finding.fault = Fault::Config;
         }
         finding.hint = hint;
@@ -190,6 +192,11 @@ impl RunFault {
                 hint("compare the source's definition with what it sends"),
             ),
             What::Lookup(reason) => (codes::LOOKUP, format!("the lookup failed: {reason}"), hint("connect it")),
+            What::Function(name, reason) => (
+                codes::OWN_FUNCTION,
+                format!("the function `{name}` failed: {reason}"),
+                hint("connect it, or look into its program; what that wrote to standard error may say more"),
+            ),
             What::Order => (
                 codes::SOURCE_ORDER,
                 "the source sends this after a list that comes later in its shape, and the list is already mapped"

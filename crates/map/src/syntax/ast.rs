@@ -71,12 +71,21 @@ pub(crate) struct Table {
     pub(crate) from: Option<Quote>,
 }
 
-/// `lookup name(key: text) -> (field: text(30), …)`.
+/// `lookup name(key: text) -> (field: text(30), …)`, and, with one field, `fn name(a: text) -> text(30)`.
 #[derive(Clone, Debug)]
 pub(crate) struct Lookup {
+    /// It is a function that the run connects.
+    pub(crate) function: Option<Reuse>,
     pub(crate) name: Name,
     pub(crate) keys: Vec<(Name, TypeName)>,
     pub(crate) fields: Vec<(Name, TypeName)>,
+}
+
+/// Whether a function may give the result of an earlier call again: `cached` behind its type.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Reuse {
+    Never,
+    Cached,
 }
 
 /// `text(30)`, `decimal(11, 2)`, `date`.

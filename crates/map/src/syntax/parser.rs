@@ -5,8 +5,8 @@ use std::sync::Arc;
 use quayline_core::{Code, Fault, Finding, Severity};
 
 use super::ast::{
-    For, ForBody, Function, Item, Lookup, Name, Part, Path, Pattern, Quote, SetOp, SortKey, Step, Stmt, StmtKind,
-    Table, TargetPath, TypeName,
+    For, ForBody, Function, Item, Lookup, Name, Part, Path, Pattern, Quote, Reuse, SetOp, SortKey, Step, Stmt,
+    StmtKind, Table, TargetPath, TypeName,
 };
 use super::text::{SourceText, Span};
 use super::token::{Kind, Token, tokens};
@@ -190,10 +190,37 @@ impl Parser<'_> {
 
     fn function(&mut self) -> Parse<Item> {
         let name = self.name("the name of the function")?;
-        let parameters = self.listed("(", ")", |parser| parser.name("a parameter"))?;
+        let parameters = self.listed("(", ")", |parser| {
+            let name = parser.name("a parameter")?;
+            let wanted = if parser.take(":") { Some(parser.type_name()?) } else { None };
+            Ok((name, wanted))
+        })?;
+        if self.kind() == Kind::Sign("->") || parameters.iter().any(|(_, wanted)| wanted.is_some()) {
+            return self.own_function(name, parameters);
+        }
+        let parameters = parameters.into_iter().map(|(name, _)| name).collect();
         self.sign("=")?;
         let body = self.expression()?;
         Ok(Item::Function(Function { name, parameters, body }))
+    }
+
+    /// `fn name(a: text) -> text(30) cached`: the run connects it.
+    fn own_function(&mut self, name: Name, parameters: Vec<(Name, Option<TypeName>)>) -> Parse<Item> {
+        let mut keys = Vec::new();
+        for (parameter, wanted) in parameters {
+            let Some(wanted) = wanted else {
+                let message = format!("the parameter `{}` has no type", parameter.text);
+                let hint = "write `name: text(30)`; if one parameter has a type, all have";
+                self.finding(codes::EXPECTED, parameter.span, message, Some(hint));
+                return Err(Broken);
+            };
+            keys.push((parameter, wanted));
+        }
+        self.sign("->")?;
+        let gives = self.type_name()?;
+        let reuse = if self.token().breaks == 0 && self.take_word("cached") { Reuse::Cached } else { Reuse::Never };
+        let fields = vec![(name.clone(), gives)];
+        Ok(Item::Lookup(Lookup { function: Some(reuse), name, keys, fields }))
     }
 
     fn table(&mut self, is_list: bool) -> Parse<Item> {
@@ -240,7 +267,7 @@ impl Parser<'_> {
         let keys = self.listed("(", ")", Parser::typed)?;
         self.sign("->")?;
         let fields = self.listed("(", ")", Parser::typed)?;
-        Ok(Item::Lookup(Lookup { name, keys, fields }))
+        Ok(Item::Lookup(Lookup { function: None, name, keys, fields }))
     }
 
     fn typed(&mut self) -> Parse<(Name, TypeName)> {

@@ -19,6 +19,8 @@
 //! * Equal costs are decided by order: sorting is stable, so the order of the calls in `repairs` matters.
 //! * `misfit` has a cost but no fault: the check of the elements reports the wrong value.
 //! * `is_like` ignores faults and costs. Of two readings that continue alike, the cheaper one, which comes first, stays.
+//! * What is missing is pending for some segments, in which the path is doubtful, and then overdue, which costs good data behind it
+//!   nothing. Either may still come late until the loop around it ends; only then it is told as missing.
 //! * Credit: a segment that was passed over, or that could not be read, may be the one that is missing next. Each pays for one
 //!   missing item, until the path moves on.
 //!
@@ -198,6 +200,10 @@ impl Walk {
             made.late_trigger();
             if let Some(step) = state.find(table, tag, segment) {
                 made.step(state.clone(), step);
+                // Where something would be missing then, it may rather be late.
+                if made.made.last().is_some_and(|reading| reading.state.cost > state.cost) {
+                    made.late();
+                }
             } else {
                 made.repairs();
             }
@@ -473,8 +479,9 @@ impl Readings<'_, '_> {
                 if swapped.is_some_and(|swapped| swapped.candidate == step.candidate) {
                     state.cost -= SWAPPED;
                 }
-                // There was none before, so it is this one that should have come, rather than one of a loop whose trigger is missing.
-                if self.state.count(candidate.slot) == 0 && candidate.max > 0 {
+                // It is of the loop that is open, rather than of one whose trigger is missing: of that one, more would follow. One of a loop
+                // further out would have moved past the begin of another loop.
+                if step.level + 1 == frames.len() && candidate.max > 0 && !full {
                     state.cost -= 1;
                 }
                 state.count_late(candidate.slot);
@@ -492,7 +499,11 @@ impl Readings<'_, '_> {
             self.fault(&mut state, StructureKind::OutOfSequence(candidate.item), 1 + u32::from(candidate.opens > 0));
             state.go_back(self.table, step.level, candidate.rank, self.at);
             if self.state.count(candidate.slot) == 0 {
-                state.found_late(self.table, candidate.slot);
+                let was_missing = state.found_late(self.table, candidate.slot);
+                // It is what is missing, or has the value that only its place has: likelier than a wrong value in another place.
+                if was_missing || candidate.conditions.0 < candidate.conditions.1 {
+                    state.cost -= SWAPPED;
+                }
             }
             let placement = state.take(self.table, step, self.at);
             state.forget_undo();

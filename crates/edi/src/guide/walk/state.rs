@@ -16,6 +16,8 @@ pub(super) struct State {
     counts: Vec<u32>,
     /// Mandatory items that did not come where they should; they may still come late.
     pub(super) pending: Vec<Pending>,
+    /// Those that did not come for long. They cost nothing until they come late after all, or the loop around them ends.
+    overdue: Vec<Pending>,
     /// Faults that are decided in this reading.
     pub(super) faults: Vec<StructureFault>,
     /// The segment before had no place, so it may have been meant for what is missed next.
@@ -45,6 +47,19 @@ pub(super) struct Pending {
     /// Number of loops around it.
     pub(super) depth: usize,
     pub(super) at: Mark,
+}
+
+impl Pending {
+    /// It is missing.
+    fn fault(&self, table: &Transitions) -> StructureFault {
+        let slot = table.slots[self.slot as usize];
+        let kind = if slot.loop_number > 0 {
+            StructureKind::LoopMissing(slot.item)
+        } else {
+            StructureKind::Missing(slot.item)
+        };
+        StructureFault { kind, at: self.at }
+    }
 }
 
 /// What the last step changed.
@@ -98,8 +113,10 @@ pub(super) struct Place {
     pub(super) misfits: u32,
 }
 
-/// Segments after which what is pending is held to be missing.
+/// Segments after which what is pending is overdue, and no longer makes the path doubtful.
 const PENDING_AGE: u32 = 8;
+/// Overdue items of one reading that may still come late; of more, the first are missing.
+const OVERDUE_MAX: usize = 32;
 
 impl State {
     pub(super) fn new(table: &Transitions) -> Self {
@@ -108,6 +125,7 @@ impl State {
             depth: 1,
             counts: vec![0; table.slots.len() + 1],
             pending: Vec::new(),
+            overdue: Vec::new(),
             faults: Vec::new(),
             credit: 0,
             cost: 0,
@@ -122,6 +140,7 @@ impl State {
         self.depth = 1;
         self.frames[0] = Frame::default();
         self.pending.clear();
+        self.overdue.clear();
         self.faults.clear();
         (self.credit, self.cost, self.age) = (0, 0, 0);
         self.undo.possible = false;
@@ -313,27 +332,31 @@ impl State {
         self.undo.possible = false;
     }
 
-    /// A child that was missed comes late: nothing is missing, so it is told once, as late.
-    pub(super) fn found_late(&mut self, table: &Transitions, slot: u32) {
+    /// A child that was missed comes late: nothing is missing, so it is told once, as late. Whether it was missed.
+    pub(super) fn found_late(&mut self, table: &Transitions, slot: u32) -> bool {
         let item = table.slots[slot as usize].item;
         let of_it = |fault: &StructureFault| matches!(fault.kind, StructureKind::LoopMissing(missed) | StructureKind::Missing(missed) if missed == item);
         if let Some(pending) = self.pending.iter().rposition(|pending| pending.slot == slot) {
             self.pending.remove(pending);
+        } else if let Some(overdue) = self.overdue.iter().rposition(|overdue| overdue.slot == slot) {
+            self.overdue.remove(overdue);
         } else if let Some(fault) = self.faults.iter().rposition(of_it) {
             self.faults.remove(fault);
         } else {
-            return;
+            return false;
         }
         self.cost -= super::repair::FAULT;
+        true
     }
 
     /// One more of a child that comes late or too often.
     pub(super) fn count_late(&mut self, slot: u32) {
         self.counts[slot as usize] += 1;
         self.undo.possible = false;
-        let before = self.pending.len();
+        let before = self.pending.len() + self.overdue.len();
         self.pending.retain(|pending| pending.slot != slot);
-        if self.pending.len() < before {
+        self.overdue.retain(|overdue| overdue.slot != slot);
+        if self.pending.len() + self.overdue.len() < before {
             self.cost -= super::repair::FAULT;
         }
     }
@@ -357,7 +380,7 @@ impl State {
         // What ends keeps its frame, in case the step is undone.
         if rank != u32::MAX {
             self.frames[level].next_mandatory = next;
-        } else if !self.pending.is_empty() {
+        } else if !(self.pending.is_empty() && self.overdue.is_empty()) {
             self.settle(table, level + 1);
         }
     }
@@ -376,24 +399,20 @@ impl State {
         self.pending.push(Pending { slot, depth: level + 1, at });
     }
 
-    /// What is pending in loops of at least `depth` levels is missing.
+    /// What may still come, though it is long overdue.
+    pub(super) fn overdue<'t>(&self, table: &'t Transitions) -> impl Iterator<Item = ItemId> + use<'_, 't> {
+        self.overdue.iter().map(|overdue| table.slots[overdue.slot as usize].item)
+    }
+
+    /// What is pending or overdue in loops of at least `depth` levels is missing.
     #[cold]
     #[inline(never)]
     pub(super) fn settle(&mut self, table: &Transitions, depth: usize) {
-        let faults = &mut self.faults;
-        self.pending.retain(|pending| {
-            let missing = pending.depth >= depth;
-            if missing {
-                let slot = table.slots[pending.slot as usize];
-                let kind = if slot.loop_number > 0 {
-                    StructureKind::LoopMissing(slot.item)
-                } else {
-                    StructureKind::Missing(slot.item)
-                };
-                faults.push(StructureFault { kind, at: pending.at });
-            }
-            !missing
-        });
+        for waiting in [&mut self.overdue, &mut self.pending] {
+            let missing = waiting.iter().filter(|pending| pending.depth >= depth);
+            self.faults.extend(missing.map(|pending| pending.fault(table)));
+            waiting.retain(|pending| pending.depth < depth);
+        }
     }
 
     #[cold]
@@ -401,7 +420,9 @@ impl State {
     fn grow_old(&mut self, table: &Transitions) {
         self.age += 1;
         if self.age > PENDING_AGE {
-            self.settle(table, 0);
+            self.overdue.append(&mut self.pending);
+            let over = self.overdue.len().saturating_sub(OVERDUE_MAX);
+            self.faults.extend(self.overdue.drain(..over).map(|pending| pending.fault(table)));
         }
     }
 

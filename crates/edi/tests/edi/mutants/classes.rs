@@ -1,6 +1,6 @@
 //! Classes of faults: each puts one into a valid file.
 
-use quayline_edi::guide::{DataType, ElementOf, ItemId, NoteKind, Requirement, SegmentUse};
+use quayline_edi::guide::{DataType, ElementOf, ItemId, NoteKind, Qualifier, Requirement, SegmentUse};
 
 use super::{Dice, Line, Mutant, Place, Subject};
 
@@ -46,8 +46,7 @@ pub(crate) const CLASSES: [(&str, Mutator); 33] = [
     ("control number wrong", control_wrong),
 ];
 
-/// Classes with bars of their own, which only rise. Of loops that are swapped, the first is told as missing and as late where too many
-/// segments are between.
+/// Classes of what moved past more than its neighbour.
 pub(crate) const HARD_CLASSES: [(&str, Mutator); 2] =
     [("segment moved two down", moved_two), ("sibling loops swapped", loops_swapped)];
 
@@ -249,6 +248,21 @@ fn loops_swapped(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
         next.1.is_trigger && siblings && next.1.parent != compiled.parent && !free && &*compiled.id != "HL"
     })?;
     let (first, second) = (instance(subject, at), instance(subject, instance(subject, at).end));
+    // Where the second loop may hold what begins the first, the file is right as it is: RFF behind NAD is a reference of the party.
+    let holder = subject.compiled.item(subject.segments[second.start].item?).parent;
+    let inside = holder.0 + 1..subject.compiled.item(holder).end.0;
+    let trigger = &subject.segments[first.start];
+    let takes = |usage: &SegmentUse| {
+        let fits = |qualifier: &Qualifier| {
+            let value = trigger.elements.get(usize::from(qualifier.element)).map_or("", |value| value.as_str());
+            let part = value.split(':').nth(usize::from(qualifier.component).saturating_sub(1));
+            qualifier.values.iter().any(|of| Some(of.as_str()) == part)
+        };
+        usage.tag == trigger.tag() && usage.qualifier.as_ref().is_none_or(fits)
+    };
+    if inside.into_iter().any(|id| uses[id as usize].is_some_and(takes)) {
+        return None;
+    }
     let mut segments = subject.segments.clone();
     segments[first.start..second.end].rotate_left(first.len());
     Some(Mutant { segments, codes: &[["7", "", "15"]], at: (at, second.end - 1), element: None })

@@ -1,12 +1,13 @@
 //! The world around a map that runs in a lane.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use quayline_core::{RecordNumber, Value};
-use quayline_map::Host;
+use quayline_map::{Host, OwnFunction};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
-use crate::world::{Lookup, World};
+use crate::world::{Function, Lookup, World};
 
 /// Envelope values that a source document has set so far. The outputs that fill headers look at them.
 #[derive(Clone, Default)]
@@ -27,6 +28,8 @@ impl EnvelopeSet {
 pub(crate) struct RunHost {
     world: Arc<World>,
     lookups: Vec<Box<dyn Lookup>>,
+    functions: Vec<(String, Box<dyn Function>)>,
+    known: Results,
     document: u64,
     ids: u64,
     envelope: EnvelopeSet,
@@ -35,7 +38,17 @@ pub(crate) struct RunHost {
 impl RunHost {
     pub(crate) fn new(world: &Arc<World>) -> Self {
         let lookups = world.lookups.iter().map(|lookup| lookup.another()).collect();
-        RunHost { world: Arc::clone(world), lookups, document: 0, ids: 0, envelope: EnvelopeSet::default() }
+        let functions = world.functions.iter().map(|of| (of.name().to_owned(), of.open())).collect();
+        let known = Results::default();
+        RunHost {
+            world: Arc::clone(world),
+            lookups,
+            functions,
+            known,
+            document: 0,
+            ids: 0,
+            envelope: EnvelopeSet::default(),
+        }
     }
 
     /// The source document of this number is mapped next.
@@ -98,6 +111,58 @@ impl Host for RunHost {
         match self.lookups.iter_mut().find(|lookup| lookup.name() == name) {
             Some(lookup) => lookup.row(keys, row),
             None => Err(format!("no table `{name}` is connected")),
+        }
+    }
+
+    fn call(&mut self, function: &OwnFunction, arguments: &[&[u8]]) -> Result<Option<Vec<u8>>, String> {
+        let Some((_, program)) = self.functions.iter_mut().find(|(name, _)| *name == function.name) else {
+            return Err("no program is connected".to_owned());
+        };
+        if !function.cached {
+            return program.call(function, arguments);
+        }
+        let key = Results::key(&function.name, arguments);
+        if let Some(result) = self.known.of.get(&key) {
+            return Ok(result.clone());
+        }
+        let result = program.call(function, arguments)?;
+        self.known.keep(key, &result);
+        Ok(result)
+    }
+}
+
+/// Bytes of results that a lane keeps.
+const KNOWN_BYTES_MAX: usize = 16 << 20;
+/// Memory of an entry beyond its bytes, about.
+const ENTRY_BYTES: usize = 96;
+
+/// Results of functions that may be used again. A failure is not kept.
+#[derive(Default)]
+struct Results {
+    of: HashMap<Vec<u8>, Option<Vec<u8>>>,
+    bytes: usize,
+}
+
+impl Results {
+    /// Name and arguments, each with its length, so that no two calls have one key.
+    fn key(name: &str, arguments: &[&[u8]]) -> Vec<u8> {
+        let mut key = Vec::new();
+        for part in core::iter::once(name.as_bytes()).chain(arguments.iter().copied()) {
+            key.extend_from_slice(&part.len().to_le_bytes());
+            key.extend_from_slice(part);
+        }
+        key
+    }
+
+    fn keep(&mut self, key: Vec<u8>, result: &Option<Vec<u8>>) {
+        let bytes = key.len() + result.as_ref().map_or(0, Vec::len) + ENTRY_BYTES;
+        if self.bytes + bytes > KNOWN_BYTES_MAX {
+            self.of.clear();
+            self.bytes = 0;
+        }
+        if bytes <= KNOWN_BYTES_MAX {
+            self.bytes += bytes;
+            self.of.insert(key, result.clone());
         }
     }
 }
