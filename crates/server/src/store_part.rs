@@ -139,6 +139,18 @@ impl AdminPart for StorePart {
         family("quayline_queue_put_total", "Messages put.", "counter", &by_queue(&|facts| facts.put));
         family("quayline_queue_got_total", "Messages got.", "counter", &by_queue(&|facts| facts.got));
         family(
+            "quayline_queue_expired_total",
+            "Messages that expired and were deleted.",
+            "counter",
+            &by_queue(&|facts| facts.expired),
+        );
+        family(
+            "quayline_queue_moved_total",
+            "Messages that failed too often and moved to the backout queue.",
+            "counter",
+            &by_queue(&|facts| facts.moved),
+        );
+        family(
             "quayline_queue_backed_out_total",
             "Rollbacks that gave a message back.",
             "counter",
