@@ -170,6 +170,8 @@ fn next_steps(order: &StepOrder, left: &[f64], out: &mut Vec<usize>) -> bool {
             left[*step] <= 0.0
         }
         StepOrder::Sequence(parts) => parts.iter().all(|part| next_steps(part, left, out)),
-        StepOrder::Together(parts) => parts.iter().fold(true, |over, part| next_steps(part, left, out) && over),
+        StepOrder::Together(parts) => {
+            parts.iter().map(|part| next_steps(part, left, out)).fold(true, |over, part| part && over)
+        }
     }
 }

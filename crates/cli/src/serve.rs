@@ -27,7 +27,7 @@ use crate::exit::{CLI_INPUT, CLI_LISTEN, CLI_MEASURE, Exit, Stop};
 use crate::flow::{FlowsPart, ServedFlows};
 use crate::job::{JobsPart, has_jobs};
 use crate::partner::PartnersPart;
-use crate::store::{Missing, Opened};
+use crate::store::{Missing, Opened, saver};
 
 /// Serves the project until it is told to stop.
 pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
@@ -100,7 +100,9 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
         eprintln!("{finding}");
     }
     let mut parts: Vec<Arc<dyn AdminPart>> = Vec::new();
-    parts.extend(store.iter().map(|store| Arc::new(StorePart(store.clone())) as Arc<dyn AdminPart>));
+    parts.extend(
+        store.iter().map(|store| Arc::new(StorePart::new(store.clone(), saver(&folder, store))) as Arc<dyn AdminPart>),
+    );
     if let Some(flows) = &flows {
         parts.push(Arc::new(FlowsPart(Arc::clone(&flows.engine))));
     }

@@ -62,4 +62,4 @@ pub use preflight::{cannot_work, collide};
 pub use queues::{QueueRights, QueuesConfig};
 pub use records::{backout_misfits, file_misfit, queue_misfits, store_misfits};
 pub use run::{Beside, LogLine, serve, serve_fixed, serve_with};
-pub use store_part::StorePart;
+pub use store_part::{StorePart, StoreSaver};

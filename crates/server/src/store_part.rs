@@ -1,25 +1,54 @@
-//! The store on the listener for operators: `/store`, and its part of `/metrics`.
+//! The store on the listener for operators: `/store`, saves while it works, and its part of `/metrics`.
 
 use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use quayline_store::{Owner, OwnerFacts, Sampled, Store};
+use quayline_store::save::{Packing, PartsSaved};
+use quayline_store::{Owner, OwnerFacts, Sampled, Store, StoreError};
 use serde_json::{Value, json};
 
-use crate::admin::AdminPart;
+use crate::admin::{AdminAnswer, AdminPart, AdminRequest};
 
-/// What a store holds and what its units of work cost, for operators.
-#[derive(Debug)]
-pub struct StorePart(pub Store);
+/// Saves the store under a name, or continues there. It holds its thread until the save is complete.
+pub type StoreSaver = Arc<dyn Fn(&str, Packing) -> Result<PartsSaved, StoreError> + Send + Sync>;
+
+/// What a store holds and what its units of work cost, for operators, and saves while it works.
+pub struct StorePart {
+    store: Store,
+    saver: StoreSaver,
+    /// The save that runs, or that ran last.
+    save: Arc<Mutex<Option<Save>>>,
+}
+
+struct Save {
+    name: String,
+    /// `None` while it runs.
+    outcome: Option<Result<PartsSaved, StoreError>>,
+}
+
+/// Longest name of a save.
+const NAME_BYTES_MAX: usize = 64;
 
 impl AdminPart for StorePart {
-    fn answer(&self, method: &str, path: &str) -> Option<(u16, String)> {
-        if path != "/store" {
-            return None;
-        }
-        if method != "GET" {
-            return Some((405, format!("{}\n", json!({ "status": "the path takes GET" }))));
-        }
-        Some((200, format!("{}\n", self.state())))
+    fn request(&self, request: &AdminRequest<'_>) -> Option<AdminAnswer> {
+        let rest = request.path.strip_prefix("/store")?;
+        let takes = |methods: &str| (405, json!({ "status": format!("the path takes {methods}") }));
+        let (status, body) = match (request.method, rest.strip_prefix("/save/"), rest) {
+            ("GET", None, "") => (200, self.state()),
+            ("GET", None, "/save") => (200, self.save_state()),
+            ("POST", Some(name), _) => {
+                let packing = if request.query == "compress" { Packing::Deflate } else { Packing::None };
+                self.begin_save(name, packing)
+            }
+            (_, None, "" | "/save") => takes("GET"),
+            (_, Some(_), _) => takes("POST"),
+            _ => return None,
+        };
+        Some(AdminAnswer { status, media: "application/json", body: format!("{body}\n").into_bytes() })
+    }
+
+    fn answer(&self, _: &str, _: &str) -> Option<(u16, String)> {
+        None
     }
 
     fn metrics(&self) -> String {
@@ -30,7 +59,7 @@ impl AdminPart for StorePart {
                 let _ = writeln!(text, "{name}{labels} {value}");
             }
         };
-        let (engine, usage) = (self.0.facts(), self.0.usage());
+        let (engine, usage) = (self.store.facts(), self.store.usage());
         let one = |value: u64| vec![(String::new(), value as f64)];
         let seconds = |micros: u64| vec![(String::new(), micros as f64 / 1e6)];
         for (name, help, value) in [
@@ -64,8 +93,8 @@ impl AdminPart for StorePart {
             family(name, help, "counter", &seconds(micros));
         }
         for (name, help, value) in [
-            ("quayline_store_units_open", "Units of work that are open.", self.0.units_open() as u64),
-            ("quayline_store_locks_held", "Record locks that are held.", self.0.locks_held() as u64),
+            ("quayline_store_units_open", "Units of work that are open.", self.store.units_open() as u64),
+            ("quayline_store_locks_held", "Record locks that are held.", self.store.locks_held() as u64),
             ("quayline_store_log_bytes", "Bytes of the log that are not applied.", engine.log_bytes),
             ("quayline_store_delta_bytes", "Bytes of changes in memory.", engine.delta_bytes),
             ("quayline_store_bytes", "Bytes of the applied store.", engine.store_bytes),
@@ -131,7 +160,7 @@ impl AdminPart for StorePart {
         for (name, help, value) in families {
             family(name, help, "counter", &by_owner(&value));
         }
-        let queues = self.0.open_queues();
+        let queues = self.store.open_queues();
         let by_queue = |value: &dyn Fn(&quayline_store::queue::QueueFacts) -> u64| -> Vec<(String, f64)> {
             queues.iter().map(|(name, facts)| (format!("{{queue=\"{name}\"}}"), value(facts) as f64)).collect()
         };
@@ -139,12 +168,46 @@ impl AdminPart for StorePart {
         family("quayline_queue_put_total", "Messages put.", "counter", &by_queue(&|facts| facts.put));
         family("quayline_queue_got_total", "Messages got.", "counter", &by_queue(&|facts| facts.got));
         family(
+            "quayline_queue_expired_total",
+            "Messages that expired and were deleted.",
+            "counter",
+            &by_queue(&|facts| facts.expired),
+        );
+        family(
+            "quayline_queue_moved_total",
+            "Messages that failed too often and moved to the backout queue.",
+            "counter",
+            &by_queue(&|facts| facts.moved),
+        );
+        family(
             "quayline_queue_backed_out_total",
             "Rollbacks that gave a message back.",
             "counter",
             &by_queue(&|facts| facts.backed_out),
         );
         text
+    }
+}
+
+fn lock(save: &Mutex<Option<Save>>) -> MutexGuard<'_, Option<Save>> {
+    save.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn finding_json(error: &StoreError) -> Value {
+    let finding = error.finding();
+    json!({ "code": finding.code.to_string(), "message": finding.message, "hint": finding.hint })
+}
+
+fn save_json(save: Option<&Save>) -> Value {
+    let Some(Save { name, outcome }) = save else { return json!({ "state": "none" }) };
+    match outcome {
+        None => json!({ "save": name, "state": "running" }),
+        Some(Err(error)) => json!({ "save": name, "state": "failed", "finding": finding_json(error) }),
+        Some(Ok(saved)) => json!({
+            "save": name, "state": "complete", "position": saved.facts.position.0, "entries": saved.facts.entries,
+            "bytes": saved.facts.bytes, "parts_kept": saved.kept, "parts_changed": saved.changed,
+            "damaged": saved.damaged.iter().map(finding_json).collect::<Vec<_>>(),
+        }),
     }
 }
 
@@ -158,13 +221,46 @@ fn labels(owner: &Owner) -> String {
 }
 
 impl StorePart {
+    /// Answers for a store whose saves `saver` makes.
+    #[must_use]
+    pub fn new(store: Store, saver: StoreSaver) -> Self {
+        StorePart { store, saver, save: Arc::default() }
+    }
+
+    fn begin_save(&self, name: &str, packing: Packing) -> (u16, Value) {
+        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+        if name.is_empty() || name.len() > NAME_BYTES_MAX || name.starts_with('.') || !name.bytes().all(allowed) {
+            let expected = "the name of a save has 1 to 64 letters, digits and . _ - and does not begin with a period";
+            return (400, json!({ "status": expected }));
+        }
+        let mut save = lock(&self.save);
+        if let Some(Save { name, outcome: None }) = save.as_ref() {
+            return (409, json!({ "status": format!("save {name} is running") }));
+        }
+        *save = Some(Save { name: name.to_owned(), outcome: None });
+        let (saver, state, name) = (Arc::clone(&self.saver), Arc::clone(&self.save), name.to_owned());
+        let running = std::thread::Builder::new().name("save".to_owned()).spawn(move || {
+            let outcome = saver(&name, packing);
+            *lock(&state) = Some(Save { name, outcome: Some(outcome) });
+        });
+        if let Err(error) = running {
+            *save = None;
+            return (503, json!({ "status": format!("no thread for the save: {error}") }));
+        }
+        (202, save_json(save.as_ref()))
+    }
+
+    fn save_state(&self) -> Value {
+        save_json(lock(&self.save).as_ref())
+    }
+
     /// Figures by file and queue. Where the store has no unit of work to spare, there are none this time.
     fn owners(&self) -> Vec<(Owner, OwnerFacts)> {
-        self.0.usage_by_owner().unwrap_or_default()
+        self.store.usage_by_owner().unwrap_or_default()
     }
 
     fn state(&self) -> Value {
-        let (engine, usage) = (self.0.facts(), self.0.usage());
+        let (engine, usage) = (self.store.facts(), self.store.usage());
         let sampled = |sampled: Sampled| json!({ "measured": sampled.count, "mean_cpu_ns": sampled.mean_ns() });
         let owners = self.owners().into_iter().map(|(owner, facts)| {
             let (kind, name) = match owner {
@@ -182,7 +278,7 @@ impl StorePart {
             })
         });
         let group_units = engine.units as f64 / engine.groups.max(1) as f64;
-        let queues = self.0.open_queues().into_iter().map(|(name, facts)| {
+        let queues = self.store.open_queues().into_iter().map(|(name, facts)| {
             json!({
                 "queue": name, "depth": facts.depth, "depth_high": facts.depth_high, "put": facts.put, "got": facts.got,
                 "expired": facts.expired, "backed_out": facts.backed_out, "moved": facts.moved,
@@ -191,7 +287,7 @@ impl StorePart {
         json!({
             "position": engine.position.0, "applied": engine.applied.0, "log_bytes": engine.log_bytes,
             "store_bytes": engine.store_bytes, "delta_bytes": engine.delta_bytes,
-            "units_open": self.0.units_open(), "locks_held": self.0.locks_held(),
+            "units_open": self.store.units_open(), "locks_held": self.store.locks_held(),
             "units": { "committed": usage.committed, "rolled_back": usage.rolled_back, "changes": usage.changes },
             "commits": {
                 "us": usage.commit_us, "max_us": usage.commit_max_us, "groups": engine.groups,

@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 
-use quayline_core::{Code, Fault, Finding, Place};
+use quayline_core::{Code, Fault, Finding, Place, Severity};
 
 use crate::{FileStatus, Position, Space};
 
@@ -335,6 +335,8 @@ pub const STO_ORDER: Code = Code("STO-025");
 pub const STO_NO_QUEUE: Code = Code("STO-030");
 /// The queue is full.
 pub const STO_QUEUE_FULL: Code = Code("STO-031");
+/// Messages expired.
+pub const STO_EXPIRED: Code = Code("STO-039");
 /// Another process uses the queue.
 pub const STO_QUEUE_IN_USE: Code = Code("STO-035");
 /// No message fits.
@@ -395,10 +397,7 @@ impl StoreError {
             Some(place) => finding.at(place),
             None => finding,
         };
-        match self.remedy() {
-            Some(hint) => finding.hint(hint),
-            None => finding,
-        }
+        finding.hint(self.remedy())
     }
 
     fn code(&self) -> (Code, Fault) {
@@ -452,8 +451,8 @@ impl StoreError {
         Some(Place { file: Some(file.as_str().into()), byte, ..Place::default() })
     }
 
-    fn remedy(&self) -> Option<&'static str> {
-        Some(match self {
+    fn remedy(&self) -> &'static str {
+        match self {
             StoreError::Io { kind: ErrorKind::StorageFull | ErrorKind::QuotaExceeded, .. } => {
                 "free space on the disk, then open the store again: everything acknowledged is there"
             }
@@ -497,14 +496,38 @@ impl StoreError {
             }
             StoreError::QueueInUse { .. } => "end the processes that use the queue, then delete it",
             StoreError::MessageTooLong { .. } => "split the message, or raise the queue's message limit",
-            StoreError::TooLong { .. }
-            | StoreError::EndOfFile { .. }
-            | StoreError::Unsupported { .. }
-            | StoreError::OutOfRange { .. }
-            | StoreError::BadDefinition { .. }
-            | StoreError::NoMessage { .. } => return None,
-        })
+            StoreError::TooLong { what: "unit of work", .. } => "commit smaller units of work",
+            StoreError::TooLong { .. } => {
+                "shorten it; `quayline file facts` shows the length of the key and of the records"
+            }
+            StoreError::EndOfFile { .. } => "start the browse at another key, or read the other way",
+            StoreError::Unsupported { operation, .. } if operation.starts_with("a sorted load") => {
+                "load it without --sorted"
+            }
+            StoreError::Unsupported { organisation: "a topic", .. } => "use one of the queues that subscribe to it",
+            StoreError::Unsupported { .. } => {
+                "see the organisation with `quayline file facts`, and use an operation that it has"
+            }
+            StoreError::OutOfRange { .. } => "use a number of that range",
+            StoreError::BadDefinition { .. } => {
+                "correct the definition; `quayline file define --help` and `quayline queue define --help` show its parts"
+            }
+            StoreError::NoMessage { .. } => {
+                "see the messages with `quayline queue browse`, or wait for one with --wait"
+            }
+        }
     }
+}
+
+/// Says that a get found expired messages and deleted them.
+#[must_use]
+pub fn expired_finding(queue: &str, count: u64) -> Finding {
+    let message = match count {
+        1 => format!("1 message of queue {queue} expired and was deleted"),
+        count => format!("{count} messages of queue {queue} expired and were deleted"),
+    };
+    let note = Finding { severity: Severity::Note, ..Finding::error(STO_EXPIRED, Fault::Sender, message) };
+    note.hint("get messages sooner, or put them with a longer expiry or none")
 }
 
 fn range_text(min: usize, max: usize) -> String {

@@ -48,8 +48,13 @@ pub(crate) fn run(args: &FileArgs, console: &Console) -> Result<Exit, Stop> {
         definition(args)?;
     }
     let opened = Opened::open(folder, missing)?;
-    let store = &opened.store;
-    let exit = match &args.command {
+    let done = perform(&args.command, &opened.store, console);
+    let closed = opened.close(Exit::Done);
+    done.and_then(|exit| closed.map(|_| exit))
+}
+
+fn perform(command: &FileCommand, store: &Store, console: &Console) -> Result<Exit, Stop> {
+    let exit = match command {
         FileCommand::Define(args) => define(args, store)?,
         FileCommand::Load(args) => load(args, store, console)?,
         FileCommand::Unload(args) => unload(args, store, console)?,
@@ -81,7 +86,7 @@ pub(crate) fn run(args: &FileArgs, console: &Console) -> Result<Exit, Stop> {
             Exit::Done
         }
     };
-    opened.close(exit)
+    Ok(exit)
 }
 
 fn open(store: &Store, name: &str) -> Result<(Unit, RecordFile), Stop> {

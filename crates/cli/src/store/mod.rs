@@ -22,6 +22,7 @@ use crate::exit::{CLI_INPUT, Exit, Stop, argument};
 pub(crate) use ends::{Ends, framing as record_file_framing, record_file, refuse_framing};
 pub(crate) use file::run as run_file;
 pub(crate) use queue::run as run_queue;
+pub(crate) use save::saver;
 
 /// A store that is closed when the command ends, so that the next one opens quickly.
 pub(crate) struct Opened {

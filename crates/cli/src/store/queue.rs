@@ -1,7 +1,7 @@
 //! `quayline queue`.
 
 use quayline_store::queue::{GetWait, Message, MessageId, QueueDefinition, QueueKind, RetryOutcome, Select};
-use quayline_store::{Clock as _, Store, StoreError, SystemClock};
+use quayline_store::{Clock as _, Store, StoreError, SystemClock, expired_finding};
 
 use super::{Missing, Opened, from_hex, read_whole, stop};
 use crate::args::{AlterQueueArgs, DefineQueueArgs, GetMessageArgs, PutMessageArgs, QueueArgs, QueueCommand};
@@ -25,8 +25,14 @@ pub(crate) fn run(args: &QueueArgs, console: &Console) -> Result<Exit, Stop> {
         QueueCommand::Serve(args) => (&args.store, Missing::Refuse),
     };
     let opened = Opened::open(folder, missing)?;
-    let store = &opened.store;
-    match &args.command {
+    let done = perform(&args.command, &opened.store, console);
+    // What nobody waited for, such as the removal of expired messages, is written also where the command failed.
+    let closed = opened.close(Exit::Done);
+    done.and(closed)
+}
+
+fn perform(command: &QueueCommand, store: &Store, console: &Console) -> Result<(), Stop> {
+    match command {
         QueueCommand::Define(args) => define(args, store)?,
         QueueCommand::Alter(args) => alter(args, store)?,
         QueueCommand::Delete(args) => {
@@ -41,7 +47,7 @@ pub(crate) fn run(args: &QueueArgs, console: &Console) -> Result<Exit, Stop> {
             store.delete_queue(&args.name).map_err(stop)?;
         }
         QueueCommand::Put(args) => put(args, store)?,
-        QueueCommand::Get(args) => get(args, store)?,
+        QueueCommand::Get(args) => get(args, store, console)?,
         QueueCommand::Browse(args) => browse(&args.name, args.count, store)?,
         QueueCommand::Depth(args) => depth(args.name.as_deref(), store)?,
         QueueCommand::Move(args) => {
@@ -76,7 +82,7 @@ pub(crate) fn run(args: &QueueArgs, console: &Console) -> Result<Exit, Stop> {
         }
         QueueCommand::Serve(args) => super::serve::run(args, store, console)?,
     }
-    opened.close(Exit::Done)
+    Ok(())
 }
 
 fn define(args: &DefineQueueArgs, store: &Store) -> Result<(), Stop> {
@@ -166,7 +172,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn get(args: &GetMessageArgs, store: &Store) -> Result<(), Stop> {
+fn get(args: &GetMessageArgs, store: &Store, console: &Console) -> Result<(), Stop> {
     let queue = store.queue(&args.name).map_err(stop)?;
     let select = match (&args.id, &args.correlation, &args.group) {
         (Some(digits), ..) => Select::Id(id("--id", digits)?),
@@ -176,7 +182,12 @@ fn get(args: &GetMessageArgs, store: &Store) -> Result<(), Stop> {
     };
     let mut unit = store.begin().map_err(stop)?;
     let wait = GetWait::AtMostMs(args.wait.saturating_mul(1000));
-    let message = queue.get(&mut unit, select, wait).map_err(stop)?;
+    let got = queue.get(&mut unit, select, wait);
+    let expired = queue.facts().map_or(0, |facts| facts.expired);
+    if expired > 0 {
+        console.findings(&[expired_finding(&args.name, expired)]);
+    }
+    let message = got.map_err(stop)?;
     // The reader has the content before the message is gone; if it does not, the unit of work rolls back.
     write_stdout(&message.payload)?;
     unit.commit().map_err(stop)?;

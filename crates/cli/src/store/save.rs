@@ -8,18 +8,19 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use quayline_core::{Fault, Finding, Severity};
+use quayline_server::StoreSaver;
 use quayline_store::save::{
     Packing, PartsSaved, SaveFacts, SaveOptions, check, check_parts, restore as store_anew, restore_parts,
     save as write_all, save_parts,
 };
-use quayline_store::{Clock, EVERY_ENTRY, Engine, StoreError, SystemClock};
+use quayline_store::{Clock, EVERY_ENTRY, Engine, Store, StoreError, SystemClock};
 use quayline_store_embedded::{
     EmbeddedEngine, Folder, Medium as _, SaveFolder, Settings, exchange_stores, foreign_files, remove_store,
 };
 use quayline_store_postgres::PostgresEngine;
 
 use super::{Missing, Opened, database, named, stop, unreadable};
-use crate::args::{RestoreArgs, SaveArgs};
+use crate::args::{FolderArg, RestoreArgs, SaveArgs};
 use crate::console::{Console, shown};
 use crate::convert::with_suffix;
 use crate::exit::{CLI_INPUT, Exit, Stop};
@@ -88,6 +89,20 @@ fn save_folder(args: &SaveArgs, engine: &dyn Engine, options: SaveOptions, conso
     }
     console.line(&said("saved", &saved.facts));
     Ok(Exit::Done)
+}
+
+/// Saves a store that is open, for operators: to a folder of parts in a folder beside the store.
+pub(crate) fn saver(folder: &FolderArg, store: &Store) -> StoreSaver {
+    let (to, store) = (beside(folder.local(), ".saves"), store.clone());
+    Arc::new(move |name, packing| {
+        let path = to.join(name);
+        let folder = Folder::create(&path).map_err(|error| StoreError::io(&shown(&path), "created", &error))?;
+        let lock = folder.lock().map_err(|error| StoreError::io(&shown(&path), "locked", &error))?;
+        let _lock = lock.ok_or_else(|| StoreError::InUse { folder: shown(&path) })?;
+        // One thread, beside the work of the server.
+        let options = SaveOptions { packing, ..SaveOptions::default() };
+        save_parts(store.engine().as_ref(), &SaveFolder(&folder), options, &|| false)
+    })
 }
 
 fn said(done: &str, facts: &SaveFacts) -> String {

@@ -2,6 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
 
 use crate::queue_serve::Serving;
 use crate::world::World;
@@ -73,6 +74,36 @@ fn what_was_acknowledged_is_there_after_the_server_and_claims_are_not() {
     let store = operator("/store");
     assert!(store.contains("\"group_units_max\":1") && store.contains("\"locks\":"), "{store}");
     assert!(store.contains("\"owners\":[") && store.contains("\"group_units_mean\":1.0"), "{store}");
+    // A save while the server works.
+    let send =
+        |method: &str, target: &str| ask(TcpStream::connect(admin).expect("the admin listener"), method, target, "");
+    assert!(send("GET", "/store/save").contains("\"state\":\"none\""));
+    for (method, target, expected) in [
+        ("POST", "/store/save/..%2Fother", "400"),
+        ("POST", "/store/save/.hidden", "400"),
+        ("GET", "/store/save/nightly", "405"),
+        ("DELETE", "/store", "405"),
+        ("POST", "/store/save/nightly?compress", "202"),
+    ] {
+        let answer = send(method, target);
+        assert_eq!(status(&answer), expected, "{method} {target}: {answer}");
+    }
+    let begun = Instant::now();
+    let saved = loop {
+        let saved = send("GET", "/store/save");
+        if !saved.contains("\"state\":\"running\"") {
+            break saved;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(30), "{saved}");
+    };
+    assert!(saved.contains("\"save\":\"nightly\"") && saved.contains("\"state\":\"complete\""), "{saved}");
+    assert_eq!(status(&send("POST", "/store/save/nightly")), "202");
+    let begun = Instant::now();
+    while !send("GET", "/store/save").contains("\"code\":\"STO-020\"") {
+        assert!(begun.elapsed() < Duration::from_secs(30), "a complete save is not refused");
+    }
+    world.run("store restore data.saves/nightly --store copy").code(0);
+    assert_eq!(world.run("queue depth ORDERS --store copy").code(0).out(), "ORDERS  2\n");
     // As a power cut would end it, but for the disk.
     let mut child = serving.child;
     child.kill().expect("it is killed");

@@ -117,6 +117,8 @@ fn what_a_file_refuses_is_named_with_its_remedy() {
         exit 2
         --- stderr
         error[STO-024]: the definition of BAD is not usable: the key ends at byte 9, beyond a record of 8 bytes
+
+        hint: correct the definition; `quayline file define --help` and `quayline queue define --help` show its parts
     "#]]);
     world.run("file get CUST --key 0 --store elsewhere").check(expect![[r#"
         exit 2
@@ -177,6 +179,8 @@ fn a_sorted_load_takes_ascending_keys_into_an_empty_file() {
         exit 2
         --- stderr
         error[STO-021]: A is key-sequenced, which does not support a sorted load into a file with records
+
+        hint: load it without --sorted
     "#]]);
     world.run("file define B --record 8 --key 0:2").check(expect![[r#"
         exit 0
@@ -233,6 +237,8 @@ fn messages_go_through_queues_in_order() {
         exit 2
         --- stderr
         error[STO-032]: no message of queue OUT fits, waited 0 ms
+
+        hint: see the messages with `quayline queue browse`, or wait for one with --wait
     "#]]);
     world.run("queue get NONE").check(expect![[r#"
         exit 2
@@ -491,4 +497,63 @@ fn queues_are_altered_and_deleted() {
     refused("get ORDERS", "STO-");
     done("define ORDERS");
     refused("get ORDERS", "STO-");
+}
+
+/// Full, too long, expired, unknown and in use: each is named with what to do, and nothing is lost.
+#[test]
+fn what_a_queue_refuses_is_named_with_its_remedy() {
+    let world = World::with([("m", b"text".as_slice()), ("long", b"longer than ten".as_slice())]);
+    world.run("queue define Q --depth-max 1 --message-max 10").code(0);
+    world.run("queue put Q long").check(expect![[r#"
+        exit 1
+        --- stderr
+        error[STO-033]: the message has 15 bytes, queue Q allows 10
+
+        hint: split the message, or raise the queue's message limit
+    "#]]);
+    world.run("queue put Q m").code(0);
+    world.run("queue put Q m").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[STO-031]: queue Q is full: 1 messages
+
+        hint: get messages from the queue, or raise its depth limit: quayline queue alter
+    "#]]);
+    assert_eq!(world.run("queue get Q").code(0).out(), "text");
+    world.run("queue put Q m --expiry 1").code(0);
+    std::thread::sleep(std::time::Duration::from_millis(5));
+    world.run("queue get Q").check(expect![[r#"
+        exit 2
+        --- stderr
+        note[STO-039]: 1 message of queue Q expired and was deleted
+
+        hint: get messages sooner, or put them with a longer expiry or none
+
+        error[STO-032]: no message of queue Q fits, waited 0 ms
+
+        hint: see the messages with `quayline queue browse`, or wait for one with --wait
+    "#]]);
+    assert_eq!(world.run("queue depth Q").code(0).out(), "Q  0\n");
+    // A second process waits for nothing; the first one goes on.
+    let waiting = world.command(["queue", "get", "Q", "--wait", "60"]);
+    let mut waiting = { waiting }.stderr(std::process::Stdio::null()).spawn().expect("it starts");
+    let begun = std::time::Instant::now();
+    loop {
+        let refused = world.run("queue depth Q");
+        if refused.err().contains("STO-005") {
+            refused.check(expect![[r#"
+                exit 2
+                --- stderr
+                error[STO-005]: another process has the data folder open
+                  at data
+
+                hint: end the other process, or use another data folder
+            "#]]);
+            break;
+        }
+        assert!(begun.elapsed() < std::time::Duration::from_secs(30), "the first process never opens the folder");
+    }
+    waiting.kill().expect("it is ended");
+    waiting.wait().expect("it ends");
+    world.run("store check").code(0);
 }

@@ -1,6 +1,6 @@
 //! `--store postgresql://...`: commands of several processes on one database, and saves between both engines.
 
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -131,6 +131,117 @@ impl Drop for Serving {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+/// A script whose process stays: operations go in and answers come out.
+struct Script {
+    child: std::process::Child,
+    to: std::process::ChildStdin,
+    from: BufReader<std::process::ChildStdout>,
+}
+
+impl Script {
+    fn start(world: &World, url: &str) -> Script {
+        let mut command = world.command(["file", "run", "--json", "--store", url]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
+        let (to, from) = (child.stdin.take().expect("its input"), child.stdout.take().expect("its output"));
+        Script { child, to, from: BufReader::new(from) }
+    }
+
+    fn send(&mut self, operation: &str) {
+        writeln!(self.to, "{operation}").expect("it is sent");
+    }
+
+    fn answer(&mut self) -> String {
+        let mut line = String::new();
+        self.from.read_line(&mut line).expect("an answer");
+        line
+    }
+
+    fn ask(&mut self, operation: &str) -> String {
+        self.send(operation);
+        self.answer()
+    }
+
+    /// Milliseconds of CPU that the process has used.
+    #[cfg(target_os = "linux")]
+    fn cpu_ms(&self) -> u64 {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).expect("its figures");
+        let fields: Vec<&str> = stat.rsplit(") ").next().expect("fields").split(' ').collect();
+        let ticks = |at: usize| fields[at].parse::<u64>().expect("a number");
+        // utime and stime, in hundredths of a second.
+        (ticks(11) + ticks(12)) * 10
+    }
+
+    fn end(mut self) {
+        drop(self.to);
+        assert!(self.child.wait().expect("it ends").success());
+    }
+}
+
+/// Two processes that lock the same records: one waits up to its limit and does not spin, a circle is found, and both say what to do.
+#[test]
+fn lock_timeouts_and_deadlocks_of_processes_are_named_and_nothing_spins() {
+    const NAME: &str = "lock_timeouts_and_deadlocks_of_processes_are_named_and_nothing_spins";
+    let world = World::new();
+    let server = match OwnServer::start(&world.path("server"), Durable::No) {
+        Ok(server) => server,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            eprintln!("skipped: {NAME}: PostgreSQL is not installed");
+            return;
+        }
+        Err(error) => panic!("the server does not start: {error}"),
+    };
+    let url = server.url();
+    world.run(&format!("file define CUST --record 4 --key 0:2 --store {url}")).code(0);
+    let (mut one, mut two) = (Script::start(&world, &url), Script::start(&world, &url));
+    for script in [&mut one, &mut two] {
+        assert!(script.ask("open CUST").contains("\"status\":\"00\""));
+    }
+    for operation in ["insert '01aa'", "insert '02aa'", "commit", "get 01 for-update"] {
+        assert!(one.ask(operation).contains("\"status\":\"00\""), "{operation}");
+    }
+    // A lock that another process keeps.
+    let cpu_before = two.cpu_ms();
+    let begun = Instant::now();
+    let timeout = two.ask("get 01 for-update");
+    assert!(begun.elapsed() >= Duration::from_secs(9), "{timeout}");
+    for part in ["\"status\":\"93\"", "\"code\":\"STO-009\"", "\"hint\":\"repeat the unit of work"] {
+        assert!(timeout.contains(part), "{part} is not in {timeout}");
+    }
+    let cpu = two.cpu_ms() - cpu_before;
+    assert!(cpu < 1_500, "{cpu} ms of CPU for a wait of 10 s");
+    // A circle: each has one record and waits for the other one.
+    assert!(two.ask("get 02 for-update").contains("\"status\":\"00\""));
+    one.send("get 02 for-update");
+    two.send("get 01 for-update");
+    let (mut first, mut second) = (None, None);
+    // One of them is refused and rolls back; then the other one gets the record.
+    let refused = std::thread::scope(|scope| {
+        let (to, from) = std::sync::mpsc::channel();
+        for (number, script) in [&mut one, &mut two].into_iter().enumerate() {
+            let to = to.clone();
+            scope.spawn(move || {
+                let answer = script.answer();
+                if answer.contains("STO-010") {
+                    assert!(script.ask("rollback").contains("\"status\":\"00\""));
+                }
+                to.send((number, answer)).expect("the test takes it");
+            });
+        }
+        for _ in 0..2 {
+            let (number, answer) = from.recv_timeout(Duration::from_secs(9)).expect("an answer before the limit");
+            *(if number == 0 { &mut first } else { &mut second }) = Some(answer);
+        }
+        [first.take(), second.take()].map(Option::unwrap_or_default)
+    });
+    let deadlocks: Vec<&String> = refused.iter().filter(|answer| answer.contains("\"code\":\"STO-010\"")).collect();
+    let got = refused.iter().filter(|answer| answer.contains("\"status\":\"00\"")).count();
+    assert_eq!((deadlocks.len(), got), (1, 1), "{refused:?}");
+    assert!(deadlocks[0].contains("\"status\":\"93\"") && deadlocks[0].contains("\"hint\":"), "{refused:?}");
+    one.end();
+    two.end();
+    world.run(&format!("file verify CUST --store {url}")).code(0);
 }
 
 #[test]
