@@ -14,6 +14,7 @@ use crate::provider::{Held, Measure, Outgoing};
 use crate::record_call::{Conditions, FileAction, PAGE_PARAMETERS, RecordCall};
 use crate::service::RequestSide;
 use crate::shaping::{self, Shaping, ShapingState};
+use crate::top_array::TopArray;
 use crate::typed::Range;
 use crate::{codes, uri};
 
@@ -132,13 +133,30 @@ impl OperationLane {
                     "the body's media type is not application/json",
                 )));
             }
-            if let Err(fault) = reader.read(request.body, &mut gate) {
+            let array = operation.body.as_ref().and_then(|body| body.array.as_ref());
+            let wrapped = match array.map(|array| array.wrapped(request.body)) {
+                Some(None) => {
+                    let detail = "expected an array".to_owned();
+                    let rule = "type".to_owned();
+                    let error = FieldError { place: "body", field: "$".to_owned(), rule, detail };
+                    return Err(Box::new(refused(vec![error])));
+                }
+                Some(wrapped) => wrapped,
+                None => None,
+            };
+            let in_front = array.map_or(0, TopArray::column);
+            if let Err(fault) = reader.read(wrapped.as_deref().unwrap_or(request.body), &mut gate) {
                 gate.discard();
                 let errors = fault.problems.iter().map(|problem| FieldError {
                     place: "body",
                     field: problem.path.clone(),
                     rule: problem.error.code().to_string(),
-                    detail: format!("{} (line {}, column {})", problem.error, problem.line, problem.column),
+                    detail: {
+                        let first = usize::try_from(problem.line).is_ok_and(|line| line == 1);
+                        let moved = if first { in_front } else { 0 };
+                        let column = usize::try_from(problem.column).unwrap_or(usize::MAX).saturating_sub(moved);
+                        format!("{} (line {}, column {column})", problem.error, problem.line)
+                    },
                 });
                 gate.state.errors.extend(errors);
             }
@@ -169,11 +187,18 @@ impl OperationLane {
         }
         gate.sink.leave(NodeId::ROOT);
         let mut errors = core::mem::take(&mut state.errors);
+        let array = operation.body.as_ref().and_then(|body| body.array.as_ref());
+        let placed = |mut errors: Vec<FieldError>| {
+            for error in errors.iter_mut().filter(|error| error.place == "body") {
+                error.field = array.map_or_else(|| error.field.clone(), |array| array.place(&error.field));
+            }
+            errors
+        };
         match encoder.take() {
             Ok(record) if errors.is_empty() => {
                 Ok(Outgoing { front: record, tail: &side.tail, tail_used: side.tail_used })
             }
-            Ok(_) => Err(Box::new(refused(errors))),
+            Ok(_) => Err(Box::new(refused(placed(errors)))),
             Err(faults) => {
                 errors.extend(faults.0.iter().map(|fault| {
                     let parameter =
@@ -185,7 +210,7 @@ impl OperationLane {
                         detail: fault.kind.to_string(),
                     }
                 }));
-                Err(Box::new(refused(errors)))
+                Err(Box::new(refused(placed(errors))))
             }
         }
     }
@@ -374,7 +399,7 @@ impl OperationLane {
             Media::Json => lane.json(projection, record, wanted.as_deref(), &mut self.shaping, buffer),
             Media::Xml => lane.xml(projection, record, wanted.as_deref(), &mut self.shaping, buffer),
         };
-        let (buffer, len) = done.map_err(|faults| {
+        let (mut buffer, mut len) = done.map_err(|faults| {
             let note = faults.0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
             let mut problem = Problem::new(502, codes::BAD_ANSWER, "the service's answer does not fit its copybook");
             problem.errors = faults
@@ -401,6 +426,9 @@ impl OperationLane {
                 detail: format!("the list has fewer elements than the copybook's minimum, {min}"),
             });
             return Err(Box::new(problem.logged(note)));
+        }
+        if let Some(array) = &projection.array {
+            len = array.unwrapped(&mut buffer, len);
         }
         Ok(Answer { status: response.status, media: Some(media), buffer, len })
     }

@@ -55,6 +55,7 @@ mod service;
 mod shaping;
 mod sql;
 mod token;
+mod top_array;
 mod typed;
 mod uri;
 

@@ -199,7 +199,8 @@ fn field_names(operation: &Operation) -> Vec<Json> {
         if let ResponseBody::Answer(projection) = &response.body {
             let shape = &projection.shape;
             let every = names.is_empty();
-            let here = shape.iter().skip(1).map(|(_, node)| node.name.clone());
+            let hidden = |name: &str| projection.array.as_ref().is_some_and(|array| array.hides(name));
+            let here = shape.iter().skip(1).map(|(_, node)| node.name.clone()).filter(|name| !hidden(name));
             let here: Vec<String> = here.collect();
             // A name that one of the answers does not have would be refused there.
             if every {
@@ -278,7 +279,9 @@ fn request_body(operation: &Operation, required: bool) -> Json {
         nullable: false,
         optional: true,
     };
-    let media = Json::object([("schema", schema.document())]);
+    let array = operation.body.as_ref().and_then(|body| body.array.as_ref());
+    let schema = array.map_or_else(|| schema.document(), |array| array.schema(schema.document()));
+    let media = Json::object([("schema", schema)]);
     Json::object([("required", Json::Bool(required)), ("content", Json::object([("application/json", media)]))])
 }
 
@@ -308,7 +311,7 @@ fn responses(operation: &Operation) -> Json {
                 } else if operation.file_action() == Some(FileAction::Browse) {
                     page_schema(schema.document())
                 } else {
-                    schema.document()
+                    projection.array.as_ref().map_or_else(|| schema.document(), |array| array.schema(schema.document()))
                 };
                 (Some(schema), false)
             }
@@ -334,7 +337,14 @@ fn responses(operation: &Operation) -> Json {
             let schema =
                 if schemas.len() == 1 { schemas.remove(0) } else { Json::object([("anyOf", Json::List(schemas))]) };
             content.push(("application/json".to_owned(), Json::object([("schema", schema)])));
-            if !is_put(operation) && operation.file_action() != Some(FileAction::Browse) {
+            let has_xml = |response: &crate::api::Response| {
+                let xml = matches!(&response.body, ResponseBody::Answer(projection) if projection.array.is_none());
+                response.status == status && xml
+            };
+            if !is_put(operation)
+                && operation.file_action() != Some(FileAction::Browse)
+                && operation.responses.iter().any(has_xml)
+            {
                 content.push(("application/xml".to_owned(), Json::object([])));
             }
         }

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use quayline_core::{Code, Fault, Finding, Findings, Place};
 use quayline_project::TomlFile;
@@ -11,6 +12,7 @@ use serde::Deserialize;
 use crate::amqp::{AmqpConfig, Kind};
 use crate::clients::Network;
 use crate::issuer::Issuer;
+use crate::otlp::{Otlp, OtlpConfig};
 use crate::queues::QueuesConfig;
 use crate::{access, tls};
 
@@ -75,6 +77,8 @@ pub struct ServeConfig {
     pub amqp: Option<AmqpConfig>,
     /// Queues of the store that clients may use.
     pub queues: Option<QueuesConfig>,
+    /// The collector of OpenTelemetry that spans and metrics go to; none by default.
+    pub otlp: Option<OtlpConfig>,
     /// A line for each request, for auditors.
     pub audit: Option<PathBuf>,
     /// What becomes of requests while the audit cannot be written.
@@ -349,6 +353,7 @@ impl ServeConfig {
             paths.extend(jwt.jwks.as_mut());
             paths.extend(jwt.jwks_authorities.as_mut());
         }
+        paths.extend(self.otlp.as_mut().and_then(|otlp| otlp.authorities.as_mut()));
         if let Some(tls) = &mut self.tls {
             paths.extend([&mut tls.certificate, &mut tls.key]);
             paths.extend(tls.client_authorities.as_mut());
@@ -424,6 +429,9 @@ impl ServeConfig {
         if let Some(jwt) = &self.authentication.jwt {
             jwt.wrong(&mut value);
         }
+        if let Some(otlp) = &self.otlp {
+            otlp.wrong(&mut value);
+        }
         if let Some(queues) = &self.queues {
             queues.wrong(&mut value);
         }
@@ -446,6 +454,9 @@ impl ServeConfig {
                 wrong.push(Wrong::new(FILES, key, &why, "relative paths begin at the project's folder"));
             }
         };
+        if let Some(otlp) = &self.otlp {
+            open("otlp", Otlp::new(otlp, Arc::default()).map(|_| ()));
+        }
         if let Some(path) = &self.authentication.api_keys {
             open("authentication.api-keys", access::look_at_keys(path));
         }

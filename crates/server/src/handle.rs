@@ -25,6 +25,7 @@ use crate::heads::{Head, Heads};
 use crate::journal::Journal;
 use crate::limiter::Refused;
 use crate::negotiate::accepted;
+use crate::otlp;
 use crate::pages;
 use crate::queues;
 use crate::shared::Shared;
@@ -56,6 +57,18 @@ pub(crate) struct Known {
     places: Places,
 }
 
+impl Known {
+    /// Operation and path, as the API or the queues have them.
+    fn route(&self) -> Option<(&str, &str)> {
+        let operation = self.operation.as_ref().map(|(version, index)| &version.definitions.operations[*index]);
+        match (operation, &self.queue) {
+            (Some(operation), _) => Some((operation.id.as_str(), operation.path.as_str())),
+            (None, Some((id, path))) => Some((id, path.as_str())),
+            (None, None) => None,
+        }
+    }
+}
+
 /// Places that are given back when the request is answered, or when its client has gone and it is dropped.
 #[derive(Default)]
 struct Places {
@@ -84,7 +97,10 @@ pub(crate) async fn handle(
     let heads = Heads::of(&parts.headers);
     let peer = behind_proxies(&thread, peer, &parts.headers);
     let head = parts.method == Method::HEAD;
-    let trace = Trace::of(if heads.have(Head::Traceparent) { text(&parts.headers, "traceparent") } else { None });
+    let mut trace = Trace::of(if heads.have(Head::Traceparent) { text(&parts.headers, "traceparent") } else { None });
+    if let Some(otlp) = thread.shared.otlp.as_ref().filter(|_| trace.parent.is_none()) {
+        trace.sampled = otlp.samples(trace.trace);
+    }
     let method = parts.method.clone();
     let origin = if heads.have(Head::Origin) { parts.headers.get(header::ORIGIN).cloned() } else { None };
     let mut known = Known::default();
@@ -117,6 +133,10 @@ pub(crate) async fn handle(
         response.body_mut().time_writing(metrics, now);
     }
     record(&thread, &peer, &known, &method, status, bytes, began, &trace);
+    if let Some(otlp) = thread.shared.otlp.as_ref().filter(|_| trace.sampled) {
+        let (trace, method) = (&trace, method.as_str());
+        otlp.span(&otlp::Answered { trace, method, operation: known.route(), status, bytes, began });
+    }
     // The length of what GET would answer with; an answer that never has a body says none.
     if head && !matches!(status, 204 | 304) {
         *response.body_mut() = Body::empty();
@@ -732,12 +752,7 @@ fn record(
         return;
     }
     // The path as the API has it: values of parameters are the clients' affair.
-    let operation = known.operation.as_ref().map(|(version, index)| &version.definitions.operations[*index]);
-    let (id, path) = match (operation, &known.queue) {
-        (Some(operation), _) => (operation.id.as_str(), operation.path.as_str()),
-        (None, Some((id, path))) => (*id, path.as_str()),
-        (None, None) => ("-", "-"),
-    };
+    let (id, path) = known.route().unwrap_or(("-", "-"));
     let client = known.identity.as_ref().map_or("-", |identity| identity.name.as_str());
     let how = known.identity.as_ref().map_or("none", |identity| identity.how);
     let micros = began.elapsed().as_micros();

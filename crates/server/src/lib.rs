@@ -32,6 +32,7 @@ mod kept;
 mod limiter;
 mod metrics;
 mod negotiate;
+mod otlp;
 mod outbound;
 mod pages;
 mod preflight;
@@ -58,6 +59,7 @@ pub use config::{
 };
 pub use error::ServeError;
 pub use kept::kept_intervals;
+pub use otlp::OtlpConfig;
 pub use preflight::{cannot_work, collide};
 pub use queues::{QueueRights, QueuesConfig};
 pub use records::{backout_misfits, file_misfit, queue_misfits, store_misfits};

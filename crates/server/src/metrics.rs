@@ -45,6 +45,24 @@ impl Times {
         add(&self.sum_ns, ns);
     }
 
+    /// Upper bounds in seconds for each doubling, and the times up to each, and beyond the last.
+    pub(crate) fn doublings(&self) -> (Vec<f64>, Vec<u64>) {
+        let (mut bounds, mut counts, mut count) = (Vec::new(), Vec::new(), 0);
+        for (i, bucket) in self.buckets.iter().enumerate() {
+            count += bucket.load(Ordering::Relaxed);
+            if i % PER_DOUBLING == 0 && i + 1 < BUCKETS {
+                bounds.push(bound_seconds(i));
+                counts.push(std::mem::take(&mut count));
+            }
+        }
+        counts.push(count);
+        (bounds, counts)
+    }
+
+    pub(crate) fn seconds(&self) -> f64 {
+        self.sum_ns.load(Ordering::Relaxed) as f64 / 1e9
+    }
+
     fn merge(&self, other: &Times) {
         for (to, from) in self.buckets.iter().zip(&other.buckets) {
             add(to, from.load(Ordering::Relaxed));
@@ -169,6 +187,17 @@ pub(crate) struct Metrics {
     pub(crate) claims_ended: AtomicU64,
     /// Requests refused because the audit could not be written.
     pub(crate) unaudited: AtomicU64,
+    /// What became of spans.
+    pub(crate) telemetry: Arc<Telemetry>,
+}
+
+/// What became of spans.
+#[derive(Debug, Default)]
+pub(crate) struct Telemetry {
+    pub(crate) sent: AtomicU64,
+    pub(crate) dropped: AtomicU64,
+    /// Requests to the collector that failed.
+    pub(crate) failed: AtomicU64,
 }
 
 impl Metrics {
@@ -249,6 +278,9 @@ impl Metrics {
                 "Claims of messages that were not settled in time.",
                 &self.claims_ended,
             ),
+            ("quayline_otlp_spans_total", "Spans that the collector of telemetry took.", &self.telemetry.sent),
+            ("quayline_otlp_spans_dropped_total", "Spans that were not sent, or not taken.", &self.telemetry.dropped),
+            ("quayline_otlp_failures_total", "Requests to the collector that failed.", &self.telemetry.failed),
             ("quayline_audit_refused_total", "Requests refused while the audit could not be written.", &self.unaudited),
             ("quayline_audit_lines_lost_total", "Lines of the audit that were not written.", &*self.audit_lost),
             (

@@ -133,6 +133,11 @@ pub fn serve_with(
                 issuer.keep(&thread.shared).await;
             }
         }));
+        tokio::task::spawn_local(lasting(Rc::clone(&thread), "the export of telemetry", |thread| async move {
+            if let Some(otlp) = &thread.shared.otlp {
+                otlp.keep(&thread.shared).await;
+            }
+        }));
         if thread.shared.config.queues.is_some() {
             let what = "the look at claims whose time is over";
             tokio::task::spawn_local(lasting(Rc::clone(&thread), what, crate::queues::end_claims));
@@ -144,6 +149,9 @@ pub fn serve_with(
     .map_err(ServeError::System)?;
     for handle in handles {
         let _ = handle.join();
+    }
+    if let Some(otlp) = &shared.otlp {
+        on_thread(otlp.flush(&shared)).map_err(ServeError::System)?;
     }
     drop(working);
     drop(collecting);

@@ -21,6 +21,7 @@ use crate::issuer::Issuer;
 use crate::journal::{Journal, Keeping, Log};
 use crate::limiter::Limiter;
 use crate::metrics::Metrics;
+use crate::otlp::Otlp;
 use crate::queues::Claims;
 use crate::records::store_misfits;
 use crate::run::Beside;
@@ -50,6 +51,8 @@ pub(crate) struct Shared {
     access: Mutex<Arc<Access>>,
     /// Where tokens' keys come from a URL.
     pub(crate) issuer: Option<Issuer>,
+    /// Where spans and metrics go.
+    pub(crate) otlp: Option<Otlp>,
     token_keys: Mutex<Option<Arc<KeySet>>>,
     /// The same for keys and tokens.
     pub(crate) access_generation: AtomicU64,
@@ -151,6 +154,8 @@ impl Shared {
         }
         let connections = Connections::new(&config.limits, fit);
         let metrics = Metrics::default();
+        let otlp = config.otlp.as_ref().map(|otlp| Otlp::new(otlp, Arc::clone(&metrics.telemetry)));
+        let otlp = otlp.transpose().map_err(ServeError::Settings)?;
         let journal = |path: &Path, keeping: Keeping, lost: &Arc<AtomicU64>| {
             let journal = Journal::to_file(path, keeping, Arc::clone(lost), Arc::clone(&log));
             journal.map_err(|error| ServeError::Journal(path.to_owned(), error))
@@ -181,6 +186,7 @@ impl Shared {
             generation: AtomicU64::new(1),
             access: Mutex::new(Arc::new(access)),
             issuer,
+            otlp,
             token_keys: Mutex::default(),
             access_generation: AtomicU64::new(1),
             tls: Mutex::new(tls),

@@ -8,7 +8,7 @@ pub(crate) struct Trace {
     pub(crate) trace: u128,
     pub(crate) parent: Option<u64>,
     pub(crate) span: u64,
-    sampled: bool,
+    pub(crate) sampled: bool,
 }
 
 thread_local! {

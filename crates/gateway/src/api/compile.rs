@@ -20,6 +20,7 @@ use crate::record_call::FileAction;
 use crate::rule::{Condition, Probe, Test};
 use crate::service::{Service, named_field, node_of, typed_shape};
 use crate::shaping::ShapingRules;
+use crate::top_array::TopArray;
 
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
@@ -163,7 +164,7 @@ impl Compiler<'_> {
                 gate.closed[node.index()] = true;
             }
         }
-        let mut body = wire.body.as_ref().map(|body| Body { required: body.get_ref().required });
+        let mut body = wire.body.as_ref().map(|body| Body { required: body.get_ref().required, array: None });
         let file = self.file_operation(at, &method, &path, &service, &parameters, &mut gate, &mut body);
         // Where a record is looked for, its members are no part of the request.
         let is_new = file.as_ref().is_none_or(|file| matches!(file.action, FileAction::Insert | FileAction::Replace));
@@ -181,6 +182,14 @@ impl Compiler<'_> {
                         "include it in the service's request, or do not require it",
                     );
                 }
+            }
+        }
+        if let (Some(at), Some(body)) = (wire.body.as_ref().filter(|body| body.get_ref().array), &mut body) {
+            body.array = TopArray::of(&request.shape, |node| !gate.closed[node.index()]);
+            if body.array.is_none() {
+                let message = "the body is to be an array, but requests do not show one list alone";
+                let hint = "exclude the other fields in [request] of the service, or name them in `omit`, `assign` or a parameter; counters set themselves";
+                self.file.find(codes::RULES, message, at, hint);
             }
         }
         let (probe, mut responses) = self.responses(at, &service, file.as_ref().map(|file| file.action))?;
@@ -450,6 +459,7 @@ impl Compiler<'_> {
                 }
                 wire::BodyKind::Answer => self.projection(place, service, &wire.include, &wire.exclude)?,
             };
+            let body = if wire.array { self.array(place, body, action) } else { body };
             responses.push(Response { status, description: wire.description.clone(), when, body });
         }
         if responses.is_empty() {
@@ -479,6 +489,27 @@ impl Compiler<'_> {
             }
         };
         Some((probe, responses))
+    }
+
+    /// Makes an answer the array of its one list.
+    fn array(
+        &mut self,
+        at: &Spanned<wire::Response>,
+        mut body: ResponseBody,
+        action: Option<FileAction>,
+    ) -> ResponseBody {
+        if let ResponseBody::Answer(projection) = &mut body {
+            projection.array = TopArray::of(&projection.shape, |_| true);
+            // An array has no root element.
+            projection.xml = false;
+        }
+        let is_array = matches!(&body, ResponseBody::Answer(projection) if projection.array.is_some());
+        if !is_array || action == Some(FileAction::Browse) {
+            let message = "the answer is to be an array, but it does not show one list alone";
+            let hint = "exclude the other fields here or in [response] of the service; a page of a browse is an object";
+            self.file.find(codes::RULES, message, at, hint);
+        }
+        body
     }
 
     fn condition(
@@ -563,7 +594,7 @@ impl Compiler<'_> {
                 let around = &around[..1 + usize::from(interface.wrapper.is_some())];
                 let rules = ShapingRules::new(&plan, &shape, typed, service.options, around);
                 let xml = quayline_xml::XmlWriter::new(&shape, crate::lane::xml_style()).is_ok();
-                Some(ResponseBody::Answer(Box::new(Projection { plan, shape, rules, xml })))
+                Some(ResponseBody::Answer(Box::new(Projection { plan, shape, rules, array: None, xml })))
             }
             Err(findings) => {
                 for finding in findings.0 {

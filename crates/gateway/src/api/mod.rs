@@ -16,6 +16,7 @@ use crate::record_call::{FileAction, FileOperation};
 use crate::rule::{Condition, Probe};
 use crate::service::Service;
 use crate::shaping::ShapingRules;
+use crate::top_array::TopArray;
 
 /// A compiled API.
 #[derive(Debug)]
@@ -144,6 +145,8 @@ pub(crate) struct Parameter {
 #[derive(Debug)]
 pub(crate) struct Body {
     pub(crate) required: bool,
+    /// The list that it is, if it is an array.
+    pub(crate) array: Option<TopArray>,
 }
 
 /// One response of an operation.
@@ -169,6 +172,8 @@ pub(crate) struct Projection {
     pub(crate) plan: RecordPlan,
     pub(crate) shape: Arc<Shape>,
     pub(crate) rules: ShapingRules,
+    /// The list that it is, if it is an array.
+    pub(crate) array: Option<TopArray>,
     /// Whether XML can show it: its members have different element names.
     pub(crate) xml: bool,
 }

@@ -160,7 +160,10 @@ impl Compiler<'_> {
                 self.file.find(codes::RULES, message, given, "remove `[operation.body]`");
             }
             // Without a member there is nothing to do.
-            (_, true) => *body = Some(Body { required: true }),
+            (_, true) => {
+                let array = body.take().and_then(|body| body.array);
+                *body = Some(Body { required: true, array });
+            }
             (None, false) => {}
         }
     }

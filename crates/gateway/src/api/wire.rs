@@ -119,6 +119,8 @@ pub(super) struct Page {
 pub(super) struct Body {
     #[serde(default)]
     pub(super) required: bool,
+    #[serde(default)]
+    pub(super) array: bool,
 }
 
 #[derive(Deserialize)]
@@ -135,6 +137,8 @@ pub(super) struct Response {
     pub(super) exclude: Vec<Text>,
     #[serde(default)]
     pub(super) body: BodyKind,
+    #[serde(default)]
+    pub(super) array: bool,
     pub(super) detail: Option<String>,
 }
 

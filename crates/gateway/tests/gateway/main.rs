@@ -6,6 +6,7 @@
     reason = "a test stops at what is wrong, and a problem is what it looks at"
 )]
 
+mod arrays;
 mod code_names;
 mod findings;
 mod lenient;

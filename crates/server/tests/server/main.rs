@@ -17,5 +17,6 @@ mod queues;
 mod records;
 mod reload;
 mod sql;
+mod telemetry;
 mod tls;
 mod world;
