@@ -171,7 +171,9 @@ fn next_steps(order: &StepOrder, left: &[f64], out: &mut Vec<usize>) -> bool {
         }
         StepOrder::Sequence(parts) => parts.iter().all(|part| next_steps(part, left, out)),
         StepOrder::Together(parts) => {
-            parts.iter().map(|part| next_steps(part, left, out)).fold(true, |over, part| part && over)
+            // Each of them is looked at, also after one that is not over.
+            let left_over = parts.iter().filter(|part| !next_steps(part, left, out)).count();
+            left_over == 0
         }
     }
 }
