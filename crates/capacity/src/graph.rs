@@ -170,6 +170,10 @@ fn next_steps(order: &StepOrder, left: &[f64], out: &mut Vec<usize>) -> bool {
             left[*step] <= 0.0
         }
         StepOrder::Sequence(parts) => parts.iter().all(|part| next_steps(part, left, out)),
-        StepOrder::Together(parts) => parts.iter().fold(true, |over, part| next_steps(part, left, out) && over),
+        StepOrder::Together(parts) => {
+            // All of them run, so each is looked at.
+            let over: Vec<bool> = parts.iter().map(|part| next_steps(part, left, out)).collect();
+            over.into_iter().all(|over| over)
+        }
     }
 }
