@@ -171,9 +171,9 @@ fn next_steps(order: &StepOrder, left: &[f64], out: &mut Vec<usize>) -> bool {
         }
         StepOrder::Sequence(parts) => parts.iter().all(|part| next_steps(part, left, out)),
         StepOrder::Together(parts) => {
-            // Each of them is looked at, also after one that is not over.
-            let left_over = parts.iter().filter(|part| !next_steps(part, left, out)).count();
-            left_over == 0
+            // All of them run, so each is looked at.
+            let over: Vec<bool> = parts.iter().map(|part| next_steps(part, left, out)).collect();
+            over.into_iter().all(|over| over)
         }
     }
 }

@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(before.is_some(), after.is_some());
         assert!(after >= before, "{before:?} {after:?}");
         // The clock of a reference is that of what it refers to.
-        assert_eq!((&SystemClock).run_queue().is_some(), after.is_some());
+        assert_eq!(Clock::run_queue(&&SystemClock).is_some(), after.is_some());
     }
 
     #[test]

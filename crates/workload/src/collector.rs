@@ -9,7 +9,7 @@ use crate::class::Kind;
 use crate::interval::{ClassInterval, Interval, MemberInterval, PartInterval, TimesInterval};
 use crate::regulator::Regulator;
 use crate::system::{Probe, ThreadUse, thread_cpu_ns};
-use crate::work::{MemberTotals, Own, Workload};
+use crate::work::{MemberTotals, Own, PartKey, Workload};
 
 /// Members of a class in an interval; those that used less are added up as one.
 const MEMBERS_MAX: usize = 100;
@@ -39,7 +39,7 @@ struct Last {
     others: HashMap<u32, u64>,
     members: HashMap<(Kind, String), MemberTotals>,
     own: HashMap<(Kind, Arc<str>), Own>,
-    parts: HashMap<(Kind, Arc<str>, Arc<str>), Own>,
+    parts: HashMap<PartKey, Own>,
     handshakes: [u64; 2],
     definitions: [u64; 2],
     held_ns: Vec<u64>,

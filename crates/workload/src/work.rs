@@ -87,6 +87,9 @@ pub(crate) struct Registered {
     pub(crate) counted: (u64, u64),
 }
 
+/// A part of a member: kind, member, part.
+pub(crate) type PartKey = (Kind, Arc<str>, Arc<str>);
+
 /// What is counted of members whose threads register themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Own {
@@ -136,7 +139,7 @@ pub struct Workload {
     pub(crate) left: Mutex<HashMap<u32, u64>>,
     pub(crate) members: Mutex<HashMap<(Kind, Arc<str>), Own>>,
     /// Parts of members, such as the steps of a job.
-    pub(crate) parts: Mutex<HashMap<(Kind, Arc<str>, Arc<str>), Own>>,
+    pub(crate) parts: Mutex<HashMap<PartKey, Own>>,
     pub(crate) sources: Mutex<Vec<Arc<dyn Source>>>,
     began: Instant,
 }

@@ -170,7 +170,7 @@ pub(crate) struct PredictWorkArgs {
     /// What if: factor by which each processor is faster
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = positive)]
     pub(crate) faster: f64,
-    /// Assume that the other work of the machine goes on: measured waits for a processor count as CPU time
+    /// Assume that the other work of the machine continues: measured waits for a processor count as CPU time
     #[arg(long)]
     pub(crate) contended: bool,
     #[command(flatten)]

@@ -82,7 +82,7 @@ fn classes(path: &Path, given: Vec<ClassWire>) -> Result<Vec<MixClass>, Stop> {
         }
         let all: f64 = class.step.iter().map(|step| step.weight).sum();
         let is_valid = class.step.iter().all(|step| step.weight.is_finite() && step.weight >= 0.0);
-        if !is_valid || !(all > 0.0) {
+        if !is_valid || all <= 0.0 {
             let what =
                 format!("the weights of the steps of {} are not numbers from 0 of which one is above 0", class.name);
             return Err(wrong(path, &what, "add a [[class.step]] with a weight"));

@@ -329,7 +329,7 @@ fn a_mix_of_virtual_users_shows_each_class_and_step() {
     let mix = |address: SocketAddr, second: &str| {
         format!(
             "address = \"{address}\"\n[headers]\nX-Test = \"yes\"\n[[class]]\nname = \"readers\"\nusers = 4\nthink = \"1ms\"\n\
-             [[class.step]]\nname = \"often\"\nweight = 91\ntarget = \"/v/x\"\n[[class.step]]\nname = \"seldom\"\nweight = 10\ntarget = \"/v/x?a=1\"\n\
+             [[class.step]]\nname = \"often\"\nweight = 91\ntarget = \"/v/x\"\n[[class.step]]\nname = \"seldom\"\nweight = 10\ntarget = \"/v/x\"\n\
              [[class]]\nname = \"pairs\"\nusers = 2\nthink = \"1ms\"\nin-turn = true\n[[class.step]]\nname = \"first\"\ntarget = \"/v/x\"\n\
              [[class.step]]\nname = \"second\"\ntarget = \"{second}\"\n"
         )
