@@ -160,7 +160,7 @@ fn all_that_is_wrong_is_told_at_once_with_its_place_and_remedy() {
 
         hint: docs/reference/gateway.md shows every key of such a file
 
-        error[GTW-001]: unknown field `encodng`, expected one of `name`, `description`, `copybook`, `record`, `encoding`, `dialect`, `dialect-settings`, `length`, `provider`, `options`, `request`, `request-interface`, `response`, `response-interface`, `required`, `type`, `counter`
+        error[GTW-001]: unknown field `encodng`, expected one of `name`, `description`, `copybook`, `record`, `response-copybook`, `response-record`, `parameter`, `encoding`, `dialect`, `dialect-settings`, `length`, `provider`, `options`, `request`, `request-interface`, `response`, `response-interface`, `required`, `type`, `counter`
           at services/b.toml:2:1
           |
         2 | encodng = "ascii"

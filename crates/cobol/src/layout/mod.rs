@@ -4,7 +4,6 @@ mod build;
 mod counters;
 mod dialect;
 mod item;
-mod joined;
 mod place;
 mod redefines;
 mod renames;

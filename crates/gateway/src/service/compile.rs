@@ -11,6 +11,7 @@ use quayline_core::{Finding, Findings, NodeId, NodeKind, Severity};
 use quayline_project::{CopyFolders, InterfaceFile, InterfaceTable, UserFile, read_source};
 use toml::Spanned;
 
+use super::joined::joined;
 use super::layouts::Records;
 use super::provider::provider;
 use super::{Options, RequestSide, Service, code_names, gnucobol, typed_shape, wire};
@@ -497,7 +498,7 @@ pub(crate) fn layout_of_records(
     let records = records_at(path, &[], limits)?;
     let layouts = names.iter().map(|name| Layout::build(record_of(path, &records, Some(name), "parameter")?, dialect));
     let layouts: Vec<Layout> = layouts.collect::<Result<_, Findings>>()?;
-    Layout::joined("PARAMETERS", layouts).ok_or_else(|| {
+    joined("PARAMETERS", layouts).ok_or_else(|| {
         at_path(path, codes::INCOMPLETE, "no parameter is named".to_owned(), "name the records".to_owned())
     })
 }

@@ -17,6 +17,7 @@ use quayline_project::{CopyFolders, UserFile, read_source};
 use toml::Spanned;
 
 use super::compile::dialect;
+use super::joined::joined;
 use super::{gnucobol, wire};
 use crate::codes;
 
@@ -93,8 +94,8 @@ impl Records {
         }
         layouts.push(last);
         let parts: Vec<usize> = layouts.iter().map(|layout| layout.length_max).collect();
-        let joined = Layout::joined("PARAMETERS", layouts);
-        match joined {
+        let whole = joined("PARAMETERS", layouts);
+        match whole {
             Some(layout) => Ok(Records { layout, files, parts, one_each_way }),
             None => Err(Findings(core::mem::take(&mut file.findings))),
         }

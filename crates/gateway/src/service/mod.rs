@@ -4,6 +4,7 @@ mod code_names;
 mod compile;
 mod database;
 mod gnucobol;
+mod joined;
 mod layouts;
 mod provider;
 mod records;
