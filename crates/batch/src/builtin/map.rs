@@ -3,20 +3,21 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
 use quayline_core::{Findings, Limits};
-use quayline_pipeline::{MapStep, OutputBuffer, Pipeline, UnitLane, World};
+use quayline_pipeline::{FunctionSource, MapStep, OutputBuffer, Pipeline, UnitLane, World};
 use quayline_project::{JsonRead, JsonWrite, MapFile, ShapeOptions, SourceFormat, TargetFormat};
 
 use super::file_reader::of_findings;
 use super::limits::limits;
 use crate::artifact::{Answer, Injected, Item, Processor};
 use crate::error::Thrown;
+use crate::external::{FUNCTION_TIME, FunctionProgram};
 
-/// A map's file, when it changed, and the property `limit`.
-type Version = (PathBuf, Option<SystemTime>, String);
+/// A map's file, when it changed, and the properties `limit`, `functions` and `function-timeout-s`.
+type Version = (PathBuf, Option<SystemTime>, [String; 3]);
 
 /// Maps that were compiled. They stay for the life of the process, one for each version of a file, because lanes refer to them.
 #[derive(Default)]
@@ -30,16 +31,17 @@ struct Compiled {
 
 impl Maps {
     pub(super) fn processor(&self, with: &Injected) -> Answer<MapProcessor> {
-        with.only(&["map", "limit"])?;
+        with.only(&["map", "limit", "functions", "function-timeout-s"])?;
         let limits = limits(with)?;
         let path = with.path("map")?;
         let changed = std::fs::metadata(&path).and_then(|facts| facts.modified()).ok();
-        let key = (path.clone(), changed, with.property("limit").unwrap_or_default().to_owned());
+        let properties = ["limit", "functions", "function-timeout-s"];
+        let key = (path.clone(), changed, properties.map(|name| with.property(name).unwrap_or_default().to_owned()));
         let mut known = self.0.lock();
         let compiled = match known.get(&key) {
             Some(compiled) => *compiled,
             None => {
-                let compiled = compile(&path, limits).map_err(|findings| of_findings(&findings))?;
+                let compiled = compile(&path, limits, with)?;
                 let kept: &'static Compiled = Box::leak(Box::new(compiled));
                 known.insert(key, kept);
                 kept
@@ -55,9 +57,36 @@ impl Maps {
     }
 }
 
-fn compile(path: &std::path::Path, limits: Limits) -> Result<Compiled, Findings> {
+fn compile(path: &std::path::Path, limits: Limits, with: &Injected) -> Answer<Compiled> {
     let options = ShapeOptions::default();
-    let map = MapFile::open(path, &options, &options)?;
+    let map = MapFile::open(path, &options, &options).map_err(|findings| of_findings(&findings))?;
+    let functions = functions(&map, with)?;
+    pipeline(map, functions, limits).map_err(|findings| of_findings(&findings))
+}
+
+/// The programs of the map's functions.
+fn functions(map: &MapFile, with: &Injected) -> Answer<Vec<Box<dyn FunctionSource>>> {
+    let wrong = |what: &str, remedy: &str| Thrown::property(&with.name, "functions", what, remedy);
+    let time = Duration::from_secs(with.number("function-timeout-s", FUNCTION_TIME.as_secs())?);
+    let mut programs = Vec::new();
+    for text in with.property("functions").unwrap_or_default().split('|').map(str::trim).filter(|text| !text.is_empty())
+    {
+        let Some((name, command)) = text.split_once('=') else {
+            return Err(wrong("has a part without `=`", "write NAME=COMMAND, several with a bar between them"));
+        };
+        programs.push(FunctionProgram {
+            name: name.trim().to_owned(),
+            command: command.trim().to_owned(),
+            folder: with.folder.clone(),
+            time,
+        });
+    }
+    let programs = FunctionProgram::of_map(map.plan.own_functions(), programs)
+        .map_err(|(what, remedy)| wrong(&format!("does not suit the map: {what}"), &remedy))?;
+    Ok(programs.into_iter().map(|program| Box::new(program) as Box<dyn FunctionSource>).collect())
+}
+
+fn pipeline(map: MapFile, functions: Vec<Box<dyn FunctionSource>>, limits: Limits) -> Result<Compiled, Findings> {
     // One item is a row of JSON where the map's file names a file of columns.
     let source = match map.source.source()? {
         SourceFormat::Columns(_) => SourceFormat::Json(JsonRead::default()),
@@ -70,7 +99,9 @@ fn compile(path: &std::path::Path, limits: Limits) -> Result<Compiled, Findings>
     let targets = map.targets.iter().map(|to| to.shape.target().map(target)).collect::<Result<Vec<_>, _>>()?;
     let schema = Arc::clone(map.source.schema());
     let schemas = map.targets.iter().map(|to| Arc::clone(to.shape.schema())).collect();
-    let step = MapStep { plan: Arc::new(map.plan), schemas, world: Arc::new(World::default()) };
+    let mut world = World::default();
+    world.functions = functions;
+    let step = MapStep { plan: Arc::new(map.plan), schemas, world: Arc::new(world) };
     let pipeline = Pipeline::with_map(source, schema, step, targets, limits)?;
     let prologue = pipeline.buffers()?.first().map_or(0, |buffer| buffer.bytes().len());
     Ok(Compiled { pipeline, prologue })

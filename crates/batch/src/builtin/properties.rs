@@ -96,7 +96,16 @@ const ALL: &[(&str, &str, Properties)] = &[
             optional("ReaderCheckpointDataSize", number("1024")),
         ]),
     ),
-    ("processor", "quayline.mapProcessor", Properties::only(&[required("map", TEXT), optional("limit", LIMIT)])),
+    (
+        "processor",
+        "quayline.mapProcessor",
+        Properties::only(&[
+            required("map", TEXT),
+            optional("limit", LIMIT),
+            optional("functions", TEXT),
+            optional("function-timeout-s", number("10")),
+        ]),
+    ),
     (
         "reader",
         "quayline.parquetReader",

@@ -100,9 +100,9 @@ pub(crate) struct TranslateArgs {
     /// The first columns are the keys, the others the fields, in the order of the map's `lookup`.
     #[arg(long, value_name = "NAME=FILE", help_heading = "Running")]
     pub(crate) lookup: Vec<String>,
-    /// Program for a function of the map: a command, or cobol:FOLDER/PROGRAM
+    /// Program for a function of the map
     ///
-    /// The map declares the function: `fn rate(country: text(2)) -> decimal(5, 3)`. Quayline calls a command by the artifact protocol, with the
+    /// A command, or cobol:FOLDER/PROGRAM. The map declares the function: `fn rate(country: text(2)) -> decimal(5, 3)`. Quayline calls a command by the artifact protocol, with the
     /// request `call`, and a COBOL program with its arguments and its result in one parameter.
     #[arg(long, value_name = "NAME=PROGRAM", help_heading = "Running")]
     pub(crate) function: Vec<String>,

@@ -19,6 +19,7 @@ mod job_database;
 mod job_kills;
 mod jobs;
 mod json_docs;
+mod map_functions;
 mod maps;
 mod measure;
 mod outbound;
