@@ -109,8 +109,10 @@ pub(crate) struct TranslateArgs {
     /// Folder in which programs of functions run
     #[arg(long, value_name = "DIR", default_value = ".", hide = true)]
     pub(crate) function_folder: PathBuf,
-    /// Longest time in seconds that a function may take for a call
-    #[arg(long, value_name = "SECONDS", default_value_t = quayline_batch::FUNCTION_TIME.as_secs(), value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = "Running")]
+    /// Seconds that a call of a function may take
+    ///
+    /// The default is 10. Then Quayline ends the program.
+    #[arg(long, value_name = "N", default_value_t = quayline_batch::FUNCTION_TIME.as_secs(), hide_default_value = true, value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = "Running")]
     pub(crate) function_timeout: u64,
     /// Value of now() in the map: 2026-01-31T12:00:00
     #[arg(long, value_name = "TIME", help_heading = "Running")]

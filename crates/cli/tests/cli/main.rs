@@ -24,6 +24,7 @@ mod maps;
 mod measure;
 mod outbound;
 mod outbound_law;
+mod outbound_maps;
 mod outputs;
 mod partner;
 mod partner_api;
