@@ -448,8 +448,8 @@ impl Compiler<'_> {
 
     /// The tables of a map.
     fn lookups(&mut self, node: &FlowNode, plan: &MapPlan) -> Vec<CsvTable> {
-        let span = node.property("lookup").map_or_else(|| node.span.clone(), |property| property.span.clone());
-        let given = match CsvTable::pairs(node.text("lookup").unwrap_or_default()) {
+        let span = node.property("lookups").map_or_else(|| node.span.clone(), |property| property.span.clone());
+        let given = match CsvTable::pairs(node.text("lookups").unwrap_or_default()) {
             Ok(given) => given,
             Err(part) => {
                 let message = format!("`{part}` is not NAME=FILE");
@@ -462,11 +462,11 @@ impl Compiler<'_> {
         let (missing, unknown) = CsvTable::mismatch(&wanted, &names);
         for name in missing {
             let message = format!("the map looks up `{name}`, and no table has that name");
-            self.error(codes::LOOKUP, &span, message, format!("add lookup = \"{name}=FILE.csv\" to the node"));
+            self.error(codes::LOOKUP, &span, message, format!("add lookups = \"{name}=FILE.csv\" to the node"));
         }
         for name in unknown {
             let message = format!("the map does not look up `{name}`");
-            self.error(codes::LOOKUP, &span, message, "remove the table from `lookup`");
+            self.error(codes::LOOKUP, &span, message, "remove the table from `lookups`");
         }
         let mut tables = Vec::new();
         for (name, file) in &given {

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use quayline_core::{Fault, Finding, Findings, Limits, Severity, system_error_text};
 use quayline_edi::EdiWriteError;
 use quayline_pipeline::{
-    CsvTable, FunctionSource, Lookup, MapStep, OutputBuffer, OwnFunction, Pipeline, UnitLane, UnitWorld, World,
+    CsvTable, FunctionSource, Lookup, MapStep, OutputBuffer, Pipeline, UnitLane, UnitWorld, World,
 };
 use quayline_project::{
     EnvelopeValue, JsonRead, JsonWrite, MapFile, ShapeOptions, SourceFormat, TargetFormat, check_envelope,
@@ -53,17 +53,17 @@ struct Compiled {
 
 impl Maps {
     pub(super) fn processor(&self, with: &Injected) -> Answer<MapProcessor> {
-        with.only(&["map", "limit", "envelope", "lookup", "function", "function-timeout-s"])?;
+        with.only(&["map", "limit", "envelope", "lookups", "functions", "function-timeout-s"])?;
         let limits = limits(with)?;
         let path = with.path("map")?;
         let tables: Vec<(String, PathBuf)> =
-            pairs(with, "lookup")?.into_iter().map(|(name, file)| (name, with.folder.join(file))).collect();
+            pairs(with, "lookups")?.into_iter().map(|(name, file)| (name, with.folder.join(file))).collect();
         let version = |path: &Path| {
             let changed = std::fs::metadata(path).and_then(|facts| facts.modified()).ok();
             (path.to_owned(), changed)
         };
         let files = std::iter::once(version(&path)).chain(tables.iter().map(|(_, file)| version(file))).collect();
-        let properties = ["limit", "envelope", "lookup", "function", "function-timeout-s"]
+        let properties = ["limit", "envelope", "lookups", "functions", "function-timeout-s"]
             .map(|name| with.property(name).unwrap_or_default().to_owned());
         let key = Key { files, properties };
         let free = self.0.lock().get_mut(&key).and_then(Vec::pop);
@@ -143,15 +143,17 @@ fn compile(
     let (missing, unknown) = CsvTable::mismatch(&wanted, &given);
     if let Some(name) = missing.first() {
         return Err(refusal(format!("the map looks up `{name}`, and no table has that name"))
-            .hint(format!("add the table to the property `lookup`: {name}=FILE.csv"))
+            .hint(format!("add the table to the property `lookups`: {name}=FILE.csv"))
             .into());
     }
     if let Some(name) = unknown.first() {
         return Err(refusal(format!("the map does not look up `{name}`"))
-            .hint("remove the table from the property `lookup`")
+            .hint("remove the table from the property `lookups`")
             .into());
     }
-    check_functions(&map.plan.own_functions().collect::<Vec<_>>(), &functions)?;
+    let functions = FunctionProgram::of_map(map.plan.own_functions(), functions).map_err(|(what, remedy)| {
+        refusal(format!("the property `functions` does not suit the map: {what}")).hint(remedy)
+    })?;
     let lookups = tables.iter().map(|(name, file)| table(name, file)).collect::<Result<Vec<_>, _>>()?;
     // One item is a row of JSON where the map's file names a file of columns.
     let source = match map.source.source()? {
@@ -174,44 +176,18 @@ fn compile(
     Ok(Compiled { pipeline, world, prologue })
 }
 
-/// The programs of the property `function`.
+/// The programs of the property `functions`.
 fn functions(with: &Injected) -> Answer<Vec<FunctionProgram>> {
     let time = Duration::from_secs(with.number("function-timeout-s", FUNCTION_TIME.as_secs())?.max(1));
     let program = |(name, command)| FunctionProgram { name, command, folder: with.folder.clone(), time };
-    Ok(pairs(with, "function")?.into_iter().map(program).collect())
+    Ok(pairs(with, "functions")?.into_iter().map(program).collect())
 }
 
-/// Each function of the map has a program that can compute it, and each program is of a function.
-fn check_functions(functions: &[&OwnFunction], programs: &[FunctionProgram]) -> Result<(), Findings> {
-    let wanted: Vec<&str> = functions.iter().map(|function| function.name.as_str()).collect();
-    let given: Vec<&str> = programs.iter().map(|program| program.name.as_str()).collect();
-    let (missing, unknown) = CsvTable::mismatch(&wanted, &given);
-    if let Some(name) = missing.first() {
-        return Err(refusal(format!("the function `{name}` of the map has no program"))
-            .hint(format!("add the program to the property `function`: {name}=COMMAND"))
-            .into());
-    }
-    if let Some(name) = unknown.first() {
-        return Err(refusal(format!("the map declares no function `{name}`"))
-            .hint("remove the program from the property `function`")
-            .into());
-    }
-    for function in functions {
-        let program = programs.iter().find(|program| program.name == function.name);
-        if let Some(reason) = program.and_then(|program| program.refuses(function)) {
-            return Err(refusal(format!("the function `{}`: {reason}", function.name))
-                .hint("declare lengths in the map: text(30), decimal(11, 2)")
-                .into());
-        }
-    }
-    Ok(())
-}
-
-/// A table of the property `lookup`.
+/// A table of the property `lookups`.
 fn table(name: &str, file: &Path) -> Result<Box<dyn Lookup>, Findings> {
     let unreadable = |why: String| {
         refusal(format!("the table {} cannot be read: {why}", file.display()))
-            .hint("name a CSV file in the property `lookup`; relative paths begin at the project's folder")
+            .hint("name a CSV file in the property `lookups`; relative paths begin at the project's folder")
     };
     let length = std::fs::metadata(file).map_err(|error| unreadable(system_error_text(&error)))?.len();
     if length > CsvTable::BYTES_MAX {

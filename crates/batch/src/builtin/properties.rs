@@ -103,8 +103,8 @@ const ALL: &[(&str, &str, Properties)] = &[
         Properties::only(&[
             required("map", TEXT),
             optional("envelope", Expected::Checked(pairs)),
-            optional("lookup", Expected::Checked(pairs)),
-            optional("function", Expected::Checked(pairs)),
+            optional("lookups", Expected::Checked(pairs)),
+            optional("functions", Expected::Checked(pairs)),
             optional("function-timeout-s", Expected::Number(1, u64::MAX, "10")),
             optional("limit", LIMIT),
         ]),

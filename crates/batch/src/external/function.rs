@@ -33,9 +33,43 @@ pub struct FunctionProgram {
 }
 
 impl FunctionProgram {
+    /// Programs of the functions that a map declares: each function has one, and each program is of a function.
+    ///
+    /// # Errors
+    /// What is wrong, and its remedy.
+    pub fn of_map<'f>(
+        declared: impl Iterator<Item = &'f OwnFunction>,
+        programs: Vec<FunctionProgram>,
+    ) -> Result<Vec<FunctionProgram>, (String, String)> {
+        let declared: Vec<&OwnFunction> = declared.collect();
+        for (at, FunctionProgram { name, .. }) in programs.iter().enumerate() {
+            let Some(function) = declared.iter().find(|function| function.name == *name) else {
+                let known: Vec<&str> = declared.iter().map(|function| function.name.as_str()).collect();
+                let remedy = match known.is_empty() {
+                    true => format!("declare it in the map: fn {name}(a: text(10)) -> text(10)"),
+                    false => format!("it declares {}", known.join(", ")),
+                };
+                return Err((format!("the map declares no function `{name}`"), remedy));
+            };
+            if programs[..at].iter().any(|program| program.name == *name) {
+                return Err((format!("the function `{name}` has two programs"), "remove one of them".to_owned()));
+            }
+            if let Some(reason) = programs[at].refuses(function) {
+                let remedy = "declare lengths in the map: text(30), decimal(11, 2)".to_owned();
+                return Err((format!("the function `{name}` cannot be called: {reason}"), remedy));
+            }
+        }
+        match declared.iter().find(|function| programs.iter().all(|program| program.name != function.name)) {
+            None => Ok(programs),
+            Some(OwnFunction { name, .. }) => Err((
+                format!("the function `{name}` of the map has no program"),
+                format!("connect it: {name}=COMMAND, or {name}=cobol:FOLDER/PROGRAM"),
+            )),
+        }
+    }
+
     /// Why the function that a map declares cannot be computed by this program.
-    #[must_use]
-    pub fn refuses(&self, function: &OwnFunction) -> Option<String> {
+    fn refuses(&self, function: &OwnFunction) -> Option<String> {
         self.cobol()?;
         let named = function.parameters.iter().map(|(name, of)| (name.as_str(), *of));
         for (name, of) in named.chain([("the result", function.gives)]) {

@@ -100,17 +100,19 @@ pub(crate) struct TranslateArgs {
     /// The first columns are the keys, the others the fields, in the order of the map's `lookup`.
     #[arg(long, value_name = "NAME=FILE", help_heading = "Running")]
     pub(crate) lookup: Vec<String>,
-    /// Program for a function of the map: a command, or cobol:FOLDER/PROGRAM
+    /// Program for a function of the map
     ///
-    /// The map declares the function: `fn rate(country: text(2)) -> decimal(5, 3)`. Quayline calls a command by the artifact protocol, with the
+    /// A command, or cobol:FOLDER/PROGRAM. The map declares the function: `fn rate(country: text(2)) -> decimal(5, 3)`. Quayline calls a command by the artifact protocol, with the
     /// request `call`, and a COBOL program with its arguments and its result in one parameter.
     #[arg(long, value_name = "NAME=PROGRAM", help_heading = "Running")]
     pub(crate) function: Vec<String>,
     /// Folder in which programs of functions run
     #[arg(long, value_name = "DIR", default_value = ".", hide = true)]
     pub(crate) function_folder: PathBuf,
-    /// Longest time in seconds that a function may take for a call
-    #[arg(long, value_name = "SECONDS", default_value_t = quayline_batch::FUNCTION_TIME.as_secs(), value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = "Running")]
+    /// Seconds that a call of a function may take
+    ///
+    /// The default is 10. Then Quayline ends the program.
+    #[arg(long, value_name = "N", default_value_t = quayline_batch::FUNCTION_TIME.as_secs(), hide_default_value = true, value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = "Running")]
     pub(crate) function_timeout: u64,
     /// Value of now() in the map: 2026-01-31T12:00:00
     #[arg(long, value_name = "TIME", help_heading = "Running")]

@@ -73,48 +73,23 @@ pub(super) fn read(args: &TranslateArgs, plan: &MapPlan, kept: Option<&[u8]>) ->
     Ok(world)
 }
 
-/// The programs of the map's functions. Each function has one, and each program is of a function: found before the first document.
+/// The programs of the map's functions.
 fn functions(args: &TranslateArgs, plan: &MapPlan) -> Result<Vec<FunctionProgram>, Stop> {
-    let mut programs: Vec<FunctionProgram> = Vec::new();
+    let mut programs = Vec::new();
     for text in &args.function {
         let (name, command) =
             text.split_once('=').filter(|(name, command)| !name.is_empty() && !command.is_empty()).ok_or_else(
                 || argument(format!("`--function {text}` has no `=`")).hint("write it as --function rate=./rate.py"),
             )?;
-        let Some(function) = plan.own_functions().find(|function| function.name == name) else {
-            let finding = argument(format!("`--function {name}`: the map declares no such function"));
-            let known: Vec<&str> = plan.own_functions().map(|function| function.name.as_str()).collect();
-            return Err(finding
-                .hint(match known.is_empty() {
-                    true => format!("declare it in the map: fn {name}(a: text(10)) -> text(10)"),
-                    false => format!("it declares {}", known.join(", ")),
-                })
-                .into());
-        };
-        if programs.iter().any(|program| program.name == name) {
-            return Err(argument(format!("`--function {name}` is given twice")).hint("remove one of them").into());
-        }
-        let time = Duration::from_secs(args.function_timeout);
-        let program = FunctionProgram {
+        programs.push(FunctionProgram {
             name: name.to_owned(),
             command: command.to_owned(),
             folder: args.function_folder.clone(),
-            time,
-        };
-        if let Some(reason) = program.refuses(function) {
-            return Err(argument(format!("`--function {name}`: {reason}"))
-                .hint("declare lengths in the map: text(30), decimal(11, 2)")
-                .into());
-        }
-        programs.push(program);
+            time: Duration::from_secs(args.function_timeout),
+        });
     }
-    let lacks = plan.own_functions().find(|function| programs.iter().all(|program| program.name != function.name));
-    match lacks {
-        Some(function) => Err(argument(format!("the function `{}` of the map has no program", function.name))
-            .hint(format!("connect it: --function {}=COMMAND", function.name))
-            .into()),
-        None => Ok(programs),
-    }
+    FunctionProgram::of_map(plan.own_functions(), programs)
+        .map_err(|(what, remedy)| argument(format!("--function: {what}")).hint(remedy).into())
 }
 
 /// A table of `--lookup`.

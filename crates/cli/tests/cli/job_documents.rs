@@ -92,7 +92,7 @@ fn rows_of_csv_go_through_a_map_and_a_restart() {
 
 const LOOKUP: &str = "map \"m\"\nsource \"in.shape\"\ntarget out \"out.shape\"\nlookup names(id: text) -> (name: text(20))\nif not present(names(id).name) { warning \"no name\" code \"N-1\" }\nname = names(id).name ?? \"?\"\n";
 
-/// A table comes from the property `lookup`; warnings of the map are in the job log, the first ten of a code and then their number.
+/// A table comes from the property `lookups`; warnings of the map are in the job log, the first ten of a code and then their number.
 #[test]
 fn a_map_in_a_job_has_its_tables_and_its_warnings_are_kept() {
     let xml = |lookup: &[(&str, &str)]| {
@@ -116,9 +116,9 @@ fn a_map_in_a_job_has_its_tables_and_its_warnings_are_kept() {
         ("out.shape", b"out\n  name text\n"),
         ("m.qmap", LOOKUP.as_bytes()),
         ("names.csv", b"id,name\n1,ADA\n"),
-        ("job.xml", xml(&[("lookup", "names=names.csv")]).as_bytes()),
+        ("job.xml", xml(&[("lookups", "names=names.csv")]).as_bytes()),
         ("none.xml", xml(&[]).replace("out.jsonl", "none.jsonl").as_bytes()),
-        ("wrong.xml", xml(&[("lookup", "names=absent.csv")]).replace("out.jsonl", "wrong.jsonl").as_bytes()),
+        ("wrong.xml", xml(&[("lookups", "names=absent.csv")]).replace("out.jsonl", "wrong.jsonl").as_bytes()),
     ]);
     world.run("job start job.xml").code(0);
     let out = String::from_utf8(world.read("out.jsonl")).expect("text");

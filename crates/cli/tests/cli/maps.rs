@@ -112,7 +112,7 @@ fn cases_pass_fail_and_are_updated() {
     world.run("map test").check(expect![[r#"
         exit 2
         --- stderr
-        error[CLI-010]: unknown field `noww`, expected one of `now`, `sender`, `receiver`, `control-number`, `envelope`, `lookup`, `to`, `from`, `numbers`, `level`, `output-level`, `unknown`, `strict`, `from-encoding`, `to-encoding`, `from-framing`, `to-framing`
+        error[CLI-010]: unknown field `noww`, expected one of `now`, `sender`, `receiver`, `control-number`, `envelope`, `lookup`, `function`, `to`, `from`, `numbers`, `level`, `output-level`, `unknown`, `strict`, `from-encoding`, `to-encoding`, `from-framing`, `to-framing`
           at maps/tests/order/two/case.toml:1
 
         hint: docs/reference/map-tests.md has every key of case.toml

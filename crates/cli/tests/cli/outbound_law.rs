@@ -6,19 +6,19 @@ use crate::edi::examples;
 use crate::outbound::{TRANSLATE, invoices};
 use crate::world::World;
 
-const LEVELS: [&str; 4] = ["envelope", "guide", "notes", "rules"];
+pub(crate) const LEVELS: [&str; 4] = ["envelope", "guide", "notes", "rules"];
 
 /// Throws dice that fall the same in every run.
-struct Dice(u64);
+pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
-    fn throw(&mut self, sides: usize) -> usize {
+    pub(crate) fn throw(&mut self, sides: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).expect("31 bits") % sides
     }
 }
 
-const VALUES: [&str; 14] = [
+pub(crate) const VALUES: [&str; 14] = [
     "",
     "ZZ",
     "A*B",
@@ -79,7 +79,7 @@ fn holds(world: &World, guide: &str, documents: &[String], dice: &mut Dice) -> (
 }
 
 /// How many transactions the output has.
-fn transactions(world: &World) -> usize {
+pub(crate) fn transactions(world: &World) -> usize {
     let ran = world.run("validate law.edi --level envelope --json");
     let text = String::from_utf8([ran.stdout, ran.stderr].concat()).expect("UTF-8");
     let Some((_, count)) = text.split_once("\"transactions\":") else { return 0 };

@@ -5,6 +5,7 @@ mod corpus;
 mod fetched;
 mod held_out;
 mod json_form;
+mod maker;
 mod php_edifact_codes;
 mod places;
 mod pyx12_maps;

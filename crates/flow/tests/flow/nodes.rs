@@ -489,7 +489,7 @@ fn a_map_node_has_the_tables_of_its_map_and_its_warnings_are_counted() {
         )
     };
     let (input, output) = (world.queue("IN"), world.queue("OUT"));
-    let engine = world.engine(&flow("lookup = \"names=names.csv\"\n"));
+    let engine = world.engine(&flow("lookups = \"names=names.csv\"\n"));
     for id in ["a", "b", "c"] {
         world.put(&input, &Message::new(format!("{{\"id\":\"{id}\",\"amount\":1}}")));
     }
@@ -501,9 +501,9 @@ fn a_map_node_has_the_tables_of_its_map_and_its_warnings_are_counted() {
     assert!(node.last_warning().is_some_and(|last| last.finding.message.contains("no name")));
     for (lookup, expected) in [
         ("", "the map looks up `names`, and no table has that name"),
-        ("lookup = \"names=names.csv|more=names.csv\"\n", "the map does not look up `more`"),
-        ("lookup = \"names=absent.csv\"\n", "the table absent.csv cannot be read"),
-        ("lookup = \"names\"\n", "`names` is not NAME=FILE"),
+        ("lookups = \"names=names.csv|more=names.csv\"\n", "the map does not look up `more`"),
+        ("lookups = \"names=absent.csv\"\n", "the table absent.csv cannot be read"),
+        ("lookups = \"names\"\n", "`names` is not NAME=FILE"),
     ] {
         let found = world.compile(&flow(lookup)).err().map(|found| found.to_string()).unwrap_or_default();
         assert!(found.contains(expected), "{lookup}: {found}");

@@ -479,7 +479,10 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         match self.result_of(function, vals) {
             Ok(val) => val,
             Err(reason) => {
-                self.fault(What::Function(function.name.clone(), reason), None, None);
+                // Of a program that fails, a document has one finding.
+                if !self.has_failed(&function.name, &reason) {
+                    self.fault(What::Function(function.name.clone(), reason), None, None);
+                }
                 Val::Absent
             }
         }

@@ -96,7 +96,7 @@ impl RunFault {
         place.detail = self.source.as_ref().map(|source| format!("from {source}"));
         let mut finding = Finding::error(code, Fault::Sender, message).at(place);
         finding.severity = self.severity(plan);
-        if matches!(self.what, What::Order | What::Kind { .. } | What::Size | What::Lookup(_) | What::Function(..)) {
+        if matches!(self.what, What::Order | What::Kind { .. } | What::Size | What::Lookup(_)) {
             finding.fault = Fault::Config;
         }
         finding.hint = hint;
@@ -195,7 +195,7 @@ impl RunFault {
             What::Function(name, reason) => (
                 codes::OWN_FUNCTION,
                 format!("the function `{name}` failed: {reason}"),
-                hint("connect it, or look into its program; what that wrote to standard error may say more"),
+                hint("check the program of the function, and what it wrote to standard error"),
             ),
             What::Order => (
                 codes::SOURCE_ORDER,

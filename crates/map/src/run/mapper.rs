@@ -239,6 +239,13 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         }
     }
 
+    /// Whether a function failed for the same reason before.
+    pub(super) fn has_failed(&self, function: &str, reason: &str) -> bool {
+        let same =
+            |fault: &RunFault| matches!(&fault.what, What::Function(name, why) if name == function && why == reason);
+        self.faults.iter().any(same)
+    }
+
     fn begin(&mut self) {
         let plan = self.plan;
         self.slots.clear();

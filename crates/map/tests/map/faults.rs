@@ -114,6 +114,43 @@ const CASES: &[(&str, &str, &str, &str)] = &[
         "0.5",
     ),
     (
+        "a function that is not connected",
+        "fn rate(id: text) -> decimal(5)\nid = id\nsmall = abs(rate(id))\n",
+        "0.5",
+        "0.5",
+    ),
+    (
+        "an argument that is too long",
+        "fn again(a: text(2)) -> text(9)\nid = id\nname = again(CUST-NAME)\n",
+        "0.5",
+        "0.5",
+    ),
+    (
+        "an argument of too many digits",
+        "fn again(a: decimal(2)) -> text(9)\nid = id\nname = again(TOTAL)\n",
+        "0.5",
+        "0.5",
+    ),
+    ("a result that is too long", "fn again(a: text) -> text(2)\nid = id\nname = again(\"abc\")\n", "0.5", "0.5"),
+    (
+        "a result that is no number",
+        "fn again(a: text) -> decimal(2)\nid = id\nsmall = abs(again(\"abc\"))\n",
+        "0.5",
+        "0.5",
+    ),
+    (
+        "a result of too many decimals",
+        "fn again(a: text) -> decimal(2)\nid = id\nsmall = abs(again(\"1.5\"))\n",
+        "0.5",
+        "0.5",
+    ),
+    (
+        "a result that is no date",
+        "fn again(a: text) -> date\nid = id\nname = format(again(\"2026-02-30\"), \"DD\")\n",
+        "0.5",
+        "0.5",
+    ),
+    (
         "an error of the map in an occurrence",
         "id = id\nfor line limit 3 make lines {\n  sku = sku\n  if qty > 2 { error \"too many\" }\n}\n",
         "0.5",

@@ -214,6 +214,10 @@ const RUNS: &[(&str, &str)] = &[
         "lookup customers(id: text) -> (name: text(20), days: decimal(3))\nid = id\nname = customers(\"C1\").name\nsmall = abs(customers(\"C1\").days)\nday = customers(\"C2\").name ?? \"none\"\n",
     ),
     (
+        "functions of the user's own",
+        "fn again(a: decimal(9, 2), d: date) -> text(30) cached\nfn nothing(a: text) -> text(5)\nfn check-digit(a: text(17)) -> decimal(1)\nid = id\nname = left(again(12.50, 2026-01-31), 20)\nsmall = abs(check-digit(\"37610425002123456\"))\nday = nothing(id) ?? \"none\"\nok = not present(check-digit(absent))\n",
+    ),
+    (
         "envelopes and ids",
         "id = left(hash(id), 10)\nname = envelope.sender\nenvelope.receiver = code\ntags = [left(sha256(id), 5), left(new-id(), 5), left(new-id(), 5), left(id-of(id), 5)]\n",
     ),

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use quayline_core::{NodeId, NodeKind, NumberScratch, Occurs, Scalar, Shape, Sink, Value, read_number, write_number};
-use quayline_map::{Absent, Compiled, Host, MapSpec, Mapper, Options, Output, Outputs, Resolver, SourceOrder, compile};
+use quayline_map::{
+    Absent, Compiled, Host, MapSpec, Mapper, Options, Output, Outputs, OwnFunction, Resolver, SourceOrder, compile,
+};
 
 /// A shape written as an outline: two blanks a level, `name`, `name?`, `name*`, `name*1..5`, and for leaves a type. `~name` may come before the
 /// sibling in front of it.
@@ -338,6 +340,19 @@ impl Host for World {
         row(Value::Ascii(b"Miller"[..].into()));
         row(Value::Int(30, 0));
         Ok(true)
+    }
+    /// `check-digit` of GS1, `again` gives its argument back, `nothing` has no result.
+    fn call(&mut self, function: &OwnFunction, arguments: &[&[u8]]) -> Result<Option<Vec<u8>>, String> {
+        match function.name.as_str() {
+            "check-digit" => {
+                let weighed = arguments[0].iter().rev().zip([3, 1].into_iter().cycle());
+                let sum: u32 = weighed.map(|(digit, weight)| u32::from(digit - b'0') * weight).sum();
+                Ok(Some(vec![b'0' + u8::try_from((10 - sum % 10) % 10).expect("a digit")]))
+            }
+            "again" => Ok(Some(arguments.join(&b'/'))),
+            "nothing" => Ok(None),
+            _ => Err("no program is connected".to_owned()),
+        }
     }
 }
 

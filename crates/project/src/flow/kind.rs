@@ -441,7 +441,7 @@ pub const NODE_KINDS: &[NodeKind] = &[
         properties: &[
             required("map", Form::Map, "map file (`.qmap`), relative to the project"),
             optional(
-                "lookup",
+                "lookups",
                 Form::Constant,
                 "tables for `lookup` of the map: `NAME=FILE.csv`, several with a bar between them, relative to the project. Default none",
             ),
