@@ -13,7 +13,7 @@ use quayline_frame::{EndOfInput, FramingSpec, Splitter, Step};
 
 use super::limits::limits;
 use crate::artifact::{Answer, Injected, Item, ItemPlace, Reader};
-use crate::error::Thrown;
+use crate::error::{Kind, Thrown};
 use crate::work::Work;
 
 /// Bytes that are read at once.
@@ -141,7 +141,8 @@ impl FileReader {
                 }
                 Ok(Step::Done { .. }) => return Ok(None),
                 Ok(Step::NeedMore { at_least }) => at_least,
-                Err(fault) => return Err(Thrown::from_finding(&fault.finding())),
+                // Where records end is not known from here on. Nobody may skip that: it would be the rest of the file.
+                Err(fault) => return Err(Thrown { kind: Kind::Fatal, ..Thrown::from_finding(&fault.finding()) }),
             };
             self.more(needed)?;
         }
@@ -203,8 +204,10 @@ impl FileReader {
             if window >= most {
                 let message =
                     format!("interchange {} of {} has more than {most} bytes", self.number, self.path.display());
-                return Err(Thrown::of(&["quayline.Rejected"], message)
-                    .hint("translate large interchanges with quayline translate, which streams them"));
+                let thrown = Thrown::of(&["quayline.Rejected"], message).hint(
+                    "raise record-bytes in the property limit, or read transactions with quayline.documentReader",
+                );
+                return Err(Thrown { kind: Kind::Fatal, ..thrown });
             }
             window = (window * 2).min(most);
         }

@@ -20,7 +20,7 @@ use super::origin::{Origin, shown};
 use super::partition::choice;
 use super::step::ns;
 use super::straggler::Splits;
-use crate::artifact::{Answer, CheckpointAlgorithm, Item, Processor, Reader, Writer};
+use crate::artifact::{Answer, CheckpointAlgorithm, Item, ItemPlace, Processor, Reader, Writer};
 use crate::context::{JobContext, StepContext};
 use crate::error::{BatchError, Kind, Thrown};
 use crate::event;
@@ -75,6 +75,8 @@ pub(super) struct ChunkRun<'c, 's> {
     in_pages: bool,
     /// Whether this chunk has nothing to commit.
     is_idle: bool,
+    /// Where reading failed last and was skipped, until an item is read.
+    skipped_at: Option<ItemPlace>,
     /// Items that this chunk skipped.
     rejects: Vec<Reject>,
     /// Items that were kept so far: their numbers.
@@ -183,6 +185,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
             keeps_rejects,
             in_pages,
             is_idle: false,
+            skipped_at: None,
             rejects: Vec::new(),
             rejected: 0,
             kept_checkpoint: None,
@@ -576,6 +579,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
             self.clock.read(begin);
             let thrown = match answer {
                 Ok(Some(item)) => {
+                    self.skipped_at = None;
                     self.listeners.each(|listener| listener.after_read(&item))?;
                     return Ok(Read::Item(item));
                 }
@@ -588,6 +592,13 @@ impl<'c, 's> ChunkRun<'c, 's> {
             match self.remedy(&thrown) {
                 Remedy::Fail => return Err(Broken::Fail(thrown)),
                 Remedy::Skip => {
+                    let at = self.reader.place();
+                    if at != ItemPlace::default() && self.skipped_at.replace(at) == Some(at) {
+                        // Skipping it did not help, and would not help a thousand times.
+                        return Err(Broken::Fail(
+                            thrown.hint("the reader cannot get past this place: repair the input"),
+                        ));
+                    }
                     self.listeners.each(|listener| listener.on_skip_read(&thrown))?;
                     self.context.count(|counts| counts.read_skip += 1);
                     self.number += 1;
@@ -715,7 +726,11 @@ impl<'c, 's> ChunkRun<'c, 's> {
     }
 
     fn remedy(&mut self, thrown: &Thrown) -> Remedy {
-        self.faults.remedy(self.chunk, &self.run.engine.registry, thrown, self.is_retrying)
+        match self.faults.remedy(self.chunk, &self.run.engine.registry, thrown, self.is_retrying) {
+            // A stop is looked at between chunks, and a retry without limit never gets there.
+            Remedy::Retry if self.job.stop.is_set() => Remedy::RollBack,
+            remedy => remedy,
+        }
     }
 
     fn write(&mut self, work: &mut Box<dyn Work>) -> Result<(), Broken> {
@@ -870,6 +885,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
     }
 
     fn reopen(&mut self) -> Answer<()> {
+        self.skipped_at = None;
         self.reader.close()?;
         self.writer.close(false)?;
         self.open()

@@ -426,3 +426,50 @@ fn job_xml_has_the_encoding_that_it_names() {
         assert_eq!((execution.job.as_str(), execution.status), ("M\u{fc}ller", BatchStatus::Completed));
     }
 }
+
+/// What went wrong: where a framing is lost, the reader failed at the same byte again and again, each time was a skip, and a step that skips
+/// everything never ended and filled its log. What cannot be read is the rest of the file: no step may skip it.
+#[test]
+fn a_lost_framing_is_never_skipped() {
+    let folder = tempfile::tempdir().unwrap();
+    let skip =
+        "<skippable-exception-classes><include class=\"java.lang.Exception\"/></skippable-exception-classes></chunk>";
+    let copy = |framing: &str| {
+        copy(&[("file", "in"), ("framing", framing)], "", &[("file", "out")], "").replace("</chunk>", skip)
+    };
+    std::fs::write(folder.path().join("in"), b"\x00\x08\x00\x00AAAA\x00\x02\x00\x00BBBB\x00\x08\x00\x00CCCC").unwrap();
+    let process = process(folder.path());
+    let execution = process.start(&copy("rdw"), &[]);
+    failed(&execution, "FRM-002");
+    let counts = process.steps(execution.id)[0].counts;
+    assert_eq!((counts.read, counts.write, counts.read_skip), (1, 1, 0), "{counts:?}");
+    let long = format!("ISA*00*{}", "A".repeat(5 << 20));
+    std::fs::write(folder.path().join("in"), long).unwrap();
+    let execution = process.start(
+        &copy("edi").replace("value=\"edi\"", "value=\"edi\"/><property name=\"limit\" value=\"record-bytes=1M\""),
+        &[],
+    );
+    failed(&execution, "has more than 1048576 bytes");
+}
+
+/// A reader that fails at one place whatever is skipped ends its step.
+#[test]
+fn a_reader_that_does_not_move_ends_its_step() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("files")).unwrap();
+    for name in ["a", "b", "c"] {
+        std::fs::write(folder.path().join("files").join(name), vec![b'x'; if name == "b" { 9 } else { 2 }]).unwrap();
+    }
+    let xml = format!(
+        "<step id=\"s\"><chunk item-count=\"1\"><reader ref=\"quayline.folderReader\">{}</reader><writer ref=\"quayline.fileWriter\">{}</writer>\
+         <skippable-exception-classes><include class=\"java.lang.Exception\"/></skippable-exception-classes></chunk></step>",
+        properties(&[("folder", "files"), ("limit", "record-bytes=5")]),
+        properties(&[("file", "out")])
+    );
+    let process = process(folder.path());
+    let execution = process.start(&xml, &[]);
+    let counts = process.steps(execution.id)[0].counts;
+    // The reader of a folder goes past a file that is too long.
+    completed(&execution);
+    assert_eq!((counts.read, counts.read_skip), (2, 1), "{counts:?}");
+}
