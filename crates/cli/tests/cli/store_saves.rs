@@ -90,8 +90,9 @@ fn a_killed_save_continues_and_keeps_the_parts_that_still_hold() {
     expected[at + 8..at + 16].copy_from_slice(b"changed!");
     world.write("record", &expected[at..at + 456]);
     world.run("file put BIG record --replace").code(0);
-    let part = std::fs::read_dir(world.path("saved")).expect("a folder").map(|entry| entry.expect("an entry").path());
-    let part = part.filter(|path| path.to_string_lossy().contains("part-000003-")).next().expect("the third part");
+    let mut part =
+        std::fs::read_dir(world.path("saved")).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let part = part.find(|path| path.to_string_lossy().contains("part-000003-")).expect("the third part");
     let mut bytes = std::fs::read(&part).expect("its bytes");
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
