@@ -36,7 +36,7 @@ pub fn foreign_files(folder: &Path) -> io::Result<Vec<OsString>> {
 ///
 /// # Errors
 /// It has other files, or the system refuses.
-pub fn remove_store(folder: &Path) -> io::Result<()> {
+pub(crate) fn remove_store(folder: &Path) -> io::Result<()> {
     if let Some(name) = foreign_files(folder)?.first() {
         let why = format!("{} has files that are not of a store, such as {}", folder.display(), name.display());
         return Err(io::Error::other(why));
@@ -51,7 +51,7 @@ pub fn remove_store(folder: &Path) -> io::Result<()> {
 /// meanwhile: after a crash, it has whatever is not in `folder`.
 ///
 /// # Errors
-/// Those of [`remove_store`].
+/// A folder of that name has files that are not of a store, or the system refuses.
 pub fn exchange_stores(folder: &Path, new: &Path, old: &Path) -> io::Result<()> {
     remove_store(old)?;
     if folder.exists() {
@@ -61,11 +61,20 @@ pub fn exchange_stores(folder: &Path, new: &Path, old: &Path) -> io::Result<()> 
     for name in foreign_files(old)? {
         fs::rename(old.join(&name), folder.join(&name))?;
     }
-    if let Some(parent) = folder.parent() {
-        let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
-        fs::File::open(parent).and_then(|parent| parent.sync_all())?;
-    }
+    sync_parent(folder)?;
     remove_store(old)
+}
+
+/// Makes the name of a file or folder durable.
+///
+/// # Errors
+/// Those of the system.
+pub fn sync_parent(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => fs::File::open(".")?.sync_all(),
+        Some(parent) => fs::File::open(parent)?.sync_all(),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -30,11 +30,13 @@ mod log;
 mod medium;
 mod record_cache;
 mod save_folder;
+mod saves;
 mod settings;
 mod sorted_changes;
 
 pub use engine::EmbeddedEngine;
-pub use exchange::{exchange_stores, foreign_files, remove_store};
+pub use exchange::{exchange_stores, foreign_files, sync_parent};
 pub use medium::{Folder, Medium, MediumFile, OpenMode};
 pub use save_folder::SaveFolder;
+pub use saves::{SaveSource, save_to_folder};
 pub use settings::{Durability, Settings, Work};

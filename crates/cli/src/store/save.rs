@@ -1,7 +1,7 @@
 //! `quayline store save` and `quayline store restore`.
 
 use std::fs::{self, File};
-use std::io::{BufReader, BufWriter, Write as _};
+use std::io::{BufWriter, Write as _};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,13 +9,10 @@ use std::sync::atomic::Ordering;
 
 use quayline_core::{Fault, Finding, Severity};
 use quayline_server::StoreSaver;
-use quayline_store::save::{
-    Packing, PartsSaved, SaveFacts, SaveOptions, check, check_parts, restore as store_anew, restore_parts,
-    save as write_all, save_parts,
-};
-use quayline_store::{Clock, EVERY_ENTRY, Engine, Store, StoreError, SystemClock};
+use quayline_store::save::{Packing, PartsSaved, SaveFacts, SaveOptions, save as write_all};
+use quayline_store::{EVERY_ENTRY, Engine, Store, StoreError};
 use quayline_store_embedded::{
-    EmbeddedEngine, Folder, Medium as _, SaveFolder, Settings, exchange_stores, foreign_files, remove_store,
+    Folder, Medium as _, SaveSource, exchange_stores, foreign_files, save_to_folder, sync_parent,
 };
 use quayline_store_postgres::PostgresEngine;
 
@@ -54,7 +51,8 @@ fn save_file(args: &SaveArgs, engine: &dyn Engine, options: SaveOptions, console
     let mut output = BufWriter::with_capacity(1 << 20, file);
     let saved = write_all(engine, &mut output, options, &shown(&partial)).map_err(stop)?;
     let durable = output.flush().and_then(|()| output.get_ref().sync_all());
-    durable.and_then(|()| fs::rename(&partial, &args.output)).map_err(|error| unreadable(&args.output, &error))?;
+    let named = durable.and_then(|()| fs::rename(&partial, &args.output)).and_then(|()| sync_parent(&args.output));
+    named.map_err(|error| unreadable(&args.output, &error))?;
     console.line(&said("saved", &saved));
     Ok(Exit::Done)
 }
@@ -63,14 +61,8 @@ fn save_file(args: &SaveArgs, engine: &dyn Engine, options: SaveOptions, console
 fn save_folder(args: &SaveArgs, engine: &dyn Engine, options: SaveOptions, console: &Console) -> Result<Exit, Stop> {
     let failed = |error: std::io::Error| unreadable(&args.output, &error);
     let stopped = crate::interrupt::stop_flag().map_err(failed)?;
-    let folder = Folder::create(&args.output).map_err(failed)?;
-    let Some(_lock) = folder.lock().map_err(failed)? else {
-        let message = format!("another process saves to {}", shown(&args.output));
-        let finding = Finding::error(CLI_INPUT, Fault::Caller, message);
-        return Err(finding.hint("wait for it to end, or name another folder").into());
-    };
-    let folder = SaveFolder(&folder);
-    let saved = save_parts(engine, &folder, options, &|| stopped.load(Ordering::Relaxed)).map_err(stop)?;
+    Folder::create(&args.output).map_err(failed)?;
+    let saved = save_to_folder(&args.output, engine, options, &|| stopped.load(Ordering::Relaxed)).map_err(stop)?;
     let warning = |error: &StoreError| {
         let finding = error.finding();
         Finding { severity: Severity::Warning, ..finding }
@@ -95,13 +87,9 @@ fn save_folder(args: &SaveArgs, engine: &dyn Engine, options: SaveOptions, conso
 pub(crate) fn saver(folder: &FolderArg, store: &Store) -> StoreSaver {
     let (to, store) = (beside(folder.local(), ".saves"), store.clone());
     Arc::new(move |name, packing| {
-        let path = to.join(name);
-        let folder = Folder::create(&path).map_err(|error| StoreError::io(&shown(&path), "created", &error))?;
-        let lock = folder.lock().map_err(|error| StoreError::io(&shown(&path), "locked", &error))?;
-        let _lock = lock.ok_or_else(|| StoreError::InUse { folder: shown(&path) })?;
         // One thread, beside the work of the server.
         let options = SaveOptions { packing, ..SaveOptions::default() };
-        save_parts(store.engine().as_ref(), &SaveFolder(&folder), options, &|| false)
+        save_to_folder(&to.join(name), store.engine().as_ref(), options, &|| false)
     })
 }
 
@@ -110,41 +98,12 @@ fn said(done: &str, facts: &SaveFacts) -> String {
     format!("{entries} entries {done}, {bytes} bytes, position {position}")
 }
 
-fn read(path: &Path) -> Result<BufReader<File>, Stop> {
-    Ok(BufReader::with_capacity(1 << 20, File::open(path).map_err(|error| unreadable(path, &error))?))
-}
-
-/// A save: a file, or a folder of parts.
-struct Input<'a> {
-    path: &'a Path,
-    folder: Option<Folder>,
-}
-
-impl Input<'_> {
-    /// Reads and checks everything. The outer error names each damaged part.
-    fn check(&self) -> Result<Result<SaveFacts, Stop>, Vec<StoreError>> {
-        match &self.folder {
-            Some(folder) => check_parts(&SaveFolder(folder), processors()).map(Ok),
-            None => match read(self.path) {
-                Ok(mut from) => check(&mut from, &shown(self.path)).map(Ok).map_err(|error| vec![error]),
-                Err(stop) => Ok(Err(stop)),
-            },
-        }
-    }
-
-    fn store(&self, engine: &dyn Engine) -> Result<SaveFacts, Stop> {
-        match &self.folder {
-            Some(folder) => restore_parts(engine, &SaveFolder(folder)).map_err(stop),
-            None => store_anew(engine, &mut read(self.path)?, &shown(self.path)).map_err(stop),
-        }
-    }
-}
-
 /// Makes a store from a save. Everything is checked before anything is made, and made beside the folder before it takes its name.
 pub(super) fn restore(args: &RestoreArgs, console: &Console) -> Result<Exit, Stop> {
-    let input = Input { path: &args.input, folder: args.input.is_dir().then(|| Folder::new(&args.input)) };
-    let checked = match input.check() {
-        Ok(checked) => checked?,
+    fs::metadata(&args.input).map_err(|error| unreadable(&args.input, &error))?;
+    let input = SaveSource::new(&args.input);
+    let checked = match input.check(processors()) {
+        Ok(checked) => checked,
         Err(damaged) => {
             let findings: Vec<Finding> = damaged.iter().map(StoreError::finding).collect();
             console.findings(&findings);
@@ -179,19 +138,14 @@ pub(super) fn restore(args: &RestoreArgs, console: &Console) -> Result<Exit, Sto
         None
     };
     let new = beside(folder, ".restoring");
-    let made = make(&new, &input);
-    if made.is_err() {
-        // What was made of it is of no use.
-        let _ = fs::remove_dir_all(&new);
-    }
-    let restored = made?;
+    let restored = input.make_store(&new).map_err(stop)?;
     exchange_stores(folder, &new, &beside(folder, ".replaced")).map_err(|error| unreadable(folder, &error))?;
     console.line(&said("restored", &restored));
     Ok(Exit::Done)
 }
 
 /// Restores into a database that holds nothing. A restore that is cut short is repeated, so the database is emptied by hand and not here.
-fn restore_database(args: &RestoreArgs, input: &Input<'_>, address: &str, console: &Console) -> Result<Exit, Stop> {
+fn restore_database(args: &RestoreArgs, input: &SaveSource, address: &str, console: &Console) -> Result<Exit, Stop> {
     let engine = PostgresEngine::open(database(address)?).map_err(stop)?;
     let mut is_empty = true;
     let found = engine.snapshot().and_then(|snapshot| {
@@ -208,7 +162,7 @@ fn restore_database(args: &RestoreArgs, input: &Input<'_>, address: &str, consol
         let hint = "name an empty database; to empty this one, end all processes that use it and run `DROP SCHEMA quayline CASCADE`";
         return Err(finding.hint(hint).into());
     }
-    let restored = input.store(&engine)?;
+    let restored = input.store(&engine).map_err(stop)?;
     console.line(&said("restored", &restored));
     Ok(Exit::Done)
 }
@@ -216,19 +170,4 @@ fn restore_database(args: &RestoreArgs, input: &Input<'_>, address: &str, consol
 /// The folder's path with more at its end, whatever slashes it ends with.
 fn beside(folder: &Path, suffix: &str) -> PathBuf {
     with_suffix(&folder.components().collect::<PathBuf>(), suffix)
-}
-
-fn make(new: &Path, input: &Input<'_>) -> Result<SaveFacts, Stop> {
-    let failed = |error: std::io::Error| unreadable(new, &error);
-    remove_store(new).map_err(failed)?;
-    let medium = Folder::create(new).map_err(failed)?;
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let engine = EmbeddedEngine::open(Arc::new(medium), &clock, Settings::default()).map_err(stop)?;
-    let restored = input.store(&engine)?;
-    let damage = engine.check().map_err(stop)?;
-    if let Some(what) = damage.into_iter().next() {
-        return Err(stop(StoreError::Damaged { file: shown(new), byte: 0, what }));
-    }
-    engine.close().map_err(stop)?;
-    Ok(restored)
 }
