@@ -82,7 +82,7 @@ pub(crate) enum Checked<'v> {
 /// Without the zeros at the end of the decimals.
 fn shortest(number: i128, mut scale: i16) -> (u128, i16) {
     let mut units = number.unsigned_abs();
-    while scale > 0 && units % 10 == 0 {
+    while scale > 0 && units.is_multiple_of(10) {
         (units, scale) = (units / 10, scale - 1);
     }
     (units, scale)
