@@ -25,6 +25,8 @@ pub struct Ends<'a> {
     pub target: &'a Shape,
     /// The same shape with other names for the same nodes.
     pub target_words: Option<&'a Shape>,
+    /// Groups of the target's root that are about its envelope: the run sets them, so only equal names are proposed.
+    pub target_aside: &'a [&'a str],
 }
 
 /// A map that was proposed.
@@ -59,7 +61,8 @@ pub fn propose(ends: &Ends<'_>) -> Proposed {
             let words = |words: Option<&Shape>, shape| Names::of(words.filter(|_| same(words, shape)).unwrap_or(shape));
             (words(ends.source_words, ends.source), words(ends.target_words, ends.target))
         }),
-        aside: ends.source_aside,
+        aside: (ends.source_aside, ends.target_aside),
+        used: Vec::new(),
         chain: vec![NodeId::ROOT],
         out: String::new(),
         counts: [0; 4],
@@ -81,7 +84,10 @@ struct Proposal<'a> {
     target_names: Names,
     /// Names for people of source and target.
     words: Option<(Names, Names)>,
-    aside: &'a [&'a str],
+    /// Groups of the envelopes of source and target.
+    aside: (&'a [&'a str], &'a [&'a str]),
+    /// Source fields that a guess has taken: another guess of the same field is hardly right.
+    used: Vec<NodeId>,
     /// Groups of the source whose fields can be named, innermost last.
     chain: Vec<NodeId>,
     out: String,
@@ -100,6 +106,8 @@ struct Candidate {
 
 /// Equal names.
 const SURE: u32 = 100;
+/// Equal, or equal in the words that people use.
+const EQUAL: u32 = 90;
 /// Too little to write down.
 const LEAST: u32 = 50;
 
@@ -129,6 +137,9 @@ impl Proposal<'_> {
                 let from = self.source.node(best.node).scalar().cloned();
                 let value = from.as_ref().and_then(|from| converted(&best.path, from, scalar));
                 let Some(value) = value else { return self.open(path, scalar, mandatory, depth) };
+                if best.score < SURE {
+                    self.used.push(best.node);
+                }
                 let guess = self.mark(best.score >= SURE);
                 self.line(depth, &format!("{path} = {value}{guess}"));
             }
@@ -180,14 +191,32 @@ impl Proposal<'_> {
     /// The source field that is most like a target field.
     fn best(&self, node: NodeId, scalar: &Scalar) -> Option<Candidate> {
         let mut best: Option<Candidate> = None;
+        // What belongs to a loop is in it.
+        let outer = if self.chain.len() > 1 { 25 } else { 5 };
         for (distance, context) in (0u32..).zip(self.chain.iter().rev()) {
             for (path, leaf, lists) in self.reachable(*context) {
                 let Some(from) = self.source.node(leaf).scalar() else { continue };
                 if converted("x", from, scalar).is_none() {
                     continue;
                 }
-                let aside = if self.is_aside(leaf) { 45 } else { 0 };
-                let score = self.likeness(leaf, node).saturating_sub(distance * 5 + lists * 15 + aside);
+                let likeness = self.likeness(leaf, node);
+                // Nothing rather than something wrong: a field around the loop is meant where the names are equal, and so is a text that
+                // would have to be a number.
+                let is_number = matches!(scalar, Scalar::Decimal { .. } | Scalar::Float32 | Scalar::Float64);
+                let is_far = distance > 0 && self.chain.len() > 1;
+                // Nor does a long text fit where a code of two letters belongs.
+                let is_cut = matches!((from, scalar), (Scalar::Text { chars_max: Some(own) }, Scalar::Text { chars_max: Some(max) }) if *max <= 3 && *own > 4 * max);
+                let is_doubtful = is_far || is_cut || (is_number && matches!(from, Scalar::Text { .. }));
+                if (is_doubtful && likeness < EQUAL) || (lists > 0 && !self.is_of_group(leaf, node)) {
+                    continue;
+                }
+                let aside = self.is_aside(leaf) || self.is_target_aside(node);
+                if (aside || self.used.contains(&leaf)) && likeness < SURE {
+                    continue;
+                }
+                let aside = if aside { 60 } else { 0 };
+                let code = if self.is_code(leaf, node) { 30 } else { 0 };
+                let score = likeness.saturating_sub(distance * outer + lists * 20 + aside + code);
                 if score >= LEAST && best.as_ref().is_none_or(|best| score > best.score) {
                     best = Some(Candidate { path, node: leaf, score, lists });
                 }
@@ -204,13 +233,55 @@ impl Proposal<'_> {
         })
     }
 
+    /// Whether one of the two says what kind of thing another field is, and the other does not: `Item description type, coded`.
+    fn is_code(&self, leaf: NodeId, target: NodeId) -> bool {
+        let kind = |names: &Names, node: NodeId| {
+            names.0[node.index()]
+                .words
+                .iter()
+                .any(|word| matches!(word.as_str(), "code" | "coded" | "qualifier" | "type"))
+        };
+        let (from, to) = match &self.words {
+            Some((from, to)) => (from, to),
+            None => (&self.source_names, &self.target_names),
+        };
+        kind(from, leaf) != kind(to, target)
+    }
+
+    /// Whether the first occurrence of a list may be what a group of the target is about: `shipTo.name` is not the name of any first party.
+    fn is_of_group(&self, leaf: NodeId, target: NodeId) -> bool {
+        let Some(group) = self.target.node(target).parent.filter(|group| *group != NodeId::ROOT) else { return true };
+        if self.target.node(group).is_list() {
+            return true;
+        }
+        let mut at = self.source.node(leaf).parent;
+        while let Some(around) = at.filter(|around| *around != NodeId::ROOT) {
+            let by_words =
+                self.words.as_ref().map_or(0, |(from, to)| alike(&from.0[around.index()], &to.0[group.index()]));
+            let by_names = alike(&self.source_names.0[around.index()], &self.target_names.0[group.index()]);
+            if by_words.max(by_names) >= LEAST {
+                return true;
+            }
+            at = self.source.node(around).parent;
+        }
+        false
+    }
+
     /// Whether a leaf belongs to the envelope.
     fn is_aside(&self, leaf: NodeId) -> bool {
         let mut at = leaf;
         while let Some(parent) = self.source.node(at).parent.filter(|parent| *parent != NodeId::ROOT) {
             at = parent;
         }
-        self.aside.contains(&self.source.node(at).name.as_str())
+        self.aside.0.contains(&self.source.node(at).name.as_str())
+    }
+
+    fn is_target_aside(&self, node: NodeId) -> bool {
+        let mut at = node;
+        while let Some(parent) = self.target.node(at).parent.filter(|parent| *parent != NodeId::ROOT) {
+            at = parent;
+        }
+        self.aside.1.contains(&self.target.node(at).name.as_str())
     }
 
     /// Leaves that can be named from a group: path, leaf, and of how many lists on the way the first occurrence is taken.
@@ -286,6 +357,10 @@ impl Proposal<'_> {
                         u32::from(all.max().unwrap_or(0) >= LEAST) * 30
                     })
                     .sum();
+                // A list of other things whose name is only alike is not meant.
+                if !leaf && by_fields == 0 && by_name < EQUAL {
+                    continue;
+                }
                 let score = by_name + by_fields;
                 if score >= LEAST && best.as_ref().is_none_or(|(known, ..)| score > *known) {
                     best = Some((score, self.relative(*context, list), list));
@@ -363,7 +438,10 @@ fn alike(a: &Named, b: &Named) -> u32 {
     }
     let (short, long) = if a.fold.len() < b.fold.len() { (a, b) } else { (b, a) };
     if short.fold.len() >= 4 && long.fold.contains(short.fold.as_str()) {
-        return 70;
+        // `Item description` is a description; a `given name` is more than a name.
+        let more = u32::try_from(long.words.len().saturating_sub(short.words.len())).unwrap_or(u32::MAX);
+        let most = if core::ptr::eq(long, a) { 85 } else { 60 };
+        return most - 5 * more.min(6);
     }
     let common = a.words.iter().filter(|word| b.words.iter().any(|other| same_word(word, other))).count();
     let all = a.words.len().max(b.words.len());

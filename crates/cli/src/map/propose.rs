@@ -35,6 +35,7 @@ pub(crate) fn run(args: &MapNewArgs, console: &Console) -> Result<Exit, Stop> {
         target_file: &target_file,
         target: target.shape(),
         target_words: target_words.as_ref().map(ShapeFile::shape),
+        target_aside: if matches!(target.form(), Form::Guide(_)) { ENVELOPE } else { &[] },
     });
     // Whatever the names are, what is written can be read.
     let text = format_map("the proposed map", &proposed.text).unwrap_or(proposed.text);

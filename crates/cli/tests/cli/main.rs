@@ -22,6 +22,7 @@ mod job_kills;
 mod jobs;
 mod json_docs;
 mod map_functions;
+mod map_proposals;
 mod maps;
 mod measure;
 mod outbound;

@@ -183,7 +183,7 @@ fn holds(world: &World, guide: &str, sample: &str, maps: usize, dice: &mut Dice,
         if written > 0 {
             let by = if level == "envelope" { String::new() } else { format!("-g {guide}") };
             let validated = world.run(&format!("validate law.edi {by} --level {level}"));
-            let text = || String::from_utf8(world.read("law.qmap")).expect("a map is UTF-8");
+            let text = || String::from_utf8(world.read("law.qmap")).expect("UTF-8");
             assert_eq!(validated.code, Some(0), "{guide}, {level}: {}\n{}", validated.err(), text());
         }
         (tally.written, tally.rejected) = (tally.written + written, tally.rejected + rejected);

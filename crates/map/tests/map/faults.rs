@@ -495,6 +495,7 @@ order
         target_file: "b.json",
         target: &target,
         target_words: None,
+        target_aside: &[],
     };
     let proposal = propose(&ends).text;
     expect![[r#"

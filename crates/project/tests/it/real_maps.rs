@@ -186,6 +186,7 @@ fn maps_between_real_shapes_give_valid_documents_or_findings() {
                 target_file: "t",
                 target: &target,
                 target_words: None,
+                target_aside: &[],
             };
             proposed += usize::from(check(&mut dice, &filled(&propose(&ends).text), from, to));
             for _ in 0..rounds {

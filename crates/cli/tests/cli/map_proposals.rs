@@ -1,0 +1,160 @@
+//! What `map new` proposes between shapes that were not made for each other: right, wrong or nothing. The truths were written before the
+//! proposals were looked at.
+
+use std::path::Path;
+
+use crate::world::World;
+
+const ORDER_JSON: &str = r#"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","required":["orderNumber","orderDate","lines"],"properties":{
+"orderNumber":{"type":"string","maxLength":22},"orderDate":{"type":"string","maxLength":10},"currency":{"type":"string","maxLength":3},
+"buyer":{"type":"object","properties":{"name":{"type":"string","maxLength":60},"id":{"type":"string","maxLength":80}}},
+"shipTo":{"type":"object","properties":{"name":{"type":"string","maxLength":60},"street":{"type":"string","maxLength":55},"city":{"type":"string","maxLength":30},"zip":{"type":"string","maxLength":15}}},
+"lines":{"type":"array","items":{"type":"object","properties":{"lineNumber":{"type":"string","maxLength":20},"sku":{"type":"string","maxLength":48},"description":{"type":"string","maxLength":80},"quantity":{"type":"number","multipleOf":0.001,"minimum":0,"maximum":999999},"unit":{"type":"string","maxLength":2},"unitPrice":{"type":"number","multipleOf":0.0001,"minimum":0,"maximum":999999}}}},
+"lineCount":{"type":"integer","minimum":0,"maximum":999999},"total":{"type":"number","multipleOf":0.01,"minimum":0,"maximum":9999999}}}"#;
+
+const ORDER_XSD: &str = r#"<?xml version="1.0"?>
+<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="Order"><xs:complexType><xs:sequence>
+<xs:element name="OrderNumber" type="xs:string"/><xs:element name="Date" type="xs:string"/><xs:element name="BuyerId" type="xs:string"/><xs:element name="Currency" type="xs:string" minOccurs="0"/>
+<xs:element name="Line" maxOccurs="unbounded"><xs:complexType><xs:sequence>
+<xs:element name="LineNumber" type="xs:string"/><xs:element name="Ean" type="xs:string"/><xs:element name="Description" type="xs:string" minOccurs="0"/><xs:element name="Quantity" type="xs:decimal"/><xs:element name="Price" type="xs:decimal" minOccurs="0"/>
+</xs:sequence></xs:complexType></xs:element></xs:sequence></xs:complexType></xs:element></xs:schema>"#;
+
+const INVOICE_SHAPE: &str = "in\n  invoiceNo text(20)\n  invoiceDate text(8)\n  poNumber? text(20)\n  currency? text(3)\n  customerName? text(60)\n  lines*\n    lineNo text(6)\n    qty decimal(9,2)\n    unitPrice decimal(11,4)\n    productId? text(40)\n    text? text(80)\n  total? decimal(12,2)\n";
+
+const PAYMENT_SHAPE: &str = "out\n  traceNumber text(30)\n  paymentDate text(8)\n  paymentAmount decimal(15,2)\n  payerName? text(60)\n  payeeName? text(60)\n  claims*\n    claimId text(38)\n    chargedAmount decimal(15,2)\n    paidAmount decimal(15,2)\n    patientLastName? text(60)\n    patientFirstName? text(35)\n";
+
+/// Source, target, and each target field with the source fields that may be meant.
+type Pair = (&'static str, &'static str, &'static [(&'static str, &'static [&'static str])]);
+
+const PAIRS: [Pair; 4] = [
+    (
+        "850.guide",
+        "order.json",
+        &[
+            ("orderNumber", &["BEG.BEG03"]),
+            ("orderDate", &["BEG.BEG05"]),
+            ("currency", &["CUR.CUR02"]),
+            ("buyer.name", &["N102"]),
+            ("buyer.id", &["N104"]),
+            ("shipTo.name", &["N102"]),
+            ("shipTo.street", &["N301"]),
+            ("shipTo.city", &["N401"]),
+            ("shipTo.zip", &["N403"]),
+            ("lines", &["PO1"]),
+            ("lineNumber", &["PO101"]),
+            ("sku", &["PO107", "PO109"]),
+            ("description", &["PID05"]),
+            ("quantity", &["PO102"]),
+            ("unit", &["PO103"]),
+            ("unitPrice", &["PO104"]),
+            ("lineCount", &["CTT01"]),
+            ("total", &["AMT02"]),
+        ],
+    ),
+    (
+        "orders.guide",
+        "order.xsd",
+        &[
+            ("OrderNumber", &["BGM02", "BGM.BGM02"]),
+            ("Date", &["DTM01-2"]),
+            ("BuyerId", &["NAD02-1"]),
+            ("Currency", &["CUX01-2"]),
+            ("Line", &["SG25"]),
+            ("LineNumber", &["LIN01"]),
+            ("Ean", &["LIN03-1"]),
+            ("Description", &["IMD03-4"]),
+            ("Quantity", &["QTY01-2"]),
+            ("Price", &["PRI01-2"]),
+        ],
+    ),
+    (
+        "invoice.shape",
+        "810.guide",
+        &[
+            ("BIG.BIG01", &["invoiceDate"]),
+            ("BIG.BIG02", &["invoiceNo"]),
+            ("BIG.BIG04", &["poNumber"]),
+            ("CUR.CUR02", &["currency"]),
+            ("IT1", &["lines"]),
+            ("IT1.IT101", &["lineNo"]),
+            ("IT1.IT102", &["qty"]),
+            ("IT1.IT104", &["unitPrice"]),
+            ("IT1.IT107", &["productId"]),
+            ("TDS.TDS01", &["total"]),
+        ],
+    ),
+    (
+        "835.guide",
+        "payment.shape",
+        &[
+            ("traceNumber", &["TRN.TRN02"]),
+            ("paymentDate", &["BPR.BPR16"]),
+            ("paymentAmount", &["BPR.BPR02"]),
+            ("payerName", &["1000A.N1.N102"]),
+            ("payeeName", &["1000B.N1.N102"]),
+            ("claims", &["2100"]),
+            ("claimId", &["CLP01"]),
+            ("chargedAmount", &["CLP03"]),
+            ("paidAmount", &["CLP04"]),
+            ("patientLastName", &["NM103"]),
+            ("patientFirstName", &["NM104"]),
+        ],
+    ),
+];
+
+/// Proposed fields: target and source as they are written.
+fn proposals(map: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for line in map.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
+        if let Some(rest) = line.strip_prefix("for ") {
+            let (over, target) = rest.split_once(" make ").expect("a loop makes a list");
+            let target = target.split([' ', '{']).next().expect("a name");
+            found.push((target.to_owned(), over.to_owned()));
+        } else if let Some((target, value)) = line.split_once(" = ") {
+            found.push((target.to_owned(), value.split("  #").next().unwrap_or_default().to_owned()));
+        }
+    }
+    found
+}
+
+/// Whether a path is named in an expression as a whole or as its end.
+fn names(value: &str, path: &str) -> bool {
+    let part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '[' | ']' | '@');
+    value.split(|c| !part(c)).any(|word| word == path || word.ends_with(&format!(".{path}")))
+}
+
+#[test]
+fn most_proposals_are_right() {
+    let world = World::with([
+        ("order.json", ORDER_JSON.as_bytes()),
+        ("order.xsd", ORDER_XSD.as_bytes()),
+        ("invoice.shape", INVOICE_SHAPE.as_bytes()),
+        ("payment.shape", PAYMENT_SHAPE.as_bytes()),
+    ]);
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/edi");
+    for entry in examples.read_dir().expect("the folder is there").flatten() {
+        if entry.path().extension().is_some_and(|extension| extension == "guide") {
+            world.write(&entry.file_name().to_string_lossy(), std::fs::read(entry.path()).expect("readable"));
+        }
+    }
+    let mut report = String::new();
+    let mut all = (0, 0, 0);
+    for (from, to, truths) in PAIRS {
+        let map = world.run(&format!("map new --from {from} --to {to}")).code(0).out();
+        let (mut right, mut wrong, mut seen) = (0, Vec::new(), Vec::new());
+        for (target, value) in proposals(&map) {
+            let truth = truths.iter().find(|(of, _)| *of == target);
+            seen.push(target.clone());
+            match truth {
+                Some((_, paths)) if paths.iter().any(|path| names(&value, path)) => right += 1,
+                _ => wrong.push(format!("{target} = {value}")),
+            }
+        }
+        let none = truths.iter().filter(|(of, _)| !seen.iter().any(|target| target == of)).count();
+        report.push_str(&format!("{from} to {to}: {right} right, {} wrong, {none} none: {wrong:?}\n", wrong.len()));
+        all = (all.0 + right, all.1 + wrong.len(), all.2 + none);
+        assert!(right >= wrong.len(), "{report}{map}");
+    }
+    eprintln!("{report}{all:?}");
+    assert!(all.0 >= 15 && all.0 >= 3 * all.1, "{report}{all:?}");
+}
