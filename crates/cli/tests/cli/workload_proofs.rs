@@ -506,6 +506,12 @@ fn intervals_of_a_flow_predict_the_throughput_of_other_loads() {
         intervals_of(&server, &world, 2, "flow.json");
         [1usize, 8, 24].map(|clients| (clients, loaded(clients, Duration::from_secs(3))))
     });
+    // Units of work take at least as long as they compute, and a durable one waits for its commit as well.
+    let text = String::from_utf8(world.read("flow.json")).expect("UTF-8");
+    let intervals = serde_json::from_str::<Intervals>(&text).expect("intervals").intervals;
+    let demands = Demands::of(&intervals, "flow:put").expect("the flow has worked");
+    println!("{demands:?}");
+    assert!(demands.cpu_s > 0.0 && demands.other_s > 0.0, "{demands:?}");
     let command = "flows/put.toml --intervals flow.json --think 20ms --contended --workers 1,8,24";
     let predicted = predictions(&world, command);
     let mut worst = 0.0f64;
