@@ -464,7 +464,7 @@ impl MapPlan {
 
     /// Names of the tables that the map looks up.
     pub fn lookup_names(&self) -> impl Iterator<Item = &str> {
-        self.lookups.iter().map(|lookup| lookup.name.as_str())
+        self.lookups.iter().filter(|lookup| lookup.function.is_none()).map(|lookup| lookup.name.as_str())
     }
 
     /// The name of an output.
