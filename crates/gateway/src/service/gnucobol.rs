@@ -126,7 +126,7 @@ pub(super) fn check(
         let message = format!(
             "GnuCOBOL computes wrong places for what follows {table}, whose count varies, since {name} before it is a redefinition or needs slack bytes"
         );
-        let hint = "make the table the last item of the record, or write it without DEPENDING ON and name its counter in `[[counter]]`";
+        let hint = "let nothing follow the table's group but one item, or write it without DEPENDING ON and name its counter in `[[counter]]`";
         return place(file, wire, message, hint);
     }
     if let Some((first, table)) = varying_after_varying(layout) {
@@ -289,8 +289,8 @@ fn before_varying(layout: &Layout) -> Option<(String, String)> {
 }
 
 /// Returns a table whose count varies, inside of a group, and such a table before that group, if something follows for which GnuCOBOL 3.1.2 computes a
-/// wrong place. With `-fodoslide`, it then leaves out fixed fields, except for items that follow the table in its own group. Two
-/// tables in one group are right.
+/// wrong place. With `-fodoslide`, it then leaves out fixed fields, except for items that follow the table in its own group, and one item right
+/// after that group. Two tables in one group are right.
 fn varying_after_varying(layout: &Layout) -> Option<(String, String)> {
     if !layout.dialect.odo_slide {
         return None;
@@ -300,7 +300,12 @@ fn varying_after_varying(layout: &Layout) -> Option<(String, String)> {
     let found = layout.iter().find(|(_, field)| {
         let own_group = field.parent.filter(|group| *group != FieldIndex::RECORD && first < *group);
         let is_right = |after: &Field| after.parent == field.parent && matches!(after.kind, FieldKind::Item(_));
-        varying(field) && own_group.is_some() && !layout.fields[field.subtree_end.index()..].iter().all(is_right)
+        let Some(group) = own_group.filter(|_| varying(field)) else { return false };
+        let mut after =
+            layout.fields[field.subtree_end.index()..].iter().skip_while(|after| is_right(after)).peekable();
+        let around = layout.field(group).parent;
+        let _ = after.next_if(|next| next.parent == around && matches!(next.kind, FieldKind::Item(_)));
+        after.next().is_some()
     });
     found.map(|(table, _)| (layout.path(first), layout.path(table)))
 }

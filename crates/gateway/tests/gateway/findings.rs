@@ -229,7 +229,7 @@ fn a_service_agrees_with_the_compiler_of_its_program() {
         ),
         ("OCCURS 2. 10 G PIC X. 10 H PIC S9(4) COMP SYNC", "", source, "F is SYNCHRONIZED in a table"),
         (
-            "PIC 9. 05 T PIC X OCCURS 1 TO 5 DEPENDING ON F. 05 W. 10 U PIC X OCCURS 1 TO 5 DEPENDING ON N",
+            "PIC 9. 05 T PIC X OCCURS 1 TO 5 DEPENDING ON F. 05 W. 10 U PIC X OCCURS 1 TO 5 DEPENDING ON N. 05 Y PIC X",
             ibm,
             source,
             "wrong places for what follows W.U, whose count varies, since that of T before its group varies too",
@@ -278,6 +278,8 @@ fn a_service_agrees_with_the_compiler_of_its_program() {
         ("PIC 9 COMP", "dialect-settings = { binary-sizes = \"2-4-8\" }", ""),
         ("PIC 9 COMP", "", source),
         ("PIC X", "", "source = \"x.cbl\"\ncompiler-options = [\"-fsign=ASCII\", \"-O2\"]"),
+        // One item right after the second group has its place.
+        ("PIC 9. 05 T PIC X OCCURS 1 TO 5 DEPENDING ON F. 05 W. 10 U PIC X OCCURS 1 TO 5 DEPENDING ON N", ibm, source),
     ] {
         compile(field, head, provider).unwrap_or_else(|findings| panic!("{field}, {head}, {provider}: {findings}"));
     }
