@@ -17,7 +17,7 @@ const SAMPLE: u32 = 31;
 /// Who looks at single items, and so how often the clock is looked at.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) enum Looks {
-    /// Nobody: one look for all reads of a chunk; what processes a chunk at once is timed by itself.
+    /// Nobody does: all reads of a chunk share one look. A processor that takes whole chunks is timed separately.
     #[default]
     Once,
     /// Only reader and processor take time: where one ends, the other begins.
@@ -122,7 +122,7 @@ impl ItemClock {
     }
 }
 
-/// `whole` by `part` of `parts`; all of it if nothing is known.
+/// The share `part / parts` of `whole`; `whole` if `parts` is 0.
 fn share(whole: u64, part: u64, parts: u64) -> u64 {
     if parts == 0 {
         return whole;

@@ -140,7 +140,7 @@ impl Function for Connected {
     }
 }
 
-/// A result, or that the program refuses these arguments; outside of it, that it gave no answer at all.
+/// The outer error means that the program did not answer, the inner one that it refused the arguments.
 type Answer = Result<Result<Option<Vec<u8>>, String>, String>;
 
 fn start(of: &FunctionProgram, function: &OwnFunction) -> Result<Process, String> {
@@ -275,7 +275,7 @@ fn write(area: &mut Vec<u8>, of: OwnType, value: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// The result as a program left it; blanks are no value.
+/// The result that a program returned. Blanks mean that there is no value.
 fn read(bytes: &[u8], of: OwnType) -> Result<Option<Vec<u8>>, String> {
     let length = bytes.len() - bytes.iter().rev().take_while(|byte| **byte == b' ').count();
     let value = &bytes[..length];

@@ -1,6 +1,6 @@
 //! Primitive workloads: what a request over the network and an operation of cryptography cost, by themselves.
 //!
-//! They are no part of a rating. A transaction of an application is made of many primitives, so their figures bound it and do not predict it.
+//! A rating does not include them. A transaction of an application is made of many primitives, so their figures bound it and do not predict it.
 
 mod crypto;
 mod net;

@@ -74,7 +74,7 @@ impl Lanes {
         Ok(Lanes { name: class.name.clone(), demands, workload, processors, faster: args.faster })
     }
 
-    /// Throughput with so many threads, at most what the processors can do in all phases.
+    /// Throughput with this number of threads. The processors limit it.
     pub(super) fn predict(&self, threads: u32) -> Result<Estimate<Prediction>, Stop> {
         let mut estimate = self.workload.predict(threads).map_err(|error| refused(&error))?;
         let most = f64::from(self.processors) * self.faster / self.demands.cpu_s.max(f64::MIN_POSITIVE);
@@ -89,7 +89,7 @@ impl Lanes {
         Ok(estimate)
     }
 
-    /// Seconds of a run over so many records.
+    /// Duration of a run over this number of records, in seconds.
     pub(super) fn elapsed_s(&self, row: &Prediction, items: u64) -> f64 {
         self.demands.fixed_s + items as f64 / row.throughput.0
     }
