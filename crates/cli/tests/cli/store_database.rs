@@ -18,14 +18,7 @@ fn processes_share_a_store_in_a_database() {
         ("hello", b"hello".as_slice()),
         ("kept", b"kept".as_slice()),
     ]);
-    let server = match OwnServer::start(&world.path("server"), Durable::No) {
-        Ok(server) => server,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            eprintln!("skipped: {NAME}: PostgreSQL is not installed");
-            return;
-        }
-        Err(error) => panic!("the server does not start: {error}"),
-    };
+    let Some(server) = own_server(&world, NAME) else { return };
     let url = server.url();
     let run = |arguments: &str| world.run(&format!("{arguments} --store {url}"));
     run("queue define ORDERS").code(0);
@@ -81,14 +74,7 @@ fn a_server_without_its_databases_is_not_ready() {
     let (api, admin) = (free(), free());
     let world = World::with([("jobs/none.txt", b"".as_slice())]);
     world.write("quayline.toml", format!("[serve]\nlisten = \"{api}\"\n[serve.admin]\nlisten = \"{admin}\"\n"));
-    let server = match OwnServer::start(&world.path("server"), Durable::No) {
-        Ok(server) => server,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            eprintln!("skipped: {NAME}: PostgreSQL is not installed");
-            return;
-        }
-        Err(error) => panic!("the server does not start: {error}"),
-    };
+    let Some(server) = own_server(&world, NAME) else { return };
     let ready = || {
         let mut stream = TcpStream::connect(admin).ok()?;
         write!(stream, "GET /ready HTTP/1.1\r\nhost: {admin}\r\nconnection: close\r\n\r\n").ok()?;
@@ -130,6 +116,18 @@ impl Drop for Serving {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
+    }
+}
+
+/// A database server of the test's own; without PostgreSQL the test says that it is skipped.
+fn own_server(world: &World, test: &str) -> Option<OwnServer> {
+    match OwnServer::start(&world.path("server"), Durable::No) {
+        Ok(server) => Some(server),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            eprintln!("skipped: {test}: PostgreSQL is not installed");
+            None
+        }
+        Err(error) => panic!("the server does not start: {error}"),
     }
 }
 
@@ -184,14 +182,7 @@ impl Script {
 fn lock_timeouts_and_deadlocks_of_processes_are_named_and_nothing_spins() {
     const NAME: &str = "lock_timeouts_and_deadlocks_of_processes_are_named_and_nothing_spins";
     let world = World::new();
-    let server = match OwnServer::start(&world.path("server"), Durable::No) {
-        Ok(server) => server,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            eprintln!("skipped: {NAME}: PostgreSQL is not installed");
-            return;
-        }
-        Err(error) => panic!("the server does not start: {error}"),
-    };
+    let Some(server) = own_server(&world, NAME) else { return };
     let url = server.url();
     world.run(&format!("file define CUST --record 4 --key 0:2 --store {url}")).code(0);
     let (mut one, mut two) = (Script::start(&world, &url), Script::start(&world, &url));
