@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use quayline_batch::BatchStatus;
+use quayline_batch::artifact::{Answer, Item, ItemPlace, Reader};
 use quayline_batch::record::Execution;
+use quayline_batch::{BatchStatus, Thrown, Work};
 
 use crate::kit::{Process, backend, medium, properties};
 
@@ -452,9 +453,64 @@ fn a_lost_framing_is_never_skipped() {
     failed(&execution, "has more than 1048576 bytes");
 }
 
-/// A reader that fails at one place whatever is skipped ends its step.
+/// Fails at one place whatever is skipped.
+struct Stuck {
+    next: u64,
+}
+
+impl Reader for Stuck {
+    fn open(&mut self, _: Option<&[u8]>, _: &mut dyn Work) -> Answer<()> {
+        Ok(())
+    }
+
+    fn read(&mut self, _: &mut dyn Work) -> Answer<Option<Item>> {
+        if self.next == 3 {
+            return Err(Thrown::new("Bad", "no way on".to_owned()));
+        }
+        self.next += 1;
+        Ok(Some(b"item".to_vec()))
+    }
+
+    fn place(&self) -> ItemPlace {
+        ItemPlace { record: Some(self.next + 1), byte: None }
+    }
+
+    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
+        Ok(Some(self.next.to_le_bytes().to_vec()))
+    }
+}
+
 #[test]
 fn a_reader_that_does_not_move_ends_its_step() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut process = process(folder.path());
+    process.engine.registry.reader("stuck", |_| Ok(Box::new(Stuck { next: 0 })));
+    let xml = "<step id=\"s\"><chunk item-count=\"2\"><reader ref=\"stuck\"/><writer ref=\"picky\"/>\
+               <skippable-exception-classes><include class=\"java.lang.Exception\"/></skippable-exception-classes></chunk></step>";
+    let execution = process.start(xml, &[]);
+    failed(&execution, "no way on");
+    let counts = process.steps(execution.id)[0].counts;
+    assert_eq!((counts.read, counts.write, counts.read_skip), (3, 3, 1), "{counts:?}");
+}
+
+/// An operator can end a step that would try one item for ever.
+#[test]
+fn a_retry_without_limit_sees_a_stop() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = process(folder.path());
+    let xml = format!(
+        "<step id=\"s\"><chunk item-count=\"2\"><reader ref=\"counting\">{}</reader><writer ref=\"picky\"/>\
+         <retryable-exception-classes><include class=\"Bad\"/></retryable-exception-classes></chunk></step>",
+        properties(&[("fail", "3"), ("always", "true"), ("stop", "3")])
+    );
+    let execution = process.start(&xml, &[]);
+    assert_eq!(execution.status, BatchStatus::Stopped, "{execution:?}");
+    let counts = process.steps(execution.id)[0].counts;
+    assert_eq!((counts.write, counts.commit), (2, 1), "{counts:?}");
+}
+
+#[test]
+fn the_reader_of_a_folder_goes_past_a_file_that_is_too_long() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("files")).unwrap();
     for name in ["a", "b", "c"] {
@@ -469,7 +525,6 @@ fn a_reader_that_does_not_move_ends_its_step() {
     let process = process(folder.path());
     let execution = process.start(&xml, &[]);
     let counts = process.steps(execution.id)[0].counts;
-    // The reader of a folder goes past a file that is too long.
     completed(&execution);
     assert_eq!((counts.read, counts.read_skip), (2, 1), "{counts:?}");
 }
