@@ -84,7 +84,7 @@ impl Drop for Cursor {
 }
 
 impl Connection {
-    /// Names of the types of a query's columns, as casts write them. The query does not run.
+    /// Names of the types of a query's columns, as casts write them: without lengths, so that a cast cuts nothing off. The query does not run.
     ///
     /// # Errors
     /// [`SqlError::Refused`], [`SqlError::Lost`].
@@ -96,7 +96,8 @@ impl Connection {
         let mut names = Vec::with_capacity(answers.types.len());
         for oid in answers.types {
             let oid = oid.to_be_bytes();
-            let named = self.query("SELECT format_type($1::oid, NULL)", &[Param::Binary(&oid)])?;
+            // With NULL in place of -1, `character(5)` would be `character`, which is `character(1)`.
+            let named = self.query("SELECT format_type($1::oid, -1)", &[Param::Binary(&oid)])?;
             names.push(named.row(0).and_then(|row| row.text(0)).unwrap_or("text").to_owned());
         }
         Ok(names)

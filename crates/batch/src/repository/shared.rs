@@ -129,7 +129,11 @@ impl Repository {
                     match self.standing(held, &state, own, &mut gone)? {
                         Standing::Ended => {}
                         Standing::Runs => is_busy = true,
-                        Standing::Free if closing => {}
+                        Standing::Free if closing => {
+                            if self.is_left(held, &state) && !self.end_left(held, (step, number), own)? {
+                                is_busy = true;
+                            }
+                        }
                         Standing::Free => {
                             if let Some(state) = self.take(held, (step, number), own)? {
                                 *from = number + 1;
@@ -173,6 +177,32 @@ impl Repository {
         work.put_all(std::slice::from_ref(&(key, bytes(&state))), held.token)?;
         work.commit()?;
         Ok(Some(state))
+    }
+
+    /// Whether a process of this execution has begun the partition, and no end is written.
+    fn is_left(&self, held: Held, state: &PartitionState) -> bool {
+        state.execution == held.execution && state.shared.is_some() && state.status.is_running()
+    }
+
+    /// Ends a partition that a process has left by its own end while the step closes, as STOPPED: nobody takes it over any more, and what it
+    /// committed counts in this execution. Returns false if somebody else was there before.
+    fn end_left(&self, held: Held, at: (&str, u32), own: Own<'_>) -> Result<bool, BatchError> {
+        let mut work = self.begin()?;
+        let key = partition_key(held.instance, at.0, at.1);
+        let Some(found) = work.get_for_update(&key)? else { return Ok(true) };
+        let mut state: PartitionState = read_state(work.as_mut(), &key, "a partition", &found)?;
+        if !self.is_left(held, &state) {
+            return Ok(true);
+        }
+        if self.standing(held, &state, own, &mut HashMap::new())? != Standing::Free {
+            return Ok(false);
+        }
+        state.status = BatchStatus::Stopped;
+        state.exit_status = Some(BatchStatus::Stopped.text().to_owned());
+        // The token keeps out what its process may still have under way.
+        work.put_all(std::slice::from_ref(&(key, bytes(&state))), held.token)?;
+        work.commit()?;
+        Ok(true)
     }
 
     fn standing(

@@ -96,9 +96,11 @@ fn jobs_in_a_database() {
     partitions(&server, folder.path());
     shared::partitions_run_wherever_somebody_works(&server, folder.path());
     shared::whoever_ends_leaves_its_partitions(&server, folder.path());
+    shared::what_a_process_leaves_to_a_step_that_stops_counts(&server, folder.path());
     shared::a_stop_reaches_all_processes(&server, folder.path());
     events_in_the_order_of_commits(&server, folder.path());
     repeated_and_missing_keys(&server, folder.path());
+    columns_keep_what_items_say(&server, folder.path());
     a_last_chunk_that_is_refused(&server, folder.path());
     a_start_after_a_long_history(&server, folder.path());
     the_database_goes(&server, folder.path());
@@ -125,6 +127,77 @@ fn a_start_after_a_long_history(server: &OwnServer, folder: &Path) {
     let last = shortest();
     eprintln!("a start takes {first:?}, and {last:?} after {history} executions, in a database");
     assert!(last < first * 10, "{first:?} became {last:?}");
+}
+
+/// Lengths of columns cut nothing off, and what a column cannot keep is refused, in both forms of items and with both ways to send them.
+fn columns_keep_what_items_say(server: &OwnServer, folder: &Path) {
+    sql(
+        server,
+        "CREATE DOMAIN price AS numeric(6,2); CREATE TABLE kept (id int, c char(5), v varchar(3), b bit(4), n price, d date, t timestamp(0))",
+    );
+    let process = process(server, folder);
+    let whole = ["1,abcde,abc,1010,1.50,2024-01-01,2024-01-01T10:00:00.0", "2,ab,,0001,100e-2,2024-01-01 00:00,"];
+    let wrong = [
+        ("3,abcdef,,,,,", "SQLSTATE-22001"),
+        ("3,,abcd,,,,", "SQLSTATE-22001"),
+        ("3,,,10101,,,", "SQLSTATE-22026"),
+        ("3,,,,1.005,,", "has 3 decimals in n, and the column keeps 2 decimals"),
+        ("3,,,,,2024-01-01T10:00,", "has a time of day in d"),
+        ("3,,,,,,2024-01-01T10:00:00.5", "has 1 decimal of a second in t, and the column keeps 0"),
+    ];
+    let names = ["id", "c", "v", "b", "n", "d", "t"];
+    let json = |row: &str| {
+        let members = names.iter().zip(row.split(','));
+        let member = |(name, text): (&&str, &str)| match (*name, text) {
+            (_, "") => format!("\"{name}\":null"),
+            ("id" | "n", number) => format!("\"{name}\":{number}"),
+            _ => format!("\"{name}\":\"{text}\""),
+        };
+        format!("{{{}}}", members.map(member).collect::<Vec<_>>().join(","))
+    };
+    let run = |items: &str, send: &str, rows: &[String], more: &[(&str, &str)]| {
+        sql(server, "TRUNCATE kept");
+        std::fs::write(folder.join("kept.txt"), rows.join("\n") + "\n").unwrap();
+        let mut list = vec![("table", "kept"), ("columns", "id,c,v,b,n,d,t"), ("items", items), ("send", send)];
+        list.extend_from_slice(more);
+        process.start(&chunk(10, &in_file("kept.txt"), &artifact("writer", "sqlWriter", &list), ""), &[])
+    };
+    for (items, send) in [("csv", "set"), ("csv", "rows"), ("json", "set"), ("json", "rows")] {
+        let row = |text: &str| if items == "csv" { text.to_owned() } else { json(text) };
+        completed(&process, &run(items, send, &whole.map(row), &[]));
+        let kept = "SELECT string_agg(concat_ws('|', id, c, v, b, n, d, t), ' / ' ORDER BY id) FROM kept";
+        assert_eq!(
+            value(server, kept),
+            "1|abcde|abc|1010|1.50|2024-01-01|2024-01-01 10:00:00 / 2|ab   |0001|1.00|2024-01-01",
+            "{items} {send}"
+        );
+        for (text, cause) in wrong {
+            let execution = run(items, send, &[row(text)], &[]);
+            let found = execution.cause.unwrap_or_default();
+            assert!(execution.status == BatchStatus::Failed && found.contains(cause), "{items} {send}: {found}");
+        }
+        completed(&process, &run(items, send, &[row("3,,,,1.005,2024-01-01T10:00,")], &[("inexact", "round")]));
+        assert_eq!(value(server, kept), "3|1.01|2024-01-01");
+    }
+    let execution = run("json", "set", &["{\"id\":1,\"c\":\"a\",\"id\":2}".to_owned()], &[]);
+    let cause = execution.cause.unwrap_or_default();
+    assert!(cause.contains("item 1 of the chunk has the member id twice"), "{cause}");
+    // A key of fixed length leads a restart to the row after the checkpoint, whatever its length.
+    sql(
+        server,
+        "CREATE TABLE coded (c char(5)); INSERT INTO coded SELECT 'c' || n FROM generate_series(100, 199) AS n",
+    );
+    let reader = artifact("reader", "sqlReader", &[("query", "SELECT c FROM coded"), ("key", "c")]);
+    let writer = artifact("writer", "sqlWriter", &[("table", "once"), ("columns", "c")]);
+    sql(server, "CREATE TABLE once (c char(5) PRIMARY KEY CHECK (c <> 'c150'))");
+    let xml = chunk(10, &reader, &writer, "");
+    let execution = process.start(&xml, &[]);
+    assert_eq!(execution.status, BatchStatus::Failed);
+    sql(server, "ALTER TABLE once DROP CONSTRAINT once_c_check");
+    let again = process.restart(execution.id, &xml, &[]);
+    completed(&process, &again);
+    assert_eq!(process.steps(again.id)[0].counts.read, 50);
+    assert_eq!(value(server, "SELECT count(*) FROM once"), "100");
 }
 
 /// A set of items does what a statement for each item would do.

@@ -4,6 +4,7 @@
 //! keep all their digits.
 
 mod batchlet;
+mod exact;
 mod reader;
 mod statement;
 mod writer;

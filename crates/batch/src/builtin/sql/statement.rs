@@ -2,6 +2,7 @@
 
 use quayline_postgres::Connection;
 
+use super::exact::Exact;
 use super::{Items, quoted, quoted_table};
 use crate::artifact::{Answer, Item};
 use crate::error::Thrown;
@@ -131,10 +132,13 @@ impl Target {
         )
     }
 
-    /// The values of items, as arrays in binary form.
-    pub(super) fn values(&self, items: &[Item]) -> Answer<Vec<Vec<u8>>> {
+    /// The values of items, as arrays in binary form. A value that its column would change is refused.
+    pub(super) fn values(&self, items: &[Item], exact: &Exact) -> Answer<Vec<Vec<u8>>> {
         match self.items {
-            Items::Json => Ok(vec![array(JSON, items.iter().map(|item| Some(item.as_slice())), items.len())]),
+            Items::Json => {
+                (1u64..).zip(items).try_for_each(|(number, item)| exact.json(item, number, &self.columns))?;
+                Ok(vec![array(JSON, items.iter().map(|item| Some(item.as_slice())), items.len())])
+            }
             Items::Csv => {
                 let mut columns: Vec<Vec<Option<Vec<u8>>>> = vec![Vec::with_capacity(items.len()); self.columns.len()];
                 for (number, item) in (1u64..).zip(items) {
@@ -152,7 +156,10 @@ impl Target {
                         );
                         return Err(Thrown::of(&["quayline.Rejected"], message));
                     }
-                    for (column, field) in columns.iter_mut().zip(fields) {
+                    for (place, (column, field)) in columns.iter_mut().zip(fields).enumerate() {
+                        if let Some(field) = &field {
+                            exact.field(place, field, number, &self.columns)?;
+                        }
                         column.push(field);
                     }
                 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use quayline_postgres::{Param, Pool, Statement, Transaction};
 
+use super::exact::Exact;
 use super::statement::{Mode, Target};
 use super::{items_of, names, pool_of};
 use crate::artifact::{Answer, Injected, Item, Writer};
@@ -29,6 +30,8 @@ pub(in crate::builtin) struct SqlWriter {
     name: String,
     target: Target,
     send: Send,
+    /// Whether the database may round what a column cannot keep.
+    rounds: bool,
     pool: Option<Arc<Pool>>,
     /// What names this step in `quayline_chunk`.
     origin: String,
@@ -39,6 +42,8 @@ pub(in crate::builtin) struct SqlWriter {
 struct Open {
     set: Statement,
     row: Statement,
+    /// What the columns keep.
+    exact: Exact,
     /// The writer's own database, if that is not the repository's.
     other: Option<Other>,
 }
@@ -59,7 +64,7 @@ const SET_TOKEN: &str = "INSERT INTO quayline_chunk VALUES ($1::text, $2::bigint
 
 impl SqlWriter {
     pub(in crate::builtin) fn new(with: &Injected) -> Answer<Self> {
-        with.only(&["database", "table", "columns", "key", "mode", "items", "send", "missing"])?;
+        with.only(&["database", "table", "columns", "key", "mode", "items", "send", "missing", "inexact"])?;
         let mode = match with.property("mode").unwrap_or("insert") {
             "insert" => Mode::Insert,
             "update" => Mode::Update,
@@ -79,6 +84,11 @@ impl SqlWriter {
             "error" => matches!(mode, Mode::Update | Mode::Delete),
             "ignore" => false,
             _ => return Err(Thrown::property(&with.name, "missing", "is not known", "write error or ignore")),
+        };
+        let rounds = match with.property("inexact").unwrap_or("error") {
+            "error" => false,
+            "round" => true,
+            _ => return Err(Thrown::property(&with.name, "inexact", "is not known", "write error or round")),
         };
         with.required("columns")?;
         let (columns, key) = (names(with, "columns")?, names(with, "key")?);
@@ -107,6 +117,7 @@ impl SqlWriter {
                 must_exist,
             },
             send,
+            rounds,
             pool: pool_of(with)?,
             origin: format!("{}/{}/{}/{step}{partition}", job.job, job.instance, job.created_ms),
             open: None,
@@ -117,7 +128,7 @@ impl SqlWriter {
     fn add(&self, items: &[Item], send: Send, transaction: &mut Transaction) -> Answer<()> {
         let open = self.open.as_ref().expect("the writer is open");
         if send == Send::Set {
-            let mut values = self.target.values(items)?;
+            let mut values = self.target.values(items, &open.exact)?;
             if self.target.must_exist {
                 values.push(i64::try_from(items.len()).unwrap_or(i64::MAX).to_be_bytes().to_vec());
             }
@@ -126,7 +137,7 @@ impl SqlWriter {
             return Ok(transaction.make_room()?);
         }
         for (number, item) in (1u32..).zip(items) {
-            let values = self.target.values(std::slice::from_ref(item)).map_err(|thrown| Thrown {
+            let values = self.target.values(std::slice::from_ref(item), &open.exact).map_err(|thrown| Thrown {
                 message: thrown.message.replacen("item 1 ", &format!("item {number} "), 1),
                 ..thrown
             })?;
@@ -181,6 +192,7 @@ impl Writer for SqlWriter {
         };
         let mut connection = pool.take()?;
         let types = self.target.types(&mut connection)?;
+        let exact = Exact::of(&mut connection, &self.target.table, &self.target.columns, self.rounds)?;
         let must_exist = self.target.must_exist;
         let set = Statement::new(&self.target.text(&types, must_exist));
         let row = if must_exist { Statement::new(&self.target.text(&types, false)) } else { set.clone() };
@@ -196,7 +208,7 @@ impl Writer for SqlWriter {
             None
         };
         pool.put(connection);
-        self.open = Some(Open { set, row, other });
+        self.open = Some(Open { set, row, exact, other });
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use quayline_batch::artifact::{Answer, Injected, PartitionAnalyzer, PartitionCollector};
@@ -140,6 +141,78 @@ pub(super) fn whoever_ends_leaves_its_partitions(server: &OwnServer, folder: &Pa
         exact(server);
         assert_eq!(own.steps(execution.id)[0].counts.read, u64::from(ROWS), "each row counts once");
     }
+}
+
+/// Waits in its third chunk until it is let go.
+struct Waiting {
+    calls: u32,
+    waits: Arc<AtomicBool>,
+    go: Arc<AtomicBool>,
+}
+
+impl PartitionCollector for Waiting {
+    fn collect(&mut self) -> Answer<Option<Vec<u8>>> {
+        self.calls += 1;
+        if self.calls == 3 {
+            self.waits.store(true, Ordering::SeqCst);
+            while !self.go.load(Ordering::SeqCst) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// While the step stops, a process that runs a partition ends. Nobody takes the partition over any more, but what was committed counts.
+pub(super) fn what_a_process_leaves_to_a_step_that_stops_counts(server: &OwnServer, folder: &Path) {
+    let (waits, go) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    // Where this machine is busy, all may be over before the other process looked.
+    for _ in 0..5 {
+        prepare(server, folder);
+        let (own, mut helper) = (node(server, folder), node(server, folder));
+        let (waiting, going) = (Arc::clone(&waits), Arc::clone(&go));
+        helper.engine.registry.collector("counted", move |_| {
+            Ok(Box::new(Waiting { calls: 0, waits: Arc::clone(&waiting), go: Arc::clone(&going) }))
+        });
+        let stop = StopSignal::default();
+        let assist = Assist { execution: None, threads: 1, idle: None, stop: &stop };
+        let stopped = std::thread::scope(|scope| {
+            let job = scope.spawn(|| own.start(&xml(""), &[]));
+            let helping = scope.spawn(|| helper.engine.assist(&assist));
+            while !job.is_finished() && !waits.load(Ordering::SeqCst) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            if waits.load(Ordering::SeqCst) {
+                own.engine.stop_all();
+                // The process of the step waits for the other one, until that is gone.
+                std::thread::sleep(Duration::from_millis(300));
+                assert!(!job.is_finished(), "a partition runs");
+                sql(
+                    server,
+                    "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid IN \
+                     (SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' ORDER BY objid DESC LIMIT 1)",
+                );
+            }
+            let stopped = job.join().unwrap();
+            go.store(true, Ordering::SeqCst);
+            stop.set();
+            let _ = helping.join();
+            stopped
+        });
+        if !waits.load(Ordering::SeqCst) {
+            completed(&own, &stopped);
+            continue;
+        }
+        assert_eq!(stopped.status, BatchStatus::Stopped);
+        let counted = own.steps(stopped.id)[0].counts;
+        assert_eq!(value(server, "SELECT count(*) FROM u"), counted.write.to_string(), "{counted:?}");
+        let execution = own.restart(stopped.id, &xml(""), &[]);
+        completed(&own, &execution);
+        exact(server);
+        assert_eq!(counted.read + own.steps(execution.id)[0].counts.read, u64::from(ROWS), "each row counts once");
+        return;
+    }
+    panic!("the other process ran no partition");
 }
 
 /// A stop of the job stops the partitions that others run; a restart ends them.

@@ -1,0 +1,357 @@
+//! Whether the columns of a table keep all of what an item says.
+//!
+//! A database rounds a number that has more decimals than its column, drops the time of day that is meant for a date, and takes the last of
+//! two members with one name, all without a word. So an item is looked at before it goes there. What is no JSON, or no number, is left to
+//! the database, which refuses it.
+
+use std::ops::Range;
+
+use quayline_postgres::{Connection, Param};
+
+use super::quoted_table;
+use crate::artifact::Answer;
+use crate::error::Thrown;
+
+/// What a column keeps.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Keeps {
+    /// All that its type can say, or what only the database knows.
+    All,
+    /// Numbers with so many decimals; a negative number of them ends before the point.
+    Decimals(i64),
+    /// Dates without a time of day.
+    Date,
+    /// Times with so many decimals of a second.
+    Seconds(i64),
+}
+
+/// What the columns of a table keep.
+pub(super) struct Exact {
+    columns: Vec<Keeps>,
+}
+
+/// Type and modifier of each column; those of a domain are in its definition.
+const COLUMNS: &str = "WITH RECURSIVE kind AS (\
+    SELECT attname::text AS name, atttypid AS type, atttypmod AS modifier FROM pg_attribute \
+    WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped \
+    UNION ALL SELECT name, typbasetype, greatest(modifier, typtypmod) FROM kind JOIN pg_type ON pg_type.oid = type AND typtype = 'd') \
+    SELECT name, type::regtype::text, modifier::bigint FROM kind JOIN pg_type ON pg_type.oid = type AND typtype <> 'd'";
+
+impl Exact {
+    /// Reads what the columns keep. If the database `rounds`, each of them takes all.
+    pub(super) fn of(connection: &mut Connection, table: &str, columns: &[String], rounds: bool) -> Answer<Exact> {
+        if rounds {
+            return Ok(Exact { columns: vec![Keeps::All; columns.len()] });
+        }
+        let found = connection.query(COLUMNS, &[Param::Binary(quoted_table(table).as_bytes())])?;
+        let mut keeps = vec![Keeps::All; columns.len()];
+        for row in 0..found.len() {
+            let Some(row) = found.row(row) else { continue };
+            let (Some(name), Some(of), Some(modifier)) = (row.text(0), row.text(1), row.int8(2)) else { continue };
+            if let Some(place) = columns.iter().position(|column| column == name) {
+                keeps[place] = keeps_of(of, modifier);
+            }
+        }
+        Ok(Exact { columns: keeps })
+    }
+
+    /// Refuses an item of JSON that names a column twice, or that has more than its columns keep.
+    pub(super) fn json(&self, item: &[u8], number: u64, names: &[String]) -> Answer<()> {
+        let mut seen = vec![false; names.len()];
+        let mut next = 0;
+        let mut members = Members { text: item, at: 0 };
+        if members.begin().is_none() {
+            return Ok(());
+        }
+        while let Some((name, value)) = members.next() {
+            // Members come in the order of the columns, mostly.
+            let place = match names.get(next).filter(|expected| is_named(name, expected)) {
+                Some(_) => next,
+                None => match names.iter().position(|expected| is_named(name, expected)) {
+                    Some(place) => place,
+                    None => continue,
+                },
+            };
+            next = place + 1;
+            if std::mem::replace(&mut seen[place], true) {
+                let message = format!("item {number} of the chunk has the member {} twice", names[place]);
+                return Err(Thrown::of(&["quayline.Rejected"], message).hint("write each member once"));
+            }
+            if self.columns[place] == Keeps::All {
+                continue;
+            }
+            let text = &item[value];
+            let text = text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\"")).unwrap_or(text);
+            self.one(place, text, number, names)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses a field of CSV that has more than its column keeps.
+    pub(super) fn field(&self, place: usize, text: &[u8], number: u64, names: &[String]) -> Answer<()> {
+        if self.columns[place] == Keeps::All { Ok(()) } else { self.one(place, text, number, names) }
+    }
+
+    fn one(&self, place: usize, text: &[u8], number: u64, names: &[String]) -> Answer<()> {
+        let text = text.trim_ascii();
+        let (has, keeps, hint) = match self.columns[place] {
+            Keeps::Decimals(most) => match decimals(text) {
+                Some(found) if found > most => {
+                    let hint = "round it in a map, give the column more decimals, or let the database round: inexact=\"round\"";
+                    (places(found), places(most), hint)
+                }
+                _ => return Ok(()),
+            },
+            Keeps::Date if has_time_of_day(text) => (
+                "a time of day".to_owned(),
+                "dates".to_owned(),
+                "write the date alone, or let the database drop the time: inexact=\"round\"",
+            ),
+            Keeps::Seconds(most) => match decimals_of_second(text) {
+                found if found > most => (
+                    format!("{} of a second", places(found)),
+                    most.to_string(),
+                    "shorten the time in a map, or let the database round: inexact=\"round\"",
+                ),
+                _ => return Ok(()),
+            },
+            Keeps::All | Keeps::Date => return Ok(()),
+        };
+        let message = format!("item {number} of the chunk has {has} in {}, and the column keeps {keeps}", names[place]);
+        Err(Thrown::of(&["quayline.Rejected"], message).hint(hint))
+    }
+}
+
+/// What a column of a type keeps; `modifier` is that of the catalog.
+fn keeps_of(of: &str, modifier: i64) -> Keeps {
+    match of {
+        // Eleven bits, with a sign.
+        "numeric" if modifier >= 4 => Keeps::Decimals((((modifier - 4) & 0x7ff) ^ 1024) - 1024),
+        "date" => Keeps::Date,
+        _ if of.starts_with("time") => Keeps::Seconds(if modifier < 0 { 6 } else { modifier }),
+        _ => Keeps::All,
+    }
+}
+
+/// How the decimals of a number are told.
+fn places(decimals: i64) -> String {
+    match decimals {
+        1 => "1 decimal".to_owned(),
+        0.. => format!("{decimals} decimals"),
+        _ => format!("digits below 10^{}", -decimals),
+    }
+}
+
+/// Decimals that a number needs: below zero if it ends with zeros before its point. `None` if it is no number, or zero.
+fn decimals(text: &[u8]) -> Option<i64> {
+    let text = text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text);
+    let end = text.iter().position(|byte| matches!(byte, b'e' | b'E')).unwrap_or(text.len());
+    let (digits, exponent) = (&text[..end], text.get(end + 1..));
+    let exponent = match exponent {
+        None => 0,
+        // One that no 64 bits hold is beyond each column.
+        Some(text) => {
+            let (is_less, digits) = match text.split_first()? {
+                (b'-', rest) => (true, rest),
+                (b'+', rest) => (false, rest),
+                _ => (false, text),
+            };
+            if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+                return None;
+            }
+            let size =
+                digits.iter().fold(0i64, |n, digit| n.saturating_mul(10).saturating_add(i64::from(digit - b'0')));
+            if is_less { size.saturating_neg() } else { size }
+        }
+    };
+    let point = digits.iter().position(|byte| *byte == b'.').unwrap_or(digits.len());
+    if !digits.iter().enumerate().all(|(at, byte)| byte.is_ascii_digit() || at == point) {
+        return None;
+    }
+    let last = digits.iter().rposition(|byte| matches!(byte, b'1'..=b'9'))?;
+    let (last, point) = (i64::try_from(last).ok()?, i64::try_from(point).ok()?);
+    let after = if last > point { last - point } else { last + 1 - point };
+    Some(after.saturating_sub(exponent))
+}
+
+/// Whether a date is followed by a time other than midnight.
+fn has_time_of_day(text: &[u8]) -> bool {
+    let Some(colon) = text.iter().position(|byte| *byte == b':') else { return false };
+    // Hours stand before the first colon; what follows it, up to a zone, is minutes and seconds.
+    let hours = &text[..colon];
+    let start = hours.iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |at| at + 1);
+    let rest = &text[colon..];
+    let end = rest.iter().position(|byte| !matches!(byte, b'0'..=b'9' | b':' | b'.')).unwrap_or(rest.len());
+    hours[start..].iter().chain(&rest[..end]).any(|byte| matches!(byte, b'1'..=b'9'))
+}
+
+/// Decimals of a second that a time needs.
+fn decimals_of_second(text: &[u8]) -> i64 {
+    let Some(colon) = text.iter().position(|byte| *byte == b':') else { return 0 };
+    let Some(point) = text[colon..].iter().position(|byte| *byte == b'.') else { return 0 };
+    let digits = &text[colon + point + 1..];
+    let end = digits.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(digits.len());
+    let last = digits[..end].iter().rposition(|byte| *byte != b'0');
+    last.and_then(|last| i64::try_from(last + 1).ok()).unwrap_or(0)
+}
+
+/// Whether a member's name, as JSON writes it, is this one.
+fn is_named(written: &[u8], name: &str) -> bool {
+    if written == name.as_bytes() {
+        return true;
+    }
+    written.contains(&b'\\') && {
+        let quoted = [b"\"", written, b"\""].concat();
+        serde_json::from_slice::<String>(&quoted).is_ok_and(|found| found == name)
+    }
+}
+
+/// The members of a JSON object, one after the other, without a look into their values. Ends where the text is no JSON.
+struct Members<'t> {
+    text: &'t [u8],
+    at: usize,
+}
+
+impl<'t> Members<'t> {
+    fn space(&mut self) -> Option<u8> {
+        while self.text.get(self.at).is_some_and(u8::is_ascii_whitespace) {
+            self.at += 1;
+        }
+        self.text.get(self.at).copied()
+    }
+
+    fn take(&mut self, byte: u8) -> Option<()> {
+        (self.space()? == byte).then(|| self.at += 1)
+    }
+
+    fn begin(&mut self) -> Option<()> {
+        self.take(b'{')
+    }
+
+    /// Goes past a string that begins here. Returns where it ends, before its quote.
+    fn string(&mut self) -> Option<usize> {
+        self.take(b'"')?;
+        loop {
+            match self.text.get(self.at)? {
+                b'"' => {
+                    self.at += 1;
+                    return Some(self.at - 1);
+                }
+                b'\\' => self.at += 2,
+                _ => self.at += 1,
+            }
+        }
+    }
+
+    /// Goes past a value.
+    fn value(&mut self) -> Option<Range<usize>> {
+        self.space()?;
+        let begin = self.at;
+        let mut depth = 0usize;
+        loop {
+            match self.text.get(self.at)? {
+                b'"' => {
+                    self.string()?;
+                }
+                b'{' | b'[' => {
+                    depth += 1;
+                    self.at += 1;
+                }
+                b'}' | b']' if depth > 0 => {
+                    depth -= 1;
+                    self.at += 1;
+                }
+                b',' | b'}' if depth == 0 => return Some(begin..self.at),
+                _ => self.at += 1,
+            }
+        }
+    }
+
+    fn next(&mut self) -> Option<(&'t [u8], Range<usize>)> {
+        if self.space()? == b',' {
+            self.at += 1;
+        }
+        self.space()?;
+        let begin = self.at + 1;
+        let end = self.string()?;
+        self.take(b':')?;
+        let value = self.value()?;
+        Some((&self.text[begin..end], value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Exact, Keeps, decimals, decimals_of_second, has_time_of_day, keeps_of};
+
+    #[test]
+    fn decimals_are_counted_without_the_number() {
+        for (text, found) in [
+            ("1", Some(0)),
+            ("100", Some(-2)),
+            ("1.50", Some(1)),
+            ("-0.00001", Some(5)),
+            ("1e3", Some(-3)),
+            ("12.5E-2", Some(3)),
+            (".5", Some(1)),
+            ("5.", Some(0)),
+            ("0.000", None),
+            ("1e-99999999999999999999", Some(i64::MAX)),
+            ("NaN", None),
+            ("1.2.3", None),
+            ("1e", None),
+            ("", None),
+        ] {
+            assert_eq!(decimals(text.as_bytes()), found, "{text}");
+        }
+        assert_eq!(
+            (keeps_of("numeric", 4 + (12 << 16) + 2), keeps_of("numeric", -1)),
+            (Keeps::Decimals(2), Keeps::All)
+        );
+        // numeric(5, -2)
+        assert_eq!(keeps_of("numeric", 4 + (5 << 16) + (0x800 - 2)), Keeps::Decimals(-2));
+    }
+
+    #[test]
+    fn times_are_looked_at_as_text() {
+        for (text, found) in [
+            ("2024-01-01", false),
+            ("2024-01-01T00:00:00.000Z", false),
+            ("2024-01-01 00:00:00+02:00", false),
+            ("2024-01-01T10:00", true),
+            ("2024-01-01T00:00:00.5", true),
+            ("01.02.2024", false),
+        ] {
+            assert_eq!(has_time_of_day(text.as_bytes()), found, "{text}");
+        }
+        for (text, found) in
+            [("10:00:00.123000+01", 3), ("2024-01-01T10:00:00.1234567Z", 7), ("01.02.2024", 0), ("10:00", 0)]
+        {
+            assert_eq!(decimals_of_second(text.as_bytes()), found, "{text}");
+        }
+    }
+
+    #[test]
+    fn members_are_found_in_any_order_and_writing() {
+        let names = ["id".to_owned(), "n".to_owned(), "d".to_owned()];
+        let exact = Exact { columns: vec![Keeps::All, Keeps::Decimals(2), Keeps::Date] };
+        let refused = |item: &str| exact.json(item.as_bytes(), 3, &names).err().map(|thrown| thrown.message);
+        for fine in [
+            r#"{"id":1,"n":1.50,"d":"2024-01-01"}"#,
+            r#" { "d" : null , "x" : {"n":[1.234,"}"],"id":1} , "n" : "1.5" , "id" : "\"" } "#,
+            "{}",
+            "[1]",
+            "no JSON",
+            r#"{"n":1.234"#,
+            r#"{"n":"#,
+        ] {
+            assert_eq!(refused(fine), None, "{fine}");
+        }
+        let wrong = |item: &str, what: &str| assert!(refused(item).is_some_and(|found| found.contains(what)), "{item}");
+        wrong(r#"{"id":1,"id":2}"#, "item 3 of the chunk has the member id twice");
+        wrong(r#"{"id":1,"x":{"id":3},"\u0069d":2}"#, "the member id twice");
+        wrong(r#"{"n":1.234}"#, "has 3 decimals in n, and the column keeps 2 decimals");
+        wrong(r#"{"n":" 1e-9 "}"#, "has 9 decimals in n");
+        wrong(r#"{"d":"2024-01-01T10:00"}"#, "has a time of day in d, and the column keeps dates");
+    }
+}
