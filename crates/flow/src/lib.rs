@@ -39,6 +39,7 @@ mod kafka_output;
 mod message;
 mod nats;
 mod nodes;
+mod numbers;
 mod outbox;
 mod picture;
 mod pipes;

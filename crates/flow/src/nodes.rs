@@ -42,6 +42,7 @@ impl Run<'_> {
                 if let Some(last) = warnings.pop() {
                     self.stats.nodes[at].warned(now_ms, warnings.len() as u64 + 1, last);
                 }
+                let made = self.numbered(work, at, made).await?;
                 Ok(Gives::Out(made.into_iter().map(|content| ("out", parcel.with_content(content))).collect()))
             }
             "filter" => {

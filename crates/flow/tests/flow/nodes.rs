@@ -530,3 +530,54 @@ fn interchanges_that_a_flow_makes_have_a_date() {
     let out = world.get_text(&output);
     assert!(out.starts_with("ISA*00*") && !out.contains("*700101*") && !out.contains("*19700101*"), "{out}");
 }
+
+/// Several instances on several threads, messages that are rolled back, and another start: no control number occurs twice, and none is left out.
+#[test]
+fn interchanges_that_a_flow_makes_are_numbered_without_gap_or_repetition() {
+    const COUNT: usize = 60;
+    let world = World::new();
+    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/edi/850.guide");
+    world.write("in.shape", "in\n  no text(22)\n");
+    world.write(
+        "m.qmap",
+        &format!(
+            "map \"m\"\nsource \"in.shape\"\ntarget o \"{guide}\"\ninterchange.sender = \"A\"\ninterchange.receiver = \"B\"\nomit standard\nmake BEG {{ BEG01 = \"00\" BEG02 = \"NE\" BEG03 = no BEG05 = \"20260101\" }}\nmake PO1 {{ make PO1 {{ PO101 = \"1\" PO102 = 1 PO103 = \"EA\" PO104 = 1 PO106 = \"VP\" PO107 = \"X\" }} }}\nomit CTT\n"
+        ),
+    );
+    let input = world.queue_with(QueueDefinition {
+        backout_threshold: 1,
+        backout_queue: "BAD".into(),
+        ..QueueDefinition::local("IN")
+    });
+    let (output, bad) = (world.queue("OUT"), world.queue("BAD"));
+    let flow = "additional_instances = 7\n\
+                [node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nmessage = \"in.shape\"\nout = \"name\"\n\
+                [node.name]\ntype = \"map\"\nmap = \"m.qmap\"\nout = \"wrong\"\n\
+                [node.wrong]\ntype = \"filter\"\nwhen = 'BEG.BEG03 = \"WRONG\"'\nout = \"refuse\"\nno_match = \"put\"\n\
+                [node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n\
+                [node.refuse]\ntype = \"throw\"\ntext = \"refused\"\n";
+    let mut numbers = Vec::new();
+    for round in 0..2 {
+        let _engine = world.engine(flow);
+        for n in 0..COUNT {
+            let no = if n % 10 == 9 { "WRONG".to_owned() } else { format!("{round}-{n}") };
+            world.put(&input, &Message::new(format!("{{\"no\":\"{no}\"}}").into_bytes()));
+        }
+        for _ in 0..COUNT / 10 {
+            world.get_text(&bad);
+        }
+        for _ in 0..COUNT - COUNT / 10 {
+            let text = world.get_text(&output);
+            let number = |segment: &str, element: usize| -> u64 {
+                let found = text.split('~').map(str::trim).find(|found| found.starts_with(segment)).unwrap();
+                found.split('*').nth(element).unwrap().parse().unwrap()
+            };
+            let (isa, iea) = (number("ISA*", 13), number("IEA*", 2));
+            let (gs, ge) = (number("GS*", 6), number("GE*", 2));
+            assert!(isa == iea && gs == ge && isa == gs, "{text}");
+            numbers.push(isa);
+        }
+    }
+    numbers.sort_unstable();
+    assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>());
+}

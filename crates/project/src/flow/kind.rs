@@ -445,6 +445,11 @@ pub const NODE_KINDS: &[NodeKind] = &[
                 Form::Constant,
                 "tables for `lookup` of the map: `NAME=FILE.csv`, several with a bar between them, relative to the project. Default none",
             ),
+            optional(
+                "control_numbers",
+                Form::Constant,
+                "name of the numbers of interchanges and groups that the map writes, from 1, without gap or repetition. Nodes may share it. Default `FLOW.NODE`",
+            ),
         ],
         help: "Runs a map. Warnings of the map are counted, and `quayline flow stats` shows the last one.",
     },

@@ -1,0 +1,53 @@
+//! Control numbers of the interchanges that a flow makes.
+//!
+//! They are taken in the unit of work of the message, so a message that is rolled back gives its numbers back, and no two instances, threads or
+//! runs use one twice. Other units of work with the same numbers wait until this one commits; that is the price of numbers without gaps.
+
+use quayline_pipeline::{NumberKind, has_control_numbers, renumber};
+use quayline_store::{LockWait, Space, StoreError};
+
+use crate::failure::Failure;
+use crate::run::{Run, Work};
+
+/// Greatest number of an interchange or group of X12 (I12 and 28: nine digits); 1 follows it.
+const NUMBER_MAX: u64 = 999_999_999;
+
+impl Run<'_> {
+    /// The outputs of a map, interchanges with the next numbers.
+    pub(crate) async fn numbered(
+        &self,
+        work: &mut Work,
+        at: usize,
+        mut made: Vec<Vec<u8>>,
+    ) -> Result<Vec<Vec<u8>>, Failure> {
+        let Some(map) = &self.flow.nodes[at].map else { return Ok(made) };
+        if !map.targets.iter().any(has_control_numbers) {
+            return Ok(made);
+        }
+        let node = &self.flow.file.nodes[at];
+        let name = match node.text("control_numbers") {
+            Some(name) => name.to_owned(),
+            None => format!("{}.{}", self.name, node.name),
+        };
+        let names = [format!("flow/{name}/interchanges"), format!("flow/{name}/groups")];
+        for (content, target) in made.iter_mut().zip(&map.targets) {
+            if !has_control_numbers(target) || content.is_empty() {
+                continue;
+            }
+            for name in &names {
+                // Waits for the lock without holding the thread; what follows does not wait.
+                self.locked(work, |unit| {
+                    unit.read_for_update(Space::NUMBERS, name.as_bytes(), LockWait::Default).map(drop)
+                })
+                .await?;
+            }
+            renumber(content, &mut |kind| -> Result<u64, StoreError> {
+                let name = &names[usize::from(kind == NumberKind::Group)];
+                let next = work.unit.last_number(name)? % NUMBER_MAX + 1;
+                work.unit.set_number(name, next)?;
+                Ok(next)
+            })?;
+        }
+        Ok(made)
+    }
+}
