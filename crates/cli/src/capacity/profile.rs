@@ -1,4 +1,4 @@
-//! Profiles of machines as files: `quayline.profile/1`.
+//! Profiles of machines as files: `quayline.machine/1`.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::{CAP_PROFILE, text_of};
 use crate::console::shown;
 use crate::exit::Stop;
 
-const SCHEMA: &str = "quayline.profile/1";
+const SCHEMA: &str = "quayline.machine/1";
 /// Most bytes of a profile.
 const PROFILE_BYTES_MAX: u64 = 1 << 20;
 
@@ -22,11 +22,19 @@ pub(super) fn read(path: &Path) -> Result<HostProfile, Stop> {
         Finding::error(CAP_PROFILE, Fault::Caller, format!("{} is not a profile: {reason}", shown(path)))
             .hint("`quayline calibrate -o FILE` writes a profile of the machine on which it runs")
     };
-    let wire: ProfileWire = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-    if wire.schema != SCHEMA {
-        return Err(wrong(format!("its schema is `{}`, expected `{SCHEMA}`", wire.schema)).into());
+    // The schema first: a profile of costs has none of the other fields, and to name one of them would not help.
+    let Schema { schema } = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+    if schema != SCHEMA {
+        return Err(wrong(format!("its schema is `{schema}`, expected `{SCHEMA}`")).into());
     }
+    let wire: ProfileWire = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
     wire.profile().map_err(|reason| wrong(reason).into())
+}
+
+/// What a file says that it is.
+#[derive(Deserialize)]
+struct Schema {
+    schema: String,
 }
 
 /// A profile as a file.

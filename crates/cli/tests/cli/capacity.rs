@@ -214,7 +214,7 @@ fn a_machine_is_rated_compared_and_projected() {
     let out = ran.code(if busy { 6 } else { 0 }).out();
     assert!(out.contains("edi-tokenise") && out.contains("capacity units") && out.contains("durable journal"), "{out}");
     let profile: Value = serde_json::from_str(&text_of(&world, "here.json")).expect("JSON");
-    assert_eq!(profile["schema"], "quayline.profile/1");
+    assert_eq!(profile["schema"], "quayline.machine/1");
     assert_eq!(profile["kernels"].as_array().map(Vec::len), Some(13));
     assert!(text_of(&world, "page.html").contains("What this machine can do"));
     // Nothing else is left of the run.
@@ -236,6 +236,9 @@ fn a_machine_is_rated_compared_and_projected() {
     );
     world.write("broken.json", b"{}");
     assert!(world.run("calibrate compare here.json broken.json").code(2).err().contains("CAP-007"));
+    world.write("costs.json", b"{\"schema\":\"quayline.profile/1\",\"kind\":\"serve\"}");
+    let err = world.run("calibrate compare here.json costs.json").code(2).err();
+    assert!(err.contains("its schema is `quayline.profile/1`, expected `quayline.machine/1`"), "{err}");
     assert!(world.run("calibrate --time 1ms").code(2).err().contains("5ms"));
 }
 
