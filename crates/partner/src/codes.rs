@@ -44,6 +44,8 @@ pub(crate) const DELIMITER: Code = Code("PTN-202");
 pub(crate) const NOT_EDI: Code = Code("PTN-203");
 /// An envelope with the wrong parts.
 pub(crate) const NO_ENVELOPE: Code = Code("PTN-204");
+/// The document names another partner than the caller.
+pub(crate) const OTHER_PARTNER: Code = Code("PTN-206");
 
 /// Output cannot be delivered.
 pub(crate) const DELIVERY: Code = Code("PTN-300");

@@ -29,6 +29,7 @@ mod field_key;
 mod interchange;
 mod ledger;
 mod matching;
+mod outside;
 mod packed_details;
 mod queues;
 mod receive;

@@ -20,6 +20,7 @@ use crate::entry::{Details, Entry, EntryId, Kind, State, Way, context_of};
 use crate::envelope::{begin_alone, end_alone, version_of};
 use crate::ledger::{self, Part, of_store};
 use crate::matching;
+use crate::outside::Outside;
 use crate::survey::{Feed, Survey, survey};
 use crate::verdict::answer_of;
 use crate::watch::Watch;
@@ -277,9 +278,11 @@ impl Run<'_> {
     fn pass_over(&mut self, desk: &mut Desk<'_>, source: &mut dyn Source, limits: &Limits) -> Result<(), Findings> {
         let limits = Limits { findings_max: usize::MAX, ..limits.clone() };
         let mut reader = EnvelopeReader::new(&limits, Rules::Lenient);
-        let mut feed = Feed::new(source);
+        let mut feed = Feed::new(&mut *source);
         let mut done = 0;
         let mut faults: Vec<EdiFault> = Vec::new();
+        let mut outside = Outside::default();
+        let file: Arc<str> = self.name.into();
         loop {
             feed.advance(done, &mut |_| ()).map_err(|error| unreadable(self.name, &error))?;
             let end = feed.end();
@@ -324,6 +327,7 @@ impl Run<'_> {
                 {
                     faults.extend(open.validator.take_faults());
                 }
+                outside.see(event, &pass, &faults, (&file, self.open.is_some()));
                 self.event(desk, event, &pass, &mut faults, input)?;
                 match event {
                     Event::NeedMore => break false,
@@ -337,6 +341,7 @@ impl Run<'_> {
                 self.transaction.from = Some(0);
             }
             if finished {
+                outside.end(desk, (self.name, source), &mut self.report)?;
                 self.arrival = Arrival { done: true, at_ms: desk.now_ms(), ..self.arrival.clone() };
                 return desk.keep_arrival(&self.survey.digest, &self.arrival);
             }
@@ -432,9 +437,7 @@ impl Run<'_> {
                 }
             } else if let Some(open) = &mut self.open {
                 open.entry.details.add_findings([&finding]);
-                if fault.severity == Severity::Error {
-                    self.report.find(open.entry.id, &finding);
-                }
+                self.report.find(open.entry.id, &finding);
             }
         }
     }
@@ -721,7 +724,7 @@ pub(crate) fn default_folder(partner: &str) -> Delivery {
     Delivery::Folder(format!("outbox/{partner}").into())
 }
 
-fn unreadable(name: &str, error: &io::Error) -> Findings {
+pub(crate) fn unreadable(name: &str, error: &io::Error) -> Findings {
     let place = Place { file: Some(name.into()), ..Place::default() };
     let message = format!("the source cannot be read: {}", system_error_text(error));
     let finding = Finding::error(codes::NO_INTERCHANGE, Fault::Environment, message).at(place);

@@ -351,7 +351,18 @@ impl Desk<'_> {
         let book = self.book;
         let (qualifier, id) = &piece.receiver;
         let partner = match to {
-            Some(to) => Some(to),
+            Some(to) => {
+                let named = book.identified(piece.delimiters.standard, qualifier, id);
+                if let Some(other) = named.filter(|named| *named != to && !book.partner(*named).is_own) {
+                    let (other, to) = (&book.partner(other).name, &book.partner(to).name);
+                    let message = format!("the document names {other} as its receiver, and it is to go to {to}");
+                    let finding = Finding::error(codes::OTHER_PARTNER, Fault::Config, message);
+                    return Err(Box::new(
+                        finding.hint("leave --to away, or correct the receiver in the document or the map"),
+                    ));
+                }
+                Some(to)
+            }
             None if id == PLACEHOLDER => None,
             None => book.identified(piece.delimiters.standard, qualifier, id).or_else(|| {
                 // Maps often give the id alone: it is enough where one partner has it.

@@ -130,6 +130,8 @@ fn level_of(error: &EdiError) -> Option<Level> {
         | EdiError::FieldFormat { level, .. }
         | EdiError::ControlTwice { level, .. }
         | EdiError::HeaderElements { level, .. } => Some(*level),
+        // The source is cut off, perhaps in the trailer itself.
+        EdiError::Unterminated | EdiError::BinaryCut { .. } => Some(Level::Interchange),
         _ => None,
     }
 }

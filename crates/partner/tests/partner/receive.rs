@@ -194,3 +194,40 @@ fn a_file_without_an_interchange_is_kept() {
     assert_eq!((report.unrouted, report.findings[0].1.code.0), (1, "PTN-110"));
     assert_eq!(world.entries(Kind::Interchange).len(), 1);
 }
+
+/// A source is cut off anywhere in its second interchange: what is left of that is told and kept, and the first one is processed.
+#[test]
+fn what_is_cut_off_is_told_wherever_it_ends() {
+    let (first, second) = (orders(7, &["PO1"]), orders(8, &["PO2"]));
+    for length in 1..second.len() {
+        let world = World::new();
+        let report = world.receive(&format!("{first}{}", &second[..length]));
+        if length < "ISA*".len() {
+            assert_eq!(report.findings.len(), 1, "{length}: {report:?}");
+            continue;
+        }
+        if length + "~".len() == second.len() {
+            // All is there, but for the terminator of the trailer.
+            assert!(report.is_good() && report.delivered == 2, "{length}: {report:?}");
+            continue;
+        }
+        assert!(!report.is_good() && report.delivered == 1, "{length}: {report:?}");
+        assert!(report.rejected + report.unrouted >= 1, "{length}: {report:?}");
+        let (id, _) = report.findings.iter().find(|(id, _)| id.0 != 0).expect("a finding of an entry");
+        let kept: u64 =
+            world.entries(Kind::Interchange).iter().filter(|entry| entry.id == *id).map(|e| e.details.bytes).sum();
+        let is_header = report.unrouted == 1;
+        assert!(!is_header || kept == length as u64, "{length}: {kept} bytes are kept");
+    }
+}
+
+#[test]
+fn what_stands_between_interchanges_is_told() {
+    let world = World::new();
+    let text = format!("From: a mail\r\n{}GARBAGE\n{}\u{1a}", orders(7, &["PO1"]), orders(8, &["PO2"]));
+    let report = world.receive(&text);
+    assert_eq!((report.delivered, report.is_good()), (2, true), "{report:?}");
+    let told: Vec<String> = report.findings.iter().map(|(_, finding)| finding.message.clone()).collect();
+    // Control-Z at the end is white space.
+    assert!(told.len() == 2 && told[0].starts_with("14 bytes here") && told[1].starts_with("8 bytes here"), "{told:?}");
+}

@@ -1,6 +1,6 @@
 //! Documents to partners, and their acknowledgments.
 
-use quayline_partner::{Filter, Kind, Release, State, Way};
+use quayline_partner::{Again, DeskLimits, Filter, Kind, Release, SendRequest, State, Way};
 
 use crate::world::{NOON_MS, World};
 
@@ -189,4 +189,24 @@ fn documents_for_nobody_are_refused_and_kept() {
     let report = world.send(None, "order", &order("A1")).expect("kept");
     assert_eq!((report.rejected, report.findings[0].1.code.0), (1, "PTN-200"));
     assert_eq!(world.entries(Kind::Transaction)[0].state, State::Rejected);
+}
+
+/// A document that names one partner does not go to another, whoever says so.
+#[test]
+fn a_document_for_another_partner_is_not_sent() {
+    let world = World::new();
+    world.write(
+        "partners/other.toml",
+        "name = \"OTHER\"\n[[identity]]\nstandard = \"x12\"\nqualifier = \"01\"\nid = \"OTHER\"\n[[rule]]\ndirection = \"send\"\ndocument = \"850\"\n",
+    );
+    let text = crate::world::orders(7, &["PO1"]).replace("*ZZ*US             *", "*01*OTHER          *");
+    let send = |to: &str| {
+        let mut source = std::io::Cursor::new(text.clone().into_bytes());
+        let request = SendRequest { name: "out.x12", to: Some(to), from: None, document: "", again: Again::Yes };
+        world.at_desk(DeskLimits::default(), |desk| desk.send(&request, &mut source))
+    };
+    let report = send("ACME").expect("it is kept");
+    let codes: Vec<&str> = report.findings.iter().map(|(_, finding)| finding.code.0).collect();
+    assert_eq!(codes, ["PTN-206"], "{report:?}");
+    assert!(world.files("outbox/ACME").is_empty() && world.files("outbox/OTHER").is_empty());
 }
