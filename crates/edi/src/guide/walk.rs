@@ -174,7 +174,8 @@ impl Walk {
         let guide = &self.guide;
         let is_last = |item: ItemId| item.index() + 1 == guide.items().len();
         let opens = |item: ItemId| !is_last(item) && guide.hl_level(ItemId(item.0 + 1)) > 0;
-        self.state.overdue(&guide.transitions).any(|item| guide.hl_level(item) > 0 || opens(item))
+        let table = &guide.transitions;
+        self.state.overdue(table).chain(self.state.due(table)).any(|item| guide.hl_level(item) > 0 || opens(item))
     }
 
     /// Takes back what is missing because the transaction ended at `at`.

@@ -517,6 +517,10 @@ impl Readings<'_, '_> {
         let Some((mut state, item, _)) = self.state.undone(self.table) else { return };
         let Some(step) = state.find(self.table, self.tag, self.segment) else { return };
         let candidate = self.table.candidates[step.candidate];
+        // With a wrong value it would be two mistakes.
+        if misfits(self.table, &candidate, self.segment) > 0 {
+            return;
+        }
         // Within one loop it is late, and the path stays where it is.
         let depth = self.state.open().len();
         if !self.state.moved() && candidate.opens == 0 {
@@ -571,6 +575,10 @@ impl Readings<'_, '_> {
         let Some(step) = state.find(self.table, self.tag, self.segment) else { return };
         state.faults.push(StructureFault { kind: StructureKind::OutOfSequence(item), at });
         state.cost += FAULT + 1;
+        // A wrong value is a second mistake, of which the check of the elements tells.
+        if misfits(self.table, &self.table.candidates[step.candidate], self.segment) > 0 {
+            state.cost += FAULT;
+        }
         let depth = self.state.open().len();
         let placement = state.take(self.table, step, self.at);
         state.forget_undo();

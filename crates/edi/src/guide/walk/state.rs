@@ -404,6 +404,17 @@ impl State {
         self.overdue.iter().map(|overdue| table.slots[overdue.slot as usize].item)
     }
 
+    /// Mandatory children of the open loops that may still come in their place, among others that come in any order with them.
+    pub(super) fn due<'t>(&self, table: &'t Transitions) -> impl Iterator<Item = ItemId> + use<'_, 't> {
+        self.open().iter().flat_map(move |frame| {
+            let end = table.loops[frame.loop_number as usize].mandatory.1;
+            let due = &table.mandatory[frame.next_mandatory as usize..end as usize];
+            let due = due.iter().take_while(|mandatory| mandatory.rank <= frame.rank);
+            let absent = due.filter(|mandatory| self.counts[mandatory.slot as usize] == 0);
+            absent.map(|mandatory| table.slots[mandatory.slot as usize].item)
+        })
+    }
+
     /// What is pending or overdue in loops of at least `depth` levels is missing.
     #[cold]
     #[inline(never)]
