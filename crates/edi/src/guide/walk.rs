@@ -116,6 +116,7 @@ impl Walk {
         let table = &self.guide.transitions;
         let tag = table.tags.number(tag_key(segment.tag()));
         if self.rivals.is_empty()
+            && self.state.is_settled()
             && let Some(tag) = tag
             && (tag as usize) < table.tags.count
             && let Some(step) = self.state.find(table, tag, segment)
@@ -124,8 +125,9 @@ impl Walk {
             if self.state.is_quiet() {
                 return placement;
             }
-            self.after_doubt(segment);
-            return Placement { doubtful: true, ..placement };
+            if !self.is_undecided() {
+                return Placement { doubtful: true, ..placement };
+            }
         }
         // Not as a whole: then the place of good data would lie in memory too, written in parts and read as one, for which processors wait.
         let (item, left, entered, occurrence, doubtful) = self.repaired(tag, segment);

@@ -105,6 +105,8 @@ pub(crate) type Tag = [u8; 3];
 pub(super) const FAULT: u32 = 10;
 /// How much likelier two neighbours in the wrong order are than something missing.
 const SWAPPED: u32 = 2;
+/// How much likelier a segment that has a place ahead belongs there than to what is missing.
+const HAS_PLACE: u32 = 3;
 /// Readings that are followed.
 const RIVALS_MAX: usize = 8;
 /// How much worse than the best a reading may be and still be followed.
@@ -149,23 +151,16 @@ struct Reading {
 }
 
 impl Walk {
-    /// Behind a step in which something was missed, or while something is pending.
+    /// Behind a step in which something was missed: whether the segment may mean something else than its place. Then it is not placed.
     #[cold]
     #[inline(never)]
-    pub(super) fn after_doubt(&mut self, segment: &Segment<'_>) {
-        let table = &self.guide.transitions;
-        let at = self.at;
-        let missed_now = self.state.pending.iter().any(|pending| pending.at == at)
-            || self.state.faults.iter().any(|fault| fault.at == at);
-        if missed_now && let Some((mut without, ..)) = self.state.undone(table) {
-            // The segment may be one that does not belong here, rather than another missing.
-            let innermost = without.innermost(table);
-            skip(&mut without, StructureKind::Unexpected(tag_of(segment), innermost), at);
-            self.rivals.states.push(without);
-            self.rivals.clean = 0;
-        } else {
-            self.tell();
+    pub(super) fn is_undecided(&mut self) -> bool {
+        if let Some((without, ..)) = self.state.undone(&self.guide.transitions) {
+            self.state = without;
+            return true;
         }
+        self.tell();
+        false
     }
 
     /// A segment that has no place, or one behind it while that is not decided.
@@ -198,14 +193,24 @@ impl Walk {
         for (i, state) in core::iter::once(&self.state).chain(&self.rivals.states).enumerate() {
             let mut made = Readings { table, state, tag, segment, at, from_best: i == 0, made: &mut readings };
             made.late_trigger();
-            if let Some(step) = state.find(table, tag, segment) {
-                made.step(state.clone(), step);
-                // Where something would be missing then, it may rather be late.
-                if made.made.last().is_some_and(|reading| reading.state.cost > state.cost) {
-                    made.late();
-                }
-            } else {
+            let Some(step) = state.find(table, tag, segment) else {
                 made.repairs();
+                continue;
+            };
+            made.step(state.clone(), step);
+            // Where something would be missing then, it may rather mean something else.
+            if made.made.last().is_some_and(|reading| reading.state.cost > state.cost) {
+                made.repairs();
+                continue;
+            }
+            if state.awaits(table, tag, segment) {
+                let own = made.made.len();
+                made.late();
+                made.made[own..].iter_mut().for_each(|reading| reading.state.cost += HAS_PLACE);
+            }
+            // What was passed over may have been the trigger of a loop.
+            if state.credit > 0 {
+                made.missing_trigger();
             }
         }
         readings.sort_by_key(|reading| reading.state.cost);

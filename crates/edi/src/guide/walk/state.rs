@@ -166,6 +166,12 @@ impl State {
         self.pending.is_empty() && self.faults.is_empty()
     }
 
+    /// Nothing is missing that may still come late, and nothing that was passed over may be what is missing next.
+    #[inline(always)]
+    pub(super) fn is_settled(&self) -> bool {
+        self.credit == 0 && self.pending.is_empty()
+    }
+
     pub(super) fn count(&self, slot: u32) -> u32 {
         self.counts[slot as usize]
     }
@@ -402,6 +408,18 @@ impl State {
     /// What may still come, though it is long overdue.
     pub(super) fn overdue<'t>(&self, table: &'t Transitions) -> impl Iterator<Item = ItemId> + use<'_, 't> {
         self.overdue.iter().map(|overdue| table.slots[overdue.slot as usize].item)
+    }
+
+    /// Whether a segment may be what is pending.
+    pub(super) fn awaits(&self, table: &Transitions, tag: u32, segment: &Segment<'_>) -> bool {
+        let pending = |candidate: &Candidate| self.pending.iter().any(|pending| pending.slot == candidate.slot);
+        !self.pending.is_empty()
+            && self.open().iter().any(|frame| {
+                let mut passed = table
+                    .of(frame.loop_number, tag)
+                    .filter(|candidate| candidate.rank < frame.rank && pending(candidate));
+                passed.any(|candidate| fulfils(table, candidate, segment) && misfits(table, candidate, segment) == 0)
+            })
     }
 
     /// Mandatory children of the open loops that may still come in their place, among others that come in any order with them.
