@@ -334,6 +334,7 @@ impl Readings<'_, '_> {
         self.swapped();
         self.qualifier();
         self.one_before();
+        self.before_elsewhere();
         let kind = StructureKind::Unexpected(tag_of(self.segment), self.state.innermost(self.table));
         let mut state = self.state.clone();
         skip(&mut state, kind, self.at);
@@ -584,15 +585,75 @@ impl Readings<'_, '_> {
         if misfits(self.table, &self.table.candidates[step.candidate], self.segment) > 0 {
             state.cost += FAULT;
         }
-        let depth = self.state.open().len();
+        self.step_from_here(state, step);
+    }
+
+    /// The segment before it has another place than it was given: behind something that is missing, or in a loop whose trigger is.
+    fn before_elsewhere(&mut self) {
+        let Some((before, item, at)) = self.state.undone(self.table) else { return };
+        let Some((tag, taken)) = before.candidate_of(self.table, item) else { return };
+        let kin = |candidate: &&Candidate| candidate.item != item && asks_no_more(self.table, candidate, &taken);
+        for level in (0..before.open().len()).rev() {
+            let frame = before.open()[level];
+            let first = self.table.first(frame.loop_number, tag);
+            for (i, candidate) in self.table.of(frame.loop_number, tag).enumerate() {
+                let ahead = candidate.rank >= frame.rank && before.count(candidate.slot) < candidate.max;
+                if ahead && kin(&candidate) {
+                    let mut state = before.clone();
+                    state.take(self.table, Step { level, candidate: first + i }, at);
+                    self.read_on(state);
+                }
+            }
+            let (from, to) = self.table.loops[frame.loop_number as usize].slots;
+            for slot in from..to {
+                let child = self.table.slots[slot as usize];
+                if child.loop_number == 0 || child.rank < frame.rank || before.count(slot) >= child.max {
+                    continue;
+                }
+                let first = self.table.first(child.loop_number, tag);
+                let inside = self.table.of(child.loop_number, tag).enumerate().find(|(_, candidate)| kin(candidate));
+                if let Some((i, _)) = inside {
+                    let mut state = before.clone();
+                    state.faults.push(StructureFault { kind: StructureKind::Missing(ItemId(child.item.0 + 1)), at });
+                    state.cost += FAULT;
+                    state.enter_assumed(self.table, level, slot, at);
+                    state.take(self.table, Step { level: level + 1, candidate: first + i }, at);
+                    self.read_on(state);
+                }
+            }
+        }
+    }
+
+    /// It has a place behind another reading of the segment before it.
+    fn read_on(&mut self, mut state: State) {
+        let Some(step) = state.find(self.table, self.tag, self.segment) else { return };
+        if misfits(self.table, &self.table.candidates[step.candidate], self.segment) == 0 {
+            state.cost += 1;
+            self.step_from_here(state, step);
+        }
+    }
+
+    /// Takes a step from another state than the one that the reading goes on from.
+    fn step_from_here(&mut self, mut state: State, step: Step) {
         let placement = state.take(self.table, step, self.at);
         state.forget_undo();
-        let same =
-            self.state.open().iter().zip(state.open()).take_while(|(a, b)| a.loop_number == b.loop_number).count();
+        let (here, there) = (self.state.open(), state.open());
+        let same = here.iter().zip(there).take_while(|(a, b)| a.loop_number == b.loop_number).count();
         let count = |n: usize| u32::try_from(n).expect("guides have at most 32 levels");
-        let (left, entered) = (count(depth - same), count(state.open().len() - same));
+        let (left, entered) = (count(here.len() - same), count(there.len() - same));
         self.push(state, Placement { left, entered, ..placement });
     }
+}
+
+/// Whether a segment with the qualifiers of one place has those of another.
+fn asks_no_more(table: &Transitions, candidate: &Candidate, taken: &Candidate) -> bool {
+    let of = |(from, to): (u32, u32)| &table.conditions[from as usize..to as usize];
+    of(candidate.conditions).iter().all(|asked| {
+        of(taken.conditions).iter().any(|has| {
+            let same = (has.element, has.component) == (asked.element, asked.component);
+            same && has.values.iter().all(|value| asked.values.contains(value))
+        })
+    })
 }
 
 /// Whether a segment has all that tells a place from others.

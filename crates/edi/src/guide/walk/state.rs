@@ -253,6 +253,16 @@ impl State {
         })
     }
 
+    /// The candidate of an item in the open loops, and its tag.
+    pub(super) fn candidate_of(&self, table: &Transitions, item: ItemId) -> Option<(u32, Candidate)> {
+        self.open().iter().rev().find_map(|frame| {
+            (0..u32::try_from(table.tags.count).ok()?).find_map(|tag| {
+                let of_tag = table.of(frame.loop_number, tag).find(|candidate| candidate.item == item)?;
+                Some((tag, *of_tag))
+            })
+        })
+    }
+
     /// Goes to a place ahead.
     #[inline(always)]
     pub(super) fn take(&mut self, table: &Transitions, step: Step, at: Mark) -> Placement {
