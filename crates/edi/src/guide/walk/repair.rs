@@ -34,7 +34,7 @@
 //! **Limits.** `UNDECIDED_MAX`, `CAREFUL_MAX` and `HELD_MAX` bound time and memory for data of another kind. Without them each
 //! reading kept all its faults, and time grew with the square of the length: `data_of_another_kind_is_told_in_linear_time`.
 
-use super::state::{State, Step, fulfils, is_true, misfits};
+use super::state::{Place, State, Step, fulfils, is_true, misfits};
 use super::{Mark, Placement, Walk};
 use crate::guide::compile::{Candidate, ItemId, Transitions};
 use crate::segment::Segment;
@@ -208,8 +208,9 @@ impl Walk {
                 made.late();
                 made.made[own..].iter_mut().for_each(|reading| reading.state.cost += HAS_PLACE);
             }
-            // What was passed over may have been the trigger of a loop.
+            // What was passed over may have been the trigger of a loop, or stand between two places that the segment may have.
             if state.credit > 0 {
+                made.further_on(step);
                 made.missing_trigger();
             }
         }
@@ -370,6 +371,16 @@ impl Readings<'_, '_> {
         let mut state = self.state.clone();
         state.cost += FAULT + 1;
         self.step(state, step);
+    }
+
+    /// It has a place behind the first that is free.
+    fn further_on(&mut self, found: Step) {
+        let is_other = |place: &Place| place.is_ahead && !place.is_full && place.misfits == 0;
+        let places = self.state.places(self.table, self.tag, self.segment).filter(is_other);
+        let others: Vec<Step> = places.map(|place| place.step).take(RIVALS_MAX).collect();
+        for step in others.into_iter().filter(|step| step.candidate != found.candidate) {
+            self.step(self.state.clone(), step);
+        }
     }
 
     /// It stands in a loop that was not opened.

@@ -295,7 +295,7 @@ impl State {
         if entered {
             self.enter(table, this.opens);
         }
-        if passed {
+        if passed && self.credit > 0 && self.due(table).next().is_none() {
             self.credit = 0;
         }
         if !self.pending.is_empty() {

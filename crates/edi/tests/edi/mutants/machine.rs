@@ -6,6 +6,7 @@ mod classes;
 mod oracle;
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use quayline_core::{Limits, Severity};
@@ -428,13 +429,6 @@ impl Tally {
                         Verdict::Right | Verdict::StillValid => continue,
                     };
                     tally.wrong.push(format!("{word}: {} {class}, segment {}: {why}", subject.name, mutant.at.0));
-                    if word == "wrong" && std::env::var_os("DUMP").is_some() {
-                        let near = mutant.at.0.saturating_sub(12)..(mutant.at.1 + 8).min(mutant.segments.len());
-                        for i in near {
-                            eprintln!("{i}: {}", mutant.segments[i].elements.join("*"));
-                        }
-                        eprintln!("{}", tally.wrong.last().expect("one"));
-                    }
                 }
             }
         }
@@ -443,6 +437,31 @@ impl Tally {
             eprintln!("{tally}");
         }
         tally
+    }
+
+    /// Puts what became of others to it.
+    pub(crate) fn add(&mut self, other: Tally) {
+        self.made += other.made;
+        self.right += other.right;
+        for (class, (made, right)) in other.by_class {
+            let of_class = self.by_class.entry(class).or_default();
+            *of_class = (of_class.0 + made, of_class.1 + right);
+        }
+        for (class, alike) in other.alike {
+            *self.alike.entry(class).or_default() += alike;
+        }
+        self.wrong.extend(other.wrong);
+    }
+
+    /// The classes, without what is wrong.
+    pub(crate) fn table(&self) -> String {
+        let mut table = format!("{} of {} are right\n", self.right, self.made);
+        for (class, (made, right)) in &self.by_class {
+            let alike = self.alike.get(class).copied().unwrap_or_default();
+            let said = if alike > 0 { format!(", {alike} as another mistake") } else { String::new() };
+            let _ = writeln!(table, "{class}: {right} of {made}{said}");
+        }
+        table
     }
 
     /// Of each class, 95 of 100 are right; of a class of few mutants, all but one.
@@ -455,13 +474,7 @@ impl Tally {
 
 impl core::fmt::Display for Tally {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        writeln!(f, "seed {}: {} of {} are right", self.seed, self.right, self.made)?;
-        for (class, (made, right)) in &self.by_class {
-            let alike = self.alike.get(class).copied().unwrap_or_default();
-            let said =
-                if alike > 0 { format!(", {alike} of them another mistake that explains it") } else { String::new() };
-            writeln!(f, "{class}: {right} of {made}{said}")?;
-        }
+        writeln!(f, "seed {}: {}", self.seed, self.table())?;
         self.wrong.iter().try_for_each(|wrong| writeln!(f, "{wrong}"))
     }
 }
