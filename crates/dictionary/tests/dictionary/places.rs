@@ -24,20 +24,26 @@ enum Outcome {
     Wrong,
 }
 
-/// Follows a document; where it is wrong, the segment.
-fn follow(guide: &Arc<CompiledGuide>, made: &[(ItemId, String)]) -> (Outcome, usize) {
-    let mut text = if guide.standard() == Standard::X12 {
+/// An interchange with a transaction of segments.
+pub(crate) fn text_of(standard: Standard, made: &[(ItemId, String)]) -> String {
+    let mut text = if standard == Standard::X12 {
         let isa = "ISA*00*          *00*          *ZZ*S              *ZZ*R              *260401*1200*^*00501*000000001*0*T*:~";
         format!("{isa}GS*PO*S*R*20260401*1200*1*X*005010~ST*999*0001~")
     } else {
         "UNB+UNOC:3+A+B+260401:1200+1'UNH+1+ORDERS:D:96A:UN'".to_owned()
     };
-    let end = if guide.standard() == Standard::X12 { '~' } else { '\'' };
+    let end = if standard == Standard::X12 { '~' } else { '\'' };
     made.iter().for_each(|(_, segment)| {
         text.push_str(segment);
         text.push(end);
     });
     text.push_str(if end == '~' { "SE*1*0001~" } else { "UNT+1+1'" });
+    text
+}
+
+/// Follows a document; where it is wrong, the segment.
+fn follow(guide: &Arc<CompiledGuide>, made: &[(ItemId, String)]) -> (Outcome, usize) {
+    let text = text_of(guide.standard(), made);
     let mut walk = Walk::new(Arc::clone(guide));
     let mut reader = EnvelopeReader::new(&Limits::default(), Rules::Lenient);
     let mut pass = reader.over(text.as_bytes(), EndOfInput::Yes);
@@ -70,7 +76,7 @@ fn follow(guide: &Arc<CompiledGuide>, made: &[(ItemId, String)]) -> (Outcome, us
 }
 
 /// The places of a structure: each with the loops around it, itself last.
-fn places(items: &[Item], around: &mut Vec<ItemId>, next: &mut u32, out: &mut Vec<Vec<ItemId>>) {
+pub(crate) fn places(items: &[Item], around: &mut Vec<ItemId>, next: &mut u32, out: &mut Vec<Vec<ItemId>>) {
     for item in items {
         around.push(ItemId(*next));
         *next += 1;

@@ -116,6 +116,7 @@ impl Walk {
         let table = &self.guide.transitions;
         let tag = table.tags.number(tag_key(segment.tag()));
         if self.rivals.is_empty()
+            && self.state.is_settled()
             && let Some(tag) = tag
             && (tag as usize) < table.tags.count
             && let Some(step) = self.state.find(table, tag, segment)
@@ -124,8 +125,9 @@ impl Walk {
             if self.state.is_quiet() {
                 return placement;
             }
-            self.after_doubt(segment);
-            return Placement { doubtful: true, ..placement };
+            if !self.is_undecided() {
+                return Placement { doubtful: true, ..placement };
+            }
         }
         // Not as a whole: then the place of good data would lie in memory too, written in parts and read as one, for which processors wait.
         let (item, left, entered, occurrence, doubtful) = self.repaired(tag, segment);
@@ -174,7 +176,8 @@ impl Walk {
         let guide = &self.guide;
         let is_last = |item: ItemId| item.index() + 1 == guide.items().len();
         let opens = |item: ItemId| !is_last(item) && guide.hl_level(ItemId(item.0 + 1)) > 0;
-        self.state.overdue(&guide.transitions).any(|item| guide.hl_level(item) > 0 || opens(item))
+        let table = &guide.transitions;
+        self.state.overdue(table).chain(self.state.due(table)).any(|item| guide.hl_level(item) > 0 || opens(item))
     }
 
     /// Takes back what is missing because the transaction ended at `at`.

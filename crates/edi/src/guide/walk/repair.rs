@@ -34,7 +34,7 @@
 //! **Limits.** `UNDECIDED_MAX`, `CAREFUL_MAX` and `HELD_MAX` bound time and memory for data of another kind. Without them each
 //! reading kept all its faults, and time grew with the square of the length: `data_of_another_kind_is_told_in_linear_time`.
 
-use super::state::{State, Step, fulfils, is_true, misfits};
+use super::state::{Place, State, Step, fulfils, is_true, misfits};
 use super::{Mark, Placement, Walk};
 use crate::guide::compile::{Candidate, ItemId, Transitions};
 use crate::segment::Segment;
@@ -105,6 +105,8 @@ pub(crate) type Tag = [u8; 3];
 pub(super) const FAULT: u32 = 10;
 /// How much likelier two neighbours in the wrong order are than something missing.
 const SWAPPED: u32 = 2;
+/// How much likelier a segment that has a place ahead belongs there than to what is missing.
+const HAS_PLACE: u32 = 3;
 /// Readings that are followed.
 const RIVALS_MAX: usize = 8;
 /// How much worse than the best a reading may be and still be followed.
@@ -149,23 +151,16 @@ struct Reading {
 }
 
 impl Walk {
-    /// Behind a step in which something was missed, or while something is pending.
+    /// Behind a step in which something was missed: whether the segment may mean something else than its place. Then it is not placed.
     #[cold]
     #[inline(never)]
-    pub(super) fn after_doubt(&mut self, segment: &Segment<'_>) {
-        let table = &self.guide.transitions;
-        let at = self.at;
-        let missed_now = self.state.pending.iter().any(|pending| pending.at == at)
-            || self.state.faults.iter().any(|fault| fault.at == at);
-        if missed_now && let Some((mut without, ..)) = self.state.undone(table) {
-            // The segment may be one that does not belong here, rather than another missing.
-            let innermost = without.innermost(table);
-            skip(&mut without, StructureKind::Unexpected(tag_of(segment), innermost), at);
-            self.rivals.states.push(without);
-            self.rivals.clean = 0;
-        } else {
-            self.tell();
+    pub(super) fn is_undecided(&mut self) -> bool {
+        if let Some((without, ..)) = self.state.undone(&self.guide.transitions) {
+            self.state = without;
+            return true;
         }
+        self.tell();
+        false
     }
 
     /// A segment that has no place, or one behind it while that is not decided.
@@ -198,14 +193,25 @@ impl Walk {
         for (i, state) in core::iter::once(&self.state).chain(&self.rivals.states).enumerate() {
             let mut made = Readings { table, state, tag, segment, at, from_best: i == 0, made: &mut readings };
             made.late_trigger();
-            if let Some(step) = state.find(table, tag, segment) {
-                made.step(state.clone(), step);
-                // Where something would be missing then, it may rather be late.
-                if made.made.last().is_some_and(|reading| reading.state.cost > state.cost) {
-                    made.late();
-                }
-            } else {
+            let Some(step) = state.find(table, tag, segment) else {
                 made.repairs();
+                continue;
+            };
+            made.step(state.clone(), step);
+            // Where something would be missing then, it may rather mean something else.
+            if made.made.last().is_some_and(|reading| reading.state.cost > state.cost) {
+                made.repairs();
+                continue;
+            }
+            if state.awaits(table, tag, segment) {
+                let own = made.made.len();
+                made.late();
+                made.made[own..].iter_mut().for_each(|reading| reading.state.cost += HAS_PLACE);
+            }
+            // What was passed over may have been the trigger of a loop, or stand between two places that the segment may have.
+            if state.credit > 0 {
+                made.further_on(step);
+                made.missing_trigger();
             }
         }
         readings.sort_by_key(|reading| reading.state.cost);
@@ -329,6 +335,7 @@ impl Readings<'_, '_> {
         self.swapped();
         self.qualifier();
         self.one_before();
+        self.before_elsewhere();
         let kind = StructureKind::Unexpected(tag_of(self.segment), self.state.innermost(self.table));
         let mut state = self.state.clone();
         skip(&mut state, kind, self.at);
@@ -364,6 +371,16 @@ impl Readings<'_, '_> {
         let mut state = self.state.clone();
         state.cost += FAULT + 1;
         self.step(state, step);
+    }
+
+    /// It has a place behind the first that is free.
+    fn further_on(&mut self, found: Step) {
+        let is_other = |place: &Place| place.is_ahead && !place.is_full && place.misfits == 0;
+        let places = self.state.places(self.table, self.tag, self.segment).filter(is_other);
+        let others: Vec<Step> = places.map(|place| place.step).take(RIVALS_MAX).collect();
+        for step in others.into_iter().filter(|step| step.candidate != found.candidate) {
+            self.step(self.state.clone(), step);
+        }
     }
 
     /// It stands in a loop that was not opened.
@@ -517,6 +534,10 @@ impl Readings<'_, '_> {
         let Some((mut state, item, _)) = self.state.undone(self.table) else { return };
         let Some(step) = state.find(self.table, self.tag, self.segment) else { return };
         let candidate = self.table.candidates[step.candidate];
+        // With a wrong value it would be two mistakes.
+        if misfits(self.table, &candidate, self.segment) > 0 {
+            return;
+        }
         // Within one loop it is late, and the path stays where it is.
         let depth = self.state.open().len();
         if !self.state.moved() && candidate.opens == 0 {
@@ -571,15 +592,79 @@ impl Readings<'_, '_> {
         let Some(step) = state.find(self.table, self.tag, self.segment) else { return };
         state.faults.push(StructureFault { kind: StructureKind::OutOfSequence(item), at });
         state.cost += FAULT + 1;
-        let depth = self.state.open().len();
+        // A wrong value is a second mistake, of which the check of the elements tells.
+        if misfits(self.table, &self.table.candidates[step.candidate], self.segment) > 0 {
+            state.cost += FAULT;
+        }
+        self.step_from_here(state, step);
+    }
+
+    /// The segment before it has another place than it was given: behind something that is missing, or in a loop whose trigger is.
+    fn before_elsewhere(&mut self) {
+        let Some((before, item, at)) = self.state.undone(self.table) else { return };
+        let Some((tag, taken)) = before.candidate_of(self.table, item) else { return };
+        let kin = |candidate: &&Candidate| candidate.item != item && asks_no_more(self.table, candidate, &taken);
+        for level in (0..before.open().len()).rev() {
+            let frame = before.open()[level];
+            let first = self.table.first(frame.loop_number, tag);
+            for (i, candidate) in self.table.of(frame.loop_number, tag).enumerate() {
+                let ahead = candidate.rank >= frame.rank && before.count(candidate.slot) < candidate.max;
+                if ahead && kin(&candidate) {
+                    let mut state = before.clone();
+                    state.take(self.table, Step { level, candidate: first + i }, at);
+                    self.read_on(state);
+                }
+            }
+            let (from, to) = self.table.loops[frame.loop_number as usize].slots;
+            for slot in from..to {
+                let child = self.table.slots[slot as usize];
+                if child.loop_number == 0 || child.rank < frame.rank || before.count(slot) >= child.max {
+                    continue;
+                }
+                let first = self.table.first(child.loop_number, tag);
+                let inside = self.table.of(child.loop_number, tag).enumerate().find(|(_, candidate)| kin(candidate));
+                if let Some((i, _)) = inside {
+                    let mut state = before.clone();
+                    state.faults.push(StructureFault { kind: StructureKind::Missing(ItemId(child.item.0 + 1)), at });
+                    state.cost += FAULT;
+                    state.enter_assumed(self.table, level, slot, at);
+                    state.take(self.table, Step { level: level + 1, candidate: first + i }, at);
+                    self.read_on(state);
+                }
+            }
+        }
+    }
+
+    /// It has a place behind another reading of the segment before it.
+    fn read_on(&mut self, mut state: State) {
+        let Some(step) = state.find(self.table, self.tag, self.segment) else { return };
+        if misfits(self.table, &self.table.candidates[step.candidate], self.segment) == 0 {
+            state.cost += 1;
+            self.step_from_here(state, step);
+        }
+    }
+
+    /// Takes a step from another state than the one that the reading goes on from.
+    fn step_from_here(&mut self, mut state: State, step: Step) {
         let placement = state.take(self.table, step, self.at);
         state.forget_undo();
-        let same =
-            self.state.open().iter().zip(state.open()).take_while(|(a, b)| a.loop_number == b.loop_number).count();
+        let (here, there) = (self.state.open(), state.open());
+        let same = here.iter().zip(there).take_while(|(a, b)| a.loop_number == b.loop_number).count();
         let count = |n: usize| u32::try_from(n).expect("guides have at most 32 levels");
-        let (left, entered) = (count(depth - same), count(state.open().len() - same));
+        let (left, entered) = (count(here.len() - same), count(there.len() - same));
         self.push(state, Placement { left, entered, ..placement });
     }
+}
+
+/// Whether a segment with the qualifiers of one place has those of another.
+fn asks_no_more(table: &Transitions, candidate: &Candidate, taken: &Candidate) -> bool {
+    let of = |(from, to): (u32, u32)| &table.conditions[from as usize..to as usize];
+    of(candidate.conditions).iter().all(|asked| {
+        of(taken.conditions).iter().any(|has| {
+            let same = (has.element, has.component) == (asked.element, asked.component);
+            same && has.values.iter().all(|value| asked.values.contains(value))
+        })
+    })
 }
 
 /// Whether a segment has all that tells a place from others.

@@ -166,6 +166,12 @@ impl State {
         self.pending.is_empty() && self.faults.is_empty()
     }
 
+    /// Nothing is missing that may still come late, and nothing that was passed over may be what is missing next.
+    #[inline(always)]
+    pub(super) fn is_settled(&self) -> bool {
+        self.credit == 0 && self.pending.is_empty()
+    }
+
     pub(super) fn count(&self, slot: u32) -> u32 {
         self.counts[slot as usize]
     }
@@ -247,6 +253,16 @@ impl State {
         })
     }
 
+    /// The candidate of an item in the open loops, and its tag.
+    pub(super) fn candidate_of(&self, table: &Transitions, item: ItemId) -> Option<(u32, Candidate)> {
+        self.open().iter().rev().find_map(|frame| {
+            (0..u32::try_from(table.tags.count).ok()?).find_map(|tag| {
+                let of_tag = table.of(frame.loop_number, tag).find(|candidate| candidate.item == item)?;
+                Some((tag, *of_tag))
+            })
+        })
+    }
+
     /// Goes to a place ahead.
     #[inline(always)]
     pub(super) fn take(&mut self, table: &Transitions, step: Step, at: Mark) -> Placement {
@@ -279,7 +295,7 @@ impl State {
         if entered {
             self.enter(table, this.opens);
         }
-        if passed {
+        if passed && self.credit > 0 && self.due(table).next().is_none() {
             self.credit = 0;
         }
         if !self.pending.is_empty() {
@@ -402,6 +418,29 @@ impl State {
     /// What may still come, though it is long overdue.
     pub(super) fn overdue<'t>(&self, table: &'t Transitions) -> impl Iterator<Item = ItemId> + use<'_, 't> {
         self.overdue.iter().map(|overdue| table.slots[overdue.slot as usize].item)
+    }
+
+    /// Whether a segment may be what is pending.
+    pub(super) fn awaits(&self, table: &Transitions, tag: u32, segment: &Segment<'_>) -> bool {
+        let pending = |candidate: &Candidate| self.pending.iter().any(|pending| pending.slot == candidate.slot);
+        !self.pending.is_empty()
+            && self.open().iter().any(|frame| {
+                let mut passed = table
+                    .of(frame.loop_number, tag)
+                    .filter(|candidate| candidate.rank < frame.rank && pending(candidate));
+                passed.any(|candidate| fulfils(table, candidate, segment) && misfits(table, candidate, segment) == 0)
+            })
+    }
+
+    /// Mandatory children of the open loops that may still come in their place, among others that come in any order with them.
+    pub(super) fn due<'t>(&self, table: &'t Transitions) -> impl Iterator<Item = ItemId> + use<'_, 't> {
+        self.open().iter().flat_map(move |frame| {
+            let end = table.loops[frame.loop_number as usize].mandatory.1;
+            let due = &table.mandatory[frame.next_mandatory as usize..end as usize];
+            let due = due.iter().take_while(|mandatory| mandatory.rank <= frame.rank);
+            let absent = due.filter(|mandatory| self.counts[mandatory.slot as usize] == 0);
+            absent.map(|mandatory| table.slots[mandatory.slot as usize].item)
+        })
     }
 
     /// What is pending or overdue in loops of at least `depth` levels is missing.

@@ -663,7 +663,7 @@ fn note_excluded(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
 fn hl_number(subject: &Subject, dice: &mut Dice) -> Option<Mutant> {
     let at = pick(subject, dice, |_, line, _| line.tag() == "HL")?;
     let mut segments = subject.segments.clone();
-    let number: usize = segments[at].elements[1].parse().expect("a number");
+    let number: usize = segments[at].elements[1].parse().ok()?;
     segments[at].elements[1] = (number + 50).to_string();
     Some(Mutant { segments, codes: &[["8", "7", "12"], ["8", "I12", "12"]], at: (at, at), element: Some((1, 0)) })
 }

@@ -2,8 +2,11 @@
 
 #[path = "classes.rs"]
 mod classes;
+#[path = "oracle.rs"]
+mod oracle;
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use quayline_core::{Limits, Severity};
@@ -14,6 +17,7 @@ use quayline_edi::guide::{
 use quayline_edi::{EdiFault, EndOfInput, EnvelopeReader, Event, Rules, Standard, Validator, ValidatorOptions};
 
 pub(crate) use classes::{CLASSES, HARD_CLASSES, Mutator};
+use oracle::Remedy;
 
 /// All findings of a text.
 pub(crate) fn findings(text: &[u8], guide: &Arc<CompiledGuide>, options: &ValidatorOptions) -> Vec<EdiFault> {
@@ -297,23 +301,53 @@ pub(crate) struct Place<'g> {
 pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
-    fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from((self.0 >> 33) % (n as u64)).expect("less than n")
     }
 }
 
+/// What became of a mutant.
+enum Verdict {
+    /// What was planted is told, once.
+    Right,
+    /// It is no mutant: the file is right by its guide, as far as its structure goes.
+    StillValid,
+    /// Another single mistake is told that explains the file as well: what it says makes the file right.
+    Alike(String),
+    Wrong(String),
+}
+
+fn verdict(subject: &Subject, mutant: &Mutant, class: &str) -> Verdict {
+    let Some((why, told)) = wrong(subject, mutant, class) else { return Verdict::Right };
+    match told {
+        Told::Nothing if oracle::is_built_right(subject, &mutant.segments) => Verdict::StillValid,
+        Told::Place(at, remedy) if oracle::is_remedied(subject, &mutant.segments, at, remedy) => Verdict::Alike(why),
+        _ => Verdict::Wrong(why),
+    }
+}
+
+/// What was told instead of what was planted.
+#[derive(Clone, Copy)]
+enum Told {
+    Nothing,
+    /// One finding at a segment of the file that says how to make it right.
+    Place(usize, Remedy),
+    Other,
+}
+
 /// What is wrong with what was found of a mutant; `None` is nothing.
-fn verdict(subject: &Subject, mutant: &Mutant, class: &str) -> Option<String> {
+fn wrong(subject: &Subject, mutant: &Mutant, class: &str) -> Option<(String, Told)> {
     let text = subject.text(&mutant.segments, class != "count wrong");
     let found = findings(text.as_bytes(), &subject.compiled, &ValidatorOptions::default());
     let told = |fault: &EdiFault| format!("{} at {}: {}", fault.error.code(), fault.at, fault.error);
     let [fault] = &found[..] else {
         let all: Vec<String> = found.iter().map(told).collect();
-        return Some(format!("{} findings: {}", found.len(), all.join("\n      ")));
+        let of = if found.is_empty() { Told::Nothing } else { Told::Other };
+        return Some((format!("{} findings: {}", found.len(), all.join("\n      ")), of));
     };
     if fault.severity != Severity::Error {
-        return Some(format!("not an error: {}", told(fault)));
+        return Some((format!("not an error: {}", told(fault)), Told::Other));
     }
     // The segment of the file that the finding names.
     let (mut transaction, mut first) = (0, 0);
@@ -326,18 +360,22 @@ fn verdict(subject: &Subject, mutant: &Mutant, class: &str) -> Option<String> {
             index = index.or(Some(i));
         }
     }
+    let codes = fault.error.acknowledgment();
+    let remedy = match codes.segment {
+        Some("4" | "5") => Some(Remedy::Without),
+        Some("7") => Some(Remedy::Elsewhere),
+        _ => None,
+    };
+    let of = index.zip(remedy).map_or(Told::Other, |(index, remedy)| Told::Place(index, remedy));
     let Some(index) = index.filter(|index| (mutant.at.0..=mutant.at.1).contains(index)) else {
-        return Some(format!("segment {index:?} of the file, expected {:?}: {}", mutant.at, told(fault)));
+        return Some((format!("segment {index:?} of the file, expected {:?}: {}", mutant.at, told(fault)), of));
     };
     if let Some((element, component)) = mutant.element
         && (fault.at.element != element || (component != u32::MAX && component > 0 && fault.at.component != component))
     {
-        return Some(format!(
-            "at the wrong element of segment {index}, expected {element}-{component}: {}",
-            told(fault)
-        ));
+        let why = format!("at the wrong element of segment {index}, expected {element}-{component}: {}", told(fault));
+        return Some((why, Told::Other));
     }
-    let codes = fault.error.acknowledgment();
     let of_element =
         [codes.element, codes.implementation_element, if codes.segment.is_none() { codes.transaction } else { None }];
     let of_segment = [codes.segment, codes.implementation_segment];
@@ -346,7 +384,7 @@ fn verdict(subject: &Subject, mutant: &Mutant, class: &str) -> Option<String> {
             && (element.is_empty() || of_element.contains(&Some(*element)))
             && codes.contrl == Some(*contrl)
     });
-    (!good).then(|| format!("other codes than {:?}: {}", mutant.codes, told(fault)))
+    (!good).then(|| (format!("other codes than {:?}: {}", mutant.codes, told(fault)), of))
 }
 
 /// What became of many mutants.
@@ -355,6 +393,8 @@ pub(crate) struct Tally {
     seed: u64,
     pub(crate) made: u32,
     pub(crate) right: u32,
+    /// Another mistake is told that explains the file as well; these count as right.
+    pub(crate) alike: BTreeMap<&'static str, u32>,
     /// Made and right.
     pub(crate) by_class: BTreeMap<&'static str, (u32, u32)>,
     pub(crate) wrong: Vec<String>,
@@ -369,18 +409,26 @@ impl Tally {
             for &(class, mutate) in classes {
                 for _ in 0..each {
                     let Some(mutant) = mutate(subject, &mut dice) else { continue };
+                    let verdict = verdict(subject, &mutant, class);
+                    if matches!(verdict, Verdict::StillValid) {
+                        continue;
+                    }
                     tally.made += 1;
                     let of_class = tally.by_class.entry(class).or_default();
                     of_class.0 += 1;
-                    match verdict(subject, &mutant, class) {
-                        None => {
-                            tally.right += 1;
-                            of_class.1 += 1;
-                        }
-                        Some(why) => {
-                            tally.wrong.push(format!("{} {class}, segment {}: {why}", subject.name, mutant.at.0));
-                        }
+                    if let Verdict::Right | Verdict::Alike(_) = verdict {
+                        tally.right += 1;
+                        of_class.1 += 1;
                     }
+                    if let Verdict::Alike(_) = verdict {
+                        *tally.alike.entry(class).or_default() += 1;
+                    }
+                    let (word, why) = match verdict {
+                        Verdict::Alike(why) => ("alike", why),
+                        Verdict::Wrong(why) => ("wrong", why),
+                        Verdict::Right | Verdict::StillValid => continue,
+                    };
+                    tally.wrong.push(format!("{word}: {} {class}, segment {}: {why}", subject.name, mutant.at.0));
                 }
             }
         }
@@ -389,6 +437,31 @@ impl Tally {
             eprintln!("{tally}");
         }
         tally
+    }
+
+    /// Puts what became of others to it.
+    pub(crate) fn add(&mut self, other: Tally) {
+        self.made += other.made;
+        self.right += other.right;
+        for (class, (made, right)) in other.by_class {
+            let of_class = self.by_class.entry(class).or_default();
+            *of_class = (of_class.0 + made, of_class.1 + right);
+        }
+        for (class, alike) in other.alike {
+            *self.alike.entry(class).or_default() += alike;
+        }
+        self.wrong.extend(other.wrong);
+    }
+
+    /// The classes, without what is wrong.
+    pub(crate) fn table(&self) -> String {
+        let mut table = format!("{} of {} are right\n", self.right, self.made);
+        for (class, (made, right)) in &self.by_class {
+            let alike = self.alike.get(class).copied().unwrap_or_default();
+            let said = if alike > 0 { format!(", {alike} as another mistake") } else { String::new() };
+            let _ = writeln!(table, "{class}: {right} of {made}{said}");
+        }
+        table
     }
 
     /// Of each class, 95 of 100 are right; of a class of few mutants, all but one.
@@ -401,10 +474,7 @@ impl Tally {
 
 impl core::fmt::Display for Tally {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        writeln!(f, "seed {}: {} of {} are right", self.seed, self.right, self.made)?;
-        for (class, (made, right)) in &self.by_class {
-            writeln!(f, "{class}: {right} of {made}")?;
-        }
+        writeln!(f, "seed {}: {}", self.seed, self.table())?;
         self.wrong.iter().try_for_each(|wrong| writeln!(f, "{wrong}"))
     }
 }
