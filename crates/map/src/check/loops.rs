@@ -157,6 +157,13 @@ impl Lower<'_> {
             self.reads_of(id, &typed.reads);
             body.push(self.filter_unit(id, typed.id, typed.reads));
         }
+        let limit = statement.limit.map(|limit| {
+            self.limits.push(limit);
+            u16::try_from(self.limits.len() - 1).unwrap_or(u16::MAX)
+        });
+        if let Some(limit) = limit {
+            body.push(Unit { kind: UnitKind::Take { limit }, ..self.filter_unit(id, 0, Reads::default()) });
+        }
         let (sort, sort_reads) = self.sort_keys(id, statement, &at);
         inner_guards.clear();
         let list_address = self.loop_body(id, statement, context, &inner_guards, &mut body);
@@ -197,7 +204,8 @@ impl Lower<'_> {
                     cursor: *cursor,
                     picks: if i == 0 { at.picks.clone() } else { Vec::new() },
                     sort: if innermost { sort.clone() } else { Vec::new() },
-                    limit: if innermost { statement.limit } else { None },
+                    restarts: if i == 0 { limit } else { None },
+                    limit: if innermost { limit } else { None },
                     body: inner,
                     recording: None,
                 })),
