@@ -119,7 +119,7 @@ impl Lower<'_> {
         let mut owner = at.cursor;
         for list in &at.lists {
             let scope = self.scope(*list);
-            let cursor = self.new_cursor(scope, None);
+            let cursor = self.new_cursor(scope, Some(owner), None);
             levels.push((scope, owner, cursor));
             let last = list == &at.lists[at.lists.len() - 1];
             let binding = if last && at.node == *list { statement.binding.clone() } else { None };

@@ -205,6 +205,8 @@ pub(crate) struct Reads {
     pub(crate) vars: Vec<u16>,
     /// Leaves of the source, and by which cursor they are read.
     pub(crate) nodes: Vec<(u16, NodeId)>,
+    /// Cursors whose place in their list is asked for, or whether a group is there.
+    pub(crate) places: Vec<(u16, Option<NodeId>)>,
     /// It asks the host (lookups, ids), or reads variables: no moment but its own will do.
     pub(crate) bound: bool,
 }
@@ -224,6 +226,11 @@ impl Reads {
         for node in &other.nodes {
             if !self.nodes.contains(node) {
                 self.nodes.push(*node);
+            }
+        }
+        for place in &other.places {
+            if !self.places.contains(place) {
+                self.places.push(*place);
             }
         }
         self.bound |= other.bound;

@@ -79,7 +79,7 @@ impl Lower<'_> {
     /// The units of the whole map.
     pub(crate) fn root_units(&mut self, body: &[Stmt]) -> Vec<Unit> {
         let scope = self.scope(NodeId::ROOT);
-        let cursor = self.new_cursor(scope, None);
+        let cursor = self.new_cursor(scope, None, None);
         self.chain.push(Context { cursor, node: NodeId::ROOT, binding: None, picks: Vec::new() });
         let explicit = makes_documents(body, self.outputs.first().map_or("", |output| output.name));
         let single = self.outputs.len() == 1 && !explicit;

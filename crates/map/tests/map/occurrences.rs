@@ -110,3 +110,80 @@ fn a_loop_with_both_effects_before_skip_is_a_finding() {
     let text = case.findings(map);
     assert!(text.contains("MAP-036") && text.contains("before `skip`"), "{text}");
 }
+
+const TWO_LISTS: &str = "
+in
+  id text(10)
+  list*
+    k text(5)
+    v decimal(9)
+    sub*
+      w decimal(9)
+  other*
+    q text(5)
+    x decimal(9)
+";
+
+const ROWS: &str = "
+out
+  first? decimal(20)
+  rows*
+    n? decimal(20)
+  more*
+    n? decimal(20)
+  second? decimal(20)
+";
+
+/// The numbers `n` of the rows that a map makes.
+fn numbers(map: &str) -> Vec<String> {
+    let input = r#"{"id":"A","list":[{"k":"A","v":1,"sub":[{"w":1},{"w":3}]},{"k":"B","v":2,"sub":[{"w":3}]},{"k":"C","v":3}],
+        "other":[{"q":"A","x":1},{"q":"B","x":2},{"q":"A","x":4}]}"#;
+    let case = |order| Case { source: TWO_LISTS, targets: vec![("out", ROWS, Absent::Refused)], order };
+    let text = case(SourceOrder::AsShape).run(map, &[input]);
+    assert_eq!(text, case(SourceOrder::Any).run(map, &[input]), "{map}");
+    let end = |part: &str| part.find([',', '}']).map_or(0, |end| end);
+    text.split("{\"n\":").skip(1).map(|part| part[..end(part)].to_owned()).collect()
+}
+
+/// A fold or choice over one list in a loop over another was answered once, while its list was read, with the values of the loop's last
+/// occurrence: every occurrence of the loop got the same wrong value, in silence.
+#[test]
+fn each_occurrence_of_a_loop_asks_another_list_anew() {
+    let rows = |value: &str| numbers(&format!("for list make rows {{ n = {value} }}\n")).join(" ");
+    assert_eq!(rows("count(other where q = k)"), "2 1 0");
+    assert_eq!(rows("sum(x for other where q = k)"), "5 2 0");
+    assert_eq!(rows("sum(x * v for other)"), "7 14 21");
+    assert_eq!(rows("max(x for other where q = k) ?? 9"), "4 2 9");
+    assert_eq!(rows("if any(q = k for other) then 1 else 0"), "1 1 0");
+    assert_eq!(rows("if all(x >= v for other) then 1 else 0"), "1 0 0");
+    assert_eq!(rows("other[q = k].x ?? 9"), "1 2 9");
+    assert_eq!(rows("sum(x for other where position() = position(list))"), "1 2 4");
+    assert_eq!(rows("other[position() = position(list)].x ?? 9"), "1 2 4");
+    // What holds the list is at hand while the list is read.
+    assert_eq!(rows("count(sub where w > v)"), "1 1 0");
+    assert_eq!(rows("count(sub where w > position(list))"), "1 1 0");
+    assert_eq!(rows("count(other where q = id)"), "2 2 2");
+    assert_eq!(rows("count(other where x > min(v for list))"), "2 2 2");
+}
+
+#[test]
+fn two_loops_over_one_list_are_two_occurrences() {
+    let map = "for a in list {\n  for b in list make rows { n = count(b.sub where w > a.v) }\n}\n";
+    assert_eq!(numbers(map).join(" "), "1 1 0 1 1 0 0 0 0");
+    let map = "for a in list {\n  for b in list make rows { n = b.sub[w > a.v].w ?? 9 }\n}\n";
+    assert_eq!(numbers(map).join(" "), "3 3 9 3 3 9 9 9 9");
+}
+
+/// The same words choose something else in another loop, and by another value. The first choice was taken for all.
+#[test]
+fn a_choice_is_made_by_what_its_names_mean_there() {
+    let map = "for other make rows { n = list[k = q].v }\nfor other where x > 1 make more { n = list[k = q].v }\n";
+    assert_eq!(numbers(map).join(" "), "1 2 1 2 1");
+    let map = "for o in other make rows { n = list[k = o.q].v }\nfor o in other where x > 1 make more { n = list[k = o.q].v }\n";
+    assert_eq!(numbers(map).join(" "), "1 2 1 2 1");
+    let map = "make rows {\n  let z = \"A\"\n  n = other[q = z].x\n}\nmake rows {\n  let z = \"B\"\n  n = other[q = z].x\n}\n";
+    assert_eq!(numbers(map).join(" "), "1 2");
+    let map =
+        "part p { n = list[k = q].v }\nfor other make rows { use p }\nfor other where x > 1 make more { use p }\n";
+    assert_eq!(numbers(map).join(" "), "1 2 1 2 1");
+}
