@@ -118,12 +118,14 @@ impl MapPlan {
                         (false, true) => "as kept",
                         (false, false) => "as kept, sorted",
                     };
-                    let limit = over.limit.map_or(String::new(), |limit| format!(", {limit} at most"));
+                    let limit =
+                        over.limit.map_or(String::new(), |at| format!(", {} at most", self.limits[usize::from(at)]));
                     line(out, indent, &format!("line {}: each {path}, {how}{limit}", self.line_of(over.statement)));
                     let node = self.scopes[usize::from(over.scope)].node;
                     self.explain_block(&self.blocks[over.body as usize], node, indent + 1, output, out);
                 }
                 Op::Filter(_) => line(out, indent, "leave it out unless the condition holds"),
+                Op::Take(_) => {}
                 Op::Skip => line(out, indent, "leave it out"),
                 Op::Drop { statement } => line(out, indent, &self.step(*statement, "drop the document")),
                 Op::Raise { statement } => line(out, indent, &self.step(*statement, "raise a finding")),

@@ -29,6 +29,7 @@ impl MapPlan {
             blocks,
             root,
             loops,
+            limits,
             picks,
             folds,
             vars,
@@ -61,6 +62,7 @@ impl MapPlan {
         blocks.pack(to);
         root.pack(to);
         loops.pack(to);
+        limits.pack(to);
         picks.pack(to);
         folds.pack(to);
         vars.pack(to);
@@ -104,6 +106,7 @@ impl MapPlan {
             blocks: Packed::unpack(from)?,
             root: Packed::unpack(from)?,
             loops: Packed::unpack(from)?,
+            limits: Packed::unpack(from)?,
             picks: Packed::unpack(from)?,
             folds: Packed::unpack(from)?,
             vars: Packed::unpack(from)?,
@@ -162,9 +165,9 @@ packed!(enum Op {
     0 Open { what, output, node }, 1 Close, 2 Touch, 3 Emit { target, expr }, 4 Copy { target, cursor, slot },
     5 Set { var, expr, statement }, 6 Unless { var, arm, to }, 7 Loop(inner), 8 Filter(condition), 9 Skip, 10 Drop { statement },
     11 Raise { statement }, 12 Envelope { name, expr, statement }, 13 Record { recording, output }, 14 EndRecord,
-    15 Replay { recording, list },
+    15 Replay { recording, list }, 16 Take(limit),
 });
-packed!(struct LoopPlan { scope, owner, cursor, picks, body, streamed, recording, sort, limit, statement });
+packed!(struct LoopPlan { scope, owner, cursor, picks, body, streamed, recording, sort, restarts, limit, statement });
 packed!(struct SortPlan { expr, order, descending });
 packed!(struct StatementPlan { span, target, sources, raise });
 packed!(struct RaisePlan { severity, message, id, hint });

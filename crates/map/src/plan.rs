@@ -40,6 +40,8 @@ pub struct MapPlan {
     pub(crate) blocks: Vec<Block>,
     pub(crate) root: BlockId,
     pub(crate) loops: Vec<LoopPlan>,
+    /// How many occurrences loops take at most.
+    pub(crate) limits: Vec<u32>,
     pub(crate) picks: Vec<PickPlan>,
     pub(crate) folds: Vec<FoldPlan>,
     pub(crate) vars: Vec<VarPlan>,
@@ -313,6 +315,7 @@ pub(crate) enum Op {
     Loop(LoopId),
     /// The occurrence is left out unless this holds.
     Filter(ExprId),
+    Take(u16),
     /// The occurrence is left out.
     Skip,
     Drop {
@@ -350,7 +353,10 @@ pub(crate) struct LoopPlan {
     /// Its output is kept back.
     pub(crate) recording: bool,
     pub(crate) sort: Vec<SortPlan>,
-    pub(crate) limit: Option<u32>,
+    /// The limit whose count begins again with this loop.
+    pub(crate) restarts: Option<u16>,
+    /// The limit that ends it.
+    pub(crate) limit: Option<u16>,
     pub(crate) statement: u32,
 }
 

@@ -6,8 +6,9 @@
 //! | AK1 and AK9, UCF | a group | its number, between the same parties |
 //! | AK2 and AK5, UCM | a transaction | its number in its group or, for EDIFACT, in its interchange |
 //!
-//! A group that is accepted or rejected as a whole decides about those of its transactions that no report names. A report about
-//! something that was never sent is a finding of the acknowledgment's own entry, which is found by search.
+//! A group that is accepted or rejected as a whole decides about those of its transactions that no report names. Numbers come again after
+//! the last of their range, so these are the transactions of the group's own interchange. A report about something that was never sent, or
+//! that was sent as something else, is a finding of the acknowledgment's own entry, which is found by search.
 
 use quayline_core::{Fault, Finding, Findings};
 use quayline_edi::acknowledge::{AcknowledgmentCode, GroupReport, Outcome, Report, TransactionReport};
@@ -44,8 +45,11 @@ pub(crate) fn apply(desk: &mut Desk<'_>, work: &mut Work<'_>, reports: &[Report]
                 let number =
                     if standard == "X12" { padded_number(&one.control_number) } else { one.control_number.clone() };
                 let state = state_of(Some(&one.outcome));
-                let found = settle(desk, work, Kind::Interchange, context, &number, state, &one.codes)?;
-                if let (Some(id), true) = (found, standard == "EDIFACT" || one.outcome.is_rejected()) {
+                let about = About { kind: Kind::Interchange, context, number: &number, document: "" };
+                let found = settle(desk, work, &about, state, &one.codes)?;
+                if let Found::Sent(id) = found
+                    && (standard == "EDIFACT" || one.outcome.is_rejected())
+                {
                     children(desk, work, id, state)?;
                 }
                 found
@@ -53,21 +57,26 @@ pub(crate) fn apply(desk: &mut Desk<'_>, work: &mut Work<'_>, reports: &[Report]
             Report::Group(one) => group(desk, work, one, (&standard, &sender, &receiver))?,
             Report::Transaction(one) => transaction(desk, work, one, (&standard, &sender, &receiver))?,
         };
-        match found {
-            Some(_) => matched += 1,
-            None => {
-                let (what, number) = match report {
-                    Report::Interchange(one) => ("interchange", &one.control_number),
-                    Report::Group(one) => ("group", &one.control_number),
-                    Report::Transaction(one) => ("transaction", &one.control_number),
-                };
-                let message = format!("it acknowledges {what} {number}, which was never sent to this partner");
-                let finding = Finding::error(codes::ACK_UNKNOWN, Fault::Sender, message);
-                work.find(
-                    finding.hint("ask the partner what was acknowledged; a purge may also have removed the entry"),
-                );
+        let (what, number, document) = match report {
+            Report::Interchange(one) => ("interchange", &one.control_number, ""),
+            Report::Group(one) => ("group", &one.control_number, one.functional_id.as_deref().unwrap_or("")),
+            Report::Transaction(one) => ("transaction", &one.control_number, one.transaction.as_str()),
+        };
+        let (message, hint) = match found {
+            Found::Sent(_) => {
+                matched += 1;
+                continue;
             }
-        }
+            Found::Other(sent) => (
+                format!("it acknowledges {what} {number} of {document}, and {what} {number} was sent as {sent}"),
+                "nothing was changed: ask the partner which one is meant",
+            ),
+            Found::Nothing => (
+                format!("it acknowledges {what} {number}, which was never sent to this partner"),
+                "ask the partner what was acknowledged; a purge may also have removed the entry",
+            ),
+        };
+        work.find(Finding::error(codes::ACK_UNKNOWN, Fault::Sender, message).hint(hint));
     }
     Ok(matched)
 }
@@ -90,18 +99,24 @@ fn group(
     work: &mut Work<'_>,
     report: &GroupReport,
     (standard, sender, receiver): (&str, &str, &str),
-) -> Result<Option<EntryId>, Findings> {
+) -> Result<Found, Findings> {
     let context = group_context(standard, sender, receiver);
     let number = report.control_number.trim().trim_start_matches('0').to_owned();
     let state = state_of(report.outcome.as_ref());
-    let found = settle(desk, work, Kind::Group, context, &number, state, &report.codes)?;
-    if let Some(id) = found
+    let document = report.functional_id.as_deref().unwrap_or("").trim();
+    let about = About { kind: Kind::Group, context, number: &number, document };
+    let found = settle(desk, work, &about, state, &report.codes)?;
+    if let Found::Sent(id) = found
         && matches!(state, State::Accepted | State::AcceptedWithErrors | State::Refused)
     {
+        let interchange = {
+            let ledger = desk.ledger;
+            ledger.need(desk.unit()?, id)?.details.parent
+        };
         let context = transaction_context(standard, sender, receiver, &number);
         let rest = if state == State::Refused { State::Refused } else { State::Accepted };
         for entry in sent_in(desk, context)? {
-            if entry.details.group == number && entry.details.parent != 0 && is_open(entry.state) {
+            if entry.details.group == number && entry.details.parent == interchange && is_open(entry.state) {
                 set(desk, entry.id, work.id, rest, &format!("its group {id} was answered in entry {}", work.id))?;
             }
         }
@@ -114,34 +129,54 @@ fn transaction(
     work: &mut Work<'_>,
     report: &TransactionReport,
     (standard, sender, receiver): (&str, &str, &str),
-) -> Result<Option<EntryId>, Findings> {
+) -> Result<Found, Findings> {
     let around = report.group.as_deref().or(report.interchange.as_deref()).unwrap_or("");
     let context = transaction_context(standard, sender, receiver, around.trim());
     let state = state_of(report.outcome.as_ref());
-    settle(desk, work, Kind::Transaction, context, report.control_number.trim(), state, &report.codes)
+    let (number, document) = (report.control_number.trim(), report.transaction.trim());
+    settle(desk, work, &About { kind: Kind::Transaction, context, number, document }, state, &report.codes)
+}
+
+/// What a report is about.
+struct About<'a> {
+    kind: Kind,
+    context: u64,
+    number: &'a str,
+    /// GS01, ST01 or the message type; empty where the report does not say it.
+    document: &'a str,
+}
+
+/// What was sent with a number.
+enum Found {
+    Sent(EntryId),
+    /// Something else, which is named.
+    Other(String),
+    Nothing,
 }
 
 /// Sets the state of the newest entry with a number.
 fn settle(
     desk: &mut Desk<'_>,
     work: &mut Work<'_>,
-    kind: Kind,
-    context: u64,
-    number: &str,
+    &About { kind, context, number, document }: &About<'_>,
     state: State,
     reasons: &[AcknowledgmentCode],
-) -> Result<Option<EntryId>, Findings> {
+) -> Result<Found, Findings> {
     let number = kept_number(number);
     let key = Prefix::in_context(kind, Way::Sent, context, Some(number));
     let ledger = desk.ledger;
     let mut newest = None;
     ledger.each_numbered(desk.unit()?, &key, &mut |entry| {
         if entry.number == number {
-            newest = Some(entry.id);
+            newest = Some((entry.id, entry.details.document));
         }
         Ok(true)
     })?;
-    let Some(id) = newest else { return Ok(None) };
+    let Some((id, sent)) = newest else { return Ok(Found::Nothing) };
+    // A partner that takes one of our groups for another must not accept or refuse it.
+    if !document.is_empty() && !sent.is_empty() && document != sent {
+        return Ok(Found::Other(sent));
+    }
     let words: Vec<&str> = reasons.iter().map(AcknowledgmentCode::words).collect();
     let why = if words.is_empty() { String::new() } else { format!(": {}", words.join("; ")) };
     set(desk, id, work.id, state, &format!("{} in entry {}{why}", state.name(), work.id))?;
@@ -158,7 +193,7 @@ fn settle(
             )),
         );
     }
-    Ok(Some(id))
+    Ok(Found::Sent(id))
 }
 
 fn set(desk: &mut Desk<'_>, id: EntryId, by: EntryId, state: State, what: &str) -> Result<(), Findings> {

@@ -679,7 +679,7 @@ impl Lower<'_> {
         };
         let id = self.expr(Expr::Position(cursor));
         let ty = Ty::new(Kind::Decimal(Digits::integer(9)));
-        Some(Typed { id, ty, reads: Reads::default(), span })
+        Some(Typed { id, ty, reads: Reads { places: vec![(cursor, None)], ..Reads::default() }, span })
     }
 
     fn translate(&mut self, name: &Name, arguments: &[ast::Expr], span: Span) -> Option<Typed> {

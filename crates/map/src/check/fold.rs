@@ -41,7 +41,7 @@ impl Lower<'_> {
         let (mut levels, mut above) = (Vec::new(), base.cursor);
         for list in &base.lists {
             let scope = self.scope(*list);
-            let cursor = self.new_cursor(scope, Some((above, self.complete(*list))));
+            let cursor = self.new_cursor(scope, Some(above), Some(self.complete(*list)));
             levels.push((scope, cursor));
             self.chain.push(Context { cursor, node: *list, binding: None, picks: Vec::new() });
             above = cursor;
@@ -64,7 +64,8 @@ impl Lower<'_> {
             own.add(&part.reads);
         }
         let cursors: Vec<u16> = levels.iter().map(|(_, cursor)| *cursor).collect();
-        let simple = self.choices == choices && self.known_before(first, &own, &cursors) && base.picks.is_empty();
+        let simple =
+            self.choices == choices && self.known_before((base.cursor, first), &own, &cursors) && base.picks.is_empty();
         self.choices += 1;
         reads.add(&own);
         if let Some(separator) = &separator {

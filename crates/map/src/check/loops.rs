@@ -119,7 +119,7 @@ impl Lower<'_> {
         let mut owner = at.cursor;
         for list in &at.lists {
             let scope = self.scope(*list);
-            let cursor = self.new_cursor(scope, None);
+            let cursor = self.new_cursor(scope, Some(owner), None);
             levels.push((scope, owner, cursor));
             let last = list == &at.lists[at.lists.len() - 1];
             let binding = if last && at.node == *list { statement.binding.clone() } else { None };
@@ -156,6 +156,13 @@ impl Lower<'_> {
             self.constant_condition(&typed);
             self.reads_of(id, &typed.reads);
             body.push(self.filter_unit(id, typed.id, typed.reads));
+        }
+        let limit = statement.limit.map(|limit| {
+            self.limits.push(limit);
+            u16::try_from(self.limits.len() - 1).unwrap_or(u16::MAX)
+        });
+        if let Some(limit) = limit {
+            body.push(Unit { kind: UnitKind::Take { limit }, ..self.filter_unit(id, 0, Reads::default()) });
         }
         let (sort, sort_reads) = self.sort_keys(id, statement, &at);
         inner_guards.clear();
@@ -197,7 +204,8 @@ impl Lower<'_> {
                     cursor: *cursor,
                     picks: if i == 0 { at.picks.clone() } else { Vec::new() },
                     sort: if innermost { sort.clone() } else { Vec::new() },
-                    limit: if innermost { statement.limit } else { None },
+                    restarts: if i == 0 { limit } else { None },
+                    limit: if innermost { limit } else { None },
                     body: inner,
                     recording: None,
                 })),

@@ -205,6 +205,8 @@ pub(crate) struct Reads {
     pub(crate) vars: Vec<u16>,
     /// Leaves of the source, and by which cursor they are read.
     pub(crate) nodes: Vec<(u16, NodeId)>,
+    /// Cursors whose place in their list is asked for, or whether a group is there.
+    pub(crate) places: Vec<(u16, Option<NodeId>)>,
     /// It asks the host (lookups, ids), or reads variables: no moment but its own will do.
     pub(crate) bound: bool,
 }
@@ -224,6 +226,11 @@ impl Reads {
         for node in &other.nodes {
             if !self.nodes.contains(node) {
                 self.nodes.push(*node);
+            }
+        }
+        for place in &other.places {
+            if !self.places.contains(place) {
+                self.places.push(*place);
             }
         }
         self.bound |= other.bound;
@@ -278,6 +285,7 @@ pub(crate) struct Lower<'a> {
     pub(crate) constants: Vec<u8>,
     pub(crate) blocks: Vec<Block>,
     pub(crate) loops: Vec<LoopPlan>,
+    pub(crate) limits: Vec<u32>,
     pub(crate) picks: Vec<PickPlan>,
     pub(crate) pick_keys: BTreeMap<(u16, u16, String), u16>,
     pub(crate) pick_reads: BTreeMap<u16, Reads>,
@@ -347,6 +355,7 @@ impl<'a> Lower<'a> {
             constants: Vec::new(),
             blocks: Vec::new(),
             loops: Vec::new(),
+            limits: Vec::new(),
             picks: Vec::new(),
             pick_keys: BTreeMap::new(),
             pick_reads: BTreeMap::new(),
@@ -514,6 +523,7 @@ impl<'a> Lower<'a> {
             blocks: core::mem::take(&mut self.blocks),
             root,
             loops: core::mem::take(&mut self.loops),
+            limits: core::mem::take(&mut self.limits),
             picks: core::mem::take(&mut self.picks),
             folds: core::mem::take(&mut self.folds),
             vars: core::mem::take(&mut self.vars),

@@ -30,6 +30,11 @@ fn key(unit: &Unit) -> Option<Vec<(u32, u32)>> {
     Some(key)
 }
 
+/// Whether a unit decides if an occurrence is there at all.
+fn is_gate(unit: &Unit) -> bool {
+    matches!(unit.kind, UnitKind::Filter { .. } | UnitKind::Take { .. } | UnitKind::Skip)
+}
+
 /// The first document that units make, if they make any.
 pub(crate) fn first_document(units: &[Unit]) -> Option<u32> {
     let of = |unit: &Unit| match (unit.address.first(), &unit.kind) {
@@ -58,11 +63,12 @@ fn variables(unit: &Unit) -> (Vec<u16>, Vec<u16>) {
 impl Lower<'_> {
     /// Orders units. Loops that variables force to run before their turn in the target are recorded and replayed.
     pub(crate) fn ordered(&mut self, units: Vec<Unit>) -> Vec<Unit> {
-        let dependencies = dependencies(&units);
+        let mut dependencies = dependencies(&units);
+        self.effects_before_skips(&units, &mut dependencies);
         let keys: Vec<Option<Vec<(u32, u32)>>> = units.iter().map(key).collect();
         let mut done = vec![false; units.len()];
         let mut order: Vec<usize> = Vec::new();
-        let first = (0..units.len()).filter(|at| matches!(units[*at].kind, UnitKind::Filter { .. } | UnitKind::Skip));
+        let first = (0..units.len()).filter(|at| is_gate(&units[*at]));
         for at in first {
             pull(at, &dependencies, &mut done, &mut order);
         }
@@ -131,6 +137,46 @@ impl Lower<'_> {
         }
         result.extend(waiting.map(|(_, replay)| replay));
         result
+    }
+}
+
+impl Lower<'_> {
+    /// `skip` leaves an occurrence out of the target. What the statements before it change or report stays, so it runs before `skip`.
+    fn effects_before_skips(&mut self, units: &[Unit], dependencies: &mut [Vec<usize>]) {
+        let mut since: Vec<usize> = Vec::new();
+        for (at, unit) in units.iter().enumerate() {
+            if matches!(unit.kind, UnitKind::Skip) {
+                for effect in since.drain(..) {
+                    if key(&units[effect]).is_none() {
+                        dependencies[at].push(effect);
+                    } else {
+                        let span = self.statements[units[effect].statement as usize].span;
+                        self.error(
+                            codes::CARDINALITY,
+                            span,
+                            "this loop fills the target before `skip`, and changes a variable or raises findings",
+                        )
+                        .hint = Some(
+                            "put `skip` before the loop, or give what it changes a loop of its own without `make`"
+                                .to_owned(),
+                        );
+                    }
+                }
+                since.push(at);
+            } else if self.has_effect(unit) {
+                since.push(at);
+            }
+        }
+    }
+
+    /// Whether more than the target sees what a unit does.
+    fn has_effect(&self, unit: &Unit) -> bool {
+        match &unit.kind {
+            UnitKind::Set { var, .. } => self.mutable_vars.contains(var),
+            UnitKind::Raise | UnitKind::Drop | UnitKind::Envelope { .. } => true,
+            UnitKind::Loop(inner) => inner.body.iter().any(|unit| self.has_effect(unit)),
+            _ => false,
+        }
     }
 }
 

@@ -170,6 +170,7 @@ impl Lower<'_> {
             UnitKind::Touch => Op::Touch,
             UnitKind::Set { var, expr } => Op::Set { var, expr, statement },
             UnitKind::Filter { expr } => Op::Filter(expr),
+            UnitKind::Take { limit } => Op::Take(limit),
             UnitKind::Skip => Op::Skip,
             UnitKind::Drop => Op::Drop { statement },
             UnitKind::Raise => Op::Raise { statement },
@@ -279,6 +280,7 @@ impl Lower<'_> {
             streamed,
             recording: inner.recording.is_some(),
             sort: inner.sort,
+            restarts: inner.restarts,
             limit: inner.limit,
             statement,
         });

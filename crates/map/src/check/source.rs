@@ -26,6 +26,8 @@ pub(crate) struct Cursor {
     pub(crate) scope: u16,
     /// Picks and folds: who asks, and where in the source the answer is known. `None` for loops.
     pub(crate) owner: Option<(u16, u32)>,
+    /// The cursor whose occurrence holds the list.
+    pub(crate) above: Option<u16>,
 }
 
 /// Where a path has got to.
@@ -126,8 +128,9 @@ impl Lower<'_> {
         }
     }
 
-    pub(crate) fn new_cursor(&mut self, scope: u16, owner: Option<(u16, u32)>) -> u16 {
-        self.cursors.push(Cursor { scope, owner });
+    /// A cursor over a list of the occurrence at the cursor `above`; `known` is where in the source the answer of a pick or fold is known.
+    pub(crate) fn new_cursor(&mut self, scope: u16, above: Option<u16>, known: Option<u32>) -> u16 {
+        self.cursors.push(Cursor { scope, owner: above.zip(known), above });
         if self.cursors.len() > usize::from(u16::MAX) - 2 {
             self.overflow = true;
         }
@@ -254,11 +257,12 @@ impl Lower<'_> {
     fn pick(&mut self, at: &mut At, list: NodeId, step: &Step, select: &Select) -> Option<()> {
         let scope = self.scope(list);
         let known = self.complete(list);
-        let key = (at.cursor, scope, format!("{:?}{}", step.span.file, self.slice(step.span)));
+        let key =
+            (at.cursor, scope, format!("{:?}{}{}", step.span.file, self.slice(step.span), self.meaning(list, select)));
         let pick = if let Some(pick) = self.pick_keys.get(&key) {
             *pick
         } else {
-            let cursor = self.new_cursor(scope, Some((at.cursor, known)));
+            let cursor = self.new_cursor(scope, Some(at.cursor), Some(known));
             let choices = self.choices;
             let (select, condition_reads) = match select {
                 Select::First => (PickSelect::Index(0), Reads::default()),
@@ -288,7 +292,7 @@ impl Lower<'_> {
             if self.picks.len() > usize::from(u16::MAX) - 2 {
                 self.overflow = true;
             }
-            let simple = self.choices == choices && self.known_before(list, &condition_reads, &[cursor]);
+            let simple = self.choices == choices && self.known_before((at.cursor, list), &condition_reads, &[cursor]);
             if simple && !matches!(self.picks[usize::from(pick)].select, PickSelect::Last) {
                 let slot = self.new_slot(self.cursors[usize::from(at.cursor)].scope, list);
                 self.picks[usize::from(pick)].slot = Some(slot);
@@ -310,11 +314,51 @@ impl Lower<'_> {
         Some(())
     }
 
-    /// Whether all that is read is read by the cursors of a list's own occurrences, or known before the list begins.
-    pub(crate) fn known_before(&self, list: NodeId, reads: &Reads, own: &[u16]) -> bool {
+    /// Whether a question about each occurrence of a list can be answered while the list is read: all that it reads is read by the cursors of
+    /// the list's own occurrences, or known before the list begins, of the occurrences that hold the list. What a loop over another list
+    /// reads is not: each of its occurrences asks anew.
+    pub(crate) fn known_before(&self, (above, list): (u16, NodeId), reads: &Reads, own: &[u16]) -> bool {
+        let cursor = |at: u16| &self.cursors[usize::from(at)];
+        let holds_list = |at| core::iter::successors(Some(above), |at| cursor(*at).above).any(|one| one == at);
+        // A choice or fold within the question is one of the occurrence that asks.
+        let is_here = |at: u16| {
+            core::iter::successors(Some(at), |at| cursor(*at).owner.map(|(asks, _)| asks))
+                .any(|at| own.contains(&at) || holds_list(at))
+        };
+        let is_known = |at, node| own.contains(&at) || (self.complete(node) <= list.0 && is_here(at));
         !reads.bound
             && reads.vars.is_empty()
-            && reads.nodes.iter().all(|(cursor, node)| own.contains(cursor) || self.complete(*node) <= list.0)
+            && reads.nodes.iter().all(|(at, node)| is_known(*at, *node))
+            && reads.places.iter().all(|(at, group)| group.map_or(is_here(*at), |group| is_known(*at, group)))
+    }
+
+    /// What the names in a selection mean here, as text: the same words choose something else in another loop or by another value.
+    fn meaning(&self, list: NodeId, select: &Select) -> String {
+        let mut names = Vec::new();
+        if let Select::Where(condition) = select {
+            condition.first_names(&mut names);
+        }
+        let mut text = String::new();
+        for name in names {
+            let local = self.locals[self.locals_from..].iter().rev().find(|local| local.name == name);
+            if let Some(local) = local {
+                text.push_str(&format!(" {name}={:?}", local.expr));
+                continue;
+            }
+            if self.source.child(list, name).is_some() {
+                continue;
+            }
+            // The names of loops, and of their lists in `position(LIST)`.
+            let around = self.chain.iter().rev().filter(|context| {
+                context.binding.as_ref().is_some_and(|binding| binding.text == name)
+                    || self.source.child(context.node, name).is_some()
+                    || self.source.node(context.node).name == name
+            });
+            for context in around {
+                text.push_str(&format!(" {name}@{}", context.cursor));
+            }
+        }
+        text
     }
 
     /// The value at the end of a path.
@@ -376,6 +420,7 @@ impl Lower<'_> {
         let id = self.expr(Expr::Present(id));
         let mut reads = at.reads.clone();
         reads.add(&self.read(at.cursor, at.node));
+        reads.places.push((at.cursor, Some(at.node)));
         Some(Typed { id, ty: Ty::BOOL, reads, span: path.span })
     }
 

@@ -41,6 +41,10 @@ pub(crate) enum UnitKind {
     Filter {
         expr: u32,
     },
+    /// Counts an occurrence for which the filters hold, or leaves it out because there are enough.
+    Take {
+        limit: u16,
+    },
     Skip,
     Drop,
     Raise,
@@ -63,7 +67,10 @@ pub(crate) struct LoopUnit {
     pub(crate) cursor: u16,
     pub(crate) picks: Vec<u16>,
     pub(crate) sort: Vec<SortPlan>,
-    pub(crate) limit: Option<u32>,
+    /// Of the outermost loop of the statement: the limit that it starts again.
+    pub(crate) restarts: Option<u16>,
+    /// Of the innermost: the limit that ends it.
+    pub(crate) limit: Option<u16>,
     pub(crate) body: Vec<Unit>,
     pub(crate) recording: Option<u16>,
 }
@@ -72,7 +79,7 @@ impl Lower<'_> {
     /// The units of the whole map.
     pub(crate) fn root_units(&mut self, body: &[Stmt]) -> Vec<Unit> {
         let scope = self.scope(NodeId::ROOT);
-        let cursor = self.new_cursor(scope, None);
+        let cursor = self.new_cursor(scope, None, None);
         self.chain.push(Context { cursor, node: NodeId::ROOT, binding: None, picks: Vec::new() });
         let explicit = makes_documents(body, self.outputs.first().map_or("", |output| output.name));
         let single = self.outputs.len() == 1 && !explicit;

@@ -109,6 +109,12 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                     return Flow::Over;
                 }
             }
+            Op::Take(limit) => {
+                if self.has_enough(Some(limit)) {
+                    return Flow::Over;
+                }
+                self.taken[usize::from(limit)] += 1;
+            }
             Op::Skip => return Flow::Over,
             Op::Drop { statement } => {
                 self.ran(statement);

@@ -32,6 +32,8 @@ pub struct Mapper<'p, O, H, V = Unwatched> {
     lists: Vec<OpenList>,
     pub(super) open_base: Vec<u32>,
     pub(super) cursors: Vec<u32>,
+    /// Occurrences that each limited loop has taken.
+    pub(super) taken: Vec<u32>,
     pub(super) vars: Vec<Val>,
     pub(super) var_bytes: Vec<Vec<u8>>,
     /// Characters of each text of `var_bytes`, and bytes of all.
@@ -159,6 +161,7 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
             lists: Vec::new(),
             open_base: vec![NONE; plan.scopes.len()],
             cursors: vec![NONE; plan.cursors],
+            taken: vec![0; plan.limits.len()],
             vars: vec![Val::Absent; plan.vars.len()],
             var_bytes: vec![Vec::new(); plan.vars.len()],
             var_chars: vec![0; plan.vars.len()],
@@ -326,14 +329,14 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         self.slots[base as usize] = Val::Link { next: NONE, index };
         if let Some(number) = streams {
             let plan = &self.plan.loops[usize::from(number)];
-            let within = plan.limit.is_none_or(|limit| index < limit);
+            let over = self.has_enough(plan.limit);
             self.cursors[usize::from(plan.cursor)] = base;
             self.activations.push(Activation {
                 block: plan.body,
                 pc: 0,
                 frames: self.open.len(),
                 depth: self.target.depth(),
-                over: !within,
+                over,
             });
         }
     }
@@ -413,6 +416,7 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
                     if let Some(open) = self.lists.last_mut() {
                         open.streams = Some(number);
                     }
+                    self.restart(over.restarts);
                     self.statement = over.statement;
                     self.ran(over.statement);
                     self.send_list();
@@ -472,17 +476,14 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         let slot = plan.scopes[usize::from(over.scope)].list_slot;
         let Some(Val::List { first, .. }) = self.slots.get(owner.wrapping_add(slot) as usize).copied() else { return };
         self.send_list();
+        self.restart(over.restarts);
         if !over.sort.is_empty() {
             return self.sorted_loop(number, first);
         }
-        let (mut at, mut count) = (first, 0u32);
-        while at != NONE {
-            if over.limit.is_some_and(|limit| count >= limit) {
-                return;
-            }
+        let mut at = first;
+        while at != NONE && !self.has_enough(over.limit) {
             self.cursors[usize::from(over.cursor)] = at;
             self.block(over.body);
-            count += 1;
             at = match self.slots.get(at as usize) {
                 Some(Val::Link { next, .. }) => *next,
                 _ => NONE,
@@ -490,7 +491,39 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         }
     }
 
+    /// Begins to count the occurrences that a loop takes.
+    fn restart(&mut self, limit: Option<u16>) {
+        if let Some(limit) = limit {
+            self.taken[usize::from(limit)] = 0;
+        }
+    }
+
+    /// Whether a loop has taken as many occurrences as it may.
+    pub(super) fn has_enough(&self, limit: Option<u16>) -> bool {
+        limit.is_some_and(|limit| self.taken[usize::from(limit)] >= self.plan.limits[usize::from(limit)])
+    }
+
+    /// Whether the conditions hold with which a block begins.
+    fn passes(&mut self, block: u32) -> bool {
+        let plan = self.plan;
+        let conditions = plan.blocks[block as usize].code.iter().map_while(|op| match op {
+            Op::Filter(expr) => Some(*expr),
+            _ => None,
+        });
+        for expr in conditions {
+            let mark = self.arena.mark();
+            let holds = self.truth(expr);
+            self.arena.release(mark);
+            if !holds {
+                return false;
+            }
+        }
+        true
+    }
+
     /// A loop over occurrences that are kept, in the order of their keys. Absent keys come first, equal ones stay in their order.
+    ///
+    /// Only what the loop's conditions let through is ordered: they may be what protects the key.
     fn sorted_loop(&mut self, number: u16, first: u32) {
         let plan = self.plan;
         let over = &plan.loops[usize::from(number)];
@@ -500,12 +533,15 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
         let mut at = first;
         while at != NONE {
             self.cursors[usize::from(over.cursor)] = at;
-            rows.push((keys.len(), at));
-            for key in &over.sort {
-                let val = self.eval(key.expr);
-                // A value that has no order, not even to itself, is told of and counts as absent.
-                let is_ordered = val.is_absent() || self.ordering(key.order, val, val, key.expr, key.expr).is_some();
-                keys.push(if is_ordered { val } else { Val::Absent });
+            if self.passes(over.body) {
+                rows.push((keys.len(), at));
+                for key in &over.sort {
+                    let val = self.eval(key.expr);
+                    // A value that has no order, not even to itself, is told of and counts as absent.
+                    let is_ordered =
+                        val.is_absent() || self.ordering(key.order, val, val, key.expr, key.expr).is_some();
+                    keys.push(if is_ordered { val } else { Val::Absent });
+                }
             }
             at = match self.slots.get(at as usize) {
                 Some(Val::Link { next, .. }) => *next,
@@ -527,8 +563,10 @@ impl<'p, O: Outputs, H: Host, V: Observer> Mapper<'p, O, H, V> {
             Ordering::Equal
         });
         self.arena.release(mark);
-        let most = over.limit.map_or(rows.len(), |limit| limit as usize);
-        for (_, at) in rows.into_iter().take(most) {
+        for (_, at) in rows {
+            if self.has_enough(over.limit) {
+                return;
+            }
             self.cursors[usize::from(over.cursor)] = at;
             self.block(over.body);
         }

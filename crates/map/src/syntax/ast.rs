@@ -311,3 +311,78 @@ pub(crate) enum Pattern {
     Value(Expr),
     Range(Expr, Expr),
 }
+
+impl Expr {
+    /// The first names of all paths in the expression, selections included.
+    pub(crate) fn first_names<'a>(&'a self, names: &mut Vec<&'a str>) {
+        match &self.kind {
+            ExprKind::Path(path) => path.first_names(names),
+            ExprKind::Call { arguments, .. } => {
+                for argument in arguments {
+                    argument.first_names(names);
+                }
+            }
+            ExprKind::Aggregate { value, path, filter, separator, .. } => {
+                path.first_names(names);
+                for part in [value, filter, separator].into_iter().flatten() {
+                    part.first_names(names);
+                }
+            }
+            ExprKind::Unary(_, of) => of.first_names(names),
+            ExprKind::Binary(_, a, b) => {
+                a.first_names(names);
+                b.first_names(names);
+            }
+            ExprKind::If { condition, then, otherwise } => {
+                condition.first_names(names);
+                then.first_names(names);
+                if let Some(otherwise) = otherwise {
+                    otherwise.first_names(names);
+                }
+            }
+            ExprKind::Match { subject, arms, otherwise } => {
+                subject.first_names(names);
+                for (patterns, value) in arms {
+                    for pattern in patterns {
+                        match pattern {
+                            Pattern::Value(one) => one.first_names(names),
+                            Pattern::Range(from, to) => {
+                                from.first_names(names);
+                                to.first_names(names);
+                            }
+                        }
+                    }
+                    value.first_names(names);
+                }
+                if let Some(otherwise) = otherwise {
+                    otherwise.first_names(names);
+                }
+            }
+            ExprKind::In { value, set, .. } => {
+                value.first_names(names);
+                if let Set::Values(values) = set {
+                    for one in values {
+                        one.first_names(names);
+                    }
+                }
+            }
+            ExprKind::Text(_)
+            | ExprKind::Number(_)
+            | ExprKind::Bool(_)
+            | ExprKind::Date(_)
+            | ExprKind::Absent
+            | ExprKind::Bad => {}
+        }
+    }
+}
+
+impl Path {
+    fn first_names<'a>(&'a self, names: &mut Vec<&'a str>) {
+        names.extend(self.steps.first().map(|step| step.name.text.as_str()));
+        for step in &self.steps {
+            if let Some(Select::Where(condition)) = &step.select {
+                condition.first_names(names);
+            }
+        }
+    }
+}

@@ -6,5 +6,6 @@ mod faults;
 mod findings;
 mod inverse;
 mod law;
+mod occurrences;
 mod run;
 mod support;

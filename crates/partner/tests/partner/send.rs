@@ -107,6 +107,41 @@ fn an_acknowledgment_of_what_was_never_sent_is_named() {
     assert!(entry.details.findings[0].message.contains("group 77, which was never sent"), "{entry:?}");
 }
 
+/// Numbers of groups come again after the last of their range. The answer to the new group also accepted the documents of the old one.
+#[test]
+fn an_answer_is_about_the_newest_group_with_its_number() {
+    let world = World::with("usage = \"production\"\ngroup-numbers = { first = 1, last = 2 }", "");
+    for number in ["A1", "A2", "A3"] {
+        world.send(Some("ACME"), "order", &order(number)).expect("sent");
+    }
+    let states = || {
+        let all = world.entries(Kind::Transaction);
+        all.iter().filter(|entry| entry.way == Way::Sent).map(|entry| entry.state).collect::<Vec<_>>()
+    };
+    world.receive(&answer(1, "AK1*PO*1~AK9*A*1*1*1~"));
+    assert_eq!(states(), [State::Sent, State::Sent, State::Accepted]);
+    world.receive(&answer(2, "AK1*PO*1~AK9*R*1*1*0~"));
+    assert_eq!(states(), [State::Sent, State::Sent, State::Accepted]);
+}
+
+/// A 997 with the number of a group and another functional identifier accepted or refused the group.
+#[test]
+fn an_answer_to_something_else_with_the_same_number_changes_nothing() {
+    let world = World::new();
+    world.send(Some("ACME"), "order", &order("A1")).expect("sent");
+    let sent = |kind| {
+        let all = world.entries(kind);
+        all.into_iter().find(|entry| entry.way == Way::Sent && entry.details.document != "997").expect("sent").state
+    };
+    let report = world.receive(&answer(1, "AK1*IN*1~AK9*R*1*1*0~"));
+    assert_eq!((report.matched, report.findings[0].1.code.0), (0, "PTN-107"));
+    let message = &report.findings[0].1.message;
+    assert!(message.contains("group 1 of IN") && message.contains("sent as PO"), "{message}");
+    let report = world.receive(&answer(2, "AK1*PO*1~AK2*810*0001~AK5*R*5~AK9*P*1*1*1~"));
+    assert_eq!(report.matched, 1, "{report:?}");
+    assert_eq!((sent(Kind::Transaction), sent(Kind::Group)), (State::Sent, State::PartlyAccepted));
+}
+
 #[test]
 fn the_same_bytes_are_sent_again_and_new_numbers_replace_an_interchange() {
     let world = World::new();
