@@ -53,6 +53,8 @@ pub struct LoadedMap {
     pub outputs: Vec<OutputFacts>,
     /// Digest of the map and all files that it is made of.
     pub digest: u64,
+    /// The digest as hexadecimal digits, as entries have it.
+    pub(crate) digits: String,
     /// Whether the source is EDI.
     pub from_edi: bool,
 }
@@ -429,7 +431,7 @@ impl Book {
                 Findings(found)
             },
         )?;
-        Ok(LoadedMap { pipeline, world, outputs, digest, from_edi })
+        Ok(LoadedMap { pipeline, world, outputs, digest, digits: format!("{digest:016x}"), from_edi })
     }
 
     /// The guides of some settings.

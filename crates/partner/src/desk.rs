@@ -4,6 +4,7 @@
 //! commit under a name that depends on the entry only, made durable, and removed from the store in a later unit. So a crash at any
 //! point repeats at most the writing of the same bytes under the same name.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Write as _};
@@ -248,7 +249,7 @@ impl<'b> Desk<'b> {
         id: EntryId,
         number: u16,
         name: &str,
-        bytes: &[u8],
+        bytes: Cow<'_, [u8]>,
     ) -> Result<String, Findings> {
         match to {
             Delivery::Queue(queue) => {
@@ -256,7 +257,7 @@ impl<'b> Desk<'b> {
                     let open = open_queue(self.ledger, queue)?;
                     self.queue = Some((queue.clone(), open));
                 }
-                let mut message = Message::new(bytes);
+                let mut message = Message::new(bytes.into_owned());
                 message.properties = vec![
                     ("entry".to_owned(), id.to_string().into_bytes()),
                     ("name".to_owned(), name.as_bytes().to_vec()),
@@ -282,10 +283,10 @@ impl<'b> Desk<'b> {
                     record.extend_from_slice(text.as_bytes());
                 }
                 let ledger = self.ledger;
-                record.extend_from_slice(&ledger.packed(&key, bytes)?);
+                record.extend_from_slice(&ledger.packed(&key, &bytes)?);
                 ledger.outbox.set(self.unit()?, &record).map_err(of_store)?;
                 let to = folder.join(name).display().to_string();
-                self.outgoing.push(Outgoing { key, folder, name: name.to_owned(), bytes: bytes.to_vec() });
+                self.outgoing.push(Outgoing { key, folder, name: name.to_owned(), bytes: bytes.into_owned() });
                 Ok(to)
             }
         }

@@ -47,12 +47,22 @@ impl Prefix {
 
     /// All entries with a digest: the last byte is zero.
     fn of_digest(what: u8, texts: &[&str], key: Option<&StoreKey>) -> Prefix {
-        let mut joined = Vec::with_capacity(64);
+        let length = texts.iter().map(|text| 8 + text.len()).sum::<usize>();
+        let (mut short, mut long) = ([0; 96], Vec::new());
+        let joined = match short.get_mut(..length) {
+            Some(short) => short,
+            None => {
+                long.resize(length, 0);
+                &mut long[..]
+            }
+        };
+        let mut at = 0;
         for text in texts {
-            joined.extend_from_slice(&(text.len() as u64).to_le_bytes());
-            joined.extend_from_slice(text.as_bytes());
+            joined[at..at + 8].copy_from_slice(&(text.len() as u64).to_le_bytes());
+            joined[at + 8..at + 8 + text.len()].copy_from_slice(text.as_bytes());
+            at += 8 + text.len();
         }
-        let digest = key.map_or_else(|| xxh3_128(&joined).to_be_bytes(), |key| key.digest_of(&joined));
+        let digest = key.map_or_else(|| xxh3_128(joined).to_be_bytes(), |key| key.digest_of(joined));
         Prefix { used: PREFIX_BYTES, ..Prefix::new(what, &[&digest]) }
     }
 

@@ -41,6 +41,7 @@ impl Run<'_> {
         let acknowledges = partner.is_some() && settings.acknowledge.as_ref().is_none_or(|kinds| !kinds.is_empty());
         let level = settings.validate.unwrap_or(ValidationLevel::Rules);
         let guides = book.guides(&settings)?.filter(|_| level > ValidationLevel::Envelope && partner.is_some());
+        let inside = context_of(&["in", &entry.id.to_string()]);
         self.open = Some(Box::new(Open {
             own: own_or_first,
             partner,
@@ -62,6 +63,7 @@ impl Run<'_> {
             group_transactions: 0,
             group: None,
             una: pass.style().1,
+            inside,
         }));
         Ok(())
     }
@@ -213,7 +215,7 @@ impl Run<'_> {
         let to = to.unwrap_or_else(|| default_folder(&book.partner(partner).name));
         let extension = if standard == Standard::X12 { "x12" } else { "edi" };
         let name = format!("{}-acknowledgment-{id}.{extension}", book.partner(partner).name);
-        let place = desk.deliver(&to, id, 0, &name, &text)?;
+        let place = desk.deliver(&to, id, 0, &name, text.as_slice().into())?;
         let mut details = Details {
             standard: open.entry.details.standard.clone(),
             document: "acknowledgment".to_owned(),

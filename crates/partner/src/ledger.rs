@@ -432,11 +432,14 @@ fn body_key(id: EntryId, part: Part) -> [u8; 9] {
 impl Ledger {
     /// Bytes with their form before them: 0 as they are, 1 a Snappy block, 2 one of these encrypted. `record` is the key of the record that holds them.
     pub(crate) fn packed(&self, record: &[u8], bytes: &[u8]) -> Result<Vec<u8>, Findings> {
-        let mut out = vec![1];
-        match snap::raw::Encoder::new().compress_vec(bytes) {
-            Ok(packed) if packed.len() < bytes.len() => out.extend_from_slice(&packed),
+        let mut out = vec![0; 1 + snap::raw::max_compress_len(bytes.len())];
+        match snap::raw::Encoder::new().compress(bytes, &mut out[1..]) {
+            Ok(packed) if packed < bytes.len() => {
+                out[0] = 1;
+                out.truncate(1 + packed);
+            }
             _ => {
-                out[0] = 0;
+                out.truncate(1);
                 out.extend_from_slice(bytes);
             }
         }

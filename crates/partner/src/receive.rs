@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::book::Book;
 use crate::codes;
 use crate::desk::Desk;
-use crate::entry::{Details, Entry, EntryId, Kind, State, Way, context_of};
+use crate::entry::{Details, Entry, EntryId, Kind, State, Way};
 use crate::envelope::{begin_alone, end_alone, version_of};
 use crate::ledger::{self, Part, of_store};
 use crate::matching;
@@ -120,6 +120,8 @@ pub(crate) struct Open {
     pub(crate) group_transactions: u64,
     pub(crate) group: Option<GroupFacts>,
     pub(crate) una: bool,
+    /// The context of numbers in it.
+    pub(crate) inside: u64,
 }
 
 /// What the header of a group says.
@@ -182,12 +184,14 @@ impl Desk<'_> {
         let arrival = arrival.filter(|one| !one.done).unwrap_or_default();
         let mut run = Run {
             name,
+            file: name.into(),
             survey: &survey,
             arrival,
             report,
             open: None,
             transaction: Transaction::default(),
             watch: Watch::default(),
+            watched: None,
             watches: HashMap::new(),
         };
         let done = run.pass_over(self, source, &limits);
@@ -264,15 +268,21 @@ impl Desk<'_> {
 /// One run over a source.
 pub(crate) struct Run<'r> {
     pub(crate) name: &'r str,
+    /// The same, for places.
+    pub(crate) file: Arc<str>,
     pub(crate) survey: &'r Survey,
     pub(crate) arrival: Arrival,
     pub(crate) report: ReceiveReport,
     pub(crate) open: Option<Box<Open>>,
     pub(crate) transaction: Transaction,
     pub(crate) watch: Watch,
-    /// By our identity, partner and type.
-    pub(crate) watches: HashMap<(usize, Option<usize>, String), Watch>,
+    /// What `watch` is for.
+    watched: Option<WatchKey>,
+    pub(crate) watches: HashMap<WatchKey, Watch>,
 }
+
+/// Our identity, partner and type.
+type WatchKey = (usize, Option<usize>, String);
 
 impl Run<'_> {
     fn pass_over(&mut self, desk: &mut Desk<'_>, source: &mut dyn Source, limits: &Limits) -> Result<(), Findings> {
@@ -362,10 +372,9 @@ impl Run<'_> {
         if event == Event::TransactionStart {
             self.open_transaction(desk, pass);
         }
-        let open = self.open.as_mut().expect("looked at above");
-        let settings = Arc::clone(&open.settings);
         if !faults.is_empty() {
-            if settings.reject_on == Some(LowestRefused::Warning) {
+            let open = self.open.as_ref().expect("looked at above");
+            if open.settings.reject_on == Some(LowestRefused::Warning) {
                 faults.iter_mut().filter(|fault| fault.severity == Severity::Warning).for_each(|fault| {
                     fault.severity = Severity::Error;
                 });
@@ -423,7 +432,7 @@ impl Run<'_> {
 
     /// Findings belong to the transaction that is open, or that has just ended, and otherwise to the interchange.
     fn take_faults(&mut self, faults: &[EdiFault], pass: &EnvelopePass<'_>, event: Event) {
-        let file: Arc<str> = self.name.into();
+        let file = Arc::clone(&self.file);
         let in_transaction = pass.in_transaction() || matches!(event, Event::TransactionEnd(_));
         for fault in faults {
             let finding = fault.finding(Some(&file));
@@ -455,8 +464,14 @@ impl Run<'_> {
         transaction.has_warnings = false;
         transaction.too_large = false;
         transaction.reports.clear();
-        let document = crate::time::text_of(&pass.transaction().transaction_type());
-        let key = (open.own, open.partner, document);
+        let document = pass.transaction().transaction_type();
+        let is_known = |(own, partner, known): &WatchKey| {
+            *own == open.own && *partner == open.partner && known.as_bytes() == &document[..]
+        };
+        if self.watched.as_ref().is_some_and(is_known) {
+            return self.watch.clear();
+        }
+        let key = (open.own, open.partner, crate::time::text_of(&document));
         if !self.watches.contains_key(&key) {
             let owners = Book::owners(open.own, open.partner);
             let rules = owners.iter().flat_map(|owner| &desk.book.partner(*owner).rules).filter(|rule| {
@@ -475,7 +490,7 @@ impl Run<'_> {
             self.watches.insert(key.clone(), watch);
         }
         self.watch.clone_from(&self.watches[&key]);
-        self.watch.clear();
+        self.watched = Some(key);
     }
 
     fn close_transaction(&mut self, desk: &mut Desk<'_>, pass: &EnvelopePass<'_>) -> Result<(), Findings> {
@@ -516,12 +531,7 @@ impl Run<'_> {
         details.findings_more = self.transaction.more;
         details.add_findings(&self.transaction.findings);
         details.happened(now, "received");
-        let place = Place {
-            file: Some(self.name.into()),
-            byte: Some(at.byte),
-            path: Some(details.document.clone()),
-            ..Place::default()
-        };
+        let place = Place { file: Some(Arc::clone(&self.file)), byte: Some(at.byte), ..Place::default() };
         let mut work = Work {
             id,
             own: open.own,
@@ -592,7 +602,7 @@ impl Run<'_> {
             state,
             due_ms: now,
             way: Way::Received,
-            context: context_of(&["in", &open.entry.id.to_string()]),
+            context: open.inside,
             number: text(header, "control_number"),
             details,
         };
@@ -637,7 +647,7 @@ impl Run<'_> {
             state,
             due_ms: now,
             way: Way::Received,
-            context: context_of(&["in", &open.entry.id.to_string()]),
+            context: open.inside,
             number: group.number,
             details: Details {
                 standard: open.entry.details.standard.clone(),

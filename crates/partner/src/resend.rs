@@ -52,7 +52,7 @@ impl Desk<'_> {
         let to = settings.send_to.clone().unwrap_or_else(|| default_folder(&entry.partner));
         let extension = if entry.details.standard == "X12" { "x12" } else { "edi" };
         let name = format!("{}-{}-{id}-again-{times}.{extension}", entry.partner, entry.number);
-        let place = self.deliver(&to, id, u16::try_from(times).unwrap_or(u16::MAX), &name, &bytes)?;
+        let place = self.deliver(&to, id, u16::try_from(times).unwrap_or(u16::MAX), &name, bytes.as_slice().into())?;
         entry.details.happened(now, format!("sent again to {place}"));
         ledger.update(self.unit()?, &entry)?;
         Ok(place)

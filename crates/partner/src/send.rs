@@ -452,7 +452,7 @@ impl Desk<'_> {
             let of = book.rule(rule);
             entry.details.rule = format!("{}/{}", book.partner(rule.owner).name, of.name);
             let digests = of.maps.iter().filter_map(|map| book.map(map).ok());
-            entry.details.map = digests.map(|map| format!("{:016x}", map.digest)).collect::<Vec<_>>().join(",");
+            entry.details.map = digests.map(|map| map.digits.as_str()).collect::<Vec<_>>().join(",");
             entry.details.fields = std::mem::take(&mut piece.fields);
         }
         let delimiters = delimiters_for(&target.settings, &piece);
@@ -673,8 +673,8 @@ impl Desk<'_> {
         }
         let to = settings.send_to.clone().unwrap_or_else(|| default_folder(&partner));
         let extension = if standard == Standard::X12 { "x12" } else { "edi" };
-        let place =
-            self.deliver(&to, interchange, 0, &format!("{partner}-{number}-{interchange}.{extension}"), &bytes)?;
+        let name = format!("{partner}-{number}-{interchange}.{extension}");
+        let place = self.deliver(&to, interchange, 0, &name, bytes.as_slice().into())?;
         let mut details = Details {
             bytes: bytes.len() as u64,
             transactions: documents.len() as u64,

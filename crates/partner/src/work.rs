@@ -40,6 +40,8 @@ impl Work<'_> {
     pub(crate) fn find(&mut self, mut finding: Finding) {
         if finding.place == Place::default() {
             finding.place = self.place.clone();
+            let document = Some(&self.details.document).filter(|document| !document.is_empty());
+            finding.place.path = finding.place.path.take().or_else(|| document.cloned());
         }
         self.details.add_findings([&finding]);
         self.findings.push(finding);
@@ -81,7 +83,7 @@ impl Work<'_> {
             let to =
                 rule.deliver.get("").or_else(|| rule.deliver.values().next()).expect("checked when the file was read");
             let extension = if standard == Standard::X12 { "x12" } else { "edi" };
-            let place = desk.deliver(to, self.id, 0, &format!("{stem}.{extension}"), self.bytes)?;
+            let place = desk.deliver(to, self.id, 0, &format!("{stem}.{extension}"), self.bytes.as_slice().into())?;
             self.details.outputs.push(place);
             return Ok(State::Delivered);
         }
@@ -93,8 +95,10 @@ impl Work<'_> {
             let (now_ms, run) = desk.begin_map();
             let lane = desk.lane(map)?;
             lane.map.begin_unit(now_ms, run);
-            let separator = if self.details.map.is_empty() { "" } else { "," };
-            self.details.map = format!("{}{separator}{:016x}", self.details.map, lane.map.digest);
+            if !self.details.map.is_empty() {
+                self.details.map.push(',');
+            }
+            self.details.map.push_str(&lane.map.digits);
             let mut report = lane.lane.run_held(&name, self.bytes, &mut lane.buffers);
             // Taken in any case: the buffers are for the next document.
             let bytes = lane.buffers.iter_mut().map(OutputBuffer::take);
@@ -140,14 +144,15 @@ impl Work<'_> {
                 }
             }
         }
-        for (number, output) in (0_u16..).zip(&all) {
+        for (number, output) in (0_u16..).zip(&mut all) {
             let Some(to) = to(output).filter(|to| **to != Delivery::Answer) else { continue };
             let name = if several {
                 format!("{stem}-{}.{}", output.name, output.extension)
             } else {
                 format!("{stem}.{}", output.extension)
             };
-            let place = desk.deliver(to, self.id, number, &name, &output.bytes)?;
+            let bytes = std::mem::take(&mut output.bytes);
+            let place = desk.deliver(to, self.id, number, &name, bytes.into())?;
             self.details.outputs.push(place);
         }
         if !answers.is_empty() {

@@ -9,13 +9,14 @@ use quayline_store::{Batch, Completion, Position, StoreError};
 
 use crate::delta::Entering;
 use crate::engine::Shared;
-use crate::log::record::{HEADER, encode_unit};
+use crate::log::record::{HEADER, encode_unit, unit_bytes};
 use crate::settings::{Durability, Work};
 
-/// Bytes beyond which the buffer of a group is given back after use.
-const KEPT_BUFFER_BYTES: usize = 1 << 20;
+/// Bytes beyond which a buffer is given back after use. A unit of work of some megabytes is the work of a batch, of which the next one is alike: what it
+/// costs to get the memory from the system again is more than to fill it.
+const KEPT_BUFFER_BYTES: usize = 6 << 20;
 
-/// A unit of work on its way.
+/// A unit of work on its way. Its bytes begin with room for the header of a group, because most groups are one unit: that one is written as it is.
 struct Waiting {
     encoded: Vec<u8>,
     batch: Batch,
@@ -80,7 +81,12 @@ struct Queue {
     leaderless: bool,
     stop: bool,
     buffer: Vec<u8>,
+    /// The bytes of a unit that is written: memory for the next one.
+    spare: Vec<u8>,
 }
+
+/// Bytes of a unit from which the memory of an earlier one is looked for. Smaller ones come from the allocator's own lists.
+const REUSED_BYTES: usize = 64 << 10;
 
 thread_local! {
     /// Whether this thread runs completions: it must not wait for room that only it can make.
@@ -90,7 +96,7 @@ thread_local! {
 impl Shared {
     /// Commits a unit and waits; leads the group if it is the first in it.
     pub(crate) fn commit_unit(&self, batch: Batch, after: Completion) -> Result<Position, StoreError> {
-        let waiting = encode(batch, after, self.settings.durability);
+        let waiting = self.encode(batch, after, self.settings.durability);
         let mut queue = self.room_for(waiting.encoded.len());
         queue.bytes += waiting.encoded.len();
         queue.waiting.push(waiting);
@@ -106,7 +112,7 @@ impl Shared {
 
     /// Commits a unit without waiting for the disk. A group is synced if one of its units needs it.
     pub(crate) fn submit_unit(&self, batch: Batch, after: Completion, durability: Durability) {
-        let waiting = encode(batch, after, durability);
+        let waiting = self.encode(batch, after, durability);
         let mut queue = self.room_for(waiting.encoded.len());
         queue.bytes += waiting.encoded.len();
         queue.waiting.push(waiting);
@@ -114,6 +120,19 @@ impl Shared {
             queue.leaderless = true;
             self.groups.wanted.notify_one();
         }
+    }
+
+    fn encode(&self, batch: Batch, after: Completion, durability: Durability) -> Waiting {
+        let bytes = HEADER + unit_bytes(&batch);
+        let mut encoded =
+            if bytes >= REUSED_BYTES { std::mem::take(&mut self.groups.queue.lock().spare) } else { Vec::new() };
+        encoded.clear();
+        // Room for the padding too.
+        encoded.reserve_exact(bytes + 8);
+        encoded.resize(HEADER, 0);
+        encode_unit(&mut encoded, &batch);
+        debug_assert_eq!(encoded.len(), bytes, "the length of a unit is known before");
+        Waiting { encoded, batch, after, durability }
     }
 
     fn room_for(&self, bytes: usize) -> MutexGuard<'_, Queue> {
@@ -169,20 +188,27 @@ impl Shared {
             self.groups.turn.wait(&mut queue);
         }
         queue.busy = true;
-        let units = std::mem::take(&mut queue.waiting);
+        let mut units = std::mem::take(&mut queue.waiting);
         let group = std::mem::take(&mut queue.group);
         queue.bytes = 0;
         let mut buffer = std::mem::take(&mut queue.buffer);
         drop(queue);
         self.groups.room.notify_all();
 
-        let outcome = self.write_group(&units, &mut buffer);
+        let outcome = self.write_group(&mut units, &mut buffer);
+        let written = units.iter_mut().map(|unit| std::mem::take(&mut unit.encoded)).max_by_key(Vec::capacity);
         // Before the next group may begin: it must not become visible first.
         let order = self.groups.order.lock();
         let mut queue = self.groups.queue.lock();
         queue.busy = false;
         if buffer.capacity() <= KEPT_BUFFER_BYTES {
             queue.buffer = buffer;
+        }
+        if let Some(written) = written
+            && (REUSED_BYTES..=KEPT_BUFFER_BYTES).contains(&written.capacity())
+            && written.capacity() > queue.spare.capacity()
+        {
+            queue.spare = written;
         }
         drop(queue);
         self.groups.turn.notify_one();
@@ -203,19 +229,24 @@ impl Shared {
         outcome
     }
 
-    fn write_group(&self, units: &[Waiting], buffer: &mut Vec<u8>) -> Result<Position, StoreError> {
+    fn write_group(&self, units: &mut [Waiting], buffer: &mut Vec<u8>) -> Result<Position, StoreError> {
         self.healthy()?;
         self.wait_for_applier()?;
-        buffer.clear();
-        buffer.resize(HEADER, 0);
-        for unit in units {
-            buffer.extend_from_slice(&unit.encoded);
-        }
+        let needs_sync = units.iter().any(|unit| unit.durability == Durability::Sync);
         let count = u32::try_from(units.len()).expect("limits keep a group below 4 billion units");
+        let record = match units {
+            [alone] => &mut alone.encoded,
+            _ => {
+                buffer.clear();
+                buffer.resize(HEADER, 0);
+                units.iter().for_each(|unit| buffer.extend_from_slice(&unit.encoded[HEADER..]));
+                buffer
+            }
+        };
         let mut log = self.log.lock();
         let begin = log.position();
-        let written = log.append(buffer, count).and_then(|position| {
-            if units.iter().any(|unit| unit.durability == Durability::Sync) {
+        let written = log.append(record, count).and_then(|position| {
+            if needs_sync {
                 log.sync()?;
             } else {
                 self.has_unsynced.store(true, Ordering::SeqCst);
@@ -230,10 +261,4 @@ impl Shared {
         drop(log);
         written.map(Position).map_err(|error| self.poison(error))
     }
-}
-
-fn encode(batch: Batch, after: Completion, durability: Durability) -> Waiting {
-    let mut encoded = Vec::with_capacity(256);
-    encode_unit(&mut encoded, &batch);
-    Waiting { encoded, batch, after, durability }
 }

@@ -124,6 +124,13 @@ pub(crate) fn encode_unit(body: &mut Vec<u8>, batch: &Batch) {
     body[begin..begin + 4].copy_from_slice(&length.to_le_bytes());
 }
 
+/// Bytes that [`encode_unit`] adds.
+pub(crate) fn unit_bytes(batch: &Batch) -> usize {
+    let of =
+        |(key, change): &(FullKey, Change)| 5 + key.bytes().len() + change.value().map_or(0, |value| 4 + value.len());
+    4 + batch.iter().map(of).sum::<usize>()
+}
+
 fn push_bytes(body: &mut Vec<u8>, bytes: &[u8]) {
     let length = u32::try_from(bytes.len()).expect("limits keep keys and values below 4 GB");
     body.extend_from_slice(&length.to_le_bytes());
