@@ -151,7 +151,7 @@ impl Drop for FileWriter {
 }
 
 /// The highest control number of X12; the next one is 1.
-const LAST_NUMBER: u64 = 999_999_999;
+pub(super) const LAST_NUMBER: u64 = 999_999_999;
 
 /// An item with the next control numbers, which `numbered` counts.
 fn numbered_item(item: &[u8], limits: &Limits, first: u64, numbered: &mut [u64; 2]) -> Answer<Vec<u8>> {
@@ -163,10 +163,15 @@ fn numbered_item(item: &[u8], limits: &Limits, first: u64, numbered: &mut [u64; 
         Ok(number)
     })?;
     if numbered[0] == before {
-        return Err(Thrown::of(&["quayline.Rejected"], "the item is not an interchange")
-            .hint("write items that a map to X12 or EDIFACT has made, or choose another framing"));
+        return Err(no_interchange());
     }
     Ok(text)
+}
+
+/// An item that cannot be numbered.
+pub(super) fn no_interchange() -> Thrown {
+    Thrown::of(&["quayline.Rejected"], "the item is not an interchange")
+        .hint("write items that a map to X12 or EDIFACT has made, or choose another framing")
 }
 
 /// A framing in which a job can write; otherwise what is wrong, and what to do.

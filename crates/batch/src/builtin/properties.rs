@@ -60,6 +60,7 @@ const SQL_WRITER: Properties = Properties {
         optional("items", ITEMS),
         optional("send", Expected::OneOf(&["set", "rows"])),
         optional("missing", Expected::OneOf(&["error", "ignore"])),
+        optional("inexact", Expected::OneOf(&["error", "round"])),
     ])
 };
 
@@ -159,7 +160,7 @@ const ALL: &[(&str, &str, Properties)] = &[
         ]),
     ),
     ("writer", "quayline.fileWriter", FILE_WRITER),
-    ("writer", "quayline.queueWriter", Properties::only(&[required("queue", TEXT)])),
+    ("writer", "quayline.queueWriter", Properties::only(&[required("queue", TEXT), optional("control-numbers", TEXT)])),
     (
         "writer",
         "quayline.recordFileWriter",

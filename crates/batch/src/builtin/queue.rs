@@ -1,8 +1,11 @@
 //! `quayline.queueReader` and `quayline.queueWriter`: messages got and put in the chunk's unit of work.
 
+use quayline_core::Limits;
+use quayline_edi::{Level, renumbered};
 use quayline_store::queue::{GetWait, Message, Select};
 use quayline_store::{Store, StoreError, Unit};
 
+use super::file_writer::{LAST_NUMBER, no_interchange};
 use crate::artifact::{Answer, Injected, Item, Reader, Writer};
 use crate::error::Thrown;
 use crate::work::Work;
@@ -50,13 +53,17 @@ impl Reader for QueueReader {
 
 pub(super) struct QueueWriter {
     queue: String,
+    /// Sequences of the store that number interchanges and groups.
+    numbers: Option<[String; 2]>,
     open: Option<quayline_store::queue::Queue>,
 }
 
 impl QueueWriter {
     pub(super) fn new(with: &Injected) -> Answer<Self> {
-        with.only(&["queue"])?;
-        Ok(QueueWriter { queue: with.required("queue")?.to_owned(), open: None })
+        with.only(&["queue", "control-numbers"])?;
+        let numbers = with.property("control-numbers");
+        let numbers = numbers.map(|name| [format!("job/{name}/interchanges"), format!("job/{name}/groups")]);
+        Ok(QueueWriter { queue: with.required("queue")?.to_owned(), numbers, open: None })
     }
 }
 
@@ -75,7 +82,8 @@ impl Writer for QueueWriter {
         let unit = unit_of(work, "quayline.queueWriter")?;
         let queue = self.open.as_ref().expect("the writer is open");
         for item in items {
-            queue.put(unit, &Message::new(item.as_slice()))?;
+            let numbered = self.numbers.as_ref().map(|names| numbered(item, names, unit)).transpose()?;
+            queue.put(unit, &Message::new(numbered.as_deref().unwrap_or(item)))?;
         }
         Ok(())
     }
@@ -83,4 +91,18 @@ impl Writer for QueueWriter {
     fn isolates(&self) -> bool {
         true
     }
+}
+
+/// An interchange with the next control numbers of the store, taken in the unit of work of the chunk: other chunks wait until it commits, and one that is
+/// rolled back gives its numbers back.
+fn numbered(item: &[u8], names: &[String; 2], unit: &mut Unit) -> Answer<Vec<u8>> {
+    let mut is_any = false;
+    let text = renumbered::<StoreError>(item, &Limits::default(), &mut |level| {
+        is_any = true;
+        let name = &names[usize::from(level != Level::Interchange)];
+        let next = (unit.next_number(name)? - 1) % LAST_NUMBER + 1;
+        unit.set_number(name, next)?;
+        Ok(next)
+    })?;
+    if is_any { Ok(text) } else { Err(no_interchange()) }
 }

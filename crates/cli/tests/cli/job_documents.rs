@@ -183,6 +183,41 @@ fn interchanges_of_a_job_have_an_envelope_and_numbers() {
     assert!(lines.out().contains("first-number of quayline.fileWriter has no effect"), "{}", lines.out());
 }
 
+/// Interchanges on a queue have the numbers of the store: they go on in the next job, and a job that fails leaves no gap.
+#[test]
+fn interchanges_that_a_job_puts_on_a_queue_are_numbered() {
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/maps");
+    let order = std::fs::read(format!("{examples}/data/order.cxml.xml")).expect("an example");
+    let map = [("map", &*format!("{examples}/maps/cxml-850.qmap")), ("envelope", "sender=QUAYSIDE|receiver=ALDER")];
+    let xml = job(
+        2,
+        &[
+            artifact("reader", "folderReader", &[("folder", "."), ("name", "*.cxml")]),
+            artifact("processor", "mapProcessor", &map),
+            artifact("writer", "queueWriter", &[("queue", "OUT"), ("control-numbers", "ALDER")]),
+        ],
+    );
+    let world = World::with([
+        ("1.cxml", order.as_slice()),
+        ("2.cxml", order.as_slice()),
+        ("3.cxml", order.as_slice()),
+        ("job.xml", xml.as_bytes()),
+    ]);
+    world.run("queue define OUT").code(0);
+    world.run("job start job.xml").code(0);
+    // The chunk whose second item is no XML is rolled back, and gives its number back.
+    world.write("2.cxml", b"not XML");
+    world.run("job start job.xml").code(1);
+    world.write("2.cxml", &order);
+    world.run("job restart 2").code(0);
+    for expected in 1..=6 {
+        let message = latin1(world.run("queue get OUT").code(0).out().as_bytes());
+        let header: Vec<&str> = message.split('*').collect();
+        assert_eq!(header[13], format!("{expected:09}"), "{message}");
+        assert!(message.contains(&format!("GE*1*{expected}~")), "{message}");
+    }
+}
+
 /// Transactions of one interchange are items; a fault between two of them is an exception that a job can skip.
 #[test]
 fn transactions_of_an_interchange_are_items() {
