@@ -145,15 +145,15 @@ pub enum FaultKind {
         page: &'static str,
     },
     /// A number has more digits than its field.
-    #[error("number has {found} digits before the point, field holds {max}")]
+    #[error("{}", too_many_digits(*found, *max))]
     TooManyDigits {
-        /// Significant digits found.
-        found: usize,
-        /// Digits that fit.
-        max: usize,
+        /// Significant digits found before the point; zero or negative where the number begins behind it.
+        found: i64,
+        /// Digits that fit before the point; negative for a field scaled by P.
+        max: i64,
     },
     /// A number has more decimals than its field.
-    #[error("number has more than {max} decimals")]
+    #[error("{}", too_many_decimals(*max))]
     TooManyDecimals {
         /// Decimals that fit; may be negative for a field scaled by P.
         max: i16,
@@ -305,7 +305,7 @@ impl FaultKind {
                 "send a number that fits the picture; a binary field (COMP) whose program uses the full range of its bytes takes it with `--set truncate=no`, and what `--preserve` decoded comes back whole"
             }
             FaultKind::TooManyDecimals { .. } => {
-                "round the number to the decimals of the field: none is cut off silently"
+                "round the number to the digits of the field: none is cut off silently"
             }
             FaultKind::NotANumber => "write plain digits with an optional sign and a decimal point, without grouping",
             FaultKind::NullValue => {
@@ -394,4 +394,23 @@ impl RecordFaults {
             })
             .collect()
     }
+}
+
+fn too_many_digits(found: i64, max: i64) -> String {
+    if max >= 0 {
+        return format!("number has {found} digits before the point, field holds {max}");
+    }
+    let first = 1 - max;
+    if found > 0 {
+        format!("number has {found} digits before the point, the first digit of the field is decimal {first}")
+    } else {
+        format!("the first digit of the number is decimal {}, that of the field is decimal {first}", 1 - found)
+    }
+}
+
+fn too_many_decimals(max: i16) -> String {
+    if max >= 0 {
+        return format!("number has more than {max} decimals");
+    }
+    format!("number is not a multiple of 1{}", "0".repeat(usize::from(max.unsigned_abs())))
 }
