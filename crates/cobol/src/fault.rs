@@ -145,7 +145,8 @@ pub enum FaultKind {
         page: &'static str,
     },
     /// A number has more digits than its field.
-    #[error("{}", too_many_digits(*found, *max))]
+    #[error("{}", if *max < 0 { format!("number has digits before decimal {}, the first of the field", 1 - max) }
+        else { format!("number has {found} digits before the point, field holds {max}") })]
     TooManyDigits {
         /// Significant digits found before the point; zero or negative where the number begins behind it.
         found: i64,
@@ -153,7 +154,8 @@ pub enum FaultKind {
         max: i64,
     },
     /// A number has more decimals than its field.
-    #[error("{}", too_many_decimals(*max))]
+    #[error("{}", if *max < 0 { format!("number is not a multiple of 1{:0<1$}", "", usize::from(max.unsigned_abs())) }
+        else { format!("number has more than {max} decimals") })]
     TooManyDecimals {
         /// Decimals that fit; may be negative for a field scaled by P.
         max: i16,
@@ -394,23 +396,4 @@ impl RecordFaults {
             })
             .collect()
     }
-}
-
-fn too_many_digits(found: i64, max: i64) -> String {
-    if max >= 0 {
-        return format!("number has {found} digits before the point, field holds {max}");
-    }
-    let first = 1 - max;
-    if found > 0 {
-        format!("number has {found} digits before the point, the first digit of the field is decimal {first}")
-    } else {
-        format!("the first digit of the number is decimal {}, that of the field is decimal {first}", 1 - found)
-    }
-}
-
-fn too_many_decimals(max: i16) -> String {
-    if max >= 0 {
-        return format!("number has more than {max} decimals");
-    }
-    format!("number is not a multiple of 1{}", "0".repeat(usize::from(max.unsigned_abs())))
 }

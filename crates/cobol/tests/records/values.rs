@@ -300,9 +300,9 @@ fn faults_of_scaled_fields_name_the_digits_that_fit() {
     let plan = plan(copybook, &Interface::default(), &Policies::default());
     let json = r#"{"A":0.1,"B":0.0010,"C":12,"D":123456,"E":1.5}"#;
     expect![[r#"
-        REC-023 $.A: the first digit of the number is decimal 1, that of the field is decimal 4
-        REC-023 $.B: the first digit of the number is decimal 3, that of the field is decimal 4
-        REC-023 $.C: number has 2 digits before the point, the first digit of the field is decimal 4
+        REC-023 $.A: number has digits before decimal 4, the first of the field
+        REC-023 $.B: number has digits before decimal 4, the first of the field
+        REC-023 $.C: number has digits before decimal 4, the first of the field
         REC-024 $.D: number is not a multiple of 1000
         REC-023 $.E: number has 1 digits before the point, field holds 0
     "#]]
