@@ -145,15 +145,17 @@ pub enum FaultKind {
         page: &'static str,
     },
     /// A number has more digits than its field.
-    #[error("number has {found} digits before the point, field holds {max}")]
+    #[error("{}", if *max < 0 { format!("number has digits before decimal {}, the first of the field", 1 - max) }
+        else { format!("number has {found} digits before the point, field holds {max}") })]
     TooManyDigits {
-        /// Significant digits found.
-        found: usize,
-        /// Digits that fit.
-        max: usize,
+        /// Significant digits found before the point; zero or negative where the number begins behind it.
+        found: i64,
+        /// Digits that fit before the point; negative for a field scaled by P.
+        max: i64,
     },
     /// A number has more decimals than its field.
-    #[error("number has more than {max} decimals")]
+    #[error("{}", if *max < 0 { format!("number is not a multiple of 1{:0<1$}", "", usize::from(max.unsigned_abs())) }
+        else { format!("number has more than {max} decimals") })]
     TooManyDecimals {
         /// Decimals that fit; may be negative for a field scaled by P.
         max: i16,
@@ -305,7 +307,7 @@ impl FaultKind {
                 "send a number that fits the picture; a binary field (COMP) whose program uses the full range of its bytes takes it with `--set truncate=no`, and what `--preserve` decoded comes back whole"
             }
             FaultKind::TooManyDecimals { .. } => {
-                "round the number to the decimals of the field: none is cut off silently"
+                "round the number to the digits of the field: none is cut off silently"
             }
             FaultKind::NotANumber => "write plain digits with an optional sign and a decimal point, without grouping",
             FaultKind::NullValue => {

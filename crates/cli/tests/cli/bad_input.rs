@@ -443,7 +443,7 @@ fn documents_that_do_not_fit_the_copybook() {
         error[REC-024]: number has more than 2 decimals
           at decimals.jsonl:2, record 2, byte 13, $.PRICE (5 bytes, PIC 9(3)V99)
 
-        hint: round the number to the decimals of the field: none is cut off silently
+        hint: round the number to the digits of the field: none is cut off silently
 
         note[CLI-004]: the output is not complete: out.dat.partial holds what was done
 

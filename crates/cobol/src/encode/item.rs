@@ -411,8 +411,7 @@ fn align<'a>(number: &Number<'_>, digits: u16, scale: i16, out: &'a mut [u8]) ->
             zeros = 0;
         }
         if source.len() + zeros > width {
-            let whole =
-                |n: usize| usize::try_from(i64::try_from(n).unwrap_or(i64::MAX) - i64::from(scale)).unwrap_or(0);
+            let whole = |n: usize| i64::try_from(n).unwrap_or(i64::MAX) - i64::from(scale);
             return Err(FaultKind::TooManyDigits { found: whole(source.len() + zeros), max: whole(width) });
         }
     }

@@ -293,6 +293,22 @@ fn encode_faults_name_the_json_path() {
     .assert_eq(&encode(&plan, json).expect_err("seven faults"));
 }
 
+/// Of `PIC VPPP9(3)` the message said that a field without digits before the point holds 0 of 0, and of `PIC 9PPP` that it has -3 decimals.
+#[test]
+fn faults_of_scaled_fields_name_the_digits_that_fit() {
+    let copybook = "01 R.\n 05 A PIC VPPP9(3).\n 05 B PIC VPPP9(3).\n 05 C PIC VPPP9(3).\n 05 D PIC S9(3)PPP COMP-3.\n 05 E PIC V99.";
+    let plan = plan(copybook, &Interface::default(), &Policies::default());
+    let json = r#"{"A":0.1,"B":0.0010,"C":12,"D":123456,"E":1.5}"#;
+    expect![[r#"
+        REC-023 $.A: number has digits before decimal 4, the first of the field
+        REC-023 $.B: number has digits before decimal 4, the first of the field
+        REC-023 $.C: number has digits before decimal 4, the first of the field
+        REC-024 $.D: number is not a multiple of 1000
+        REC-023 $.E: number has 1 digits before the point, field holds 0
+    "#]]
+    .assert_eq(&encode(&plan, json).expect_err("five faults"));
+}
+
 #[test]
 fn numbers_align_by_value() {
     let plan = plan(

@@ -320,10 +320,14 @@ impl Lower<'_> {
     pub(crate) fn known_before(&self, (above, list): (u16, NodeId), reads: &Reads, own: &[u16]) -> bool {
         let cursor = |at: u16| &self.cursors[usize::from(at)];
         let holds_list = |at| core::iter::successors(Some(above), |at| cursor(*at).above).any(|one| one == at);
-        // A choice or fold within the question is one of the occurrence that asks.
+        let is_around = |at| self.chain.iter().any(|context| context.cursor == at);
+        // A choice or fold within the question, unlike one around it, is one of the occurrence that asks.
         let is_here = |at: u16| {
-            core::iter::successors(Some(at), |at| cursor(*at).owner.map(|(asks, _)| asks))
-                .any(|at| own.contains(&at) || holds_list(at))
+            core::iter::successors(Some(at), |at| {
+                let inner = !is_around(*at) && !own.contains(at) && !holds_list(*at);
+                cursor(*at).owner.filter(|_| inner).map(|(asks, _)| asks)
+            })
+            .any(|at| own.contains(&at) || holds_list(at))
         };
         let is_known = |at, node| own.contains(&at) || (self.complete(node) <= list.0 && is_here(at));
         !reads.bound

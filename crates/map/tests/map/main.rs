@@ -9,3 +9,4 @@ mod law;
 mod occurrences;
 mod run;
 mod support;
+mod twin;
