@@ -641,7 +641,10 @@ impl Readings<'_, '_> {
                 if ahead && kin(&candidate) {
                     let mut state = before.clone();
                     state.take(self.table, Step { level, candidate: first + i }, at);
-                    self.read_on(state);
+                    // Its elements were checked at the place that it was given, so there is a fault, or it stays there.
+                    if state.cost > before.cost {
+                        self.read_on(state);
+                    }
                 }
             }
             let (from, to) = self.table.loops[frame.loop_number as usize].slots;
@@ -685,8 +688,11 @@ impl Readings<'_, '_> {
     }
 }
 
-/// Whether a segment with the qualifiers of one place has those of another.
+/// Whether a segment with the qualifiers of one place has surely what tells another from others.
 fn asks_no_more(table: &Transitions, candidate: &Candidate, taken: &Candidate) -> bool {
+    if candidate.deciders.0 < candidate.deciders.1 {
+        return false;
+    }
     let of = |(from, to): (u32, u32)| &table.conditions[from as usize..to as usize];
     of(candidate.conditions).iter().all(|asked| {
         of(taken.conditions).iter().any(|has| {
