@@ -59,8 +59,18 @@ pub struct Validator {
     told: u64,
     explained: Vec<ElementFault>,
     faults: Vec<EdiFault>,
+    /// What is wrong with the elements of segments whose place is not decided.
+    held: Vec<Held>,
     left: usize,
     more: u64,
+}
+
+/// What is wrong with the elements of a segment, if its place is this one.
+#[derive(Clone, Debug)]
+struct Held {
+    segment: u64,
+    item: ItemId,
+    faults: Vec<EdiFault>,
 }
 
 impl Validator {
@@ -81,6 +91,7 @@ impl Validator {
             told: 0,
             explained: Vec::new(),
             faults: Vec::new(),
+            held: Vec::new(),
             more: 0,
         }
     }
@@ -113,6 +124,7 @@ impl Validator {
         self.standard = delimiters.standard;
         self.base = pass.transaction().position();
         self.hl.start();
+        self.held.clear();
         self.told = 0;
         let at = Mark { byte: self.base.byte.0, segment: self.base.segment };
         if self.options.level >= ValidationLevel::Rules {
@@ -157,6 +169,7 @@ impl Validator {
     pub(crate) fn abandon(&mut self) {
         self.active = false;
         self.faults.clear();
+        self.held.clear();
         self.rules.stop();
     }
 
@@ -192,7 +205,7 @@ impl Validator {
         let segment = pass.segment();
         let at = Mark { byte: pass.segment_byte(), segment: pass.segment_in_transaction() };
         let Some(item) = placement.item else {
-            self.structure();
+            self.doubtful(placement, &segment, at, true);
             self.rule(placement, &segment, at, true);
             return;
         };
@@ -291,9 +304,59 @@ impl Validator {
     #[inline(never)]
     fn doubtful(&mut self, placement: Placement, segment: &Segment<'_>, at: Mark, right: bool) -> bool {
         self.structure();
-        let (Some(item), Some(walk), false) = (placement.item, &self.walk, right) else { return right };
+        let Some(walk) = &self.walk else { return right };
         let guide = Arc::clone(walk.guide());
         let qualifier = walk.qualifier_fault(at);
+        if !walk.is_open() {
+            let item = placement.item.filter(|_| !right);
+            return item.map_or(right, |item| self.elements((item, qualifier), &guide, segment, at));
+        }
+        let mut places: Vec<_> = walk.other_places(at).filter(|(other, _)| Some(*other) != placement.item).collect();
+        places.sort_by_key(|(item, _)| *item);
+        places.dedup_by_key(|(item, _)| *item);
+        let before = core::mem::take(&mut self.faults);
+        for place in places {
+            self.elements(place, &guide, segment, at);
+            self.hold(at, place.0);
+        }
+        // Last, since the check of levels looks at what was told.
+        let good = placement.item.is_none_or(|item| {
+            let good = self.elements((item, qualifier), &guide, segment, at);
+            self.hold(at, item);
+            good
+        });
+        self.faults = before;
+        good
+    }
+
+    /// Keeps what was found at a place that is not decided.
+    fn hold(&mut self, at: Mark, item: ItemId) {
+        let faults = core::mem::take(&mut self.faults);
+        if !faults.is_empty() {
+            self.held.push(Held { segment: at.segment, item, faults });
+        }
+    }
+
+    /// Tells what was held, of the reading that was right.
+    fn release(&mut self) {
+        let Some(walk) = self.walk.as_ref().filter(|walk| !walk.is_open()) else { return };
+        for held in self.held.drain(..) {
+            if walk.is_decided(held.segment, held.item) {
+                self.faults.extend(held.faults);
+            } else {
+                self.left += held.faults.len();
+            }
+        }
+    }
+
+    /// Tells what is wrong with the elements of a segment at a place, with the qualifier for which it has no other; whether they are right.
+    fn elements(
+        &mut self,
+        (item, qualifier): (ItemId, Option<(usize, usize)>),
+        guide: &CompiledGuide,
+        segment: &Segment<'_>,
+        at: Mark,
+    ) -> bool {
         let mut explained = core::mem::take(&mut self.explained);
         explained.clear();
         let explanation = |item: ItemId| Explanation {
@@ -326,7 +389,7 @@ impl Validator {
         for fault in explained.drain(..) {
             // A wrong qualifier is told by the structure.
             if qualifier != Some((fault.element, fault.component)) && qualifier != Some((fault.element, 1)) {
-                self.element_fault(&guide, item, segment, at, fault);
+                self.element_fault(guide, item, segment, at, fault);
             }
         }
         self.explained = explained;
@@ -422,6 +485,9 @@ impl Validator {
     #[cold]
     #[inline(never)]
     fn structure(&mut self) {
+        if !self.held.is_empty() {
+            self.release();
+        }
         let Some(walk) = &mut self.walk else { return };
         if !walk.has_faults() {
             return;

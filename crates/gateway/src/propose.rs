@@ -263,8 +263,11 @@ fn provider(layout: &Layout, from: Proposed<'_>, program: &str) -> String {
         );
     }
     let options = gnucobol_options(&layout.dialect).join(" ");
+    // A file with a PROGRAM-ID is the source itself, whatever the case of its name.
+    let own = from.program.map(|_| from.copybook.to_owned());
+    let source = own.unwrap_or_else(|| format!("{program}.cbl"));
     format!(
-        "\n[provider]\nkind = \"program\"\nprogram = \"{program}\"\n# source = \"{program}.cbl\"            # Quayline compiles it as the dialect says; by hand, with the same storage of data:\n# cobc -m -O2 -std=ibm {options} -o modules/{program}.so {program}.cbl\n"
+        "\n[provider]\nkind = \"program\"\nprogram = \"{program}\"\n# source = \"{source}\"            # Quayline compiles it as the dialect says; by hand, with the same storage of data:\n# cobc -m -O2 -std=ibm {options} -o modules/{program}.so {source}\n"
     )
 }
 

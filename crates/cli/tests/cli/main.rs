@@ -4,6 +4,8 @@ mod arguments;
 mod bad_input;
 mod capacity;
 mod carddemo;
+mod checks_a;
+mod checks_b;
 mod columns;
 mod convert;
 mod edi;

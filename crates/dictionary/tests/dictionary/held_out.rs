@@ -88,7 +88,7 @@ fn one_fault_gives_one_finding_by_imported_guides_too() {
         all.add(Tally::of(&subjects, &classes, seed, 1));
     }
     eprintln!("{}", all.table());
-    assert!(all.right * 1_000 >= all.made * 995, "{all}");
+    assert!(all.right * 1_000 >= all.made * 998, "{all}");
     all.assert_each_class();
 }
 

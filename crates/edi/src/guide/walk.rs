@@ -47,6 +47,8 @@ pub struct Walk {
     /// Other readings of a fault that is not decided yet.
     rivals: Rivals,
     faults: Vec<StructureFault>,
+    /// Places of the segments that were not decided until the last decision.
+    decided: Vec<(u64, ItemId)>,
     /// Faults of the transaction that are decided.
     told: u32,
     /// Of the segment, where the caller tells it.
@@ -81,7 +83,15 @@ impl Walk {
     #[must_use]
     pub fn new(guide: Arc<CompiledGuide>) -> Self {
         let state = State::new(&guide.transitions);
-        Walk { guide, state, rivals: Rivals::default(), faults: Vec::new(), told: 0, at: Mark::default() }
+        Walk {
+            guide,
+            state,
+            rivals: Rivals::default(),
+            faults: Vec::new(),
+            decided: Vec::new(),
+            told: 0,
+            at: Mark::default(),
+        }
     }
 
     /// The guide.
@@ -95,6 +105,7 @@ impl Walk {
         self.state.start(&self.guide.transitions);
         self.rivals.clear();
         self.faults.clear();
+        self.decided.clear();
         self.told = 0;
         self.at = Mark { byte: 0, segment: 1 };
     }

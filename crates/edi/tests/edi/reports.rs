@@ -152,6 +152,7 @@ fn acknowledgments_out_of_order_are_read() {
         EDI-033 at interchange 1, group 1, transaction 1, segment 13, element 1: SE01 declares 2 segments, counted 13
         EDI-103 at interchange 1, group 1, transaction 1, segment 2: AK5 is not expected here
         EDI-108 at interchange 1, group 1, transaction 1, segment 3: AK3 in loop AK2/AK3 is missing
+        EDI-111 at interchange 1, group 1, transaction 1, segment 3, element 3: AK403 (Data element error) in loop AK2/AK3 is missing
         EDI-102 at interchange 1, group 1, transaction 1, segment 4: CTX in loop AK2/AK3 is not part of this transaction
         EDI-104 at interchange 1, group 1, transaction 1, segment 6: AK1 is in the wrong order
         EDI-120 at interchange 1, group 1, transaction 1, segment 8, element 5: AK305 in loop AK2/AK3 has 5 elements, expected at most 4

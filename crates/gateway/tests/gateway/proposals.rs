@@ -163,6 +163,9 @@ fn a_program_with_several_parameters_is_proposed_from_its_source() {
     for part in [
         "[[parameter]]\nrecord = \"ORDER-IN\"\n\n[[parameter]]\nrecord = \"ANSWER\"\n",
         "program = \"PRICES\"",
+        // The file's own name, not one made of PROGRAM-ID.
+        "# source = \"prices.cbl\"",
+        "-o modules/PRICES.so prices.cbl\n",
         "[request]\nkey-style = \"camel\"\nexclude = [\"ANSWER\"]",
         "[response]\nkey-style = \"camel\"\nexclude = [\"ORDER-IN\"]",
     ] {

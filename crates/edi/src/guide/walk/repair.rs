@@ -28,6 +28,10 @@
 //! `entered` of the next placement lead from the loops that the caller has open to those of the new reading. Segments that were sent
 //! stay where they are, which is why placements near a fault are `doubtful`.
 //!
+//! **Elements are checked in all readings.** While there are rivals, the validator checks a segment's elements at its place in each of
+//! them, and tells those of the reading that wins (`State::trail`). Before, the likeliest place of the moment was believed, so that a wrong
+//! qualifier was told besides as wrong values of a loop that it is not.
+//!
 //! **Undo is one step deep.** `State::undone` is the reading without the last step. Whoever changes a state by other means than
 //! `take` has to call `forget_undo`, or a later undo restores what another step changed.
 //!
@@ -254,10 +258,32 @@ impl Walk {
 
     /// Element and component of the qualifier for which the segment at `at` has no place but the one that it was given.
     pub(crate) fn qualifier_fault(&self, at: Mark) -> Option<(usize, usize)> {
-        let wrong =
-            self.faults.iter().chain(&self.state.faults).filter(|fault| fault.at == at).find_map(|fault| {
-                if let StructureKind::Qualifier(_, wrong) = fault.kind { Some(wrong) } else { None }
-            })?;
+        self.qualifier(self.faults.iter().chain(&self.state.faults), at)
+    }
+
+    /// The places that the segment at `at` has in the other readings, each with its qualifier as [`Walk::qualifier_fault`] has it.
+    pub(crate) fn other_places(&self, at: Mark) -> impl Iterator<Item = (ItemId, Option<(usize, usize)>)> + '_ {
+        self.rivals.states.iter().filter_map(move |state| {
+            let (_, item) = *state.trail.last().filter(|(segment, _)| *segment == at.segment)?;
+            Some((item, self.qualifier(state.faults.iter(), at)))
+        })
+    }
+
+    /// Whether it is not clear which reading is right.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.rivals.is_empty()
+    }
+
+    /// Whether a segment has a place in the reading that was decided last.
+    pub(crate) fn is_decided(&self, segment: u64, item: ItemId) -> bool {
+        self.decided.contains(&(segment, item))
+    }
+
+    fn qualifier<'f>(&self, mut faults: impl Iterator<Item = &'f StructureFault>, at: Mark) -> Option<(usize, usize)> {
+        let wrong = faults.find_map(|fault| match fault.kind {
+            StructureKind::Qualifier(_, wrong) if fault.at == at => Some(wrong),
+            _ => None,
+        })?;
         let condition = &self.guide.transitions.conditions[wrong.condition as usize];
         Some((condition.element, condition.component))
     }
@@ -278,6 +304,8 @@ impl Walk {
 
     /// What is wrong in the best reading is decided.
     fn tell(&mut self) {
+        self.decided.clear();
+        self.decided.append(&mut self.state.trail);
         self.told = self.told.saturating_add(u32::try_from(self.state.faults.len()).unwrap_or(u32::MAX));
         if self.faults.len() < HELD_MAX {
             self.faults.append(&mut self.state.faults);
@@ -299,7 +327,8 @@ struct Readings<'w, 's> {
 }
 
 impl Readings<'_, '_> {
-    fn push(&mut self, state: State, placement: Placement) {
+    fn push(&mut self, mut state: State, placement: Placement) {
+        state.trail.extend(placement.item.map(|item| (self.at.segment, item)));
         self.made.push(Reading { state, placement, from_best: self.from_best });
     }
 
@@ -612,7 +641,10 @@ impl Readings<'_, '_> {
                 if ahead && kin(&candidate) {
                     let mut state = before.clone();
                     state.take(self.table, Step { level, candidate: first + i }, at);
-                    self.read_on(state);
+                    // Its elements were checked at the place that it was given, so there is a fault, or it stays there.
+                    if state.cost > before.cost {
+                        self.read_on(state);
+                    }
                 }
             }
             let (from, to) = self.table.loops[frame.loop_number as usize].slots;
@@ -656,8 +688,11 @@ impl Readings<'_, '_> {
     }
 }
 
-/// Whether a segment with the qualifiers of one place has those of another.
+/// Whether a segment with the qualifiers of one place has surely what tells another from others.
 fn asks_no_more(table: &Transitions, candidate: &Candidate, taken: &Candidate) -> bool {
+    if candidate.deciders.0 < candidate.deciders.1 {
+        return false;
+    }
     let of = |(from, to): (u32, u32)| &table.conditions[from as usize..to as usize];
     of(candidate.conditions).iter().all(|asked| {
         of(taken.conditions).iter().any(|has| {

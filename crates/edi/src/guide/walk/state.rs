@@ -26,6 +26,8 @@ pub(super) struct State {
     pub(super) cost: u32,
     /// Segments since something became pending.
     age: u32,
+    /// Places of the segments since it was not clear which reading is right, each with its number in the transaction.
+    pub(super) trail: Vec<(u64, ItemId)>,
     undo: Undo,
 }
 
@@ -130,6 +132,7 @@ impl State {
             credit: 0,
             cost: 0,
             age: 0,
+            trail: Vec::new(),
             undo: Undo::new(),
         };
         state.start(table);
@@ -142,6 +145,7 @@ impl State {
         self.pending.clear();
         self.overdue.clear();
         self.faults.clear();
+        self.trail.clear();
         (self.credit, self.cost, self.age) = (0, 0, 0);
         self.undo.possible = false;
         let (from, to) = table.loops[0].slots;

@@ -1,0 +1,111 @@
+//! What an independent check of record files found, one test a defect: the smallest input, through the command.
+//!
+//! | defect | test |
+//! |---|---|
+//! | A1 lines without their trailing blanks | `a1_cut_lines_are_padded` |
+//! | A2 bytes behind the last table | `a2_bytes_behind_the_last_table_are_told` |
+//! | A3 columns and compressed files as input | `columns.rs` |
+//! | A4 `null` as a value | `a4_null_is_no_value` |
+//! | A5 the length of a view | `a5_a_view_has_its_own_length` |
+//! | A6 an unknown record type | `a6_an_unknown_type_is_told_once_with_its_value` |
+//! | A7 text that tabs push behind column 72 | `a7_text_behind_column_72_is_told` |
+//! | A8 comments and the source form | `a8_comments_do_not_outvote_a_line` |
+//! | A9 placeholders in a copybook | `a9_a_placeholder_has_a_remedy_that_works` |
+//! | A11 a number beyond its picture | `a11_a_number_beyond_its_picture_is_counted` |
+
+use crate::world::World;
+
+fn world(copybook: &str) -> World {
+    World::with([("c.cpy", copybook.as_bytes())])
+}
+
+#[test]
+fn a1_cut_lines_are_padded() {
+    let world = world("       01 L.\n          05 A PIC X(5).\n          05 B PIC X(10).\n          05 C PIC X(5).\n");
+    world.write("in", "AAAAABBB\nAAAAABBB       CCC\n");
+    let ran = world.run("convert in -c c.cpy -e ascii -f lines --from record");
+    let both = "{\"A\":\"AAAAA\",\"B\":\"BBB\",\"C\":\"\"}\n{\"A\":\"AAAAA\",\"B\":\"BBB\",\"C\":\"CCC\"}\n";
+    assert_eq!(ran.code(0).out(), both);
+}
+
+const TABLE: &str = "       01 R.\n          05 N PIC 9.\n          05 T OCCURS 0 TO 5 DEPENDING ON N PIC X.\n";
+
+#[test]
+fn a2_bytes_behind_the_last_table_are_told() {
+    let world = world(TABLE);
+    world.write("in", "1A2BC3");
+    let ran = world.run("convert in -c c.cpy -e ascii");
+    assert!(ran.code(1).err().contains("error[REC-015]: 4 bytes follow the last field"), "{}", ran.err());
+    world.write("in", "1A2BC");
+    let ran = world.run("convert in -c c.cpy -e ascii -f layout");
+    assert_eq!(ran.code(0).out(), "{\"N\":1,\"T\":[\"A\"]}\n{\"N\":2,\"T\":[\"B\",\"C\"]}\n");
+}
+
+#[test]
+fn a4_null_is_no_value() {
+    let world = world("       01 R.\n          05 A PIC S9(5) COMP-3.\n          05 B PIC X.\n");
+    world.write("in.jsonl", "{\"A\":null,\"B\":\"B\"}\n");
+    let ran = world.run("convert in.jsonl -c c.cpy -e cp037 -o out.dat");
+    assert!(ran.code(1).err().contains("error[REC-035]: null is no value"), "{}", ran.err());
+    world.run("convert in.jsonl -c c.cpy -e cp037 -o out.dat --null spaces").code(0);
+    assert_eq!(world.read("out.dat"), b"\x40\x40\x40\xc2");
+}
+
+const SEGMENT: &str =
+    "       01 R.\n          05 T PIC X.\n          05 A PIC X(8).\n          05 B REDEFINES A PIC X(3).\n";
+
+#[test]
+fn a5_a_view_has_its_own_length() {
+    let world = world(SEGMENT);
+    let rules = "[records]\nby = \"T\"\n[[records.type]]\nrecord = \"R\"\nrename = \"LONG\"\nvalue = \"1\"\nview = \"A\"\n\
+        [[records.type]]\nrecord = \"R\"\nrename = \"SHORT\"\nvalue = \"2\"\nview = \"B\"\n";
+    let records = b"\x00\x0d\x00\x001AAAAAAAA\x00\x08\x00\x002BBB";
+    world.write("in.toml", rules).write("in", records);
+    let how = "-c c.cpy -i in.toml -e ascii -f rdw";
+    world.run(&format!("convert in {how} -o out.jsonl")).code(0);
+    world.run(&format!("convert out.jsonl {how} -o back")).code(0);
+    assert_eq!(world.read("back"), records);
+}
+
+#[test]
+fn a6_an_unknown_type_is_told_once_with_its_value() {
+    let world = world("       01 R.\n          05 T PIC X.\n          05 A PIC X(3).\n");
+    world.write("in.toml", "[records]\nby = \"T\"\n[[records.type]]\nrecord = \"R\"\nvalue = \"1\"\n");
+    world.write("in", b"\x00\x08\x00\x009AAA".repeat(200));
+    let ran = world.run("convert in -c c.cpy -i in.toml -e ascii -f rdw -o out.jsonl");
+    let told = ran.code(1).err();
+    assert_eq!(told.matches("CNV-026").count(), 1, "{told}");
+    assert!(told.contains("value `9`") && told.contains("known values are `1`"), "{told}");
+    assert!(!told.contains("FRM-040"), "{told}");
+}
+
+#[test]
+fn a7_text_behind_column_72_is_told() {
+    let ran = world("       01 R.\n\t\t     05  A                                   PIC S9(5)      COMP-3.\n")
+        .run("inspect c.cpy");
+    assert!(ran.code(2).err().contains("error[COB-004]: tabs push this text past column 72"), "{}", ran.err());
+    assert!(ran.err().contains("--source-format free"), "{}", ran.err());
+}
+
+#[test]
+fn a8_comments_do_not_outvote_a_line() {
+    let comments = "      * a licence\n".repeat(18);
+    let ran = world(&format!("{comments}01    R.\n      05 A PIC X.\n")).run("inspect c.cpy");
+    assert!(ran.code(0).out().contains("05 A"), "{}", ran.out());
+}
+
+#[test]
+fn a9_a_placeholder_has_a_remedy_that_works() {
+    let world = world("       01 :TAG:-R.\n          05 :TAG:-A PIC X.\n");
+    let ran = world.run("inspect c.cpy");
+    assert!(ran.code(2).err().contains("--replacing :TAG:=CUST"), "{}", ran.err());
+    assert!(world.run("inspect c.cpy --replacing :TAG:=CUST").code(0).out().contains("CUST-A"));
+}
+
+#[test]
+fn a11_a_number_beyond_its_picture_is_counted() {
+    let world = world("       01 R.\n          05 A PIC S9(9)V99 BINARY.\n");
+    world.write("in", b"\xf1\x00\x00\x00\x00\x00\x00\x01");
+    let ran = world.run("convert in -c c.cpy -e cp037");
+    assert!(ran.code(0).err().contains("warning[REC-043]: 1 value of A"), "{}", ran.err());
+}

@@ -1,0 +1,122 @@
+//! What an independent check of EDI and maps found, one test a defect: the smallest input, through the command.
+//!
+//! | defect | test |
+//! |---|---|
+//! | B1 what is written is not checked | `outbound.rs` |
+//! | B2 a gap without end | `b2_a_gap_of_blanks_is_no_work` |
+//! | B3 places told apart by what may be absent | `places.rs` of `edi` and of `dictionary` |
+//! | B4 binary data through XML | `b4_binary_data_comes_back_from_xml` |
+//! | B5 accepted in silence | `b5_headers_and_blanks_are_checked`, `validate.rs` for characters |
+//! | B6 a wrong GS01 | `validate::a_wrong_functional_group_is_named` |
+//! | B7 no IK3 for a tag that is none | `b7_a_tag_that_is_none_has_its_segment_in_the_answer` |
+//! | B8 unknown envelope values, control numbers | `outbound.rs` |
+//! | B9 which guide judged | `b9_the_guide_is_named` |
+//! | B10 one fault, one finding | `mutants.rs` of `edi`, `held_out.rs` of `dictionary` |
+//! | B12 a segment that only this guide lacks | `b12_a_segment_of_another_guide_is_not_unknown_to_the_standard` |
+//! | B14 other syntaxes | `b14_other_syntaxes_are_named` |
+//!
+//! Without a test here: B11 (names of guides in a finding) and B13 (memory, which `quayline-bench` measures).
+
+use crate::edi::{examples, po};
+
+/// A purchase order by the guide of the examples but for what is replaced.
+fn order(from: &str, to: &str) -> String {
+    let world = examples();
+    let text = String::from_utf8(world.read("850.x12")).expect("ASCII");
+    assert!(text.contains(from), "{text}");
+    text.replacen(from, to, 1)
+}
+
+#[test]
+fn b2_a_gap_of_blanks_is_no_work() {
+    let world = examples();
+    let claims = String::from_utf8(world.read("claims.x12")).expect("ASCII");
+    let at = claims.find("CLM*").expect("a claim");
+    world.write("gap.x12", format!("{}{}{}", &claims[..at], "\n".repeat(3 << 20), &claims[at..]));
+    let begun = std::time::Instant::now();
+    world.run("convert gap.x12 -o gap.jsonl").code(0);
+    world.run("convert claims.x12 -o claims.jsonl").code(0);
+    assert_eq!(world.read("gap.jsonl"), world.read("claims.jsonl"));
+    // It never ended; a second is usual.
+    assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
+}
+
+#[test]
+fn b4_binary_data_comes_back_from_xml() {
+    let world = examples();
+    let text = po().replacen("SE*3", "BIN*3*abc~SE*4", 1).replacen("SE*4*0002", "SE*3*0002", 1);
+    world.write("in.x12", &text);
+    world.run("convert in.x12 -o out.xml").code(0);
+    world.run("convert out.xml -o back.x12").code(0);
+    assert!(String::from_utf8(world.read("back.x12")).expect("ASCII").contains("~BIN*3*abc~"));
+}
+
+#[test]
+fn b5_headers_and_blanks_are_checked() {
+    let world = examples();
+    let gs = order("*X*005010", "*Q*005010");
+    let isa = order("*ZZ*", "*QQ*");
+    let version = order("*00501*", "*99999*");
+    let blanks = {
+        let text = order("~", "~");
+        let at = text.find("BEG*").expect("BEG");
+        let fields: Vec<&str> = text[at..].split('*').collect();
+        text.replacen(&format!("*{}*{}*", fields[2], fields[3]), &format!("*{}*   *", fields[2]), 1)
+    };
+    for (text, code, words) in [
+        (gs, "EDI-038", "GS07 is not T or X"),
+        (isa, "EDI-038", "ISA05 is not a code"),
+        (version, "EDI-038", "ISA12 is not a version"),
+        (blanks, "EDI-131", "BEG03 (Order number) holds blanks only"),
+    ] {
+        world.write("in.x12", text);
+        let ran = world.run("validate in.x12 --guide 850.guide");
+        assert!(ran.code(1).out().contains(&format!("error[{code}]: {words}")), "{words}: {}", ran.out());
+    }
+    world.write(
+        "in.x12",
+        po().replacen("ST*850*0001", "ST*850*0001*005010X999", 1).replace("*X*005010~", "*X*005010X222A1~"),
+    );
+    let ran = world.run("validate in.x12");
+    assert!(ran.code(1).out().contains("error[EDI-047]: ST03 names another implementation guide"), "{}", ran.out());
+}
+
+#[test]
+fn b7_a_tag_that_is_none_has_its_segment_in_the_answer() {
+    let world = examples();
+    for tag in ["abcde", "n3", "ABCDE"] {
+        world.write("in.x12", po().replacen("SE*3", &format!("{tag}*1~SE*4"), 1));
+        world.run("validate in.x12 --ack 999 --ack-output out.x12").code(1);
+        let answer = String::from_utf8(world.read("out.x12")).expect("ASCII");
+        assert!(answer.contains("IK3*") && answer.contains("*3**1~"), "{tag}: {answer}");
+    }
+}
+
+#[test]
+fn b9_the_guide_is_named() {
+    let world = examples();
+    let ran = world.run("validate 850.x12 --guide 850.guide");
+    assert!(ran.code(0).err().contains("checked by guide 850"), "{}", ran.err());
+}
+
+#[test]
+fn b12_a_segment_of_another_guide_is_not_unknown_to_the_standard() {
+    let world = examples();
+    world.write("in.x12", po().replacen("~BEG", "~SDP*A~BEG", 1));
+    let ran = world.run("validate in.x12 --guide 850.guide");
+    assert!(ran.code(1).out().contains("error[EDI-101]: SDP is not in the guide"), "{}", ran.out());
+}
+
+#[test]
+fn b14_other_syntaxes_are_named() {
+    let world = examples();
+    for text in ["STX=ANA:1+5:A+5:B+990802:1557+1'MHD=1+ORDHDR:8'MTR=2'END=1'", "UIB+UNOA:0++1'UIH+SCRIPT:008:001+1'"] {
+        world.write("in.edi", text);
+        let ran = world.run("validate in.edi");
+        assert!(
+            ran.code(1).out().contains("TRADACOMS (STX) and interactive EDIFACT (UIB) are not supported"),
+            "{}",
+            ran.out()
+        );
+    }
+}
