@@ -9,7 +9,7 @@ use quayline_store::{Batch, Completion, Position, StoreError};
 
 use crate::delta::Entering;
 use crate::engine::Shared;
-use crate::log::record::{HEADER, encode_unit};
+use crate::log::record::{HEADER, encode_unit, encoded_len};
 use crate::settings::{Durability, Work};
 
 /// Bytes beyond which the buffer of a group is given back after use.
@@ -233,7 +233,7 @@ impl Shared {
 }
 
 fn encode(batch: Batch, after: Completion, durability: Durability) -> Waiting {
-    let mut encoded = Vec::with_capacity(256);
+    let mut encoded = Vec::with_capacity(encoded_len(&batch));
     encode_unit(&mut encoded, &batch);
     Waiting { encoded, batch, after, durability }
 }

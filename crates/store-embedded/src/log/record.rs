@@ -105,6 +105,13 @@ pub(crate) fn seal_record(record: &mut Vec<u8>, kind: [u8; 4], position: u64, du
     record[32..40].copy_from_slice(&sum.to_le_bytes());
 }
 
+/// Bytes of a unit of work in a body.
+pub(crate) fn encoded_len(batch: &Batch) -> usize {
+    let entry =
+        |(key, change): &(FullKey, Change)| 5 + key.bytes().len() + change.value().map_or(0, |value| 4 + value.len());
+    4 + batch.iter().map(entry).sum::<usize>()
+}
+
 /// Adds a unit of work to a body.
 pub(crate) fn encode_unit(body: &mut Vec<u8>, batch: &Batch) {
     let begin = body.len();
