@@ -6,10 +6,12 @@ use std::ops::Bound;
 use std::rc::Rc;
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Weak};
-use std::task::Waker;
+use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
-use futures_util::future::{LocalBoxFuture, join_all};
+use futures_util::StreamExt as _;
+use futures_util::future::LocalBoxFuture;
+use futures_util::stream::FuturesUnordered;
 use parking_lot::Mutex;
 use quayline_store::shared::{Arrival, ClaimedEntry, Filter, Hold, NO_UNIT, Reads, Shared, StampSource, Wanted};
 use quayline_store::{FullKey, KeyRange, Page, PageLimit, Space, StoreError, UnitId, Value};
@@ -24,8 +26,10 @@ use crate::sql::{self, Values};
 const TICK: Duration = Duration::from_millis(100);
 /// How often a process looks for others that ended.
 const REAP: Duration = Duration::from_millis(500);
-/// Statements that travel together.
+/// Steps that are taken from those that wait at once.
 const TOGETHER: usize = 16;
+/// Steps under way from which others wait. Those that wait are merged: what is alike and adjacent becomes one statement.
+const UNDER_WAY: usize = 4;
 /// What is merged into one statement at most.
 const MERGED_MAX: usize = 512;
 
@@ -351,14 +355,16 @@ impl Holder {
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut reaped = Instant::now();
         let mut paused: Vec<(Instant, FullKey)> = Vec::new();
+        let mut under_way: FuturesUnordered<LocalBoxFuture<'_, ()>> = FuturesUnordered::new();
         loop {
             let mut steps = Vec::new();
             let mut is_last = false;
             let mut next = tokio::select! {
-                wish = wishes.recv() => match wish {
+                wish = wishes.recv(), if under_way.len() < UNDER_WAY => match wish {
                     Some(wish) => Some(wish),
                     None => return,
                 },
+                Some(()) = under_way.next() => None,
                 _ = tick.tick() => {
                     self.holds.listeners.wake_all();
                     if reaped.elapsed() >= REAP {
@@ -390,8 +396,16 @@ impl Holder {
             if !due.is_empty() {
                 add_step(&mut steps, HoldWish::Release { unit: NO_UNIT, keys: due });
             }
-            self.take(steps).await;
+            // Sent now and in this order, each before the one after; the answers come later.
+            for step in steps {
+                let mut step: LocalBoxFuture<'_, ()> = Box::pin(self.step(step));
+                let sent = std::future::poll_fn(|context| Poll::Ready(step.as_mut().poll(context)));
+                if sent.await.is_pending() {
+                    under_way.push(step);
+                }
+            }
             if is_last {
+                while under_way.next().await.is_some() {}
                 let _ = self.session.query(sql::LEAVE, &[&self.holds.process]).await;
                 return;
             }
@@ -403,16 +417,6 @@ impl Holder {
         if let Err(error) = done {
             (self.lost)(error);
         }
-    }
-
-    /// All statements are sent before the first answer comes back.
-    async fn take(&self, steps: Vec<Step>) {
-        let mut under_way: Vec<LocalBoxFuture<'_, ()>> = Vec::with_capacity(steps.len());
-        for step in steps {
-            under_way.push(Box::pin(self.step(step)));
-        }
-        // Few enough that they are polled for the first time in their order.
-        join_all(under_way).await;
     }
 
     async fn step(&self, step: Step) {
