@@ -25,6 +25,8 @@ pub(crate) enum Exit {
     OutOfTolerance,
     /// A measurement cannot be trusted.
     Untrustworthy,
+    /// What a command was to get is not there.
+    NotThere,
     /// A broken invariant of ours.
     OurBug,
     /// Stopped by Ctrl-C with nothing to resume from.
@@ -33,7 +35,7 @@ pub(crate) enum Exit {
 
 impl Exit {
     /// Every exit with its meaning.
-    pub(crate) const ALL: [(Exit, &'static str); 9] = [
+    pub(crate) const ALL: [(Exit, &'static str); 10] = [
         (Exit::Done, "done; also when the reader of standard output closed it early"),
         (Exit::Rejected, "data was rejected; the findings say which and why"),
         (Exit::Usage, "usage or configuration: arguments, copybook, settings, a missing file, a full disk"),
@@ -41,6 +43,7 @@ impl Exit {
         (Exit::Regression, "a figure of a report or a profile is worse than before"),
         (Exit::OutOfTolerance, "a prediction is further from the measurement than its tolerance"),
         (Exit::Untrustworthy, "a measurement cannot be trusted; the findings say why"),
+        (Exit::NotThere, "there is nothing to get or delete: no message fits, or no record has the key"),
         (Exit::OurBug, "a bug in Quayline; please report it"),
         (Exit::Interrupted, "stopped by Ctrl-C with nothing to resume from; a message names the partial output"),
     ];
@@ -55,6 +58,7 @@ impl Exit {
             Exit::Regression => 4,
             Exit::OutOfTolerance => 5,
             Exit::Untrustworthy => 6,
+            Exit::NotThere => 7,
             Exit::OurBug => 70,
             Exit::Interrupted => 130,
         }

@@ -222,6 +222,11 @@ impl Delta {
         done
     }
 
+    /// The snapshot that belongs to the changes of now.
+    pub(crate) fn view(&self) -> Arc<dyn AppliedView> {
+        Arc::clone(&self.shards[0].read().view)
+    }
+
     /// Changes of a range, for a page of `count` entries. The page ends where one of the shards was not read further.
     pub(crate) fn range(
         &self,

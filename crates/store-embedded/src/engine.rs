@@ -1,7 +1,7 @@
 //! The engine: opening and recovery, reads, and what holds its parts together.
 
 use std::fmt;
-use std::ops::{Bound, ControlFlow};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
@@ -14,10 +14,11 @@ use quayline_store::{
 
 use crate::applied::{AppliedStore, AppliedView, LoadBatch, Maintenance, Redb};
 use crate::applier::ApplierSignals;
-use crate::delta::{Delta, Entering, RangeOfDelta};
+use crate::delta::{Delta, Entering};
 use crate::group::Groups;
 use crate::log::{Log, any_record, remove_all};
 use crate::medium::{Medium, OpenMode};
+use crate::page;
 use crate::settings::{Durability, Settings, Work};
 
 /// Entries of one durable commit of a load, and their bytes.
@@ -232,77 +233,6 @@ impl Shared {
             self.want_apply();
         }
     }
-
-    fn fill(
-        &self,
-        delta: &RangeOfDelta,
-        range: &(Bound<FullKey>, Bound<FullKey>),
-        direction: Direction,
-        limit: PageLimit,
-        page: &mut Page,
-    ) -> Result<(), StoreError> {
-        let mut own = delta.entries.iter().peekable();
-        let is_full = |page: &Page| page.len() >= limit.entries || page.byte_len() >= limit.bytes;
-        let (mut from, mut to) = (bytes_of(&range.0), bytes_of(&range.1));
-        if let Some(complete) = &delta.complete_to {
-            match direction {
-                Direction::Forward => to = Bound::Included(complete.bytes()),
-                Direction::Backward => from = Bound::Included(complete.bytes()),
-            }
-        }
-        let mut stopped: Option<Vec<u8>> = None;
-        delta.view.scan(from, to, direction, &mut |key, value| {
-            let mut replaced = false;
-            while let Some((own_key, own_value)) = own.peek() {
-                let order = match direction {
-                    Direction::Forward => own_key.bytes().cmp(key),
-                    Direction::Backward => key.cmp(own_key.bytes()),
-                };
-                if order.is_gt() {
-                    break;
-                }
-                replaced |= order.is_eq();
-                if let Some(own_value) = own_value {
-                    page.push(own_key.key(), own_value);
-                }
-                own.next();
-                if is_full(page) {
-                    stopped = Some(own_key.key().to_vec());
-                    return ControlFlow::Break(());
-                }
-            }
-            if !replaced {
-                page.push(&key[4..], value);
-                if is_full(page) {
-                    stopped = Some(key[4..].to_vec());
-                    return ControlFlow::Break(());
-                }
-            }
-            ControlFlow::Continue(())
-        })?;
-        if stopped.is_none() {
-            for (key, value) in own {
-                if let Some(value) = value {
-                    page.push(key.key(), value);
-                }
-                if is_full(page) {
-                    stopped = Some(key.key().to_vec());
-                    break;
-                }
-            }
-        }
-        let next = stopped.or_else(|| delta.complete_to.as_ref().map(|key| key.key().to_vec()));
-        page.next = next.map(Bound::Excluded);
-        Ok(())
-    }
-}
-
-fn bytes_of(bound: &Bound<FullKey>) -> Bound<&[u8]> {
-    match bound {
-        Bound::Included(key) => Bound::Included(key.bytes()),
-        Bound::Excluded(key) => Bound::Excluded(key.bytes()),
-        Bound::Unbounded => Bound::Unbounded,
-    }
 }
 
 /// The applied store at a mark: everything before it, and nothing after it.
@@ -374,9 +304,7 @@ impl Engine for EmbeddedEngine {
         if range.is_empty() {
             return Ok(());
         }
-        let full = range.full(space);
-        let delta = self.shared.delta.range(&full, direction, limit.entries.max(1));
-        self.shared.fill(&delta, &full, direction, limit, page)
+        page::read(&self.shared.delta, &range.full(space), direction, limit, page)
     }
 
     fn commit(&self, batch: Batch, after: Completion) -> Result<Position, StoreError> {

@@ -28,6 +28,7 @@ pub mod fake;
 mod group;
 mod log;
 mod medium;
+mod page;
 mod record_cache;
 mod save_folder;
 mod saves;

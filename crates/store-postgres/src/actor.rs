@@ -28,7 +28,15 @@ const GROUP_BYTES: usize = 32 << 20;
 pub(crate) struct Waiting {
     pub(crate) batch: Batch,
     pub(crate) bytes: usize,
-    pub(crate) after: Completion,
+    pub(crate) ending: Ending,
+}
+
+/// Who learns how a unit of work ended.
+pub(crate) enum Ending {
+    /// A thread that waits for it and does itself what comes after.
+    Wake(Sender<Result<Position, StoreError>>),
+    /// Nobody waits.
+    Call(Completion),
 }
 
 /// What the thread of the engine works with.
@@ -321,8 +329,12 @@ async fn commit(shared: &State, session: &Session, holds: &Holds, endings: &Send
     }
     for (before, unit) in (0..units).rev().zip(group) {
         let outcome = outcome.clone().map(|position| Position(position.saturating_sub(before)));
-        // The thread is there as long as this one sends.
-        let _ = endings.send(After::Ended(unit.after, outcome));
+        match unit.ending {
+            // It waits as long as the unit is under way.
+            Ending::Wake(committer) => drop(committer.send(outcome)),
+            // The thread is there as long as this one sends.
+            Ending::Call(after) => drop(endings.send(After::Ended(after, outcome))),
+        }
     }
 }
 

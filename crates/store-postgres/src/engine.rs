@@ -20,7 +20,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio_postgres::config::SslMode;
 use tokio_postgres::{AsyncMessage, Config};
 
-use crate::actor::{Connections, Parameters, Rows, Session, Waiting, Wish, facts, failed, serve};
+use crate::actor::{Connections, Ending, Parameters, Rows, Session, Waiting, Wish, facts, failed, serve};
 use crate::holds::{HoldWish, Holds};
 use crate::sql;
 use crate::tls::Maker;
@@ -150,6 +150,33 @@ impl PostgresEngine {
         taken.recv().unwrap_or_else(|_| Err(gone(&self.name)))
     }
 
+    /// Puts a unit of work among those that wait for the next transaction.
+    fn wait_for_commit(&self, batch: Batch, ending: Ending) {
+        let bytes = batch.iter().map(|(key, change)| key.bytes().len() + change.value().map_or(0, |v| v.len())).sum();
+        let shared = &self.shared;
+        let is_own = self.thread.as_ref().is_some_and(|thread| thread.thread().id() == std::thread::current().id());
+        let mut queue = shared.waiting.lock();
+        // The engine's own thread runs completions and makes the room.
+        while !is_own
+            && !queue.units.is_empty()
+            && (queue.bytes + bytes > IN_FLIGHT_BYTES_MAX || queue.units.len() >= IN_FLIGHT_UNITS_MAX)
+            && shared.healthy().is_ok()
+        {
+            shared.room.wait_for(&mut queue, LOOK_AGAIN);
+        }
+        queue.bytes += bytes;
+        queue.units.push(Waiting { batch, bytes, ending });
+        drop(queue);
+        if self.wishes.send(Wish::Commit).is_err() {
+            for unit in shared.take_group(usize::MAX) {
+                match unit.ending {
+                    Ending::Wake(committer) => drop(committer.send(Err(gone(&self.name)))),
+                    Ending::Call(after) => after(Err(gone(&self.name))),
+                }
+            }
+        }
+    }
+
     fn query(&self, text: String, parameters: Parameters) -> Rows {
         self.ask(|answer| Wish::Query { on: None, text, parameters, answer })
     }
@@ -184,10 +211,11 @@ fn runtime() -> Result<tokio::runtime::Runtime, StoreError> {
 
 /// Settings of every session: the server notices within half a minute that a machine is gone, and frees what its process held.
 const ALIVE: &str = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=4 -c jit=off";
-/// Settings of the session that holds and claims. What it writes is of no use after a crash of the server. Its tables change too fast for statistics,
-/// so the plan is always the one by index.
-const HOLDING: &str = " -c synchronous_commit=off -c enable_seqscan=off -c enable_bitmapscan=off -c enable_hashjoin=off \
-    -c enable_mergejoin=off -c plan_cache_mode=force_generic_plan";
+/// The plan of every statement is the one by key, made once. The server would otherwise plan anew for each array of keys, since a plan for keys that it
+/// knows looks cheaper, and its tables change too fast for statistics.
+const PLANS: &str = " -c enable_seqscan=off -c enable_bitmapscan=off -c plan_cache_mode=force_generic_plan";
+/// Settings of the session that holds and claims. What it writes is of no use after a crash of the server.
+const HOLDING: &str = " -c synchronous_commit=off -c enable_hashjoin=off -c enable_mergejoin=off";
 
 /// A connection whose traffic runs on this thread. `heard` gets what other processes tell; `state` hears that the connection is lost, even
 /// if nobody uses it then.
@@ -204,7 +232,7 @@ pub(crate) async fn connect(
     // A machine that is gone sends no end.
     config.keepalives_idle(Duration::from_secs(10)).keepalives_interval(Duration::from_secs(5)).keepalives_retries(4);
     config.application_name("quayline").ssl_mode(if tls.is_some() { SslMode::Require } else { SslMode::Disable });
-    config.options(&if heard.is_some() { format!("{ALIVE}{HOLDING}") } else { ALIVE.to_owned() });
+    config.options(&format!("{ALIVE}{PLANS}{}", if heard.is_some() { HOLDING } else { "" }));
     if let Some(password) = &database.password {
         config.password(password);
     }
@@ -288,7 +316,7 @@ async fn sessions(database: Endpoint, name: Arc<str>, shared: &Arc<State>) -> Re
     let holds = Arc::new(Holds::new(register(&writes).await?, &name, shared, wish.clone()));
     let reads = connect(&database, &name, None, lost()).await?;
     let claims = connect(&database, &name, Some(wish), lost()).await?;
-    for text in [sql::HOLD, sql::RELEASE, sql::WAIT, sql::UNWAIT, sql::CIRCLE, sql::TELL, sql::PUT] {
+    for text in [sql::HOLD, sql::GET_ALL, sql::RELEASE, sql::WAIT, sql::UNWAIT, sql::CIRCLE, sql::TELL, sql::PUT] {
         claims.prepare(text).await?;
     }
     claims.run("LISTEN quayline").await?;
@@ -398,39 +426,15 @@ impl Engine for PostgresEngine {
     }
 
     fn commit(&self, batch: Batch, after: Completion) -> Result<Position, StoreError> {
-        let (answer, taken) = mpsc::channel();
-        self.submit(
-            batch,
-            Box::new(move |outcome| {
-                after(outcome.clone());
-                // The committer waits below.
-                let _ = answer.send(outcome);
-            }),
-        );
-        taken.recv().unwrap_or_else(|_| Err(gone(&self.name)))
+        let (committer, ended) = mpsc::channel();
+        self.wait_for_commit(batch, Ending::Wake(committer));
+        let outcome = ended.recv().unwrap_or_else(|_| Err(gone(&self.name)));
+        after(outcome.clone());
+        outcome
     }
 
     fn submit(&self, batch: Batch, after: Completion) {
-        let bytes = batch.iter().map(|(key, change)| key.bytes().len() + change.value().map_or(0, |v| v.len())).sum();
-        let shared = &self.shared;
-        let is_own = self.thread.as_ref().is_some_and(|thread| thread.thread().id() == std::thread::current().id());
-        let mut queue = shared.waiting.lock();
-        // The engine's own thread runs completions and makes the room.
-        while !is_own
-            && !queue.units.is_empty()
-            && (queue.bytes + bytes > IN_FLIGHT_BYTES_MAX || queue.units.len() >= IN_FLIGHT_UNITS_MAX)
-            && shared.healthy().is_ok()
-        {
-            shared.room.wait_for(&mut queue, LOOK_AGAIN);
-        }
-        queue.bytes += bytes;
-        queue.units.push(Waiting { batch, bytes, after });
-        drop(queue);
-        if self.wishes.send(Wish::Commit).is_err() {
-            for unit in shared.take_group(usize::MAX) {
-                (unit.after)(Err(gone(&self.name)));
-            }
-        }
+        self.wait_for_commit(batch, Ending::Call(after));
     }
 
     fn load(&self, space: Space, source: &mut LoadSource<'_>) -> Result<u64, StoreError> {

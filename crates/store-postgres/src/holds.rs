@@ -1,17 +1,19 @@
 //! Locks and claims among processes: what units ask for, and the task that asks the database in that order.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::ops::Bound;
 use std::rc::Rc;
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Weak};
-use std::task::Waker;
+use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
-use futures_util::future::{LocalBoxFuture, join_all};
+use futures_util::StreamExt as _;
+use futures_util::future::LocalBoxFuture;
+use futures_util::stream::FuturesUnordered;
 use parking_lot::Mutex;
-use quayline_store::shared::{Arrival, ClaimedEntry, Filter, NO_UNIT, Shared, StampSource, Wanted};
+use quayline_store::shared::{Arrival, ClaimedEntry, Filter, Hold, NO_UNIT, Reads, Shared, StampSource, Wanted};
 use quayline_store::{FullKey, KeyRange, Page, PageLimit, Space, StoreError, UnitId, Value};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio_postgres::types::ToSql;
@@ -24,15 +26,17 @@ use crate::sql::{self, Values};
 const TICK: Duration = Duration::from_millis(100);
 /// How often a process looks for others that ended.
 const REAP: Duration = Duration::from_millis(500);
-/// Statements that travel together.
+/// Steps that are taken from those that wait at once.
 const TOGETHER: usize = 16;
+/// Steps under way from which others wait. Those that wait are merged: what is alike and adjacent becomes one statement.
+const UNDER_WAY: usize = 4;
 /// What is merged into one statement at most.
 const MERGED_MAX: usize = 512;
 
 /// What other threads ask of the connection of holds. The order is kept.
 pub(crate) enum HoldWish {
     /// Takes a key for a unit.
-    Hold { unit: UnitId, key: FullKey, answer: Sender<Result<bool, StoreError>> },
+    Hold(Asked),
     /// Gives keys back.
     Release { unit: UnitId, keys: Vec<FullKey> },
     /// Gives a claimed entry back, later if there is a time.
@@ -49,6 +53,14 @@ pub(crate) enum HoldWish {
     Heard(String),
     /// Ends the task after what waits.
     Stop,
+}
+
+/// A key that a unit wants to hold.
+pub(crate) struct Asked {
+    unit: UnitId,
+    key: FullKey,
+    reads: Reads,
+    answer: Sender<Result<Hold, StoreError>>,
 }
 
 /// Keys that are free and spaces in which something arrived.
@@ -191,8 +203,8 @@ impl Shared for Holds {
         StampSource::new(self.slot, self.opened_ms + passed)
     }
 
-    fn hold(&self, unit: UnitId, key: &FullKey) -> Result<bool, StoreError> {
-        self.ask(|answer| HoldWish::Hold { unit, key: key.clone(), answer })
+    fn hold(&self, unit: UnitId, key: &FullKey, reads: Reads) -> Result<Hold, StoreError> {
+        self.ask(|answer| HoldWish::Hold(Asked { unit, key: key.clone(), reads, answer }))
     }
 
     fn release(&self, unit: UnitId, keys: Vec<FullKey>) {
@@ -296,7 +308,7 @@ fn claimed(row: &tokio_postgres::Row) -> Option<ClaimedEntry> {
 
 /// Statements of one round, in order. What is alike and adjacent is one statement.
 enum Step {
-    Hold { keys: Vec<FullKey>, units: Vec<UnitId>, answers: Vec<Sender<Result<bool, StoreError>>> },
+    Hold(Vec<Asked>),
     Release { keys: Vec<FullKey>, units: Vec<UnitId> },
     Beside { keys: Vec<Vec<u8>>, values: Vec<Value> },
     Waits { unit: UnitId, key: FullKey, answer: Sender<Result<bool, StoreError>> },
@@ -307,16 +319,8 @@ enum Step {
 
 fn add_step(steps: &mut Vec<Step>, wish: HoldWish) {
     match (wish, steps.last_mut()) {
-        (HoldWish::Hold { unit, key, answer }, Some(Step::Hold { keys, units, answers }))
-            if keys.len() < MERGED_MAX =>
-        {
-            keys.push(key);
-            units.push(unit);
-            answers.push(answer);
-        }
-        (HoldWish::Hold { unit, key, answer }, _) => {
-            steps.push(Step::Hold { keys: vec![key], units: vec![unit], answers: vec![answer] });
-        }
+        (HoldWish::Hold(asked), Some(Step::Hold(all))) if all.len() < MERGED_MAX => all.push(asked),
+        (HoldWish::Hold(asked), _) => steps.push(Step::Hold(vec![asked])),
         (HoldWish::Release { unit, keys: more }, Some(Step::Release { keys, units })) if keys.len() < MERGED_MAX => {
             units.extend(std::iter::repeat_n(unit, more.len()));
             keys.extend(more);
@@ -351,14 +355,16 @@ impl Holder {
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut reaped = Instant::now();
         let mut paused: Vec<(Instant, FullKey)> = Vec::new();
+        let mut under_way: FuturesUnordered<LocalBoxFuture<'_, ()>> = FuturesUnordered::new();
         loop {
             let mut steps = Vec::new();
             let mut is_last = false;
             let mut next = tokio::select! {
-                wish = wishes.recv() => match wish {
+                wish = wishes.recv(), if under_way.len() < UNDER_WAY => match wish {
                     Some(wish) => Some(wish),
                     None => return,
                 },
+                Some(()) = under_way.next() => None,
                 _ = tick.tick() => {
                     self.holds.listeners.wake_all();
                     if reaped.elapsed() >= REAP {
@@ -390,8 +396,16 @@ impl Holder {
             if !due.is_empty() {
                 add_step(&mut steps, HoldWish::Release { unit: NO_UNIT, keys: due });
             }
-            self.take(steps).await;
+            // Sent now and in this order, each before the one after; the answers come later.
+            for step in steps {
+                let mut step: LocalBoxFuture<'_, ()> = Box::pin(self.step(step));
+                let sent = std::future::poll_fn(|context| Poll::Ready(step.as_mut().poll(context)));
+                if sent.await.is_pending() {
+                    under_way.push(step);
+                }
+            }
             if is_last {
+                while under_way.next().await.is_some() {}
                 let _ = self.session.query(sql::LEAVE, &[&self.holds.process]).await;
                 return;
             }
@@ -405,34 +419,10 @@ impl Holder {
         }
     }
 
-    /// All statements are sent before the first answer comes back.
-    async fn take(&self, steps: Vec<Step>) {
-        let mut under_way: Vec<LocalBoxFuture<'_, ()>> = Vec::with_capacity(steps.len());
-        for step in steps {
-            under_way.push(Box::pin(self.step(step)));
-        }
-        // Few enough that they are polled for the first time in their order.
-        join_all(under_way).await;
-    }
-
     async fn step(&self, step: Step) {
         let process = self.holds.process;
         match step {
-            Step::Hold { keys, units, answers } => {
-                let bytes: Vec<&[u8]> = keys.iter().map(FullKey::bytes).collect();
-                let numbers: Vec<i64> = units.iter().map(|unit| unit_number(*unit)).collect();
-                let rows = self.session.query(sql::HOLD, &[&bytes, &numbers, &process]).await;
-                match self.noted(rows) {
-                    Ok(rows) => {
-                        let held: std::collections::HashSet<&[u8]> =
-                            rows.iter().filter_map(|row| row.try_get(0).ok()).collect();
-                        for (key, answer) in keys.iter().zip(answers) {
-                            let _ = answer.send(Ok(held.contains(key.bytes())));
-                        }
-                    }
-                    Err(error) => answers.into_iter().for_each(|answer| drop(answer.send(Err(error.clone())))),
-                }
-            }
+            Step::Hold(asked) => self.hold(asked).await,
             Step::Release { keys, units } => self.release(&keys, &units).await,
             Step::Beside { keys, values } => {
                 let values: Vec<&[u8]> = values.iter().map(|value| &**value).collect();
@@ -457,6 +447,41 @@ impl Holder {
                 let _ = answer.send(self.noted(rows));
             }
             Step::Tell(told) => self.tell(&told).await,
+        }
+    }
+
+    /// Takes keys and reads the values of those that are to be read. The second statement begins when the first has ended, so it sees what the holders
+    /// before committed, and the holders of now are the ones who change the keys next.
+    async fn hold(&self, asked: Vec<Asked>) {
+        let keys: Vec<&[u8]> = asked.iter().map(|asked| asked.key.bytes()).collect();
+        let units: Vec<i64> = asked.iter().map(|asked| unit_number(asked.unit)).collect();
+        let read: Vec<&[u8]> =
+            asked.iter().filter(|asked| asked.reads == Reads::Value).map(|asked| asked.key.bytes()).collect();
+        let parameters: [&(dyn ToSql + Sync); 3] = [&keys, &units, &self.holds.process];
+        let wanted: [&(dyn ToSql + Sync); 1] = [&read];
+        let hold = self.session.query(sql::HOLD, &parameters);
+        let values =
+            async { if read.is_empty() { Ok(Vec::new()) } else { self.session.query(sql::GET_ALL, &wanted).await } };
+        let outcome = tokio::join!(biased; hold, values);
+        let outcome = self.noted(outcome.0.and_then(|held| outcome.1.map(|values| (held, values))));
+        let (held, values) = match outcome {
+            Ok(rows) => rows,
+            Err(error) => {
+                asked.into_iter().for_each(|asked| drop(asked.answer.send(Err(error.clone()))));
+                return;
+            }
+        };
+        let held: HashSet<&[u8]> = held.iter().filter_map(|row| row.try_get(0).ok()).collect();
+        let values: HashMap<&[u8], &[u8]> =
+            values.iter().filter_map(|row| Some((row.try_get(0).ok()?, row.try_get(1).ok()?))).collect();
+        for Asked { key, reads, answer, .. } in asked {
+            let hold = match reads {
+                _ if !held.contains(key.bytes()) => Hold::Refused,
+                Reads::Nothing => Hold::Taken,
+                Reads::Value => Hold::Read(values.get(key.bytes()).map(|value| Value::from(*value))),
+            };
+            // Who asked may be gone.
+            let _ = answer.send(Ok(hold));
         }
     }
 

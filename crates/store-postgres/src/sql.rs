@@ -95,6 +95,7 @@ pub(crate) const IS_WATCHED: &str =
     "SELECT EXISTS (SELECT FROM quayline.waits WHERE unit < 0 AND key = $1 AND process <> $2)";
 
 pub(crate) const GET: &str = "SELECT value FROM quayline.entries WHERE key = $1";
+pub(crate) const GET_ALL: &str = "SELECT key, value FROM quayline.entries WHERE key = ANY($1::bytea[])";
 pub(crate) const PUT: &str = "INSERT INTO quayline.entries SELECT * FROM unnest($1::bytea[], $2::bytea[]) \
     ON CONFLICT (key) DO UPDATE SET value = excluded.value";
 pub(crate) const INSERT: &str = "INSERT INTO quayline.entries SELECT * FROM unnest($1::bytea[], $2::bytea[])";

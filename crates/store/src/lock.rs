@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-use crate::shared::{Parked, Shared};
+use crate::shared::{Hold, Parked, Reads, Shared};
 use crate::usage::Usage;
-use crate::{FullKey, StoreError};
+use crate::{FullKey, StoreError, Value};
 
 /// Number of a unit of work, unique while the store is open.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -61,9 +61,11 @@ struct Waits {
 }
 
 /// Whether a lock was already held by the unit that asked for it.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Acquired {
     Now,
+    /// The committed value came with it.
+    AndRead(Option<Value>),
     Before,
 }
 
@@ -78,15 +80,17 @@ impl LockTable {
         &self,
         unit: UnitId,
         key: &FullKey,
+        reads: Reads,
         wait_ms: u64,
         locks_max: usize,
     ) -> Result<Acquired, StoreError> {
         let Some(shared) = &self.shared else { return self.acquire_here(unit, key, wait_ms, locks_max) };
         let limit = Instant::now() + Duration::from_millis(wait_ms);
         let outcome = match self.acquire_here(unit, key, wait_ms, locks_max) {
-            Ok(Acquired::Now) => self.acquire_there(shared.as_ref(), unit, key, wait_ms, limit).inspect_err(|_| {
-                self.release_here(unit, [key]);
-            }),
+            Ok(Acquired::Now) => {
+                let there = self.acquire_there(shared.as_ref(), unit, (key, reads), wait_ms, limit);
+                there.inspect_err(|_| self.release_here(unit, [key]))
+            }
             other => other,
         };
         self.waits_no_more(unit);
@@ -98,12 +102,12 @@ impl LockTable {
         &self,
         shared: &dyn Shared,
         unit: UnitId,
-        key: &FullKey,
+        (key, reads): (&FullKey, Reads),
         wait_ms: u64,
         limit: Instant,
     ) -> Result<Acquired, StoreError> {
-        if shared.hold(unit, key)? {
-            return Ok(Acquired::Now);
+        if let Some(acquired) = acquired(shared.hold(unit, key, reads)?) {
+            return Ok(acquired);
         }
         if wait_ms == 0 {
             return Err(StoreError::LockTimeout { space: key.space(), waited_ms: 0 });
@@ -119,9 +123,9 @@ impl LockTable {
                 Ok(true) => break Err(StoreError::Deadlock { space: key.space() }),
                 Err(error) => break Err(error),
             }
-            match shared.hold(unit, key) {
-                Ok(false) => {}
-                Ok(true) => break Ok(Acquired::Now),
+            match shared.hold(unit, key, reads).map(acquired) {
+                Ok(None) => {}
+                Ok(Some(acquired)) => break Ok(acquired),
                 Err(error) => break Err(error),
             }
             let now = Instant::now();
@@ -231,6 +235,7 @@ impl LockTable {
         &self,
         unit: UnitId,
         key: &FullKey,
+        reads: Reads,
         waker: &Waker,
         locks_max: usize,
     ) -> Result<Acquired, StoreError> {
@@ -238,13 +243,13 @@ impl LockTable {
         let here = self.acquire_here_or_wake(unit, key, waker, locks_max);
         match here {
             Ok(Acquired::Now) => {
-                let held = shared.hold(unit, key);
-                if held == Ok(true) {
+                let there = shared.hold(unit, key, reads).map(acquired);
+                if let Ok(Some(acquired)) = there {
                     self.waits_no_more(unit);
-                    return here;
+                    return Ok(acquired);
                 }
                 self.release_here(unit, [key]);
-                held?;
+                there?;
             }
             Err(StoreError::LockTimeout { .. }) => {}
             other => return other,
@@ -336,6 +341,15 @@ impl LockTable {
     /// Number of locks held.
     pub(crate) fn len(&self) -> usize {
         self.inner.lock().holders.len()
+    }
+}
+
+/// `None` if another unit holds the key.
+fn acquired(hold: Hold) -> Option<Acquired> {
+    match hold {
+        Hold::Refused => None,
+        Hold::Taken => Some(Acquired::Now),
+        Hold::Read(value) => Some(Acquired::AndRead(value)),
     }
 }
 

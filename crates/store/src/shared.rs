@@ -64,6 +64,26 @@ pub struct ClaimedEntry {
     pub beside: Option<Value>,
 }
 
+/// Whether who takes a key also reads its value, which then comes with the same answer.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Reads {
+    /// It does not.
+    Nothing,
+    /// It does.
+    Value,
+}
+
+/// What asking for a key found.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Hold {
+    /// Another unit of work holds the key.
+    Refused,
+    /// The unit holds it now.
+    Taken,
+    /// The same, and the committed value as it is now and stays until the unit ends.
+    Read(Option<Value>),
+}
+
 /// Learns of entries that other processes added or gave back.
 pub trait Arrival: Send + Sync {
     /// At most this many entries arrived. Must not wait.
@@ -75,11 +95,11 @@ pub trait Shared: Send + Sync + fmt::Debug {
     /// What makes the stamps of this process unique among all processes and ordered by time.
     fn stamps(&self) -> StampSource;
 
-    /// Takes a key for a unit of work if nobody holds it. Whether the unit holds it now.
+    /// Takes a key for a unit of work if nobody holds it. Whether the unit holds it now, with the value of the key if it is wanted.
     ///
     /// # Errors
     /// Errors of the connection.
-    fn hold(&self, unit: UnitId, key: &FullKey) -> Result<bool, StoreError>;
+    fn hold(&self, unit: UnitId, key: &FullKey, reads: Reads) -> Result<Hold, StoreError>;
 
     /// Gives keys back that a unit holds. Does not wait; a later [`Self::hold`] or [`Self::claim`] of this process finds them free.
     fn release(&self, unit: UnitId, keys: Vec<FullKey>);

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use crate::engine::{Change, Engine, EngineFacts};
 use crate::lock::LockTable;
 use crate::queue::{QueueFacts, QueueState};
-use crate::shared::{NO_UNIT, Shared, StampSource};
+use crate::shared::{NO_UNIT, Reads, Shared, StampSource};
 use crate::usage::{Owner, OwnerFacts, Usage, UsageFacts};
 use crate::{Clock, FullKey, Position, Space, StoreError, StoreLimits, Unit};
 
@@ -76,7 +76,7 @@ impl Store {
         if access == Access::Write && shared.is_some() && number(&identity_key)?.is_none() {
             // Of the processes that open an empty store at once, one gives it its identity.
             let (wait, limits) = (limits.lock_wait_ms_max, limits.locks_max);
-            locks.acquire(NO_UNIT, &identity_key, wait, limits)?;
+            locks.acquire(NO_UNIT, &identity_key, Reads::Nothing, wait, limits)?;
             if number(&identity_key)?.is_none() {
                 let batch = vec![(identity_key.clone(), put(clock.random())), (by_time.clone(), put(1))];
                 engine.commit(batch, Box::new(|_| ()))?;

@@ -1,7 +1,7 @@
 //! The unit of work: everything that commits together.
 
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -11,18 +11,11 @@ use std::time::Instant;
 
 use crate::engine::{Batch, Change, Completion, Direction, Engine, KeyRange, Page, PageLimit};
 use crate::lock::{Acquired, LockWait, UnitId};
+use crate::queue::QueueOutcome;
+use crate::shared::Reads;
 use crate::store::Inner;
 use crate::usage::Kind;
 use crate::{FullKey, Position, Space, StoreError, Ticket, Value};
-
-/// What a part of the store (a queue) does once the outcome of a unit of work is known. Runs before the commit is acknowledged, on any thread,
-/// and must not wait.
-pub(crate) trait Outcome: Send {
-    /// The unit is committed and visible.
-    fn committed(&mut self, position: Position);
-    /// The unit was rolled back or its commit failed.
-    fn rolled_back(&mut self, how: &RollBack);
-}
 
 /// Why a unit of work was rolled back, as far as the messages that it got are concerned.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -53,12 +46,16 @@ pub struct Unit {
     id: UnitId,
     writes: BTreeMap<FullKey, Change>,
     bytes: usize,
-    locks: HashSet<FullKey>,
+    /// Keys that this unit has locked.
+    locks: HashMap<FullKey, Seen>,
+    /// Bytes of the values in it.
+    seen_bytes: usize,
     /// Those that the commit does not free among the processes, since it changes nothing there.
     unchanged_locks: Vec<FullKey>,
     /// Counts changes, for pages that must not be older than the last.
     version: u64,
-    outcomes: Vec<Box<dyn Outcome>>,
+    /// What queues do once the outcome is known. Not boxed: a unit of some hundred messages would allocate for each.
+    outcomes: Vec<QueueOutcome>,
     /// The task to wake when a lock is free, of a unit that does not hold its thread.
     waker: Option<Waker>,
     /// What changed since the first mark: keys with what this unit had for them before. Without a mark nothing is kept.
@@ -66,6 +63,16 @@ pub struct Unit {
     /// Why it is rolled back, if it is.
     roll_back: RollBack,
     ended: bool,
+}
+
+/// Bytes of values that a unit remembers of records that it has locked: enough for the records of an ordinary unit, little for one that locks a million.
+const SEEN_BYTES_MAX: usize = 1 << 20;
+
+/// What a unit knows of a key that it has locked. Nobody else changes the key until the unit ends, so what was read once need not be read again.
+enum Seen {
+    Nothing,
+    /// The committed value.
+    Value(Option<Value>),
 }
 
 /// A point in a unit of work, from [`Unit::mark`].
@@ -95,7 +102,8 @@ impl Unit {
             id,
             writes: BTreeMap::new(),
             bytes: 0,
-            locks: HashSet::new(),
+            locks: HashMap::new(),
+            seen_bytes: 0,
             unchanged_locks: Vec::new(),
             version: 0,
             outcomes: Vec::new(),
@@ -135,9 +143,23 @@ impl Unit {
     }
 
     fn read_full(&self, key: &FullKey) -> Result<Option<Value>, StoreError> {
-        match self.writes.get(key) {
-            Some(change) => Ok(change.value().cloned()),
-            None => self.store.engine.get(key),
+        if let Some(change) = self.writes.get(key) {
+            return Ok(change.value().cloned());
+        }
+        match self.locks.get(key) {
+            Some(Seen::Value(value)) => Ok(value.clone()),
+            _ => self.store.engine.get(key),
+        }
+    }
+
+    /// Remembers the committed value of a key that is locked.
+    fn remember(&mut self, key: &FullKey, value: Option<&Value>) {
+        let bytes = value.map_or(0, |value| value.len());
+        if self.seen_bytes + bytes <= SEEN_BYTES_MAX
+            && let Some(seen) = self.locks.get_mut(key)
+        {
+            self.seen_bytes += bytes;
+            *seen = Seen::Value(value.cloned());
         }
     }
 
@@ -147,8 +169,12 @@ impl Unit {
     /// [`StoreError::LockTimeout`], [`StoreError::Deadlock`], errors of the medium.
     pub fn read_for_update(&mut self, space: Space, key: &[u8], wait: LockWait) -> Result<Option<Value>, StoreError> {
         let key = FullKey::new(space, key);
-        self.lock_full(&key, wait)?;
-        self.read_full(&key)
+        self.lock_full(&key, wait, Reads::Value)?;
+        let value = self.read_full(&key)?;
+        if !self.writes.contains_key(&key) && !matches!(self.locks.get(&key), Some(Seen::Value(_))) {
+            self.remember(&key, value.as_ref());
+        }
+        Ok(value)
     }
 
     /// Takes the lock on a key.
@@ -156,16 +182,16 @@ impl Unit {
     /// # Errors
     /// [`StoreError::LockTimeout`], [`StoreError::Deadlock`], [`StoreError::LimitReached`].
     pub fn lock(&mut self, space: Space, key: &[u8], wait: LockWait) -> Result<(), StoreError> {
-        self.lock_full(&FullKey::new(space, key), wait)
+        self.lock_full(&FullKey::new(space, key), wait, Reads::Nothing)
     }
 
     /// Whether this unit holds the lock on a key.
     #[must_use]
     pub fn holds(&self, space: Space, key: &[u8]) -> bool {
-        self.locks.contains(&FullKey::new(space, key))
+        self.locks.contains_key(&FullKey::new(space, key))
     }
 
-    fn lock_full(&mut self, key: &FullKey, wait: LockWait) -> Result<(), StoreError> {
+    fn lock_full(&mut self, key: &FullKey, wait: LockWait, reads: Reads) -> Result<(), StoreError> {
         let limits = &self.store.limits;
         if key.key().len() > limits.key_bytes_max {
             return Err(StoreError::TooLong { what: "key", found: key.key().len(), max: limits.key_bytes_max });
@@ -176,11 +202,18 @@ impl Unit {
             LockWait::AtMostMs(wait_ms) => wait_ms,
         };
         let acquired = match &self.waker {
-            Some(waker) if wait_ms > 0 => self.store.locks.acquire_or_wake(self.id, key, waker, limits.locks_max)?,
-            _ => self.store.locks.acquire(self.id, key, wait_ms, limits.locks_max)?,
+            Some(waker) if wait_ms > 0 => {
+                self.store.locks.acquire_or_wake(self.id, key, reads, waker, limits.locks_max)?
+            }
+            _ => self.store.locks.acquire(self.id, key, reads, wait_ms, limits.locks_max)?,
         };
-        if acquired == Acquired::Now {
-            self.locks.insert(key.clone());
+        match acquired {
+            Acquired::Before => {}
+            Acquired::Now => drop(self.locks.insert(key.clone(), Seen::Nothing)),
+            Acquired::AndRead(value) => {
+                self.locks.insert(key.clone(), Seen::Nothing);
+                self.remember(key, value.as_ref());
+            }
         }
         Ok(())
     }
@@ -191,7 +224,7 @@ impl Unit {
     /// Lengths, limits and locks.
     pub fn put(&mut self, space: Space, key: &[u8], value: impl Into<Value>) -> Result<(), StoreError> {
         let key = FullKey::new(space, key);
-        self.lock_full(&key, LockWait::Default)?;
+        self.lock_full(&key, LockWait::Default, Reads::Nothing)?;
         self.write(key, Change::Put(value.into()))
     }
 
@@ -201,7 +234,7 @@ impl Unit {
     /// Lengths, limits and locks.
     pub fn delete(&mut self, space: Space, key: &[u8]) -> Result<(), StoreError> {
         let key = FullKey::new(space, key);
-        self.lock_full(&key, LockWait::Default)?;
+        self.lock_full(&key, LockWait::Default, Reads::Nothing)?;
         self.write(key, Change::Delete)
     }
 
@@ -341,7 +374,7 @@ impl Unit {
     }
 
     /// Registers what happens once the outcome is known.
-    pub(crate) fn on_outcome(&mut self, outcome: Box<dyn Outcome>) {
+    pub(crate) fn on_outcome(&mut self, outcome: QueueOutcome) {
         self.outcomes.push(outcome);
     }
 
@@ -454,7 +487,7 @@ impl Unit {
 
     fn take_batch(&mut self) -> Batch {
         if self.store.shared.is_some() {
-            let unchanged = self.locks.iter().filter(|key| !self.writes.contains_key(*key));
+            let unchanged = self.locks.keys().filter(|key| !self.writes.contains_key(*key));
             self.unchanged_locks = unchanged.cloned().collect();
         }
         std::mem::take(&mut self.writes).into_iter().collect()
@@ -471,10 +504,8 @@ impl Unit {
     /// The outcome is visible to others: now locks may go.
     fn finish(&mut self, outcome: Result<Position, &StoreError>) {
         match outcome {
-            Ok(position) => {
-                for part in &mut self.outcomes {
-                    part.committed(position);
-                }
+            Ok(_) => {
+                self.outcomes.iter_mut().for_each(QueueOutcome::committed);
                 let there = std::mem::take(&mut self.unchanged_locks);
                 self.end(there);
             }
@@ -492,7 +523,7 @@ impl Unit {
         for part in self.outcomes.iter_mut().rev() {
             part.rolled_back(&self.roll_back);
         }
-        let there = if self.store.shared.is_some() { self.locks.iter().cloned().collect() } else { Vec::new() };
+        let there = if self.store.shared.is_some() { self.locks.keys().cloned().collect() } else { Vec::new() };
         self.end(there);
     }
 
@@ -504,7 +535,7 @@ impl Unit {
             self.store.locks.give_up(self.id);
         }
         if !self.locks.is_empty() {
-            self.store.locks.release(self.id, &self.locks, there);
+            self.store.locks.release(self.id, self.locks.keys(), there);
             self.locks.clear();
         }
         self.store.units_open.fetch_sub(1, Ordering::Relaxed);

@@ -94,7 +94,7 @@ pub(crate) struct DefineFileArgs {
     /// Organisation: ksds, esds or rrds
     #[arg(long, value_enum, default_value = "ksds", value_name = "KIND")]
     pub(crate) organisation: OrganisationArg,
-    /// Length of the records in bytes, as N or MIN-MAX
+    /// Length of the records in bytes, as N or MIN-MAX, at most 104,857,600 (100 MiB)
     #[arg(long, value_name = "LENGTH")]
     pub(crate) record: String,
     /// Primary key of a ksds, as OFFSET:LENGTH
@@ -253,7 +253,7 @@ pub(crate) struct AlterArgs {
     /// New name
     #[arg(long, value_name = "NAME")]
     pub(crate) rename: Option<String>,
-    /// New length of the records in bytes, as N or MIN-MAX
+    /// New length of the records in bytes, as N or MIN-MAX, at most 104,857,600 (100 MiB)
     #[arg(long, value_name = "LENGTH")]
     pub(crate) record: Option<String>,
     /// Alternate index to add, as NAME=OFFSET:LENGTH or NAME=OFFSET:LENGTH:duplicates
@@ -352,7 +352,7 @@ pub(crate) struct DefineQueueArgs {
     /// Maximum number of messages
     #[arg(long, value_name = "COUNT", default_value_t = 1_000_000)]
     pub(crate) depth_max: u64,
-    /// Longest message in bytes, at most 100 MB
+    /// Longest message in bytes, at most 104,857,600 (100 MiB)
     #[arg(long, value_name = "BYTES", default_value_t = 4 << 20)]
     pub(crate) message_max: u64,
     /// Rollbacks after which a message moves to the backout queue; 0 is never
@@ -361,7 +361,7 @@ pub(crate) struct DefineQueueArgs {
     /// Queue for messages that reach the threshold [default: DEAD.LETTER]
     #[arg(long, value_name = "QUEUE")]
     pub(crate) backout_queue: Option<String>,
-    /// Pause in milliseconds before a message that was rolled back can be got again; doubles each time
+    /// Pause in milliseconds before a message that was rolled back can be got again, at most 60,000; doubles each time up to that
     #[arg(long, value_name = "MS", default_value_t = 0)]
     pub(crate) retry: u64,
     /// Make the name an alias of a queue
@@ -382,7 +382,7 @@ pub(crate) struct AlterQueueArgs {
     /// Maximum number of messages
     #[arg(long, value_name = "COUNT")]
     pub(crate) depth_max: Option<u64>,
-    /// Longest message in bytes, at most 100 MB
+    /// Longest message in bytes, at most 104,857,600 (100 MiB)
     #[arg(long, value_name = "BYTES")]
     pub(crate) message_max: Option<u64>,
     /// Rollbacks after which a message moves to the backout queue; 0 is never
@@ -391,7 +391,7 @@ pub(crate) struct AlterQueueArgs {
     /// Queue for messages that reach the threshold
     #[arg(long, value_name = "QUEUE")]
     pub(crate) backout_queue: Option<String>,
-    /// Pause in milliseconds before a message that was rolled back can be got again; doubles each time
+    /// Pause in milliseconds before a message that was rolled back can be got again, at most 60,000; doubles each time up to that
     #[arg(long, value_name = "MS")]
     pub(crate) retry: Option<u64>,
     /// Queue of an alias

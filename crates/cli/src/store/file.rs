@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 
-use quayline_core::{Finding, Limits};
+use quayline_core::Limits;
 use quayline_frame::{EndOfInput, Framer, FramerOptions, FramingSpec, Splitter, Step};
 use quayline_store::record_file::{
     AlternateIndex, By, Duplicates, FileChange, FileDefinition, KeyPlace, LoadOutcome, Organisation, RecordFile,
@@ -11,7 +11,7 @@ use quayline_store::record_file::{
 };
 use quayline_store::{LockWait, Store, StoreError, Unit};
 
-use super::{Missing, Opened, from_hex, read_whole, stop, unreadable};
+use super::{Missing, Opened, from_hex, not_there, read_whole, stop, unreadable};
 use crate::args::{
     AlterArgs, BrowseArgs, DefineFileArgs, DeleteArgs, FactsArgs, FileArgs, FileCommand, GetArgs, KeyArgs, LoadArgs,
     OrganisationArg, PutArgs, UnloadArgs,
@@ -58,10 +58,10 @@ fn perform(command: &FileCommand, store: &Store, console: &Console) -> Result<Ex
         FileCommand::Define(args) => define(args, store)?,
         FileCommand::Load(args) => load(args, store, console)?,
         FileCommand::Unload(args) => unload(args, store, console)?,
-        FileCommand::Get(args) => get(args, store)?,
+        FileCommand::Get(args) => get(args, store, console)?,
         FileCommand::Put(args) => put(args, store)?,
-        FileCommand::Browse(args) => browse(args, store)?,
-        FileCommand::Delete(args) => delete(args, store)?,
+        FileCommand::Browse(args) => browse(args, store, console)?,
+        FileCommand::Delete(args) => delete(args, store, console)?,
         FileCommand::Facts(args) => facts(args, store)?,
         FileCommand::Verify(args) => verify(&args.name, store, console)?,
         FileCommand::Alter(args) => alter(args, store, console)?,
@@ -322,26 +322,27 @@ fn no_key() -> Stop {
     argument("no key is given").hint("add --key, --key-hex, --address or --number").into()
 }
 
-fn get(args: &GetArgs, store: &Store) -> Result<Exit, Stop> {
+/// Remedy where also the next greater key was looked for.
+const NO_GREATER: &str =
+    "no greater key exists either; see the last records with `--reverse` of `quayline file browse`";
+
+fn get(args: &GetArgs, store: &Store, console: &Console) -> Result<Exit, Stop> {
     let (unit, file) = open(store, &args.name)?;
     let bytes = key_bytes(&args.key)?;
     let by = by(&args.key, bytes.as_deref()).ok_or_else(no_key)?;
     let relation = if args.at_least { Relation::AtLeast } else { Relation::Equal };
-    let record = file.read(&unit, by, relation).map_err(|error| match error {
-        // The general remedy names what has just been tried.
-        StoreError::NotFound { .. } if args.at_least => {
-            let finding = error.finding();
-            Finding {
-                hint: Some(
-                    "no greater key exists either; see the last records with `--reverse` of `quayline file browse`"
-                        .to_owned(),
-                ),
-                ..finding
+    let record = match file.read(&unit, by, relation) {
+        Ok(record) => record,
+        Err(error @ StoreError::NotFound { .. }) => {
+            let mut finding = error.finding();
+            if args.at_least {
+                // The general remedy names what has just been tried.
+                finding = finding.hint(NO_GREATER);
             }
-            .into()
+            return Ok(not_there(&finding, console));
         }
-        error => stop(error),
-    })?;
+        Err(error) => return Err(stop(error)),
+    };
     write_stdout(&record.bytes)?;
     Ok(Exit::Done)
 }
@@ -363,7 +364,7 @@ fn insert(file: &RecordFile, unit: &mut Unit, record: &[u8]) -> Result<(), Store
     file.insert(unit, record).map(|_| ())
 }
 
-fn browse(args: &BrowseArgs, store: &Store) -> Result<Exit, Stop> {
+fn browse(args: &BrowseArgs, store: &Store, console: &Console) -> Result<Exit, Stop> {
     let (unit, file) = open(store, &args.name)?;
     let mut browse = match &args.key.index {
         Some(index) => file.browse_by(index).map_err(stop)?,
@@ -371,7 +372,13 @@ fn browse(args: &BrowseArgs, store: &Store) -> Result<Exit, Stop> {
     };
     let bytes = key_bytes(&args.key)?;
     match by(&args.key, bytes.as_deref()) {
-        Some(by) => browse.start(&unit, by, Relation::AtLeast).map_err(stop)?,
+        Some(by) => match browse.start(&unit, by, Relation::AtLeast) {
+            Ok(()) => {}
+            Err(error @ StoreError::NotFound { .. }) => {
+                return Ok(not_there(&error.finding().hint(NO_GREATER), console));
+            }
+            Err(error) => return Err(stop(error)),
+        },
         None if args.reverse => browse.to_end(),
         None => {}
     }
@@ -387,7 +394,7 @@ fn browse(args: &BrowseArgs, store: &Store) -> Result<Exit, Stop> {
     Ok(Exit::Done)
 }
 
-fn delete(args: &DeleteArgs, store: &Store) -> Result<Exit, Stop> {
+fn delete(args: &DeleteArgs, store: &Store, console: &Console) -> Result<Exit, Stop> {
     let bytes = key_bytes(&args.key)?;
     match (by(&args.key, bytes.as_deref()), args.all) {
         (Some(_), true) => Err(argument("--all and a key exclude each other").hint("leave one of them out").into()),
@@ -395,7 +402,11 @@ fn delete(args: &DeleteArgs, store: &Store) -> Result<Exit, Stop> {
         (None, false) => Err(no_key()),
         (Some(by), false) => {
             let (mut unit, file) = open(store, &args.name)?;
-            let read = file.read_for_update(&mut unit, by, Relation::Equal, LockWait::Default).map_err(stop)?;
+            let read = match file.read_for_update(&mut unit, by, Relation::Equal, LockWait::Default) {
+                Ok(read) => read,
+                Err(error @ StoreError::NotFound { .. }) => return Ok(not_there(&error.finding(), console)),
+                Err(error) => return Err(stop(error)),
+            };
             file.delete(&mut unit, &read).map_err(stop)?;
             unit.commit().map_err(stop)?;
             Ok(Exit::Done)

@@ -137,6 +137,12 @@ pub(crate) fn run(args: &StoreArgs, console: &Console) -> Result<Exit, Stop> {
     opened.close(exit)
 }
 
+/// Says that what a command was to get is not there. Scripts tell this from a mistake in the command by the exit code.
+fn not_there(finding: &Finding, console: &Console) -> Exit {
+    console.findings(std::slice::from_ref(finding));
+    Exit::NotThere
+}
+
 /// Names and numbers, a row each.
 fn table(rows: &[(&str, u64)]) -> String {
     let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);

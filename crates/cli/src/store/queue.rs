@@ -3,7 +3,7 @@
 use quayline_store::queue::{GetWait, Message, MessageId, QueueDefinition, QueueKind, RetryOutcome, Select};
 use quayline_store::{Clock as _, Store, StoreError, SystemClock, expired_finding};
 
-use super::{Missing, Opened, from_hex, read_whole, stop};
+use super::{Missing, Opened, from_hex, not_there, read_whole, stop};
 use crate::args::{AlterQueueArgs, DefineQueueArgs, GetMessageArgs, PutMessageArgs, QueueArgs, QueueCommand};
 use crate::console::{Console, write_stdout};
 use crate::exit::{Exit, Stop, argument};
@@ -28,10 +28,11 @@ pub(crate) fn run(args: &QueueArgs, console: &Console) -> Result<Exit, Stop> {
     let done = perform(&args.command, &opened.store, console);
     // What nobody waited for, such as the removal of expired messages, is written also where the command failed.
     let closed = opened.close(Exit::Done);
-    done.and(closed)
+    let exit = done?;
+    closed.map(|_| exit)
 }
 
-fn perform(command: &QueueCommand, store: &Store, console: &Console) -> Result<(), Stop> {
+fn perform(command: &QueueCommand, store: &Store, console: &Console) -> Result<Exit, Stop> {
     match command {
         QueueCommand::Define(args) => define(args, store)?,
         QueueCommand::Alter(args) => alter(args, store)?,
@@ -47,7 +48,7 @@ fn perform(command: &QueueCommand, store: &Store, console: &Console) -> Result<(
             store.delete_queue(&args.name).map_err(stop)?;
         }
         QueueCommand::Put(args) => put(args, store)?,
-        QueueCommand::Get(args) => get(args, store, console)?,
+        QueueCommand::Get(args) => return get(args, store, console),
         QueueCommand::Browse(args) => browse(&args.name, args.count, store)?,
         QueueCommand::Depth(args) => depth(args.name.as_deref(), store)?,
         QueueCommand::Move(args) => {
@@ -82,7 +83,7 @@ fn perform(command: &QueueCommand, store: &Store, console: &Console) -> Result<(
         }
         QueueCommand::Serve(args) => super::serve::run(args, store, console)?,
     }
-    Ok(())
+    Ok(Exit::Done)
 }
 
 fn define(args: &DefineQueueArgs, store: &Store) -> Result<(), Stop> {
@@ -172,7 +173,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn get(args: &GetMessageArgs, store: &Store, console: &Console) -> Result<(), Stop> {
+fn get(args: &GetMessageArgs, store: &Store, console: &Console) -> Result<Exit, Stop> {
     let queue = store.queue(&args.name).map_err(stop)?;
     let select = match (&args.id, &args.correlation, &args.group) {
         (Some(digits), ..) => Select::Id(id("--id", digits)?),
@@ -187,11 +188,15 @@ fn get(args: &GetMessageArgs, store: &Store, console: &Console) -> Result<(), St
     if expired > 0 {
         console.findings(&[expired_finding(&args.name, expired)]);
     }
-    let message = got.map_err(stop)?;
+    let message = match got {
+        Ok(message) => message,
+        Err(error @ StoreError::NoMessage { .. }) => return Ok(not_there(&error.finding(), console)),
+        Err(error) => return Err(stop(error)),
+    };
     // The reader has the content before the message is gone; if it does not, the unit of work rolls back.
     write_stdout(&message.payload)?;
     unit.commit().map_err(stop)?;
-    Ok(())
+    Ok(Exit::Done)
 }
 
 fn browse(name: &str, count: usize, store: &Store) -> Result<(), Stop> {

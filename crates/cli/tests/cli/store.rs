@@ -25,7 +25,7 @@ fn a_file_is_defined_loaded_read_and_unloaded_as_it_was() {
         041rest5<no newline>
     "#]]);
     world.run("file get CUST --key 1 --at-least").check(expect![[r#"
-        exit 1
+        exit 7
         --- stderr
         error[STO-013]: no record of CUST has this key
 
@@ -78,7 +78,7 @@ fn what_a_file_refuses_is_named_with_its_remedy() {
         10 records are not in the file, the first of them record 1 of the input
     "#]]);
     world.run("file get CUST --key 99").check(expect![[r#"
-        exit 1
+        exit 7
         --- stderr
         error[STO-013]: no record of CUST has this key
 
@@ -234,7 +234,7 @@ fn messages_go_through_queues_in_order() {
         second
     "#]]);
     world.run("queue get OUT").check(expect![[r#"
-        exit 2
+        exit 7
         --- stderr
         error[STO-032]: no message of queue OUT fits, waited 0 ms
 
@@ -308,7 +308,7 @@ fn convert_reads_and_writes_record_files() {
         hint: after the fix, run the command again: records that are there already, byte for byte, stay as they are
     "#]]);
     world.run("file get COPY --key 50").check(expect![[r#"
-        exit 1
+        exit 7
         --- stderr
         error[STO-013]: no record of COPY has this key
 
@@ -385,7 +385,7 @@ fn a_file_is_copied_altered_and_stored_anew() {
         071rest5
     "#]]);
     world.run("file get CUST --key 1 --at-least").check(expect![[r#"
-        exit 1
+        exit 7
         --- stderr
         error[STO-013]: no record of CUST has this key
 
@@ -523,7 +523,7 @@ fn what_a_queue_refuses_is_named_with_its_remedy() {
     world.run("queue put Q m --expiry 1").code(0);
     std::thread::sleep(std::time::Duration::from_millis(5));
     world.run("queue get Q").check(expect![[r#"
-        exit 2
+        exit 7
         --- stderr
         note[STO-039]: 1 message of queue Q expired and was deleted
 
@@ -563,4 +563,64 @@ fn what_a_queue_refuses_is_named_with_its_remedy() {
     waiting.kill().expect("it is ended");
     waiting.wait().expect("it ends");
     world.run("store check").code(0);
+}
+
+/// A definition of records of 4 GB was accepted. No such record could be stored, and readers of fixed records would have made room for one.
+#[test]
+fn definitions_beyond_a_limit_are_refused_with_the_limit() {
+    let world = World::new();
+    world.run("file define F --record 4000000000 --key 0:8").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[STO-024]: the definition of F is not usable: records of up to 4000000000 bytes, expected at most 104857600 (100 MiB)
+
+        hint: correct the definition; `quayline file define --help` and `quayline queue define --help` show its parts
+    "#]]);
+    world.run("file define F --record 8-104857600 --key 0:8").code(0);
+    world.run("file alter F --record 8-104857601").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[STO-024]: the definition of F is not usable: records of up to 104857601 bytes, expected at most 104857600 (100 MiB)
+
+        hint: correct the definition; `quayline file define --help` and `quayline queue define --help` show its parts
+    "#]]);
+    world.run("file define G --record 300 --key 0:256").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[STO-024]: the definition of G is not usable: the key has 256 bytes, expected 1 to 255
+
+        hint: correct the definition; `quayline file define --help` and `quayline queue define --help` show its parts
+    "#]]);
+    world.run("queue define Q --message-max 104857601").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[STO-024]: the definition of Q is not usable: messages of up to 104857601 bytes, expected at most 104857600 (100 MiB)
+
+        hint: correct the definition; `quayline file define --help` and `quayline queue define --help` show its parts
+    "#]]);
+    world.run("queue define Q --retry 60001").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[STO-024]: the definition of Q is not usable: a pause of 60001 ms before a message comes again, expected at most 60000
+
+        hint: correct the definition; `quayline file define --help` and `quayline queue define --help` show its parts
+    "#]]);
+    world.run("queue define Q --retry 60000").code(0);
+    world.run("queue alter Q --retry 60001").code(2);
+}
+
+#[test]
+fn what_is_not_there_has_an_exit_code_of_its_own() {
+    let world = World::with([("r", b"01".as_slice())]);
+    world.run("file define F --record 2 --key 0:2").code(0);
+    world.run("file put F r").code(0);
+    world.run("file get F --key 02").code(7);
+    world.run("file browse F --key 02").code(7);
+    world.run("file browse F --key 00").code(0);
+    world.run("file delete F --key 02").code(7);
+    world.run("file get G --key 02").code(2);
+    world.run("queue define Q").code(0);
+    world.run("queue get Q --wait 0").code(7);
+    world.run("queue get R").code(2);
+    world.run("queue get Q --id zz").code(2);
 }

@@ -324,6 +324,11 @@ fn deleted(store: &Store) -> Result<(), String> {
     define(store, keyed("GONE")).map(|_| ())
 }
 
+/// Indexes that differ in their names.
+fn many(index: &AlternateIndex, count: usize) -> Vec<AlternateIndex> {
+    (0..count).map(|number| AlternateIndex { name: number.to_string(), ..index.clone() }).collect()
+}
+
 fn definitions(store: &Store) -> Result<(), String> {
     let mut unit = store.begin().map_err(text)?;
     let base = keyed("X");
@@ -337,10 +342,20 @@ fn definitions(store: &Store) -> Result<(), String> {
         FileDefinition { record_bytes_min: 11, ..base.clone() },
         FileDefinition { name: "a/b".to_owned(), ..base.clone() },
         FileDefinition { name: String::new(), ..base.clone() },
-        FileDefinition { alternates: vec![index], ..base.clone() },
+        FileDefinition { alternates: vec![index.clone()], ..base.clone() },
+        FileDefinition { record_bytes_max: (100 << 20) + 1, ..base.clone() },
+        FileDefinition { record_bytes_min: u32::MAX, record_bytes_max: u32::MAX, ..base.clone() },
+        FileDefinition { alternates: many(&index, 256), record_bytes_max: 20, ..base.clone() },
     ] {
         same("status", digits(store.define_file(&mut unit, wrong)), "39")?;
     }
     same("a good one", digits(store.define_file(&mut unit, base.clone())), "00")?;
+    let largest = FileDefinition {
+        name: "LARGEST".to_owned(),
+        record_bytes_max: 100 << 20,
+        alternates: many(&index, 255),
+        ..base.clone()
+    };
+    same("the largest", digits(store.define_file(&mut unit, largest)), "00")?;
     same("the name is in use", digits(store.define_file(&mut unit, base)), "22")
 }

@@ -7,7 +7,7 @@ use std::task::Waker;
 use super::get::{GetOutcome, Left, Sought};
 use super::message::{Message, Persistence};
 use super::window::{Held, MessageKey, Select};
-use super::{Queue, QueueState, open};
+use super::{Queue, QueueOutcome, QueueState, open};
 use crate::engine::Change;
 use crate::store::Inner;
 use crate::{Store, StoreError, Unit};
@@ -181,7 +181,8 @@ impl QueueState {
         let persistence = held.persistence;
         let store = Arc::clone(unit.inner());
         // First, so that whatever fails below gives the message back.
-        unit.on_outcome(Box::new(GetOutcome { queue: Arc::clone(self), store, key, held: Some(held), left }));
+        let get = GetOutcome { queue: Arc::clone(self), store, key, held: Some(held), left };
+        unit.on_outcome(QueueOutcome::Get(get));
         if persistence == Persistence::Persistent {
             unit.change_claimed(self.stored.messages, &key, Change::Delete)?;
             if backout_count > 0 {

@@ -26,13 +26,14 @@ pub struct QueueDefinition {
     pub kind: QueueKind,
     /// Most messages. Default 1,000,000.
     pub depth_max: u64,
-    /// Longest content in bytes. Default 4 MB; at most 100 MB.
+    /// Longest content in bytes. Default 4 MB; at most 100 MiB.
     pub message_bytes_max: u64,
     /// Rollbacks after which a message moves to the backout queue; 0 is never. Default 3.
     pub backout_threshold: u32,
     /// Queue for messages that reach the threshold; empty is [`DEAD_LETTER`].
     pub backout_queue: String,
-    /// Milliseconds until a message that was rolled back may be got again, after the first rollback; each further one doubles the pause. Default 0.
+    /// Milliseconds until a message that was rolled back may be got again, after the first rollback; each further one doubles the pause. Default 0;
+    /// at most `retry_ms_max`.
     pub retry_ms: u64,
     /// Longest pause. Default 60,000.
     pub retry_ms_max: u64,
@@ -62,10 +63,15 @@ impl QueueDefinition {
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         let wrong = |what: String| Err(StoreError::BadDefinition { name: self.name.clone(), what });
         if self.message_bytes_max > MESSAGE_BYTES_MAX {
-            return wrong(format!("messages of {} bytes, at most {MESSAGE_BYTES_MAX}", self.message_bytes_max));
+            let found = self.message_bytes_max;
+            return wrong(format!("messages of up to {found} bytes, expected at most {MESSAGE_BYTES_MAX} (100 MiB)"));
         }
         if self.depth_max == 0 && self.kind == QueueKind::Local {
             return wrong("its depth limit is 0: no message could be put".to_owned());
+        }
+        if self.retry_ms > self.retry_ms_max {
+            let (found, max) = (self.retry_ms, self.retry_ms_max);
+            return wrong(format!("a pause of {found} ms before a message comes again, expected at most {max}"));
         }
         if self.backout_queue == self.name || self.kind == QueueKind::Alias(self.name.clone()) {
             return wrong("the queue names itself".to_owned());

@@ -12,9 +12,9 @@ use super::window::{Held, MessageKey, Select};
 use super::{GetWait, Polled, Queue, QueueState, State, open};
 use crate::engine::{Change, Direction, KeyRange, Page, PageLimit};
 use crate::store::Inner;
-use crate::unit::{Cause, Outcome, RollBack};
+use crate::unit::{Cause, RollBack};
 use crate::usage::Kind;
-use crate::{FullKey, Position, StoreError, Unit, Value};
+use crate::{FullKey, StoreError, Unit, Value};
 
 /// Pause of a message that reached its threshold while there is no queue to move it to. Default 1 s: it can be got again, and a flow that fails on it
 /// does not occupy a core.
@@ -584,12 +584,12 @@ impl QueueState {
 
 /// How a message left its queue.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Left {
+pub(crate) enum Left {
     Got,
     Moved,
 }
 
-pub(super) struct GetOutcome {
+pub(crate) struct GetOutcome {
     pub(super) queue: Arc<QueueState>,
     pub(super) store: Arc<Inner>,
     pub(super) key: MessageKey,
@@ -597,8 +597,8 @@ pub(super) struct GetOutcome {
     pub(super) left: Left,
 }
 
-impl Outcome for GetOutcome {
-    fn committed(&mut self, _position: Position) {
+impl GetOutcome {
+    pub(super) fn committed(&mut self) {
         let mut state = self.queue.state.lock();
         state.window.claimed.remove(&self.key);
         state.window.backouts.remove(&self.key);
@@ -609,7 +609,7 @@ impl Outcome for GetOutcome {
         state.left(&self.key);
     }
 
-    fn rolled_back(&mut self, how: &RollBack) {
+    pub(super) fn rolled_back(&mut self, how: &RollBack) {
         let Some(held) = self.held.take() else { return };
         match how {
             RollBack::Failed(cause) => self.queue.give_back(&self.store, self.key, held, cause.as_ref()),

@@ -1,6 +1,16 @@
 //! Messages and their stored form.
 
+use std::cell::RefCell;
+
+use crate::Value;
 use crate::codec::{Decoder, Encoder};
+
+/// A larger buffer is not kept for the next message.
+const SCRATCH_BYTES_KEPT: usize = 64 << 10;
+
+thread_local! {
+    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
 
 /// Version of the stored form.
 const VERSION: u8 = 1;
@@ -71,8 +81,21 @@ impl Message {
     }
 
     /// The stored form, with what the queue sets.
-    pub(crate) fn encode(&self, stamped: &Stamped) -> Vec<u8> {
-        let mut out = Encoder(Vec::with_capacity(160 + self.payload.len()));
+    pub(crate) fn stored(&self, stamped: &Stamped) -> Value {
+        // The form has its length only when it is whole; one buffer for all messages of a thread saves an allocation for each.
+        SCRATCH.with_borrow_mut(|scratch| {
+            scratch.clear();
+            let mut out = Encoder(std::mem::take(scratch));
+            self.encode(stamped, &mut out);
+            let value = Value::from(out.0.as_slice());
+            if out.0.capacity() <= SCRATCH_BYTES_KEPT {
+                *scratch = out.0;
+            }
+            value
+        })
+    }
+
+    fn encode(&self, stamped: &Stamped, out: &mut Encoder) {
         out.u8(VERSION);
         out.0.extend_from_slice(&stamped.id);
         out.0.extend_from_slice(&self.correlation);
@@ -91,7 +114,6 @@ impl Message {
             out.bytes(value);
         }
         out.0.extend_from_slice(&self.payload);
-        out.0
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {

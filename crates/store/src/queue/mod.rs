@@ -35,6 +35,7 @@ use crate::engine::Engine;
 use crate::record_file::for_each;
 use crate::shared::{Arrival, Shared};
 use crate::store::Inner;
+use crate::unit::RollBack;
 use crate::{Space, Store, StoreError, Unit};
 
 pub use claim::{Attempt, Claim, Claimed};
@@ -86,6 +87,30 @@ pub struct QueueFacts {
     pub moved: u64,
     /// Messages in memory.
     pub in_memory: u64,
+}
+
+/// What a queue does once the outcome of a unit of work is known. Runs before the commit is acknowledged, on any thread, and must not wait.
+pub(crate) enum QueueOutcome {
+    Put(put::PutOutcome),
+    Get(get::GetOutcome),
+}
+
+impl QueueOutcome {
+    /// The unit is committed and visible.
+    pub(crate) fn committed(&mut self) {
+        match self {
+            QueueOutcome::Put(put) => put.committed(),
+            QueueOutcome::Get(get) => get.committed(),
+        }
+    }
+
+    /// The unit was rolled back or its commit failed.
+    pub(crate) fn rolled_back(&mut self, how: &RollBack) {
+        match self {
+            QueueOutcome::Put(put) => put.rolled_back(),
+            QueueOutcome::Get(get) => get.rolled_back(how),
+        }
+    }
 }
 
 /// A local queue, shared by all that have it open.

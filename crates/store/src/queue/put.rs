@@ -5,11 +5,10 @@ use std::task::Waker;
 
 use super::message::{Head, Message, MessageId, PRIORITY_MAX, Persistence, Stamped};
 use super::window::{Held, MessageKey, key_of};
-use super::{Queue, QueueState, State};
+use super::{Queue, QueueOutcome, QueueState, State};
 use crate::store::Inner;
-use crate::unit::{Outcome, RollBack};
 use crate::usage::Kind;
-use crate::{Position, Store, StoreError, Unit, Value};
+use crate::{Store, StoreError, Unit, Value};
 
 impl Store {
     /// A message id that no other message has, for a message whose reply is waited for by its id.
@@ -36,7 +35,7 @@ impl Queue {
         let persistence = message.persistence;
         if let [state] = self.targets.as_slice() {
             let key = state.reserve(store, message, stamped.priority)?;
-            state.put(unit, key, persistence, &message.encode(&stamped).into())?;
+            state.put(unit, key, persistence, &message.stored(&stamped))?;
             return Ok(stamped.id);
         }
         // A topic puts the message on all of its queues or on none.
@@ -50,7 +49,7 @@ impl Queue {
                 }
             }
         }
-        let value: Value = message.encode(&stamped).into();
+        let value = message.stored(&stamped);
         for (at, (state, key)) in self.targets.iter().zip(&keys).enumerate() {
             if let Err(error) = state.put(unit, *key, persistence, &value) {
                 self.targets.iter().zip(&keys).skip(at + 1).for_each(|(state, key)| state.release(key));
@@ -112,20 +111,21 @@ impl QueueState {
             return Err(error);
         }
         let store = Arc::clone(unit.inner());
-        unit.on_outcome(Box::new(PutOutcome { queue: Arc::clone(self), store, key, held: Some(held) }));
+        let put = PutOutcome { queue: Arc::clone(self), store, key, held: Some(held) };
+        unit.on_outcome(QueueOutcome::Put(put));
         Ok(())
     }
 }
 
-struct PutOutcome {
+pub(crate) struct PutOutcome {
     queue: Arc<QueueState>,
     store: Arc<Inner>,
     key: MessageKey,
     held: Option<Held>,
 }
 
-impl Outcome for PutOutcome {
-    fn committed(&mut self, _position: Position) {
+impl PutOutcome {
+    pub(super) fn committed(&mut self) {
         let head = self.held.as_ref().and_then(|held| Head::of(&held.value));
         let mut state = self.queue.state.lock();
         state.window.uncommitted.remove(&self.key);
@@ -156,7 +156,7 @@ impl Outcome for PutOutcome {
         }
     }
 
-    fn rolled_back(&mut self, _how: &RollBack) {
+    pub(super) fn rolled_back(&mut self) {
         self.queue.state.lock().window.uncommitted.remove(&self.key);
     }
 }

@@ -244,7 +244,7 @@ mod tests {
             reply_to: "R".to_owned(),
             ..Message::new(*b"content")
         };
-        let value = message.encode(&Stamped { id: [1; 24], put_ms: 5, priority: 4 });
+        let value = message.stored(&Stamped { id: [1; 24], put_ms: 5, priority: 4 });
         for (select, byte) in [(Select::Id([1; 24]), 1), (Select::Correlation([2; 24]), 2), (Select::Group([3; 24]), 3)]
         {
             let filter = filter_of(&select).unwrap();

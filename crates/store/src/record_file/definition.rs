@@ -7,6 +7,11 @@ use crate::{Space, StoreError};
 const VERSION: u8 = 1;
 /// Longest key: that of VSAM.
 const KEY_BYTES_MAX: u32 = 255;
+/// Longest record that a file may allow: as long as a message. A longer one would exceed the limit of the store at its first insert, far from the
+/// definition, and readers of fixed records would make room for it.
+const RECORD_BYTES_MAX: u32 = 100 << 20;
+/// Alternate indexes of a file: each is written with each record. Many times what VSAM files have.
+const ALTERNATES_MAX: usize = 255;
 
 /// How records are found.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -82,9 +87,9 @@ pub struct FileDefinition {
     pub organisation: Organisation,
     /// Shortest record in bytes.
     pub record_bytes_min: u32,
-    /// Longest record in bytes.
+    /// Longest record in bytes, at most 100 MiB.
     pub record_bytes_max: u32,
-    /// Alternate indexes.
+    /// Alternate indexes, at most 255.
     pub alternates: Vec<AlternateIndex>,
 }
 
@@ -95,6 +100,14 @@ impl FileDefinition {
         if self.record_bytes_min > self.record_bytes_max || self.record_bytes_max == 0 {
             let (min, max) = (self.record_bytes_min, self.record_bytes_max);
             return wrong(format!("records of {min} to {max} bytes cannot exist"));
+        }
+        if self.record_bytes_max > RECORD_BYTES_MAX {
+            let found = self.record_bytes_max;
+            return wrong(format!("records of up to {found} bytes, expected at most {RECORD_BYTES_MAX} (100 MiB)"));
+        }
+        if self.alternates.len() > ALTERNATES_MAX {
+            let found = self.alternates.len();
+            return wrong(format!("{found} alternate indexes, expected at most {ALTERNATES_MAX}"));
         }
         let place = |what: &str, key: &KeyPlace, within: u32| {
             if key.length == 0 || key.length > KEY_BYTES_MAX {

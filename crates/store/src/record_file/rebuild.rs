@@ -76,6 +76,9 @@ impl Store {
             self.exchange(&[name], StoredFile { definition, records, indexes })?;
             return Ok(0);
         }
+        // Under the name that the user knows.
+        definition.name.clone_from(&new_name);
+        definition.check()?;
         definition.name = format!("{name}.NEW");
         let passing = definition.name.clone();
         let copied = self.copy_file(name, definition)?;
