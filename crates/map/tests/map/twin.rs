@@ -116,7 +116,7 @@ struct Here {
 impl Author {
     fn field(&mut self, scopes: &[&'static str]) -> &'static str {
         let name = *self.dice.of(scopes);
-        *self.dice.of::<&str>(group(name).fields)
+        self.dice.of::<&str>(group(name).fields)
     }
 
     /// A list that no loop around goes over.
@@ -130,7 +130,7 @@ impl Author {
         match self.dice.roll(if depth > 2 { 6 } else { 12 }) {
             0 | 1 => Num::Const(i128::try_from(self.dice.roll(6)).expect("small")),
             2 if !here.vars.is_empty() => Num::Var(*self.dice.of(&here.vars)),
-            3 if here.scopes.len() > 1 => Num::Position(*self.dice.of(&here.scopes[1..])),
+            3 if here.scopes.len() > 1 => Num::Position(self.dice.of::<&str>(&here.scopes[1..])),
             6 | 7 => Num::Add(Box::new(self.num(here, depth + 1)), Box::new(self.num(here, depth + 1))),
             8 => Num::Or(Box::new(self.num(here, depth + 1)), 3),
             9 | 10 => {
@@ -139,14 +139,14 @@ impl Author {
                 inner.scopes.push(list);
                 let filter = self.dice.chance(60).then(|| Box::new(self.cond(&inner, 2)));
                 let op = *self.dice.of(&["sum", "count", "min", "max"]);
-                Num::Fold(op, list, *self.dice.of::<&str>(group(list).fields), filter)
+                Num::Fold(op, list, self.dice.of::<&str>(group(list).fields), filter)
             }
             11 => {
                 let Some(list) = self.list(&here.scopes) else { return Num::Const(2) };
                 let mut inner = here.clone();
                 inner.scopes.push(list);
                 let condition = Box::new(self.cond(&inner, 2));
-                Num::Pick(list, condition, *self.dice.of::<&str>(group(list).fields))
+                Num::Pick(list, condition, self.dice.of::<&str>(group(list).fields))
             }
             _ => Num::Field(self.field(&here.scopes)),
         }
