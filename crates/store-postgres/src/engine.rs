@@ -232,7 +232,7 @@ pub(crate) async fn connect(
     // A machine that is gone sends no end.
     config.keepalives_idle(Duration::from_secs(10)).keepalives_interval(Duration::from_secs(5)).keepalives_retries(4);
     config.application_name("quayline").ssl_mode(if tls.is_some() { SslMode::Require } else { SslMode::Disable });
-    config.options(&format!("{ALIVE}{PLANS}{}", if heard.is_some() { HOLDING } else { "" }));
+    config.options(format!("{ALIVE}{PLANS}{}", if heard.is_some() { HOLDING } else { "" }));
     if let Some(password) = &database.password {
         config.password(password);
     }
