@@ -201,7 +201,13 @@ impl Walk {
                 made.repairs();
                 continue;
             };
-            made.step(state.clone(), step);
+            let mut found = state.clone();
+            let placement = found.take(table, step, at);
+            // The segment after it may be in the wrong order with it.
+            if !state.is_settled() {
+                found.forget_undo();
+            }
+            made.push(found, placement);
             // Where something would be missing then, it may rather mean something else.
             if made.made.last().is_some_and(|reading| reading.state.cost > state.cost) {
                 made.repairs();
