@@ -2,7 +2,7 @@
 //!
 //! # Unsafe code
 //!
-//! `mallopt` takes no pointer; it needs a parameter that glibc knows, and no other thread that allocates meanwhile. `convert`, `validate`
+//! `mallopt` takes no pointer; it needs parameters that glibc knows, and no other thread that allocates meanwhile. `convert`, `validate`
 //! and the commands of partners call this module first, before they start threads or signal handlers.
 
 /// Has large blocks of memory come from the system and go back to it, one by one, and all threads share one heap.
@@ -19,10 +19,30 @@ pub(crate) fn give_large_blocks_back() {
     debug_assert_eq!(done, 1, "a bound of 512 KiB and one heap are what glibc takes");
 }
 
+/// Has the heap of small blocks keep what is freed at its end, up to 16 MiB, for what is needed next.
+///
+/// The allocator gives back all but 128 KiB once [`give_large_blocks_back`] was called. A store that applies its changes frees some megabytes each
+/// time and takes them again; each page then comes from the system anew. The largest size of the heap stays what it was.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[expect(unsafe_code, reason = "a setting of the C library's allocator")]
+pub(crate) fn keep_small_blocks() {
+    // SAFETY: the call has no requirement but a known parameter; it happens before threads are started.
+    let done = unsafe { libc::mallopt(libc::M_TRIM_THRESHOLD, KEPT_BYTES) };
+    debug_assert_eq!(done, 1, "a bound of 16 MiB is what glibc takes");
+}
+
 /// Other allocators are left as they are.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub(crate) fn give_large_blocks_back() {}
 
+/// Other allocators are left as they are.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub(crate) fn keep_small_blocks() {}
+
 /// Above the buffers of usual blocks, which live as long as the run.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const LARGE_BYTES: i32 = 512 << 10;
+
+/// What one generation of changes of a store and its pages take.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const KEPT_BYTES: i32 = 16 << 20;

@@ -65,6 +65,8 @@ pub struct Desk<'b> {
     now_ms: Box<dyn Fn() -> u64 + 'b>,
     /// Maps that were run.
     runs: u64,
+    /// Units of work that committed.
+    commits: u64,
     /// Numbers of entries that were taken in advance.
     ids: std::ops::Range<u64>,
     /// Whether sources share a unit of work.
@@ -112,6 +114,7 @@ impl<'b> Desk<'b> {
             written: Vec::new(),
             now_ms: Box::new(now_ms),
             runs: 0,
+            commits: 0,
             ids: 0..0,
             shares: false,
             queue: None,
@@ -124,6 +127,12 @@ impl<'b> Desk<'b> {
     #[must_use]
     pub fn ledger(&self) -> &'b Ledger {
         self.ledger
+    }
+
+    /// Units of work that this worker committed so far: what tells whether a failure undid everything.
+    #[must_use]
+    pub fn commits(&self) -> u64 {
+        self.commits
     }
 
     /// The time.
@@ -202,6 +211,7 @@ impl<'b> Desk<'b> {
         self.queue = None;
         if let Some(unit) = self.unit.take() {
             unit.commit().map_err(of_store)?;
+            self.commits += 1;
         }
         let outgoing = std::mem::take(&mut self.outgoing);
         self.write_files(&outgoing)

@@ -1,7 +1,8 @@
 //! `quayline partner run`: folders and queues that are watched.
 //!
 //! A file is claimed by renaming it into `.claimed` beside it, so that nobody works on it twice. It leaves that folder for the archive when
-//! everything of it is committed. A run that starts finishes what the last one had claimed.
+//! everything of it is committed. A run that starts finishes what the last one had claimed. Small files share units of work, as the transactions of one
+//! file do; a file that fails undoes what is not committed of those beside it, which are then taken again one by one.
 
 use std::fs;
 use std::io;
@@ -9,16 +10,15 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
-use quayline_core::Findings;
-use quayline_partner::{Again, Desk, DeskLimits, Ledger, Release, SAME_FILE, SendRequest};
+use quayline_core::{Fault, Findings};
+use quayline_partner::{Again, Desk, DeskLimits, Ledger, ReceiveReport, Release, SAME_FILE, SendReport, SendRequest};
 
-use super::{book, ledger, now_ms, open_store, say_received, say_sent, within};
+use super::{book, ledger, now_ms, open_store_to_receive, say_received, say_sent, within};
 use crate::args::RunArgs;
 use crate::console::{Console, shown};
 use crate::copybook::unreadable;
 use crate::exit::{Exit, Stop, argument};
 use crate::interrupt;
-use crate::store::Missing;
 
 /// A folder, and what its files are.
 struct Watched {
@@ -59,6 +59,118 @@ impl WatchedQueue {
 /// Folder of claimed files.
 const CLAIMED: &str = ".claimed";
 
+/// Files that share units of work: one sync of the disk for as many small files as a unit has room for.
+const FILES_TOGETHER: usize = 64;
+
+/// A file that this process has claimed.
+struct ClaimedFile<'w> {
+    path: PathBuf,
+    /// As of a folder.
+    document: Option<&'w str>,
+    again: Again,
+}
+
+/// What came of a file.
+enum Taken {
+    Received(ReceiveReport),
+    Sent(SendReport),
+}
+
+impl ClaimedFile<'_> {
+    /// Does the work of the file in the unit of work that is open.
+    fn take(&self, desk: &mut Desk<'_>) -> Result<Taken, Findings> {
+        let name = shown(&self.path);
+        let mut file = fs::File::open(&self.path).map_err(|error| unreadable(&self.path, &error))?;
+        let Some(document) = self.document else {
+            return desk.receive(&name, &mut file, self.again).map(Taken::Received);
+        };
+        let request = SendRequest { name: &name, to: None, from: None, document, again: self.again };
+        desk.send(&request, &mut file).map(Taken::Sent)
+    }
+}
+
+/// Where files go, and what stops them.
+struct Places<'p> {
+    archive: &'p Path,
+    rejected: &'p Path,
+    stop: &'p AtomicBool,
+    console: &'p Console,
+}
+
+impl Places<'_> {
+    /// Takes files in units of work that they share, and puts them away when all of them is committed; whether all were good. Where one of them fails,
+    /// everything that is not committed is undone, and each is taken alone.
+    fn take_together(&self, desk: &mut Desk<'_>, files: &mut [ClaimedFile<'_>]) -> Result<bool, Stop> {
+        if files.len() < 2 {
+            return self.take_alone(desk, files);
+        }
+        let before = desk.commits();
+        let done = desk.together(|desk| {
+            let going_on = |_: &&ClaimedFile<'_>| !self.stop.load(Ordering::Relaxed);
+            files.iter().take_while(going_on).map(|file| file.take(desk)).collect::<Result<Vec<_>, _>>()
+        });
+        let taken = match done {
+            Ok(taken) => taken,
+            // Nothing of them is committed: each is taken alone, and reports its own error.
+            Err(_) if desk.commits() == before => return self.take_alone(desk, files),
+            // A delivery may be what failed, of a file that is committed. The next run takes up what is claimed.
+            Err(Findings(found)) if found.iter().any(|one| one.fault == Fault::Environment) => {
+                return Err(Findings(found).into());
+            }
+            Err(_) => {
+                // As after a crash: what is committed of them is not done twice.
+                files.iter_mut().for_each(|file| file.again = Again::No);
+                return self.take_alone(desk, files);
+            }
+        };
+        let mut is_good = true;
+        for (file, taken) in files.iter().zip(taken) {
+            is_good &= self.put(file, &taken)?;
+        }
+        Ok(is_good)
+    }
+
+    fn take_alone(&self, desk: &mut Desk<'_>, files: &[ClaimedFile<'_>]) -> Result<bool, Stop> {
+        let mut is_good = true;
+        for file in files {
+            if self.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            is_good &= match file.take(desk) {
+                Ok(taken) => self.put(file, &taken)?,
+                Err(Findings(found))
+                    if file.document.is_some() && found.iter().all(|one| one.fault != Fault::Environment) =>
+                {
+                    self.console.findings(&found);
+                    put_away(&file.path, self.rejected)?;
+                    false
+                }
+                Err(findings) => return Err(findings.into()),
+            };
+        }
+        Ok(is_good)
+    }
+
+    /// Reports what came of a file that is committed, and puts it away; whether it was good.
+    fn put(&self, file: &ClaimedFile<'_>, taken: &Taken) -> Result<bool, Stop> {
+        let name = shown(&file.path);
+        let is_good = match taken {
+            Taken::Received(report) => {
+                say_received(&name, report, self.console);
+                // A file that the last run claimed may be done already, and only not be put away.
+                let is_done = file.again == Again::No && report.findings.iter().any(|(_, one)| one.code == SAME_FILE);
+                report.interchanges > 0 || is_done
+            }
+            Taken::Sent(report) => {
+                say_sent(&name, report, self.console);
+                report.rejected == 0
+            }
+        };
+        put_away(&file.path, if is_good { self.archive } else { self.rejected })?;
+        Ok(is_good)
+    }
+}
+
 pub(super) fn run(args: &RunArgs, console: &Console) -> Result<Exit, Stop> {
     let mut watched: Vec<Watched> = Vec::new();
     let mut queues: Vec<WatchedQueue> = Vec::new();
@@ -83,24 +195,25 @@ pub(super) fn run(args: &RunArgs, console: &Console) -> Result<Exit, Stop> {
     }
     let (archive, rejected) = (within(&args.project, &args.archive), within(&args.project, &args.rejected));
     let stop = interrupt::stop_flag().map_err(Stop::from)?;
-    let opened = open_store(&args.project, Missing::Create)?;
+    let opened = open_store_to_receive(&args.project)?;
     let ledger = ledger(&opened)?;
     let mut exit = Exit::Done;
     let mut first = true;
     let mut book = book(&args.project, console)?;
     loop {
-        let mut work: Vec<(&Watched, PathBuf, Again)> = Vec::new();
+        let mut work: Vec<ClaimedFile<'_>> = Vec::new();
         for one in &watched {
+            let document = one.document.as_deref();
             if first {
                 for path in files(&one.folder.join(CLAIMED))? {
-                    work.push((one, path, Again::No));
+                    work.push(ClaimedFile { path, document, again: Again::No });
                 }
             }
             for path in files(&one.folder)? {
                 if is_settled(&path, args.settle)
-                    && let Some(claimed) = claim(&path, &one.folder)?
+                    && let Some(path) = claim(&path, &one.folder)?
                 {
-                    work.push((one, claimed, Again::Yes));
+                    work.push(ClaimedFile { path, document, again: Again::Yes });
                 }
             }
         }
@@ -110,41 +223,11 @@ pub(super) fn run(args: &RunArgs, console: &Console) -> Result<Exit, Stop> {
             book = super::book(&args.project, console)?;
         }
         let mut desk = Desk::new(&book, &ledger, DeskLimits::default(), now_ms)?;
-        for (one, path, again) in work {
-            if stop.load(Ordering::Relaxed) {
-                break;
-            }
-            let name = shown(&path);
-            let mut file = fs::File::open(&path).map_err(|error| unreadable(&path, &error))?;
-            let is_good = match &one.document {
-                None => {
-                    let report = desk.receive(&name, &mut file, again)?;
-                    say_received(&name, &report, console);
-                    // A file that the last run claimed may be done already, and only not be put away.
-                    let is_done = again == Again::No && report.findings.iter().any(|(_, one)| one.code == SAME_FILE);
-                    report.interchanges > 0 || is_done
-                }
-                Some(document) => {
-                    let request = SendRequest { name: &name, to: None, from: None, document, again };
-                    match desk.send(&request, &mut file) {
-                        Ok(report) => {
-                            say_sent(&name, &report, console);
-                            report.rejected == 0
-                        }
-                        Err(findings)
-                            if findings.0.iter().all(|one| one.fault != quayline_core::Fault::Environment) =>
-                        {
-                            console.findings(&findings.0);
-                            false
-                        }
-                        Err(findings) => return Err(findings.into()),
-                    }
-                }
-            };
-            if !is_good {
+        let places = Places { archive: &archive, rejected: &rejected, stop: &stop, console };
+        for some in work.chunks_mut(FILES_TOGETHER) {
+            if !places.take_together(&mut desk, some)? {
                 exit = Exit::Rejected;
             }
-            put_away(&path, if is_good { &archive } else { &rejected })?;
         }
         for queue in &queues {
             if !queue.take_all(&mut desk, &stop, console)? {

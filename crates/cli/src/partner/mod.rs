@@ -66,14 +66,24 @@ pub(crate) fn book(project: &ProjectArgs, console: &Console) -> Result<Book, Sto
     Ok(book)
 }
 
-/// The store of a project.
+/// The store of a project, for a command that reads, or that holds many documents.
 pub(crate) fn open_store(project: &ProjectArgs, missing: Missing) -> Result<Opened, Stop> {
+    open_store_with(project, missing, 6 << 20)
+}
+
+/// The same for a command that receives. Half of the cache holds pages that are written. What is applied at a time fits in, so that each page is
+/// written once; in less, pages are written, read again for their checksum and written again.
+pub(crate) fn open_store_to_receive(project: &ProjectArgs) -> Result<Opened, Stop> {
+    open_store_with(project, Missing::Create, 14 << 20)
+}
+
+fn open_store_with(project: &ProjectArgs, missing: Missing, cache_bytes: usize) -> Result<Opened, Stop> {
     let folder = project.store.clone().unwrap_or_else(|| project.project.join("data"));
     // A command works alone, so it needs less memory than a server: with 10,000 partners, 10,000 envelopes close within 64 MB.
     let settings = Settings {
         apply_bytes: 4 << 20,
         delta_bytes_max: 12 << 20,
-        cache_bytes: 6 << 20,
+        cache_bytes,
         record_cache_bytes: 1 << 20,
         ..Settings::default()
     };
@@ -103,6 +113,7 @@ pub(crate) fn ledger_of(store: &Store) -> Result<Ledger, Stop> {
 /// Runs `quayline partner`.
 pub(crate) fn run(args: &PartnerArgs, console: &Console) -> Result<Exit, Stop> {
     memory::give_large_blocks_back();
+    memory::keep_small_blocks();
     match &args.command {
         PartnerCommand::Check(args) => {
             let book = book(&args.project, console)?;
@@ -138,7 +149,7 @@ fn source(path: &Path) -> Result<(String, Box<dyn Source>), Stop> {
 
 fn receive(args: &ReceiveArgs, console: &Console) -> Result<Exit, Stop> {
     let book = book(&args.project, console)?;
-    let opened = open_store(&args.project, Missing::Create)?;
+    let opened = open_store_to_receive(&args.project)?;
     let ledger = ledger(&opened)?;
     let limits = DeskLimits { unit_transactions_max: args.commit_interval.into(), ..DeskLimits::default() };
     let mut desk = Desk::new(&book, &ledger, limits, now_ms)?;
@@ -261,6 +272,7 @@ fn send_json(name: &str, report: &SendReport) -> serde_json::Value {
 /// Runs `quayline envelope`.
 pub(crate) fn run_envelope(args: &EnvelopeArgs, console: &Console) -> Result<Exit, Stop> {
     memory::give_large_blocks_back();
+    memory::keep_small_blocks();
     let project = match &args.command {
         EnvelopeCommand::List(args) => &args.project,
         EnvelopeCommand::Release(args) => &args.project,

@@ -116,6 +116,27 @@ fn a_watched_folder_is_emptied_into_archive_and_rejects() {
     assert_eq!(names("partners/orders"), 3);
 }
 
+/// A file that nothing can send undoes the files that shared its unit of work. They are sent all the same, once.
+#[test]
+fn a_file_that_cannot_be_sent_keeps_no_other_back() {
+    let world = examples();
+    let invoices = fs::read(world.path("maps/data/invoices.dat")).expect("an example");
+    for name in ["a", "c"] {
+        world.write(&format!("partners/out/{name}.dat"), &invoices);
+    }
+    world.write("partners/out/b.dat", "no invoice");
+    let done = ran(&world, &format!("partner run {P} --send invoice=out --settle 0 --once"), 1);
+    assert_eq!(done.err().matches("3 documents, 3 waiting").count(), 2, "{}", done.err());
+    let names = |folder: &str| fs::read_dir(world.path(folder)).expect("a folder").count();
+    assert_eq!((names("partners/archive"), names("partners/rejected"), names("partners/out/.claimed")), (2, 1, 0));
+    let list = ran(&world, &format!("envelope list {P}"), 0);
+    assert!(
+        list.out().contains("ALDER X12: 4 documents") && list.out().contains("BIRCH X12: 2 documents"),
+        "{}",
+        list.out()
+    );
+}
+
 /// Many orders in one interchange.
 fn many(orders: u32) -> String {
     let mut text = "ISA*00*          *00*          *ZZ*ALDER          *ZZ*QUAYSIDE       *260401*1200*^*00501*000000001*0*P*:~GS*PO*ALDER*QUAYSIDE*20260401*1200*1*X*005010~".to_owned();

@@ -134,3 +134,34 @@ fn random_kills_lose_nothing_and_repeat_nothing() {
     }
     eprintln!("{kills} kills in {rounds} rounds");
 }
+
+/// Small files share units of work; what a kill interrupts is finished by the next run.
+#[test]
+fn a_watched_folder_that_is_killed_takes_every_file_once() {
+    const FILES: u32 = 150;
+    let world = examples();
+    for file in 1..=FILES {
+        world.write(
+            &format!("partners/inbox/{file:03}.x12"),
+            format!(
+                "ISA*00*          *00*          *ZZ*ALDER          *ZZ*QUAYSIDE       *260401*1200*^*00501*{file:09}*0*P*:~GS*PO*ALDER*QUAYSIDE*20260401*1200*{file}*X*005010~\
+                 ST*850*0001~BEG*00*SA*PO{file}**20260401~CUR*BY*USD~N1*BY*ALDER*92*10042~PO1*1*1*EA*1**VP*X~CTT*1~SE*7*0001~\
+                 GE*1*{file}~IEA*1*{file:09}~"
+            ),
+        );
+    }
+    let run = "partner run --project partners --inbox inbox --settle 0 --once";
+    let kills = until_it_ends(&world, run, &mut Dice(0xf01d), 6);
+    // What the last kill left claimed is taken first.
+    world.run(run).code(0);
+    let orders = texts(&world, "partners/orders");
+    assert_eq!(orders.len(), FILES as usize, "after {kills} kills");
+    assert_eq!(orders.iter().collect::<BTreeSet<_>>().len(), FILES as usize, "each order once");
+    let answers = texts(&world, "partners/outbox/alder");
+    let numbers: BTreeSet<u32> =
+        after(&answers, "~IEA*1*", '~').iter().map(|one| one.parse().expect("a number")).collect();
+    assert_eq!((answers.len(), numbers), (FILES as usize, (1..=FILES).collect()), "each interchange is answered once");
+    assert_eq!(texts(&world, "partners/archive").len(), FILES as usize);
+    assert_eq!(texts(&world, "partners/inbox/.claimed").len(), 0);
+    world.run("store check --store partners/data").code(0);
+}

@@ -54,8 +54,9 @@ pub struct EdiWriter {
     /// A draft that was written, for its memory.
     used: Option<EdiDraft>,
     out: Vec<u8>,
-    /// What the document begun last changed, so that it can be taken back.
-    before: Saved,
+    /// What was open before the document begun last, so that it can be taken back; `None` where nothing can be, since nothing was begun. What is
+    /// saved includes the state of the check, which costs more than a short document's bytes.
+    before: Option<Saved>,
     open: Saved,
     errors: Vec<EdiWriteError>,
     encoded: Vec<u8>,
@@ -155,7 +156,7 @@ impl EdiWriter {
             options,
             used: None,
             out: Vec::new(),
-            before: Saved::default(),
+            before: None,
             open: Saved::default(),
             errors: Vec::new(),
             encoded: Vec::new(),
@@ -186,7 +187,7 @@ impl EdiWriter {
         self.out.clear();
         self.open.out_len = 0;
         self.checked = 0;
-        self.before = self.saved();
+        self.before = None;
     }
 
     /// Forgets the bytes before the mark, once they are taken; what was written since can still be taken back.
@@ -195,7 +196,7 @@ impl EdiWriter {
         self.open.out_len -= mark.0.out_len;
         self.checked -= mark.0.out_len;
         mark.taken();
-        self.before = self.saved();
+        self.before = None;
     }
 
     /// Why the last document was not written, if it was not; it left no bytes then.
@@ -209,7 +210,7 @@ impl EdiWriter {
         self.close_interchange();
         self.open.out_len = self.out.len();
         self.look();
-        self.before = self.saved();
+        self.before = None;
     }
 
     /// Writes a document that an [`EdiDrafter`] took. What the check finds is in [`EdiWriter::take_faults`]; whether the document is kept then
@@ -224,7 +225,7 @@ impl EdiWriter {
             let faults = self.take_faults();
             self.late.append(faults);
         }
-        self.before = self.saved();
+        self.before = Some(self.saved());
         let done = match draft.errors.first() {
             Some(error) => Err(error.clone()),
             None => self.document(&draft.draft),
@@ -319,15 +320,22 @@ impl EdiWriter {
 
     /// Takes back what was written since the mark.
     pub fn back_to(&mut self, mark: EdiMark) {
-        self.before = mark.0;
+        self.before = Some(mark.0);
         self.back();
     }
 
     /// Takes the last document back.
     fn back(&mut self) {
-        self.out.truncate(self.before.out_len);
         self.foreign.clear();
-        self.open = self.before.clone();
+        let Some(before) = &self.before else {
+            // What was found since belongs to what is taken back: nothing.
+            if let Some(check) = &mut self.check {
+                drop(check.take_faults());
+            }
+            return;
+        };
+        self.out.truncate(before.out_len);
+        self.open = before.clone();
         self.numbers.back_to(self.open.numbers);
         if let (Some(check), Some(mark)) = (&mut self.check, self.open.check.take()) {
             check.back_to(&mark);
@@ -410,7 +418,6 @@ impl EdiWriter {
                 OutboundCheck::from_state(options, writer.options.guides.as_ref(), writer.options.charset, &mut from)?;
             writer.check_lost = writer.open.transaction.is_some();
         }
-        writer.before = writer.saved();
         from.is_empty().then_some(writer)
     }
 
@@ -853,7 +860,7 @@ fn control_node(nodes: &HeaderNodes, standard: Standard, level: Level) -> NodeId
 impl Sink for EdiWriter {
     fn enter(&mut self, node: NodeId) {
         if node == NodeId::ROOT {
-            self.before = self.saved();
+            self.before = Some(self.saved());
             self.errors.clear();
         }
         self.drafter.enter(node);
