@@ -4,11 +4,22 @@ use std::cell::{Cell, RefCell};
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 
+use clap::ValueEnum;
 use quayline_core::Finding;
 
-use crate::args::ColorWhen;
 use crate::env_vars;
 use crate::render;
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum ColorWhen {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
 
 /// How to talk to whoever runs the command.
 #[derive(Debug)]

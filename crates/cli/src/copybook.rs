@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use quayline_cobol::copybook::{self, Format, ParseOptions, RecordDescription, SourceText};
 use quayline_cobol::layout::{Dialect, DialectSettingError, FieldIndex, Layout};
 use quayline_core::{Fault, Finding, Findings, Place, system_error_text};
+use quayline_infer::has_data_descriptions;
 use quayline_project::{CopyFolders, read_source};
 
 use crate::args::{CopybookArgs, LimitArg, SourceFormatArg};
 use crate::console::shown;
 use crate::exit::{CLI_INPUT, CLI_NO_COPYBOOK, Stop, argument};
-use crate::inspect::has_data_descriptions;
 use crate::spelling::nearest;
 
 /// The record descriptions of one copybook. A layout is built only for a record that is asked for: in a program, records that nobody asks

@@ -66,6 +66,10 @@ pub(crate) fn maps_of(named: &[PathBuf]) -> Result<Vec<PathBuf>, Stop> {
                     .hint("maps are called *.qmap; other files have no common layout")
                     .into());
             }
+            if path.extension().is_none() && path != Path::new("-") && !path.exists() {
+                let finding = argument(format!("there is no folder {}", shown(path)));
+                return Err(finding.hint("run the command in a project's folder, or name maps or their folder").into());
+            }
             files.push(path.clone());
             continue;
         }

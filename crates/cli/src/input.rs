@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use quayline_convert::{Compression, Input, to_temporary_file};
 
 use crate::args::DecompressArg;
-use crate::convert::HEAD_BYTES;
 use crate::copybook::unreadable;
 use crate::exit::Stop;
+
+/// Bytes of a file that are looked at to tell its format.
+pub(crate) const HEAD_BYTES: usize = 4096;
 
 /// An input that was opened.
 pub(crate) struct Opened {
@@ -92,4 +94,11 @@ pub(crate) fn uncompressed_name(input: &Path, compression: Option<Compression>) 
         Some(compression) if Compression::of_name(input) == Some(compression) => input.with_extension(""),
         _ => input.to_owned(),
     }
+}
+
+/// The path with more at its end.
+pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
 }

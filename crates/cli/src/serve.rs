@@ -12,7 +12,6 @@ use quayline_measure::batch::{BatchStudy, BatchStudyOptions, Rows};
 use quayline_measure::{
     FlowStudy, FlowStudyOptions, GatewayStudy, StoreStudy, StoreStudyOptions, StudyOptions, process, translator_study,
 };
-use quayline_report::Report;
 use quayline_server::{
     AdminPart, Beside, ServeConfig, ServeError, StorePart, backout_misfits, queue_misfits, store_misfits,
 };
@@ -20,7 +19,7 @@ use quayline_store::{STO_IN_USE, Store};
 
 use crate::args::{
     FolderArg, MeasureArgs, MeasureBatchArgs, MeasureCommand, MeasureCryptoArgs, MeasureFlowArgs, MeasureNetArgs,
-    MeasureStoreArgs, MeasureTranslateArgs, ReportArgs, ServeArgs,
+    MeasureStoreArgs, MeasureTranslateArgs, ServeArgs,
 };
 use crate::console::Console;
 use crate::exit::{CLI_INPUT, CLI_LISTEN, CLI_MEASURE, Exit, Stop};
@@ -228,7 +227,7 @@ pub(crate) fn measure(args: &MeasureArgs, console: &Console) -> Result<Exit, Sto
     let study = GatewayStudy::run(&options)
         .map_err(|why| Finding::error(CLI_MEASURE, Fault::Environment, why).hint("see what the server said above"))?;
     crate::console::write_stdout(study.tables().as_bytes())?;
-    finish_measured(study.report(), &args.report, console)
+    crate::capacity::finish_measured(study.report(), &args.report, console)
 }
 
 fn measure_net(args: &MeasureNetArgs, console: &Console) -> Result<Exit, Stop> {
@@ -238,7 +237,7 @@ fn measure_net(args: &MeasureNetArgs, console: &Console) -> Result<Exit, Stop> {
     })?;
     let report = study.report();
     crate::console::write_stdout(report.text().as_bytes())?;
-    finish_measured(report, &args.report, console)
+    crate::capacity::finish_measured(report, &args.report, console)
 }
 
 fn measure_store(args: &MeasureStoreArgs, console: &Console) -> Result<Exit, Stop> {
@@ -265,7 +264,7 @@ fn measure_store(args: &MeasureStoreArgs, console: &Console) -> Result<Exit, Sto
     }
     let report = study?.report();
     crate::console::write_stdout(report.text().as_bytes())?;
-    finish_measured(report, &args.report, console)
+    crate::capacity::finish_measured(report, &args.report, console)
 }
 
 fn measure_crypto(args: &MeasureCryptoArgs, console: &Console) -> Result<Exit, Stop> {
@@ -275,7 +274,7 @@ fn measure_crypto(args: &MeasureCryptoArgs, console: &Console) -> Result<Exit, S
         .map_err(|why| Finding::error(CLI_MEASURE, Fault::Environment, why).hint("use fewer threads"))?;
     let report = study.report();
     crate::console::write_stdout(report.text().as_bytes())?;
-    finish_measured(report, &args.report, console)
+    crate::capacity::finish_measured(report, &args.report, console)
 }
 
 fn measure_batch(args: &MeasureBatchArgs, console: &Console) -> Result<Exit, Stop> {
@@ -287,7 +286,7 @@ fn measure_batch(args: &MeasureBatchArgs, console: &Console) -> Result<Exit, Sto
     })?;
     let report = study.report();
     crate::console::write_stdout(report.text().as_bytes())?;
-    finish_measured(report, &args.report, console)
+    crate::capacity::finish_measured(report, &args.report, console)
 }
 
 fn measure_flow(args: &MeasureFlowArgs, console: &Console) -> Result<Exit, Stop> {
@@ -318,7 +317,7 @@ fn measure_flow(args: &MeasureFlowArgs, console: &Console) -> Result<Exit, Stop>
     }
     let study = study?;
     crate::console::write_stdout(study.tables().as_bytes())?;
-    finish_measured(study.report(&options), &args.report, console)
+    crate::capacity::finish_measured(study.report(&options), &args.report, console)
 }
 
 fn measure_translate(args: &MeasureTranslateArgs) -> Result<Exit, Stop> {
@@ -345,19 +344,6 @@ fn measure_translate(args: &MeasureTranslateArgs) -> Result<Exit, Stop> {
     }
     written?;
     Ok(if measured.map_err(failed)? { Exit::Done } else { Exit::Rejected })
-}
-
-/// Adds the facts of this machine and build, without which two runs cannot be compared, and finishes the report.
-pub(crate) fn finish_measured(mut report: Report, args: &ReportArgs, console: &Console) -> Result<Exit, Stop> {
-    let host = quayline_calibrate::host();
-    let build = if cfg!(debug_assertions) { "debug" } else { "release" };
-    report.conditions.extend([
-        ("processor".to_owned(), host.processor),
-        ("threads".to_owned(), host.threads.to_string()),
-        ("system".to_owned(), host.system),
-        ("build".to_owned(), build.to_owned()),
-    ]);
-    crate::capacity::finish_report(report, args, console)
 }
 
 /// Processes that are no commands for people, so they are no part of the arguments: one that calls a COBOL program, one that is measured.

@@ -23,9 +23,9 @@ use crate::cache::cache;
 use crate::console::{Console, shown};
 use crate::convert::{Bar, check_interchanges, level};
 use crate::exit::{Exit, Stop, argument};
-use crate::inspect::charset_named;
 use crate::interrupt;
 use crate::memory;
+use crate::named::charset_named;
 use crate::render::{count_of, finding_json, finding_text, grouped};
 
 /// Checks each file in turn.

@@ -10,12 +10,12 @@ use std::sync::Arc;
 
 use quayline_cache::Cache;
 use quayline_charset::Charset;
-use quayline_core::{Code, Fault, Finding, Findings, Place, Severity, system_error_text};
+use quayline_core::{Code, Fault, Finding, Findings, Place, Severity};
 use quayline_map::MapPlan;
 use quayline_pipeline::CsvTable;
 use quayline_project::{
-    FlowFile, FlowNode, Form, MapFile, PropertyForm, PropertyValue, Schema, ShapeFile, ShapeOptions, SourceFormat,
-    TargetFormat, parse_outline,
+    FlowFile, FlowNode, Form, LookupTable, MapFile, PropertyForm, PropertyValue, Schema, ShapeFile, ShapeOptions,
+    SourceFormat, TargetFormat, parse_outline,
 };
 use quayline_store::{Store, StoreError};
 
@@ -449,7 +449,7 @@ impl Compiler<'_> {
     /// The tables of a map.
     fn lookups(&mut self, node: &FlowNode, plan: &MapPlan) -> Vec<CsvTable> {
         let span = node.property("lookups").map_or_else(|| node.span.clone(), |property| property.span.clone());
-        let given = match CsvTable::pairs(node.text("lookups").unwrap_or_default()) {
+        let given = match LookupTable::pairs(node.text("lookups").unwrap_or_default()) {
             Ok(given) => given,
             Err(part) => {
                 let message = format!("`{part}` is not NAME=FILE");
@@ -457,44 +457,18 @@ impl Compiler<'_> {
                 return Vec::new();
             }
         };
-        let wanted: Vec<&str> = plan.lookup_names().collect();
-        let names: Vec<&str> = given.iter().map(|(name, _)| name.as_str()).collect();
-        let (missing, unknown) = CsvTable::mismatch(&wanted, &names);
-        for name in missing {
-            let message = format!("the map looks up `{name}`, and no table has that name");
-            self.error(codes::LOOKUP, &span, message, format!("add lookups = \"{name}=FILE.csv\" to the node"));
-        }
-        for name in unknown {
-            let message = format!("the map does not look up `{name}`");
-            self.error(codes::LOOKUP, &span, message, "remove the table from `lookups`");
-        }
-        let mut tables = Vec::new();
-        for (name, file) in &given {
-            let path = self.root.join(file);
-            self.files.push(path.clone());
-            let length = std::fs::metadata(&path).map(|facts| facts.len());
-            let read = match length {
-                Ok(length) if length > CsvTable::BYTES_MAX => {
-                    let message = format!("the table {file} is larger than 1 GiB");
-                    self.error(codes::LOOKUP, &span, message, "look up in smaller tables");
-                    continue;
+        let files: Vec<_> = given.into_iter().map(|(name, file)| (name, self.root.join(file))).collect();
+        self.files.extend(files.iter().map(|(_, file)| file.clone()));
+        match LookupTable::of_map(plan, &files, "`lookups`") {
+            Ok(tables) => tables.into_iter().map(CsvTable::from).collect(),
+            Err(Findings(mut found)) => {
+                for finding in found.iter_mut().filter(|finding| finding.place == Place::default()) {
+                    finding.place = self.file.text.place(&span);
                 }
-                _ => std::fs::read_to_string(&path),
-            };
-            match read.map(|text| CsvTable::new(name, &text)) {
-                Ok(Some(table)) => tables.push(table),
-                Ok(None) => {
-                    let message = format!("the table {file} has no row that names its columns");
-                    let hint = "its first row names them: the keys, then the fields";
-                    self.error(codes::LOOKUP, &span, message, hint);
-                }
-                Err(error) => {
-                    let message = format!("the table {file} cannot be read: {}", system_error_text(&error));
-                    self.error(codes::LOOKUP, &span, message, "paths are relative to the project's folder");
-                }
+                self.findings.append(&mut found);
+                Vec::new()
             }
         }
-        tables
     }
 
     /// Sends what is known along the wires.

@@ -1,5 +1,5 @@
 //! Shapes guessed from samples. For JSON, XML and CSV files, the merged content becomes an outline, a JSON Schema or a layout; for
-//! X12 and EDIFACT interchanges, a guide.
+//! X12 and EDIFACT interchanges, a guide. For files of records, proposals of code page and framing, and whether a copybook fits.
 //!
 //! A sample shows what occurs, not what may occur. Lengths therefore get a margin, a member that was missing once is optional, one
 //! that was always present is mandatory, and each line has a comment on what a person has to confirm. Values are counted and
@@ -9,12 +9,14 @@ mod csv;
 mod draft;
 mod edi;
 mod json;
+mod records;
 mod seen;
 mod write;
 mod xml;
 
 pub use draft::{Draft, Samples};
 pub use edi::{EdiSamples, GuessedGuide};
+pub use records::{CharsetProposal, Fit, FramingProposal, RecordSample, has_data_descriptions};
 pub use write::{json_schema, layout, outline};
 
 use quayline_core::{Code, Fault, Finding, Findings, Place};

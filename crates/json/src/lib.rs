@@ -21,4 +21,5 @@ pub use fault::{JsonError, JsonFault, JsonProblem};
 pub use reader::{JsonReader, ReaderOptions, Unknown};
 pub use splitter::{EndOfInput, JsonSplitter, Split, SplitFault};
 pub use style::{JsonStyle, Numbers, Spacing, Stream};
+pub use text::write_string;
 pub use writer::JsonWriter;

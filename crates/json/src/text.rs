@@ -45,6 +45,13 @@ pub(crate) fn copy_escaped(run: Run<'_>, out: &mut [u8]) -> usize {
     }
 }
 
+/// Appends `text` as a string of JSON, with its quotes.
+pub fn write_string(text: &str, out: &mut Vec<u8>) {
+    out.push(b'"');
+    escape_into(text.as_bytes(), out);
+    out.push(b'"');
+}
+
 /// Appends `text` with escapes.
 pub(crate) fn escape_into(text: &[u8], out: &mut Vec<u8>) {
     let start = out.len();

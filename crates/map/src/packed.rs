@@ -176,7 +176,7 @@ packed!(enum Fit {
     0 Text { max }, 1 Decimal { digits, scale, signed }, 2 Float32, 3 Float64, 4 Bool, 5 Bytes { max },
 });
 packed!(struct TablePlan { name, forward, back, otherwise });
-packed!(struct LookupPlan { name, function });
+packed!(struct LookupPlan { name, function, keys, fields });
 packed!(struct BufferPlan { path, statement, line, reason, bytes_per_occurrence, occurrences_max });
 packed!(struct Bytes { start, len });
 packed!(enum Val {

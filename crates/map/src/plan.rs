@@ -425,6 +425,20 @@ pub(crate) struct LookupPlan {
     pub(crate) name: String,
     /// It is a function.
     pub(crate) function: Option<OwnFunction>,
+    /// Columns of its table: how many are keys, and how many fields the map declares.
+    pub(crate) keys: u16,
+    pub(crate) fields: u16,
+}
+
+/// A table that a map looks up, as the map declares it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct DeclaredLookup<'p> {
+    /// Its name.
+    pub name: &'p str,
+    /// Number of keys.
+    pub keys: usize,
+    /// Number of fields.
+    pub fields: usize,
 }
 
 /// A source list that is kept, and why.
@@ -468,9 +482,14 @@ impl MapPlan {
         &self.envelope_in
     }
 
-    /// Names of the tables that the map looks up.
-    pub fn lookup_names(&self) -> impl Iterator<Item = &str> {
-        self.lookups.iter().filter(|lookup| lookup.function.is_none()).map(|lookup| lookup.name.as_str())
+    /// The tables that the map looks up, in its order.
+    pub fn lookups(&self) -> impl Iterator<Item = DeclaredLookup<'_>> {
+        let tables = self.lookups.iter().filter(|lookup| lookup.function.is_none());
+        tables.map(|lookup| DeclaredLookup {
+            name: &lookup.name,
+            keys: usize::from(lookup.keys),
+            fields: usize::from(lookup.fields),
+        })
     }
 
     /// The name of an output.

@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use serde::Serialize;
+
 use crate::load::{Load, Pace, Run};
 use crate::{CpuClock, server};
 
@@ -71,24 +73,42 @@ impl OutsideLoad {
     }
 }
 
+/// A run as scripts read it.
+#[derive(Serialize)]
+struct RunWire {
+    answers: u64,
+    failures: u64,
+    tps: f64,
+    cpu_us: f64,
+    cpu_percent: f64,
+    p50_ms: f64,
+    p99_ms: f64,
+    max_ms: f64,
+    service_p99_ms: f64,
+    body_bytes: usize,
+    resident_bytes: u64,
+}
+
 impl Run {
     /// The run as one JSON object of one line.
     #[must_use]
     pub fn json(&self) -> String {
-        format!(
-            r#"{{"answers":{},"failures":{},"tps":{:.1},"cpu_us":{:.2},"cpu_percent":{:.1},"p50_ms":{:.3},"p99_ms":{:.3},"max_ms":{:.3},"service_p99_ms":{:.3},"body_bytes":{},"resident_bytes":{}}}"#,
-            self.answers,
-            self.failures,
-            self.tps(),
-            self.cpu_ms() * 1e3,
-            self.cpu.as_secs_f64() / self.seconds * 100.0,
-            self.ms(50.0),
-            self.ms(99.0),
-            self.ms(100.0),
-            self.service_ms(99.0),
-            self.body_bytes,
-            self.resident_bytes
-        )
+        // As many digits as the clocks deserve.
+        let rounded = |value: f64, digits: i32| (value * 10f64.powi(digits)).round() / 10f64.powi(digits);
+        let wire = RunWire {
+            answers: self.answers,
+            failures: self.failures,
+            tps: rounded(self.tps(), 1),
+            cpu_us: rounded(self.cpu_ms() * 1e3, 2),
+            cpu_percent: rounded(self.cpu.as_secs_f64() / self.seconds * 100.0, 1),
+            p50_ms: rounded(self.ms(50.0), 3),
+            p99_ms: rounded(self.ms(99.0), 3),
+            max_ms: rounded(self.ms(100.0), 3),
+            service_p99_ms: rounded(self.service_ms(99.0), 3),
+            body_bytes: self.body_bytes,
+            resident_bytes: self.resident_bytes,
+        };
+        serde_json::to_string(&wire).expect("a run has string keys and plain numbers")
     }
 }
 

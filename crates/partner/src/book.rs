@@ -1,6 +1,6 @@
 //! All partners of a project, ready for look-up: identities, rules, effective settings, maps and guides.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use quayline_core::{Fault, Finding, Findings, Limits, Place};
 use quayline_edi::guide::GuideSet;
 use quayline_edi::{Header, Standard};
-use quayline_pipeline::{Pipeline, UnitWorld, World};
-use quayline_project::partner::{Delivery, Direction, PartnerFile, PartnerFolder, Rule, Settings};
-use quayline_project::{MapFile, ShapeOptions, TargetFormat, read_guides};
+use quayline_pipeline::{CsvTable, Pipeline, UnitWorld, World};
+use quayline_project::partner::{Delivery, Direction, PartnerFile, PartnerFolder, Rule, RuleMap, Settings};
+use quayline_project::{LookupTable, MapFile, ShapeOptions, TargetFormat, read_guides};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::codes;
@@ -25,8 +25,8 @@ pub struct Book {
     by_identity: HashMap<u128, u32, BuildHasherDefault<OfDigest>>,
     own: Vec<usize>,
     rules: RuleIndex,
-    /// By path.
-    maps: BTreeMap<PathBuf, MapSlot>,
+    /// By path and tables.
+    maps: BTreeMap<RuleMap, MapSlot>,
     guides: Mutex<BTreeMap<Vec<PathBuf>, Arc<GuideSet>>>,
     /// Settings of our files, by their number; those of partners are absent. A partner without settings of its own shares them.
     of_own: Vec<Option<Arc<Settings>>>,
@@ -51,7 +51,9 @@ pub struct LoadedMap {
     world: Arc<World>,
     /// Each output: its name, the extension of files of it, and whether it is EDI.
     pub outputs: Vec<OutputFacts>,
-    /// Digest of the map and all files that it is made of.
+    /// Names of the tables that it looks up.
+    lookups: Vec<String>,
+    /// Digest of the map, all files that it is made of, and its tables.
     pub digest: u64,
     /// The digest as hexadecimal digits, as entries have it.
     pub(crate) digits: String,
@@ -62,8 +64,8 @@ pub struct LoadedMap {
 impl LoadedMap {
     /// What `deliver` and files of a rule call each output: the output's name, or in a rule with several maps that of the map's file, and after
     /// it the output's if the map has several.
-    pub(crate) fn delivery_names<'m>(&'m self, rule: &Rule, path: &Path) -> impl Iterator<Item = String> + use<'m> {
-        let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    pub(crate) fn delivery_names<'m>(&'m self, rule: &Rule, map: &RuleMap) -> impl Iterator<Item = String> + use<'m> {
+        let stem = map.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let (several_maps, several_outputs) = (rule.maps.len() > 1, self.outputs.len() > 1);
         self.outputs.iter().map(move |output| match (several_maps, several_outputs) {
             (false, _) => output.name.clone(),
@@ -192,9 +194,13 @@ impl Book {
         let wrong = |message: String, hint: &str| {
             Some(Finding::error(codes::MAP, Fault::Config, message).at(rule.place.clone()).hint(hint))
         };
+        let lookups = rule.maps.first().map(|map| &*map.lookups).unwrap_or_default();
+        let looked_up: HashSet<&str> = maps.iter().flat_map(|map| &map.lookups).map(String::as_str).collect();
+        if let Some((name, _)) = lookups.iter().find(|(name, _)| !looked_up.contains(name.as_str())) {
+            return Some(LookupTable::unknown(name, LOOKUPS).at(rule.place.clone()));
+        }
         let outputs = || maps.iter().flat_map(|map| &map.outputs);
-        let named =
-            || outputs().zip(rule.maps.iter().zip(&maps).flat_map(|(path, map)| map.delivery_names(rule, path)));
+        let named = || outputs().zip(rule.maps.iter().zip(&maps).flat_map(|(of, map)| map.delivery_names(rule, of)));
         match rule.direction {
             Direction::Receive if maps.iter().any(|map| !map.from_edi) => {
                 return wrong(
@@ -390,15 +396,34 @@ impl Book {
     ///
     /// # Errors
     /// Everything that is wrong with it.
-    pub fn map(&self, path: &Path) -> Result<&LoadedMap, &Findings> {
-        let slot = &self.maps[path];
-        slot.loaded.get_or_init(|| self.load(path, &slot.used_at)).as_ref()
+    pub fn map(&self, map: &RuleMap) -> Result<&LoadedMap, &Findings> {
+        let slot = &self.maps[map];
+        slot.loaded.get_or_init(|| self.load(map, &slot.used_at)).as_ref()
     }
 
-    fn load(&self, path: &Path, used_at: &Place) -> Result<LoadedMap, Findings> {
-        let map = MapFile::open(&self.project.join(path), &self.options, &self.options)?;
+    fn load(&self, of: &RuleMap, used_at: &Place) -> Result<LoadedMap, Findings> {
+        let map = MapFile::open(&self.project.join(&of.path), &self.options, &self.options)?;
+        let placed = |Findings(mut found)| {
+            for finding in &mut found {
+                if finding.place == Place::default() {
+                    finding.place = used_at.clone();
+                }
+            }
+            Findings(found)
+        };
+        if let Some(function) = map.plan.own_functions().next() {
+            let name = &function.name;
+            let message =
+                format!("a program computes the function `{name}` of the map, and partners run no such programs");
+            let finding = Finding::error(codes::OWN_FUNCTION, Fault::Config, message).at(used_at.clone());
+            return Err(finding.hint("compute it in the map, or look the values up in a table of `lookups`").into());
+        }
+        let lookups: Vec<String> = map.plan.lookups().map(|lookup| lookup.name.to_owned()).collect();
+        // The other tables are those of the rule's other maps; `check_rule` finds one that no map looks up.
+        let tables = of.lookups.iter().filter(|(name, _)| lookups.contains(name));
+        let tables: Vec<_> = tables.map(|(name, file)| (name.clone(), self.project.join(file))).collect();
         let mut digest = 0;
-        for file in &map.files {
+        for file in map.files.iter().chain(tables.iter().map(|(_, file)| file)) {
             // A file that is gone by now changes the digest too.
             let bytes = std::fs::read(file).unwrap_or_default();
             digest = xxh3_64(&[&u64::to_le_bytes(digest)[..], &bytes].concat());
@@ -422,16 +447,11 @@ impl Book {
         // Headers of interchanges are written again when a document is enveloped, so these values never leave Quayline.
         let envelope = [("sender", PLACEHOLDER), ("receiver", PLACEHOLDER)];
         let envelope = envelope.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let world = Arc::new(World::new(now, seed, envelope, Vec::new()));
-        let pipeline = Pipeline::through(map, Arc::clone(&world), self.options.limits.clone()).map_err(
-            |Findings(mut found)| {
-                found.iter_mut().filter(|finding| finding.place == Place::default()).for_each(|finding| {
-                    finding.place = used_at.clone();
-                });
-                Findings(found)
-            },
-        )?;
-        Ok(LoadedMap { pipeline, world, outputs, digest, digits: format!("{digest:016x}"), from_edi })
+        let tables = CsvTable::all(LookupTable::of_map(&map.plan, &tables, LOOKUPS).map_err(placed)?);
+        let world = Arc::new(World::new(now, seed, envelope, tables));
+        let pipeline = Pipeline::through(map, Arc::clone(&world), self.options.limits.clone()).map_err(placed)?;
+        let digits = format!("{digest:016x}");
+        Ok(LoadedMap { pipeline, world, outputs, lookups, digest, digits, from_edi })
     }
 
     /// The guides of some settings.
@@ -471,6 +491,9 @@ impl Book {
 fn identity_key(standard: Standard, qualifier: &[u8], id: &[u8]) -> u128 {
     digest_of(&[standard.name().as_bytes(), qualifier, id])
 }
+
+/// Where a rule names the tables of its maps.
+const LOOKUPS: &str = "`lookups` of the rule";
 
 /// The placeholder for a partner until the document is enveloped.
 pub(crate) const PLACEHOLDER: &str = "QUAYLINE";

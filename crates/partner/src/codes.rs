@@ -8,6 +8,8 @@ pub(crate) const AMBIGUOUS: Code = Code("PTN-010");
 pub(crate) const MAP: Code = Code("PTN-011");
 /// A header field has no value.
 pub(crate) const SECRET: Code = Code("PTN-012");
+/// A function of a map that a program computes.
+pub(crate) const OWN_FUNCTION: Code = Code("PTN-013");
 
 /// The sender is not a partner.
 pub(crate) const UNKNOWN_SENDER: Code = Code("PTN-100");

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use quayline_core::{Fault, Finding, Findings, Place, system_error_text};
 use quayline_edi::{Level, Standard};
 use quayline_pipeline::{OutputBuffer, UnitLane};
-use quayline_project::partner::{Delivery, NumberRange};
+use quayline_project::partner::{Delivery, NumberRange, RuleMap};
 use quayline_store::queue::{Message, Queue};
 use quayline_store::{StoreError, Unit, UnitMark};
 
@@ -55,7 +55,7 @@ pub struct Desk<'b> {
     pub(crate) book: &'b Book,
     pub(crate) ledger: &'b Ledger,
     pub(crate) limits: DeskLimits,
-    pub(crate) lanes: HashMap<PathBuf, MapLane<'b>>,
+    pub(crate) lanes: HashMap<RuleMap, MapLane<'b>>,
     unit: Option<Unit>,
     transactions: usize,
     bytes: usize,
@@ -384,13 +384,13 @@ impl<'b> Desk<'b> {
     }
 
     /// A map with its memory.
-    pub(crate) fn lane(&mut self, path: &Path) -> Result<&mut MapLane<'b>, Findings> {
-        if !self.lanes.contains_key(path) {
-            let map = self.book.map(path).map_err(Clone::clone)?;
+    pub(crate) fn lane(&mut self, of: &RuleMap) -> Result<&mut MapLane<'b>, Findings> {
+        if !self.lanes.contains_key(of) {
+            let map = self.book.map(of).map_err(Clone::clone)?;
             let lane = MapLane { map, lane: map.pipeline.lane()?, buffers: map.pipeline.buffers()? };
-            self.lanes.insert(path.to_owned(), lane);
+            self.lanes.insert(of.clone(), lane);
         }
-        Ok(self.lanes.get_mut(path).expect("made above"))
+        Ok(self.lanes.get_mut(of).expect("made above"))
     }
 }
 

@@ -119,7 +119,7 @@ impl Book {
         });
         let outcome = taken.map(|id| {
             let rule = self.rule(id);
-            let maps: Vec<String> = rule.maps.iter().map(|map| map.display().to_string()).collect();
+            let maps: Vec<String> = rule.maps.iter().map(|map| map.path.display().to_string()).collect();
             let map = if maps.is_empty() { "no map".to_owned() } else { maps.join(", ") };
             let to = rule
                 .deliver

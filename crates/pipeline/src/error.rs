@@ -76,7 +76,12 @@ pub fn io_finding(doing: &str, path: &Path, source: &io::Error) -> Finding {
             "the shell (`ulimit -f`) or the file system allows no larger file: raise it, or name a file elsewhere",
         ),
         io::ErrorKind::IsADirectory => finding.hint("name a file, not a folder"),
-        io::ErrorKind::NotFound => finding.hint("check the path"),
+        io::ErrorKind::NotFound => match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            Some(folder) if !folder.exists() => {
+                finding.hint(format!("the folder {} does not exist: make it first, or name another", folder.display()))
+            }
+            _ => finding.hint("check the path"),
+        },
         io::ErrorKind::AlreadyExists => finding.hint("remove it, or name a file elsewhere"),
         _ => finding,
     }

@@ -64,6 +64,8 @@ pub use lot::{Attachment, CodeCounts, Columns, Excerpt, Lot, Page, Payload};
 pub use misfit::SourceFacts;
 pub use numbers::{NumberKind, has_control_numbers, renumber};
 pub use output::{Apart, LaneOutput, OutputStart};
+/// Appends a text as a string of JSON.
+pub use quayline_json::write_string as write_json_string;
 pub use reject::RejectForm;
 pub use repeats::Repeats;
 pub use revocable::Revocable;

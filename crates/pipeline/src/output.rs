@@ -23,7 +23,7 @@ use crate::sink::map::{
     TextPart, Traced, Tracer, counted_from, usual_envelope,
 };
 use crate::sink::{
-    BatchTarget, CsvTarget, EdiTarget, Framed, JsonTarget, PagesTarget, RecordTarget, TypedEncoder, TypedTarget,
+    Batches, ColumnsTarget, CsvTarget, EdiTarget, Framed, JsonTarget, RecordTarget, TypedEncoder, TypedTarget,
     XmlTarget,
 };
 use crate::source_head::SourceHead;
@@ -261,9 +261,9 @@ impl<'c> Ends<'c> {
             },
             Maker::Edi { options, .. } => self.lane(EdiTarget::new(options), head),
             Maker::Columns { sink, encoder: Some(encoder) } => {
-                self.lane(PagesTarget::new(sink.sibling(), (**encoder).clone()), head)
+                self.lane(ColumnsTarget::new(sink.sibling(), (**encoder).clone()), head)
             }
-            Maker::Columns { sink, encoder: None } => self.lane(BatchTarget::new(sink.sibling()), head),
+            Maker::Columns { sink, encoder: None } => self.lane(ColumnsTarget::new(sink.sibling(), Batches), head),
         }
     }
 

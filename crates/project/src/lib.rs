@@ -20,6 +20,7 @@ mod format;
 mod guides;
 mod interface_file;
 pub mod job;
+mod lookup_table;
 mod map_file;
 pub mod partner;
 mod record_rules;
@@ -54,6 +55,7 @@ pub use format::{
 };
 pub use guides::{is_guide, read_guide, read_guide_documents, read_guides};
 pub use interface_file::{InterfaceFile, InterfaceTable, SkipBytes};
+pub use lookup_table::LookupTable;
 pub use map_file::{MapFile, MapFolder, MapTarget};
 pub use record_rules::{ChooseBy, Otherwise, RecordRules, RecordType, TypeUse};
 pub use schema::{Found, RecordTypes, Records, Schema, SchemaExtent, UnknownType};

@@ -10,8 +10,9 @@ use hyper::header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderValu
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use quayline_gateway::Json;
+use serde::Serialize;
 
+use crate::api::v1::{self, Definitions, MissingPart, Paths, Readiness, Status};
 use crate::body::Body;
 use crate::handle::read_body;
 use crate::protobuf;
@@ -198,18 +199,21 @@ const PROBES_MAX: usize = 64;
 /// How long a connection of a probe may last.
 const PROBE_LASTS: std::time::Duration = std::time::Duration::from_secs(600);
 
+fn json(status: StatusCode, answer: &impl Serialize) -> Response<Body> {
+    response(status, v1::text(answer) + "\n", "application/json")
+}
+
 async fn answer(thread: &Rc<Thread>, request: Request<Incoming>) -> Response<Body> {
-    let json = |status: StatusCode, json: Json| response(status, json.to_string() + "\n", "application/json");
     // A page in an operator's browser is no operator: neither one of elsewhere, nor one whose host's name was made to mean this machine.
     let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or("localhost");
     if request.headers().contains_key(ORIGIN) || !is_local(host) {
-        return json(StatusCode::FORBIDDEN, Json::object([("status", Json::text("not for pages of a browser"))]));
+        return json(StatusCode::FORBIDDEN, &Status::new("not for pages of a browser"));
     }
     let operator = match operator(thread, &request) {
         Ok(operator) => operator,
         Err(status) => {
             let why = if status == StatusCode::UNAUTHORIZED { "no valid credentials" } else { "none of the roles" };
-            return json(status, Json::object([("status", Json::text(why))]));
+            return json(status, &Status::new(why));
         }
     };
     operate(thread, request, operator).await
@@ -218,9 +222,8 @@ async fn answer(thread: &Rc<Thread>, request: Request<Incoming>) -> Response<Bod
 /// Answers a request that may be answered. `operator`: who sends it, where that is known.
 async fn operate(thread: &Rc<Thread>, request: Request<Incoming>, operator: Option<String>) -> Response<Body> {
     let shared = &thread.shared;
-    let json = |status: StatusCode, json: Json| response(status, json.to_string() + "\n", "application/json");
     match (request.method(), request.uri().path()) {
-        (&Method::GET | &Method::HEAD, "/health") => json(StatusCode::OK, Json::object([("status", Json::text("up"))])),
+        (&Method::GET | &Method::HEAD, "/health") => json(StatusCode::OK, &Status::new("up")),
         (&Method::GET | &Method::HEAD, "/ready") => {
             let mut missing = thread.version().not_ready();
             let issuer = shared.issuer.as_ref().and_then(|issuer| issuer.not_ready());
@@ -232,9 +235,7 @@ async fn operate(thread: &Rc<Thread>, request: Request<Incoming>, operator: Opti
             missing.extend(issuer.map(|why| ("authentication".to_owned(), why)));
             let draining = shared.stopping.load(Ordering::Relaxed);
             let ready = missing.is_empty() && !draining;
-            let services = missing
-                .into_iter()
-                .map(|(service, why)| Json::object([("service", Json::text(service)), ("reason", Json::text(why))]));
+            let services = missing.into_iter().map(|(service, reason)| MissingPart { service, reason }).collect();
             let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
             let word = if draining {
                 "stopping"
@@ -243,10 +244,7 @@ async fn operate(thread: &Rc<Thread>, request: Request<Incoming>, operator: Opti
             } else {
                 "not ready"
             };
-            let services = Json::List(services.collect());
-            let faults: Vec<Json> = shared.reload_faults().into_iter().map(Json::text).collect();
-            let answer = Json::object([("status", Json::text(word)), ("services", services)]);
-            json(status, answer.with("reload", (!faults.is_empty()).then_some(Json::List(faults))))
+            json(status, &Readiness { status: word, services, reload: shared.reload_faults() })
         }
         (&Method::GET | &Method::HEAD, "/metrics") => {
             let connections = shared.connections.open();
@@ -269,44 +267,39 @@ async fn operate(thread: &Rc<Thread>, request: Request<Incoming>, operator: Opti
             let last = request.uri().query().and_then(|query| query.strip_prefix("last="));
             match last.map_or(Ok(usize::MAX), str::parse) {
                 Ok(last) => response(StatusCode::OK, shared.collected.json(last), "application/json"),
-                Err(_) => json(
-                    StatusCode::BAD_REQUEST,
-                    Json::object([("status", Json::text("`last` is not a number of intervals"))]),
-                ),
+                Err(_) => json(StatusCode::BAD_REQUEST, &Status::new("`last` is not a number of intervals")),
             }
         }
         (&Method::POST, "/reload") => {
             let (shared, counted) = (Arc::clone(shared), shared);
             match tokio::task::spawn_blocking(move || shared.reload()).await {
-                Ok(Ok(())) => json(StatusCode::OK, Json::object([("status", Json::text("read again"))])),
+                Ok(Ok(())) => json(StatusCode::OK, &Status::new("read again")),
                 Ok(Err(findings)) => {
                     response(StatusCode::UNPROCESSABLE_ENTITY, format!("{findings}\n"), "text/plain; charset=utf-8")
                 }
                 Err(_) => {
                     counted.reload_failed(0, "a bug of ours ended the reload; its place stands in the log");
-                    json(StatusCode::INTERNAL_SERVER_ERROR, Json::object([("status", Json::text("not read"))]))
+                    json(StatusCode::INTERNAL_SERVER_ERROR, &Status::new("not read"))
                 }
             }
         }
         (&Method::GET, "/definitions") => {
             let version = thread.version();
-            let operations = version.definitions.operations.iter().map(|operation| {
-                Json::object([
-                    ("id", Json::text(operation.id.clone())),
-                    ("method", Json::text(operation.method.clone())),
-                    ("path", Json::text(operation.path.clone())),
-                    ("service", Json::text(operation.service.name.clone())),
-                    ("public", Json::Bool(operation.public)),
-                ])
+            let operations = version.definitions.operations.iter().map(|operation| v1::Operation {
+                id: &operation.id,
+                method: &operation.method,
+                path: &operation.path,
+                service: &operation.service.name,
+                public: operation.public,
             });
-            json(StatusCode::OK, Json::object([("operations", Json::List(operations.collect()))]))
+            json(StatusCode::OK, &Definitions { operations: operations.collect() })
         }
         _ if !shared.parts.is_empty() => {
             let parts = shared.parts.clone();
             let (head, body) = request.into_parts();
             let Ok(body) = read_body(body, AdminRequest::BODY_BYTES_MAX).await else {
                 let status = StatusCode::PAYLOAD_TOO_LARGE;
-                return json(status, Json::object([("status", Json::text("the body is too large or incomplete"))]));
+                return json(status, &Status::new("the body is too large or incomplete"));
             };
             let header = |name: &str| head.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
             let wants_stream = head.method == Method::GET
@@ -314,7 +307,7 @@ async fn operate(thread: &Rc<Thread>, request: Request<Incoming>, operator: Opti
             let last = header("last-event-id");
             if wants_stream && thread.streams.get() >= STREAMS_MAX {
                 let text = format!("{STREAMS_MAX} streams of events are open");
-                return json(StatusCode::SERVICE_UNAVAILABLE, Json::object([("status", Json::text(text))]));
+                return json(StatusCode::SERVICE_UNAVAILABLE, &Status::new(text));
             }
             let answered = tokio::task::spawn_blocking(move || {
                 let request = AdminRequest {
@@ -336,16 +329,16 @@ async fn operate(thread: &Rc<Thread>, request: Request<Incoming>, operator: Opti
                 Ok(Some(Err(AdminAnswer { status, media, body }))) => {
                     response(StatusCode::from_u16(status).unwrap_or(StatusCode::OK), body, media)
                 }
-                Ok(None) => json(StatusCode::NOT_FOUND, Json::object([("status", Json::text("no such path"))])),
+                Ok(None) => json(StatusCode::NOT_FOUND, &Status::new("no such path")),
                 Err(_) => {
                     let status = StatusCode::INTERNAL_SERVER_ERROR;
-                    json(status, Json::object([("status", Json::text("a bug ended the request; see the log"))]))
+                    json(status, &Status::new("a bug ended the request; see the log"))
                 }
             }
         }
         _ => json(
             StatusCode::NOT_FOUND,
-            Json::object([("paths", Json::text("/health /ready /metrics /definitions /intervals; POST /reload"))]),
+            &Paths { paths: "/health /ready /metrics /definitions /intervals; POST /reload" },
         ),
     }
 }

@@ -16,6 +16,7 @@ use quayline_gateway::{
 use quayline_meter::Phase;
 
 use crate::access::{Denied, Guarded, Identity};
+use crate::api::v1;
 use crate::body::Body;
 use crate::clients::client_of;
 use crate::compress::{self, Taken};
@@ -349,7 +350,7 @@ async fn respond(
             Ok(response)
         }
         Returned::Accepted(id) => {
-            let mut response = Response::new(Body::shared(format!("{{\"messageId\":\"{id}\"}}")));
+            let mut response = Response::new(Body::shared(v1::text(&v1::MessageId { message_id: &id })));
             *response.status_mut() = StatusCode::from_u16(operation.status()).unwrap_or(StatusCode::ACCEPTED);
             let headers = response.headers_mut();
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(Media::Json.name()));
@@ -758,11 +759,19 @@ fn record(
     let micros = began.elapsed().as_micros();
     let (now, ip) = (crate::access::now_s(), peer.address.ip());
     if let Some(audit) = shared.audit.as_ref().filter(|_| !known.unaudited) {
-        let client = quayline_gateway::Json::text(client);
-        audit.line(&format!(
-            "{{\"time\":{now},\"request\":\"{}\",\"from\":\"{ip}\",\"client\":{client},\"by\":\"{how}\",\"operation\":\"{id}\",\"method\":\"{method}\",\"path\":\"{path}\",\"status\":{status},\"bytes\":{bytes},\"micros\":{micros}}}",
-            trace.id()
-        ));
+        audit.line(&v1::text(&v1::AuditLine {
+            time: now,
+            request: trace.id(),
+            from: ip,
+            client,
+            by: how,
+            operation: id,
+            method: method.as_str(),
+            path,
+            status,
+            bytes,
+            micros,
+        }));
     }
     if let Some(log) = &shared.access_log {
         // One line and one word, whatever an issuer or a certificate calls a client.

@@ -13,6 +13,7 @@ mod access;
 mod admin;
 mod amqp;
 mod apart;
+mod api;
 mod below;
 mod body;
 mod clients;

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use quayline_store::save::{Packing, PartsSaved};
 use quayline_store::{Owner, OwnerFacts, Sampled, Store, StoreError};
-use serde_json::{Value, json};
 
 use crate::admin::{AdminAnswer, AdminPart, AdminRequest};
+use crate::api::v1::{self, Status};
 
 /// Saves the store under a name, or continues there. It holds its thread until the save is complete.
 pub type StoreSaver = Arc<dyn Fn(&str, Packing) -> Result<PartsSaved, StoreError> + Send + Sync>;
@@ -32,9 +32,9 @@ const NAME_BYTES_MAX: usize = 64;
 impl AdminPart for StorePart {
     fn request(&self, request: &AdminRequest<'_>) -> Option<AdminAnswer> {
         let rest = request.path.strip_prefix("/store")?;
-        let takes = |methods: &str| (405, json!({ "status": format!("the path takes {methods}") }));
+        let takes = |methods: &str| (405, v1::text(&Status::new(format!("the path takes {methods}"))));
         let (status, body) = match (request.method, rest.strip_prefix("/save/"), rest) {
-            ("GET", None, "") => (200, self.state()),
+            ("GET", None, "") => (200, v1::text(&self.state())),
             ("GET", None, "/save") => (200, self.save_state()),
             ("POST", Some(name), _) => {
                 let packing = if request.query == "compress" { Packing::Deflate } else { Packing::None };
@@ -193,22 +193,27 @@ fn lock(save: &Mutex<Option<Save>>) -> MutexGuard<'_, Option<Save>> {
     save.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn finding_json(error: &StoreError) -> Value {
+fn problem(error: &StoreError) -> v1::Problem {
     let finding = error.finding();
-    json!({ "code": finding.code.to_string(), "message": finding.message, "hint": finding.hint })
+    v1::Problem { code: finding.code.to_string(), message: finding.message, hint: finding.hint }
 }
 
-fn save_json(save: Option<&Save>) -> Value {
-    let Some(Save { name, outcome }) = save else { return json!({ "state": "none" }) };
-    match outcome {
-        None => json!({ "save": name, "state": "running" }),
-        Some(Err(error)) => json!({ "save": name, "state": "failed", "finding": finding_json(error) }),
-        Some(Ok(saved)) => json!({
-            "save": name, "state": "complete", "position": saved.facts.position.0, "entries": saved.facts.entries,
-            "bytes": saved.facts.bytes, "parts_kept": saved.kept, "parts_changed": saved.changed,
-            "damaged": saved.damaged.iter().map(finding_json).collect::<Vec<_>>(),
-        }),
-    }
+fn save_text(save: Option<&Save>) -> String {
+    let Some(Save { name, outcome }) = save else { return v1::text(&v1::Save::None) };
+    let save = name.clone();
+    v1::text(&match outcome {
+        None => v1::Save::Running { save },
+        Some(Err(error)) => v1::Save::Failed { save, finding: problem(error) },
+        Some(Ok(saved)) => v1::Save::Complete {
+            save,
+            position: saved.facts.position.0,
+            entries: saved.facts.entries,
+            bytes: saved.facts.bytes,
+            parts_kept: saved.kept,
+            parts_changed: saved.changed,
+            damaged: saved.damaged.iter().map(problem).collect(),
+        },
+    })
 }
 
 /// The labels of a metric of a file, a queue or something of the store's own. Names have no character that a label cannot have.
@@ -227,15 +232,15 @@ impl StorePart {
         StorePart { store, saver, save: Arc::default() }
     }
 
-    fn begin_save(&self, name: &str, packing: Packing) -> (u16, Value) {
+    fn begin_save(&self, name: &str, packing: Packing) -> (u16, String) {
         let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
         if name.is_empty() || name.len() > NAME_BYTES_MAX || name.starts_with('.') || !name.bytes().all(allowed) {
             let expected = "the name of a save has 1 to 64 letters, digits and . _ - and does not begin with a period";
-            return (400, json!({ "status": expected }));
+            return (400, v1::text(&Status::new(expected)));
         }
         let mut save = lock(&self.save);
         if let Some(Save { name, outcome: None }) = save.as_ref() {
-            return (409, json!({ "status": format!("save {name} is running") }));
+            return (409, v1::text(&Status::new(format!("save {name} is running"))));
         }
         *save = Some(Save { name: name.to_owned(), outcome: None });
         let (saver, state, name) = (Arc::clone(&self.saver), Arc::clone(&self.save), name.to_owned());
@@ -245,13 +250,13 @@ impl StorePart {
         });
         if let Err(error) = running {
             *save = None;
-            return (503, json!({ "status": format!("no thread for the save: {error}") }));
+            return (503, v1::text(&Status::new(format!("no thread for the save: {error}"))));
         }
-        (202, save_json(save.as_ref()))
+        (202, save_text(save.as_ref()))
     }
 
-    fn save_state(&self) -> Value {
-        save_json(lock(&self.save).as_ref())
+    fn save_state(&self) -> String {
+        save_text(lock(&self.save).as_ref())
     }
 
     /// Figures by file and queue. Where the store has no unit of work to spare, there are none this time.
@@ -259,51 +264,70 @@ impl StorePart {
         self.store.usage_by_owner().unwrap_or_default()
     }
 
-    fn state(&self) -> Value {
+    fn state(&self) -> v1::StoreState {
         let (engine, usage) = (self.store.facts(), self.store.usage());
-        let sampled = |sampled: Sampled| json!({ "measured": sampled.count, "mean_cpu_ns": sampled.mean_ns() });
-        let owners = self.owners().into_iter().map(|(owner, facts)| {
-            let (kind, name) = match owner {
-                Owner::File(name) => ("file", name),
-                Owner::Queue(name) => ("queue", name),
-                Owner::Store(name) => ("store", name.to_owned()),
-            };
-            json!({
-                kind: name, "cpu": sampled(facts.cpu),
-                "locks": {
-                    "waits": facts.lock_waits, "wait_us": facts.lock_wait_us, "timeouts": facts.lock_timeouts,
-                    "deadlocks": facts.deadlocks,
-                },
-                "message_waits": facts.message_waits, "message_wait_us": facts.message_wait_us,
-            })
+        let measured = |sampled: Sampled| v1::Measured { measured: sampled.count, mean_cpu_ns: sampled.mean_ns() };
+        let owners = self.owners().into_iter().map(|(owner, facts)| v1::OwnerState {
+            name: match owner {
+                Owner::File(name) => v1::OwnerName::File(name),
+                Owner::Queue(name) => v1::OwnerName::Queue(name),
+                Owner::Store(name) => v1::OwnerName::Store(name.to_owned()),
+            },
+            cpu: measured(facts.cpu),
+            locks: v1::Locks {
+                waits: facts.lock_waits,
+                wait_us: facts.lock_wait_us,
+                timeouts: facts.lock_timeouts,
+                deadlocks: facts.deadlocks,
+            },
+            message_waits: facts.message_waits,
+            message_wait_us: facts.message_wait_us,
         });
         let group_units = engine.units as f64 / engine.groups.max(1) as f64;
-        let queues = self.store.open_queues().into_iter().map(|(name, facts)| {
-            json!({
-                "queue": name, "depth": facts.depth, "depth_high": facts.depth_high, "put": facts.put, "got": facts.got,
-                "expired": facts.expired, "backed_out": facts.backed_out, "moved": facts.moved,
-            })
+        let open = self.store.open_queues().into_iter().map(|(name, facts)| v1::OpenQueue {
+            queue: name,
+            depth: facts.depth,
+            depth_high: facts.depth_high,
+            put: facts.put,
+            got: facts.got,
+            expired: facts.expired,
+            backed_out: facts.backed_out,
+            moved: facts.moved,
         });
-        json!({
-            "position": engine.position.0, "applied": engine.applied.0, "log_bytes": engine.log_bytes,
-            "store_bytes": engine.store_bytes, "delta_bytes": engine.delta_bytes,
-            "units_open": self.store.units_open(), "locks_held": self.store.locks_held(),
-            "units": { "committed": usage.committed, "rolled_back": usage.rolled_back, "changes": usage.changes },
-            "commits": {
-                "us": usage.commit_us, "max_us": usage.commit_max_us, "groups": engine.groups,
-                "group_units_mean": (group_units * 100.0).round() / 100.0, "group_units_max": engine.group_units_max, "syncs": engine.syncs, "sync_us": engine.sync_us,
-                "stalled_us": engine.stalled_us, "cpu": sampled(usage.commits),
+        v1::StoreState {
+            position: engine.position.0,
+            applied: engine.applied.0,
+            log_bytes: engine.log_bytes,
+            store_bytes: engine.store_bytes,
+            delta_bytes: engine.delta_bytes,
+            units_open: self.store.units_open(),
+            locks_held: self.store.locks_held(),
+            units: v1::Units { committed: usage.committed, rolled_back: usage.rolled_back, changes: usage.changes },
+            commits: v1::Commits {
+                us: usage.commit_us,
+                max_us: usage.commit_max_us,
+                groups: engine.groups,
+                group_units_mean: (group_units * 100.0).round() / 100.0,
+                group_units_max: engine.group_units_max,
+                syncs: engine.syncs,
+                sync_us: engine.sync_us,
+                stalled_us: engine.stalled_us,
+                cpu: measured(usage.commits),
             },
-            "locks": {
-                "waits": usage.lock_waits, "wait_us": usage.lock_wait_us, "timeouts": usage.lock_timeouts,
-                "deadlocks": usage.deadlocks,
+            locks: v1::Locks {
+                waits: usage.lock_waits,
+                wait_us: usage.lock_wait_us,
+                timeouts: usage.lock_timeouts,
+                deadlocks: usage.deadlocks,
             },
-            "files": { "cpu": sampled(usage.files) },
-            "queues": {
-                "cpu": sampled(usage.queues), "message_waits": usage.message_waits,
-                "message_wait_us": usage.message_wait_us, "open": queues.collect::<Vec<_>>(),
+            files: v1::Files { cpu: measured(usage.files) },
+            queues: v1::Queues {
+                cpu: measured(usage.queues),
+                message_waits: usage.message_waits,
+                message_wait_us: usage.message_wait_us,
+                open: open.collect(),
             },
-            "owners": owners.collect::<Vec<_>>(),
-        })
+            owners: owners.collect(),
+        }
     }
 }

@@ -9,13 +9,11 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
-use quayline_core::{Fault, Finding, Findings, Limits, Severity, system_error_text};
+use quayline_core::{Fault, Finding, Findings, Limits, Severity};
 use quayline_edi::EdiWriteError;
-use quayline_pipeline::{
-    CsvTable, FunctionSource, Lookup, MapStep, OutputBuffer, Pipeline, UnitLane, UnitWorld, World,
-};
+use quayline_pipeline::{CsvTable, FunctionSource, MapStep, OutputBuffer, Pipeline, UnitLane, UnitWorld, World};
 use quayline_project::{
-    EnvelopeValue, JsonRead, JsonWrite, MapFile, ShapeOptions, SourceFormat, TargetFormat, check_envelope,
+    EnvelopeValue, JsonRead, JsonWrite, LookupTable, MapFile, ShapeOptions, SourceFormat, TargetFormat, check_envelope,
 };
 use xxhash_rust::xxh3::Xxh3;
 
@@ -113,7 +111,7 @@ fn pairs(with: &Injected, property: &str) -> Answer<Vec<(String, String)>> {
 
 /// The pairs of a text; otherwise what is wrong, and what to do.
 pub(super) fn pairs_of(text: &str) -> Result<Vec<(String, String)>, (String, String)> {
-    CsvTable::pairs(text).map_err(|part| {
+    LookupTable::pairs(text).map_err(|part| {
         let remedy =
             "write NAME=VALUE, several with a bar between them: interchange.sender=ACME|interchange.receiver=SHOP";
         (format!("has `{part}`, which is not NAME=VALUE"), remedy.to_owned())
@@ -138,23 +136,10 @@ fn compile(
         .map(|(name, value)| EnvelopeValue { name, value, option: "the property `envelope`", must_be_taken: true })
         .collect();
     check_envelope(&map, &values, refusal)?;
-    let wanted: Vec<&str> = map.plan.lookup_names().collect();
-    let given: Vec<&str> = tables.iter().map(|(name, _)| name.as_str()).collect();
-    let (missing, unknown) = CsvTable::mismatch(&wanted, &given);
-    if let Some(name) = missing.first() {
-        return Err(refusal(format!("the map looks up `{name}`, and no table has that name"))
-            .hint(format!("add the table to the property `lookups`: {name}=FILE.csv"))
-            .into());
-    }
-    if let Some(name) = unknown.first() {
-        return Err(refusal(format!("the map does not look up `{name}`"))
-            .hint("remove the table from the property `lookups`")
-            .into());
-    }
+    let lookups = CsvTable::all(LookupTable::of_map(&map.plan, tables, "the property `lookups`")?);
     let functions = FunctionProgram::of_map(map.plan.own_functions(), functions).map_err(|(what, remedy)| {
         refusal(format!("the property `functions` does not suit the map: {what}")).hint(remedy)
     })?;
-    let lookups = tables.iter().map(|(name, file)| table(name, file)).collect::<Result<Vec<_>, _>>()?;
     // One item is a row of JSON where the map's file names a file of columns.
     let source = match map.source.source()? {
         SourceFormat::Columns(_) => SourceFormat::Json(JsonRead::default()),
@@ -181,26 +166,6 @@ fn functions(with: &Injected) -> Answer<Vec<FunctionProgram>> {
     let time = Duration::from_secs(with.number("function-timeout-s", FUNCTION_TIME.as_secs())?.max(1));
     let program = |(name, command)| FunctionProgram { name, command, folder: with.folder.clone(), time };
     Ok(pairs(with, "functions")?.into_iter().map(program).collect())
-}
-
-/// A table of the property `lookups`.
-fn table(name: &str, file: &Path) -> Result<Box<dyn Lookup>, Findings> {
-    let unreadable = |why: String| {
-        refusal(format!("the table {} cannot be read: {why}", file.display()))
-            .hint("name a CSV file in the property `lookups`; relative paths begin at the project's folder")
-    };
-    let length = std::fs::metadata(file).map_err(|error| unreadable(system_error_text(&error)))?.len();
-    if length > CsvTable::BYTES_MAX {
-        return Err(refusal(format!("the table {} is larger than 1 GiB", file.display()))
-            .hint("look up in smaller tables")
-            .into());
-    }
-    let text = std::fs::read_to_string(file).map_err(|error| unreadable(system_error_text(&error)))?;
-    let table = CsvTable::new(name, &text).ok_or_else(|| {
-        refusal(format!("the table {} has no row that names its columns", file.display()))
-            .hint("its first row names them: the keys, then the fields")
-    })?;
-    Ok(Box::new(table))
 }
 
 pub(super) struct MapProcessor {

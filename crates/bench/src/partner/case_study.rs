@@ -11,6 +11,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use quayline_core::Findings;
 use quayline_partner::{Again, Book, Desk, DeskLimits, Ledger, SendRequest};
 use quayline_project::ShapeOptions;
+use quayline_project::partner::RuleMap;
 use quayline_store::queue::{Message, QueueDefinition};
 use quayline_store::{Store, StoreError};
 use quayline_store_embedded::Durability;
@@ -67,7 +68,9 @@ pub fn run(folder: &Path, durability: Durability, messages: usize) -> Result<Spe
     let books: Vec<Book> = (0..THREADS)
         .map(|_| Book::open(project.folder(), ShapeOptions::default(), 0, 1).map_err(text))
         .collect::<Result<_, _>>()?;
-    books.iter().try_for_each(|book| book.map(Path::new("maps/xml.qmap")).map(|_| ()).map_err(ToString::to_string))?;
+    books.iter().try_for_each(|book| {
+        book.map(&RuleMap::without_lookups("maps/xml.qmap")).map(|_| ()).map_err(ToString::to_string)
+    })?;
     let orders: Vec<Vec<String>> = (0..THREADS)
         .map(|thread| (0..messages).map(|number| world::xml_order(thread * messages + number)).collect())
         .collect();
@@ -108,7 +111,7 @@ fn work(thread: usize, book: &Book, ledger: &Ledger, orders: &[String]) -> Resul
         ..DeskLimits::default()
     };
     let partners: Vec<String> = (0..PARTNERS).skip(thread).step_by(THREADS).map(world::name).collect();
-    let flat = book.map(Path::new("maps/flat.qmap")).map_err(ToString::to_string)?;
+    let flat = book.map(&RuleMap::without_lookups("maps/flat.qmap")).map_err(ToString::to_string)?;
     let mut lane = flat.pipeline.lane().map_err(text)?;
     let mut buffers = flat.pipeline.buffers().map_err(text)?;
     let rows = ledger.store().queue("FLAT").map_err(|error| error.to_string())?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
 
-use crate::capacity::{Duration, KernelPart, Percent};
+use crate::quantity::{Duration, KernelPart, Percent};
 
 /// Arguments of `quayline selftest`.
 #[derive(Debug, clap::Args)]

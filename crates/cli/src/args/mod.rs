@@ -54,29 +54,34 @@ pub(crate) use serve::{
 pub(crate) use store::{
     AlterArgs, AlterQueueArgs, BrowseArgs, DefineFileArgs, DefineQueueArgs, DeleteArgs, FactsArgs, FileArgs,
     FileCommand, FolderArg, GetArgs, GetMessageArgs, KeyArgs, LoadArgs, OrganisationArg, PutArgs, PutMessageArgs,
-    QueueArgs, QueueCommand, RestoreArgs, SaveArgs, ScriptArgs, ServeQueuesArgs, StoreArgs, StoreCommand, UnloadArgs,
+    QueueArgs, QueueCommand, RestoreArgs, SaveArgs, ScriptArgs, ServeQueuesArgs, StoreArgs, StoreCommand, StoreKind,
+    UnloadArgs,
 };
 pub(crate) use test::TestArgs;
 pub(crate) use translate::{TranslateArgs, format_named};
 pub(crate) use validate::{AckArg, LevelArg, OutputLevelArg, ValidateArgs};
 
 use std::ffi::OsString;
+use std::sync::LazyLock;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use quayline_core::Limits;
 
+use crate::console::ColorWhen;
 use crate::env_vars;
 use crate::exit::Exit;
 
 /// The text of `--version` after the name: version, commit, platform and features.
-const LONG_VERSION: &str = concat!(
-    env!("CARGO_PKG_VERSION"),
-    "\ncommit    ",
-    env!("QUAYLINE_COMMIT"),
-    "\nplatform  ",
-    env!("QUAYLINE_TARGET"),
-    "\nfeatures  records, edi, maps, gateway, flows, batch, partners, amqp; stores: embedded"
-);
+static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
+    let stores: Vec<&str> = StoreKind::ALL.iter().map(|kind| kind.name()).collect();
+    format!(
+        "{}\ncommit    {}\nplatform  {}\nfeatures  records, edi, maps, gateway, flows, batch, partners, amqp; stores: {}",
+        env!("CARGO_PKG_VERSION"),
+        env!("QUAYLINE_COMMIT"),
+        env!("QUAYLINE_TARGET"),
+        stores.join(", ")
+    )
+});
 
 /// Convert, check and translate COBOL record files and EDI, and serve COBOL programs as REST APIs
 ///
@@ -85,7 +90,7 @@ const LONG_VERSION: &str = concat!(
 #[command(
     name = "quayline",
     version,
-    long_version = LONG_VERSION,
+    long_version = LONG_VERSION.as_str(),
     max_term_width = 100,
     disable_help_subcommand = true,
     subcommand_required = true,
@@ -340,17 +345,6 @@ pub(crate) enum Shell {
     Fish,
     Powershell,
     Zsh,
-}
-
-/// When to colour.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-pub(crate) enum ColorWhen {
-    /// On a terminal, unless NO_COLOR is set
-    Auto,
-    /// Always
-    Always,
-    /// Never
-    Never,
 }
 
 /// Exit codes and environment variables, printed behind the options of `quayline --help`.

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use super::ReportArgs;
-use crate::capacity::Duration;
+use crate::quantity::Duration;
 
 /// Serve a project's APIs over HTTP, and run its message flows, until SIGTERM or Ctrl-C; what is in progress is finished first.
 ///

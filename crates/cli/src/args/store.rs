@@ -15,11 +15,42 @@ pub(crate) struct FolderArg {
     pub(crate) folder: PathBuf,
 }
 
+/// What keeps a store.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum StoreKind {
+    /// A data folder.
+    Embedded,
+    /// A PostgreSQL database.
+    Postgres,
+}
+
+impl StoreKind {
+    /// Every kind.
+    pub(crate) const ALL: [StoreKind; 2] = [StoreKind::Embedded, StoreKind::Postgres];
+
+    /// Its name in `--version`.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            StoreKind::Embedded => "embedded",
+            StoreKind::Postgres => "postgresql",
+        }
+    }
+
+    /// Beginnings of its addresses; a folder has none.
+    fn schemes(self) -> &'static [&'static str] {
+        match self {
+            StoreKind::Embedded => &[],
+            StoreKind::Postgres => &["postgresql://", "postgres://"],
+        }
+    }
+}
+
 impl FolderArg {
     /// The address, where the store is a database.
     pub(crate) fn address(&self) -> Option<&str> {
         let text = self.folder.to_str()?;
-        ["postgresql://", "postgres://"].iter().any(|scheme| text.starts_with(scheme)).then_some(text)
+        let mut schemes = StoreKind::ALL.iter().flat_map(|kind| kind.schemes());
+        schemes.any(|scheme| text.starts_with(scheme)).then_some(text)
     }
 
     /// The folder for what is beside the store, such as logs of jobs.

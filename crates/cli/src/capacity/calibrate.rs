@@ -13,12 +13,12 @@ use quayline_report::{Cell, Column, Picture, Report, Section, Table, Verdict};
 use serde::Serialize;
 
 use super::profile::{ProfileWire, read};
-use super::quantity::time_text;
 use super::report::finish;
 use super::{BasisWire, CAP_CALIBRATE, CAP_REGRESSION, CAP_UNLIKE, print_json, refused};
 use crate::args::{CalibrateArgs, CalibrateCommand, CompareProfilesArgs, ProjectCostArgs};
 use crate::console::{Console, shown, write_stdout};
 use crate::exit::{CLI_OUTPUT, Exit, Stop, argument};
+use crate::quantity::time_text;
 
 /// Share of the time that other programs may take before the rates mean nothing.
 const DISTURBANCE_MAX: f64 = 0.5;

@@ -8,12 +8,12 @@ use quayline_core::{Fault, Finding, system_error_text};
 use quayline_meter::{Phase, Profile, ProfileClass};
 use quayline_report::{Cell, Column, Picture, Report, Section, Table, Verdict};
 
-use super::quantity::time_text;
 use super::report::finish;
 use super::{CAP_COSTS, text_of};
 use crate::args::{ProfileArgs, ProfileCommand, ProfileModelArgs, ProfileShowArgs};
 use crate::console::{Console, shown, write_stdout};
 use crate::exit::{CLI_OUTPUT, Exit, Stop};
+use crate::quantity::time_text;
 
 /// Part of a class' time that no phase needs to explain.
 const UNACCOUNTED_MAX: f64 = 0.02;

@@ -8,11 +8,11 @@ use quayline_core::{Fault, Finding, system_error_text};
 use quayline_measure::{MIX_USERS_MAX, Mix, MixClass, MixStep};
 use serde::Deserialize;
 
-use super::quantity::Duration;
 use super::{CAP_FILE, read};
 use crate::args::MeasureMixArgs;
 use crate::console::{Console, shown, write_stdout};
 use crate::exit::{CLI_INPUT, CLI_MEASURE, Exit, Stop};
+use crate::quantity::Duration;
 
 /// Most bytes of a body.
 const BODY_BYTES_MAX: u64 = 64 << 20;
@@ -36,7 +36,7 @@ pub(crate) fn measure_mix(args: &MeasureMixArgs, console: &Console) -> Result<Ex
     })?;
     let report = run.report();
     write_stdout(report.text().as_bytes())?;
-    crate::serve::finish_measured(report, &args.report, console)
+    super::report::finish_measured(report, &args.report, console)
 }
 
 fn wrong(path: &Path, what: &str, hint: &str) -> Stop {

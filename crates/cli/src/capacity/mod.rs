@@ -14,7 +14,6 @@ mod predict_lanes;
 mod predict_report;
 mod predict_work;
 mod profile;
-mod quantity;
 mod questionnaire;
 mod report;
 mod selftest;
@@ -27,8 +26,7 @@ pub(crate) use component::report;
 pub(crate) use cost::{profile, write_profile};
 pub(crate) use mix::measure_mix;
 pub(crate) use predict::predict;
-pub(crate) use quantity::{Duration, KernelPart, Percent};
-pub(crate) use report::finish as finish_report;
+pub(crate) use report::finish_measured;
 pub(crate) use selftest::selftest;
 pub(crate) use size::size;
 

@@ -12,12 +12,12 @@ use toml::Spanned;
 use super::predict_audit::predict_audit;
 use super::predict_fit;
 use super::predict_report::{PredictionReport, curve};
-use super::quantity::{Duration, time_text};
 use super::report::finish;
 use super::{BasisWire, OriginWire, print_json, read, refused};
 use crate::args::{PredictArgs, PredictCommand};
 use crate::console::{Console, write_stdout};
 use crate::exit::{Exit, Stop, argument};
+use crate::quantity::{Duration, time_text};
 
 /// Utilization that a prediction allows where nothing else is asked for.
 const UTILIZATION_MAX: Share = Share(0.7);

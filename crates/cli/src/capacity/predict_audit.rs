@@ -10,12 +10,12 @@ use quayline_core::{Fault, Finding, system_error_text};
 use quayline_report::{Cell, Column, Picture, Report, Section, Series, SeriesStyle, Table, Verdict};
 use serde::{Deserialize, Serialize};
 
-use super::quantity::{Duration, time_text};
 use super::report::{basis_section, finish};
 use super::{BasisWire, CAP_CONTRADICTION, CAP_PREDICTION, CAP_TOLERANCE, print_json, read, refused, text_of};
 use crate::args::PredictAuditArgs;
 use crate::console::{Console, shown, write_stdout};
 use crate::exit::{CLI_OUTPUT, Exit, Stop};
+use crate::quantity::{Duration, time_text};
 
 /// Most bytes of a prediction or a log.
 const FILE_BYTES_MAX: u64 = 16 << 20;

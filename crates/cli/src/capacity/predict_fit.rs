@@ -8,11 +8,11 @@ use quayline_core::Findings;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
-use super::quantity::{Duration, time_text};
 use super::{BasisWire, CAP_FILE, print_json, read, refused};
 use crate::args::{PredictCostArgs, PredictItemCountArgs, PredictScalingArgs};
 use crate::console::write_stdout;
 use crate::exit::{Exit, Stop};
+use crate::quantity::{Duration, time_text};
 
 fn stop(error: ModelError) -> Stop {
     refused(&error).into()

@@ -2,7 +2,7 @@
 
 use quayline_capacity::Seconds;
 
-use super::quantity::time_text;
+use crate::quantity::time_text;
 
 /// A number and how it follows from the answers; none if it is an answer itself.
 #[derive(Clone, Debug, PartialEq)]

@@ -137,3 +137,16 @@ pub(super) fn basis_section(basis: &BasisWire) -> Section {
         picture: None,
     }
 }
+
+/// Adds the facts of this machine and build, without which two runs cannot be compared, and finishes the report.
+pub(crate) fn finish_measured(mut report: Report, args: &ReportArgs, console: &Console) -> Result<Exit, Stop> {
+    let host = quayline_calibrate::host();
+    let build = if cfg!(debug_assertions) { "debug" } else { "release" };
+    report.conditions.extend([
+        ("processor".to_owned(), host.processor),
+        ("threads".to_owned(), host.threads.to_string()),
+        ("system".to_owned(), host.system),
+        ("build".to_owned(), build.to_owned()),
+    ]);
+    finish(report, args, console)
+}

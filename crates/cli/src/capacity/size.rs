@@ -11,13 +11,13 @@ use quayline_report::{Cell, Column, Picture, Report, Section, Series, SeriesStyl
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
-use super::quantity::Duration;
 use super::questionnaire::{CostAnswers, Derived, RateAnswers};
 use super::report::{basis_section, finish};
 use super::{BasisWire, CAP_FILE, CAP_NO_MACHINE, OriginWire, print_json, read, refused};
 use crate::args::SizeArgs;
 use crate::console::{Console, write_stdout};
 use crate::exit::{Exit, Stop};
+use crate::quantity::Duration;
 
 /// Bytes of a MiB and of a GB.
 const MIB: f64 = 1_048_576.0;

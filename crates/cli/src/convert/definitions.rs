@@ -26,7 +26,7 @@ use crate::cache::cache;
 use crate::console::{Console, shown};
 use crate::copybook::{self, unreadable};
 use crate::exit::{Stop, argument};
-use crate::inspect::{charset_named, framing_named};
+use crate::named::{charset_named, framing_named};
 
 /// What the records are, for all jobs of a run.
 pub(crate) struct Definitions {

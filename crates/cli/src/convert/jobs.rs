@@ -21,7 +21,7 @@ use crate::args::{CompressArg, ConvertArgs, FromFormat, LimitArg, ToFormat};
 use crate::console::shown;
 use crate::copybook::unreadable;
 use crate::exit::{Stop, argument};
-use crate::input::{self, Opened, uncompressed_name};
+use crate::input::{self, Opened, uncompressed_name, with_suffix};
 use crate::store::{Ends, record_file, record_file_framing, refuse_framing};
 use quayline_core::{Finding, Findings};
 
@@ -122,6 +122,14 @@ fn check_several(args: &ConvertArgs, output: Option<&Path>) -> Result<(), Stop> 
             let finding = argument(format!("{name} is for one input, and there are {}", args.inputs.len()));
             return Err(finding.hint("convert them one at a time").into());
         }
+    }
+    // `convert IN OUT`, as other programs have it.
+    if let (None, Some(last)) = (output, args.inputs.last())
+        && target_format(last).is_some()
+        && matches!(last.try_exists(), Ok(false))
+    {
+        let finding = argument(format!("the input {} does not exist", shown(last)));
+        return Err(finding.hint(format!("to write that file, name it as the output: -o {}", shown(last))).into());
     }
     match output {
         Some(folder) if folder.is_dir() => Ok(()),
@@ -471,11 +479,4 @@ fn can_resume(to: ToFormat) -> bool {
 
 fn is_binary(to: ToFormat) -> bool {
     matches!(to, ToFormat::Parquet | ToFormat::Arrow | ToFormat::ArrowStream | ToFormat::Record)
-}
-
-/// The path with more at its end.
-pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
 }

@@ -6,9 +6,6 @@ use quayline_convert::ColumnsSurvey;
 
 use crate::args::{FromFormat, ToFormat};
 
-/// Bytes looked at.
-pub(crate) const HEAD_BYTES: usize = 4096;
-
 /// The format of a source, from its first bytes and its name.
 ///
 /// Parquet and Arrow are recognised by their first bytes. Otherwise a name that ends in .csv, .tsv, .json, .jsonl, .ndjson, .xml, .edi, .x12 or .edifact says it, whatever the file holds: what is wrong with it is then told as of

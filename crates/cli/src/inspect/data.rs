@@ -5,45 +5,21 @@ use std::path::Path;
 use quayline_charset::Charset;
 use quayline_core::Finding;
 use quayline_frame::FramingSpec;
+use quayline_infer::{CharsetProposal, Fit, FramingProposal, RecordSample};
 use serde::Serialize;
 
-use super::fit::{self, Fit, FitWire};
+use super::fit::{self, FitWire};
 use super::print_json;
 use super::sample::Sample;
 use crate::args::InspectArgs;
 use crate::console::{Console, shown, write_stdout};
 use crate::copybook;
-use crate::exit::{Exit, Stop, argument};
+use crate::exit::{Exit, Stop};
+use crate::named::{charset_named, framing_named};
 use crate::render::{FindingWire, Paint, Style, bytes_text, grouped};
 
 /// Proposals shown of each kind.
 const SHOWN_MAX: usize = 3;
-/// Score from which a code page is worth a trial, of 100.
-const CHARSET_SCORE_MIN: u8 = 20;
-/// Score from which a framing is worth a trial, of 1.
-const FRAMING_SCORE_MIN: f64 = 0.3;
-
-/// A character set that the data may have.
-pub(crate) struct CharsetProposal {
-    /// The set.
-    pub(crate) charset: Charset,
-    /// 0 to 100; nothing where the user named it.
-    score: Option<u8>,
-    /// Sets in which the sample means the same.
-    alike: Vec<Charset>,
-    evidence: Vec<String>,
-}
-
-/// A framing that the data may have.
-pub(crate) struct FramingProposal {
-    /// The framing.
-    pub(crate) spec: FramingSpec,
-    /// 0 to 1; nothing where the user or the copybook named it.
-    score: Option<f64>,
-    records: u64,
-    evidence: Vec<String>,
-}
-
 /// Prints the proposals; with a copybook, whether it fits.
 pub(crate) fn propose(sample: &Sample, args: &InspectArgs, console: &Console) -> Result<Exit, Stop> {
     let copybook = args.copybook.as_deref().map(|path| copybook::read(path, &args.reading)).transpose()?;
@@ -57,10 +33,12 @@ pub(crate) fn propose(sample: &Sample, args: &InspectArgs, console: &Console) ->
     };
     let layout = layout.as_ref();
     let record_length = layout.map(|layout| layout.length_max);
-    let charsets = charsets(sample, args.encoding.as_deref())?;
-    let framings = framings(sample, args.framing.as_deref(), record_length)?;
+    let name = shown(&args.file);
+    let looked_at = RecordSample { name: &name, bytes: &sample.bytes, file_len: sample.file_len };
+    let charsets = charsets(looked_at, args.encoding.as_deref())?;
+    let framings = framings(looked_at, args.framing.as_deref(), record_length)?;
     let mut fits = match layout {
-        Some(layout) => fit::try_all(&args.file, sample, layout, &charsets, &framings)?,
+        Some(layout) => Fit::try_all(looked_at, layout, &charsets, &framings)?,
         None => Vec::new(),
     };
     fits.truncate(SHOWN_MAX);
@@ -68,7 +46,7 @@ pub(crate) fn propose(sample: &Sample, args: &InspectArgs, console: &Console) ->
     let charset = best.map(|fit| fit.charset).or(charsets.first().map(|proposal| proposal.charset));
     let framing = best.map(|fit| fit.framing).or(framings.first().map(|proposal| proposal.spec));
     let command = command_line(args, charset, framing.as_ref());
-    let misfit = layout.zip(fits.first()).and_then(|(layout, fit)| fit.misfit(&args.file, sample, layout));
+    let misfit = layout.zip(fits.first()).and_then(|(layout, fit)| fit.misfit(looked_at, layout));
     let answer = Answer {
         args,
         sample,
@@ -87,70 +65,22 @@ pub(crate) fn propose(sample: &Sample, args: &InspectArgs, console: &Console) ->
     Ok(Exit::Done)
 }
 
-fn charsets(sample: &Sample, named: Option<&str>) -> Result<Vec<CharsetProposal>, Stop> {
-    if let Some(name) = named {
-        let charset = charset_named(name)?;
-        return Ok(vec![CharsetProposal {
-            charset,
-            score: None,
-            alike: Vec::new(),
-            evidence: vec!["you named it".to_owned()],
-        }]);
-    }
-    let found = quayline_charset::detect(&sample.bytes).into_iter().filter_map(|candidate| {
-        let charset = candidate.charset?;
-        let worth = candidate.score >= CHARSET_SCORE_MIN;
-        worth.then_some(CharsetProposal {
-            charset,
-            score: Some(candidate.score),
-            alike: candidate.alike,
-            evidence: candidate.evidence,
-        })
-    });
-    Ok(found.take(SHOWN_MAX).collect())
+fn charsets(sample: RecordSample<'_>, named: Option<&str>) -> Result<Vec<CharsetProposal>, Stop> {
+    Ok(match named {
+        Some(name) => vec![CharsetProposal::named(charset_named(name)?)],
+        None => CharsetProposal::of(sample, SHOWN_MAX),
+    })
 }
 
-fn framings(sample: &Sample, named: Option<&str>, record_length: Option<usize>) -> Result<Vec<FramingProposal>, Stop> {
-    if let Some(text) = named {
-        let spec = framing_named(text, record_length)?;
-        return Ok(vec![FramingProposal { spec, score: None, records: 0, evidence: vec!["you named it".to_owned()] }]);
-    }
-    let mut found: Vec<FramingProposal> = quayline_frame::detect(&sample.bytes, sample.file_len, record_length)
-        .into_iter()
-        .filter(|candidate| candidate.score >= FRAMING_SCORE_MIN)
-        .take(SHOWN_MAX)
-        .map(|candidate| FramingProposal {
-            spec: candidate.spec,
-            score: Some(candidate.score),
-            records: candidate.records_checked,
-            evidence: candidate.evidence,
-        })
-        .collect();
-    if let Some(length) = record_length {
-        let fixed = FramingSpec::Fixed { length };
-        if !found.iter().any(|proposal| proposal.spec == fixed) {
-            let evidence = vec!["the length of the copybook's record".to_owned()];
-            found.push(FramingProposal { spec: fixed, score: None, records: 0, evidence });
-        }
-    }
-    Ok(found)
-}
-
-/// The character set of this name.
-pub(crate) fn charset_named(name: &str) -> Result<Charset, Stop> {
-    Charset::by_name(name).map_err(|unknown| argument(unknown.to_string()).hint(unknown.hint()).into())
-}
-
-/// The framing of this text; `fixed` alone has the copybook's length.
-pub(crate) fn framing_named(text: &str, record_length: Option<usize>) -> Result<FramingSpec, Stop> {
-    if text.trim() == "fixed"
-        && let Some(length) = record_length
-    {
-        return Ok(FramingSpec::Fixed { length });
-    }
-    let spec = FramingSpec::parse(text).map_err(|error| error.finding())?;
-    spec.check(&quayline_core::Limits::default()).map_err(|error| error.finding())?;
-    Ok(spec)
+fn framings(
+    sample: RecordSample<'_>,
+    named: Option<&str>,
+    record_length: Option<usize>,
+) -> Result<Vec<FramingProposal>, Stop> {
+    Ok(match named {
+        Some(text) => vec![FramingProposal::named(framing_named(text, record_length)?)],
+        None => FramingProposal::of(sample, record_length, SHOWN_MAX),
+    })
 }
 
 struct Answer<'a> {
@@ -208,7 +138,7 @@ impl Answer<'_> {
             text.push_str(&format!("\n{}\n", paint.text(Style::Faint, "copybook")));
             text.push_str(&fit::size_text(layout, self.sample.file_len));
             for fit in self.fits {
-                text.push_str(&fit.text());
+                text.push_str(&fit::fit_text(fit));
             }
             if let Some(finding) = self.misfit {
                 text.push_str(&fit::finding_lines("likely", finding));

@@ -1,16 +1,8 @@
 //! The OpenAPI document of the paths for jobs.
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
-/// A path, its method, what it does, its parameters, and what its body is.
-type Operation = (
-    &'static str,
-    &'static str,
-    &'static str,
-    &'static str,
-    &'static [(&'static str, &'static str)],
-    Option<&'static str>,
-);
+use crate::openapi::{Operation, Paths};
 
 const PAGE: [(&str, &str); 2] =
     [("page", "Number of the page, from 0"), ("pageSize", "Entries of a page, 1 to 1000; 50 by default")];
@@ -96,48 +88,31 @@ pub(super) const OPERATIONS: &[Operation] = &[
 
 /// The document.
 pub(super) fn document() -> Value {
-    let mut paths: Map<String, Value> = Map::new();
-    for (path, method, id, summary, parameters, body) in OPERATIONS {
-        let in_path = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
-        let mut all: Vec<Value> = in_path
-            .map(|name| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "integer" } }))
-            .collect();
-        all.extend(parameters.iter().map(|(name, what)| {
-            json!({ "name": name, "in": "query", "required": *name == "action", "description": what, "schema": { "type": "string" } })
-        }));
-        let media = if *id == "readLog" { "text/plain" } else { "application/json" };
-        let findings = |what: &str| json!({ "description": what, "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Findings" } } } });
-        let success = if *id == "startJob" { "201" } else { "200" };
-        let mut operation = json!({
-            "operationId": id, "summary": summary, "parameters": all,
-            "responses": {
-                success: { "description": summary, "content": { media: {} } },
-                "400": findings("The request is wrong"),
-                "401": { "description": "No valid credentials" }, "403": { "description": "None of the roles" },
-                "503": findings("The store or the database cannot be used, or too many jobs run"),
-            },
-        });
-        if path.contains('{') {
-            operation["responses"]["404"] = findings("There is no such instance or execution");
-            operation["responses"]["409"] = findings("The state does not allow it");
-        }
-        if matches!(*method, "post" | "put") {
-            operation["responses"]["422"] = findings("The job XML is wrong");
-        }
-        if let Some(what) = body {
-            operation["requestBody"] = json!({ "description": what, "content": { "application/json": {} } });
-        }
-        let path = paths.entry(format!("/batch{path}")).or_insert_with(|| json!({}));
-        path[*method] = operation;
+    Paths {
+        title: "Batch jobs",
+        root: "/batch",
+        operations: OPERATIONS,
+        integers: &["instance", "execution"],
+        required: &["action"],
+        body: "application/json",
+        other_media: &[("readLog", "text/plain")],
+        creates: Some("startJob"),
+        refusals,
     }
-    json!({
-        "openapi": "3.1.0",
-        "info": { "title": "Batch jobs", "version": env!("CARGO_PKG_VERSION") },
-        "paths": paths,
-        "components": { "schemas": { "Findings": {
-            "type": "object", "required": ["findings"],
-            "properties": { "findings": { "type": "array", "items": { "type": "object",
-                "required": ["schema", "code", "severity", "fault", "message"] } } },
-        } } },
-    })
+    .document()
+}
+
+fn refusals((path, method, ..): &Operation) -> Vec<(&'static str, &'static str)> {
+    let mut all = vec![
+        ("400", "The request is wrong"),
+        ("503", "The store or the database cannot be used, or too many jobs run"),
+    ];
+    if path.contains('{') {
+        all.push(("404", "There is no such instance or execution"));
+        all.push(("409", "The state does not allow it"));
+    }
+    if matches!(*method, "post" | "put") {
+        all.push(("422", "The job XML is wrong"));
+    }
+    all
 }

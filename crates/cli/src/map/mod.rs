@@ -1,6 +1,7 @@
 //! `quayline map`: proposes, checks, tests and formats maps.
 
 mod propose;
+mod test;
 
 pub(crate) use propose::ENVELOPE;
 
@@ -21,7 +22,7 @@ pub(crate) fn run(args: &MapArgs, console: &Console) -> Result<Exit, Stop> {
     match &args.command {
         MapCommand::New(args) => propose::run(args, console),
         MapCommand::Check(args) => check(args, console),
-        MapCommand::Test(args) => crate::test::run(args, console),
+        MapCommand::Test(args) => test::run(args, console),
         MapCommand::Fmt(args) => crate::fmt::run(args, console),
     }
 }

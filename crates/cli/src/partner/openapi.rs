@@ -1,16 +1,8 @@
 //! The OpenAPI document of the paths for trading partners.
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
-/// A path, its method, what it does, its parameters, and what its body is.
-type Operation = (
-    &'static str,
-    &'static str,
-    &'static str,
-    &'static str,
-    &'static [(&'static str, &'static str)],
-    Option<&'static str>,
-);
+use crate::openapi::{Operation, Paths};
 
 const PAGE: [(&str, &str); 2] = [
     ("count", "Entries of a page, 1 to 1000; 50 by default"),
@@ -127,50 +119,32 @@ pub(super) const OPERATIONS: &[Operation] = &[
 
 /// The document.
 pub(super) fn document() -> Value {
-    let mut paths: Map<String, Value> = Map::new();
-    for (path, method, id, summary, parameters, body) in OPERATIONS {
-        let in_path = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
-        let mut all: Vec<Value> = in_path
-            .map(|name| {
-                let kind = if name == "entry" { "integer" } else { "string" };
-                json!({ "name": name, "in": "path", "required": true, "schema": { "type": kind } })
-            })
-            .collect();
-        all.extend(parameters.iter().map(
-            |(name, what)| json!({ "name": name, "in": "query", "description": what, "schema": { "type": "string" } }),
-        ));
-        let media = if *id == "readBytes" { "application/octet-stream" } else { "application/json" };
-        let answer = |what: &str, media: &str| json!({ "description": what, "content": { media: {} } });
-        let findings = |what: &str| json!({ "description": what, "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Findings" } } } });
-        let mut operation = json!({
-            "operationId": id, "summary": summary, "parameters": all,
-            "responses": {
-                "200": answer(summary, media), "400": findings("The request or the document is wrong"),
-                "401": { "description": "No valid credentials" }, "403": { "description": "None of the roles" },
-                "422": findings("A partner file, map or guide is wrong"), "503": findings("The store or a folder cannot be used"),
-            },
-        });
-        if path.contains('{') {
-            operation["responses"]["404"] = findings("There is no such entry or partner");
-            operation["responses"]["409"] = findings("The entry's state does not allow it, or its bytes are not kept");
-        }
-        if *id == "receive" {
-            operation["responses"]["409"] = findings("The same bytes were received before");
-        }
-        if let Some(what) = body {
-            operation["requestBody"] = json!({ "description": what, "content": { "application/octet-stream": {} } });
-        }
-        let path = paths.entry(format!("/partner{path}")).or_insert_with(|| json!({}));
-        path[*method] = operation;
+    Paths {
+        title: "Trading partners",
+        root: "/partner",
+        operations: OPERATIONS,
+        integers: &["entry"],
+        required: &[],
+        body: "application/octet-stream",
+        other_media: &[("readBytes", "application/octet-stream")],
+        creates: None,
+        refusals,
     }
-    json!({
-        "openapi": "3.1.0",
-        "info": { "title": "Trading partners", "version": env!("CARGO_PKG_VERSION") },
-        "paths": paths,
-        "components": { "schemas": { "Findings": {
-            "type": "object", "required": ["findings"],
-            "properties": { "findings": { "type": "array", "items": { "type": "object",
-                "required": ["schema", "code", "severity", "fault", "message"] } } },
-        } } },
-    })
+    .document()
+}
+
+fn refusals((path, _, id, ..): &Operation) -> Vec<(&'static str, &'static str)> {
+    let mut all = vec![
+        ("400", "The request or the document is wrong"),
+        ("422", "A partner file, map or guide is wrong"),
+        ("503", "The store or a folder cannot be used"),
+    ];
+    if path.contains('{') {
+        all.push(("404", "There is no such entry or partner"));
+        all.push(("409", "The entry's state does not allow it, or its bytes are not kept"));
+    }
+    if *id == "receive" {
+        all.push(("409", "The same bytes were received before"));
+    }
+    all
 }

@@ -111,7 +111,7 @@ fn rules_of(partner: &PartnerFile) -> Vec<RuleText> {
             conditions.extend(rule.application.clone());
             conditions.extend(rule.test.map(|test| if test { "test".to_owned() } else { "production".to_owned() }));
             conditions.extend(rule.when.iter().map(|(element, value)| format!("{element}={value}")));
-            let maps: Vec<String> = rule.maps.iter().map(|map| map.display().to_string()).collect();
+            let maps: Vec<String> = rule.maps.iter().map(|map| map.path.display().to_string()).collect();
             let map = (!maps.is_empty()).then(|| maps.join(", "));
             let deliver: Vec<String> = rule
                 .deliver

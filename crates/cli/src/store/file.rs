@@ -18,7 +18,7 @@ use crate::args::{
 };
 use crate::console::{Console, write_stdout};
 use crate::exit::{Exit, Stop, argument};
-use crate::inspect::framing_named;
+use crate::named::framing_named;
 
 /// Bytes that are read or written at once.
 const CHUNK: usize = 1 << 20;

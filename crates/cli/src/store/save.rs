@@ -19,8 +19,8 @@ use quayline_store_postgres::PostgresEngine;
 use super::{Missing, Opened, database, named, stop, unreadable};
 use crate::args::{FolderArg, RestoreArgs, SaveArgs};
 use crate::console::{Console, shown};
-use crate::convert::with_suffix;
 use crate::exit::{CLI_INPUT, Exit, Stop};
+use crate::input::with_suffix;
 
 /// Saves the store: under a `.partial` name first, so that a file with the final name is always complete.
 pub(super) fn save(args: &SaveArgs, console: &Console) -> Result<Exit, Stop> {

@@ -27,12 +27,13 @@ use quayline_project::{
 use crate::args::{DecompressArg, FromFormat, LimitArg, TranslateArgs, UnknownArg};
 use crate::cache::cache;
 use crate::console::{Console, shown, write_stdout};
-use crate::convert::{Bar, foreign, keep_profile, level, stats_json, stats_text, with_suffix};
+use crate::convert::{Bar, foreign, keep_profile, level, stats_json, stats_text};
 use crate::copybook::unreadable;
 use crate::exit::{CLI_PARTIAL, Exit, Stop, argument};
+use crate::input::with_suffix;
 use crate::input::{self, Opened};
-use crate::inspect::charset_named;
 use crate::interrupt;
+use crate::named::charset_named;
 use crate::render::{count_of, grouped};
 use crate::store::{Ends, record_file, record_file_framing, refuse_framing};
 

@@ -16,7 +16,7 @@ use crate::console::shown;
 use crate::convert::{check_compression, extension_of, no_folder, output_check, target_format};
 use crate::exit::{Stop, argument};
 use crate::input::uncompressed_name;
-use crate::inspect::charset_named;
+use crate::named::charset_named;
 use crate::store::{Ends, record_file, record_file_framing};
 
 /// What the arguments ask of each target.

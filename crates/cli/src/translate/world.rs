@@ -1,15 +1,14 @@
 //! What a map asks of the run: time, ids, envelope values, tables.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use quayline_batch::FunctionProgram;
 use quayline_map::MapPlan;
-use quayline_pipeline::{CsvTable, FunctionSource, Lookup, World};
+use quayline_pipeline::{CsvTable, FunctionSource, World};
+use quayline_project::LookupTable;
 
 use crate::args::TranslateArgs;
-use crate::console::shown;
-use crate::copybook::unreadable;
 use crate::exit::{Stop, argument};
 
 /// Time and ids as checkpoints keep them, so that a run that goes on has those of its beginning.
@@ -59,14 +58,19 @@ pub(super) fn read(args: &TranslateArgs, plan: &MapPlan, kept: Option<&[u8]>) ->
         envelope.extend(qualifier.map(|of| (format!("{name}_qualifier"), of.to_owned())));
     }
     envelope.extend(args.control_number.iter().map(|number| ("control_number".to_owned(), number.clone())));
-    let mut lookups = Vec::new();
+    let mut tables = Vec::new();
     for text in &args.lookup {
         let (name, file) =
             text.split_once('=').filter(|(name, file)| !name.is_empty() && !file.is_empty()).ok_or_else(|| {
                 argument(format!("`--lookup {text}` has no `=`")).hint("write it as --lookup customers=customers.csv")
             })?;
-        lookups.push(table(name, file)?);
+        tables.push((name.to_owned(), PathBuf::from(file)));
     }
+    let lookups = CsvTable::all(LookupTable::of_map(
+        plan,
+        &tables,
+        "`--lookup` (in a test of a map, in `[lookup]` of case.toml)",
+    )?);
     let mut world = World::new(now, seed, envelope, lookups);
     world.functions =
         functions(args, plan)?.into_iter().map(|program| Box::new(program) as Box<dyn FunctionSource>).collect();
@@ -90,21 +94,6 @@ fn functions(args: &TranslateArgs, plan: &MapPlan) -> Result<Vec<FunctionProgram
     }
     FunctionProgram::of_map(plan.own_functions(), programs)
         .map_err(|(what, remedy)| argument(format!("--function: {what}")).hint(remedy).into())
-}
-
-/// A table of `--lookup`.
-fn table(name: &str, file: &str) -> Result<Box<dyn Lookup>, Stop> {
-    let path = Path::new(file);
-    let meta = std::fs::metadata(path).map_err(|error| unreadable(path, &error))?;
-    if meta.len() > CsvTable::BYTES_MAX {
-        return Err(argument(format!("{} is larger than 1 GiB", shown(path))).hint("look up in smaller tables").into());
-    }
-    let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
-    let table = CsvTable::new(name, &text).ok_or_else(|| {
-        argument(format!("{} has no row that names its columns", shown(path)))
-            .hint("its first row names them: the keys, then the fields")
-    })?;
-    Ok(Box::new(table))
 }
 
 /// Microseconds since 1970 of `CCYY-MM-DD`, with `THH:MM:SS` behind it or not.

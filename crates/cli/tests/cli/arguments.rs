@@ -78,6 +78,7 @@ fn the_long_version_names_commit_platform_and_features() {
         let value = line.strip_prefix(name).map(str::trim).unwrap_or_default();
         assert!(!value.is_empty(), "{line}");
     }
+    assert!(lines[3].ends_with("stores: embedded, postgresql"), "{}", lines[3]);
 }
 
 #[test]

@@ -686,7 +686,14 @@ fn files_that_cannot_be_read_or_written() {
         error[CNV-001]: cannot create: no such file or directory
           at no/such/folder.jsonl.partial
 
-        hint: check the path
+        hint: the folder no/such does not exist: make it first, or name another
+    "#]]);
+    world.run("convert items.dat items.csv -c items.cpy -e cp037").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: the input items.csv does not exist
+
+        hint: to write that file, name it as the output: -o items.csv
     "#]]);
     world.run("convert items.dat -c items.cpy -e cp037 -o items.dat").check(expect![[r#"
         exit 2

@@ -79,6 +79,13 @@ fn what_cannot_be_laid_out_is_told_and_the_rest_is_done() {
 
         hint: maps are called *.qmap; other files have no common layout
     "#]]);
+    world.run("map test").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: there is no folder maps
+
+        hint: run the command in a project's folder, or name maps or their folder
+    "#]]);
     std::fs::create_dir(world.path("empty")).expect("a new folder");
     world.run("map fmt empty").check(expect![[r#"
         exit 2

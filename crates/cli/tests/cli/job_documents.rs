@@ -131,7 +131,8 @@ fn a_map_in_a_job_has_its_tables_and_its_warnings_are_kept() {
     assert!(refused.out().contains("the map looks up `names`, and no table has that name"), "{}", refused.out());
     let refused = world.run("job start wrong.xml");
     refused.code(1);
-    assert!(refused.out().contains("absent.csv cannot be read"), "{}", refused.out());
+    let out = refused.out();
+    assert!(out.contains("the table cannot be read") && out.contains("absent.csv"), "{out}");
 }
 
 /// Envelope values of interchanges that a job writes come from a property; a name that no header has is refused. Control numbers count up in the

@@ -194,14 +194,23 @@ fn several_targets_and_a_lookup() {
     world.run("translate -m orders.qmap orders.csv -o order=o.jsonl -o log=log.csv").check(expect![[r#"
         exit 2
         --- stderr
-        error[MAP-215]: the lookup failed: no table `buyers` is connected
-          at orders.csv, record 1, byte 27 (orders.qmap:11)
+        error[PRJ-012]: the map looks up `buyers`, and no table has that name
 
-        hint: connect it
+        hint: name its file in `--lookup` (in a test of a map, in `[lookup]` of case.toml): buyers=FILE.csv
+    "#]]);
+    let line = "translate -m orders.qmap orders.csv -o order=o.jsonl -o log=log.csv --lookup buyers=twice.csv --lookup other=buyers.csv";
+    world.shell("cat buyers.csv buyers.csv > twice.csv").code(0);
+    world.run(line).check(expect![[r#"
+        exit 2
+        --- stderr
+        error[PRJ-012]: this row has the same keys as line 2
+          at twice.csv:4
 
-        note[CLI-004]: the output is not complete: o.jsonl.partial holds what was done
+        hint: keep one of the rows: a map sees one row for its keys
 
-        hint: to continue past documents that cannot be translated, name a file for them with --rejects
+        error[PRJ-012]: the map does not look up `other`
+
+        hint: remove the table from `--lookup` (in a test of a map, in `[lookup]` of case.toml)
     "#]]);
 }
 

@@ -181,7 +181,7 @@ impl NatsClient {
     pub fn acknowledge(&mut self, reply: &str, how: Acknowledged) -> Result<(), NatsError> {
         let text = match how {
             Acknowledged::Done => "+ACK".to_owned(),
-            Acknowledged::Again(pause) => format!("-NAK {{\"delay\":{}}}", nanoseconds(pause)),
+            Acknowledged::Again(pause) => format!("-NAK {}", json!({ "delay": nanoseconds(pause) })),
         };
         self.publish(reply, None, &[], text.as_bytes())
     }

@@ -1,11 +1,11 @@
 //! The side file of a rejects file: why each record was rejected, one JSON object a line.
 
-use core::fmt::Write as _;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 
 use quayline_core::{Finding, RecordNumber, Severity};
+use quayline_pipeline::write_json_string;
 
 use crate::engine::destination::partial_path;
 use crate::engine::partial::PartialFile;
@@ -17,12 +17,12 @@ pub(crate) struct FindingsFile {
     pub(crate) file: PartialFile,
     /// Findings written.
     kept: usize,
-    line: String,
+    line: Vec<u8>,
 }
 
 impl FindingsFile {
     pub(crate) fn create(path: &Path) -> Result<Self, ConvertError> {
-        Ok(FindingsFile { file: PartialFile::create(path)?, kept: 0, line: String::new() })
+        Ok(FindingsFile { file: PartialFile::create(path)?, kept: 0, line: Vec::new() })
     }
 
     /// Goes on with the findings of records before `next`; a checkpoint tells no length of this file, but its lines tell their records.
@@ -39,7 +39,7 @@ impl FindingsFile {
             kept += 1;
         }
         match PartialFile::resume(path, len)? {
-            Ok(file) => Ok(FindingsFile { file, kept, line: String::new() }),
+            Ok(file) => Ok(FindingsFile { file, kept, line: Vec::new() }),
             Err(_) => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter while it was read")),
         }
     }
@@ -52,7 +52,7 @@ impl FindingsFile {
             json(finding, &mut self.line);
             self.kept += 1;
         }
-        self.file.write_all(self.line.as_bytes())
+        self.file.write_all(&self.line)
     }
 }
 
@@ -64,39 +64,26 @@ fn record_of(line: &[u8]) -> Option<u64> {
     core::str::from_utf8(&rest[..digits]).ok()?.parse().ok()
 }
 
-fn json(finding: &Finding, out: &mut String) {
+fn json(finding: &Finding, out: &mut Vec<u8>) {
     let place = &finding.place;
     let severity = match finding.severity {
         Severity::Note => "note",
         Severity::Warning => "warning",
         Severity::Error => "error",
     };
-    let _ = write!(out, "{{\"record\":{}", place.record.map_or(0, |record| record.0));
+    out.extend_from_slice(RECORD);
+    // Writing to memory does not fail.
+    let _ = write!(out, "{}", place.record.map_or(0, |record| record.0));
     if let Some(byte) = place.byte {
         let _ = write!(out, ",\"byte\":{byte}");
     }
     let _ = write!(out, ",\"code\":\"{}\",\"severity\":\"{severity}\",\"message\":", finding.code);
-    string(&finding.message, out);
+    write_json_string(&finding.message, out);
     for (key, text) in [("path", &place.path), ("detail", &place.detail), ("hint", &finding.hint)] {
         if let Some(text) = text {
             let _ = write!(out, ",\"{key}\":");
-            string(text, out);
+            write_json_string(text, out);
         }
     }
-    out.push_str("}\n");
-}
-
-fn string(text: &str, out: &mut String) {
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            c if (c as u32) < 0x20 => {
-                let _ = write!(out, "\\u{:04x}", c as u32);
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
+    out.extend_from_slice(b"}\n");
 }

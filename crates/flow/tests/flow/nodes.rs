@@ -479,6 +479,7 @@ fn a_map_node_has_the_tables_of_its_map_and_its_warnings_are_counted() {
     world.write("order.shape", ORDER);
     world.write("out.shape", "out\n  name text\n");
     world.write("names.csv", "id,name\na,ADA\n");
+    world.write("twice.csv", "id,name\na,ADA\na,BOB\n");
     world.write(
         "m.qmap",
         "map \"m\"\nsource \"order.shape\"\ntarget out \"out.shape\"\nlookup names(id: text) -> (name: text(20))\nif not present(names(id).name) { warning \"no name\" code \"N-1\" }\nname = names(id).name ?? \"?\"\n",
@@ -502,7 +503,8 @@ fn a_map_node_has_the_tables_of_its_map_and_its_warnings_are_counted() {
     for (lookup, expected) in [
         ("", "the map looks up `names`, and no table has that name"),
         ("lookups = \"names=names.csv|more=names.csv\"\n", "the map does not look up `more`"),
-        ("lookups = \"names=absent.csv\"\n", "the table absent.csv cannot be read"),
+        ("lookups = \"names=absent.csv\"\n", "the table cannot be read"),
+        ("lookups = \"names=twice.csv\"\n", "this row has the same keys as line 2"),
         ("lookups = \"names\"\n", "`names` is not NAME=FILE"),
     ] {
         let found = world.compile(&flow(lookup)).err().map(|found| found.to_string()).unwrap_or_default();

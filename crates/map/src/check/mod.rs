@@ -477,7 +477,9 @@ impl<'a> Lower<'a> {
                     } else {
                         let index = u16::try_from(self.lookup_plans.len()).unwrap_or(u16::MAX);
                         let function = self.own_function_plan(&lookup);
-                        self.lookup_plans.push(LookupPlan { name: name.text.clone(), function });
+                        let count = |parts: usize| u16::try_from(parts).unwrap_or(u16::MAX);
+                        let (keys, fields) = (count(lookup.keys.len()), count(lookup.fields.len()));
+                        self.lookup_plans.push(LookupPlan { name: name.text.clone(), function, keys, fields });
                         self.lookups.insert(name.text, (lookup, index, false));
                     }
                 }

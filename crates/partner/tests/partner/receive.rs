@@ -1,6 +1,6 @@
 //! Interchanges of partners.
 
-use quayline_partner::{Again, Filter, Kind, State, Way};
+use quayline_partner::{Again, Book, Filter, Kind, State, Way};
 
 use crate::world::{World, interchange, orders};
 
@@ -230,4 +230,67 @@ fn what_stands_between_interchanges_is_told() {
     let told: Vec<String> = report.findings.iter().map(|(_, finding)| finding.message.clone()).collect();
     // Control-Z at the end is white space.
     assert!(told.len() == 2 && told[0].starts_with("14 bytes here") && told[1].starts_with("8 bytes here"), "{told:?}");
+}
+
+/// A rule names the tables that its maps look up, as the node of a flow does; several maps share them.
+#[test]
+fn maps_of_rules_look_up_tables() {
+    let map = "map \"m\"\nsource \"../tiny.guide\"\ntarget order \"../order.json\"\nlookup kinds(id: text) -> (name: text(20))\nnumber = BEG.BEG03\nkind = kinds(BEG.BEG02).name ?? \"?\"\n";
+    let rule = |lookups: &str| {
+        format!(
+            "[[rule]]\nname = \"kinds\"\ndirection = \"receive\"\ndocument = \"850\"\nmap = [\"maps/in.qmap\", \"maps/kinds.qmap\"]\n{lookups}deliver = \"folder:kinds\"\nwhen = {{ BEG02 = \"SA\" }}\n"
+        )
+    };
+    let world = |lookups: &str| {
+        let world = World::with("usage = \"both\"", &rule(lookups));
+        world.write("maps/kinds.qmap", map);
+        world.write("kinds.csv", "id,name\nSA,stand-alone\n");
+        world.write("twice.csv", "id,name\nSA,stand-alone\nSA,other\n");
+        world
+    };
+    let of_maps = world("lookups = \"kinds=kinds.csv\"\n");
+    let book = of_maps.book();
+    book.check().expect("the table fits");
+    let digest = |book: &Book| {
+        let rule = &book.partner(book.named("ACME").expect("a partner")).rules[1];
+        book.map(&rule.maps[1]).expect("a map").digest
+    };
+    let before = digest(&book);
+    of_maps.write("kinds.csv", "id,name\nSA,alone\n");
+    assert_ne!(digest(&of_maps.book()), before, "a changed table is another map");
+    of_maps.receive(&interchange(1, "P", &[("PO1", "SA")]));
+    let files = of_maps.files("kinds");
+    assert!(files.iter().any(|(_, text)| text.contains("\"kind\":\"alone\"")), "{files:?}");
+    for (lookups, expected) in [
+        ("", "the map looks up `kinds`, and no table has that name"),
+        ("lookups = \"kinds=kinds.csv|more=kinds.csv\"\n", "the map does not look up `more`"),
+        ("lookups = \"kinds=twice.csv\"\n", "this row has the same keys as line 2"),
+    ] {
+        let found = world(lookups).book().check().expect_err("refused").to_string();
+        assert!(found.contains(expected), "{lookups}: {found}");
+    }
+    for (lookups, expected) in [
+        ("lookups = \"kinds\"\n", "`kinds` is not NAME=FILE"),
+        ("lookups = \"kinds=absent.csv\"\n", "the table absent.csv does not exist"),
+    ] {
+        let world = world(lookups);
+        let opened = Book::open(&world.path(""), quayline_project::ShapeOptions::default(), 0, 0);
+        let found = opened.err().map(|found| found.to_string()).unwrap_or_default();
+        assert!(found.contains(expected), "{lookups}: {found}");
+    }
+}
+
+/// No program computes a function of a map here: the rule is refused, not each document.
+#[test]
+fn maps_with_functions_of_programs_are_refused() {
+    let world = World::new();
+    world.write(
+        "maps/in.qmap",
+        "map \"m\"\nsource \"../tiny.guide\"\ntarget order \"../order.json\"\nfn rate(id: text) -> text(9)\nnumber = rate(BEG.BEG03)\n",
+    );
+    let found = world.book().check().expect_err("refused").to_string();
+    assert!(
+        found.contains("a program computes the function `rate` of the map, and partners run no such programs"),
+        "{found}"
+    );
 }

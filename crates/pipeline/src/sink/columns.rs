@@ -6,77 +6,48 @@ use quayline_core::{Finding, Place};
 use crate::lane::Target;
 use crate::lot::{Columns, Payload};
 
+/// What rows become: the part of a [`ColumnsTarget`] in which pages and batches differ.
+pub(crate) trait TakeRows: Send {
+    /// Takes the rows of a sink.
+    fn take(&mut self, sink: &mut ColumnSink) -> Result<Columns, Vec<Finding>>;
+}
+
 /// Encodes pages in the lane; only their order is left to the writer.
-pub(crate) struct PagesTarget {
-    sink: ColumnSink,
-    encoder: ParquetEncoder,
-    full: Vec<Columns>,
+impl TakeRows for ParquetEncoder {
+    fn take(&mut self, sink: &mut ColumnSink) -> Result<Columns, Vec<Finding>> {
+        self.take_pages(sink).map(Columns::Pages).map_err(|error| vec![error.finding()])
+    }
 }
 
 /// Hands over batches.
-pub(crate) struct BatchTarget {
+pub(crate) struct Batches;
+
+impl TakeRows for Batches {
+    fn take(&mut self, sink: &mut ColumnSink) -> Result<Columns, Vec<Finding>> {
+        sink.take_batch().map(Columns::Batch).map_err(|error| vec![error.finding()])
+    }
+}
+
+/// Rows of columns.
+pub(crate) struct ColumnsTarget<T> {
     sink: ColumnSink,
+    rows: T,
     full: Vec<Columns>,
 }
 
-impl PagesTarget {
-    pub(crate) fn new(sink: ColumnSink, encoder: ParquetEncoder) -> Self {
-        PagesTarget { sink, encoder, full: Vec::new() }
+impl<T: TakeRows> ColumnsTarget<T> {
+    pub(crate) fn new(sink: ColumnSink, rows: T) -> Self {
+        ColumnsTarget { sink, rows, full: Vec::new() }
     }
 
-    /// The rows so far as pages.
+    /// Takes the rows so far.
     fn leave(&mut self) -> Result<(), Vec<Finding>> {
-        let pages = self.encoder.take_pages(&mut self.sink).map_err(|error| vec![error.finding()])?;
-        self.full.push(Columns::Pages(pages));
+        self.full.push(self.rows.take(&mut self.sink)?);
         Ok(())
     }
 }
 
-impl BatchTarget {
-    pub(crate) fn new(sink: ColumnSink) -> Self {
-        BatchTarget { sink, full: Vec::new() }
-    }
-
-    /// The rows so far as a batch.
-    fn leave(&mut self) -> Result<(), Vec<Finding>> {
-        let batch = self.sink.take_batch().map_err(|error| vec![error.finding()])?;
-        self.full.push(Columns::Batch(batch));
-        Ok(())
-    }
-}
-
-impl Target for PagesTarget {
-    type Sink = ColumnSink;
-
-    #[inline(always)]
-    fn sink(&mut self) -> &mut ColumnSink {
-        &mut self.sink
-    }
-
-    #[inline(always)]
-    fn accept(&mut self) -> Result<(), Vec<Finding>> {
-        accept(&mut self.sink)?;
-        // What leaves depends on the rows of the block only, so that it is the same for any number of lanes.
-        if self.sink.is_full() { self.leave() } else { Ok(()) }
-    }
-
-    fn mark(&mut self) -> Result<usize, Vec<Finding>> {
-        if self.sink.rows() > 0 {
-            self.leave()?;
-        }
-        Ok(self.full.len())
-    }
-
-    fn drain(&mut self, payload: &mut Payload) -> Result<(), Vec<Finding>> {
-        if self.sink.rows() > 0 {
-            self.leave()?;
-        }
-        payload.columns.append(&mut self.full);
-        Ok(())
-    }
-}
-
-impl Target for BatchTarget {
+impl<T: TakeRows> Target for ColumnsTarget<T> {
     type Sink = ColumnSink;
 
     #[inline(always)]

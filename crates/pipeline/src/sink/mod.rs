@@ -9,7 +9,7 @@ pub(crate) mod record;
 pub(crate) mod typed;
 mod xml;
 
-pub(crate) use columns::{BatchTarget, PagesTarget};
+pub(crate) use columns::{Batches, ColumnsTarget};
 pub(crate) use csv::CsvTarget;
 pub(crate) use edi::EdiTarget;
 pub(crate) use json::JsonTarget;

@@ -65,7 +65,11 @@ pub(super) fn together(partners: &[PartnerFile], project: &Path) -> Vec<Finding>
         }
         for rule in &partner.rules {
             for map in &rule.maps {
-                missing(&mut findings, project, map, "map", &rule.place);
+                missing(&mut findings, project, &map.path, "map", &rule.place);
+            }
+            let lookups = rule.maps.first().map(|map| &*map.lookups).unwrap_or_default();
+            for (_, table) in lookups {
+                missing(&mut findings, project, table, "table", &rule.place);
             }
         }
     }

@@ -118,7 +118,7 @@ pub struct Rule {
     /// Values of elements, by `BEG02` or `BGM01-1`: the first segment with that tag decides.
     pub when: Vec<(String, String)>,
     /// The maps, each run over the whole document; without one, the document is delivered as it came.
-    pub maps: Vec<PathBuf>,
+    pub maps: Vec<RuleMap>,
     /// Where each output goes, by the name of the map's target, or of the map's file if there are several maps; under the empty name, where all
     /// others go.
     pub deliver: BTreeMap<String, Delivery>,
@@ -128,6 +128,23 @@ pub struct Rule {
     pub settings: Arc<Settings>,
     /// Where the rule is in its file.
     pub place: Place,
+}
+
+/// A map of a rule with the files of the tables that the rule's maps look up, by name.
+#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct RuleMap {
+    /// The map's file.
+    pub path: PathBuf,
+    /// The tables of `lookups`, relative to the project; those of the other maps of the rule too.
+    pub lookups: Arc<[(String, PathBuf)]>,
+}
+
+impl RuleMap {
+    /// A map that looks up no table.
+    #[must_use]
+    pub fn without_lookups(path: impl Into<PathBuf>) -> RuleMap {
+        RuleMap { path: path.into(), lookups: Arc::default() }
+    }
 }
 
 /// Where output goes.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use quayline_edi::{CharacterSet, Delimiters, HeaderField, Level, Standard, ValidationLevel};
 use serde::Deserialize;
@@ -11,8 +12,9 @@ use super::settings::{
     AckKind, ClosePolicy, DuplicatePolicy, EnvelopePolicy, GapPolicy, KeepPolicy, LowestRefused, NumberRange, Settings,
     Usage,
 };
-use super::{Agreement, Delivery, Direction, Identity, PartnerFile, Rule};
+use super::{Agreement, Delivery, Direction, Identity, PartnerFile, Rule, RuleMap};
 use crate::codes;
+use crate::lookup_table::LookupTable;
 use crate::user_file::UserFile;
 
 #[derive(Deserialize)]
@@ -62,6 +64,7 @@ struct WireRule {
     #[serde(default)]
     when: BTreeMap<String, Spanned<String>>,
     map: Option<WireMaps>,
+    lookups: Option<Spanned<String>>,
     deliver: Option<Spanned<WireDeliver>>,
     #[serde(default)]
     fields: BTreeMap<String, Spanned<String>>,
@@ -312,6 +315,8 @@ fn rule(file: &mut UserFile, wire: Spanned<WireRule>, number: usize) -> Rule {
         Some(WireMaps::One(map)) => vec![map],
         Some(WireMaps::Several(maps)) => maps,
     };
+    let lookups = lookups(file, wire.lookups.as_ref(), !maps.is_empty());
+    let maps: Vec<_> = maps.into_iter().map(|path| RuleMap { path, lookups: Arc::clone(&lookups) }).collect();
     if direction == Direction::Send && deliver.values().any(|to| *to == Delivery::Answer) {
         let message = "a rule for documents to send has nothing to answer";
         file.find(codes::PARTNER_VALUE, message, &wire.direction, "remove `deliver`: documents go to the partner");
@@ -354,6 +359,23 @@ fn rule(file: &mut UserFile, wire: Spanned<WireRule>, number: usize) -> Rule {
         fields,
         settings: settings(file, wire.settings).shared(),
         place,
+    }
+}
+
+/// The tables of a rule's maps: `customers=tables/customers.csv`, several with a bar between them.
+fn lookups(file: &mut UserFile, text: Option<&Spanned<String>>, has_map: bool) -> Arc<[(String, PathBuf)]> {
+    let Some(text) = text else { return Arc::default() };
+    if !has_map {
+        let hint = "add the map that looks up the tables, or remove `lookups`";
+        file.find(codes::PARTNER_VALUE, "a rule without a map looks up no table", text, hint);
+    }
+    match LookupTable::pairs(text.get_ref()) {
+        Ok(pairs) => pairs.into_iter().map(|(name, path)| (name, PathBuf::from(path))).collect(),
+        Err(part) => {
+            let hint = "write it as \"customers=tables/customers.csv\"";
+            file.find(codes::PARTNER_VALUE, format!("`{part}` is not NAME=FILE"), text, hint);
+            Arc::default()
+        }
     }
 }
 

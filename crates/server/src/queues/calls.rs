@@ -8,13 +8,15 @@ use std::time::{Duration, Instant};
 
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
-use quayline_gateway::{Json, Problem, decode_path, decode_query, from_hex, hex, pairs};
+use quayline_gateway::{Problem, decode_path, decode_query, from_hex, hex, pairs};
 use quayline_store::queue::{Attempt, Claim, Claimed, Message, Queue, Select};
 use quayline_store::{Store, StoreError};
+use serde::Serialize;
 
 use super::config::Right;
 use super::message::{self, CLAIM, MESSAGE_ID, REASON, id_of, number};
 use super::{Asked, guarded};
+use crate::api::v1;
 use crate::body::Body;
 use crate::handle::{insert, text};
 use crate::records::fault;
@@ -112,8 +114,8 @@ fn now_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn json(status: StatusCode, json: &Json) -> Response<Body> {
-    let mut response = Response::new(Body::shared(json.to_string()));
+fn json(status: StatusCode, answer: &impl Serialize) -> Response<Body> {
+    let mut response = Response::new(Body::shared(v1::text(answer)));
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -155,12 +157,11 @@ pub(super) fn list(asked: &Asked<'_>, roles: Option<&[String]>) -> Answered {
     };
     let queues = asked.config.queue.iter().filter_map(|(name, rights)| {
         let all = [(Right::Put, "put"), (Right::Get, "get"), (Right::Browse, "browse")];
-        let mine: Vec<Json> =
-            all.iter().filter(|(right, _)| may(rights.roles(*right))).map(|(_, name)| Json::text(*name)).collect();
-        let entry = [("queue", Json::text(name.clone())), ("rights", Json::List(mine.clone()))];
-        (!mine.is_empty()).then(|| Json::object(entry))
+        let mine = all.into_iter().filter(|(right, _)| may(rights.roles(*right)));
+        let rights: Vec<_> = mine.map(|(_, name)| name).collect();
+        (!rights.is_empty()).then(|| v1::QueueRights { queue: name, rights })
     });
-    Ok(json(StatusCode::OK, &Json::object([("queues", Json::List(queues.collect()))])))
+    Ok(json(StatusCode::OK, &v1::QueueList { queues: queues.collect() }))
 }
 
 /// Depth and counts.
@@ -169,19 +170,19 @@ pub(super) fn facts(asked: &Asked<'_>, name: &str) -> Answered {
     let (_, queue) = asked.queue(name)?;
     let facts = queue.facts().map_err(|error| problem(&error))?;
     let definition = queue.definition().map_err(|error| problem(&error))?;
-    let members = [
-        ("queue", Json::text(name)),
-        ("depth", Json::int(facts.depth)),
-        ("depthHigh", Json::int(facts.depth_high)),
-        ("depthMax", Json::int(definition.depth_max)),
-        ("messageBytesMax", Json::int(definition.message_bytes_max)),
-        ("put", Json::int(facts.put)),
-        ("got", Json::int(facts.got)),
-        ("expired", Json::int(facts.expired)),
-        ("backedOut", Json::int(facts.backed_out)),
-        ("moved", Json::int(facts.moved)),
-    ];
-    Ok(json(StatusCode::OK, &Json::object(members)))
+    let facts = v1::QueueFacts {
+        queue: name,
+        depth: facts.depth,
+        depth_high: facts.depth_high,
+        depth_max: definition.depth_max,
+        message_bytes_max: definition.message_bytes_max,
+        put: facts.put,
+        got: facts.got,
+        expired: facts.expired,
+        backed_out: facts.backed_out,
+        moved: facts.moved,
+    };
+    Ok(json(StatusCode::OK, &facts))
 }
 
 /// Puts a message; the answer follows the commit.
@@ -197,7 +198,7 @@ pub(super) async fn put(asked: &Asked<'_>, name: &str, payload: Vec<u8>) -> Answ
         Ok(id)
     };
     let id = hex(&put.await.map_err(|error: StoreError| problem(&error))?);
-    let mut response = json(StatusCode::CREATED, &Json::object([("messageId", Json::text(id.clone()))]));
+    let mut response = json(StatusCode::CREATED, &v1::MessageId { message_id: &id });
     let headers = response.headers_mut();
     insert(headers, HeaderName::from_static(MESSAGE_ID), &id);
     insert(headers, header::LOCATION, &format!("{}/{name}/messages/{id}", asked.config.path));
@@ -326,12 +327,9 @@ pub(super) fn browse(asked: &Asked<'_>, name: &str) -> Answered {
     let page = store.begin().and_then(|unit| queue.browse_within(&unit, after, limit, PAGE_BYTES));
     let page = page.map_err(|error| problem(&error))?;
     // Fewer than the limit may be a page that reached its bytes: the last page is the empty one.
-    let next = page.last().map(|last| Json::text(hex(&last.after)));
-    let messages = page
-        .iter()
-        .map(|browsed| message::to_json(&browsed.message).with("availableAtMs", browsed.due_ms.map(Json::int)))
-        .collect();
-    Ok(json(StatusCode::OK, &Json::object([("messages", Json::List(messages))]).with("next", next)))
+    let next = page.last().map(|last| hex(&last.after));
+    let messages = page.iter().map(|browsed| message::head(&browsed.message, browsed.due_ms)).collect();
+    Ok(json(StatusCode::OK, &v1::MessagePage { messages, next }))
 }
 
 /// One message, which stays on the queue.

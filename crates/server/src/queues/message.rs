@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
-use quayline_gateway::{Json, Problem, decode_path, from_hex, hex};
+use quayline_gateway::{Problem, decode_path, from_hex, hex};
 use quayline_store::queue::{CONTENT_TYPE, Message, MessageId, PRIORITY_MAX, Persistence};
 
+use crate::api::v1::MessageHead;
 use crate::handle::insert;
 
 /// Prefix of properties that belong to AMQP: sections in binary form.
@@ -210,30 +211,27 @@ fn content_type(message: &Message) -> Option<HeaderValue> {
     HeaderValue::from_bytes(value).ok()
 }
 
-/// A message of a page, without its content.
-pub(crate) fn to_json(message: &Message) -> Json {
-    let id = |id: &MessageId| (*id != [0; 24]).then(|| Json::text(hex(id)));
-    let text = |text: &str| (!text.is_empty()).then(|| Json::text(text));
-    let nonzero = |number: u64| (number != 0).then(|| Json::int(number));
-    let properties: Vec<(String, Json)> =
-        shown(message).map(|(key, value)| (key.to_owned(), Json::text(property_text(value)))).collect();
-    Json::object([
-        ("messageId", Json::text(hex(&message.id))),
-        ("priority", Json::int(message.priority)),
-        ("persistent", Json::Bool(message.persistence == Persistence::Persistent)),
-        ("putMs", Json::int(message.put_ms)),
-        ("bytes", Json::int(message.payload.len() as u64)),
-        ("backoutCount", Json::int(message.backout_count)),
-    ])
-    .with("contentType", content_type(message).and_then(|media| Some(Json::text(media.to_str().ok()?))))
-    .with("correlationId", id(&message.correlation))
-    .with("groupId", id(&message.group))
-    .with("groupSequence", nonzero(u64::from(message.group_sequence)))
-    .with("expiresAtMs", nonzero(message.expires_ms))
-    .with("replyTo", text(&message.reply_to))
-    .with("format", text(&message.format))
-    .with("reason", text(&message.reason))
-    .with("properties", (!properties.is_empty()).then_some(Json::Object(properties)))
+/// A message of a page, without its content. `due_ms`: when it can be taken.
+pub(crate) fn head(message: &Message, due_ms: Option<u64>) -> MessageHead {
+    let id = |id: &MessageId| (*id != [0; 24]).then(|| hex(id));
+    MessageHead {
+        message_id: hex(&message.id),
+        priority: message.priority,
+        persistent: message.persistence == Persistence::Persistent,
+        put_ms: message.put_ms,
+        bytes: message.payload.len(),
+        backout_count: message.backout_count,
+        content_type: content_type(message).and_then(|media| Some(media.to_str().ok()?.to_owned())),
+        correlation_id: id(&message.correlation),
+        group_id: id(&message.group),
+        group_sequence: message.group_sequence,
+        expires_at_ms: message.expires_ms,
+        reply_to: message.reply_to.clone(),
+        format: message.format.clone(),
+        reason: message.reason.clone(),
+        properties: shown(message).map(|(key, value)| (key.to_owned(), property_text(value))).collect(),
+        available_at_ms: due_ms,
+    }
 }
 
 /// The value of a property as text; bytes that are no UTF-8 are percent-encoded.

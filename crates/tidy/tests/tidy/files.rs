@@ -97,6 +97,36 @@ fn no_registry_host_and_no_machine_path() {
     }
 }
 
+/// JSON is written from types, or by the writer of `json`: a text that is put into a format string may hold a quote. The schema that `infer` lays out for
+/// people quotes each text.
+#[test]
+fn no_json_by_format() {
+    let own = |path: &str| path.starts_with("crates/bench/") || path.starts_with("crates/tidy/");
+    let files = tracked_files();
+    let sources = files.iter().filter(|file| file.path.ends_with(".rs") && file.path.contains("/src/"));
+    for file in sources.filter(|file| file.path.starts_with("crates/") && !own(&file.path)) {
+        let code = file.text.lines().take_while(|line| line.trim() != "#[cfg(test)]");
+        for (number, line) in (1..).zip(code) {
+            let is_code = !line.trim_start().starts_with("//");
+            let object = line.contains("{{\\\"") || line.contains("r#\"") && line.contains("{{\"");
+            assert!(!(is_code && object), "{}:{number}: JSON by a format string: write a type", file.path);
+        }
+    }
+}
+
+/// What the server's clients and operators read has its types in one place.
+#[test]
+fn wire_types_of_the_server_are_in_its_api() {
+    let files = tracked_files();
+    let inner = files
+        .iter()
+        .filter(|file| file.path.starts_with("crates/server/src/") && !file.path.starts_with("crates/server/src/api/"));
+    for file in inner {
+        let derives = file.text.lines().any(|line| line.starts_with("#[derive(") && line.contains("Serialize"));
+        assert!(!derives, "{}: a type of the wire: move it to crates/server/src/api", file.path);
+    }
+}
+
 #[test]
 fn scripts_stop_at_the_first_error() {
     let files = tracked_files();

@@ -5,4 +5,5 @@ mod codes;
 mod documents;
 mod files;
 mod licences;
+mod modules;
 mod words;

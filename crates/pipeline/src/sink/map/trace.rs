@@ -2,11 +2,11 @@
 //!
 //! Lines wait until their source document is kept; of one that is rejected nothing is told.
 
-use core::fmt::Write as _;
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use quayline_core::{Finding, NodeId, Sink, Value};
+use quayline_json::write_string;
 use quayline_map::{Coverage, MapPlan, Observer, Outputs, StatementId};
 
 use super::Parts;
@@ -50,23 +50,14 @@ pub(crate) struct Tracer<'p> {
     out: TraceOut,
     folder: SpoolFolder,
     waiting: Spool,
-    line: String,
+    line: Vec<u8>,
     failed: Option<std::io::Error>,
     coverage: Option<Arc<Mutex<Coverage>>>,
 }
 
 impl<'p> Tracer<'p> {
     pub(crate) fn new(plan: &'p MapPlan, places: SharedPlaces, out: TraceOut, folder: SpoolFolder) -> Self {
-        Tracer {
-            plan,
-            places,
-            out,
-            folder,
-            waiting: Spool::default(),
-            line: String::new(),
-            failed: None,
-            coverage: None,
-        }
+        Tracer { plan, places, out, folder, waiting: Spool::default(), line: Vec::new(), failed: None, coverage: None }
     }
 }
 
@@ -136,45 +127,31 @@ impl Observer for Tracer<'_> {
         line.clear();
         let name = self.plan.output_name(output).unwrap_or_default();
         let path = self.plan.output(output).map_or_else(String::new, |shape| shape.path(target));
-        line.push_str("{\"output\":");
-        text(line, name);
+        line.extend_from_slice(b"{\"output\":");
+        write_string(name, line);
         let _ = write!(line, ",\"document\":{document},\"path\":");
-        text(line, &path);
+        write_string(&path, line);
         if let Some((begin, end)) = range {
             let _ = write!(line, ",\"begin\":{begin},\"end\":{end}");
         }
         if let Some(statement) = self.plan.statement(statement) {
-            line.push_str(",\"map\":");
-            text(line, statement.file);
+            line.extend_from_slice(b",\"map\":");
+            write_string(statement.file, line);
             let _ = write!(line, ",\"line\":{},\"statement\":", statement.line);
-            text(line, statement.words.lines().next().unwrap_or_default());
+            write_string(statement.words.lines().next().unwrap_or_default(), line);
         }
-        line.push_str(",\"from\":[");
+        line.extend_from_slice(b",\"from\":[");
         for (number, (node, byte)) in sources.iter().enumerate() {
-            line.push_str(if number > 0 { ",{\"path\":" } else { "{\"path\":" });
-            text(line, &self.plan.source().path(*node));
+            let begin: &[u8] = if number > 0 { b",{\"path\":" } else { b"{\"path\":" };
+            line.extend_from_slice(begin);
+            write_string(&self.plan.source().path(*node), line);
             let _ = write!(line, ",\"byte\":{byte}}}");
         }
-        line.push_str("]}\n");
-        if let Err(error) = self.waiting.push(line.as_bytes(), &*self.folder) {
+        line.extend_from_slice(b"]}\n");
+        if let Err(error) = self.waiting.push(line, &*self.folder) {
             self.failed = Some(error);
         }
     }
-}
-
-/// A string of JSON.
-fn text(out: &mut String, text: &str) {
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            c if u32::from(c) < 0x20 => {
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
 }
 
 /// An output whose places are told.

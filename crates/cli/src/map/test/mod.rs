@@ -14,12 +14,12 @@ use quayline_core::{Fault, Finding, system_error_text};
 use quayline_map::Coverage;
 use quayline_project::{Form, MapFile, ShapeOptions};
 
+use super::{ENVELOPE, has_source};
 use crate::args::{Cli, Command, TestArgs};
 use crate::cache::cache;
 use crate::console::{Console, shown, write_stdout};
 use crate::exit::{CLI_INPUT, CLI_TEST, Exit, Stop, argument};
 use crate::fmt::maps_of;
-use crate::map::{ENVELOPE, has_source};
 use crate::render::{Paint, diff, finding_text};
 use crate::translate;
 

@@ -1,0 +1,354 @@
+//! Tables in CSV files that maps look up, as runs, jobs, flows and partners name them.
+//!
+//! One function reads them for all of these, so a table that one refuses none takes. Everything that could give another value than the user expects
+//! is an error: two rows with the same keys, a row with another number of cells than the header, a quote that does not end.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use quayline_core::{Fault, Finding, Findings, Place, system_error_text};
+use quayline_map::MapPlan;
+
+use crate::codes;
+
+/// Rows of CSV by the name of the map's `lookup`, held in memory. The first row names the columns: the keys, then the fields.
+pub struct LookupTable {
+    name: String,
+    keys: usize,
+    /// Number of a row by its keys.
+    index: HashMap<String, usize>,
+    /// Each row without its keys.
+    rows: Vec<Vec<String>>,
+}
+
+impl LookupTable {
+    /// Most bytes of a table, which is held in memory.
+    pub const BYTES_MAX: u64 = 1 << 30;
+    /// Separates the keys of a row in the index.
+    pub const KEY_SEPARATOR: char = '\u{1f}';
+
+    /// The pairs `NAME=FILE` of a text, with bars between them: the tables of a map, as jobs, flows and partners name them.
+    ///
+    /// # Errors
+    /// The part that is not such a pair.
+    pub fn pairs(text: &str) -> Result<Vec<(String, String)>, String> {
+        let parts = text.split('|').map(str::trim).filter(|part| !part.is_empty());
+        let pair = |part: &str| {
+            let pair = part.split_once('=').map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
+            pair.filter(|(name, _)| !name.is_empty()).ok_or_else(|| part.to_owned())
+        };
+        parts.map(pair).collect()
+    }
+
+    /// Reads the tables of a map from the files that the user names. `option` is where the user names them, such as `--lookup`.
+    ///
+    /// Findings about a table have its file as their place, and the others have none.
+    ///
+    /// # Errors
+    /// A table that the map looks up and that has no file, a file that the map does not look up, and everything that is wrong with the files.
+    pub fn of_map(plan: &MapPlan, files: &[(String, PathBuf)], option: &str) -> Result<Vec<LookupTable>, Findings> {
+        let mut given: HashMap<&str, &Path> = HashMap::new();
+        let mut found = Vec::new();
+        for (name, file) in files {
+            if given.insert(name, file).is_some() {
+                let hint = format!("keep one of the files in {option}");
+                found.push(error(format!("`{name}` names two tables")).hint(hint));
+            }
+        }
+        let mut tables = Vec::new();
+        for lookup in plan.lookups() {
+            let Some(file) = given.remove(lookup.name) else {
+                let message = format!("the map looks up `{}`, and no table has that name", lookup.name);
+                found.push(error(message).hint(format!("name its file in {option}: {}=FILE.csv", lookup.name)));
+                continue;
+            };
+            match text_of(file).and_then(|text| LookupTable::new(lookup.name, lookup.keys, lookup.fields, &text)) {
+                Ok(table) => tables.push(table),
+                Err(Findings(mut wrong)) => {
+                    for finding in &mut wrong {
+                        finding.place.file = Some(file.display().to_string().into());
+                    }
+                    found.append(&mut wrong);
+                }
+            }
+        }
+        // In the order in which the user wrote them.
+        for (name, _) in files.iter().filter(|(name, _)| given.remove(name.as_str()).is_some()) {
+            found.push(LookupTable::unknown(name, option));
+        }
+        if found.is_empty() { Ok(tables) } else { Err(Findings(found)) }
+    }
+
+    /// The finding about a table that the map does not look up.
+    #[must_use]
+    pub fn unknown(name: &str, option: &str) -> Finding {
+        error(format!("the map does not look up `{name}`")).hint(format!("remove the table from {option}"))
+    }
+
+    /// The table of a file's content: `keys` columns are the keys, and the next `fields` columns the fields.
+    ///
+    /// # Errors
+    /// The content is not such a table; findings have the line as their place.
+    pub fn new(name: &str, keys: usize, fields: usize, text: &str) -> Result<LookupTable, Findings> {
+        let mut rows = Rows::new(text.strip_prefix('\u{feff}').unwrap_or(text));
+        let Some(header) = rows.next().transpose()? else {
+            return Err(error("the table has no row that names its columns")
+                .hint("its first row names them: the keys, then the fields")
+                .into());
+        };
+        let columns = header.cells.len();
+        if columns < keys + fields {
+            let message =
+                format!("the table has {columns} columns, and the map's `lookup {name}` declares {}", keys + fields);
+            return Err(error(message)
+                .at(line(header.line))
+                .hint("write a column for each key, then one for each field")
+                .into());
+        }
+        let mut table = LookupTable { name: name.to_owned(), keys, index: HashMap::new(), rows: Vec::new() };
+        let mut lines = Vec::new();
+        let mut found = Vec::new();
+        for row in rows {
+            let Row { line: at, mut cells } = row?;
+            if found.len() == FINDINGS_MAX {
+                break;
+            }
+            if cells.len() != columns {
+                let message = format!("this row has {} cells, and the header {columns}", cells.len());
+                found.push(
+                    error(message).at(line(at)).hint("write a cell for each column; quote cells that have a comma"),
+                );
+                continue;
+            }
+            if keys > 1 && cells[..keys].iter().any(|cell| cell.contains(LookupTable::KEY_SEPARATOR)) {
+                let message = "a key has the control character U+001F";
+                found.push(error(message).at(line(at)).hint("remove the character"));
+                continue;
+            }
+            let of = cells.split_off(keys);
+            match table.index.entry(cells.join("\u{1f}")) {
+                Entry::Vacant(entry) => {
+                    entry.insert(table.rows.len());
+                    table.rows.push(of);
+                    lines.push(at);
+                }
+                Entry::Occupied(entry) => {
+                    let message = format!("this row has the same keys as line {}", lines[*entry.get()]);
+                    found.push(
+                        error(message).at(line(at)).hint("keep one of the rows: a map sees one row for its keys"),
+                    );
+                }
+            }
+        }
+        if found.is_empty() { Ok(table) } else { Err(Findings(found)) }
+    }
+
+    /// Its name in the map.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Number of key columns.
+    #[must_use]
+    pub fn keys(&self) -> usize {
+        self.keys
+    }
+
+    /// The fields of the row with these keys, which are joined by [`LookupTable::KEY_SEPARATOR`].
+    #[must_use]
+    pub fn row(&self, keys: &str) -> Option<&[String]> {
+        self.index.get(keys).map(|row| self.rows[*row].as_slice())
+    }
+}
+
+impl core::fmt::Debug for LookupTable {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        // Rows are the user's data.
+        f.debug_struct("LookupTable").field("name", &self.name).field("rows", &self.rows.len()).finish_non_exhaustive()
+    }
+}
+
+/// Most findings about one table.
+const FINDINGS_MAX: usize = 20;
+
+fn error(message: impl Into<String>) -> Finding {
+    Finding::error(codes::LOOKUP_TABLE, Fault::Config, message)
+}
+
+fn line(number: u64) -> Place {
+    Place { line: u32::try_from(number).ok(), ..Place::default() }
+}
+
+/// The content of a file, which may have [`LookupTable::BYTES_MAX`] bytes.
+fn text_of(file: &Path) -> Result<String, Findings> {
+    let unreadable = |problem: std::io::Error| {
+        Findings::from(error(format!("the table cannot be read: {}", system_error_text(&problem))).hint(
+            "check the path; relative paths begin at the project's folder, on the command line at the current one",
+        ))
+    };
+    let mut bytes = Vec::new();
+    let open = std::fs::File::open(file).map_err(unreadable)?;
+    // A pipe or a device has no length to look at first.
+    open.take(LookupTable::BYTES_MAX + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if u64::try_from(bytes.len()).is_ok_and(|length| length > LookupTable::BYTES_MAX) {
+        return Err(error("the table is larger than 1 GiB").hint("look up in smaller tables").into());
+    }
+    String::from_utf8(bytes).map_err(|wrong| {
+        let valid = &wrong.as_bytes()[..wrong.utf8_error().valid_up_to()];
+        let number = 1 + valid.iter().filter(|byte| **byte == b'\n').count() as u64;
+        error("the table is not UTF-8").at(line(number)).hint("save the file as CSV in UTF-8").into()
+    })
+}
+
+/// A row of cells and its first line.
+struct Row {
+    line: u64,
+    cells: Vec<String>,
+}
+
+/// Rows of cells: commas, quotes doubled inside quotes. Blank lines are no rows.
+struct Rows<'t> {
+    rest: core::iter::Peekable<core::str::Chars<'t>>,
+    line: u64,
+}
+
+impl<'t> Rows<'t> {
+    fn new(text: &'t str) -> Rows<'t> {
+        Rows { rest: text.chars().peekable(), line: 1 }
+    }
+
+    /// The row that begins here; blank lines too.
+    fn row(&mut self) -> Result<Row, Findings> {
+        let mut row = Row { line: self.line, cells: Vec::new() };
+        let mut cell = String::new();
+        let mut quoted = None;
+        while let Some(c) = self.rest.next() {
+            self.line += u64::from(c == '\n');
+            match c {
+                '"' if quoted.is_some() && self.rest.peek() == Some(&'"') => {
+                    self.rest.next();
+                    cell.push('"');
+                }
+                '"' => quoted = if quoted.is_some() { None } else { Some(self.line) },
+                ',' if quoted.is_none() => row.cells.push(core::mem::take(&mut cell)),
+                '\r' if quoted.is_none() && self.rest.peek() == Some(&'\n') => {}
+                '\n' if quoted.is_none() => break,
+                c => cell.push(c),
+            }
+        }
+        if let Some(number) = quoted {
+            let hint = "end the cell with a quote; inside quotes, write a quote twice";
+            return Err(error("a quote begins here and does not end").at(line(number)).hint(hint).into());
+        }
+        row.cells.push(cell);
+        Ok(row)
+    }
+}
+
+impl Iterator for Rows<'_> {
+    type Item = Result<Row, Findings>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.rest.peek().is_some() {
+            match self.row() {
+                Ok(row) if row.cells.iter().all(String::is_empty) && row.cells.len() == 1 => {}
+                row => return Some(row),
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    fn check(keys: usize, fields: usize, text: &str, expected: &Expect) {
+        let shown = match LookupTable::new("t", keys, fields, text) {
+            Ok(table) => {
+                let mut rows: Vec<_> = table.index.iter().map(|(key, row)| (key, &table.rows[*row])).collect();
+                rows.sort();
+                rows.iter().map(|(key, fields)| format!("{key:?} {fields:?}\n")).collect::<String>()
+            }
+            Err(Findings(found)) => found
+                .iter()
+                .map(|one| format!("line {}: {}\n", one.place.line.unwrap_or_default(), one.message))
+                .collect(),
+        };
+        expected.assert_eq(&shown);
+    }
+
+    #[test]
+    fn cells_and_quotes() {
+        check(
+            1,
+            1,
+            "\u{feff}id,name\r\n1,\"a, \"\"b\"\"\"\n\n2,\n3,\"x\ny\"",
+            &expect![[r#"
+            "1" ["a, \"b\""]
+            "2" [""]
+            "3" ["x\ny"]
+        "#]],
+        );
+        check(
+            2,
+            1,
+            "a,b,c\n1,2,3\n1,3,4\n",
+            &expect![[r#"
+            "1\u{1f}2" ["3"]
+            "1\u{1f}3" ["4"]
+        "#]],
+        );
+    }
+
+    #[test]
+    fn what_could_give_another_value_is_an_error() {
+        check(
+            1,
+            1,
+            "\n\n",
+            &expect![[r#"
+            line 0: the table has no row that names its columns
+        "#]],
+        );
+        check(
+            1,
+            2,
+            "id,name\n",
+            &expect![[r#"
+            line 1: the table has 2 columns, and the map's `lookup t` declares 3
+        "#]],
+        );
+        check(
+            1,
+            1,
+            "id,name\n1,a\n\"1\",b\n2\n3,c,d\n",
+            &expect![[r#"
+            line 3: this row has the same keys as line 2
+            line 4: this row has 1 cells, and the header 2
+            line 5: this row has 3 cells, and the header 2
+        "#]],
+        );
+        check(
+            1,
+            1,
+            "id,name\n1,\"a\n2,b\n",
+            &expect![[r#"
+            line 2: a quote begins here and does not end
+        "#]],
+        );
+        check(
+            2,
+            0,
+            "a,b\n1\u{1f},2\n",
+            &expect![[r#"
+            line 2: a key has the control character U+001F
+        "#]],
+        );
+    }
+}

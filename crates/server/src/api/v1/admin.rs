@@ -1,0 +1,75 @@
+//! Answers of the listener for operators, and lines of the audit.
+
+use std::net::IpAddr;
+
+use serde::Serialize;
+
+/// What became of a request, in words.
+#[derive(Serialize)]
+pub(crate) struct Status {
+    pub(crate) status: String,
+}
+
+impl Status {
+    pub(crate) fn new(status: impl Into<String>) -> Status {
+        Status { status: status.into() }
+    }
+}
+
+/// `/ready`.
+#[derive(Serialize)]
+pub(crate) struct Readiness {
+    pub(crate) status: &'static str,
+    /// What does not work.
+    pub(crate) services: Vec<MissingPart>,
+    /// What the last reload refused.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) reload: Vec<String>,
+}
+
+/// Something that does not work now.
+#[derive(Serialize)]
+pub(crate) struct MissingPart {
+    pub(crate) service: String,
+    pub(crate) reason: String,
+}
+
+/// `/definitions`.
+#[derive(Serialize)]
+pub(crate) struct Definitions<'d> {
+    pub(crate) operations: Vec<Operation<'d>>,
+}
+
+/// An operation of an API.
+#[derive(Serialize)]
+pub(crate) struct Operation<'d> {
+    pub(crate) id: &'d str,
+    pub(crate) method: &'d str,
+    pub(crate) path: &'d str,
+    pub(crate) service: &'d str,
+    pub(crate) public: bool,
+}
+
+/// The answer for an unknown path.
+#[derive(Serialize)]
+pub(crate) struct Paths {
+    pub(crate) paths: &'static str,
+}
+
+/// One request in the audit.
+#[derive(Serialize)]
+pub(crate) struct AuditLine<'a> {
+    /// Seconds since 1970-01-01 UTC.
+    pub(crate) time: u64,
+    pub(crate) request: String,
+    pub(crate) from: IpAddr,
+    pub(crate) client: &'a str,
+    /// How the client was recognized.
+    pub(crate) by: &'a str,
+    pub(crate) operation: &'a str,
+    pub(crate) method: &'a str,
+    pub(crate) path: &'a str,
+    pub(crate) status: u16,
+    pub(crate) bytes: usize,
+    pub(crate) micros: u128,
+}
