@@ -63,8 +63,8 @@ fn a5_a_view_has_its_own_length() {
     world.write("in.toml", rules).write("in", records);
     let how = "-c c.cpy -i in.toml -e ascii -f rdw";
     world.run(&format!("convert in {how} -o out.jsonl")).code(0);
-    world.run(&format!("convert out.jsonl {how} -o back")).code(0);
-    assert_eq!(world.read("back"), records);
+    world.run(&format!("convert out.jsonl {how} -o back.dat")).code(0);
+    assert_eq!(world.read("back.dat"), records);
 }
 
 #[test]

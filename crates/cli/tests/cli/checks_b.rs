@@ -36,7 +36,10 @@ fn b2_a_gap_of_blanks_is_no_work() {
     let begun = std::time::Instant::now();
     world.run("convert gap.x12 -o gap.jsonl").code(0);
     world.run("convert claims.x12 -o claims.jsonl").code(0);
-    assert_eq!(world.read("gap.jsonl"), world.read("claims.jsonl"));
+    // The gap divides the transaction into pages; written back, they are one again.
+    world.run("convert gap.jsonl -o gap-back.x12").code(0);
+    world.run("convert claims.jsonl -o claims-back.x12").code(0);
+    assert_eq!(world.read("gap-back.x12"), world.read("claims-back.x12"));
     // It never ended; a second is usual.
     assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
 }

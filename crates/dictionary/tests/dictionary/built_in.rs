@@ -11,7 +11,7 @@ use quayline_edi::guide::{
 
 use crate::fetched::fetched;
 use crate::held_out::machine::{CLASSES, Tally, findings};
-use crate::held_out::subjects;
+use crate::held_out::{corpus, subjects};
 use crate::places::law_of;
 
 /// The sets of trade and transport that are used most, in both versions that are used most.
@@ -145,5 +145,7 @@ fn balances_of_real_documents_hold_and_break_with_a_cent() {
         }
     }
     eprintln!("{files} files balance; {caught} of {cents} cents are found");
-    assert!(files >= 10 && caught == cents, "{files} files, {caught} of {cents} cents");
+    // Without the held-out files, two of the repository are left.
+    let least = if corpus().join("data").is_dir() { 10 } else { 2 };
+    assert!(files >= least && caught == cents, "{files} files, {caught} of {cents} cents");
 }

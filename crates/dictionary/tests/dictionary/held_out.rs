@@ -37,10 +37,16 @@ fn only_guide<'g>(text: &[u8], guides: &'g GuideSet) -> Option<&'g Guide> {
     }
 }
 
+/// The folder of held-out files, which may be absent.
+pub(crate) fn corpus() -> PathBuf {
+    let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    std::env::var_os("QUAYLINE_CORPUS").map_or_else(beside, PathBuf::from)
+}
+
 /// Files that are right by an imported guide, with the delimiters that the mutators write.
 pub(crate) fn subjects(guides: &GuideSet) -> Vec<Subject> {
     let manifest = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let corpus = std::env::var_os("QUAYLINE_CORPUS").map_or_else(|| manifest.join("../../../shared"), PathBuf::from);
+    let corpus = corpus();
     let mut files: Vec<PathBuf> = ["data/x12", "data/edifact"]
         .iter()
         .filter_map(|name| corpus.join(name).read_dir().ok())
