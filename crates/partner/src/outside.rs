@@ -1,11 +1,11 @@
-//! What stands in a source outside of all interchanges: mail headers, a header that is cut off, what follows a broken one.
+//! Bytes of a source outside of all interchanges: mail headers, a header that is cut off, and what follows a broken header.
 //!
-//! Nothing can be processed of it, so it is told. What an error is about becomes an entry of its own, with its bytes, so that it is found again.
+//! Quayline cannot process these bytes, so it reports them. If they cause an error, they also become an entry, so that a search finds them.
 
 use std::io::{Read, SeekFrom};
 use std::sync::Arc;
 
-use quayline_core::{Finding, Severity};
+use quayline_core::{Finding, Findings, Severity};
 use quayline_edi::{EdiFault, EnvelopePass, Event};
 
 use crate::desk::Desk;
@@ -13,10 +13,10 @@ use crate::entry::{Details, Entry, EntryId, Kind, State, Way};
 use crate::ledger::Part;
 use crate::receive::{ReceiveReport, Source};
 
-/// Pieces of a source that become entries; more are told only.
+/// Maximum number of pieces that become entries. Quayline only counts the findings of further pieces.
 const PIECES_MAX: usize = 100;
 
-/// What was found outside so far.
+/// Findings outside of interchanges so far.
 #[derive(Default)]
 pub(crate) struct Outside {
     /// Whether an interchange is open.
@@ -78,7 +78,7 @@ impl Outside {
         }
     }
 
-    /// Tells all that was found, and stores what errors are about, in the unit of work that ends the source.
+    /// Reports all findings, and stores the bytes that cause errors, in the unit of work that ends the source.
     ///
     /// # Errors
     /// Those of the source and of the store.
@@ -87,7 +87,7 @@ impl Outside {
         desk: &mut Desk<'_>,
         (name, source): (&str, &mut dyn Source),
         report: &mut ReceiveReport,
-    ) -> Result<(), quayline_core::Findings> {
+    ) -> Result<(), Findings> {
         self.warnings.iter().for_each(|finding| report.find(EntryId(0), finding));
         report.findings_more += self.more;
         let most = desk.limits.transaction_bytes_max as u64;
@@ -100,28 +100,41 @@ impl Outside {
                 Ok(bytes)
             };
             let bytes = read(source).map_err(|error| crate::receive::unreadable(name, &error))?;
-            let id = desk.next_id()?;
-            let now = desk.now_ms();
-            let mut details = Details { bytes: bytes.len() as u64, source: name.to_owned(), ..Details::default() };
-            details.add_findings(&piece.findings);
-            details.happened(now, "received; no interchange is here, so nothing of it can be processed");
-            let entry = Entry {
-                id,
-                kind: Kind::Interchange,
-                partner: String::new(),
-                time_ms: now,
-                state: State::Unrouted,
-                due_ms: now,
-                way: Way::Received,
-                context: 0,
-                number: String::new(),
-                details,
-            };
-            let ledger = desk.ledger;
-            ledger.insert_with(desk.unit()?, &entry, Part::Document, &bytes)?;
+            let why = "received; no interchange is here, so nothing of it can be processed";
+            let id = keep_unrouted(desk, (name, bytes.len() as u64), &bytes, &piece.findings, why)?;
             piece.findings.iter().for_each(|finding| report.find(id, finding));
             report.unrouted += 1;
         }
         Ok(())
     }
+}
+
+/// Stores bytes that belong to no partner as an entry with the state `unrouted`. `length` is that of the source, of which `bytes` may be a part.
+pub(crate) fn keep_unrouted(
+    desk: &mut Desk<'_>,
+    (name, length): (&str, u64),
+    bytes: &[u8],
+    findings: &[Finding],
+    why: &str,
+) -> Result<EntryId, Findings> {
+    let id = desk.next_id()?;
+    let now = desk.now_ms();
+    let mut details = Details { bytes: length, source: name.to_owned(), ..Details::default() };
+    details.add_findings(findings);
+    details.happened(now, why);
+    let entry = Entry {
+        id,
+        kind: Kind::Interchange,
+        partner: String::new(),
+        time_ms: now,
+        state: State::Unrouted,
+        due_ms: now,
+        way: Way::Received,
+        context: 0,
+        number: String::new(),
+        details,
+    };
+    let ledger = desk.ledger;
+    ledger.insert_with(desk.unit()?, &entry, Part::Document, bytes)?;
+    Ok(id)
 }

@@ -20,7 +20,7 @@ use crate::entry::{Details, Entry, EntryId, Kind, State, Way};
 use crate::envelope::{begin_alone, end_alone, version_of};
 use crate::ledger::{self, Part, of_store};
 use crate::matching;
-use crate::outside::Outside;
+use crate::outside::{Outside, keep_unrouted};
 use crate::survey::{Feed, Survey, survey};
 use crate::verdict::answer_of;
 use crate::watch::Watch;
@@ -239,26 +239,8 @@ impl Desk<'_> {
         let mut bytes = Vec::new();
         let most = self.limits.transaction_bytes_max as u64;
         source.take(most).read_to_end(&mut bytes).map_err(|error| unreadable(name, &error))?;
-        let id = self.next_id()?;
-        let now = self.now_ms();
-        let mut details = Details { bytes: survey.bytes, source: name.to_owned(), ..Details::default() };
-        details.add_findings([finding]);
-        details.happened(now, "received; nothing of it can be processed");
-        let entry = Entry {
-            id,
-            kind: Kind::Interchange,
-            partner: String::new(),
-            time_ms: now,
-            state: State::Unrouted,
-            due_ms: now,
-            way: Way::Received,
-            context: 0,
-            number: String::new(),
-            details,
-        };
-        let ledger = self.ledger;
-        let unit = self.unit()?;
-        ledger.insert_with(unit, &entry, Part::Document, &bytes)?;
+        let why = "received; nothing of it can be processed";
+        let id = keep_unrouted(self, (name, survey.bytes), &bytes, std::slice::from_ref(finding), why)?;
         report.find(id, finding);
         report.unrouted += 1;
         self.finish()

@@ -1,8 +1,8 @@
-//! Whether the columns of a table keep all of what an item says.
+//! Checks that the columns of a table can hold the values of an item exactly.
 //!
-//! A database rounds a number that has more decimals than its column, drops the time of day that is meant for a date, and takes the last of
-//! two members with one name, all without a word. So an item is looked at before it goes there. What is no JSON, or no number, is left to
-//! the database, which refuses it.
+//! A database reports none of these: it rounds a number that has more decimals than its column, drops the time of day of a date, and takes the
+//! last of two members with the same name. Quayline therefore checks each item before it sends it. The database itself refuses what is not JSON
+//! or not a number.
 
 use std::ops::Range;
 
@@ -17,11 +17,11 @@ use crate::error::Thrown;
 enum Keeps {
     /// All that its type can say, or what only the database knows.
     All,
-    /// Numbers with so many decimals; a negative number of them ends before the point.
+    /// Numbers with at most this many decimals. A negative limit is a position before the decimal point, as in `numeric(5, -2)`.
     Decimals(i64),
     /// Dates without a time of day.
     Date,
-    /// Times with so many decimals of a second.
+    /// Times with at most this many decimals of a second.
     Seconds(i64),
 }
 
@@ -133,7 +133,7 @@ fn keeps_of(of: &str, modifier: i64) -> Keeps {
     }
 }
 
-/// How the decimals of a number are told.
+/// Text for a number of decimals.
 fn places(decimals: i64) -> String {
     match decimals {
         1 => "1 decimal".to_owned(),
@@ -142,14 +142,15 @@ fn places(decimals: i64) -> String {
     }
 }
 
-/// Decimals that a number needs: below zero if it ends with zeros before its point. `None` if it is no number, or zero.
+/// Number of decimals of a decimal number, without trailing zeros. Negative for trailing zeros before the decimal point: -2 for 100. `None` for zero
+/// and for text that is not a number.
 fn decimals(text: &[u8]) -> Option<i64> {
     let text = text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text);
     let end = text.iter().position(|byte| matches!(byte, b'e' | b'E')).unwrap_or(text.len());
     let (digits, exponent) = (&text[..end], text.get(end + 1..));
     let exponent = match exponent {
         None => 0,
-        // One that no 64 bits hold is beyond each column.
+        // An exponent that does not fit 64 bits is larger than the scale of any column.
         Some(text) => {
             let (is_less, digits) = match text.split_first()? {
                 (b'-', rest) => (true, rest),
@@ -174,7 +175,7 @@ fn decimals(text: &[u8]) -> Option<i64> {
     Some(after.saturating_sub(exponent))
 }
 
-/// Whether a date is followed by a time other than midnight.
+/// Whether a text has a time of day other than midnight.
 fn has_time_of_day(text: &[u8]) -> bool {
     let Some(colon) = text.iter().position(|byte| *byte == b':') else { return false };
     // Hours stand before the first colon; what follows it, up to a zone, is minutes and seconds.
@@ -185,7 +186,7 @@ fn has_time_of_day(text: &[u8]) -> bool {
     hours[start..].iter().chain(&rest[..end]).any(|byte| matches!(byte, b'1'..=b'9'))
 }
 
-/// Decimals of a second that a time needs.
+/// Number of decimals of the seconds of a time, without trailing zeros.
 fn decimals_of_second(text: &[u8]) -> i64 {
     let Some(colon) = text.iter().position(|byte| *byte == b':') else { return 0 };
     let Some(point) = text[colon..].iter().position(|byte| *byte == b'.') else { return 0 };
@@ -206,7 +207,7 @@ fn is_named(written: &[u8], name: &str) -> bool {
     }
 }
 
-/// The members of a JSON object, one after the other, without a look into their values. Ends where the text is no JSON.
+/// Iterates over the members of a JSON object and skips their values. Ends at the first character that is not JSON.
 struct Members<'t> {
     text: &'t [u8],
     at: usize,
