@@ -202,6 +202,9 @@ pub struct StepContext {
     pub properties: BTreeMap<String, String>,
     /// The partition, from 0.
     pub partition: Option<u32>,
+    /// The execution in which the step began anew in its instance, as after it had completed; 0 if it never did. What an artifact keeps of a step outside
+    /// of the repository belongs to it.
+    pub began: ExecutionId,
     item_count: AtomicU32,
     state: Mutex<StepContextState>,
 }
@@ -249,6 +252,7 @@ impl StepContext {
             number,
             properties,
             partition,
+            began: ExecutionId::default(),
             item_count: AtomicU32::new(0),
             state: Mutex::new(state),
         }

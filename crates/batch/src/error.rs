@@ -206,7 +206,11 @@ impl Thrown {
     /// A property of an artifact that is missing or wrong.
     #[must_use]
     pub fn property(artifact: &str, property: &str, what: impl fmt::Display, remedy: impl Into<String>) -> Self {
-        let message = format!("property {property} of {artifact} {what}");
+        Thrown::refused(format!("property {property} of {artifact} {what}"), remedy)
+    }
+
+    /// What is wrong with a property, in the words of the check before the start.
+    pub(crate) fn refused(message: String, remedy: impl Into<String>) -> Self {
         Thrown::of(&[codes::PROPERTY.0, "quayline.Configuration"], message).hint(remedy)
     }
 

@@ -297,9 +297,37 @@ pub struct StepState {
     pub progress: Progress,
     /// Number of partitions, as they were planned.
     pub plan: Option<u32>,
+    /// The execution in which the step began anew after it had completed, or its partitions were planned anew. 0 before.
+    pub began: ExecutionId,
 }
 
-packed!(struct StepState { status, exit_status, starts, last, progress, plan });
+/// As `packed!` writes it; states of steps that never began anew, and those of earlier versions, end before the execution.
+impl Packed for StepState {
+    fn pack(&self, to: &mut Vec<u8>) {
+        let StepState { status, exit_status, starts, last, progress, plan, began } = self;
+        status.pack(to);
+        exit_status.pack(to);
+        starts.pack(to);
+        last.pack(to);
+        progress.pack(to);
+        plan.pack(to);
+        if *began != ExecutionId::default() {
+            began.pack(to);
+        }
+    }
+
+    fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
+        Some(StepState {
+            status: Packed::unpack(from)?,
+            exit_status: Packed::unpack(from)?,
+            starts: Packed::unpack(from)?,
+            last: Packed::unpack(from)?,
+            progress: Packed::unpack(from)?,
+            plan: Packed::unpack(from)?,
+            began: if from.is_empty() { ExecutionId::default() } else { Packed::unpack(from)? },
+        })
+    }
+}
 
 /// What an instance knows of a partition.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

@@ -43,6 +43,13 @@ impl Default for FramerOptions {
     }
 }
 
+/// A place in the output of a [`Framer`], between two records.
+#[derive(Clone, Copy, Debug)]
+pub struct FramerMark {
+    written: ByteOffset,
+    next: RecordNumber,
+}
+
 /// Longest block that the short form of a block header holds.
 const SHORT_BLOCK_MAX: usize = 32_760;
 /// Longest segment with its descriptor word.
@@ -110,6 +117,19 @@ impl Framer {
         let before = out.len();
         self.end_block(out);
         self.written.0 += (out.len() - before) as u64;
+    }
+
+    /// Where the output is, between [`Framer::flush`] and the next record: the place to which [`Framer::back_to`] goes back.
+    #[must_use]
+    pub fn mark(&self) -> FramerMark {
+        debug_assert!(self.block.is_empty(), "a block is open");
+        FramerMark { written: self.written, next: self.next }
+    }
+
+    /// Forgets the records since a mark, also those of the open block. The caller cuts back what it has of them.
+    pub fn back_to(&mut self, mark: FramerMark) {
+        self.block.clear();
+        (self.written, self.next) = (mark.written, mark.next);
     }
 
     /// Ends the output. A Micro Focus file without records gets its file header.

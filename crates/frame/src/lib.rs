@@ -37,7 +37,7 @@ pub use block::{Batch, Block, BlockEnd, BlockSplitter, Edges, RecordSpan};
 pub use detect::{FramingCandidate, detect};
 pub use extent::{ExtentFault, RecordExtent, RecordExtentFound};
 pub use fault::{Cause, FrameFault, FrameFaultKind, Resume, empty_source};
-pub use framer::{Framer, FramerOptions};
+pub use framer::{Framer, FramerMark, FramerOptions};
 pub use misfit::explain_misfit;
 pub use spec::*;
 pub use spec_text::SpecTextError;

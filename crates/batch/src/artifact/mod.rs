@@ -74,20 +74,6 @@ impl Injected {
     pub fn path(&self, name: &str) -> Answer<PathBuf> {
         Ok(self.folder.join(self.required(name)?))
     }
-
-    /// Refuses properties that the artifact does not know, so that a misspelt one is never ignored.
-    ///
-    /// # Errors
-    /// A property is not known.
-    pub fn only(&self, known: &[&str]) -> Answer<()> {
-        match self.properties.keys().find(|name| !known.contains(&name.as_str())) {
-            None => Ok(()),
-            Some(name) => {
-                let remedy = format!("the properties of {} are {}", self.name, known.join(", "));
-                Err(Thrown::property(&self.name, name, "is not known", remedy))
-            }
-        }
-    }
 }
 
 /// Where an item is in the input, as far as its reader knows.
@@ -112,6 +98,15 @@ pub trait Reader {
     /// # Errors
     /// Retried or skipped if the job says so; otherwise the step fails.
     fn read(&mut self, work: &mut dyn Work) -> Answer<Option<Item>>;
+
+    /// Takes the last [`Reader::read`] back, which threw and is retried without a rollback: the next call reads the same item. A reader that stays
+    /// where it is when it throws has nothing to do.
+    ///
+    /// # Errors
+    /// The step fails.
+    fn again(&mut self) -> Answer<()> {
+        Ok(())
+    }
 
     /// Where the item is that was read last, for people who look for one that was skipped.
     fn place(&self) -> ItemPlace {
@@ -210,6 +205,12 @@ pub trait Writer {
     /// Whether the engine may call [`Writer::write`] with parts of a chunk to find the items that fail. A writer that says so leaves its own state
     /// as it was when it throws; what it did in the unit of work is taken back for it.
     fn isolates(&self) -> bool {
+        false
+    }
+
+    /// Whether the engine rolls a chunk back to find the items that fail, one by one, since the writer does not isolate them itself. A writer that
+    /// says no has all items of a chunk skipped together.
+    fn isolates_by_rollback(&self) -> bool {
         false
     }
 

@@ -1,4 +1,5 @@
-//! Which properties an artifact has, so that a job is checked before it runs. The artifacts check again when they are made.
+//! Which properties an artifact has. A job is checked against them before it runs, and each artifact when it is made, with the values that only a
+//! run knows.
 
 use std::collections::BTreeMap;
 

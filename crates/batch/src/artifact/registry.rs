@@ -64,6 +64,7 @@ macro_rules! kinds {
                 }
 
                 pub(crate) fn $make(&self, with: &Injected) -> Answer<Box<dyn $artifact>> {
+                    self.check($element, with)?;
                     self.$field.make(with)
                 }
             )+
@@ -72,7 +73,7 @@ macro_rules! kinds {
             #[cfg(test)]
             pub(crate) fn make_any(&self, element: &str, with: &Injected) -> Answer<()> {
                 match element {
-                    $( $element => self.$field.make(with).map(|_| ()), )+
+                    $( $element => self.$make(with).map(|_| ()), )+
                     _ => Ok(()),
                 }
             }
@@ -117,10 +118,20 @@ kinds! {
 }
 
 impl Registry {
-    /// Declares the properties of an artifact, so that a job is checked before it runs. `element` is the element's name in job XML, such as
-    /// `reader` or `decision`. Properties of an artifact that declares none are not checked.
+    /// Declares the properties of an artifact: a job is checked against them before it runs, and the artifact before it is made. `element` is the
+    /// element's name in job XML, such as `reader` or `decision`. Properties of an artifact that declares none are not checked.
     pub fn declare(&mut self, element: &str, name: &str, properties: Properties) {
         self.declared.insert((element.to_owned(), name.to_owned()), properties);
+    }
+
+    /// Refuses what is not declared, such as a misspelt property or a value that only this run knows.
+    fn check(&self, element: &str, with: &Injected) -> Answer<()> {
+        let Some(declared) = self.declared.get(&(element.to_owned(), with.name.clone())) else { return Ok(()) };
+        let given = with.properties.iter().map(|(name, value)| (name.clone(), Some(value.clone()))).collect();
+        match declared.faults(&with.name, &given).into_iter().next() {
+            None => Ok(()),
+            Some(fault) => Err(Thrown::refused(fault.message, fault.remedy)),
+        }
     }
 
     /// Declares the superclass of an exception class.
@@ -137,7 +148,7 @@ impl Registry {
             if let Some(parent) = self.classes.get(&lineage[at])
                 && !lineage.contains(parent)
             {
-                lineage.push(parent.clone());
+                lineage.insert(at + 1, parent.clone());
             }
             at += 1;
         }

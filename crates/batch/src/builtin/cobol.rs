@@ -17,9 +17,6 @@ pub(super) const LENGTH_MAX: u64 = 64 << 20;
 /// Address space of the program's process.
 const MEMORY_BYTES: u64 = 512 << 20;
 
-/// Properties of both.
-pub(super) const SHARED: [&str; 6] = ["program", "length", "modules", "pad", "timeout-s", "working-storage"];
-
 /// A program that can be called.
 struct Program {
     name: String,
@@ -111,7 +108,6 @@ pub(super) struct CobolProcessor {
 
 impl CobolProcessor {
     pub(super) fn new(with: &Injected) -> Answer<Self> {
-        with.only(&[&SHARED[..], &["filter-code"]].concat())?;
         with.required("length")?;
         let length = with.number("length", 1)?.clamp(1, LENGTH_MAX);
         let filter_code = match with.property("filter-code") {
@@ -142,7 +138,6 @@ pub(super) struct CobolBatchlet {
 
 impl CobolBatchlet {
     pub(super) fn new(with: &Injected) -> Answer<Self> {
-        with.only(&[&SHARED[..], &["parameter", "success-max"]].concat())?;
         let parameter = with.property("parameter").unwrap_or_default().as_bytes().to_vec();
         let length = with.number("length", parameter.len().max(1) as u64)?.clamp(1, LENGTH_MAX);
         let success_max = with.number("success-max", 0)?;

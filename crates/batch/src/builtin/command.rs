@@ -26,7 +26,6 @@ pub(super) struct Command {
 
 impl Command {
     pub(super) fn new(with: &Injected) -> Answer<Self> {
-        with.only(&["command", "success-max"])?;
         Ok(Command {
             command: with.required("command")?.to_owned(),
             success_max: with.number("success-max", 0)?,

@@ -31,7 +31,6 @@ pub(super) struct Sources(Mutex<HashMap<Version, &'static Pipeline>>);
 
 impl Sources {
     pub(super) fn reader(&self, with: &Injected) -> Answer<DocumentReader> {
-        with.only(&["file", "map", "shape", "limit"])?;
         let limits = limits(with)?;
         let (is_map, path) = match (with.property("map"), with.property("shape")) {
             (Some(_), None) => (true, with.path("map")?),
@@ -67,6 +66,8 @@ impl Sources {
             documents: None,
             length: 0,
             place: ItemPlace::default(),
+            refused: None,
+            is_again: false,
         })
     }
 }
@@ -78,6 +79,9 @@ pub(super) struct DocumentReader {
     documents: Option<Documents<'static>>,
     length: u64,
     place: ItemPlace,
+    /// Why the document that was read last is refused. The same bytes are refused again.
+    refused: Option<Thrown>,
+    is_again: bool,
 }
 
 impl DocumentReader {
@@ -132,6 +136,12 @@ impl Reader for DocumentReader {
     }
 
     fn read(&mut self, _work: &mut dyn Work) -> Answer<Option<Item>> {
+        let refused = self.refused.take();
+        if std::mem::take(&mut self.is_again)
+            && let Some(thrown) = refused
+        {
+            return Err(self.refused.insert(thrown).clone());
+        }
         let Some(documents) = &mut self.documents else { return Ok(None) };
         let mut document = Vec::new();
         match documents.next(&mut document) {
@@ -141,12 +151,17 @@ impl Reader for DocumentReader {
             }
             Next::Wrong(place, findings) => {
                 self.place = ItemPlace { record: Some(place.number.0), byte: Some(place.offset.0) };
-                Err(of_findings(&findings))
+                Err(self.refused.insert(of_findings(&findings)).clone())
             }
             // Nobody may skip what would be the rest of the file.
             Next::Lost(findings) => Err(Thrown { kind: Kind::Fatal, ..of_findings(&findings) }),
             Next::End => Ok(None),
         }
+    }
+
+    fn again(&mut self) -> Answer<()> {
+        self.is_again = true;
+        Ok(())
     }
 
     fn place(&self) -> ItemPlace {

@@ -65,7 +65,6 @@ pub(super) struct FileMapper {
 
 impl FileMapper {
     pub(super) fn new(with: &Injected) -> Answer<Self> {
-        with.only(&["file", "framing", "partitions", "threads"])?;
         let framing = with.property("framing").unwrap_or("lines");
         let boundary =
             boundary_of(framing).map_err(|(what, remedy)| Thrown::property(&with.name, "framing", what, remedy))?;

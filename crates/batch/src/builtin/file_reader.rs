@@ -52,7 +52,6 @@ pub(super) struct FileReader {
 
 impl FileReader {
     pub(super) fn new(with: &Injected) -> Answer<Self> {
-        with.only(&["file", "framing", "skip", "from", "to", "limit"])?;
         let whole = FileReader::of_file(with.path("file")?, with.property("framing").unwrap_or("lines"))?;
         Ok(FileReader {
             skip: with.number("skip", 0)?,
@@ -313,8 +312,19 @@ impl FileReader {
             let splitter = Splitter::resume(spec, &self.limits, ByteOffset(offset), record, state);
             self.splitter = Some(splitter.map_err(|error| Thrown::from_finding(&error.finding()))?);
         }
-        while checkpoint.is_none() && self.number <= self.skip {
+        // A range that begins later has nothing of the file's begin.
+        while checkpoint.is_none() && self.from == 0 && self.number <= self.skip {
             if self.next()?.is_none() {
+                if self.position().0 < self.length {
+                    let message = format!(
+                        "the first range of {} ends after {} items, and the property skip passes over {}",
+                        self.path.display(),
+                        self.number - 1,
+                        self.skip
+                    );
+                    return Err(Thrown::of(&["quayline.Configuration"], message)
+                        .hint("divide the file into fewer ranges, or remove these items from the file"));
+                }
                 break;
             }
         }

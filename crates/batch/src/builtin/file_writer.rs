@@ -45,7 +45,6 @@ pub(super) struct FileWriter {
 
 impl FileWriter {
     pub(super) fn new(with: &Injected) -> Answer<Self> {
-        with.only(&["file", "framing", "first-number", "pad", "prologue", "separator", "epilogue", "limit"])?;
         let name = with.property("framing").unwrap_or("lines");
         let first_number = (name == "edi").then(|| with.number("first-number", 1)).transpose()?;
         if first_number.is_none() && with.property("first-number").is_some() {
@@ -110,6 +109,44 @@ impl FileWriter {
         }
         self.ends.add(&self.buffer);
         self.length += self.buffer.len() as u64;
+        Ok(())
+    }
+
+    /// Writes all of the items, or none of them.
+    fn write_all(&mut self, items: &[Item]) -> Answer<()> {
+        self.buffer.clear();
+        let mut number = self.items;
+        let mut numbered = self.numbered;
+        for item in items {
+            if number > 0 {
+                self.buffer.extend_from_slice(&self.separator);
+            }
+            if let (Some(FramingSpec::Fixed { length }), None) = (&self.framing, self.pad)
+                && item.len() < *length
+            {
+                let message = format!("an item has {} bytes, expected {length}", item.len());
+                return Err(Thrown::of(&["quayline.Rejected"], message)
+                    .hint("add the property pad, the byte that fills short items: space, or 0x40 in EBCDIC"));
+            }
+            match &mut self.framer {
+                Some(framer) => {
+                    framer.frame(item, &mut self.buffer).map_err(|fault| Thrown::from_finding(&fault.finding()))?
+                }
+                None => match self.first_number {
+                    Some(first) => {
+                        let text = numbered_item(item, &self.limits, first, &mut numbered)?;
+                        self.buffer.extend_from_slice(&text);
+                    }
+                    None => self.buffer.extend_from_slice(item),
+                },
+            }
+            number += 1;
+        }
+        if let Some(framer) = &mut self.framer {
+            framer.flush(&mut self.buffer);
+        }
+        self.append()?;
+        (self.items, self.numbered) = (number, numbered);
         Ok(())
     }
 
@@ -265,40 +302,15 @@ impl Writer for FileWriter {
     }
 
     fn write(&mut self, items: &[Item], _work: &mut dyn Work) -> Answer<()> {
-        self.buffer.clear();
-        let mut number = self.items;
-        let mut numbered = self.numbered;
-        for item in items {
-            if number > 0 {
-                self.buffer.extend_from_slice(&self.separator);
-            }
-            if let (Some(FramingSpec::Fixed { length }), None) = (&self.framing, self.pad)
-                && item.len() < *length
-            {
-                let message = format!("an item has {} bytes, expected {length}", item.len());
-                return Err(Thrown::of(&["quayline.Rejected"], message)
-                    .hint("add the property pad, the byte that fills short items: space, or 0x40 in EBCDIC"));
-            }
-            match &mut self.framer {
-                Some(framer) => {
-                    framer.frame(item, &mut self.buffer).map_err(|fault| Thrown::from_finding(&fault.finding()))?
-                }
-                None => match self.first_number {
-                    Some(first) => {
-                        let text = numbered_item(item, &self.limits, first, &mut numbered)?;
-                        self.buffer.extend_from_slice(&text);
-                    }
-                    None => self.buffer.extend_from_slice(item),
-                },
-            }
-            number += 1;
+        let mark = self.framer.as_ref().map(Framer::mark);
+        let written = self.write_all(items);
+        if written.is_err()
+            && let (Some(framer), Some(mark)) = (&mut self.framer, mark)
+        {
+            // The items before the refused one may be in the open block, and are written again.
+            framer.back_to(mark);
         }
-        if let Some(framer) = &mut self.framer {
-            framer.flush(&mut self.buffer);
-        }
-        self.append()?;
-        (self.items, self.numbered) = (number, numbered);
-        Ok(())
+        written
     }
 
     fn isolates(&self) -> bool {

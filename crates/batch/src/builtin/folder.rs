@@ -57,17 +57,19 @@ pub(super) struct FolderReader {
     left: Vec<Vec<u8>>,
     /// The name that was read last.
     last: Option<Vec<u8>>,
+    /// The name before it.
+    before: Option<Vec<u8>>,
 }
 
 impl FolderReader {
     pub(super) fn new(with: &Injected) -> Answer<Self> {
-        with.only(&["folder", "name", "limit"])?;
         Ok(FolderReader {
             folder: with.path("folder")?,
             pattern: with.property("name").unwrap_or("*").as_bytes().to_vec(),
             bytes_max: limits(with)?.record_bytes_max as u64,
             left: Vec::new(),
             last: None,
+            before: None,
         })
     }
 }
@@ -93,7 +95,7 @@ impl Reader for FolderReader {
     fn read(&mut self, _work: &mut dyn Work) -> Answer<Option<Item>> {
         let Some(name) = self.left.pop() else { return Ok(None) };
         let path = self.folder.join(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(&name));
-        self.last = Some(name);
+        self.before = self.last.replace(name);
         let file = File::open(&path).map_err(|error| io(&path, "opened", &error))?;
         let mut item = Vec::new();
         file.take(self.bytes_max + 1).read_to_end(&mut item).map_err(|error| io(&path, "read", &error))?;
@@ -103,6 +105,12 @@ impl Reader for FolderReader {
                 .hint("raise the property limit: `record-bytes=`, or read the file with quayline.fileReader"));
         }
         Ok(Some(item))
+    }
+
+    fn again(&mut self) -> Answer<()> {
+        let name = std::mem::replace(&mut self.last, self.before.take());
+        self.left.extend(name);
+        Ok(())
     }
 
     fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
@@ -121,7 +129,6 @@ pub(super) struct Transfer {
 
 impl Transfer {
     pub(super) fn new(with: &Injected) -> Answer<Self> {
-        with.only(&["from", "to", "mode", "existing"])?;
         Ok(Transfer {
             from: with.path("from")?,
             to: with.path("to")?,

@@ -66,7 +66,6 @@ pub(super) fn headers_of(text: &str) -> Result<Vec<(HeaderName, HeaderValue)>, S
 
 impl HttpProcessor {
     pub(super) fn new(with: &Injected) -> Answer<Self> {
-        with.only(&["url", "method", "headers", "headers-file", "ca", "timeout-s", "parallel", "limit"])?;
         let url = with.required("url")?;
         url_of(url).map_err(|(what, remedy)| Thrown::property(&with.name, "url", what, remedy))?;
         let method = match with.property("method") {

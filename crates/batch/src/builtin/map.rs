@@ -51,7 +51,6 @@ struct Compiled {
 
 impl Maps {
     pub(super) fn processor(&self, with: &Injected) -> Answer<MapProcessor> {
-        with.only(&["map", "envelope", "lookups", "functions", "function-timeout-s", "limit"])?;
         let limits = limits(with)?;
         let path = with.path("map")?;
         let tables: Vec<(String, PathBuf)> =

@@ -35,6 +35,9 @@ pub(super) struct ParquetReader {
     /// The next row.
     row: u64,
     open: Option<Open>,
+    /// Why the row that was read last is refused. The same values are refused again.
+    refused: Option<Thrown>,
+    is_again: bool,
 }
 
 /// A file that is being read.
@@ -49,7 +52,6 @@ struct Open {
 
 impl ParquetReader {
     pub(super) fn new(with: &Injected) -> Answer<Self> {
-        with.only(&["file", "shape", "unknown", "from", "to", "limit"])?;
         let limits = limits(with)?;
         let shape = match with.property("shape") {
             Some(_) => Some(shape_file(&with.path("shape")?, &limits)?),
@@ -70,6 +72,8 @@ impl ParquetReader {
             length: 0,
             row: 0,
             open: None,
+            refused: None,
+            is_again: false,
         })
     }
 
@@ -172,6 +176,12 @@ impl Reader for ParquetReader {
     }
 
     fn read(&mut self, _work: &mut dyn Work) -> Answer<Option<Item>> {
+        let refused = self.refused.take();
+        if std::mem::take(&mut self.is_again)
+            && let Some(thrown) = refused
+        {
+            return Err(self.refused.insert(thrown).clone());
+        }
         if self.row >= self.end() {
             return Ok(None);
         }
@@ -183,7 +193,15 @@ impl Reader for ParquetReader {
         }
         let item = open.items.pop_front().transpose();
         self.row += 1;
-        Ok(item?.map(|range| open.writer.bytes()[range].to_vec()))
+        match item {
+            Ok(range) => Ok(range.map(|range| open.writer.bytes()[range].to_vec())),
+            Err(thrown) => Err(self.refused.insert(thrown).clone()),
+        }
+    }
+
+    fn again(&mut self) -> Answer<()> {
+        self.is_again = true;
+        Ok(())
     }
 
     fn place(&self) -> ItemPlace {

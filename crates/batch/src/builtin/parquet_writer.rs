@@ -177,7 +177,6 @@ impl Open {
 
 impl ParquetWriter {
     pub(super) fn new(with: &Injected) -> Answer<Self> {
-        with.only(&["file", "shape", "group-bytes", "limit"])?;
         let limits = limits(with)?;
         let path = with.path("shape")?;
         let shape = shape_file(&path, &limits)?;

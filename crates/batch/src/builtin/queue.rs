@@ -26,7 +26,6 @@ pub(super) struct QueueReader {
 
 impl QueueReader {
     pub(super) fn new(with: &Injected) -> Answer<Self> {
-        with.only(&["queue", "wait-ms"])?;
         let queue = with.required("queue")?.to_owned();
         Ok(QueueReader { queue, wait_ms: with.number("wait-ms", 0)?, open: None })
     }
@@ -60,7 +59,6 @@ pub(super) struct QueueWriter {
 
 impl QueueWriter {
     pub(super) fn new(with: &Injected) -> Answer<Self> {
-        with.only(&["queue", "control-numbers"])?;
         let numbers = with.property("control-numbers");
         let numbers = numbers.map(|name| [format!("job/{name}/interchanges"), format!("job/{name}/groups")]);
         Ok(QueueWriter { queue: with.required("queue")?.to_owned(), numbers, open: None })

@@ -20,7 +20,6 @@ pub(super) struct RecordFileReader {
 
 impl RecordFileReader {
     pub(super) fn new(with: &Injected) -> Answer<Self> {
-        with.only(&["file"])?;
         Ok(RecordFileReader { file: with.required("file")?.to_owned(), browse: None, last: None, passed: None })
     }
 }
@@ -91,7 +90,6 @@ pub(super) struct RecordFileWriter {
 
 impl RecordFileWriter {
     pub(super) fn new(with: &Injected) -> Answer<Self> {
-        with.only(&["file", "mode"])?;
         let mode = match with.property("mode").unwrap_or("insert") {
             "insert" => Mode::Insert,
             "replace" => Mode::Replace,

@@ -25,7 +25,6 @@ pub(super) struct RejectReader {
 
 impl RejectReader {
     pub(super) fn new(with: &Injected) -> Answer<Self> {
-        with.only(&["execution", "step", "stage"])?;
         with.required("execution")?;
         let stage = match with.property("stage") {
             None => None,

@@ -25,7 +25,7 @@ use crate::codes;
 use crate::context::{JobContext, StepContext};
 use crate::error::{Kind, Thrown};
 use crate::event::{self, Event};
-use crate::record::{Counts, PartitionGiven, PartitionState, StepState, Times};
+use crate::record::{Counts, ExecutionId, PartitionGiven, PartitionState, StepState, Times};
 use crate::repository::NUMBER;
 use crate::status::BatchStatus;
 
@@ -52,6 +52,8 @@ pub(super) struct Whole {
     status: BatchStatus,
     times: Times,
     cause: Option<Thrown>,
+    /// See [`StepState::began`].
+    pub(super) began: ExecutionId,
 }
 
 impl Message {
@@ -131,6 +133,15 @@ impl Whole {
     }
 }
 
+/// What the plan has for a partition.
+#[derive(Clone, Copy)]
+pub(super) struct Planned<'p> {
+    /// `None` if the repository has them.
+    pub(super) properties: Option<&'p BTreeMap<String, String>>,
+    /// See [`StepState::began`].
+    pub(super) began: ExecutionId,
+}
+
 impl Run<'_> {
     pub(super) fn partitioned(
         &self,
@@ -148,6 +159,7 @@ impl Run<'_> {
             status: BatchStatus::Completed,
             times: Times::default(),
             cause: None,
+            began: ExecutionId::default(),
         };
         if let Err(thrown) = self.partitions(step, partition, (job, context), state, partitions, &mut whole) {
             whole.fail(thrown);
@@ -166,7 +178,7 @@ impl Run<'_> {
                 whole.fail(thrown);
             }
         }
-        BodyEnd { status: whole.status, exit_status: None, times: whole.times, cause: whole.cause }
+        BodyEnd { times: whole.times, cause: whole.cause, ..BodyEnd::of(whole.status) }
     }
 
     fn partitions(
@@ -196,8 +208,14 @@ impl Run<'_> {
         };
         let digest = must_repeat.then(|| digest(&plan.properties));
         if plan.replaces && state.plan.is_some() {
+            // What the partitions before did is for the reducer to take back, before any of the new ones begins.
+            if let Some(reducer) = &mut whole.reducer {
+                reducer.rollback()?;
+            }
             self.repository().forget_partitions(self.held, &step.id)?;
+            state.began = self.held.execution;
         }
+        whole.began = state.began;
         let mut given = self.repository().given(self.held.instance, &step.id)?;
         if let Some(count) = state.plan.filter(|_| !plan.replaces) {
             let before = self.repository().plan_digest(self.held.instance, &step.id)?;
@@ -219,7 +237,27 @@ impl Run<'_> {
         }
         // A restart keeps the number of partitions, unless the plan says otherwise: so the specification has it.
         if let Some(count) = state.plan.filter(|_| !plan.replaces) {
-            plan.properties.resize(usize::try_from(count).unwrap_or(usize::MAX), BTreeMap::new());
+            let (count, now) = (usize::try_from(count).unwrap_or(usize::MAX), plan.properties.len());
+            let split_off = given.values().filter(|given| given.parent.is_some()).count();
+            if now + split_off < count && plan.properties.iter().any(|properties| !properties.is_empty()) {
+                let message = format!(
+                    "step {} was planned in {} partitions before, and the plan now has properties for {now}",
+                    step.id,
+                    count - split_off
+                );
+                return Err(Thrown::of(&["quayline.Configuration"], message).hint(
+                    "restore the input and the parameters of the first execution (--same-params), or let the mapper discard the partitions before (partitionsOverride)",
+                ));
+            }
+            if now + split_off > count {
+                let text = format!(
+                    "step {} keeps its {} partitions; the plan has {now} now, and the others are ignored",
+                    step.id,
+                    count - split_off
+                );
+                self.event(event::LOG, Some(context), None, text);
+            }
+            plan.properties.resize(count, BTreeMap::new());
         }
         let count = u32::try_from(plan.properties.len()).unwrap_or(u32::MAX);
         state.plan = Some(count);
@@ -230,6 +268,9 @@ impl Run<'_> {
             if let Some(properties) = plan.properties.get_mut(*number as usize) {
                 properties.clone_from(&given.properties);
             }
+        }
+        if let Some((message, remedy)) = step.not_planned(&plan.properties) {
+            return Err(Thrown::of(&["quayline.Configuration"], message).hint(remedy));
         }
         let ran = if self.repository().is_shared() && sharing(step)? {
             for (number, properties) in (0..count).zip(&plan.properties) {
@@ -308,6 +349,7 @@ impl Run<'_> {
         give_up: &AtomicBool,
     ) {
         let (sender, receiver) = sync_channel(MESSAGES_MAX);
+        let began = whole.began;
         let worker = |sender: SyncSender<Message>| {
             let _working = self.working();
             let over = || job.stop.is_set() || give_up.load(Ordering::Relaxed);
@@ -323,7 +365,7 @@ impl Run<'_> {
                     let _ = sender.send(Message::stopped());
                     return;
                 }
-                let planned = plan.properties.get(number as usize);
+                let planned = Planned { properties: plan.properties.get(number as usize), began };
                 let made = |number| {
                     queue.made.store(true, Ordering::Relaxed);
                     if let Ok(Some(state)) = self.repository().partition(self.held.instance, &step.id, number) {
@@ -365,10 +407,10 @@ impl Run<'_> {
         step: &Step,
         job: &JobContext,
         (number, mut state): (u32, PartitionState),
-        planned: Option<&BTreeMap<String, String>>,
+        planned: Planned<'_>,
         (send, made): (Send<'_>, &dyn Fn(u32)),
     ) -> Message {
-        let given = match planned {
+        let given = match planned.properties {
             Some(planned) => Ok(planned.clone()),
             None => self
                 .repository()
@@ -376,7 +418,8 @@ impl Run<'_> {
                 .map(|given| given.map(|given| given.properties).unwrap_or_default()),
         };
         let user_data = state.progress.user_data.as_deref().cloned();
-        let context = StepContext::new(&step.id, number + 1, step.properties.clone(), Some(number), user_data);
+        let mut context = StepContext::new(&step.id, number + 1, step.properties.clone(), Some(number), user_data);
+        context.began = planned.began;
         let context = Arc::new(context);
         let job = Arc::new(job.for_thread());
         self.event(
@@ -428,7 +471,9 @@ impl Run<'_> {
             shared.cause = end.cause.as_ref().map(|cause| (cause.class().to_owned(), cause.message.clone()));
         }
         let event = self.ended_partition(step, &context, end.status, &exit_status);
-        let saved = self.repository().save_partition(self.held, (&step.id, number), &state, &self.keeper(&event));
+        let at = (step.id.as_str(), number);
+        let saved =
+            self.repository().save_partition(self.held, at, (&mut state, end.is_uncertain), &self.keeper(&event));
         if let Err(error) = saved {
             end = BodyEnd { times: end.times, ..BodyEnd::failed(error.into()) };
         }
@@ -441,7 +486,8 @@ impl Run<'_> {
             // Its end could not be written.
             self.engine.tell(self.ended_partition(step, &context, end.status, end.status.text()));
         }
-        Message::Ended { status: end.status, exit_status, counts: context.counts(), times: end.times, cause: end.cause }
+        let counts = state.progress.counts;
+        Message::Ended { status: end.status, exit_status, counts, times: end.times, cause: end.cause }
     }
 
     fn ended_partition(

@@ -113,7 +113,10 @@ impl Run<'_> {
                 return failed(format!("a loop: {} ran already in this execution", element.id()));
             }
             let end = match element {
-                Element::Step(step) => self.step(step, thread)?,
+                Element::Step(step) => match self.step(step, thread)? {
+                    Ok(end) => end,
+                    Err(termination) => return Ok(ScopeEnd::Terminated(termination)),
+                },
                 Element::Decision(decision) if before.is_empty() => {
                     return failed(format!("the decision {} has no element before it", decision.id));
                 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use quayline_project::job::{Element, JobFile, Step};
 
-use super::partition::{MESSAGES_MAX, Message, STACK_BYTES, Send, Whole, splitting};
+use super::partition::{MESSAGES_MAX, Message, Planned, STACK_BYTES, Send, Whole, splitting};
 use super::{Engine, Run, StartError};
 use crate::artifact::{Answer, PartitionPlan};
 use crate::context::{JobContext, StepContext, StopSignal};
@@ -37,6 +37,7 @@ impl Run<'_> {
         let give_up = AtomicBool::new(false);
         let (sender, receiver) = sync_channel(MESSAGES_MAX);
         let closed = AtomicBool::new(false);
+        let began = whole.began;
         let ran_here = parking_lot::Mutex::new(HashSet::new());
         let worker = |sender: SyncSender<Message>| -> Answer<()> {
             let _working = self.working();
@@ -62,7 +63,7 @@ impl Run<'_> {
                     let _ = sender.send(Message::Collected(data));
                     Ok(())
                 };
-                let ended = run.claimed_partition(step, job, (number, state), &send);
+                let ended = run.claimed_partition(step, job, (number, state), began, &send);
                 if ended.is_fenced() {
                     // This process looked as if it had ended, and another one runs the partition now.
                     ran_here.lock().remove(&number);
@@ -116,7 +117,11 @@ impl Run<'_> {
             }
         });
         self.others(step, context, &ran_here.lock().clone(), &mut told, whole, &give_up)?;
-        if closed.load(Ordering::SeqCst) && job.stop.is_set() {
+        // A stop that comes when all partitions have ended stops none.
+        if closed.load(Ordering::SeqCst)
+            && job.stop.is_set()
+            && self.repository().has_partitions_left(self.held.instance, &step.id)?
+        {
             whole.take(Message::stopped(), context, &give_up);
         }
         Ok(self.repository().withdraw_offer(self.held, &step.id)?)
@@ -156,19 +161,22 @@ impl Run<'_> {
         step: &Step,
         job: &JobContext,
         (number, state): (u32, PartitionState),
+        began: ExecutionId,
         send: Send<'_>,
     ) -> Message {
         let token = self.held.token;
         let failed = PartitionState { status: BatchStatus::Failed, ..state.clone() };
+        let planned = Planned { properties: None, began };
         // A partition that is made is free like all others.
-        let run = || self.one_partition(step, job, (number, state), None, (send, &|_| ()));
+        let run = || self.one_partition(step, job, (number, state), planned, (send, &|_| ()));
         let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).unwrap_or_else(|_| {
             let thrown = Thrown::new("quayline.Internal", format!("partition {number} of step {} panicked", step.id));
             let shared = failed.shared.unwrap_or_default();
             let cause = Some((thrown.class().to_owned(), thrown.message.clone()));
-            let failed = PartitionState { shared: Some(Shared { cause, ..shared }), ..failed };
+            let mut failed = PartitionState { shared: Some(Shared { cause, ..shared }), ..failed };
             // If this is lost too, whoever takes the partition over runs it again.
-            let _ = self.repository().save_partition(self.held, (&step.id, number), &failed, &|_| Ok(()));
+            let at = (step.id.as_str(), number);
+            let _ = self.repository().save_partition(self.held, at, (&mut failed, true), &|_| Ok(()));
             Message::failed(thrown)
         });
         self.engine.claimed.lock().remove(&token);
@@ -283,6 +291,8 @@ impl Engine {
         };
         let run = Run { engine: self, job: Arc::clone(&job), held, context, restart_of: None, is_helper: true, folder };
         let Some(step) = find(&job.elements, &offer.step) else { return Ok(0) };
+        let state = self.repository.step_state(offer.instance, &offer.step)?;
+        let began = state.map(|state| state.began).unwrap_or_default();
         let worker = || -> Answer<u64> {
             let _working = run.working();
             let (mut from, mut ran) = (0, 0);
@@ -294,7 +304,7 @@ impl Engine {
                     sequence.set(sequence.get() + 1);
                     Ok(run.repository().send_collected(run.held, (&step.id, number), sequence.get(), data)?)
                 };
-                let ended = run.claimed_partition(step, &run.context, (number, state), &send);
+                let ended = run.claimed_partition(step, &run.context, (number, state), began, &send);
                 if let Some(lost) = ended.is_lost().filter(|_| !ended.is_fenced()) {
                     // With the end of this process, others may take the partition.
                     return Err(lost.clone());

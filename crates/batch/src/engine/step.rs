@@ -8,7 +8,7 @@ use quayline_project::job::{ArtifactRef, Step, StepBody};
 use super::Run;
 use super::chunk::{ChunkEnd, ChunkRun, Place};
 use super::listeners::Listeners;
-use super::scope::{ElementEnd, FlowThread};
+use super::scope::{ElementEnd, FlowThread, Termination};
 use crate::artifact::Answer;
 use crate::context::{JobContext, StepContext};
 use crate::error::{BatchError, Thrown};
@@ -23,25 +23,32 @@ pub(super) struct BodyEnd {
     pub(super) exit_status: Option<String>,
     pub(super) times: Times,
     pub(super) cause: Option<Thrown>,
+    /// Whether the last commit may be durable or not: then the checkpoint that the repository has counts.
+    pub(super) is_uncertain: bool,
 }
 
 impl BodyEnd {
     pub(super) fn failed(thrown: Thrown) -> Self {
-        BodyEnd { status: BatchStatus::Failed, exit_status: None, times: Times::default(), cause: Some(thrown) }
+        BodyEnd { cause: Some(thrown), ..BodyEnd::of(BatchStatus::Failed) }
+    }
+
+    pub(super) fn of(status: BatchStatus) -> Self {
+        BodyEnd { status, exit_status: None, times: Times::default(), cause: None, is_uncertain: false }
     }
 }
 
 impl Run<'_> {
-    pub(super) fn step(&self, step: &Step, thread: &FlowThread) -> Result<ElementEnd, BatchError> {
+    pub(super) fn step(&self, step: &Step, thread: &FlowThread) -> Result<Result<ElementEnd, Termination>, BatchError> {
         let found = self.repository().step_state(self.held.instance, &step.id)?;
         let is_new = found.is_none();
         let mut state = found.unwrap_or_default();
         if !is_new && state.status == BatchStatus::Completed {
             if !step.allow_start_if_complete {
-                return self.pass_over(step, &state);
+                return self.pass_over(step, &state).map(Ok);
             }
             state.progress = Progress::default();
             state.plan = None;
+            state.began = self.held.execution;
             if step.partition.is_some() {
                 self.repository().forget_partitions(self.held, &step.id)?;
             }
@@ -52,8 +59,8 @@ impl Run<'_> {
             let thrown = Thrown::new("quayline.StartLimitReached", message)
                 .hint("raise start-limit and restart with --accept-drift, or start the job anew");
             self.log_thrown(None, &format!("step {}", step.id), &thrown);
-            let exit_status = BatchStatus::Failed.text().to_owned();
-            return Ok(ElementEnd { status: BatchStatus::Failed, exit_status, steps: Vec::new(), cause: Some(thrown) });
+            // Section 8.2.4: the job fails, whatever the transitions of the step are.
+            return Ok(Err(Termination::Failed { exit_status: None, cause: Some(thrown) }));
         }
         state.starts += 1;
         state.status = BatchStatus::Started;
@@ -71,11 +78,12 @@ impl Run<'_> {
         let event = event.map(|event| Event { step: Some(step.id.clone()), ..event });
         self.repository().begin_step(self.held, &mut record, &mut state, &self.keeper(&event))?;
         let user_data = state.progress.user_data.as_deref().cloned();
-        let context = StepContext::new(&step.id, record.number, step.properties.clone(), None, user_data);
+        let mut context = StepContext::new(&step.id, record.number, step.properties.clone(), None, user_data);
+        context.began = state.began;
         let context = Arc::new(context);
         self.engine.tell(event);
         let end = self.listened(step, thread, &context, &mut state, &mut record.partitions);
-        self.end_step(step, &context, state, record, end)
+        self.end_step(step, &context, state, record, end).map(Ok)
     }
 
     /// A step that completed before: its old exit status counts.
@@ -120,7 +128,7 @@ impl Run<'_> {
             context.set_exit_status(returned.clone());
         }
         if let Err(thrown) = listeners.each(|listener| listener.after_step()) {
-            end = BodyEnd { times: end.times, ..BodyEnd::failed(thrown) };
+            end = BodyEnd { times: end.times, is_uncertain: end.is_uncertain, ..BodyEnd::failed(thrown) };
             context.set_status(end.status);
         }
         end.times.total_ns = ns(begin);
@@ -156,7 +164,8 @@ impl Run<'_> {
         };
         let text = format!("step {} ends {}, exit status {exit_status}", step.id, end.status);
         let event = self.made(topic, Some(context), Some(record.counts), text);
-        self.repository().save_step(self.held, &record, &state, &self.keeper(&event))?;
+        let repository = self.repository();
+        repository.save_step(self.held, (&mut record, &mut state), end.is_uncertain, &self.keeper(&event))?;
         self.engine.tell(event);
         Ok(ElementEnd { status: end.status, exit_status, steps: vec![record], cause: end.cause })
     }
@@ -172,7 +181,7 @@ impl Run<'_> {
         match done {
             Ok(exit_status) => {
                 let status = if job.stop.is_set() { BatchStatus::Stopped } else { BatchStatus::Completed };
-                BodyEnd { status, exit_status, times: Times::default(), cause: None }
+                BodyEnd { exit_status, ..BodyEnd::of(status) }
             }
             Err(thrown) => {
                 context.set_exception(Some(&thrown));
@@ -195,13 +204,13 @@ impl Run<'_> {
             Err(thrown) => return BodyEnd::failed(thrown),
         };
         let ended = chunk.run();
-        let times = chunk.times;
+        let (times, is_uncertain) = (chunk.times, chunk.is_uncertain);
         let status = match &ended {
             Ok(ChunkEnd::Finished) => BatchStatus::Completed,
             Ok(ChunkEnd::Stopped) => BatchStatus::Stopped,
             Err(_) => BatchStatus::Failed,
         };
-        BodyEnd { status, exit_status: None, times, cause: ended.err() }
+        BodyEnd { times, cause: ended.err(), is_uncertain, ..BodyEnd::of(status) }
     }
 }
 

@@ -25,7 +25,7 @@ use crate::work::{Backend, Entry, Fence, PageOf, Work};
 
 use events::{kept_topics, recovered_event};
 use failing::fail_steps;
-use position::read_state;
+use position::{keep_checkpoint, read_state};
 use shared::forget_sharing;
 use split::given_key;
 
@@ -523,17 +523,23 @@ impl Repository {
         })
     }
 
-    /// Writes a step execution and the step's state, in one unit of work.
+    /// Writes a step execution and the step's state, in one unit of work. If it is uncertain which checkpoint is the last one, the one that is there
+    /// stays, with its metrics.
     pub(crate) fn save_step(
         &self,
         held: Held,
-        step: &StepExecution,
-        state: &StepState,
+        (step, state): (&mut StepExecution, &mut StepState),
+        is_uncertain: bool,
         also: Also<'_>,
     ) -> Result<(), BatchError> {
         self.patiently(|| {
             let mut work = self.begin()?;
             self.hold(work.as_mut(), held)?;
+            if is_uncertain {
+                let key = step_key(held.instance, &step.step);
+                keep_checkpoint(work.as_mut(), &key, "a step", state)?;
+                step.counts = state.progress.counts;
+            }
             work.put(&step_execution_key(held.execution, step.number), &bytes(step))?;
             let entry = (step_key(held.instance, &step.step), bytes(state));
             work.put_all(std::slice::from_ref(&entry), held.token)?;
@@ -601,13 +607,16 @@ impl Repository {
         &self,
         held: Held,
         at: (&str, u32),
-        state: &PartitionState,
+        (state, is_uncertain): (&mut PartitionState, bool),
         also: Also<'_>,
     ) -> Result<(), BatchError> {
         self.patiently(|| {
             let mut work = self.begin()?;
             also(work.as_mut())?;
             let key = partition_key(held.instance, at.0, at.1);
+            if is_uncertain {
+                keep_checkpoint(work.as_mut(), &key, "a partition", state)?;
+            }
             work.put_fenced(&key, &bytes(state), &self.fence(held)?)?;
             work.commit()
         })

@@ -51,7 +51,7 @@ impl Repository {
         let mut flags = 0;
         let mut lengths = Vec::new();
         for (number, position) in state.progress().positions().into_iter().enumerate() {
-            if position.as_ref().is_some_and(|position| position.len() > LARGE_BYTES) {
+            if position.as_ref().is_some_and(is_large) {
                 taken[number] = position.take();
                 flags |= 1 << number;
                 let length = taken[number].as_ref().map_or(0, |position| position.len() as u64);
@@ -74,18 +74,28 @@ impl Repository {
         let mut done = Ok(());
         for (number, position) in state.progress().positions().into_iter().enumerate() {
             let Some(now) = taken[number].take() else { continue };
-            if done.is_ok() {
-                let before = large.before.and_then(|before| before.position(number));
-                done = put_large(work, &large_key(&key, number), &now, before, large.in_pages);
-            }
-            *position = Some(now);
+            let before = large.before.and_then(|before| before.position(number)).filter(|before| is_large(before));
+            *position = Some(match before {
+                // The older of two that are the same stays: the newer one's memory is free for the next, and still in the cache.
+                Some(before) if *before == now => Arc::clone(before),
+                before => {
+                    if done.is_ok() {
+                        done = put_large(work, &large_key(&key, number), &now, before, large.in_pages);
+                    }
+                    now
+                }
+            });
         }
         done?;
         work.put_fenced(&key, &value, &self.fence(held)?)
     }
 }
 
-/// Writes what differs from the position before, if that was large too.
+fn is_large(position: &Position) -> bool {
+    position.len() > LARGE_BYTES
+}
+
+/// Writes a position that differs from the one before, if that was large too.
 fn put_large(
     work: &mut dyn Work,
     key: &[u8],
@@ -93,10 +103,6 @@ fn put_large(
     before: Option<&Position>,
     in_pages: bool,
 ) -> Result<(), BatchError> {
-    let before = before.filter(|before| before.len() > LARGE_BYTES);
-    if before.is_some_and(|before| before == now) {
-        return Ok(());
-    }
     if !in_pages {
         return work.put(key, now);
     }
@@ -174,6 +180,20 @@ pub(super) fn read_state<T: State>(
         *position = Some(Arc::new(found.ok_or_else(damaged)?));
     }
     Ok(state)
+}
+
+/// Gives a state the checkpoint that is there.
+pub(super) fn keep_checkpoint<T: State>(
+    work: &mut dyn Work,
+    key: &[u8],
+    what: &'static str,
+    state: &mut T,
+) -> Result<(), BatchError> {
+    if let Some(found) = work.get(key)? {
+        let mut durable: T = read_state(work, key, what, &found)?;
+        std::mem::swap(state.progress(), durable.progress());
+    }
+    Ok(())
 }
 
 /// A position from its pages; `None` if one is missing or has another length.

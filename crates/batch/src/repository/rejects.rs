@@ -6,15 +6,16 @@ use crate::record::{ExecutionId, Reject};
 use crate::work::{PageOf, Work};
 
 impl Repository {
-    /// Keeps items that were skipped, as a part of a unit of work. `first` is a number that no other reject of this step execution has.
+    /// Keeps items that were skipped, as a part of the unit of work of a chunk. `chunk` is its number in the step execution, which no other chunk that
+    /// commits has, whichever process runs it.
     pub(crate) fn put_rejects(
         &self,
         work: &mut dyn Work,
         held: Held,
-        first: u64,
+        chunk: u64,
         rejects: &[Reject],
     ) -> Result<(), BatchError> {
-        for (number, reject) in (first..).zip(rejects) {
+        for (number, reject) in (0_u32..).zip(rejects) {
             let partition = reject.partition.map_or(0, |partition| partition + 1);
             let execution = held.execution.0.to_be_bytes();
             let key = [
@@ -23,6 +24,7 @@ impl Repository {
                 reject.step.as_bytes(),
                 &[0],
                 &partition.to_be_bytes(),
+                &chunk.to_be_bytes(),
                 &number.to_be_bytes(),
             ]
             .concat();

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{Held, PAGE, Repository, bytes, key_of, partition_key, read, read_state, step_key};
 use crate::error::BatchError;
-use crate::record::{Counts, ExecutionId, Lease, Offer, PartitionGiven, PartitionState, Shared};
+use crate::record::{Counts, ExecutionId, InstanceId, Lease, Offer, PartitionGiven, PartitionState, Shared};
 use crate::status::BatchStatus;
 use crate::work::{Entry, PageOf, Work};
 
@@ -258,6 +258,17 @@ impl Repository {
             })
         })?;
         Ok(ended)
+    }
+
+    /// Whether a partition of a step has not completed.
+    pub(crate) fn has_partitions_left(&self, instance: InstanceId, step: &str) -> Result<bool, BatchError> {
+        let mut is_left = false;
+        self.patiently(|| {
+            super::partitions::each(self.begin()?.as_mut(), &step_key(instance, step), &mut |_, state| {
+                is_left |= state.status != BatchStatus::Completed;
+            })
+        })?;
+        Ok(is_left)
     }
 
     /// Sends what a collector gave to the process of the step. `sequence` ascends.

@@ -407,3 +407,74 @@ fn files_are_transferred_whole() {
             .ends_with(".partial"))
     );
 }
+
+/// Bisection gives the writer the same items again, so that those before the refused one may not stay in a block.
+#[test]
+fn what_a_writer_refuses_leaves_nothing_in_its_block() {
+    let folder = tempfile::tempdir().unwrap();
+    let long = "x".repeat(40_000);
+    std::fs::write(folder.path().join("in.txt"), format!("a\nb\n{long}\nc\n")).unwrap();
+    let process = process(folder.path());
+    for framing in ["vb", "vbs", "rdw"] {
+        let skip = "<skippable-exception-classes><include class=\"java.lang.Exception\"/></skippable-exception-classes></chunk>";
+        let xml = chunk(&[("file", "in.txt")], "", &[("file", "out.dat"), ("framing", framing)])
+            .replace("item-count=\"2\"", "item-count=\"10\"")
+            .replace("</chunk>", skip);
+        let execution = process.start(&xml, &[]);
+        assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+        let counts = process.steps(execution.id)[0].counts;
+        let skipped = u64::from(framing != "vbs");
+        assert_eq!((counts.read, counts.write, counts.write_skip), (4, 4 - skipped, skipped), "{framing}");
+        let back = chunk(&[("file", "out.dat"), ("framing", framing)], "", &[("file", "back.txt")]);
+        assert_eq!(process.start(&back, &[]).status, BatchStatus::Completed);
+        let expected = if skipped == 1 { "a\nb\nc\n".to_owned() } else { format!("a\nb\n{long}\nc\n") };
+        assert_eq!(std::fs::read_to_string(folder.path().join("back.txt")).unwrap(), expected, "{framing}");
+    }
+}
+
+/// The header is at the start of the file, and no other range has one.
+#[test]
+fn a_header_of_a_file_is_skipped_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: String = (0..100).map(|number| format!("row {number}\n")).collect();
+    std::fs::write(folder.path().join("in"), format!("head\n{rows}")).unwrap();
+    let process = process(folder.path());
+    let run = |skip: &str| {
+        let range =
+            [("file", "in"), ("skip", skip), ("from", "#{partitionPlan['from']}"), ("to", "#{partitionPlan['to']}")];
+        let chunk = chunk(&range, "", &[("file", "out.#{partitionPlan['number']}")]);
+        let mapper = properties(&[("file", "in"), ("partitions", "4")]);
+        let partition = format!("<partition><mapper ref=\"quayline.fileMapper\">{mapper}</mapper></partition></step>");
+        process.start(&chunk.replace("</step>", &partition), &[])
+    };
+    let execution = run("1");
+    assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+    let joined: String =
+        (0..4).map(|number| std::fs::read_to_string(folder.path().join(format!("out.{number}"))).unwrap()).collect();
+    assert_eq!(joined, rows);
+    let execution = run("90");
+    let cause = execution.cause.unwrap_or_default();
+    assert!(cause.contains("the first range of") && cause.contains("passes over 90"), "{cause}");
+}
+
+/// A retry without a rollback reads the same item again, so that it fails again, and none is left out.
+#[test]
+fn a_retried_read_leaves_no_item_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let inbox = folder.path().join("in");
+    std::fs::create_dir(&inbox).unwrap();
+    for (name, text) in [("a", "1"), ("b", "22222"), ("c", "3")] {
+        std::fs::write(inbox.join(name), text).unwrap();
+    }
+    let process = process(folder.path());
+    let again = "<retryable-exception-classes><include class=\"java.lang.Exception\"/></retryable-exception-classes>\
+                 <no-rollback-exception-classes><include class=\"java.lang.Exception\"/></no-rollback-exception-classes></chunk>";
+    let reader = properties(&[("folder", "in"), ("limit", "record-bytes=3")]);
+    let xml = format!(
+        "<step id=\"s\"><chunk retry-limit=\"2\"><reader ref=\"quayline.folderReader\">{reader}</reader><writer ref=\"quayline.fileWriter\">{}</writer>{again}</step>",
+        properties(&[("file", "out")])
+    );
+    let execution = process.start(&xml, &[]);
+    let cause = execution.cause.clone().unwrap_or_default();
+    assert!(cause.contains("in/b has more than 3 bytes"), "{execution:?}");
+}

@@ -373,3 +373,59 @@ fn the_size_of_chunks_follows_what_a_commit_costs() {
     let wrong = process.engine.start(&job(&xml("soon")), given(&[])).unwrap().run().unwrap();
     assert!(wrong.cause.is_some_and(|cause| cause.contains("quayline.redo-budget-ms of the step is not a number")));
 }
+
+/// The commit of the third chunk happens, its answer is lost, and the step is asked to stop.
+struct LosesAnAnswer {
+    said: crate::kit::Log,
+    is_lost: std::sync::atomic::AtomicBool,
+}
+
+impl crate::around::Around for LosesAnAnswer {
+    fn commit(&self, work: Box<dyn Work>) -> Result<(), BatchError> {
+        work.commit()?;
+        let is_third = self.said.lock().last().is_some_and(|last| last == "write 5 6");
+        if is_third && !self.is_lost.swap(true, std::sync::atomic::Ordering::SeqCst) {
+            let (database, why) = ("d".to_owned(), "no answer".to_owned());
+            return Err(BatchError::Lost(quayline_postgres::SqlError::Lost { database, why }));
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_checkpoint_whose_answer_was_lost_counts_when_the_step_ends() {
+    let memory = crate::kit::medium();
+    let around = Arc::new(LosesAnAnswer { said: crate::kit::Log::default(), is_lost: false.into() });
+    let backend =
+        crate::around::AroundBackend { inner: crate::kit::backend(&memory), around: Arc::clone(&around) as Arc<_> };
+    let mut process = crate::kit::Process::new(Arc::new(backend), std::path::PathBuf::new());
+    let said = Arc::clone(&around.said);
+    process.engine.registry.writer("picky", move |_| Ok(Box::new(Says(Arc::clone(&said)))));
+    let xml = format!(
+        "<step id=\"s\"><chunk item-count=\"2\"><reader ref=\"counting\">{}</reader><writer ref=\"picky\"/></chunk></step>",
+        crate::kit::properties(&[("count", "10"), ("stop", "7")])
+    );
+    let first = process.start(&xml, &[]);
+    assert_eq!(first.status, quayline_batch::BatchStatus::Failed, "{first:?}");
+    let counts = process.steps(first.id)[0].counts;
+    assert_eq!((counts.read, counts.write, counts.commit), (6, 6, 3), "{counts:?}");
+    around.said.lock().clear();
+    let again = process.restart(first.id, &xml.replace("name=\"stop\" value=\"7\"", "name=\"stop\" value=\"0\""), &[]);
+    assert_eq!(again.status, quayline_batch::BatchStatus::Completed, "{again:?}");
+    assert_eq!(*around.said.lock(), ["write 7 8", "write 9 10"]);
+}
+
+struct Says(crate::kit::Log);
+
+impl quayline_batch::artifact::Writer for Says {
+    fn open(&mut self, _: Option<&[u8]>, _: &mut dyn Work) -> quayline_batch::artifact::Answer<()> {
+        Ok(())
+    }
+
+    fn write(&mut self, items: &[Vec<u8>], _: &mut dyn Work) -> quayline_batch::artifact::Answer<()> {
+        let numbers: Vec<String> =
+            items.iter().map(|item| String::from_utf8(item.clone()).unwrap().replace("item ", "")).collect();
+        self.0.lock().push(format!("write {}", numbers.join(" ")));
+        Ok(())
+    }
+}

@@ -102,6 +102,8 @@ fn jobs_in_a_database() {
     repeated_and_missing_keys(&server, folder.path());
     columns_keep_what_items_say(&server, folder.path());
     a_last_chunk_that_is_refused(&server, folder.path());
+    a_commit_that_is_refused(&server, folder.path());
+    tokens_belong_to_one_run_of_a_step(&server, folder.path());
     a_start_after_a_long_history(&server, folder.path());
     the_database_goes(&server, folder.path());
 }
@@ -148,6 +150,7 @@ fn columns_keep_what_items_say(server: &OwnServer, folder: &Path) {
         ("3,,,,1.005,,", "has 3 decimals in n, and the column keeps 2 decimals"),
         ("3,,,,,2024-01-01T10:00,", "has a time of day in d"),
         ("3,,,,,,2024-01-01T10:00:00.5", "has 1 decimal of a second in t, and the column keeps 0"),
+        ("3,,,,,,2024-01-01T10:00:00+02:00", "has a time zone in t, and the column keeps times without one"),
     ];
     let names = ["id", "c", "v", "b", "n", "d", "t"];
     let json = |row: &str| {
@@ -186,6 +189,7 @@ fn columns_keep_what_items_say(server: &OwnServer, folder: &Path) {
     let execution = run("json", "set", &["{\"id\":1,\"c\":\"a\",\"id\":2}".to_owned()], &[]);
     let cause = execution.cause.unwrap_or_default();
     assert!(cause.contains("item 1 of the chunk has the member id twice"), "{cause}");
+    binary_numbers_and_others(server, folder, &process);
     // A key of fixed length leads a restart to the row after the checkpoint, whatever its length.
     sql(
         server,
@@ -202,6 +206,34 @@ fn columns_keep_what_items_say(server: &OwnServer, folder: &Path) {
     completed(&process, &again);
     assert_eq!(process.steps(again.id)[0].counts.read, 50);
     assert_eq!(value(server, "SELECT count(*) FROM once"), "100");
+}
+
+/// Types whose values PostgreSQL changes without a word.
+fn binary_numbers_and_others(server: &OwnServer, folder: &Path, process: &Process) {
+    sql(server, "CREATE TABLE odd (r real, f float8, m money, o time, a name, j jsonb, z timestamptz)");
+    let run = |item: &str| {
+        std::fs::write(folder.join("odd.json"), format!("{item}\n")).unwrap();
+        let list = [("table", "odd"), ("columns", "r,f,m,o,a,j,z")];
+        process.start(&chunk(10, &in_file("odd.json"), &artifact("writer", "sqlWriter", &list), ""), &[])
+    };
+    completed(
+        process,
+        &run(
+            r#"{"r":0.1,"f":0.30000000000000004,"m":1.5,"o":"10:00","a":"n","j":{"a":{"b":1}},"z":"2024-01-01T10:00:00+02"}"#,
+        ),
+    );
+    for (item, cause) in [
+        (r#"{"r":16777217}"#, "has more digits in r, and the column keeps those of a float"),
+        (r#"{"f":0.123456789012345678}"#, "has more digits in f"),
+        (r#"{"m":1.005}"#, "has 3 decimals in m"),
+        (r#"{"o":"2024-01-01T10:00"}"#, "has a date in o, and the column keeps times of day"),
+        (r#"{"j":{"a":{"b":1,"b":2}}}"#, "an object with two members b in j"),
+    ] {
+        let found = run(item).cause.unwrap_or_default();
+        assert!(found.contains(cause), "{item}: {found}");
+    }
+    let found = run(&format!("{{\"a\":\"{}\"}}", "n".repeat(64))).cause.unwrap_or_default();
+    assert!(found.contains("has 64 bytes in a, and the column keeps 63"), "{found}");
 }
 
 /// Adds executions with instances that are as the last one, without running them: a million runs would take a quarter of an hour.
@@ -288,6 +320,69 @@ fn a_last_chunk_that_is_refused(server: &OwnServer, folder: &Path) {
     let counts = process.steps(execution.id)[0].counts;
     assert_eq!((counts.read, counts.write, counts.write_skip, counts.rollback), (3, 2, 1, 1), "{counts:?}");
     assert_eq!(value(server, "SELECT count(*) FROM keyed"), "2");
+}
+
+/// A constraint that is checked with the commit: the item at fault is found and skipped, or the step fails.
+fn a_commit_that_is_refused(server: &OwnServer, folder: &Path) {
+    sql(server, "CREATE TABLE late (id int, CONSTRAINT late_key UNIQUE (id) DEFERRABLE INITIALLY DEFERRED)");
+    std::fs::write(folder.join("late.json"), "{\"id\":1}\n{\"id\":2}\n{\"id\":1}\n{\"id\":4}\n{\"id\":5}\n").unwrap();
+    let process = process(server, folder);
+    let writer = artifact("writer", "sqlWriter", &[("table", "late"), ("columns", "id")]);
+    for (count, more) in [(10, ""), (3, ""), (1, "")] {
+        let execution = process.start(&chunk(count, &in_file("late.json"), &writer, more), &[]);
+        assert_eq!(execution.status, BatchStatus::Failed);
+        let cause = execution.cause.unwrap_or_default();
+        assert!(cause.contains("SQLSTATE-23505"), "{cause}");
+        sql(server, "TRUNCATE late");
+    }
+    let skip = "<skippable-exception-classes><include class=\"SQLSTATE-23505\"/></skippable-exception-classes>";
+    for count in [10, 3, 2, 1] {
+        let execution = process.start(&chunk(count, &in_file("late.json"), &writer, skip), &[]);
+        completed(&process, &execution);
+        let counts = process.steps(execution.id)[0].counts;
+        assert_eq!((counts.read, counts.write, counts.write_skip), (5, 4, 1), "item-count {count}: {counts:?}");
+        assert_eq!(value(server, "SELECT string_agg(id::text, ' ' ORDER BY id) FROM late"), "1 2 4 5", "{count}");
+        sql(server, "TRUNCATE late");
+    }
+}
+
+/// A step that runs anew in its instance writes its first chunk, although a chunk with this number was written before; chunks may be smaller after a
+/// restart than the one that is there.
+fn tokens_belong_to_one_run_of_a_step(server: &OwnServer, folder: &Path) {
+    sql(server, "CREATE TABLE twice (id int)");
+    std::fs::write(folder.join("twice.json"), "{\"id\":1}\n{\"id\":2}\n{\"id\":3}\n").unwrap();
+    let url = server.url();
+    let writer = artifact("writer", "sqlWriter", &[("table", "twice"), ("columns", "id"), ("database", url.as_str())]);
+    let memory = crate::kit::medium();
+    let process = Process::new(crate::kit::backend(&memory), folder.to_owned());
+    let step = chunk(10, &in_file("twice.json"), &writer, "")
+        .replace("id=\"s\"", "id=\"s\" next=\"t\" allow-start-if-complete=\"true\"");
+    let fails = "<property name=\"fail\" value=\"#{jobParameters['fail']}\"/>";
+    let xml =
+        format!("{step}<step id=\"t\"><batchlet ref=\"saying\"><properties>{fails}</properties></batchlet></step>");
+    let first = process.start(&xml, &[("fail", "Bad")]);
+    assert_eq!((first.status, value(server, "SELECT count(*) FROM twice").as_str()), (BatchStatus::Failed, "3"));
+    let again = process.restart(first.id, &xml, &[]);
+    completed(&process, &again);
+    assert_eq!(value(server, "SELECT count(*) FROM twice"), "6");
+    // A chunk of ten is there, as from before a crash, and the restart reads chunks of two.
+    sql(server, "TRUNCATE twice");
+    lines(folder, "in.json", 1..=13);
+    let xml = |count| chunk(count, &in_file("in.json"), &writer, "");
+    sql(server, "ALTER TABLE twice ADD CONSTRAINT small CHECK (id < 1)");
+    let execution = process.start(&xml(10), &[]);
+    assert_eq!(execution.status, BatchStatus::Failed);
+    sql(server, "ALTER TABLE twice DROP CONSTRAINT small; INSERT INTO twice SELECT generate_series(1, 10)");
+    let origin = format!(
+        "j/{}/{}/s",
+        execution.instance,
+        process.engine.repository.instance(execution.instance).unwrap().unwrap().created_ms
+    );
+    sql(server, &format!("INSERT INTO quayline_chunk VALUES ('{origin}', 0, 10)"));
+    let again = process.restart(execution.id, &xml(4), &[]);
+    completed(&process, &again);
+    assert_eq!(value(server, "SELECT count(*) || ' ' || count(DISTINCT id) FROM twice"), "13 13");
+    sql(server, "TRUNCATE quayline_chunk");
 }
 
 /// Partitions commit beside each other, and a reader that never looks back misses nothing.

@@ -1,10 +1,16 @@
 //! What the specification says of transitions, restarts, chunks, skip and retry, listeners and partitions.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use expect_test::{Expect, expect};
-use quayline_batch::BatchStatus;
+use quayline_batch::artifact::{
+    Answer, Item, Listener, PartitionMapper, PartitionPlan, PartitionReducer, Reader, Writer,
+};
+use quayline_batch::{BatchStatus, Thrown, Work};
 use quayline_project::job::matches_pattern;
 
-use crate::kit::{Process, ended, properties};
+use crate::kit::{Log, Process, ended, job, properties};
 
 fn saying(id: &str, attributes: &str, more: &[(&str, &str)], inside: &str) -> String {
     format!("<step id=\"{id}\" {attributes}><batchlet ref=\"saying\">{}</batchlet>{inside}</step>", properties(more))
@@ -358,4 +364,235 @@ fn the_slowest_partitions_are_shown_until_the_step_completes() {
     let last = process.restart(failed.id, &xml("none"), &[]);
     assert_eq!(last.status, BatchStatus::Completed, "{last:?}");
     assert_eq!((progress(&last), progress(&failed)), (None, None));
+}
+
+/// What matches both lists goes by the nearest class; of one class, the exclusion counts.
+#[test]
+fn the_nearest_class_decides_between_include_and_exclude() {
+    let run = |thrown: &str, include: &str, exclude: &str| {
+        let process = Process::in_memory();
+        let xml = format!(
+            "<step id=\"s\"><chunk><reader ref=\"counting\">{}</reader><writer ref=\"picky\"/>\
+             <skippable-exception-classes><include class=\"{include}\"/><exclude class=\"{exclude}\"/></skippable-exception-classes></chunk></step>",
+            properties(&[("fail", "3"), ("class", thrown), ("consume", "1")])
+        );
+        process.start(&xml, &[]).status
+    };
+    assert_eq!(run("Worse", "Worse", "Bad"), BatchStatus::Completed);
+    assert_eq!(run("Worse", "Bad", "Worse"), BatchStatus::Failed);
+    assert_eq!(run("Bad", "Bad", "Worse"), BatchStatus::Completed);
+    assert_eq!(run("Bad", "java.lang.Exception", "Bad"), BatchStatus::Failed);
+    assert_eq!(run("Bad", "Bad", "Bad"), BatchStatus::Failed);
+}
+
+#[test]
+fn a_start_limit_fails_the_job_whatever_the_transitions_are() {
+    let process = Process::in_memory();
+    let xml = format!(
+        "{}{}{}",
+        saying("a", "start-limit=\"1\" allow-start-if-complete=\"true\"", &[], "<next on=\"*\" to=\"b\"/>"),
+        saying("b", "next=\"c\"", &[], ""),
+        saying("c", "", &[("fail", "#{jobParameters['fail']}")], ""),
+    );
+    let first = process.start(&xml, &[("fail", "Bad")]);
+    assert_eq!(process.said(), ["a", "b", "c"]);
+    let second = process.restart(first.id, &xml, &[]);
+    assert_eq!((second.status, process.said()), (BatchStatus::Failed, Vec::<String>::new()), "{second:?}");
+}
+
+/// Writes down what the engine asks of it.
+struct Watched {
+    name: &'static str,
+    left: u32,
+    fail: bool,
+    said: Log,
+}
+
+impl Watched {
+    fn say(&self, what: &str) -> Answer<()> {
+        self.said.lock().push(format!("{} {what}", self.name));
+        Ok(())
+    }
+}
+
+impl Reader for Watched {
+    fn open(&mut self, checkpoint: Option<&[u8]>, _: &mut dyn Work) -> Answer<()> {
+        self.left = checkpoint.map_or(2, |bytes| u32::from(bytes[0]));
+        self.say("open")
+    }
+    fn read(&mut self, _: &mut dyn Work) -> Answer<Option<Item>> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        self.left -= 1;
+        Ok(Some(b"item".to_vec()))
+    }
+    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
+        self.say("checkpoint")?;
+        Ok(Some(vec![u8::try_from(self.left).unwrap()]))
+    }
+    fn close(&mut self) -> Answer<()> {
+        self.say("close")
+    }
+}
+
+impl Writer for Watched {
+    fn open(&mut self, _: Option<&[u8]>, _: &mut dyn Work) -> Answer<()> {
+        self.say("open")
+    }
+    fn write(&mut self, _: &[Item], _: &mut dyn Work) -> Answer<()> {
+        if std::mem::take(&mut self.fail) {
+            return Err(Thrown::new("Bad", "on purpose"));
+        }
+        self.say("write")
+    }
+    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
+        self.say("checkpoint")?;
+        Ok(None)
+    }
+    fn close(&mut self, _: bool) -> Answer<()> {
+        self.say("close")
+    }
+}
+
+/// Sections 11.8 to 11.11: the reader opens first, the writer closes first, listeners come before checkpoints, and a rollback closes both before
+/// the listener hears of it.
+#[test]
+fn readers_and_writers_are_called_in_the_order_of_the_specification() {
+    let mut process = Process::in_memory();
+    let said = Arc::clone(&process.said);
+    let log = Arc::clone(&said);
+    process.engine.registry.reader("watched", move |_| {
+        Ok(Box::new(Watched { name: "reader", left: 0, fail: false, said: Arc::clone(&log) }))
+    });
+    let log = Arc::clone(&said);
+    process.engine.registry.writer("watched", move |with| {
+        let fail = with.property("fail").is_some();
+        Ok(Box::new(Watched { name: "writer", left: 0, fail, said: Arc::clone(&log) }))
+    });
+    let run = |fail: &[(&str, &str)]| {
+        let xml = format!(
+            "<step id=\"s\"><listeners><listener ref=\"hearing\">{}</listener></listeners><chunk item-count=\"2\"><reader ref=\"watched\"/>\
+             <writer ref=\"watched\">{}</writer><retryable-exception-classes><include class=\"Bad\"/></retryable-exception-classes></chunk></step>",
+            properties(&[("hear", "chunk")]),
+            properties(fail)
+        );
+        assert_eq!(process.start(&xml, &[]).status, BatchStatus::Completed);
+        process.said().join(", ")
+    };
+    let whole = "before chunk, writer write, after chunk, reader checkpoint, writer checkpoint";
+    let last = "before chunk, after chunk, reader checkpoint, writer checkpoint";
+    assert_eq!(run(&[]), format!("reader open, writer open, {whole}, {last}, writer close, reader close"));
+    let broken = "before chunk, writer close, reader close, chunk error on purpose, writer open, reader open";
+    assert_eq!(
+        run(&[("fail", "1")]),
+        format!("reader open, writer open, {broken}, {whole}, {whole}, {last}, writer close, reader close")
+    );
+}
+
+struct Plans(u32, bool);
+
+impl PartitionMapper for Plans {
+    fn plan(&mut self) -> Answer<PartitionPlan> {
+        let each = |number: u32| BTreeMap::from([("who".to_owned(), number.to_string())]);
+        Ok(PartitionPlan { properties: (0..self.0).map(each).collect(), threads: 1, replaces: self.1 })
+    }
+}
+
+struct Reduces(Log);
+
+impl PartitionReducer for Reduces {
+    fn begin(&mut self) -> Answer<()> {
+        self.0.lock().push("begin".to_owned());
+        Ok(())
+    }
+    fn rollback(&mut self) -> Answer<()> {
+        self.0.lock().push("rollback".to_owned());
+        Ok(())
+    }
+}
+
+/// A plan that discards the partitions before has them taken back first; one that has fewer properties than partitions is refused.
+#[test]
+fn partitions_that_are_planned_anew_are_taken_back_first() {
+    let mut process = Process::in_memory();
+    process.engine.registry.mapper("plans", |with| {
+        Ok(Box::new(Plans(with.number("count", 2)? as u32, with.property("replaces").is_some())))
+    });
+    let log = Arc::clone(&process.said);
+    process.engine.registry.reducer("reduces", move |_| Ok(Box::new(Reduces(Arc::clone(&log)))));
+    let xml = "<step id=\"s\"><batchlet ref=\"saying\"><properties><property name=\"say\" value=\"#{partitionPlan['who']}\"/>\
+               <property name=\"fail\" value=\"#{jobParameters['fail']}\"/></properties></batchlet><partition><mapper ref=\"plans\"><properties>\
+               <property name=\"count\" value=\"#{jobParameters['count']}\"/><property name=\"replaces\" value=\"#{jobParameters['replaces']}\"/>\
+               </properties></mapper><reducer ref=\"reduces\"/></partition></step>";
+    let first = process.start(xml, &[("count", "2"), ("fail", "Bad")]);
+    assert_eq!(
+        (first.status, process.said().join(" ")),
+        (BatchStatus::Failed, "begin s[0]0 s[1]1 rollback".to_owned())
+    );
+    let fewer = process.restart(first.id, xml, &[("count", "1")]);
+    let cause = fewer.cause.clone().unwrap_or_default();
+    assert!(cause.contains("planned in 2 partitions before, and the plan now has properties for 1"), "{cause}");
+    process.said();
+    let anew = process.restart(fewer.id, xml, &[("count", "1"), ("replaces", "yes")]);
+    assert_eq!(
+        (anew.status, process.said().join(" ")),
+        (BatchStatus::Completed, "begin rollback s[0]0".to_owned()),
+        "{anew:?}"
+    );
+}
+
+/// A misspelt property would be an empty text in each partition, and an empty range is the whole file.
+#[test]
+fn a_reference_to_a_property_that_no_partition_has_is_refused() {
+    let mut process = Process::in_memory();
+    process.engine.registry.mapper("plans", |_| Ok(Box::new(Plans(2, false))));
+    let step = |name: &str, source: &str| {
+        format!(
+            "<step id=\"s\"><batchlet ref=\"saying\"><properties><property name=\"say\" value=\"#{{partitionPlan['{name}']}}\"/></properties></batchlet>\
+             <partition>{source}</partition></step>"
+        )
+    };
+    let mapper = "<mapper ref=\"plans\"/>";
+    assert_eq!(process.start(&step("who", mapper), &[]).status, BatchStatus::Completed);
+    let execution = process.start(&step("whom", mapper), &[]);
+    let cause = execution.cause.unwrap_or_default();
+    assert!(cause.contains("#{partitionPlan['whom']} has no value in any partition of step s"), "{cause}");
+    let plan =
+        "<plan partitions=\"2\"><properties partition=\"0\"><property name=\"who\" value=\"a\"/></properties></plan>";
+    let found = |name: &str| {
+        let findings = job(&step(name, plan)).check(None, &|_| None, &process.engine.registry);
+        findings.iter().map(|finding| finding.message.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(found("who"), Vec::<String>::new());
+    assert_eq!(found("whom"), ["#{partitionPlan['whom']} has no value in any partition"]);
+    let empty = step("whom", plan).replace("['whom']}", "['whom']}?:;");
+    assert_eq!(job(&empty).check(None, &|_| None, &process.engine.registry).len(), 0);
+}
+
+/// Fails the chunk after the one that it wrote, and hears of each.
+struct Ends(Log);
+
+impl Listener for Ends {
+    fn after_chunk(&mut self) -> Answer<()> {
+        self.0.lock().push("after chunk".to_owned());
+        if self.0.lock().len() == 2 { Err(Thrown::new("Bad", "on purpose")) } else { Ok(()) }
+    }
+}
+
+/// What a listener fails after the chunk was written is rolled back, with its metrics.
+#[test]
+fn metrics_of_a_chunk_that_fails_at_its_end_are_taken_back() {
+    let mut process = Process::in_memory();
+    let log = Arc::clone(&process.said);
+    process.engine.registry.listener("ends", move |_| Ok(Box::new(Ends(Arc::clone(&log)))));
+    process
+        .engine
+        .registry
+        .writer("quiet", |_| Ok(Box::new(Watched { name: "writer", left: 0, fail: false, said: Log::default() })));
+    let xml = "<step id=\"s\"><listeners><listener ref=\"ends\"/></listeners><chunk item-count=\"4\"><reader ref=\"counting\"/><writer ref=\"quiet\"/></chunk></step>";
+    let execution = process.start(xml, &[]);
+    assert_eq!(execution.status, BatchStatus::Failed);
+    let counts = process.steps(execution.id)[0].counts;
+    assert_eq!((counts.read, counts.write, counts.commit, counts.rollback), (4, 4, 1, 1), "{counts:?}");
 }

@@ -9,7 +9,7 @@ use super::model::{
     StepBody, Transition, TransitionAction,
 };
 use super::read::{JobFile, Node};
-use super::substitute::{Parameters, Scope, Unresolved, VALUE_BYTES_MAX};
+use super::substitute::{Parameters, Scope, Unresolved, VALUE_BYTES_MAX, not_planned, planned_hint};
 use crate::codes;
 
 /// Items of a chunk where the job says nothing.
@@ -70,6 +70,19 @@ impl Step {
         let mut builder = Builder { file: None, findings: Vec::new(), is_open: false };
         let step = builder.step(&node);
         if builder.findings.is_empty() { Ok(step) } else { Err(Findings(builder.findings)) }
+    }
+
+    /// What is wrong with references to properties of partitions, where no partition has such a property: message and remedy. The specification makes them
+    /// empty texts, so that each partition would read all of the input.
+    #[must_use]
+    pub fn not_planned<'p>(&self, partitions: impl IntoIterator<Item = &'p Parameters>) -> Option<(String, String)> {
+        let source = self.source.as_ref()?;
+        let planned: Parameters =
+            partitions.into_iter().flatten().map(|(name, _)| (name.clone(), "1".to_owned())).collect();
+        let missing = not_planned(source, &planned).into_iter().next()?;
+        let message =
+            format!("#{{partitionPlan['{}']}} has no value in any partition of step {}", missing.name, self.id);
+        Some((message, planned_hint(&planned)))
     }
 }
 

@@ -6,16 +6,16 @@ use quayline_core::{Code, Finding, Severity};
 
 use super::build::Builder;
 use super::read::{JobFile, Node};
-use super::substitute::{Parameters, Reference, Scope};
+use super::substitute::{Parameters, Reference, Scope, not_planned, planned_hint};
 use crate::codes;
 
-/// Properties of a step that Quayline reads.
-const STEP_PROPERTIES: [&str; 5] = [
-    "quayline.rejects",
-    "quayline.stragglers",
-    "quayline.partitions",
-    "quayline.checkpoints",
-    "quayline.redo-budget-ms",
+/// Properties of a step that Quayline reads, each with its words; without words it is a number from 1.
+const STEP_PROPERTIES: [(&str, &[&str]); 5] = [
+    ("quayline.rejects", &["drop", "keep"]),
+    ("quayline.stragglers", &["keep", "split"]),
+    ("quayline.partitions", &["local", "shared"]),
+    ("quayline.checkpoints", &["whole", "delta"]),
+    ("quayline.redo-budget-ms", &[]),
 ];
 
 /// What artifacts there are: `kind` is the element's name (`reader`, `listener`, ...).
@@ -88,6 +88,7 @@ impl JobFile {
         checker.artifacts(root, artifacts);
         checker.references(&self.root);
         checker.own_properties(root);
+        checker.partition_properties(root);
         let mut findings = checker.findings;
         findings.sort_by_key(|finding| (finding.place.line, finding.place.column));
         findings
@@ -336,23 +337,72 @@ impl Checker<'_> {
         }
     }
 
-    /// Warns of properties of a step that look like Quayline's own and are none.
+    /// Warns of properties of a step that look like Quayline's own and are none, and refuses values that Quayline does not know.
     fn own_properties(&mut self, root: &Node) {
-        let mut wrong = Vec::new();
+        let mut own = Vec::new();
         root.each(&mut |node| {
             let lists = node.children.iter().filter(|child| child.name == "properties" && node.name == "step");
             for property in lists.flat_map(|list| &list.children) {
                 let name = property.required("name");
                 let is_own = name.get(..9).is_some_and(|begin| begin.eq_ignore_ascii_case("quayline."));
-                if is_own && !STEP_PROPERTIES.contains(&name) {
-                    wrong.push(property);
+                if is_own {
+                    own.push(property);
                 }
             }
         });
-        for property in wrong {
-            let message = format!("{} has no effect: a step has no such property", property.required("name"));
-            let hint = format!("the properties that Quayline reads are {}", STEP_PROPERTIES.join(", "));
-            self.warn(codes::JOB_VALUE, property, "name", message, hint);
+        for property in own {
+            let (name, value) = (property.required("name"), property.required("value"));
+            let Some((_, words)) = STEP_PROPERTIES.iter().find(|(known, _)| *known == name) else {
+                let message = format!("{name} has no effect: a step has no such property");
+                let known: Vec<&str> = STEP_PROPERTIES.iter().map(|(known, _)| *known).collect();
+                let hint = format!("the properties that Quayline reads are {}", known.join(", "));
+                self.warn(codes::JOB_VALUE, property, "name", message, hint);
+                continue;
+            };
+            // What is empty takes the default, and a reference may be anything.
+            if value.is_empty() || value.contains("#{") {
+                continue;
+            }
+            let (is_right, hint) = match words {
+                [] => (value.parse::<u64>().is_ok_and(|number| number > 0), "write a whole number from 1".to_owned()),
+                words => (words.contains(&value), format!("write {}", words.join(" or "))),
+            };
+            if !is_right {
+                self.refuse(
+                    codes::JOB_VALUE,
+                    property,
+                    "value",
+                    format!("property {name} of the step is not known"),
+                    hint,
+                );
+            }
+        }
+    }
+
+    /// Refuses references to properties that the plan of a step has for no partition: each partition would read the empty text, and so all of the
+    /// input.
+    fn partition_properties(&mut self, root: &Node) {
+        let mut steps = Vec::new();
+        root.each(&mut |node| {
+            let plan = node.child("partition").and_then(|partition| partition.child("plan"));
+            steps.extend(plan.filter(|_| node.name == "step").map(|plan| (node, plan)));
+        });
+        for (step, plan) in steps {
+            let mut planned = Parameters::new();
+            plan.each(&mut |node| {
+                if node.name == "property" {
+                    planned.insert(node.required("name").to_owned(), "1".to_owned());
+                }
+            });
+            // A name that is a reference may be any.
+            if planned.keys().any(|name| name.contains("#{")) {
+                continue;
+            }
+            for missing in not_planned(step, &planned) {
+                let node = Node { name: "", attributes: Vec::new(), children: Vec::new(), at: missing.at };
+                let message = format!("#{{partitionPlan['{}']}} has no value in any partition", missing.name);
+                self.refuse(codes::JOB_UNRESOLVED, &node, &missing.attribute, message, planned_hint(&planned));
+            }
         }
     }
 

@@ -142,16 +142,21 @@ pub struct Chunk {
 pub struct ExceptionFilter {
     /// Classes that are included with their subclasses.
     pub include: Vec<String>,
-    /// Classes that are excluded with their subclasses, although a superclass is included.
+    /// Classes that are excluded with their subclasses. What matches both lists goes by the nearest class.
     pub exclude: Vec<String>,
 }
 
 impl ExceptionFilter {
-    /// Whether an exception is in. `lineage` has its class and all superclasses.
+    /// Whether an exception is in. `lineage` has its class and all superclasses, the nearest first; the first class that a list names decides, and a
+    /// class in both is out (Jakarta Batch 2.1, section 8.2.1.4.1).
     #[must_use]
     pub fn has<S: AsRef<str>>(&self, lineage: &[S]) -> bool {
-        let any = |classes: &[String]| lineage.iter().any(|class| classes.iter().any(|known| known == class.as_ref()));
-        any(&self.include) && !any(&self.exclude)
+        let nearest =
+            |classes: &[String]| lineage.iter().position(|class| classes.iter().any(|known| known == class.as_ref()));
+        match (nearest(&self.include), nearest(&self.exclude)) {
+            (Some(include), Some(exclude)) => include < exclude,
+            (include, _) => include.is_some(),
+        }
     }
 }
 

@@ -20,6 +20,24 @@ pub struct Unresolved {
     pub(super) attribute: String,
 }
 
+/// References of a step to properties of its partitions that none of them has.
+pub(super) fn not_planned(step: &Node, planned: &Parameters) -> Vec<Unresolved> {
+    let (none, parameters) = (|_: &str| None, Parameters::new());
+    let mut scope = Scope::new(&parameters, &none, Some(planned));
+    scope.resolve(step);
+    scope.unresolved.retain(|reference| reference.operator == "partitionPlan");
+    scope.unresolved
+}
+
+/// What to do about a reference to a property that no partition has.
+pub(super) fn planned_hint(planned: &Parameters) -> String {
+    let or_default = "or write a default: ?:VALUE;, which may be empty";
+    match planned.keys().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        [] => format!("the plan has no properties: add them, {or_default}"),
+        names => format!("the properties of the plan are {}: name one of them, {or_default}", names.join(", ")),
+    }
+}
+
 /// Where values come from.
 pub(super) struct Scope<'s> {
     pub(super) parameters: &'s Parameters,

@@ -29,7 +29,6 @@ pub(in crate::builtin) struct ChunkTimes {
 
 impl ChunkTimes {
     pub(in crate::builtin) fn new(with: &Injected) -> Answer<Self> {
-        with.only(&["File"])?;
         let step = with.step.as_deref();
         let partition = step.and_then(|step| step.partition).map(|number| number.to_string()).unwrap_or_default();
         let place = format!("{},{},{partition}", with.job.execution, step.map_or("", |step| step.step.as_str()));

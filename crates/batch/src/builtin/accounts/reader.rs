@@ -23,7 +23,6 @@ pub(in crate::builtin) struct AccountReader {
 
 impl AccountReader {
     pub(in crate::builtin) fn new(with: &Injected) -> Answer<Self> {
-        with.only(&["FileName", "NumRecords", "ReaderCheckpointDataSize"])?;
         Ok(AccountReader {
             path: with.path("FileName")?,
             records: with.number("NumRecords", 10_000_000)?,

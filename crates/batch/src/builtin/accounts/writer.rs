@@ -36,7 +36,6 @@ pub(in crate::builtin) struct AccountWriter {
 
 impl AccountWriter {
     pub(in crate::builtin) fn new(with: &Injected) -> Answer<Self> {
-        with.only(&["AccountNumberBase", "WriterCheckpointDataSize", "Table", "Deletes"])?;
         let deletes = match with.property("Deletes").unwrap_or("rows") {
             "set" => Deletes::Set,
             "rows" => Deletes::Rows,

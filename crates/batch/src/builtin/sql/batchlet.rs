@@ -13,7 +13,6 @@ pub(in crate::builtin) struct SqlBatchlet {
 
 impl SqlBatchlet {
     pub(in crate::builtin) fn new(with: &Injected) -> Answer<Self> {
-        with.only(&["database", "statement"])?;
         let pool = pool_of(with)?;
         let statement = with.required("statement")?.to_owned();
         let Some(pool) = pool else {

@@ -1,9 +1,11 @@
 //! Checks that the columns of a table can hold the values of an item exactly.
 //!
-//! A database reports none of these: it rounds a number that has more decimals than its column, drops the time of day of a date, and takes the
-//! last of two members with the same name. Quayline therefore checks each item before it sends it. The database itself refuses what is not JSON
-//! or not a number.
+//! A database reports none of these: it rounds a number that has more decimals than its column, or more digits than a binary number of its column has,
+//! drops the time of day of a date, the date of a time of day, the zone of a time that has none, and the end of a `name`, and takes the last of two
+//! members with the same name. Quayline therefore checks each item before it sends it. The database itself refuses what is not JSON or not a number.
+//! Fields of an `interval` that its column does not keep are not checked.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use quayline_postgres::{Connection, Param};
@@ -21,8 +23,23 @@ enum Keeps {
     Decimals(i64),
     /// Dates without a time of day.
     Date,
-    /// Times with at most this many decimals of a second.
-    Seconds(i64),
+    /// Times of day, or dates with one.
+    Time(Time),
+    /// Binary numbers of 32 bits, or of 64.
+    Float { is_double: bool },
+    /// Texts of at most this many bytes.
+    Bytes(usize),
+    /// JSON whose objects have each member once.
+    Json,
+}
+
+/// What a column of a time keeps.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Time {
+    /// Decimals of a second.
+    decimals: i64,
+    has_date: bool,
+    has_zone: bool,
 }
 
 /// What the columns of a table keep.
@@ -107,15 +124,43 @@ impl Exact {
                 "dates".to_owned(),
                 "write the date alone, or let the database drop the time: inexact=\"round\"",
             ),
-            Keeps::Seconds(most) => match decimals_of_second(text) {
-                found if found > most => (
+            Keeps::Time(time) => match decimals_of_second(text) {
+                found if found > time.decimals => (
                     format!("{} of a second", places(found)),
-                    most.to_string(),
+                    time.decimals.to_string(),
                     "shorten the time in a map, or let the database round: inexact=\"round\"",
+                ),
+                _ if !time.has_zone && has_zone(text) => (
+                    "a time zone".to_owned(),
+                    "times without one".to_owned(),
+                    "convert the time and leave the zone out, give the column a type with time zone, or let the database drop it: inexact=\"round\"",
+                ),
+                _ if !time.has_date && has_date(text) => (
+                    "a date".to_owned(),
+                    "times of day".to_owned(),
+                    "write the time alone, or let the database drop the date: inexact=\"round\"",
                 ),
                 _ => return Ok(()),
             },
-            Keeps::All | Keeps::Date => return Ok(()),
+            Keeps::Float { is_double } if !is_float(text, is_double) => (
+                "more digits".to_owned(),
+                if is_double { "those of a double" } else { "those of a float" }.to_owned(),
+                "give the column the type numeric, or let the database round: inexact=\"round\"",
+            ),
+            Keeps::Bytes(most) if text.len() > most => (
+                format!("{} bytes", text.len()),
+                most.to_string(),
+                "shorten the text in a map, give the column the type text, or let the database cut it: inexact=\"round\"",
+            ),
+            Keeps::Json => match member_that_is_there_twice(text) {
+                Some(name) => (
+                    format!("an object with two members {name}"),
+                    "the last one".to_owned(),
+                    "write each member once, give the column the type json, or let the database drop the first: inexact=\"round\"",
+                ),
+                None => return Ok(()),
+            },
+            Keeps::All | Keeps::Date | Keeps::Float { .. } | Keeps::Bytes(_) => return Ok(()),
         };
         let message = format!("item {number} of the chunk has {has} in {}, and the column keeps {keeps}", names[place]);
         Err(Thrown::of(&["quayline.Rejected"], message).hint(hint))
@@ -127,8 +172,19 @@ fn keeps_of(of: &str, modifier: i64) -> Keeps {
     match of {
         // Eleven bits, with a sign.
         "numeric" if modifier >= 4 => Keeps::Decimals((((modifier - 4) & 0x7ff) ^ 1024) - 1024),
+        // In nearly all places of the world; the database does not report its own.
+        "money" => Keeps::Decimals(2),
         "date" => Keeps::Date,
-        _ if of.starts_with("time") => Keeps::Seconds(if modifier < 0 { 6 } else { modifier }),
+        "real" => Keeps::Float { is_double: false },
+        "double precision" => Keeps::Float { is_double: true },
+        "jsonb" => Keeps::Json,
+        "name" => Keeps::Bytes(63),
+        "\"char\"" => Keeps::Bytes(1),
+        _ if of.starts_with("time") => Keeps::Time(Time {
+            decimals: if modifier < 0 { 6 } else { modifier },
+            has_date: of.starts_with("timestamp"),
+            has_zone: of.ends_with("with time zone"),
+        }),
         _ => Keeps::All,
     }
 }
@@ -186,6 +242,52 @@ fn has_time_of_day(text: &[u8]) -> bool {
     hours[start..].iter().chain(&rest[..end]).any(|byte| matches!(byte, b'1'..=b'9'))
 }
 
+/// Where the hours of a time begin and its last digit ends; `None` if there is no time of day.
+fn time_of_day(text: &[u8]) -> Option<(usize, usize)> {
+    let colon = text.iter().position(|byte| *byte == b':')?;
+    let begin = text[..colon].iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |at| at + 1);
+    let rest = &text[colon..];
+    let length = rest.iter().position(|byte| !matches!(byte, b'0'..=b'9' | b':' | b'.')).unwrap_or(rest.len());
+    Some((begin, colon + length))
+}
+
+/// Whether a time of day has a zone after it.
+fn has_zone(text: &[u8]) -> bool {
+    let Some((_, end)) = time_of_day(text) else { return false };
+    let rest = text[end..].trim_ascii();
+    !rest.is_empty() && ![&b"AM"[..], b"PM", b"BC", b"AD"].iter().any(|known| rest.eq_ignore_ascii_case(known))
+}
+
+/// Whether a time of day has a date before it.
+fn has_date(text: &[u8]) -> bool {
+    time_of_day(text).is_some_and(|(begin, _)| text[..begin].iter().any(u8::is_ascii_digit))
+}
+
+/// Whether the binary number that is nearest to a decimal one is written with the same digits. What is not a number, or out of range, is for the
+/// database to refuse.
+fn is_float(text: &[u8], is_double: bool) -> bool {
+    let Ok(text) = std::str::from_utf8(text) else { return true };
+    let nearest = match is_double {
+        true => text.parse::<f64>().ok().filter(|number| number.is_finite()).map(|number| format!("{number:e}")),
+        false => text.parse::<f32>().ok().filter(|number| number.is_finite()).map(|number| format!("{number:e}")),
+    };
+    let Some(nearest) = nearest else { return true };
+    match (digits(text.as_bytes()), digits(nearest.as_bytes())) {
+        (Some(given), Some(kept)) => given == kept,
+        _ => true,
+    }
+}
+
+/// The digits of a decimal number without zeros at both ends, and its decimals. Signs are those of the nearest number too.
+fn digits(text: &[u8]) -> Option<(Vec<u8>, Option<i64>)> {
+    let end = text.iter().position(|byte| matches!(byte, b'e' | b'E')).unwrap_or(text.len());
+    let all: Vec<u8> = text[..end].iter().copied().filter(u8::is_ascii_digit).collect();
+    let first = all.iter().position(|digit| *digit != b'0').unwrap_or(all.len());
+    let last = all.iter().rposition(|digit| *digit != b'0').map_or(first, |at| at + 1);
+    let decimals = decimals(text);
+    (decimals.is_some() || first == all.len()).then(|| (all[first..last].to_vec(), decimals))
+}
+
 /// Number of decimals of the seconds of a time, without trailing zeros.
 fn decimals_of_second(text: &[u8]) -> i64 {
     let Some(colon) = text.iter().position(|byte| *byte == b':') else { return 0 };
@@ -194,6 +296,41 @@ fn decimals_of_second(text: &[u8]) -> i64 {
     let end = digits.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(digits.len());
     let last = digits[..end].iter().rposition(|byte| *byte != b'0');
     last.and_then(|last| i64::try_from(last + 1).ok()).unwrap_or(0)
+}
+
+/// The first member that an object in JSON has twice, at any depth.
+fn member_that_is_there_twice(text: &[u8]) -> Option<String> {
+    // The names of each object that is open; arrays have none.
+    let mut open: Vec<Option<HashSet<String>>> = Vec::new();
+    let mut may_be_name = false;
+    let mut members = Members { text, at: 0 };
+    while let Some(byte) = members.space() {
+        match byte {
+            b'"' => {
+                let begin = members.at;
+                members.string()?;
+                if std::mem::take(&mut may_be_name)
+                    && let Some(Some(names)) = open.last_mut()
+                {
+                    let name = serde_json::from_slice::<String>(&text[begin..members.at]).ok()?;
+                    if names.contains(&name) {
+                        return Some(name);
+                    }
+                    names.insert(name);
+                }
+                continue;
+            }
+            b'{' => open.push(Some(HashSet::new())),
+            b'[' => open.push(None),
+            b'}' | b']' => {
+                open.pop();
+            }
+            _ => {}
+        }
+        may_be_name = matches!(byte, b'{' | b',');
+        members.at += 1;
+    }
+    None
 }
 
 /// Whether a member's name, as JSON writes it, is this one.
@@ -283,7 +420,10 @@ impl<'t> Members<'t> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Exact, Keeps, decimals, decimals_of_second, has_time_of_day, keeps_of};
+    use super::{
+        Exact, Keeps, Time, decimals, decimals_of_second, has_date, has_time_of_day, has_zone, is_float, keeps_of,
+        member_that_is_there_twice,
+    };
 
     #[test]
     fn decimals_are_counted_without_the_number() {
@@ -329,6 +469,68 @@ mod tests {
             [("10:00:00.123000+01", 3), ("2024-01-01T10:00:00.1234567Z", 7), ("01.02.2024", 0), ("10:00", 0)]
         {
             assert_eq!(decimals_of_second(text.as_bytes()), found, "{text}");
+        }
+    }
+
+    #[test]
+    fn members_of_inner_objects_are_there_once() {
+        for (text, twice) in [
+            (r#"{"a":1,"b":{"a":2},"c":[{"a":3},{"a":4}]}"#, None),
+            (r#"{"a":{"b":1,"b":2}}"#, Some("b")),
+            (r#"[{"a":1,"\u0061":2}]"#, Some("a")),
+            (r#"{"a":["a","a"],"b":"a"}"#, None),
+            (r#"{"a":1"#, None),
+            ("no JSON", None),
+        ] {
+            assert_eq!(member_that_is_there_twice(text.as_bytes()).as_deref(), twice, "{text}");
+        }
+    }
+
+    #[test]
+    fn zones_and_dates_of_times_are_found() {
+        for (text, zone, date) in [
+            ("10:00:00", false, false),
+            ("10:00:00.5 PM", false, false),
+            ("10:00:00+02", true, false),
+            ("2024-01-01T10:00:00+02:00", true, true),
+            ("2024-01-01T10:00:00Z", true, true),
+            ("2024-01-01 10:00", false, true),
+            ("2024-01-01 10:00 Europe/Berlin", true, true),
+            ("2024-01-01", false, false),
+            ("", false, false),
+        ] {
+            assert_eq!((has_zone(text.as_bytes()), has_date(text.as_bytes())), (zone, date), "{text}");
+        }
+        let time = |has_date, has_zone| Keeps::Time(Time { decimals: 6, has_date, has_zone });
+        assert_eq!(keeps_of("timestamp without time zone", -1), time(true, false));
+        assert_eq!(keeps_of("timestamp with time zone", -1), time(true, true));
+        assert_eq!(keeps_of("time without time zone", -1), time(false, false));
+    }
+
+    #[test]
+    fn binary_numbers_keep_the_digits_that_they_are_written_with() {
+        for (text, in_float, in_double) in [
+            ("0.1", true, true),
+            ("-1.50", true, true),
+            ("0", true, true),
+            ("-0.000", true, true),
+            ("1e-7", true, true),
+            ("16777216", true, true),
+            ("16777217", false, true),
+            ("1.6777217E+7", false, true),
+            ("3.14159265358979", false, true),
+            ("9007199254740993", false, false),
+            ("0.12345678901234567", false, false),
+            // The database refuses these.
+            ("1e999", true, true),
+            ("NaN", true, true),
+            ("x", true, true),
+        ] {
+            assert_eq!(
+                (is_float(text.as_bytes(), false), is_float(text.as_bytes(), true)),
+                (in_float, in_double),
+                "{text}"
+            );
         }
     }
 

@@ -29,7 +29,6 @@ pub(in crate::builtin) struct SqlReader {
 
 impl SqlReader {
     pub(in crate::builtin) fn new(with: &Injected) -> Answer<Self> {
-        with.only(&["database", "query", "key", "items", "fetch"])?;
         let pool = pool_of(with)?;
         with.required("key")?;
         let fetch = with.number("fetch", FETCH)?.clamp(1, 1_000_000);

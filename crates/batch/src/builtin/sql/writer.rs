@@ -15,6 +15,7 @@ use crate::artifact::{Answer, Injected, Item, Writer};
 use crate::builtin::file_reader::{damaged, numbers};
 use crate::database::thrown;
 use crate::error::{Kind, Thrown};
+use crate::record::ExecutionId;
 use crate::work::Work;
 
 /// How a chunk is sent.
@@ -52,8 +53,12 @@ struct Other {
     pool: Arc<Pool>,
     /// Number of the chunk that is written next.
     chunk: u64,
-    /// Items of this chunk that the database already has.
-    there: usize,
+    /// Items of this chunk that checkpoints have passed: chunks may be smaller after a restart.
+    passed: u64,
+    /// Further items of this chunk that the database already has.
+    there: u64,
+    /// Items of this chunk that the chunk of the step under way has, once it is written.
+    now: u64,
 }
 
 const TOKENS: &str =
@@ -64,7 +69,6 @@ const SET_TOKEN: &str = "INSERT INTO quayline_chunk VALUES ($1::text, $2::bigint
 
 impl SqlWriter {
     pub(in crate::builtin) fn new(with: &Injected) -> Answer<Self> {
-        with.only(&["database", "table", "columns", "key", "mode", "items", "send", "missing", "inexact"])?;
         let mode = match with.property("mode").unwrap_or("insert") {
             "insert" => Mode::Insert,
             "update" => Mode::Update,
@@ -105,6 +109,9 @@ impl SqlWriter {
         }
         let (job, step) = (&with.job, with.step.as_deref());
         let partition = step.and_then(|step| step.partition).map(|number| format!("/{number}")).unwrap_or_default();
+        // A step that begins anew has nothing to do with the tokens of the one before.
+        let began = step.map(|step| step.began).filter(|began| *began != ExecutionId::default());
+        let began = began.map(|execution| format!("#{execution}")).unwrap_or_default();
         let step = step.map_or("", |step| step.step.as_str());
         Ok(SqlWriter {
             name: with.name.clone(),
@@ -119,7 +126,7 @@ impl SqlWriter {
             send,
             rounds,
             pool: pool_of(with)?,
-            origin: format!("{}/{}/{}/{step}{partition}", job.job, job.instance, job.created_ms),
+            origin: format!("{}/{}/{}/{step}{partition}{began}", job.job, job.instance, job.created_ms),
             open: None,
         })
     }
@@ -153,18 +160,27 @@ impl SqlWriter {
 
     /// Writes a chunk into a database that is not the repository's, with its token.
     fn write_there(&mut self, items: &[Item]) -> Answer<()> {
-        let Some(other) = self.open.as_mut().and_then(|open| open.other.as_mut()) else { return Ok(()) };
+        let Some(other) = self.open.as_ref().and_then(|open| open.other.as_ref()) else { return Ok(()) };
         // A chunk that the database has already, from before a restart, is passed over, item by item.
-        let passed = other.there.min(items.len());
-        other.there -= passed;
-        let items = &items[passed..];
-        if items.is_empty() {
-            return Ok(());
+        let passed = usize::try_from(other.there).unwrap_or(usize::MAX).min(items.len());
+        let now = other.now + items.len() as u64;
+        if passed < items.len() {
+            let (pool, chunk, count) = (Arc::clone(&other.pool), other.chunk, other.passed + now);
+            self.send_there(&items[passed..], &pool, (chunk, count), passed)?;
         }
-        let (pool, chunk) = (Arc::clone(&other.pool), other.chunk.to_be_bytes());
-        let count = i64::try_from(passed + items.len()).unwrap_or(i64::MAX).to_be_bytes();
+        if let Some(other) = self.open.as_mut().and_then(|open| open.other.as_mut()) {
+            other.there -= passed as u64;
+            other.now = now;
+        }
+        Ok(())
+    }
+
+    /// Writes items and the token of their chunk in a transaction. `passed` items of the chunk are before them.
+    fn send_there(&self, items: &[Item], pool: &Arc<Pool>, (chunk, count): (u64, u64), passed: usize) -> Answer<()> {
+        let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX).to_be_bytes();
+        let (chunk, count) = (number(chunk), number(count));
         let attempt = |send: Send| -> Answer<()> {
-            let mut transaction = Transaction::new(&pool);
+            let mut transaction = Transaction::new(pool);
             self.add(items, send, &mut transaction)?;
             transaction.change(&Statement::new(SET_TOKEN), &[self.origin.as_bytes(), &chunk, &count], 0);
             transaction.answers().map_err(|error| thrown(error, passed))?;
@@ -197,13 +213,19 @@ impl Writer for SqlWriter {
         let set = Statement::new(&self.target.text(&types, must_exist));
         let row = if must_exist { Statement::new(&self.target.text(&types, false)) } else { set.clone() };
         let other = if is_other {
-            let [chunk] = checkpoint.map_or(Some([0]), numbers).ok_or_else(damaged)?;
+            let [chunk, passed] = match checkpoint {
+                None => [0, 0],
+                Some(bytes) => match numbers(bytes) {
+                    Some([chunk]) => [chunk, 0],
+                    None => numbers(bytes).ok_or_else(damaged)?,
+                },
+            };
             connection.script(TOKENS)?;
             let found = connection.query(TOKEN, &[Param::Binary(self.origin.as_bytes())])?;
             let there = found.row(0).and_then(|row| Some((row.int8(0)?, row.int8(1)?)));
             let there = there.filter(|(at, _)| u64::try_from(*at) == Ok(chunk));
-            let there = there.and_then(|(_, items)| usize::try_from(items).ok()).unwrap_or(0);
-            Some(Other { pool: Arc::clone(&pool), chunk, there })
+            let there = there.and_then(|(_, items)| u64::try_from(items).ok()).unwrap_or(0).saturating_sub(passed);
+            Some(Other { pool: Arc::clone(&pool), chunk, passed, there, now: 0 })
         } else {
             None
         };
@@ -230,16 +252,30 @@ impl Writer for SqlWriter {
         self.open.as_ref().is_some_and(|open| open.other.is_none())
     }
 
+    fn isolates_by_rollback(&self) -> bool {
+        true
+    }
+
     fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
         let Some(other) = self.open.as_mut().and_then(|open| open.other.as_mut()) else { return Ok(None) };
         if other.there > 0 {
-            let message =
-                format!("the database already has {} items more of this chunk than were read again", other.there);
-            return Err(Thrown::of(&["quayline.Configuration"], message).hint(
-                "the input or the size of chunks changed since the execution before: restore them, or start the job anew",
-            ));
+            other.passed += std::mem::take(&mut other.now);
+            return Ok(Some([other.chunk, other.passed].map(u64::to_le_bytes).concat()));
         }
         other.chunk += 1;
+        (other.passed, other.now) = (0, 0);
         Ok(Some(other.chunk.to_le_bytes().to_vec()))
+    }
+
+    fn close(&mut self, complete: bool) -> Answer<()> {
+        match self.open.take().and_then(|open| open.other) {
+            Some(Other { there, .. }) if complete && there > 0 => {
+                let message = format!("the database has {there} items more of this chunk than were read again");
+                Err(Thrown::of(&["quayline.Configuration"], message).hint(
+                    "the input changed since the execution before: restore it, or start the job anew with an empty table",
+                ))
+            }
+            _ => Ok(()),
+        }
     }
 }

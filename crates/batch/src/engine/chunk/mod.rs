@@ -6,6 +6,8 @@
 //!            └── reopen at the last checkpoint, one item a chunk until past the item that failed
 //! ```
 
+mod recover;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -25,7 +27,7 @@ use crate::context::{JobContext, StepContext};
 use crate::error::{BatchError, Kind, Thrown};
 use crate::event;
 use crate::record::{Counts, PartitionState, Progress, Reject, Stage, StepState, Times};
-use crate::repository::{Large, PAUSE, PAUSE_MAX};
+use crate::repository::Large;
 use crate::work::{Pending, Work};
 
 /// How the loop ended.
@@ -79,8 +81,6 @@ pub(super) struct ChunkRun<'c, 's> {
     skipped_at: Option<ItemPlace>,
     /// Items that this chunk skipped.
     rejects: Vec<Reject>,
-    /// Items that were kept so far: their numbers.
-    rejected: u64,
     /// When the last checkpoint event was kept.
     kept_checkpoint: Option<Instant>,
     /// Whether the checkpoint before was written by this loop, so that its large positions are records of their own.
@@ -91,6 +91,12 @@ pub(super) struct ChunkRun<'c, 's> {
     is_retrying: bool,
     /// The commit of the chunk before.
     pending: Option<Pending>,
+    /// What that chunk did.
+    under_way: UnderWay,
+    /// Why the commit of a single item was refused: the item is left out when it is read again.
+    refused: Option<Thrown>,
+    /// Whether a commit was under way when the database was lost, and nobody has looked since whether it is durable.
+    pub(super) is_uncertain: bool,
     /// Metrics at the last checkpoint.
     counts: Counts,
     /// Where the chunk before the last checkpoint ended, as long as that checkpoint is not known to be durable.
@@ -121,6 +127,17 @@ const REJECTS: &str = "quayline.rejects";
 /// The property of a step that says how large positions are written.
 const CHECKPOINTS: &str = "quayline.checkpoints";
 
+/// What a chunk did whose commit is under way.
+#[derive(Clone, Copy, Default)]
+struct UnderWay {
+    /// Items that it read or skipped in reading.
+    read: u64,
+    /// Items that it gave to the writer.
+    written: usize,
+    /// Whether it ran because a chunk was rolled back.
+    is_one_by_one: bool,
+}
+
 /// Why reading and processing of a chunk paused.
 enum Filled {
     /// The chunk is full.
@@ -129,6 +146,13 @@ enum Filled {
     AtEnd,
     /// Somebody asked to stop.
     Stop,
+}
+
+/// Which artifact opens first: the reader when a step begins, the writer after a rollback (sections 11.8 and 11.11).
+#[derive(Clone, Copy)]
+enum Order {
+    ReaderFirst,
+    WriterFirst,
 }
 
 /// An exception that ends a chunk.
@@ -187,12 +211,14 @@ impl<'c, 's> ChunkRun<'c, 's> {
             is_idle: false,
             skipped_at: None,
             rejects: Vec::new(),
-            rejected: 0,
             kept_checkpoint: None,
             has_written: false,
             one_by_one: 0,
             is_retrying: false,
             pending: None,
+            under_way: UnderWay::default(),
+            refused: None,
+            is_uncertain: false,
             counts: context.counts(),
             before: None,
             split_off: None,
@@ -209,12 +235,19 @@ impl<'c, 's> ChunkRun<'c, 's> {
     }
 
     pub(super) fn run(&mut self) -> Answer<ChunkEnd> {
-        let opened = self.open().or_else(|thrown| self.recover(thrown));
+        let opened = self.open(Order::ReaderFirst).or_else(|thrown| self.recover(thrown));
         let ended = opened.and_then(|()| self.chunks());
+        if ended.is_err()
+            && let Err(thrown) = self.settle()
+        {
+            // The step has failed already; its last checkpoint is the one before.
+            self.run.log_thrown(Some(self.context), "the last commit", &thrown);
+        }
         self.tell(self.context.notes_left());
         let complete = matches!(ended, Ok(ChunkEnd::Finished));
-        let closed = self.reader.close();
-        let closed = self.writer.close(complete && closed.is_ok()).and(closed);
+        // Section 11.8: the writer first.
+        let closed = self.writer.close(complete);
+        let closed = closed.and(self.reader.close());
         match (ended, closed) {
             (Ok(_), Err(thrown)) => Err(thrown),
             (ended, _) => ended,
@@ -226,17 +259,22 @@ impl<'c, 's> ChunkRun<'c, 's> {
         notes.into_iter().for_each(|note| self.run.event(event::LOG, Some(self.context), None, note));
     }
 
-    fn open(&mut self) -> Answer<()> {
+    fn open(&mut self, order: Order) -> Answer<()> {
         // Whatever the repository has: the next checkpoint writes all of it.
         self.has_written = false;
         self.rejects.clear();
         let progress = self.place.progress();
         let (reader, writer) = (progress.reader.clone(), progress.writer.clone());
         let mut work = self.run.repository().begin()?;
-        let opened = self
-            .reader
-            .open(reader.as_deref().map(Vec::as_slice), work.as_mut())
-            .and_then(|()| self.writer.open(writer.as_deref().map(Vec::as_slice), work.as_mut()));
+        let (reader, writer) = (reader.as_deref().map(Vec::as_slice), writer.as_deref().map(Vec::as_slice));
+        let opened = match order {
+            Order::ReaderFirst => {
+                self.reader.open(reader, work.as_mut()).and_then(|()| self.writer.open(writer, work.as_mut()))
+            }
+            Order::WriterFirst => {
+                self.writer.open(writer, work.as_mut()).and_then(|()| self.reader.open(reader, work.as_mut()))
+            }
+        };
         if let Err(thrown) = &opened {
             self.context.set_exception(Some(thrown));
         }
@@ -281,6 +319,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
         self.is_retrying = left > 0;
         match self.one_chunk(&mut work, &mut read) {
             Ok(filled) => {
+                self.under_way = UnderWay { read, written: self.items.len(), is_one_by_one: left > 0 };
                 self.commit(work, &filled)?;
                 self.tell(self.context.take_notes());
                 turn.iter_mut().for_each(|turn| turn.done(read, 0));
@@ -304,88 +343,25 @@ impl<'c, 's> ChunkRun<'c, 's> {
                 Ok(Some(end))
             }
             Err(Broken::RollBack(thrown)) => {
+                // The rollback procedure of section 11.11.
+                let closed = self.writer.close(false);
+                let closed = closed.and(self.reader.close());
                 self.roll_back(work, &thrown)?;
+                closed?;
                 turn.iter_mut().for_each(|turn| turn.done(1, 1));
                 // All that the chunk had read, with the item that failed, runs one by one; and what still ran so, runs so again.
                 self.one_by_one = left.max(read);
-                self.reopen()?;
+                self.open_again()?;
                 Ok(None)
             }
             Err(Broken::Fail(thrown)) => {
                 // The first exception counts; what listeners add to it does not.
                 let _ = self.roll_back(work, &thrown);
+                // If the step goes on after all, this chunk runs again as it would have now.
+                self.one_by_one = left;
                 Err(thrown)
             }
         }
-    }
-
-    /// Continues after a commit that was refused, or when a database that did not answer answers again; otherwise the step fails.
-    fn recover(&mut self, thrown: Thrown) -> Answer<()> {
-        match thrown.kind {
-            // What was refused shows itself again, this time to the writer.
-            Kind::Deferred if !self.confirms => {
-                self.confirms = true;
-                self.items.clear();
-                self.rejects.clear();
-                self.take_counts_back(0);
-                self.reopen().or_else(|thrown| if thrown.kind == Kind::Lost { self.wait(thrown) } else { Err(thrown) })
-            }
-            Kind::Lost => self.wait(thrown),
-            _ => Err(thrown),
-        }
-    }
-
-    fn wait(&mut self, thrown: Thrown) -> Answer<()> {
-        let begin = Instant::now();
-        let patience = self.run.repository().patience();
-        let text = format!("the database does not answer; the step waits for it, at most {} s", patience.as_secs());
-        self.run.log_thrown(Some(self.context), &text, &thrown);
-        let mut pause = PAUSE;
-        loop {
-            if self.job.stop.wait(pause) || begin.elapsed() + pause > patience {
-                self.run.repository().give_up();
-                return Err(Thrown { kind: Kind::Fatal, ..thrown });
-            }
-            pause = (pause * 2).min(PAUSE_MAX);
-            match self.come_back() {
-                Ok(()) => break,
-                Err(again) if again.kind == Kind::Lost => {}
-                Err(other) => return Err(other),
-            }
-        }
-        let text = format!("the database answers again after {:.1} s", begin.elapsed().as_secs_f64());
-        self.run.event(event::LOG, Some(self.context), None, text);
-        Ok(())
-    }
-
-    /// Begins again at the last checkpoint that is durable, whatever became of the commit that was under way.
-    fn come_back(&mut self) -> Answer<()> {
-        let (repository, instance) = (self.run.repository(), self.run.held.instance);
-        let durable = match &*self.place {
-            Place::Step(_) => repository.step_state(instance, &self.step.id)?.map(|state| state.progress),
-            Place::Partition(number, ..) => {
-                repository.partition(instance, &self.step.id, *number)?.map(|state| state.progress)
-            }
-        };
-        let durable = durable.unwrap_or_default();
-        // Metrics of an earlier execution are not those of this one.
-        self.counts = match &self.before {
-            Some((before, counts)) if before.has_positions_of(&durable) => *counts,
-            None if self.place.progress().has_positions_of(&durable) => self.counts,
-            _ => durable.counts,
-        };
-        self.pending = None;
-        self.before = None;
-        // If it was made, the step finds it when all others have ended.
-        self.split_off = None;
-        self.items.clear();
-        *self.place.progress() = durable;
-        self.context.set_user_data(self.place.progress().user_data.as_deref().cloned());
-        self.take_counts_back(0);
-        // What they had open is of no use any more.
-        let _ = self.reader.close();
-        let _ = self.writer.close(false);
-        self.open()
     }
 
     fn one_chunk(&mut self, work: &mut Box<dyn Work>, read: &mut u64) -> Result<Filled, Broken> {
@@ -397,6 +373,8 @@ impl<'c, 's> ChunkRun<'c, 's> {
             self.write(work)?;
         }
         let begin = Instant::now();
+        self.context.count(|counts| counts.commit += 1);
+        self.listeners.each(|listener| listener.after_chunk())?;
         let given = self.give_away(&filled)?;
         let has_moved = self.reader.has_moved() || !self.has_written;
         let reader = if has_moved { self.reader.checkpoint()?.map(Arc::new) } else { None };
@@ -404,46 +382,55 @@ impl<'c, 's> ChunkRun<'c, 's> {
         self.settle()?;
         // Now that the checkpoint before holds, this one may have its position.
         let reader = if has_moved { reader } else { self.place.progress().reader.clone() };
-        self.context.count(|counts| counts.commit += 1);
-        self.counts = self.context.counts();
-        self.listeners.each(|listener| listener.after_chunk()).inspect_err(|_| {
-            self.context.count(|counts| counts.commit -= 1);
-        })?;
         let user_data = self.context.user_data().map(Arc::new);
-        let progress = Progress { reader, writer, user_data, counts: self.counts };
+        let progress = Progress { reader, writer, user_data, counts: self.context.counts() };
         let last = std::mem::replace(self.place.progress(), progress);
+        if let Err(error) = self.put_checkpoint(work, &filled, &last, given) {
+            // The unit of work is rolled back, and so is the state of the step.
+            *self.place.progress() = last;
+            return Err(Thrown::from(error).into());
+        }
+        self.counts = self.context.counts();
+        let counts = last.counts;
+        self.before = Some((last, counts));
+        self.times.checkpoint_ns += ns(begin);
+        Ok(filled)
+    }
+
+    /// Writes the checkpoint with all that belongs to it, if there is anything to commit.
+    fn put_checkpoint(
+        &mut self,
+        work: &mut Box<dyn Work>,
+        filled: &Filled,
+        last: &Progress,
+        given: Option<Vec<u8>>,
+    ) -> Result<(), BatchError> {
         // The end of the step writes the same state again, so a last chunk that did nothing has nothing to commit.
         self.is_idle = matches!(filled, Filled::AtEnd)
             && self.has_written
             && self.rejects.is_empty()
             && work.is_untouched()
-            && self.place.progress().is_at(&last);
-        if !self.is_idle {
-            let (repository, held) = (self.run.repository(), self.run.held);
-            if !self.rejects.is_empty() {
-                repository.put_rejects(work.as_mut(), held, self.rejected, &self.rejects).map_err(Thrown::from)?;
-                self.rejected += self.rejects.len() as u64;
-            }
-            self.keep_checkpoint(work.as_mut()).map_err(Thrown::from)?;
-            let step = &self.step.id;
-            if let (Some(given), Place::Partition(number, _, splits)) = (given, &*self.place) {
-                let made = repository.split_partition(work.as_mut(), held, (step, *number), given, splits.properties);
-                self.split_off = Some(made.map_err(Thrown::from)?);
-            }
-            let large = Large { before: self.has_written.then_some(&last), in_pages: self.in_pages };
-            match &mut *self.place {
-                Place::Step(state) => repository.put_checkpoint(work.as_mut(), held, (step, None), *state, large),
-                Place::Partition(number, state, _) => {
-                    repository.put_checkpoint(work.as_mut(), held, (step, Some(*number)), *state, large)
-                }
-            }
-            .map_err(Thrown::from)?;
-            self.has_written = true;
+            && self.place.progress().is_at(last);
+        if self.is_idle {
+            return Ok(());
         }
-        let counts = last.counts;
-        self.before = Some((last, counts));
-        self.times.checkpoint_ns += ns(begin);
-        Ok(filled)
+        let (repository, held) = (self.run.repository(), self.run.held);
+        repository.put_rejects(work.as_mut(), held, self.context.counts().commit, &self.rejects)?;
+        self.keep_checkpoint(work.as_mut())?;
+        let step = &self.step.id;
+        if let (Some(given), Place::Partition(number, _, splits)) = (given, &*self.place) {
+            let made = repository.split_partition(work.as_mut(), held, (step, *number), given, splits.properties);
+            self.split_off = Some(made?);
+        }
+        let large = Large { before: self.has_written.then_some(last), in_pages: self.in_pages };
+        match &mut *self.place {
+            Place::Step(state) => repository.put_checkpoint(work.as_mut(), held, (step, None), *state, large),
+            Place::Partition(number, state, _) => {
+                repository.put_checkpoint(work.as_mut(), held, (step, Some(*number)), *state, large)
+            }
+        }?;
+        self.has_written = true;
+        Ok(())
     }
 
     /// What the reader gives away, if somebody asked for it: where another one begins. Its own range ends there.
@@ -481,7 +468,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
             return Ok(());
         }
         self.kept_checkpoint = Some(Instant::now());
-        let event = self.run.made(event::CHECKPOINT, Some(self.context), Some(self.counts), String::new());
+        let event = self.run.made(event::CHECKPOINT, Some(self.context), Some(self.context.counts()), String::new());
         engine.keep(work, event.as_ref())
     }
 
@@ -608,7 +595,10 @@ impl<'c, 's> ChunkRun<'c, 's> {
                     self.run.log_thrown(Some(self.context), &what, &thrown);
                     return Ok(Read::Skipped);
                 }
-                Remedy::Retry => self.listeners.each(|listener| listener.on_retry_read(&thrown))?,
+                Remedy::Retry => {
+                    self.listeners.each(|listener| listener.on_retry_read(&thrown))?;
+                    self.reader.again()?;
+                }
                 Remedy::RollBack => {
                     self.listeners.each(|listener| listener.on_retry_read(&thrown))?;
                     return Err(Broken::RollBack(thrown));
@@ -741,6 +731,13 @@ impl<'c, 's> ChunkRun<'c, 's> {
     }
 
     fn write_items(&mut self, work: &mut Box<dyn Work>, items: &[Item], from: &[Origin]) -> Result<(), Broken> {
+        if let Some(thrown) = self.refused.take() {
+            self.listeners.each(|listener| listener.on_write_error(items, &thrown))?;
+            return match self.remedy(&thrown) {
+                Remedy::Skip => self.skip_written(items, from, &thrown),
+                _ => Err(Broken::Fail(thrown)),
+            };
+        }
         loop {
             // Listeners hear what holds. Without them the answer may come with the commit.
             let confirms = self.confirms || !work.defers() || !self.listeners.is_empty();
@@ -782,16 +779,11 @@ impl<'c, 's> ChunkRun<'c, 's> {
                     self.write_items(work, left, left_from)?;
                     return self.write_items(work, right, right_from);
                 }
-                Remedy::Skip => {
-                    self.listeners.each(|listener| listener.on_skip_write(items, &thrown))?;
-                    self.context.count(|counts| counts.write_skip += 1);
-                    for (at, item) in items.iter().enumerate() {
-                        self.reject(Stage::Write, Some(item), from.get(at), &thrown);
-                    }
-                    let what = format!("{} skipped in writing", shown(from, items.len()));
-                    self.run.log_thrown(Some(self.context), &what, &thrown);
-                    return Ok(());
+                Remedy::Skip if items.len() > 1 && self.writer.isolates_by_rollback() => {
+                    self.faults.take_back_skip();
+                    return Err(Broken::RollBack(thrown));
                 }
+                Remedy::Skip => return self.skip_written(items, from, &thrown),
                 Remedy::Retry => self.listeners.each(|listener| listener.on_retry_write(items, &thrown))?,
                 Remedy::RollBack => {
                     self.listeners.each(|listener| listener.on_retry_write(items, &thrown))?;
@@ -799,6 +791,18 @@ impl<'c, 's> ChunkRun<'c, 's> {
                 }
             }
         }
+    }
+
+    /// Leaves out items that cannot be written.
+    fn skip_written(&mut self, items: &[Item], from: &[Origin], thrown: &Thrown) -> Result<(), Broken> {
+        self.listeners.each(|listener| listener.on_skip_write(items, thrown))?;
+        self.context.count(|counts| counts.write_skip += 1);
+        for (at, item) in items.iter().enumerate() {
+            self.reject(Stage::Write, Some(item), from.get(at), thrown);
+        }
+        let what = format!("{} skipped in writing", shown(from, items.len()));
+        self.run.log_thrown(Some(self.context), &what, thrown);
+        Ok(())
     }
 
     fn commit(&mut self, work: Box<dyn Work>, filled: &Filled) -> Answer<()> {
@@ -823,72 +827,6 @@ impl<'c, 's> ChunkRun<'c, 's> {
             (self.committed)(self.context)?;
         }
         Ok(())
-    }
-
-    /// Waits for the commit that is under way.
-    fn settle(&mut self) -> Answer<()> {
-        let Some(pending) = self.pending.take() else { return Ok(()) };
-        let begin = Instant::now();
-        let outcome = pending.wait();
-        self.times.commit_ns += ns(begin);
-        match outcome {
-            Ok(()) => {
-                self.before = None;
-                self.confirms = false;
-                if let (Some(made), Place::Partition(number, _, splits)) = (self.split_off.take(), &*self.place) {
-                    let text = format!("partition {number} of step {} gives a part to partition {made}", self.step.id);
-                    self.run.event(event::LOG, Some(self.context), None, text);
-                    (splits.made)(made);
-                }
-                Ok(())
-            }
-            Err(error) => {
-                self.split_off = None;
-                self.forget_checkpoint();
-                Err(error.into())
-            }
-        }
-    }
-
-    /// The last checkpoint did not become durable: the one before counts.
-    fn forget_checkpoint(&mut self) {
-        if let Some((progress, counts)) = self.before.take() {
-            *self.place.progress() = progress;
-            self.counts = counts;
-        }
-    }
-
-    fn roll_back(&mut self, work: Box<dyn Work>, thrown: &Thrown) -> Answer<()> {
-        let told = self.listeners.each(|listener| listener.on_chunk_error(thrown));
-        drop(work);
-        self.items.clear();
-        self.rejects.clear();
-        let settled = if self.pending.is_some() {
-            self.settle()
-        } else {
-            self.forget_checkpoint();
-            Ok(())
-        };
-        self.take_counts_back(1);
-        self.run.log_thrown(Some(self.context), "a chunk is rolled back", thrown);
-        settled.and(told)
-    }
-
-    /// Counts are those of the last checkpoint again: what was read, written or skipped since happens again, and counts then.
-    fn take_counts_back(&mut self, rollbacks: u64) {
-        let kept = self.counts;
-        self.context.count(|counts| *counts = Counts { rollback: counts.rollback + rollbacks, ..kept });
-        self.context.drop_notes();
-        self.faults.back_to(kept.read_skip + kept.process_skip + kept.write_skip);
-        self.uncounted = 0;
-        self.number = kept.read + kept.read_skip;
-    }
-
-    fn reopen(&mut self) -> Answer<()> {
-        self.skipped_at = None;
-        self.reader.close()?;
-        self.writer.close(false)?;
-        self.open()
     }
 }
 
