@@ -56,6 +56,10 @@ status = 200
     let Json::List(parameters) = at(operation, &["parameters"]) else { panic!() };
     expect![[r#"{"name":"count","in":"query","required":false,"schema":{"type":"integer","minimum":0,"maximum":50,"format":"int64","default":7,"description":"REQ-COUNT PIC 9(4)","examples":[0]}}"#]]
         .assert_eq(&parameters[1].to_string());
+    // Paths and lists of names are allowed too, so that no list of single names stands for the values.
+    let fields = parameters.iter().find(|parameter| parameter.get("name") == Some(&Json::text("fields"))).unwrap();
+    assert_eq!(at(fields, &["schema", "type"]), &Json::text("string"));
+    assert!(at(fields, &["schema"]).get("enum").is_none(), "{fields}");
     let Json::Object(responses) = at(operation, &["responses"]) else { panic!() };
     let statuses: Vec<&str> = responses.iter().map(|(status, _)| status.as_str()).collect();
     assert_eq!(statuses, ["404", "200", "400", "401", "403", "406", "414", "429", "431", "408", "413", "415", "5XX"]);
