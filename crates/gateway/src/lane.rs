@@ -603,10 +603,15 @@ fn set_parameter<S: Sink>(
         gate.shape.node(parameter.node).scalar(),
         Some(Scalar::Decimal { .. } | Scalar::Float32 | Scalar::Float64)
     );
+    let range = Range { minimum: parameter.minimum, maximum: parameter.maximum };
+    let mut digits = [0u8; 40];
     if !numeric {
+        // Digits as text have bounds as well; what is no number is for the field's type to refuse.
+        if plain_number(value, Numbers::Lenient, &mut digits).is_some() && !range.holds(value) {
+            return Err(("range", format!("expected {}", range.expected())));
+        }
         return set_text(parameter.node, value, gate);
     }
-    let mut digits = [0u8; 40];
     let Some((len, negative, scale)) = plain_number(value, gate.rules.numbers, &mut digits) else {
         let detail = match plain_number(value, Numbers::Lenient, &mut digits) {
             Some(_) => "expected a number without leading zeros",
@@ -614,7 +619,6 @@ fn set_parameter<S: Sink>(
         };
         return Err(("type", detail.to_owned()));
     };
-    let range = Range { minimum: parameter.minimum, maximum: parameter.maximum };
     if !range.holds(value) {
         return Err(("range", format!("expected {}", range.expected())));
     }

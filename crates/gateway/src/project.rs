@@ -221,8 +221,8 @@ impl Definitions {
                             &self.operations[index].at,
                             &api.at,
                         )),
-                        Some(_) => route.hides.push(path.clone()),
-                        None => {}
+                        // Operations of other methods at the same path do not hide the document.
+                        Some(_) | None => route.hides.push(path.clone()),
                     }
                 }
             }

@@ -173,12 +173,16 @@ impl ProviderFault {
 }
 
 impl ProgramSpec {
-    /// When one of the modules that the program may call was written last, its own among them: a new module needs new workers.
+    /// Names, sizes and times of the modules that the program may call, its own among them: another module needs new workers, whatever its time is.
     #[must_use]
-    pub fn module_time(&self) -> Option<std::time::SystemTime> {
+    pub fn modules_stamp(&self) -> u64 {
         let entries = self.modules.iter().flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten().flatten());
         let modules = entries.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "so"));
-        modules.filter_map(|entry| entry.metadata().ok()?.modified().ok()).max()
+        let mut known: Vec<_> = modules
+            .filter_map(|entry| entry.metadata().ok().map(|data| (entry.path(), data.len(), data.modified().ok())))
+            .collect();
+        known.sort();
+        xxhash_rust::xxh3::xxh3_64(format!("{known:?}").as_bytes())
     }
 
     /// The module that is compiled from the source; `None` without one.

@@ -180,6 +180,8 @@ pub(crate) struct FileOperation {
     pub(crate) matching: Matching,
     /// Fields of the key in the order of their bytes.
     pub(crate) key_nodes: Vec<(NodeId, Range<usize>)>,
+    /// Those of them that are texts.
+    pub(crate) key_texts: Vec<NodeId>,
     /// Bytes of each member that a request can set.
     pub(crate) places: Vec<(NodeId, Range<usize>)>,
     /// Counters of the tables among them.
@@ -293,9 +295,16 @@ enum Tags {
     Of(Vec<String>),
 }
 
+/// RFC 9110, section 8.8.3.2: `If-Match` compares strongly, `If-None-Match` weakly, since proxies that compress make tags weak.
+#[derive(Clone, Copy)]
+enum Comparison {
+    Strong,
+    Weak,
+}
+
 impl Tags {
     /// `None` without a header.
-    fn of<'a>(values: impl Iterator<Item = &'a [u8]>) -> Option<Tags> {
+    fn of<'a>(values: impl Iterator<Item = &'a [u8]>, comparison: Comparison) -> Option<Tags> {
         let mut tags = None;
         for value in values.flat_map(|value| value.split(|byte| *byte == b',')) {
             let value = value.trim_ascii();
@@ -303,8 +312,12 @@ impl Tags {
                 return Some(Tags::Any);
             }
             let tags = tags.get_or_insert_with(Vec::new);
+            let value = match comparison {
+                Comparison::Weak => value.strip_prefix(b"W/").unwrap_or(value),
+                Comparison::Strong => value,
+            };
             let inner = value.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\""));
-            // A weak tag, or one that is none, is the tag of no record.
+            // Compared strongly, a weak tag is the tag of no record, like one that is none.
             let Some(inner) = inner else { continue };
             let record = inner.split(|byte| *byte == b'-').next().unwrap_or_default();
             tags.extend(core::str::from_utf8(record).map(str::to_owned));
@@ -327,7 +340,8 @@ impl Conditions {
         if_match: impl Iterator<Item = &'a [u8]>,
         if_none_match: impl Iterator<Item = &'a [u8]>,
     ) -> Conditions {
-        Conditions { matches: Tags::of(if_match), none_match: Tags::of(if_none_match) }
+        let (matches, none_match) = (Tags::of(if_match, Comparison::Strong), Tags::of(if_none_match, Comparison::Weak));
+        Conditions { matches, none_match }
     }
 
     /// Whether a change may be made of the record that is there, if one is.
@@ -400,7 +414,9 @@ impl FileOperation {
         };
         let mut key = record.get(self.key.offset..end).unwrap_or_default();
         if self.matching == Matching::Generic
-            && let Some((_, last)) = count.checked_sub(1).and_then(|last| self.key_nodes.get(last))
+            && let Some((node, last)) = count.checked_sub(1).and_then(|last| self.key_nodes.get(last))
+            // Blanks at the end of a text were not given; bytes of a number are its value.
+            && self.key_texts.contains(node)
         {
             let fixed = last.start - self.key.offset;
             while key.len() > fixed && key.last() == Some(&self.pad) {
@@ -528,6 +544,9 @@ mod tests {
             assert_eq!(status(conditions(&format!("\"{tag}{form}\""), ""), Some(b"two")), Some(412));
             assert_eq!(conditions("", &format!("\"{tag}{form}\"")).known(b"one"), Ok(true));
         }
+        // Whether a client knows the record is compared weakly: a proxy that compresses has made the tag weak.
+        assert_eq!(conditions("", &format!("W/\"{tag}\"")).known(b"one"), Ok(true));
+        assert_eq!(status(conditions("", &format!("W/\"{tag}-xml\"")), Some(b"one")), Some(412));
         // Weak tags never match strongly, and without a record nothing matches.
         assert_eq!(status(conditions(&format!("W/\"{tag}\""), ""), Some(b"one")), Some(412));
         assert_eq!(status(conditions("*", ""), None), Some(412));

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use quayline_charset::Charset;
 use quayline_cobol::layout::{FieldIndex, Layout};
-use quayline_cobol::{Absent, Interface, Policies, RecordEncoder, RecordPlan};
+use quayline_cobol::{Absent, Interface, NullAs, Policies, RecordEncoder, RecordPlan};
 use quayline_core::{Findings, NodeId, NodeKind, Run, Sink, Value};
 
 use crate::rule::Probe;
@@ -99,11 +99,11 @@ impl SqlForm {
     ) -> Result<SqlForm, Findings> {
         let probe = Probe::new(layout, &names.parameters, policies, charset)?;
         // Fields without a column are as INITIALIZE leaves them.
-        let policies = Policies { absent: Absent::Initialize, ..policies.clone() };
+        let policies = Policies { absent: Absent::Initialize, null: Some(NullAs::Value), ..policies.clone() };
         let plan = RecordPlan::new(layout, &Interface::default(), &policies, charset)?;
         let node = |field: Option<FieldIndex>| field.and_then(|field| crate::service::node_of(&plan, field));
         let (rows, count) = (node(names.rows), node(names.count));
-        let text = format!("{layout:?} {policies:?} {:?} {rows:?} {count:?} {length}", names.parameters);
+        let text = format!("{layout:?} {policies:?} {charset:?} {:?} {rows:?} {count:?} {length}", names.parameters);
         let stamp = xxhash_rust::xxh3::xxh3_64(text.as_bytes());
         Ok(SqlForm { probe, plan, rows, count, length, stamp })
     }
@@ -113,6 +113,8 @@ impl SqlForm {
     pub fn parameters(&self, record: &[u8]) -> Vec<Vec<u8>> {
         let mut values = Vec::new();
         self.probe.values(&mut self.probe.decoder(), record, &mut values);
+        // Nobody set a text of low-values, and no text of a database has such a character.
+        values.iter_mut().filter(|value| value.iter().all(|byte| *byte == 0)).for_each(Vec::clear);
         values
     }
 
@@ -209,8 +211,9 @@ impl Filler<'_> {
                         self.encoder.enter(node);
                         self.fill(node, Some(row));
                         self.encoder.leave(node);
-                    } else {
-                        self.value(node, Some(row));
+                    } else if !self.value(node, Some(row)) {
+                        // Each row has its place in the list.
+                        self.encoder.value(node, Value::Null);
                     }
                 }
                 self.encoder.close_list(node);
@@ -227,10 +230,13 @@ impl Filler<'_> {
         }
     }
 
-    fn value(&mut self, node: NodeId, row: Option<&Vec<Option<String>>>) {
+    /// Sets a field from its column. Returns whether there is a value.
+    fn value(&mut self, node: NodeId, row: Option<&Vec<Option<String>>>) -> bool {
         let column = self.columns.nodes.iter().position(|known| *known == node);
         if let Some(text) = row.zip(column).and_then(|(row, column)| row.get(column)?.as_deref()) {
             self.encoder.value(node, Value::Text(Run::from(text.as_bytes())));
+            return true;
         }
+        false
     }
 }

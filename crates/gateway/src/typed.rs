@@ -160,6 +160,8 @@ pub(crate) fn names(codes: &[(String, String)]) -> Vec<&str> {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct DatePattern {
     parts: Vec<Part>,
+    /// Whether the field is a number, which loses leading zeros.
+    is_number: bool,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -225,7 +227,7 @@ impl DatePattern {
         let any_date = year || has(Part::Month) || has(Part::Day) || has(Part::DayOfYear);
         let time = has(Part::Hour) && has(Part::Minute);
         match (date, any_date, time) {
-            (true, _, _) | (false, false, true) => Ok(DatePattern { parts }),
+            (true, _, _) | (false, false, true) => Ok(DatePattern { parts, is_number: false }),
             _ => Err("it is neither a whole date nor a time of hours and minutes".to_owned()),
         }
     }
@@ -279,14 +281,19 @@ impl DatePattern {
         }
     }
 
-    /// The ISO form of a record's text; a number that lost its leading zeros gets them back.
+    /// The pattern for a numeric field: a number that lost its leading zeros gets them back.
+    pub(crate) fn of_number(self, is_number: bool) -> DatePattern {
+        DatePattern { is_number, ..self }
+    }
+
+    /// The ISO form of a record's text.
     fn iso(&self, text: &[u8], out: &mut Vec<u8>) -> Option<()> {
         use std::io::Write as _;
         let width: usize = self.parts.iter().map(|part| Self::width(*part)).sum();
         let mut padded = [b'0'; 40];
         let short = width.checked_sub(text.len())?;
         let digits = text.iter().all(u8::is_ascii_digit);
-        if width > padded.len() || short > 0 && !digits {
+        if width > padded.len() || short > 0 && !(digits && self.is_number && !text.is_empty()) {
             return None;
         }
         padded[short..width].copy_from_slice(text);
@@ -358,6 +365,14 @@ impl DatePattern {
             return None;
         }
         fields.check(self)?;
+        // What the field has no place for is refused, not dropped.
+        let has = |part: Part| self.parts.contains(&part);
+        if [(fields.hour, Part::Hour), (fields.minute, Part::Minute), (fields.second, Part::Second)]
+            .iter()
+            .any(|(value, part)| *value != 0 && !has(*part))
+        {
+            return None;
+        }
         for part in &self.parts {
             match part {
                 Part::Year4 => write!(out, "{:04}", fields.year),
@@ -414,8 +429,28 @@ mod tests {
 
     fn iso(pattern: &str, text: &str) -> Option<String> {
         let mut out = Vec::new();
-        DatePattern::parse(pattern).unwrap().iso(text.as_bytes(), &mut out)?;
+        DatePattern::parse(pattern).unwrap().of_number(true).iso(text.as_bytes(), &mut out)?;
         Some(String::from_utf8(out).unwrap())
+    }
+
+    #[test]
+    fn blanks_are_no_midnight_and_seconds_are_not_dropped() {
+        let text =
+            |pattern: &str, text: &str| DatePattern::parse(pattern).unwrap().iso(text.as_bytes(), &mut Vec::new());
+        assert_eq!((text("HHmmss", ""), text("HHmmss", "1230"), text("yyMMdd", "60131")), (None, None, None));
+        assert_eq!(
+            (text("HHmmss", "123000"), iso("HHmmss", ""), iso("HHmm", "0")),
+            (Some(()), None, Some("00:00:00".to_owned()))
+        );
+        let read = |pattern: &str, text: &str| {
+            let mut out = Vec::new();
+            DatePattern::parse(pattern).unwrap().read_iso(text.as_bytes(), &mut out)?;
+            Some(String::from_utf8(out).unwrap())
+        };
+        assert_eq!(read("HHmm", "07:05:00").as_deref(), Some("0705"));
+        assert_eq!(read("HHmm", "07:05:30"), None);
+        assert_eq!(read("yyyyMMddHH", "2026-01-31T13:45:00"), None);
+        assert_eq!(read("yyyyMMddHH", "2026-01-31T13:00:00").as_deref(), Some("2026013113"));
     }
 
     #[test]

@@ -141,6 +141,11 @@ fn serve(area: &Area, in_fd: BorrowedFd<'_>, out_fd: BorrowedFd<'_>, mut call: i
             continue;
         }
         let began = now_ns();
+        // This call may take long, and the answers before it belong to other clients.
+        if unrung.is_some_and(|first| began.saturating_sub(first) > RING_AFTER_NS) {
+            unrung = None;
+            ring();
+        }
         area.began().store(began, Ordering::Relaxed);
         area.word(CURRENT).store(narrow(slot) + 1, Ordering::SeqCst);
         area.begin(slot);
@@ -152,10 +157,7 @@ fn serve(area: &Area, in_fd: BorrowedFd<'_>, out_fd: BorrowedFd<'_>, mut call: i
         area.done(at).store(narrow(slot), Ordering::Relaxed);
         area.word(CURRENT).store(0, Ordering::SeqCst);
         tail.store(at.wrapping_add(1), Ordering::SeqCst);
-        if began.saturating_sub(*unrung.get_or_insert(began)) > RING_AFTER_NS {
-            unrung = None;
-            ring();
-        }
+        unrung.get_or_insert(began);
     }
 }
 

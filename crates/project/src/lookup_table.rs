@@ -225,6 +225,8 @@ impl<'t> Rows<'t> {
         let mut row = Row { line: self.line, cells: Vec::new() };
         let mut cell = String::new();
         let mut quoted = None;
+        // Whether a quote has ended the cell.
+        let mut is_over = false;
         while let Some(c) = self.rest.next() {
             self.line += u64::from(c == '\n');
             match c {
@@ -232,10 +234,19 @@ impl<'t> Rows<'t> {
                     self.rest.next();
                     cell.push('"');
                 }
-                '"' => quoted = if quoted.is_some() { None } else { Some(self.line) },
-                ',' if quoted.is_none() => row.cells.push(core::mem::take(&mut cell)),
+                '"' if quoted.is_some() => (quoted, is_over) = (None, true),
+                // RFC 4180 quotes whole cells; a quote inside of one is a character.
+                '"' if cell.is_empty() && !is_over => quoted = Some(self.line),
+                ',' if quoted.is_none() => {
+                    is_over = false;
+                    row.cells.push(core::mem::take(&mut cell));
+                }
                 '\r' if quoted.is_none() && self.rest.peek() == Some(&'\n') => {}
                 '\n' if quoted.is_none() => break,
+                _ if is_over => {
+                    let hint = "put the whole cell between quotes; inside quotes, write a quote twice";
+                    return Err(error("text follows the quote that ends a cell").at(line(self.line)).hint(hint).into());
+                }
                 c => cell.push(c),
             }
         }
@@ -281,6 +292,22 @@ mod tests {
                 .collect(),
         };
         expected.assert_eq(&shown);
+    }
+
+    /// A quote inside of a cell swallowed the rows up to the next one.
+    #[test]
+    fn a_quote_inside_a_cell_is_a_character() {
+        check(
+            1,
+            1,
+            "id,name\nA,5\" pipe\nB,6\" tube\nC,\"x\"\n",
+            &expect![[r#"
+                "A" ["5\" pipe"]
+                "B" ["6\" tube"]
+                "C" ["x"]
+            "#]],
+        );
+        check(1, 1, "id,name\nA,\"x\"y\n", &expect!["line 2: text follows the quote that ends a cell\n"]);
     }
 
     #[test]

@@ -170,6 +170,9 @@ pub(crate) async fn serve_probes(thread: Rc<Thread>, listener: tokio::net::TcpLi
                 async move {
                     let known = matches!(request.uri().path(), "/health" | "/ready" | "/metrics");
                     let answered = match *request.method() {
+                        Method::GET | Method::HEAD if request.uri().path() == "/ready" => {
+                            ready(&thread, Reasons::Hidden).await
+                        }
                         Method::GET | Method::HEAD if known => operate(&thread, request, None).await,
                         _ if known => not_allowed(),
                         _ => response(StatusCode::NOT_FOUND, "GET /health, /ready or /metrics\n", "text/plain"),
@@ -219,33 +222,52 @@ async fn answer(thread: &Rc<Thread>, request: Request<Incoming>) -> Response<Bod
     operate(thread, request, operator).await
 }
 
+/// Whether readiness says why something does not work: reasons name files, fields and users, which are for operators.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Reasons {
+    Shown,
+    Hidden,
+}
+
+async fn ready(thread: &Rc<Thread>, reasons: Reasons) -> Response<Body> {
+    let shared = &thread.shared;
+    let mut missing = thread.version().not_ready();
+    let issuer = shared.issuer.as_ref().and_then(|issuer| issuer.not_ready());
+    let failing = shared.audit.as_ref().is_some_and(crate::journal::Journal::is_failing);
+    missing.extend(failing.then(|| ("audit".to_owned(), "it cannot be written".to_owned())));
+    let stopped = shared.store.as_ref().and_then(|store| store.engine().stopped());
+    missing.extend(stopped.map(|why| ("store".to_owned(), why)));
+    missing.extend(of_parts(shared).await);
+    missing.extend(issuer.map(|why| ("authentication".to_owned(), why)));
+    let draining = shared.stopping.load(Ordering::Relaxed);
+    let ready = missing.is_empty() && !draining;
+    let hidden = reasons == Reasons::Hidden;
+    let part = |(service, reason): (String, String)| MissingPart {
+        service,
+        reason: if hidden { String::new() } else { reason },
+    };
+    let services = missing.into_iter().map(part).collect();
+    let mut reload = shared.reload_faults();
+    if hidden && !reload.is_empty() {
+        reload = vec!["the last reload failed; the log says why".to_owned()];
+    }
+    let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let word = if draining {
+        "stopping"
+    } else if ready {
+        "ready"
+    } else {
+        "not ready"
+    };
+    json(status, &Readiness { status: word, services, reload })
+}
+
 /// Answers a request that may be answered. `operator`: who sends it, where that is known.
 async fn operate(thread: &Rc<Thread>, request: Request<Incoming>, operator: Option<String>) -> Response<Body> {
     let shared = &thread.shared;
     match (request.method(), request.uri().path()) {
         (&Method::GET | &Method::HEAD, "/health") => json(StatusCode::OK, &Status::new("up")),
-        (&Method::GET | &Method::HEAD, "/ready") => {
-            let mut missing = thread.version().not_ready();
-            let issuer = shared.issuer.as_ref().and_then(|issuer| issuer.not_ready());
-            let failing = shared.audit.as_ref().is_some_and(crate::journal::Journal::is_failing);
-            missing.extend(failing.then(|| ("audit".to_owned(), "it cannot be written".to_owned())));
-            let stopped = shared.store.as_ref().and_then(|store| store.engine().stopped());
-            missing.extend(stopped.map(|why| ("store".to_owned(), why)));
-            missing.extend(of_parts(shared).await);
-            missing.extend(issuer.map(|why| ("authentication".to_owned(), why)));
-            let draining = shared.stopping.load(Ordering::Relaxed);
-            let ready = missing.is_empty() && !draining;
-            let services = missing.into_iter().map(|(service, reason)| MissingPart { service, reason }).collect();
-            let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-            let word = if draining {
-                "stopping"
-            } else if ready {
-                "ready"
-            } else {
-                "not ready"
-            };
-            json(status, &Readiness { status: word, services, reload: shared.reload_faults() })
-        }
+        (&Method::GET | &Method::HEAD, "/ready") => ready(thread, Reasons::Shown).await,
         (&Method::GET | &Method::HEAD, "/metrics") => {
             let connections = shared.connections.open();
             let accept = request.headers().get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or("");
@@ -272,10 +294,16 @@ async fn operate(thread: &Rc<Thread>, request: Request<Incoming>, operator: Opti
         }
         (&Method::POST, "/reload") => {
             let (shared, counted) = (Arc::clone(shared), shared);
-            match tokio::task::spawn_blocking(move || shared.reload()).await {
-                Ok(Ok(())) => json(StatusCode::OK, &Status::new("read again")),
-                Ok(Err(findings)) => {
-                    response(StatusCode::UNPROCESSABLE_ENTITY, format!("{findings}\n"), "text/plain; charset=utf-8")
+            let again = move || (shared.reload(), shared.reload_secrets());
+            match tokio::task::spawn_blocking(again).await {
+                Ok((Ok(()), Ok(()))) => json(StatusCode::OK, &Status::new("read again")),
+                Ok((definitions, secrets)) => {
+                    let mut text = definitions.err().map(|findings| format!("{findings}\n")).unwrap_or_default();
+                    if let Err(why) = secrets {
+                        text.push_str(&format!("the old keys and certificates stay in force: {why}\n"));
+                        counted.reload_failed(1, why);
+                    }
+                    response(StatusCode::UNPROCESSABLE_ENTITY, text, "text/plain; charset=utf-8")
                 }
                 Err(_) => {
                     counted.reload_failed(0, "a bug of ours ended the reload; its place stands in the log");

@@ -70,6 +70,32 @@ impl Known {
     }
 }
 
+/// Status on record of a request whose client left before its answer. What it asked for may have happened all the same.
+const CLIENT_LEFT: u16 = 499;
+
+/// A request that is put on record when it is answered, or when its client has left and it is dropped.
+struct OnRecord {
+    thread: Rc<Thread>,
+    peer: Rc<Peer>,
+    method: Method,
+    began: Instant,
+    trace: Trace,
+    known: Known,
+    is_answered: bool,
+}
+
+impl Drop for OnRecord {
+    fn drop(&mut self) {
+        if self.is_answered {
+            return;
+        }
+        if let Some(metrics) = self.known.metrics.take() {
+            metrics.answered(CLIENT_LEFT, 0, self.began.elapsed());
+        }
+        record(&self.thread, &self.peer, &self.known, &self.method, CLIENT_LEFT, 0, self.began, &self.trace);
+    }
+}
+
 /// Places that are given back when the request is answered, or when its client has gone and it is dropped.
 #[derive(Default)]
 struct Places {
@@ -104,11 +130,21 @@ pub(crate) async fn handle(
     }
     let method = parts.method.clone();
     let origin = if heads.have(Head::Origin) { parts.headers.get(header::ORIGIN).cloned() } else { None };
-    let mut known = Known::default();
-    let answered = caught(respond(&thread, &peer, (&mut parts, heads, body), (&trace, began), &mut known)).await;
+    let mut on_record = OnRecord {
+        thread: Rc::clone(&thread),
+        peer: Rc::clone(&peer),
+        method: method.clone(),
+        began,
+        trace,
+        known: Known::default(),
+        is_answered: false,
+    };
+    let OnRecord { trace, known, .. } = &mut on_record;
+    let trace = &*trace;
+    let answered = caught(respond(&thread, &peer, (&mut parts, heads, body), (trace, began), known)).await;
     let mut response = match answered {
         Ok(Ok(response)) => response,
-        Ok(Err(problem)) => problem_response(&thread, &problem, &trace),
+        Ok(Err(problem)) => problem_response(&thread, &problem, trace),
         Err(Panicked) => {
             // What the panic left half done must not show in the next request.
             if let Some((version, operation)) = &known.operation {
@@ -117,7 +153,7 @@ pub(crate) async fn handle(
             let problem = Problem::broken().logged(
                 "a bug of ours ended the request; its place stands in the log before this line, or where it was first",
             );
-            problem_response(&thread, &problem, &trace)
+            problem_response(&thread, &problem, trace)
         }
     };
     known.places = Places::default();
@@ -133,11 +169,12 @@ pub(crate) async fn handle(
         metrics.answered(status, bytes, now - began);
         response.body_mut().time_writing(metrics, now);
     }
-    record(&thread, &peer, &known, &method, status, bytes, began, &trace);
+    record(&thread, &peer, known, &method, status, bytes, began, trace);
     if let Some(otlp) = thread.shared.otlp.as_ref().filter(|_| trace.sampled) {
-        let (trace, method) = (&trace, method.as_str());
+        let method = method.as_str();
         otlp.span(&otlp::Answered { trace, method, operation: known.route(), status, bytes, began });
     }
+    on_record.is_answered = true;
     // The length of what GET would answer with; an answer that never has a body says none.
     if head && !matches!(status, 204 | 304) {
         *response.body_mut() = Body::empty();
@@ -216,9 +253,8 @@ async fn respond(
                 return queues::respond((thread, peer), call, (head, heads, body), began, known).await;
             }
             if method == "GET"
-                && let Some(page) = pages::page(thread, &version, path, |api| {
-                    may_read(thread, peer, api, &version, heads, &head.headers)
-                })
+                && let Some(page) =
+                    pages::page(thread, &version, path, |api| may_read(thread, peer, api, heads, &head.headers))
             {
                 return Ok(page);
             }
@@ -403,14 +439,14 @@ fn unambiguous(operation: &Operation, heads: Heads, headers: &HeaderMap) -> Resu
 }
 
 /// Whether the client may call an operation of the API, and so may read its documents. Guesses are limited as those at operations are.
-fn may_read(thread: &Thread, peer: &Peer, api: &Api, version: &Version, heads: Heads, headers: &HeaderMap) -> bool {
+fn may_read(thread: &Thread, peer: &Peer, api: &Api, heads: Heads, headers: &HeaderMap) -> bool {
     if !heads.have(Head::Credentials) && peer.certificate.is_none() {
         return false;
     }
     let header = |name: &str| text(headers, name).map(str::to_owned);
     let access = thread.access();
-    let below = |path: &str| path.strip_prefix(api.base_path.as_str()).is_some_and(|rest| rest.starts_with('/'));
-    let mut operations = version.definitions.operations.iter().filter(|operation| below(&operation.path));
+    // Not those of another API whose paths are below.
+    let mut operations = api.operations.iter();
     let mut known = operations.clone().filter(|operation| {
         !operation.public
             && access.check(Guarded::from(&***operation), &header, peer.certificate.as_deref(), &thread.tokens).is_ok()

@@ -19,7 +19,9 @@ pub(crate) fn page(
     let config = &thread.shared.config;
     let (base, name) = path.rsplit_once('/')?;
     let api = version.definitions.apis.iter().find(|api| api.base_path == base)?;
-    let guarded = !api.public && config.authentication.required && !config.public_documents;
+    // Where authentication is off, only operations with roles are guarded.
+    let needs_somebody = config.authentication.required || api.operations.iter().all(|one| one.roles.is_some());
+    let guarded = !api.public && needs_somebody && !config.public_documents;
     if guarded && (!matches!(name, "openapi.json" | "docs" | "docs.js") || !may_read(api)) {
         return None;
     }

@@ -370,6 +370,9 @@ impl Shared {
                     tokio::time::sleep(Duration::from_millis(1)).await;
                 }
                 () = tokio::time::sleep(tick), if busy => {
+                    // The worker rings no bell between two short calls, and none while a long one runs.
+                    self.take_done(lane);
+                    self.drain();
                     self.expire();
                     let worker = lane.worker.borrow().clone();
                     if let Some(worker) = worker {

@@ -15,7 +15,7 @@ use quayline_gateway::{
     Answered, Definitions, FileAction, FileSpec, Matching, Outgoing, PAGE_BYTES_MAX, Problem, Provider, ProviderFault,
     ProviderSpec, QueueSpec, RecordCall, Returned, hex, record_tag,
 };
-use quayline_store::queue::{Claimed, Message, MessageId, Persistence, Queue, QueueKind, Select};
+use quayline_store::queue::{Claim, Claimed, Message, MessageId, Persistence, Queue, QueueKind, Select};
 use quayline_store::record_file::{By, FileDefinition, KeyPlace, Organisation, RecordFile, Relation};
 use quayline_store::{LockWait, Store, StoreError, Unit};
 
@@ -396,9 +396,11 @@ impl Messages {
             return Err(fault(&error));
         }
         let (Some(queue), Some(wait)) = (&reply, &mut wait) else { return Ok(Returned::Accepted(hex(&id))) };
-        let replied = tokio::time::timeout(spec.time_limit, reply_to(store, queue, id, self.length)).await;
-        let replied = replied.map_err(|_| ProviderFault::Refused(Box::new(Problem::no_reply(spec.time_limit))))?;
-        let replied = replied.map_err(|error| fault(&error))?;
+        // The limit is that of the wait. A reply that has come is the answer, however long its commit takes: nothing would find it afterwards.
+        let claimed = tokio::time::timeout(spec.time_limit, claim_reply(store, queue, id)).await;
+        let claimed = claimed.map_err(|_| ProviderFault::Refused(Box::new(Problem::no_reply(spec.time_limit))))?;
+        let claimed = claimed.map_err(|error| fault(&error))?;
+        let replied = take_reply(store, queue, claimed, self.length).await.map_err(|error| fault(&error))?;
         wait.replied = true;
         match replied {
             Reply::Record(payload) => Ok(Returned::Bytes(payload)),
@@ -451,13 +453,21 @@ enum Reply {
 
 /// Gets the reply to a request, committed. A reply that is longer than the record of the service would lose its end, so it moves to the
 /// backout queue whole.
-async fn reply_to(store: &Store, queue: &Queue, id: MessageId, length: usize) -> Result<Reply, StoreError> {
-    let claimed = poll_fn(|cx| match queue.claim(store, Select::Correlation(id), Some(cx.waker())) {
+async fn claim_reply(store: &Store, queue: &Queue, id: MessageId) -> Result<(Claim, Box<Message>), StoreError> {
+    poll_fn(|cx| match queue.claim(store, Select::Correlation(id), Some(cx.waker())) {
         Ok(Claimed::Message(claim, message)) => Poll::Ready(Ok((claim, message))),
         Ok(Claimed::Nothing { .. }) => Poll::Pending,
         Err(error) => Poll::Ready(Err(error)),
-    });
-    let (claim, message) = claimed.await?;
+    })
+    .await
+}
+
+async fn take_reply(
+    store: &Store,
+    queue: &Queue,
+    (claim, message): (Claim, Box<Message>),
+    length: usize,
+) -> Result<Reply, StoreError> {
     let mut unit = store.begin()?;
     let bytes = message.payload.len();
     if bytes > length {

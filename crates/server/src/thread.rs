@@ -54,12 +54,23 @@ pub(crate) struct Version {
 }
 
 /// A provider and what it was made from; it goes on through a reload that changes none of that.
+/// What a provider was made of beside its settings.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Made {
+    /// Modules: see [`ProgramSpec::modules_stamp`].
+    Modules(u64),
+    /// A file with this size and time, if it is there.
+    File(Option<(u64, SystemTime)>),
+    /// Nothing else.
+    Here,
+}
+
 #[derive(Clone)]
 struct Provided {
     spec: ProviderSpec,
     length: usize,
     request_length: Option<usize>,
-    module: Option<SystemTime>,
+    module: Made,
     /// Why it cannot be called: its module is not what its source makes.
     stale: Option<String>,
     provider: Rc<dyn Provider>,
@@ -131,9 +142,14 @@ impl Version {
         let mut providers: Vec<Provided> = Vec::new();
         for service in &definitions.services {
             let module = match &service.provider {
-                ProviderSpec::Program(program) => program.module_time(),
-                ProviderSpec::Canned(records) => std::fs::metadata(&records.file).and_then(|data| data.modified()).ok(),
-                ProviderSpec::Http(_) | ProviderSpec::Sql(_) | ProviderSpec::File(_) | ProviderSpec::Queue(_) => None,
+                ProviderSpec::Program(program) => Made::Modules(program.modules_stamp()),
+                ProviderSpec::Canned(records) => {
+                    let data = std::fs::metadata(&records.file).ok();
+                    Made::File(data.and_then(|data| Some((data.len(), data.modified().ok()?))))
+                }
+                ProviderSpec::Http(_) | ProviderSpec::Sql(_) | ProviderSpec::File(_) | ProviderSpec::Queue(_) => {
+                    Made::Here
+                }
             };
             let stale = match &service.provider {
                 ProviderSpec::Program(program) => shared.stale(program),

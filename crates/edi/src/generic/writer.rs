@@ -445,9 +445,10 @@ impl EdiWriter {
             self.close_transaction();
         }
         let given = draft.field(control_node(&nodes.interchange, standard, Level::Interchange));
-        let open = self.open.interchange.as_ref().filter(|open| {
-            open.delimiters.element == delimiters.element && open.position == position && open.line_break == line_break
-        });
+        let open =
+            self.open.interchange.as_ref().filter(|open| {
+                open.delimiters == delimiters && open.position == position && open.line_break == line_break
+            });
         let same = match open.map(|open| (open.control.clone(), open.text.clone())) {
             Some((control, text)) => {
                 let control = if given.is_empty() { &control } else { given };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use quayline_cobol::RecordPlan;
 use quayline_cobol::layout::FieldIndex;
-use quayline_core::{NodeId, NodeKind};
+use quayline_core::{NodeId, NodeKind, Scalar};
 use toml::Spanned;
 
 use super::compile::Compiler;
@@ -91,6 +91,9 @@ impl Compiler<'_> {
         let mut key_nodes: Vec<(NodeId, Range<usize>)> =
             places.iter().filter(|(_, place)| overlap(place, &key.range())).cloned().collect();
         key_nodes.sort_by_key(|(_, place)| place.start);
+        let shape = service.request.plan.shape();
+        let is_text = |node: &NodeId| matches!(shape.node(*node).scalar(), Some(Scalar::Text { .. }));
+        let key_texts = key_nodes.iter().map(|(node, _)| *node).filter(is_text).collect();
         self.body(at, action, body);
         let page = self.page(wire, action);
         let operation = FileOperation {
@@ -98,6 +101,7 @@ impl Compiler<'_> {
             index,
             matching,
             key_nodes,
+            key_texts,
             counters: counters(&service.request.plan, &places),
             places,
             slides: slides(&service.layout),

@@ -271,7 +271,11 @@ fn types(file: &mut UserFile, wire: &wire::File, layout: &Layout) -> Vec<(FieldI
         let typed = match hint.is.get_ref().as_str() {
             "boolean" => boolean(field, hint),
             "date" => match &hint.pattern {
-                Some(pattern) => DatePattern::parse(pattern.get_ref()).map(Typed::Date),
+                Some(pattern) => {
+                    let is_text =
+                        matches!(field.kind, FieldKind::Item(Encoding::Text { .. } | Encoding::TextEdited { .. }));
+                    DatePattern::parse(pattern.get_ref()).map(|pattern| Typed::Date(pattern.of_number(!is_text)))
+                }
                 None => Err("a date needs a pattern, such as `pattern = \"yyyyMMdd\"`".to_owned()),
             },
             "codes" => code_names::codes(field, hint),

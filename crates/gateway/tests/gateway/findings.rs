@@ -322,6 +322,13 @@ fn routes_that_collide() {
     assert_eq!(routed("GET", "/v1/docs"), "Nowhere");
     assert_eq!(routed("PUT", "/v1/docs"), "To(2, [\"docs\"])");
     assert_eq!(routed("GET", "/v1/doc"), "To(3, [\"doc\"])");
+    // So they do where only other methods have the path.
+    let world = World::new(SERVICE, &api(&[("GET", "/a"), ("PUT", "/{x}")]));
+    let routed = |method: &str, path: &str| format!("{:?}", world.definitions.find(method, path));
+    assert_eq!(
+        (routed("GET", "/v1/docs"), routed("GET", "/v1/x")),
+        ("Nowhere".to_owned(), "Methods([\"PUT\"])".to_owned())
+    );
 }
 
 /// Services of several records: what they cannot be.

@@ -1,5 +1,7 @@
 //! Tables, headers, and definitions that nothing uses.
 
+use std::collections::HashMap;
+
 use quayline_core::Severity;
 
 use super::types::{Kind, Ty};
@@ -87,7 +89,8 @@ impl Lower<'_> {
         self.tables.insert(name.text, def);
     }
 
-    /// Rows of a file: one a line, code and value parted by a comma, semicolon or tab; quotes as CSV has them.
+    /// Rows of a file: one a line, code and value parted by a comma, semicolon or tab, the first of them in the file; quotes around whole cells, as CSV has
+    /// them. Further columns of a code list are its descriptions.
     fn read_rows(
         &mut self,
         from: &Quote,
@@ -103,19 +106,39 @@ impl Lower<'_> {
                 return;
             }
         };
-        for (number, line) in (1..).zip(text.lines()) {
+        let separator = text.chars().find(|c| matches!(c, ',' | ';' | '\t')).unwrap_or(',');
+        let mut lines: HashMap<String, u64> = HashMap::new();
+        for (number, line) in (1u64..).zip(text.lines()) {
             if line.trim().is_empty() {
                 continue;
             }
-            let cells = cells(line);
+            let cells = match cells(line, separator) {
+                Ok(cells) => cells,
+                Err(wrong) => {
+                    self.error(codes::TABLE_ROW, from.span, format!("line {number} of the file: {wrong}")).hint =
+                        Some("put the whole cell between quotes; inside quotes, write a quote twice".to_owned());
+                    return;
+                }
+            };
             let wanted = if codes_only { 1 } else { 2 };
-            if cells.len() < wanted || cells[0].is_empty() {
+            if cells.len() < wanted || cells[0].is_empty() || !codes_only && cells.len() > wanted {
                 self.error(
                     codes::TABLE_ROW,
                     from.span,
                     format!("line {number} of the file has {} cells, and {wanted} are needed", cells.len()),
                 )
-                .hint = Some("write code,value on each line".to_owned());
+                .hint = Some(
+                    "write code,value on each line; a value with the separator in it belongs between quotes".to_owned(),
+                );
+                return;
+            }
+            if let Some(first) = lines.insert(cells[0].clone(), number) {
+                self.error(
+                    codes::TWICE,
+                    from.span,
+                    format!("line {number} of the file has the code of line {first}"),
+                )
+                .hint = Some("remove one of them".to_owned());
                 return;
             }
             if rows.len() >= ROWS_MAX {
@@ -286,23 +309,40 @@ impl Lower<'_> {
     }
 }
 
-/// The cells of one line.
-fn cells(line: &str) -> Vec<String> {
-    let separator = [',', ';', '\t'].into_iter().find(|c| line.contains(*c)).unwrap_or(',');
+/// The cells of one line. A quote inside of a cell is a character.
+fn cells(line: &str, separator: char) -> Result<Vec<String>, &'static str> {
     let mut cells = vec![String::new()];
-    let mut quoted = false;
+    let (mut is_quoted, mut is_over) = (false, false);
     let mut chars = line.trim_end_matches('\r').chars().peekable();
     while let Some(c) = chars.next() {
         let last = cells.len() - 1;
         match c {
-            '"' if quoted && chars.peek() == Some(&'"') => {
+            '"' if is_quoted && chars.peek() == Some(&'"') => {
                 chars.next();
                 cells[last].push('"');
             }
-            '"' => quoted = !quoted,
-            _ if c == separator && !quoted => cells.push(String::new()),
+            '"' if is_quoted => (is_quoted, is_over) = (false, true),
+            '"' if cells[last].is_empty() && !is_over => is_quoted = true,
+            _ if c == separator && !is_quoted => {
+                is_over = false;
+                cells.push(String::new());
+            }
+            _ if is_over => return Err("text follows the quote that ends a cell"),
             _ => cells[last].push(c),
         }
     }
-    cells
+    if is_quoted { Err("a quote does not end in the line") } else { Ok(cells) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cells;
+
+    #[test]
+    fn cells_of_table_files_keep_what_is_in_them() {
+        assert_eq!(cells("A;1,5", ';').unwrap(), ["A", "1,5"]);
+        assert_eq!(cells("C,6\" tube", ',').unwrap(), ["C", "6\" tube"]);
+        assert_eq!(cells("\"a,b\",\"x \"\"y\"\"\"\r", ',').unwrap(), ["a,b", "x \"y\""]);
+        assert!(cells("\"a\"b,c", ',').is_err() && cells("\"a,b", ',').is_err());
+    }
 }

@@ -108,7 +108,10 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
             Expr::Fold(fold) => self.fold(fold),
             Expr::Text(value) => {
                 let val = self.eval(value);
+                // A field of numbers may hold a text that is none, with any characters.
+                let is_text = matches!(val, Val::Text(_));
                 match self.text_of(val) {
+                    Some(bytes) if is_text => Val::Text(bytes),
                     Some(bytes) => Val::Ascii(bytes),
                     None => Val::Absent,
                 }

@@ -12,6 +12,69 @@ fn authentication_is_required_unless_it_is_turned_off() {
     assert_eq!(Server::new("[serve.authentication]\nrequired = false", "").get("/v1/echo/x", "").status, 200);
 }
 
+fn keys(entries: &[(&str, &str)]) -> String {
+    let entry = |(key, role): &(&str, &str)| {
+        let digest = quayline_server::key_digest(key);
+        format!("[[key]]\nid = \"{key}\"\nsha256 = \"{digest}\"\nroles = [\"{role}\"]\nexpires = {}\n", u64::MAX >> 1)
+    };
+    entries.iter().map(entry).collect()
+}
+
+/// The paths of another API may be below those of one.
+#[test]
+fn documents_are_for_clients_of_their_own_api() {
+    let folder = tempfile::tempdir().unwrap();
+    project(folder.path(), "[serve.authentication]\napi-keys = \"keys.toml\"", RECORDS, "roles = [\"clerk\"]");
+    let below = std::fs::read_to_string(folder.path().join("apis/echo.toml")).unwrap();
+    let below = below.replace("/v1", "/v1/below").replace("clerk", "guest").replace("id = \"", "id = \"below-");
+    std::fs::write(folder.path().join("apis/below.toml"), below).unwrap();
+    std::fs::write(folder.path().join("keys.toml"), keys(&[("alpha", "clerk"), ("beta", "guest")])).unwrap();
+    let server = Server::start(folder);
+    let status = |path: &str, key: &str| server.get(path, &format!("x-api-key: {key}\r\n")).status;
+    assert_eq!((status("/v1/openapi.json", "alpha"), status("/v1/openapi.json", "beta")), (200, 404));
+    assert_eq!((status("/v1/below/openapi.json", "alpha"), status("/v1/below/openapi.json", "beta")), (404, 200));
+}
+
+/// Without authentication, an API whose operations need roles is guarded all the same.
+#[test]
+fn documents_of_operations_with_roles_are_for_somebody() {
+    let open = "[serve.authentication]\nrequired = false";
+    assert_eq!(Server::new(open, "").get("/v1/openapi.json", "").status, 200);
+    assert_eq!(Server::new(open, "roles = [\"clerk\"]").get("/v1/openapi.json", "").status, 404);
+}
+
+#[test]
+fn an_operators_reload_reads_keys_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let settings = format!(
+        "reload-seconds = 0\n[serve.admin]\nlisten = \"127.0.0.1:{port}\"\n[serve.authentication]\napi-keys = \"keys.toml\""
+    );
+    project(folder.path(), &settings, RECORDS, "");
+    let path = folder.path().join("keys.toml");
+    std::fs::write(&path, keys(&[("alpha", "clerk")])).unwrap();
+    let server = Server::start(folder);
+    let status = || server.get("/v1/echo/x", "x-api-key: alpha\r\n").status;
+    assert_eq!(status(), 200);
+    let reload = || {
+        let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+        std::io::Write::write_all(
+            &mut stream,
+            b"POST /reload HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 0\r\n\r\n",
+        )
+        .unwrap();
+        crate::world::read(&mut stream)
+    };
+    std::fs::write(&path, keys(&[("beta", "clerk")])).unwrap();
+    assert_eq!((reload().status, status()), (200, 401));
+    std::fs::write(&path, "[[key]]\nid = 1").unwrap();
+    let refused = reload();
+    assert!(
+        refused.status == 422 && refused.text().contains("the old keys and certificates stay in force"),
+        "{refused:?}"
+    );
+}
+
 #[test]
 fn a_key_opens_what_its_roles_open_and_changes_without_a_restart() {
     let folder = tempfile::tempdir().unwrap();

@@ -53,9 +53,28 @@ PROCEDURE DIVISION USING ECHO-AREA.
 ";
 
 fn server(provider: &str) -> Option<Server> {
+    server_with("", provider)
+}
+
+/// The program ran, so that somebody must be able to see who called it.
+#[test]
+fn a_request_whose_client_leaves_is_on_record() {
+    let Some(server) = server_with("audit = \"audit.jsonl\"\n", "time-limit-ms = 1500") else { return };
+    let mut stream = server.connect();
+    std::io::Write::write_all(&mut stream, b"GET /v1/echo/LOOP HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    drop(stream);
+    let audit = server.folder.path().join("audit.jsonl");
+    crate::world::wait_for("the line", || {
+        let text = std::fs::read_to_string(&audit).unwrap_or_default();
+        text.contains("\"operation\":\"show\"") && text.contains("\"status\":499")
+    });
+}
+
+fn server_with(serve: &str, provider: &str) -> Option<Server> {
     let folder = tempfile::tempdir().unwrap();
     let provider = format!("kind = \"program\"\nprogram = \"ECHOPGM\"\n{provider}");
-    project(folder.path(), "[serve.authentication]\nrequired = false", &provider, "");
+    project(folder.path(), &format!("{serve}[serve.authentication]\nrequired = false"), &provider, "");
     std::fs::write(folder.path().join("echo.cbl"), PROGRAM).unwrap();
     let module = folder.path().join("modules/ECHOPGM.so");
     let cobc = Command::new("cobc")

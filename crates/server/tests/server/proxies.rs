@@ -65,6 +65,19 @@ fn probes_see_health_and_metrics_and_nothing_else() {
     }
 }
 
+/// Reasons name users, files and fields, which are nobody's affair in the network.
+#[test]
+fn probes_see_names_without_reasons() {
+    let port = free_port();
+    let settings = format!("reload-seconds = 1\n{OPEN}\n[serve.admin]\nprobes = \"127.0.0.1:{port}\"");
+    let server = Server::new(&settings, "");
+    std::fs::write(server.folder.path().join("services/echo.toml"), "secret-name = 1\n").unwrap();
+    wait_for("the reload", || server.log().contains("the old definitions stay in force"));
+    let answer = probe(port, "GET /ready");
+    assert!(answer.contains("the last reload failed; the log says why"), "{answer}");
+    assert!(!answer.contains("secret-name"), "{answer}");
+}
+
 #[test]
 fn probes_may_be_limited_to_a_network() {
     let port = free_port();

@@ -31,6 +31,7 @@ pub(crate) struct Readiness {
 #[derive(Serialize)]
 pub(crate) struct MissingPart {
     pub(crate) service: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) reason: String,
 }
 
