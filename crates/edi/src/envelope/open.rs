@@ -258,7 +258,14 @@ impl EnvelopePass<'_> {
                 _ => number.into_owned(),
             }
         };
-        if !control.is_empty() && !self.envelope.level(level).seen.add(&control) {
+        // GS06 is a number; ST02 and the references of EDIFACT are texts.
+        let seen = &mut self.envelope.level(level).seen;
+        let is_new = control.is_empty()
+            || match (level, standard) {
+                (Level::Group, Standard::X12) => seen.add(&control),
+                _ => seen.add_text(&control),
+            };
+        if !is_new {
             let element = level.control_element(standard);
             self.fault(EdiError::ControlTwice { standard, level }, at.element(element));
         }

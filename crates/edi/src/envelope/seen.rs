@@ -48,7 +48,17 @@ impl Seen {
 
     /// Adds a control number; false if it was there.
     pub(crate) fn add(&mut self, control: &[u8]) -> bool {
-        let number = number(control);
+        self.add_number(number(control))
+    }
+
+    /// Adds a control number that is a text: with other leading zeros it is another one.
+    pub(crate) fn add_text(&mut self, control: &[u8]) -> bool {
+        // Numbers of a length are a run of their own: the length is above their 47 bits.
+        let is_number = control.len() <= 14 && control.iter().all(u8::is_ascii_digit);
+        self.add_number(if is_number { (control.len() as u64) << 48 | number(control) } else { hash(control) })
+    }
+
+    fn add_number(&mut self, number: u64) -> bool {
         if let Some((_, end)) = self.runs.get_mut(self.last)
             && end.checked_add(1) == Some(number)
         {
@@ -81,6 +91,10 @@ fn number(control: &[u8]) -> u64 {
     if control.len() < 19 && !control.is_empty() && control.iter().all(u8::is_ascii_digit) {
         return control.iter().fold(0, |n, digit| n * 10 + u64::from(digit - b'0'));
     }
+    hash(control)
+}
+
+fn hash(control: &[u8]) -> u64 {
     let hash = control
         .iter()
         .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3));
@@ -102,6 +116,10 @@ mod tests {
             }
         }
         assert!(seen.add(b"A1") && seen.add(b"A2") && !seen.add(b"A1"));
+        let mut texts = Seen::default();
+        assert!(texts.add_text(b"1") && texts.add_text(b"01") && texts.add_text(b"2") && texts.add_text(b"02"));
+        assert!(!texts.add_text(b"01") && !texts.add_text(b"2") && texts.add_text(b"A") && !texts.add_text(b"A"));
+        assert_eq!(texts.runs.len(), 3);
         assert!(seen.runs.len() <= 5);
     }
 }

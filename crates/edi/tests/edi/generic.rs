@@ -109,6 +109,21 @@ fn x12_documents() {
     );
 }
 
+/// Documents of files that differ in one delimiter: what ISA and UNB say is the same, but no segment is written with another one's.
+#[test]
+fn other_delimiters_begin_another_interchange() {
+    let x12 = format!("{ISA}GS*PO*S*R*20260401*1200*1*X*005010~ST*850*0001~BEG*00~SE*3*0001~GE*1*1~IEA*1*000000001~");
+    let edifact = "UNA:+.? 'UNB+UNOC:3+S+R+260401:1200+7'UNH+1+ORDERS:D:96A:UN'BGM+1?'1'UNT+3+1'UNZ+1+7'".to_owned();
+    for (one, other) in [
+        (x12.clone(), x12.replace('~', "'")),
+        (edifact.clone(), edifact.replace("UNA:+.?", "UNA:+.!").replace("1?'1", "1!'1")),
+        (edifact.clone(), edifact.replace("UNA:+.?", "UNA:+,?")),
+    ] {
+        let lines = [json(one.as_bytes(), []).0, json(other.as_bytes(), []).0].concat();
+        assert_eq!(write_json(&lines), Ok(format!("{one}{other}").as_bytes().escape_ascii().to_string()));
+    }
+}
+
 #[test]
 fn edifact_documents() {
     check(
