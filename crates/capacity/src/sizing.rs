@@ -1,7 +1,7 @@
 //! The smallest machine of a catalogue that bears a mix of workloads at their peak hour, after growth.
 
 use crate::error::{not_negative, positive, within};
-use crate::fit::{Exhaustion, exhaustion};
+use crate::fit::Exhaustion;
 use crate::{Bytes, CapacityUnits, Estimate, Method, ModelError, Origin, PerMonth, PerSecond, Share, Validity};
 
 /// One workload of the mix.
@@ -127,11 +127,8 @@ pub fn size(question: &SizingQuestion) -> Result<Estimate<SizingAnswer>, ModelEr
         (Share(need_now / rating), Share(need_then / rating))
     });
     let exhausted = match utilization {
-        Some((today, later)) if today.0 > 0.0 => {
-            let months = question.horizon_months;
-            let growth =
-                if months > 0.0 { (later.0 / today.0).powf(1.0 / months) - 1.0 } else { mean_growth(question) };
-            Some(exhaustion(today, question.target, PerMonth(growth))?.value)
+        Some((today, _)) if today.0 > 0.0 => {
+            machine.map(|at| exhaustion_of_mix(question, question.target.0 * question.catalogue[at].rating.0))
         }
         _ => None,
     };
@@ -141,9 +138,67 @@ pub fn size(question: &SizingQuestion) -> Result<Estimate<SizingAnswer>, ModelEr
     Ok(Estimate::new(Method::Sizing, Validity::Approximate(text), answer).from_inputs(origin))
 }
 
-/// Growth of the whole mix in its first month.
-fn mean_growth(question: &SizingQuestion) -> f64 {
-    let need = |workload: &SizedWorkload| workload.rate.0 * workload.cost.0;
-    let all: f64 = question.workloads.iter().map(need).sum();
-    question.workloads.iter().map(|workload| need(workload) * workload.growth.0).sum::<f64>() / all
+/// When the workloads, each with a growth of its own, need `most` together. Their sum is convex, so it reaches a value above that of today once.
+fn exhaustion_of_mix(question: &SizingQuestion, most: f64) -> Exhaustion {
+    let need = |months: f64| -> f64 {
+        let grown =
+            |workload: &SizedWorkload| workload.rate.0 * workload.cost.0 * (1.0 + workload.growth.0).powf(months);
+        question.workloads.iter().map(grown).sum()
+    };
+    if need(0.0) >= most {
+        return Exhaustion::Now;
+    }
+    let (mut before, mut after) = (0.0, 1.0);
+    while need(after) < most {
+        (before, after) = (after, 2.0 * after);
+        if after > MONTHS_MAX {
+            return Exhaustion::Never;
+        }
+    }
+    for _ in 0..BISECTIONS {
+        let middle = f64::midpoint(before, after);
+        if need(middle) < most { before = middle } else { after = middle }
+    }
+    Exhaustion::After { months: after }
+}
+
+/// Beyond a hundred thousand years nothing is exhausted.
+const MONTHS_MAX: f64 = 1.2e6;
+/// Halvings after which a month is exact to all digits that a number has.
+const BISECTIONS: u32 = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 50 + 10 * 1.1^t = 140 at t = ln 9 / ln 1.1; one mean rate said 33 months.
+    #[test]
+    fn a_mix_is_exhausted_when_the_sum_of_its_workloads_is() {
+        let workload = |rate: f64, growth: f64| SizedWorkload {
+            name: "w".to_owned(),
+            rate: PerSecond(rate),
+            cost: CapacityUnits(1.0),
+            growth: PerMonth(growth),
+            memory: Bytes(0.0),
+            disk: Bytes(0.0),
+            origin: Origin::Measured,
+        };
+        let question = |workloads: Vec<SizedWorkload>| SizingQuestion {
+            workloads,
+            target: Share(0.7),
+            horizon_months: 12.0,
+            catalogue: Vec::new(),
+        };
+        let after = |workloads, most| match exhaustion_of_mix(&question(workloads), most) {
+            Exhaustion::After { months } => months,
+            other => panic!("{other:?}"),
+        };
+        let months = after(vec![workload(50.0, 0.0), workload(10.0, 0.1)], 140.0);
+        assert!((months - 9f64.ln() / 1.1f64.ln()).abs() < 1e-9, "{months}");
+        // One falls while the other grows.
+        let months = after(vec![workload(90.0, -0.1), workload(10.0, 0.1)], 140.0);
+        assert!((27.0..28.0).contains(&months), "{months}");
+        assert_eq!(exhaustion_of_mix(&question(vec![workload(50.0, -0.1)]), 140.0), Exhaustion::Never);
+        assert_eq!(exhaustion_of_mix(&question(vec![workload(150.0, 0.0)]), 140.0), Exhaustion::Now);
+    }
 }

@@ -10,7 +10,7 @@ type Time<'t> = &'t dyn Fn(u64) -> String;
 /// Part of the CPU time that may be in no class.
 const UNACCOUNTED_MAX: f64 = 0.02;
 /// CPU time below which the part that is in no class says nothing: the kernel counts single threads by the tick.
-const CPU_LEAST_S: f64 = 1.0;
+pub(crate) const CPU_LEAST_S: f64 = 1.0;
 /// Members that the report names.
 const MEMBERS_MAX: usize = 50;
 

@@ -3,6 +3,7 @@
 use quayline_capacity::advice::{Metric, Readings};
 use quayline_capacity::{Share, headroom};
 
+use crate::component::CPU_LEAST_S;
 use crate::interval::{ClassInterval, Interval};
 
 /// Share of all processors from which a process is at its capacity.
@@ -28,7 +29,8 @@ pub fn readings(intervals: &[Interval], class: Option<&str>) -> Readings {
     readings.insert(Metric::StatisticsCpu, sum(&|interval| interval.collector_cpu_s) / capacity);
     // Work that an operator sends is on a listener of its own, which no class governs.
     readings.insert(Metric::OperatorAboveWorkloads, 1.0);
-    if cpu > 0.0 {
+    // As in the component report: the clocks of a server that hardly works say nothing of its parts.
+    if cpu >= CPU_LEAST_S {
         readings.insert(Metric::UnaccountedTime, sum(&|interval| interval.unaccounted_cpu_s).abs() / cpu);
     }
     let processors = intervals.last().map_or(1, |interval| interval.processors);

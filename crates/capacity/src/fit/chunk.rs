@@ -50,7 +50,8 @@ impl ChunkModel {
     pub fn item_count_for_overhead(&self, share: f64) -> Result<Estimate<u64>, ModelError> {
         crate::error::within("share of checkpoints", share, f64::MIN_POSITIVE, 1.0 - f64::EPSILON)?;
         let most = share / (1.0 - share) * self.fixed.value / self.per_checkpoint.value.max(f64::MIN_POSITIVE);
-        let items = crate::quantity::count_up(self.records as f64 / most.max(1.0)).clamp(1, self.records.max(1));
+        let items =
+            crate::quantity::count_up(self.records as f64 / most.max(1.0).floor()).clamp(1, self.records.max(1));
         Ok(Estimate::new(Method::ChunkModel, Validity::WithinData, items))
     }
 }

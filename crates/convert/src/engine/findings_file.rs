@@ -15,20 +15,18 @@ use crate::error::ConvertError;
 #[derive(Debug)]
 pub(crate) struct FindingsFile {
     pub(crate) file: PartialFile,
-    /// Findings written.
-    kept: usize,
     line: Vec<u8>,
 }
 
 impl FindingsFile {
     pub(crate) fn create(path: &Path) -> Result<Self, ConvertError> {
-        Ok(FindingsFile { file: PartialFile::create(path)?, kept: 0, line: Vec::new() })
+        Ok(FindingsFile { file: PartialFile::create(path)?, line: Vec::new() })
     }
 
     /// Goes on with the findings of records before `next`; a checkpoint tells no length of this file, but its lines tell their records.
     pub(crate) fn resume(path: &Path, next: RecordNumber) -> io::Result<Self> {
         let mut reader = BufReader::new(fs::File::open(partial_path(path))?);
-        let (mut len, mut kept, mut line) = (0u64, 0usize, Vec::new());
+        let (mut len, mut line) = (0u64, Vec::new());
         loop {
             line.clear();
             let n = reader.read_until(b'\n', &mut line)?;
@@ -36,21 +34,18 @@ impl FindingsFile {
                 break;
             }
             len += n as u64;
-            kept += 1;
         }
         match PartialFile::resume(path, len)? {
-            Ok(file) => Ok(FindingsFile { file, kept, line: Vec::new() }),
+            Ok(file) => Ok(FindingsFile { file, line: Vec::new() }),
             Err(_) => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter while it was read")),
         }
     }
 
-    /// Appends findings until `max` are in the file.
-    pub(crate) fn append(&mut self, findings: &[Finding], max: usize) -> io::Result<()> {
-        let room = max.saturating_sub(self.kept);
+    /// Appends all findings: the limit of findings is for what is shown, and each rejected record has its reason here.
+    pub(crate) fn append(&mut self, findings: &[Finding]) -> io::Result<()> {
         self.line.clear();
-        for finding in findings.iter().take(room) {
+        for finding in findings {
             json(finding, &mut self.line);
-            self.kept += 1;
         }
         self.file.write_all(&self.line)
     }

@@ -206,7 +206,7 @@ impl Writer<'_> {
             }
             files.records.write_all(&lot.rejects).map_err(ConvertError::io("write", path))?;
             let path = files.findings.file.partial().to_owned();
-            files.findings.append(&lot.findings, self.findings_max).map_err(ConvertError::io("write", path))?;
+            files.findings.append(&lot.findings).map_err(ConvertError::io("write", path))?;
         }
         Ok(())
     }

@@ -71,14 +71,14 @@ fn more_rejects_than_allowed_end_the_run() {
 }
 
 #[test]
-fn findings_are_kept_up_to_a_limit_and_counted_beyond() {
+fn findings_are_shown_up_to_a_limit_and_all_are_in_the_file() {
     let data: Vec<u8> = (0..100).flat_map(bad_person).collect();
     let kit = Kit::persons(&data);
     let mut conversion = kit.conversion();
     conversion.limits.findings_max = 7;
     let report = checked(conversion.run()).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(report.findings.len(), 7);
-    assert_eq!(kit.text("rejects.findings.jsonl").lines().count(), 7);
+    assert_eq!(kit.text("rejects.findings.jsonl").lines().count(), 100);
     let counts: Vec<_> = report.findings_by_code.iter().map(|(code, n)| (code.0, *n)).collect();
     assert_eq!(counts, [("REC-002", 100)]);
     assert_eq!(kit.bytes("rejects"), data);
