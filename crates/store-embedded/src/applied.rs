@@ -27,7 +27,8 @@ pub(crate) trait AppliedStore: Send + Sync + Debug {
     fn view(&self) -> Result<Arc<dyn AppliedView>, StoreError>;
     /// Applies changes whose keys ascend and remembers the mark, all in one durable commit.
     fn apply(&self, changes: &[SortedChange<'_>], mark: Mark) -> Result<u64, StoreError>;
-    /// Adds ascending entries where no key is between the first and the last, all in one durable commit. The mark stays.
+    /// Adds ascending entries where no key is between the first and the last, all in one durable commit. The mark stays. Where a key is, nothing is
+    /// added and the answer is [`StoreError::NotEmpty`].
     fn load(&self, entries: &LoadBatch) -> Result<(), StoreError>;
     /// Bytes on disk.
     fn bytes(&self) -> Result<u64, StoreError>;
@@ -235,9 +236,10 @@ impl AppliedStore for Redb {
                 let place: Bound<&[u8]> = Bound::Excluded(first);
                 let mut cursor = table.lower_bound_mut(place).map_err(error("written"))?;
                 for (key, value) in entries {
-                    cursor
-                        .insert_before(key, value)
-                        .map_err(|error| damaged_by("a load met a key that is there", &error))?;
+                    cursor.insert_before(key, value).map_err(|failed| match failed {
+                        redb::CursorError::UnorderedKey => StoreError::NotEmpty { space: space_of(key) },
+                        other => error("written")(other),
+                    })?;
                 }
                 cursor.close().map_err(error("written"))?;
             }
@@ -270,8 +272,12 @@ fn value_of<'v>(key: &[u8], stored: &'v [u8]) -> Result<&'v [u8], StoreError> {
     intact.map(|(value, _)| value).ok_or_else(|| damaged_entry(key))
 }
 
+fn space_of(key: &[u8]) -> Space {
+    FullKey::from_bytes(key).map_or(Space(0), |key| key.space())
+}
+
 fn damaged_entry(key: &[u8]) -> StoreError {
-    let space = FullKey::from_bytes(key).map_or(0, |key| key.space().0);
+    let space = space_of(key).0;
     let what = format!("the checksum of an entry in space {space} does not hold");
     StoreError::Damaged { file: FILE.to_owned(), byte: 0, what }
 }

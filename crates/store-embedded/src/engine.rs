@@ -260,6 +260,8 @@ impl Snapshot for AppliedSnapshot {
 struct Load<'l, 's> {
     space: Space,
     source: &'l mut LoadSource<'s>,
+    /// What stopped it; the entries before are stored first.
+    stopped: Option<StoreError>,
     /// Last key of the batch before.
     last: Option<Vec<u8>>,
     count: u64,
@@ -268,18 +270,33 @@ struct Load<'l, 's> {
 impl Load<'_, '_> {
     /// The next entries of one durable commit; `None` at the end.
     fn batch(&mut self) -> Result<Option<LoadBatch>, StoreError> {
+        if let Some(error) = self.stopped.take() {
+            return Err(error);
+        }
         let mut batch = LoadBatch::default();
         let (mut key, mut value) = (Vec::new(), Vec::new());
-        while batch.len() < LOAD_BATCH.0 && batch.byte_len() < LOAD_BATCH.1 && (self.source)(&mut key, &mut value)? {
-            self.count += 1;
-            let last = batch.last_key().or(self.last.as_deref());
-            if last.is_some_and(|last| last >= key.as_slice()) {
-                return Err(StoreError::NotAscending { entry: self.count });
+        while batch.len() < LOAD_BATCH.0 && batch.byte_len() < LOAD_BATCH.1 {
+            match self.entry(batch.last_key(), &mut key, &mut value) {
+                Ok(true) => batch.push(self.space, &key, &value),
+                Ok(false) => break,
+                Err(error) if batch.len() == 0 => return Err(error),
+                Err(error) => {
+                    self.stopped = Some(error);
+                    break;
+                }
             }
-            batch.push(self.space, &key, &value);
         }
         self.last = batch.last_key().map(<[u8]>::to_vec);
         Ok((batch.len() > 0).then_some(batch))
+    }
+
+    fn entry(&mut self, last: Option<&[u8]>, key: &mut Vec<u8>, value: &mut Vec<u8>) -> Result<bool, StoreError> {
+        if !(self.source)(key, value)? {
+            return Ok(false);
+        }
+        self.count += 1;
+        let is_above = last.or(self.last.as_deref()).is_none_or(|last| last < key.as_slice());
+        if is_above { Ok(true) } else { Err(StoreError::NotAscending { entry: self.count }) }
     }
 }
 
@@ -321,10 +338,20 @@ impl Engine for EmbeddedEngine {
 
     fn load(&self, space: Space, source: &mut LoadSource<'_>) -> Result<u64, StoreError> {
         let shared = &self.shared;
-        let mut load = Load { space, source, last: None, count: 0 };
-        if shared.settings.work == Work::Inline {
-            while let Some(batch) = load.batch()? {
-                shared.apply_loaded(&batch)?;
+        // What the space held is gone from memory and from the log: neither hides what is loaded, nor is it applied or replayed over it.
+        shared.apply_all()?;
+        let mut load = Load { space, source, stopped: None, last: None, count: 0 };
+        let loaded = if shared.settings.work == Work::Inline {
+            loop {
+                match load.batch() {
+                    Ok(Some(batch)) => {
+                        if let Err(error) = shared.apply_loaded(&batch) {
+                            break Err(error);
+                        }
+                    }
+                    Ok(None) => break Ok(()),
+                    Err(error) => break Err(error),
+                }
             }
         } else {
             // One batch is read while the one before it is stored.
@@ -346,10 +373,11 @@ impl Engine for EmbeddedEngine {
                 drop(give);
                 let stored = stores.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
                 stored.and(read)
-            })?;
-        }
-        shared.delta.renew_views(shared.applied.as_ref())?;
-        Ok(load.count)
+            })
+        };
+        // Also after an error: what is stored can be read.
+        let shown = shared.delta.renew_views(shared.applied.as_ref());
+        loaded.and(shown).map(|()| load.count)
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {

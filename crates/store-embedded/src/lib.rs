@@ -36,7 +36,7 @@ mod settings;
 mod sorted_changes;
 
 pub use engine::EmbeddedEngine;
-pub use exchange::{exchange_stores, foreign_files, sync_parent};
+pub use exchange::{Recovered, exchange_stores, foreign_files, recover_exchange, restoring_folder, sync_parent};
 pub use medium::{Folder, Medium, MediumFile, OpenMode};
 pub use save_folder::SaveFolder;
 pub use saves::{SaveSource, save_to_folder};

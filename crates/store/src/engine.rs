@@ -263,7 +263,8 @@ pub trait Engine: Send + Sync + fmt::Debug {
     /// returns; after a crash a part of them may be there. Returns their number.
     ///
     /// # Errors
-    /// [`StoreError::Io`]; errors of the source; [`StoreError::NotAscending`].
+    /// Errors of the source, and [`StoreError::NotAscending`]: the entries before are there. [`StoreError::NotEmpty`] if the space holds one of the keys;
+    /// a part of the entries before may be there. Later commits are possible after all of these. [`StoreError::Io`].
     fn load(&self, space: Space, source: &mut LoadSource<'_>) -> Result<u64, StoreError>;
 
     /// Everything that is committed, as it is now; later commits do not show in it. Holding it for long keeps space from being used again.

@@ -23,6 +23,7 @@ mod bytes;
 mod catalog;
 mod clock;
 mod codec;
+mod dropping;
 mod engine;
 mod error;
 mod limits;

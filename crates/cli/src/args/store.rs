@@ -151,6 +151,9 @@ pub(crate) struct LoadArgs {
     /// Write an empty file past the log: the input is sorted by its key
     #[arg(long)]
     pub(crate) sorted: bool,
+    /// Leave out the first records of the input, to continue a load that stopped
+    #[arg(long, value_name = "COUNT", default_value_t = 0)]
+    pub(crate) skip: u64,
 }
 
 /// Arguments of `quayline file unload`.

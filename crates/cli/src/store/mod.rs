@@ -10,9 +10,9 @@ mod serve;
 use std::path::Path;
 use std::sync::Arc;
 
-use quayline_core::{Fault, Finding, system_error_text};
+use quayline_core::{Fault, Finding, Severity, system_error_text};
 use quayline_store::{Access, Clock, Store, StoreError, StoreLimits, SystemClock};
-use quayline_store_embedded::{EmbeddedEngine, Folder, Settings};
+use quayline_store_embedded::{EmbeddedEngine, Folder, Recovered, Settings, recover_exchange};
 use quayline_store_postgres::{Endpoint, PostgresEngine};
 
 use crate::args::{FolderArg, StoreArgs, StoreCommand};
@@ -49,6 +49,7 @@ impl Opened {
             return Opened::open_database(address);
         }
         let path = folder.folder.as_path();
+        recover(path)?;
         if missing == Missing::Refuse && !path.join("store.redb").exists() {
             let finding = Finding::error(CLI_INPUT, Fault::Caller, format!("{} holds no store", shown(path)));
             return Err(finding.hint("name its folder with --store, or define a file or queue first").into());
@@ -76,6 +77,26 @@ impl Opened {
         }
         Ok(exit)
     }
+}
+
+/// Finishes a restore that a crash ended in the middle, before anybody looks into the folder.
+pub(crate) fn recover(folder: &Path) -> Result<(), Stop> {
+    let name = shown(folder);
+    let what = match recover_exchange(folder) {
+        Ok(Recovered::Nothing) => return Ok(()),
+        Ok(Recovered::TakenBack) => {
+            format!("a restore to {name} did not end; {name} holds the store from before the restore")
+        }
+        Ok(Recovered::Finished) => format!("a restore to {name} did not end; Quayline finished it"),
+        Err(error) => {
+            let why = format!("a restore to {name} did not end: {error}");
+            let hint = "wait for the restore if it is still running; otherwise see which folder holds the store that you need, and give it this name";
+            return Err(Finding::error(CLI_INPUT, Fault::Environment, why).hint(hint).into());
+        }
+    };
+    let note = Finding { severity: Severity::Note, ..Finding::error(CLI_INPUT, Fault::Environment, what) };
+    Console::plain().findings(&[note.hint("run the restore again if its store is the one that you need")]);
+    Ok(())
 }
 
 /// The address of a database in `--store`.
@@ -127,6 +148,8 @@ pub(crate) fn run(args: &StoreArgs, console: &Console) -> Result<Exit, Stop> {
             Exit::Done
         }
         StoreCommand::Compact(_) => {
+            // What a crash left without a name goes first, however long that takes.
+            opened.store.sweep(None).map_err(stop)?;
             let (before, after) = engine.compact().map_err(stop)?;
             console.line(&format!("{before} bytes before, {after} bytes now"));
             Exit::Done

@@ -1,6 +1,6 @@
 //! `quayline queue`.
 
-use quayline_store::queue::{GetWait, Message, MessageId, QueueDefinition, QueueKind, RetryOutcome, Select};
+use quayline_store::queue::{Browsed, GetWait, Message, MessageId, QueueDefinition, QueueKind, RetryOutcome, Select};
 use quayline_store::{Clock as _, Store, StoreError, SystemClock, expired_finding};
 
 use super::{Missing, Opened, from_hex, not_there, read_whole, stop};
@@ -199,27 +199,37 @@ fn get(args: &GetMessageArgs, store: &Store, console: &Console) -> Result<Exit, 
     Ok(Exit::Done)
 }
 
+/// Bytes of messages that are in memory at once, the last one not counted.
+const BROWSED_BYTES: usize = 1 << 20;
+
 fn browse(name: &str, count: usize, store: &Store) -> Result<(), Stop> {
     let queue = store.queue(name).map_err(stop)?;
     let unit = store.begin().map_err(stop)?;
-    let mut text = String::new();
-    for browsed in queue.browse(&unit, None, count).map_err(stop)? {
-        let message = browsed.message;
-        let (id, correlation) = (hex(&message.id), hex(&message.correlation));
-        let (priority, bytes, backouts) = (message.priority, message.payload.len(), message.backout_count);
-        text.push_str(&format!(
-            "{id}  correlation {correlation}  priority {priority}  {bytes} bytes  backouts {backouts}"
-        ));
-        if !message.reason.is_empty() {
-            text.push_str(&format!("  {}", message.reason));
-        }
-        if let Some(due_ms) = browsed.due_ms {
-            text.push_str(&format!("  comes again in {} ms", due_ms.saturating_sub(SystemClock.now_ms())));
-        }
-        text.push('\n');
+    let (mut left, mut after) = (count, None);
+    while left > 0 {
+        let page = queue.browse_within(&unit, after, left, BROWSED_BYTES).map_err(stop)?;
+        let Some(last) = page.last() else { break };
+        after = Some(last.after);
+        left -= page.len();
+        write_stdout(page.into_iter().map(line_of).collect::<String>().as_bytes())?;
     }
-    write_stdout(text.as_bytes())?;
     Ok(())
+}
+
+fn line_of(browsed: Browsed) -> String {
+    let message = browsed.message;
+    let (id, correlation) = (hex(&message.id), hex(&message.correlation));
+    let (priority, bytes, backouts) = (message.priority, message.payload.len(), message.backout_count);
+    let mut text =
+        format!("{id}  correlation {correlation}  priority {priority}  {bytes} bytes  backouts {backouts}");
+    if !message.reason.is_empty() {
+        text.push_str(&format!("  {}", message.reason));
+    }
+    if let Some(due_ms) = browsed.due_ms {
+        text.push_str(&format!("  comes again in {} ms", due_ms.saturating_sub(SystemClock.now_ms())));
+    }
+    text.push('\n');
+    text
 }
 
 fn depth(name: Option<&str>, store: &Store) -> Result<(), Stop> {

@@ -9,3 +9,4 @@ mod kill;
 mod queues;
 mod save;
 mod support;
+mod whole_files;

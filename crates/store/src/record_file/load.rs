@@ -1,5 +1,6 @@
 //! Whole files: loading, figures, verification.
 
+use super::access::address_step;
 use super::{Duplicates, Organisation, RecordFile, Visit};
 use crate::engine::{Direction, KeyRange, LoadSource, Page, PageLimit};
 use crate::{Space, Store, StoreError, Unit};
@@ -20,6 +21,19 @@ pub struct LoadOutcome {
     pub first_duplicate: Option<u64>,
 }
 
+/// Why a load stopped, and what it had done.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{error}")]
+pub struct LoadStopped {
+    /// What stopped it.
+    pub error: StoreError,
+    /// What the load did before, as far as it is durable.
+    pub outcome: LoadOutcome,
+    /// Records of the input up to which this is so: all of them are in the file or counted as duplicates. `None` if the store failed in the middle, so
+    /// that only the file shows it.
+    pub read: Option<u64>,
+}
+
 /// Figures of a record file, as LISTCAT prints them.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct FileFacts {
@@ -36,25 +50,27 @@ pub struct FileFacts {
 }
 
 impl RecordFile {
-    /// Loads ascending records into a file that is empty and has no alternate index, past the log: the quickest way. After a crash a first part of the
-    /// records may be there. `source` fills the buffer with the next record or says that there is none.
+    /// Loads ascending records into a file that is empty and has no alternate index, past the log: the quickest way. `source` fills the buffer with the
+    /// next record or says that there is none. After a crash a first part of the records may be there.
     ///
     /// # Errors
-    /// [`StoreError::NotAscending`] (21), [`StoreError::WrongLength`] (44), [`StoreError::Unsupported`] for a file that is not empty or has
-    /// alternate indexes.
+    /// [`LoadStopped`] with [`StoreError::NotAscending`] (21), [`StoreError::WrongLength`] (44) or the error of the source: the records before are in the
+    /// file. With [`StoreError::Unsupported`] for a file that is not empty or has alternate indexes, and errors of the medium.
     pub fn load_sorted(
         &self,
         store: &Store,
         source: &mut dyn FnMut(&mut Vec<u8>) -> Result<bool, StoreError>,
-    ) -> Result<LoadOutcome, StoreError> {
+    ) -> Result<LoadOutcome, Box<LoadStopped>> {
+        let nothing = |error| Box::new(LoadStopped { error, outcome: LoadOutcome::default(), read: Some(0) });
         if !self.stored.definition.alternates.is_empty() {
-            return Err(self.unsupported("a sorted load with alternate indexes"));
+            return Err(nothing(self.unsupported("a sorted load with alternate indexes")));
         }
-        if !self.is_empty(&store.begin()?)? {
-            return Err(self.unsupported("a sorted load into a file with records"));
+        if !store.begin().and_then(|unit| self.is_empty(&unit)).map_err(nothing)? {
+            return Err(nothing(self.unsupported("a sorted load into a file with records")));
         }
         let mut address = u64::from(self.stored.definition.organisation == Organisation::Relative);
-        let mut entries = |key: &mut Vec<u8>, record: &mut Vec<u8>| {
+        let (mut read, mut is_of_source) = (0, false);
+        let mut entry = |key: &mut Vec<u8>, record: &mut Vec<u8>| {
             if !source(record)? {
                 return Ok(false);
             }
@@ -66,51 +82,78 @@ impl RecordFile {
                 }
                 Organisation::EntrySequenced => {
                     key.extend_from_slice(&address.to_be_bytes());
-                    address += record.len() as u64;
+                    address += address_step(record);
                 }
                 Organisation::Relative => {
+                    self.check_number(address)?;
                     key.extend_from_slice(&address.to_be_bytes());
                     address += 1;
                 }
             }
             Ok(true)
         };
+        let mut entries = |key: &mut Vec<u8>, record: &mut Vec<u8>| {
+            let found = entry(key, record).inspect_err(|_| is_of_source = true)?;
+            read += u64::from(found);
+            Ok(found)
+        };
         let entries: &mut LoadSource<'_> = &mut entries;
-        let loaded = store.engine().load(self.stored.records, entries)?;
+        let loaded = store.engine().load(self.stored.records, entries);
+        // Also after an error: a part of the records is there then.
         store.0.ends.forget(self.stored.records);
-        Ok(LoadOutcome { loaded, ..LoadOutcome::default() })
+        let outcome_of = |loaded| LoadOutcome { loaded, ..LoadOutcome::default() };
+        loaded.map(outcome_of).map_err(|error| {
+            let loaded = match &error {
+                StoreError::NotAscending { entry } => Some(entry - 1),
+                _ if is_of_source => Some(read),
+                _ => None,
+            };
+            Box::new(LoadStopped { error, outcome: outcome_of(loaded.unwrap_or(0)), read: loaded })
+        })
     }
 
     /// Loads records in any order, in units of work of some thousand records. A record whose key exists is counted and left out.
     ///
     /// # Errors
-    /// [`StoreError::WrongLength`] (44), errors of the medium and of the source.
+    /// [`LoadStopped`] with [`StoreError::WrongLength`] (44) or the error of the source: the records before are in the file. With errors of the medium.
     pub fn load(
         &self,
         store: &Store,
         source: &mut dyn FnMut(&mut Vec<u8>) -> Result<bool, StoreError>,
-    ) -> Result<LoadOutcome, StoreError> {
-        let mut outcome = LoadOutcome::default();
+    ) -> Result<LoadOutcome, Box<LoadStopped>> {
+        // What is committed.
+        let mut done = (LoadOutcome::default(), 0);
+        let stopped = |error, (outcome, read)| Box::new(LoadStopped { error, outcome, read: Some(read) });
         let mut record = Vec::new();
-        let (mut unit, mut count, mut bytes) = (store.begin()?, 0, 0);
-        while source(&mut record)? {
+        let (mut outcome, mut read) = done;
+        let (mut unit, mut count, mut bytes) = (store.begin().map_err(|error| stopped(error, done))?, 0, 0);
+        let end = loop {
+            match source(&mut record) {
+                Ok(true) => {}
+                Ok(false) => break None,
+                Err(error) => break Some(error),
+            }
             match self.insert(&mut unit, &record) {
                 Ok(_) => outcome.loaded += 1,
                 Err(StoreError::DuplicateKey { .. }) => {
                     outcome.duplicates += 1;
-                    outcome.first_duplicate.get_or_insert(outcome.loaded + outcome.duplicates);
+                    outcome.first_duplicate.get_or_insert(read + 1);
                 }
-                Err(error) => return Err(error),
+                // An insert that fails changes nothing, so the records before it can commit.
+                Err(error) => break Some(error),
             }
+            read += 1;
             count += 1 + self.stored.indexes.len();
             bytes += record.len();
             if count >= UNIT_CHANGES || bytes >= UNIT_BYTES {
-                std::mem::replace(&mut unit, store.begin()?).commit()?;
+                let next = store.begin().map_err(|error| stopped(error, done))?;
+                std::mem::replace(&mut unit, next).commit().map_err(|error| stopped(error, done))?;
+                done = (outcome, read);
                 (count, bytes) = (0, 0);
             }
-        }
-        unit.commit()?;
-        Ok(outcome)
+        };
+        unit.commit().map_err(|error| stopped(error, done))?;
+        end.map_or(Ok(outcome), |error| Err(stopped(error, (outcome, read))))
     }
 
     /// Whether the file has no record.
@@ -203,28 +246,6 @@ impl RecordFile {
             }
         }
         Ok((texts, count))
-    }
-}
-
-impl Store {
-    /// Removes everything from a space that nothing names any more, in units of bounded size.
-    pub(crate) fn clear_space(&self, space: Space) -> Result<(), StoreError> {
-        let limit = PageLimit { entries: UNIT_CHANGES, bytes: UNIT_BYTES };
-        let mut page = Page::default();
-        let mut next = None;
-        loop {
-            let mut unit = self.begin()?;
-            let range = next.as_ref().map_or(KeyRange::ALL, |bound| KeyRange::ALL.after(Direction::Forward, bound));
-            unit.page(space, range, Direction::Forward, limit, &mut page)?;
-            for (key, _) in page.iter() {
-                unit.delete(space, key)?;
-            }
-            next = page.next.take();
-            unit.commit()?;
-            if next.is_none() {
-                return Ok(());
-            }
-        }
     }
 }
 
