@@ -138,7 +138,7 @@ fn a_deletion_or_change_that_ends_anywhere_leaves_no_space_without_a_name() {
             drop(queue);
             engine.apply().expect("applied");
             let before = disk.steps();
-            disk.set_trouble(Trouble { cut_in: Some(chance.below(130)), ..Trouble::default() });
+            disk.set_trouble(Trouble { cut_in: Some(chance.below(14)), ..Trouble::default() });
             // The power cut is an error, or comes later.
             let done = match what {
                 0 => store.delete_file("A"),
