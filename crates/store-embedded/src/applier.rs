@@ -140,7 +140,8 @@ impl Shared {
     pub(crate) fn apply_and_view(&self) -> Result<(Arc<dyn AppliedView>, Mark), StoreError> {
         let running = self.applier.running.lock();
         self.healthy()?;
-        let outcome = self.apply_generation(Marking::WithChanges).and_then(|()| Ok((self.applied.view()?, self.applied.mark())));
+        let outcome =
+            self.apply_generation(Marking::WithChanges).and_then(|()| Ok((self.applied.view()?, self.applied.mark())));
         drop(running);
         self.applier.room.notify_all();
         outcome.map_err(|error| self.poison(error))

@@ -1,7 +1,7 @@
 //! The engine: opening and recovery, reads, and what holds its parts together.
 
 use std::fmt;
-use std::ops::ControlFlow;
+use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
@@ -9,10 +9,10 @@ use std::thread::JoinHandle;
 use parking_lot::{Condvar, Mutex};
 use quayline_store::{
     Batch, Clock, Completion, Direction, Engine, EngineFacts, EntryRange, EntryVisit, FullKey, KeyRange, LoadSource,
-    Page, PageLimit, Position, Snapshot, Space, StoreError, Value,
+    Page, PageLimit, Position, SalvageVisit, Salvaged, Snapshot, Space, StoreError, Value,
 };
 
-use crate::applied::{AppliedStore, AppliedView, LoadBatch, Maintenance, Redb};
+use crate::applied::{self, AppliedStore, AppliedView, LoadBatch, Maintenance, Redb, Tried};
 use crate::applier::ApplierSignals;
 use crate::delta::{Delta, Entering};
 use crate::group::Groups;
@@ -435,23 +435,80 @@ impl Engine for EmbeddedEngine {
         }
     }
 
-    fn check(&self) -> Result<Vec<String>, StoreError> {
+    fn check(&self) -> Result<Vec<StoreError>, StoreError> {
         let shared = &self.shared;
         let mut found = {
             let log = shared.log.lock();
             log.check(shared.applied.mark())?
         };
-        let whole =
-            shared.delta.without_views(shared.applied.as_ref(), || shared.applied.maintain(Maintenance::Check))?;
-        if !whole {
-            found.push("store.redb: the structure of the tree was damaged".to_owned());
-        }
+        // First what can be named: the check of the structure ends at the first damage that it cannot explain.
         let view = shared.applied.view()?;
-        view.damage(&mut |key| {
-            let space = FullKey::from_bytes(key).map_or(0, |key| key.space().0);
-            found.push(format!("store.redb: the checksum of an entry in space {space} does not hold"));
+        view.salvage((Bound::Unbounded, Bound::Unbounded), &mut |entry| {
+            if let Tried::Damage(_, error) = entry {
+                found.push(error);
+            }
+            ControlFlow::Continue(())
         })?;
+        drop(view);
+        match self.structure() {
+            Err(error @ StoreError::Damaged { .. }) => found.push(error),
+            checked => checked?,
+        }
         Ok(found)
+    }
+
+    fn structure(&self) -> Result<(), StoreError> {
+        let shared = &self.shared;
+        let work = || shared.applied.maintain(Maintenance::Check);
+        if shared.delta.without_views(shared.applied.as_ref(), work)? {
+            return Ok(());
+        }
+        let what = "the structure of the tree was damaged".to_owned();
+        Err(StoreError::Damaged { file: applied::FILE.to_owned(), byte: 0, what })
+    }
+
+    fn salvage(&self, space: Space, visit: &mut SalvageVisit<'_>) -> Result<(), StoreError> {
+        let shared = &self.shared;
+        let range = KeyRange::ALL.full(space);
+        // All that is in memory, and the snapshot that belongs to it: the tree may be too damaged to take it.
+        let changes = shared.delta.range(&range, Direction::Forward, usize::MAX);
+        let mut newer = changes.entries.iter().peekable();
+        let mut outcome = Ok(());
+        let before = |newer: &mut std::iter::Peekable<std::slice::Iter<'_, (FullKey, Option<Value>)>>,
+                      key: Option<&[u8]>,
+                      visit: &mut SalvageVisit<'_>| {
+            let is_before = |own: &FullKey| key.is_none_or(|key| own.bytes() < key);
+            while let Some((own, value)) = newer.next_if(|(own, _)| is_before(own)) {
+                if let Some(value) = value {
+                    visit(Salvaged::Entry(own.key(), value))?;
+                }
+            }
+            // A change of the same key is what counts.
+            let replaced = newer.next_if(|(own, _)| key == Some(own.bytes()));
+            if let Some((own, Some(value))) = replaced {
+                visit(Salvaged::Entry(own.key(), value))?;
+            }
+            Ok(replaced.is_some())
+        };
+        let (from, to) = (page::bytes_of(&range.0), page::bytes_of(&range.1));
+        changes.view.salvage((from, to), &mut |tried| {
+            let key = match &tried {
+                Tried::Entry(key, _) => Some(*key),
+                Tried::Damage(key, _) => *key,
+            };
+            let done = match key.map(|key| before(&mut newer, Some(key), visit)) {
+                Some(Ok(true)) => Ok(()),
+                Some(Err(error)) => Err(error),
+                Some(Ok(false)) | None => match tried {
+                    Tried::Entry(key, value) => visit(Salvaged::Entry(key.get(4..).unwrap_or_default(), value)),
+                    Tried::Damage(key, error) => visit(Salvaged::Damage(key.and_then(|key| key.get(4..)), error)),
+                },
+            };
+            outcome = done;
+            if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        outcome?;
+        before(&mut newer, None, visit).map(|_| ())
     }
 
     fn compact(&self) -> Result<(u64, u64), StoreError> {

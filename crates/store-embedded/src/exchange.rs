@@ -158,11 +158,8 @@ pub fn recover_exchange(folder: &Path) -> io::Result<Recovered> {
     }
     // A folder that is there without a store has nothing of the exchange, which would have renamed it.
     if folder.exists() {
-        let why = format!(
-            "{} has no store, but {} has one from a restore that did not end",
-            folder.display(),
-            old.display()
-        );
+        let why =
+            format!("{} has no store, but {} has one from a restore that did not end", folder.display(), old.display());
         return Err(io::Error::other(why));
     }
     fs::rename(&old, folder)?;

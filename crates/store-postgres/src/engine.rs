@@ -502,9 +502,11 @@ impl Engine for PostgresEngine {
         EngineFacts { store_bytes: self.number(sql::SIZE).unwrap_or_default(), ..facts(&self.shared) }
     }
 
-    fn check(&self) -> Result<Vec<String>, StoreError> {
+    fn check(&self) -> Result<Vec<StoreError>, StoreError> {
         let short = self.number(sql::DAMAGE)?;
-        Ok(if short == 0 { Vec::new() } else { vec![format!("{short} keys of {} are too short", self.name)] })
+        let what = format!("{short} keys of quayline.entries are too short");
+        let damage = StoreError::Damaged { file: self.name.to_string(), byte: 0, what };
+        Ok(if short == 0 { Vec::new() } else { vec![damage] })
     }
 
     fn compact(&self) -> Result<(u64, u64), StoreError> {

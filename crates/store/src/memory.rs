@@ -139,7 +139,7 @@ impl Engine for MemoryEngine {
         EngineFacts { position, applied: position, units: inner.position, ..EngineFacts::default() }
     }
 
-    fn check(&self) -> Result<Vec<String>, StoreError> {
+    fn check(&self) -> Result<Vec<StoreError>, StoreError> {
         Ok(Vec::new())
     }
 

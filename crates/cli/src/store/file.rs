@@ -8,7 +8,7 @@ use quayline_core::{Fault, Finding, Findings, Limits, Place, RecordNumber, Sever
 use quayline_frame::{EndOfInput, Framer, FramerOptions, FramingSpec, Splitter, Step};
 use quayline_store::record_file::{
     AlternateIndex, By, Duplicates, FileChange, FileDefinition, KeyPlace, LoadOutcome, Organisation, RecordFile,
-    Relation,
+    Relation, script_word,
 };
 use quayline_store::{LockWait, Store, StoreError, Unit};
 
@@ -18,9 +18,9 @@ use crate::args::{
     OrganisationArg, PutArgs, UnloadArgs,
 };
 use crate::console::{Console, shown, write_stdout};
-use crate::progress::Bar;
 use crate::exit::{CLI_PARTIAL, Exit, Stop, argument};
 use crate::named::framing_named;
+use crate::progress::Bar;
 
 /// Bytes that are read or written at once.
 const CHUNK: usize = 1 << 20;
@@ -366,6 +366,10 @@ fn unload(args: &UnloadArgs, store: &Store, console: &Console) -> Result<Exit, S
     };
     let mut output = Output::new(&args.framing, &file, to)?;
     let mut stopped: Option<Stop> = None;
+    if args.salvage {
+        drop(unit);
+        return salvage(&file, output, store, console);
+    }
     let mut browse = file.browse();
     let mut count = 0u64;
     while stopped.is_none() {
@@ -386,6 +390,37 @@ fn unload(args: &UnloadArgs, store: &Store, console: &Console) -> Result<Exit, S
         console.line(&format!("{count} records unloaded"));
     }
     Ok(Exit::Done)
+}
+
+/// Writes every record that can be read, and reports what cannot.
+fn salvage(file: &RecordFile, mut output: Output, store: &Store, console: &Console) -> Result<Exit, Stop> {
+    let (mut damage, mut stopped, mut places) = (Vec::new(), None, 0u64);
+    let salvaged = file.salvage(store, &mut |record| {
+        match record {
+            Ok(record) => {
+                if let Err(stop) = output.record(record) {
+                    stopped = Some(stop);
+                    // Only the way out of the salvage.
+                    return Err(StoreError::ReadOnly);
+                }
+            }
+            Err(error) => {
+                places += 1;
+                if damage.len() < TEXTS_MAX {
+                    damage.push(error.finding());
+                }
+            }
+        }
+        Ok(())
+    });
+    if let Some(stopped) = stopped {
+        return Err(stopped);
+    }
+    let count = salvaged.map_err(stop)?;
+    output.finish()?;
+    console.findings(&damage);
+    console.line(&format!("{count} records unloaded, {places} damaged places left out"));
+    Ok(Exit::of_findings(&damage))
 }
 
 /// Bytes of the key that was given, if one was.
@@ -525,6 +560,9 @@ fn facts(args: &FactsArgs, store: &Store) -> Result<Exit, Stop> {
             text.push_str(&format!(", the shortest {shortest}, the longest {longest}"));
         }
         text.push('\n');
+        if let Some((lowest, highest)) = &found.keys {
+            text.push_str(&format!("  {}\n", keys_text(definition.organisation, lowest, highest)));
+        }
         for (index, (_, entries)) in definition.alternates.iter().zip(&found.index_entries) {
             let kind = if index.duplicates == Duplicates::Allowed { "duplicates" } else { "unique" };
             let KeyPlace { offset, length } = index.place;
@@ -533,6 +571,16 @@ fn facts(args: &FactsArgs, store: &Store) -> Result<Exit, Stop> {
     }
     write_stdout(text.as_bytes())?;
     Ok(Exit::Done)
+}
+
+/// The lowest and the highest key, as `file get` takes them.
+fn keys_text(organisation: Organisation, lowest: &[u8], highest: &[u8]) -> String {
+    let number = |key: &[u8]| key.try_into().map_or(0, u64::from_be_bytes);
+    match organisation {
+        Organisation::KeySequenced(_) => format!("keys {} to {}", script_word(lowest), script_word(highest)),
+        Organisation::EntrySequenced => format!("addresses {} to {}", number(lowest), number(highest)),
+        Organisation::Relative => format!("numbers {} to {}", number(lowest), number(highest)),
+    }
 }
 
 fn verify(name: &str, store: &Store, console: &Console) -> Result<Exit, Stop> {

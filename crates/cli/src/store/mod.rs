@@ -2,6 +2,7 @@
 
 mod ends;
 mod file;
+mod message;
 mod queue;
 mod save;
 mod script;
@@ -10,13 +11,16 @@ mod serve;
 use std::path::Path;
 use std::sync::Arc;
 
+use clap::ValueEnum as _;
+
 use quayline_core::{Fault, Finding, Severity, system_error_text};
 use quayline_store::{Access, Clock, Store, StoreError, StoreLimits, SystemClock};
-use quayline_store_embedded::{EmbeddedEngine, Folder, Recovered, Settings, recover_exchange};
+use quayline_store_embedded::{Durability, EmbeddedEngine, Folder, Recovered, Settings, recover_exchange};
 use quayline_store_postgres::{Endpoint, PostgresEngine};
 
-use crate::args::{FolderArg, StoreArgs, StoreCommand};
+use crate::args::{DurabilityArg, FolderArg, StoreArgs, StoreCommand};
 use crate::console::{Console, shown, write_stdout};
+use crate::env_vars::QUAYLINE_DURABILITY;
 use crate::exit::{CLI_INPUT, Exit, Stop, argument};
 
 pub(crate) use ends::{Ends, framing as record_file_framing, record_file, refuse_framing};
@@ -45,6 +49,8 @@ impl Opened {
 
     /// The same with other bounds of memory.
     pub(crate) fn open_with(folder: &FolderArg, missing: Missing, settings: Settings) -> Result<Self, Stop> {
+        let durability = durability(folder)?;
+        let settings = Settings { durability, ..settings };
         if let Some(address) = folder.address() {
             return Opened::open_database(address);
         }
@@ -76,6 +82,28 @@ impl Opened {
             engine.close().map_err(stop)?;
         }
         Ok(exit)
+    }
+}
+
+/// The durability that a command has by option or environment.
+fn durability(folder: &FolderArg) -> Result<Durability, Stop> {
+    let (when, named) = match (folder.durability.when, QUAYLINE_DURABILITY.value()) {
+        (Some(when), _) => (when, "--durability"),
+        (None, Some(value)) => {
+            let known = value.to_str().and_then(|value| DurabilityArg::from_str(value, false).ok());
+            let wrong = || argument("QUAYLINE_DURABILITY is not a durability").hint("set it to sync or buffered");
+            (known.ok_or_else(|| Stop::from(wrong()))?, "QUAYLINE_DURABILITY")
+        }
+        (None, None) => return Ok(Durability::Sync),
+    };
+    match when {
+        DurabilityArg::Sync => Ok(Durability::Sync),
+        DurabilityArg::Buffered if folder.address().is_some() => {
+            let what = format!("{named} does not apply to a store in PostgreSQL");
+            let hint = "leave it out, and set `synchronous_commit` of the database to off if you accept to lose its last commits";
+            Err(argument(what).hint(hint).into())
+        }
+        DurabilityArg::Buffered => Ok(Durability::Buffered),
     }
 }
 
@@ -128,9 +156,7 @@ pub(crate) fn run(args: &StoreArgs, console: &Console) -> Result<Exit, Stop> {
                 console.line("everything that is stored is intact");
                 Exit::Done
             } else {
-                let file = named(&folder.store);
-                let damaged = |what| StoreError::Damaged { file: file.clone(), byte: 0, what }.finding();
-                let findings: Vec<Finding> = found.into_iter().map(damaged).collect();
+                let findings: Vec<Finding> = found.iter().map(StoreError::finding).collect();
                 console.findings(&findings);
                 Exit::of_findings(&findings)
             }

@@ -94,11 +94,7 @@ fn stopped(store: &Store) -> Result<(), String> {
         let mut bad = good.clone();
         bad[5_500].extend_from_slice(b"much too long");
         let load = |records: &[Vec<u8>]| {
-            if sorted {
-                file.load_sorted(store, &mut source(records))
-            } else {
-                file.load(store, &mut source(records))
-            }
+            if sorted { file.load_sorted(store, &mut source(records)) } else { file.load(store, &mut source(records)) }
         };
         let found = stop_of(load(&bad))?;
         same("status", found.error.status().digits(), "44")?;

@@ -75,7 +75,8 @@ impl Queue {
                     if now >= deadline {
                         return Err(StoreError::NoMessage { queue: self.name.clone(), waited_ms: wait_ms });
                     }
-                    let until_due = due.map(|due| Duration::from_millis(due.saturating_sub(store.clock.steady_ms()) + 1));
+                    let until_due =
+                        due.map(|due| Duration::from_millis(due.saturating_sub(store.clock.steady_ms()) + 1));
                     let pause = until_due.map_or(deadline - now, |until| until.min(deadline - now));
                     let choosy = usize::from(select != Select::First);
                     state.choosy += choosy;

@@ -1,8 +1,9 @@
 //! Whole files: loading, figures, verification.
 
 use super::access::address_step;
+use super::script::script_word;
 use super::{Duplicates, Organisation, RecordFile, Visit};
-use crate::engine::{Direction, KeyRange, LoadSource, Page, PageLimit};
+use crate::engine::{Direction, KeyRange, LoadSource, Page, PageLimit, Salvaged};
 use crate::{Space, Store, StoreError, Unit};
 
 /// Changes of one unit of work where many records are worked on.
@@ -45,6 +46,8 @@ pub struct FileFacts {
     pub shortest: Option<u64>,
     /// Longest record.
     pub longest: Option<u64>,
+    /// Lowest and highest key, address or number.
+    pub keys: Option<(Vec<u8>, Vec<u8>)>,
     /// Entries of each alternate index.
     pub index_entries: Vec<(String, u64)>,
 }
@@ -183,7 +186,14 @@ impl RecordFile {
     /// Errors of the medium.
     pub fn facts(&self, unit: &Unit) -> Result<FileFacts, StoreError> {
         let mut facts = FileFacts::default();
-        facts.records = self.scan(unit, &mut |_, record| {
+        facts.records = self.scan(unit, &mut |key, record| {
+            match &mut facts.keys {
+                Some((_, highest)) => {
+                    highest.clear();
+                    highest.extend_from_slice(key);
+                }
+                None => facts.keys = Some((key.to_vec(), key.to_vec())),
+            }
             let length = record.len() as u64;
             facts.bytes += length;
             facts.shortest = Some(facts.shortest.map_or(length, |shortest| shortest.min(length)));
@@ -196,32 +206,42 @@ impl RecordFile {
         Ok(facts)
     }
 
-    /// Reads the whole file and compares records, keys and alternate indexes. Returns one text for each thing that does not fit, without payload; at
-    /// most `texts_max`, and the number of all.
+    /// Reads the whole file and compares records, keys and alternate indexes, and continues after damage. Returns one text for each thing that does not
+    /// fit, by the key of the record; at most `texts_max`, and the number of all.
     ///
     /// # Errors
     /// Errors of the medium.
     pub fn verify(&self, unit: &Unit, texts_max: usize) -> Result<(Vec<String>, u64), StoreError> {
         let (mut texts, mut count) = (Vec::new(), 0u64);
-        let mut tell = |text: String| {
+        let mut report = |text: String| {
             count += 1;
             if texts.len() < texts_max {
                 texts.push(text);
             }
         };
         let alternates = &self.stored.definition.alternates;
-        let mut number = 0u64;
+        let engine = &unit.inner().engine;
         let mut expected = vec![0u64; alternates.len()];
-        for_each(unit, self.stored.records, &mut |key, value| {
-            number += 1;
+        let mut is_whole = true;
+        engine.salvage(self.stored.records, &mut |salvaged| {
+            let (key, value) = match salvaged {
+                Salvaged::Entry(key, value) => (key, value),
+                Salvaged::Damage(key, error) => {
+                    is_whole = false;
+                    let of = key.map_or("some records".to_owned(), |key| self.named(key));
+                    report(format!("{of} cannot be read: {error}"));
+                    return Ok(());
+                }
+            };
+            let named = || self.named(key);
             let record = self.record_of(value);
             if self.check_length(record).is_err() {
-                tell(format!("record {number} has {} bytes, which the file does not allow", record.len()));
+                report(format!("{} has {} bytes, which the file does not allow", named(), record.len()));
             }
             if let Organisation::KeySequenced(place) = self.stored.definition.organisation
                 && place.of(record) != Some(key)
             {
-                tell(format!("record {number} has another key than the one that it is stored under"));
+                report(format!("{} has another key than the one that it is stored under", named()));
             }
             let mut stamp_at = 0;
             for ((index, space), expected) in alternates.iter().zip(&self.stored.indexes).zip(&mut expected) {
@@ -233,19 +253,84 @@ impl RecordFile {
                 }
                 let Some(entry) = entry else { continue };
                 *expected += 1;
-                if unit.read(*space, &entry)?.as_deref() != Some(key) {
-                    tell(format!("record {number} is missing in index {}", index.name));
+                match unit.read(*space, &entry) {
+                    Ok(found) if found.as_deref() == Some(key) => {}
+                    Ok(_) => report(format!("{} is missing in index {}", named(), index.name)),
+                    Err(error) => {
+                        report(format!("the entry of {} in index {} cannot be read: {error}", named(), index.name))
+                    }
                 }
             }
             Ok(())
         })?;
         for ((index, space), expected) in alternates.iter().zip(&self.stored.indexes).zip(&expected) {
-            let found = for_each(unit, *space, &mut |_, _| Ok(()))?;
-            if found != *expected {
-                tell(format!("index {} has {found} entries, expected {expected}", index.name));
+            let mut found = 0u64;
+            engine.salvage(*space, &mut |salvaged| {
+                match salvaged {
+                    Salvaged::Entry(..) => found += 1,
+                    // Reported with its record, if that could be read.
+                    Salvaged::Damage(..) => is_whole = false,
+                }
+                Ok(())
+            })?;
+            // Of a file with damage, the numbers say nothing more.
+            if found != *expected && is_whole {
+                report(format!("index {} has {found} entries, expected {expected}", index.name));
             }
         }
+        match engine.structure() {
+            Err(error @ StoreError::Damaged { .. }) => {
+                report(format!("records of {} may be missing: {error}", self.name()))
+            }
+            checked => checked?,
+        }
         Ok((texts, count))
+    }
+
+    /// Visits every record that can be read, in the order of the file, and reports what cannot. Returns the number of records.
+    ///
+    /// # Errors
+    /// Errors of the visit and of the medium.
+    pub fn salvage(
+        &self,
+        store: &Store,
+        visit: &mut dyn FnMut(Result<&[u8], StoreError>) -> Result<(), StoreError>,
+    ) -> Result<u64, StoreError> {
+        let mut count = 0;
+        store.engine().salvage(self.stored.records, &mut |salvaged| match salvaged {
+            Salvaged::Entry(_, value) => {
+                count += 1;
+                visit(Ok(self.record_of(value)))
+            }
+            Salvaged::Damage(key, error) => visit(Err(match (key, error) {
+                (Some(key), StoreError::Damaged { file, byte, what }) => {
+                    StoreError::Damaged { file, byte, what: format!("{}: {what}", self.named(key)) }
+                }
+                (None, StoreError::Damaged { file, byte, what }) => {
+                    StoreError::Damaged { file, byte, what: format!("some records of {}: {what}", self.name()) }
+                }
+                (_, error) => error,
+            })),
+        })?;
+        match store.engine().structure() {
+            Err(StoreError::Damaged { file, byte, what }) => {
+                let what = format!("records of {} may be missing: {what}", self.name());
+                visit(Err(StoreError::Damaged { file, byte, what }))?;
+            }
+            checked => checked?,
+        }
+        Ok(count)
+    }
+
+    /// A record by its key, address or number, as people name it.
+    fn named(&self, key: &[u8]) -> String {
+        let file = self.name();
+        let number = key.try_into().map(u64::from_be_bytes);
+        match (self.stored.definition.organisation, number) {
+            (Organisation::EntrySequenced, Ok(address)) => format!("the record of {file} at address {address}"),
+            (Organisation::Relative, Ok(number)) => format!("record {number} of {file}"),
+            _ => format!("the record of {file} with key {}", script_word(key)),
+        }
     }
 }
 

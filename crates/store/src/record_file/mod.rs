@@ -131,9 +131,7 @@ impl Store {
         }
         let stored = stored(unit, name)?;
         match &self.0.shared {
-            Some(shared) if shared.is_watched(stored.records)? => {
-                Err(StoreError::FileInUse { file: name.to_owned() })
-            }
+            Some(shared) if shared.is_watched(stored.records)? => Err(StoreError::FileInUse { file: name.to_owned() }),
             _ => Ok(RecordFile { stored: Arc::new(stored) }),
         }
     }

@@ -62,7 +62,7 @@ impl Engine for Counting {
         self.engine.facts()
     }
 
-    fn check(&self) -> Result<Vec<String>, StoreError> {
+    fn check(&self) -> Result<Vec<StoreError>, StoreError> {
         self.engine.check()
     }
 
@@ -97,10 +97,8 @@ fn put(store: &Store, name: &str, message: &Message) {
 fn a_retry_of_one_message_reads_few_of_a_queue_of_long_ones() {
     let (store, engine) = opened();
     define(&store, ["FROM", "DEAD.LETTER"].map(QueueDefinition::local));
-    let failed = Message {
-        properties: vec![(FAILED_ON.to_owned(), b"FROM".to_vec())],
-        ..Message::new(vec![7; 1 << 20])
-    };
+    let failed =
+        Message { properties: vec![(FAILED_ON.to_owned(), b"FROM".to_vec())], ..Message::new(vec![7; 1 << 20]) };
     for _ in 0..80 {
         put(&store, "DEAD.LETTER", &failed);
     }
