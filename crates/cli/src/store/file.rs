@@ -247,7 +247,10 @@ fn load(args: &LoadArgs, store: &Store, console: &Console) -> Result<Exit, Stop>
         Ok(outcome) => (outcome, Some(outcome.loaded + outcome.duplicates), stopped.map(Stopped::Input)),
         Err(failed) => (failed.outcome, failed.read, Some(Stopped::Store(failed.error))),
     };
-    console.line(&format!("{} records loaded", outcome.loaded));
+    // A load that did nothing has its reason to say, and nothing else.
+    if failed.is_none() || outcome != LoadOutcome::default() {
+        console.line(&format!("{} records loaded", outcome.loaded));
+    }
     if let Some(first) = outcome.first_duplicate {
         let finding = StoreError::DuplicateKey { file: args.name.clone(), index: None }.finding();
         console.findings(&[finding]);

@@ -1,4 +1,4 @@
-//! Messages as JSON, with the names that the HTTP interface has.
+//! Messages as JSON.
 
 use quayline_store::queue::{Message, MessageId, Persistence};
 use serde_json::{Map, Value, json};

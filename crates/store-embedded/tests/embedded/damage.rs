@@ -239,9 +239,16 @@ fn after_a_flipped_byte_the_other_records_are_read() {
                 let distance = at as u64 - (*byte).min(at as u64);
                 with_place += u64::from(distance < 70);
             }
+            let count_before = count;
             let (texts, count) = file.verify(&unit, 9).expect("verified");
             assert!(count >= 1 && !texts.is_empty(), "{texts:?}");
             assert!(!store.engine().check().expect("checked").is_empty());
+            drop((file, unit, store));
+            // Looking for damage makes nothing worse.
+            let store = store_of(open(&copy, small(), 3).expect("the store opens again"));
+            let unit = store.begin().expect("a unit");
+            let file = store.file(&unit, "F").expect("the file");
+            assert_eq!(file.salvage(&store, &mut |_| Ok(())).expect("the rest is read"), count_before);
         }
     }
     assert!(damaged > 10 && with_key > 5 && with_place > 5, "{damaged} {of_page} {with_key} {with_place}");
