@@ -32,15 +32,14 @@ pub(crate) fn run(args: &FileArgs, console: &Console) -> Result<Exit, Stop> {
     let (folder, missing) = match &args.command {
         FileCommand::Define(args) => (&args.store, Missing::Create),
         FileCommand::Load(args) => (&args.store, Missing::Refuse),
-        FileCommand::Unload(args) => (&args.store, Missing::Refuse),
-        FileCommand::Get(args) => (&args.store, Missing::Refuse),
+        FileCommand::Unload(args) => (&args.store, Missing::RefuseToRead),
+        FileCommand::Get(args) => (&args.store, Missing::RefuseToRead),
         FileCommand::Put(args) => (&args.store, Missing::Refuse),
-        FileCommand::Browse(args) => (&args.store, Missing::Refuse),
+        FileCommand::Browse(args) => (&args.store, Missing::RefuseToRead),
         FileCommand::Delete(args) => (&args.store, Missing::Refuse),
-        FileCommand::Facts(args) => (&args.store, Missing::Refuse),
-        FileCommand::Verify(args) | FileCommand::Reorganise(args) | FileCommand::Preload(args) => {
-            (&args.store, Missing::Refuse)
-        }
+        FileCommand::Facts(args) => (&args.store, Missing::RefuseToRead),
+        FileCommand::Verify(args) | FileCommand::Preload(args) => (&args.store, Missing::RefuseToRead),
+        FileCommand::Reorganise(args) => (&args.store, Missing::Refuse),
         FileCommand::Alter(args) => (&args.store, Missing::Refuse),
         FileCommand::Run(args) => (&args.store, Missing::Refuse),
         FileCommand::Copy(args) => (&args.store, Missing::Refuse),

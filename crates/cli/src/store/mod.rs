@@ -8,6 +8,7 @@ mod save;
 mod script;
 mod serve;
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,7 +16,9 @@ use clap::ValueEnum as _;
 
 use quayline_core::{Fault, Finding, Severity, system_error_text};
 use quayline_store::{Access, Clock, Store, StoreError, StoreLimits, SystemClock};
-use quayline_store_embedded::{Durability, EmbeddedEngine, Folder, Recovered, Settings, recover_exchange};
+use quayline_store_embedded::{
+    Durability, EmbeddedEngine, Folder, Overlay, Recovered, Settings, Work, recover_exchange,
+};
 use quayline_store_postgres::{Endpoint, PostgresEngine};
 
 use crate::args::{DurabilityArg, FolderArg, StoreArgs, StoreCommand};
@@ -40,6 +43,8 @@ pub(crate) struct Opened {
 pub(crate) enum Missing {
     Create,
     Refuse,
+    /// As `Refuse`; the command only reads, so a folder that it must not write will do.
+    RefuseToRead,
 }
 
 impl Opened {
@@ -56,15 +61,26 @@ impl Opened {
         }
         let path = folder.folder.as_path();
         recover(path)?;
-        if missing == Missing::Refuse && !path.join("store.redb").exists() {
+        if missing != Missing::Create && !path.join("store.redb").exists() {
             let finding = Finding::error(CLI_INPUT, Fault::Caller, format!("{} holds no store", shown(path)));
             return Err(finding.hint("name its folder with --store, or define a file or queue first").into());
         }
         let medium = Folder::create(path).map_err(|error| unreadable(path, &error))?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let engine = Arc::new(EmbeddedEngine::open(Arc::new(medium), &clock, settings).map_err(stop)?);
+        let (engine, access) = match EmbeddedEngine::open(Arc::new(medium), &clock, settings) {
+            Err(StoreError::Io { kind: ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem, .. })
+                if missing == Missing::RefuseToRead =>
+            {
+                // What the recovery writes stays in memory.
+                let overlay = Overlay::new(Arc::new(Folder::new(path)));
+                let settings = Settings { work: Work::Inline, ..settings };
+                (EmbeddedEngine::open(Arc::new(overlay), &clock, settings), Access::Read)
+            }
+            opened => (opened, Access::Write),
+        };
+        let engine = Arc::new(engine.map_err(stop)?);
         let shared: Arc<EmbeddedEngine> = Arc::clone(&engine);
-        let store = Store::open(shared, clock, StoreLimits::default(), Access::Write).map_err(stop)?;
+        let store = Store::open(shared, clock, StoreLimits::default(), access).map_err(stop)?;
         Ok(Opened { store, engine: Some(engine) })
     }
 
@@ -147,7 +163,11 @@ pub(crate) fn run(args: &StoreArgs, console: &Console) -> Result<Exit, Stop> {
         StoreCommand::Save(args) => return save::save(args, console),
         StoreCommand::Restore(args) => return save::restore(args, console),
     };
-    let opened = Opened::open(&folder.store, Missing::Refuse)?;
+    let missing = match &args.command {
+        StoreCommand::Check(_) | StoreCommand::Facts(_) => Missing::RefuseToRead,
+        _ => Missing::Refuse,
+    };
+    let opened = Opened::open(&folder.store, missing)?;
     let engine = opened.store.engine();
     let exit = match &args.command {
         StoreCommand::Check(_) => {

@@ -24,7 +24,7 @@ use crate::input::with_suffix;
 
 /// Saves the store: under a `.partial` name first, so that a file with the final name is always complete.
 pub(super) fn save(args: &SaveArgs, console: &Console) -> Result<Exit, Stop> {
-    let opened = Opened::open(&args.store, Missing::Refuse)?;
+    let opened = Opened::open(&args.store, Missing::RefuseToRead)?;
     let packing = if args.compress { Packing::Deflate } else { Packing::None };
     let threads = args.jobs.map_or_else(processors, usize::from);
     let part_bytes = u64::from(args.part_size) << 20;

@@ -110,7 +110,8 @@ fn a_restore_that_is_killed_leaves_the_old_store_or_the_new_one() {
     let (mut old, mut new) = (0, 0);
     for round in 0..30u32 {
         let mut command = world.command(["store", "restore", "new.save", "--replace"]);
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("starts");
+        let mut child =
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("starts");
         // Most kills come at the end, where the folders are exchanged.
         std::thread::sleep(whole.mul_f64(0.6) + whole.mul_f64(f64::from(round) / 50.0));
         let _ = child.kill();
@@ -168,8 +169,7 @@ fn a_damaged_record_is_named_and_the_others_are_unloaded() {
     world.run("file define A --record 8 --key 0:6").code(0);
     world.run("file load A in.dat --sorted").code(0);
     let mut bytes = world.read("data/store.redb");
-    let found: Vec<usize> =
-        (0..bytes.len() - 8).filter(|at| bytes[*at..].starts_with(b"001234ab")).collect();
+    let found: Vec<usize> = (0..bytes.len() - 8).filter(|at| bytes[*at..].starts_with(b"001234ab")).collect();
     assert!(!found.is_empty());
     for at in found {
         bytes[at + 7] ^= 1;
@@ -241,4 +241,31 @@ fn exhausted_file_handles_are_an_error_and_damage_nothing() {
         assert!(done == 0 || facts.contains("400000 records"), "{facts}");
     }
     assert!(failed > 0 && done > 0, "{failed} {done}");
+}
+
+/// Commands that read failed on a folder that they must not write, such as a mounted backup.
+#[test]
+fn commands_that_read_work_on_a_folder_that_cannot_be_written() {
+    let world = World::with([("in.dat", numbered(100).as_slice()), ("m", b"text")]);
+    world.run("file define A --record 8 --key 0:6").code(0);
+    world.run("file load A in.dat").code(0);
+    world.run("queue define Q").code(0);
+    world.run("queue put Q m").code(0);
+    // Another user, who may read and not write: for the one who runs the tests, everything may be writable.
+    let other = "setpriv --reuid=65534 --regid=65534 --clear-groups";
+    if world.shell(&format!("chmod -R a+rX . && chmod 755 . && {other} $Q --version")).code != Some(0) {
+        eprintln!("skipped: commands_that_read_work_on_a_folder_that_cannot_be_written: no other user");
+        return;
+    }
+    assert_eq!(world.shell(&format!("{other} $Q file get A --key 000007")).code(0).out(), "000007ab");
+    assert_eq!(world.shell(&format!("{other} $Q file unload A")).code(0).stdout, numbered(100));
+    assert_eq!(world.shell(&format!("{other} $Q queue depth Q")).code(0).out(), "Q  1\n");
+    world.shell(&format!("{other} $Q store check")).code(0);
+    world.shell("mkdir to && chmod 777 to").code(0);
+    world.shell(&format!("{other} $Q store save to/all.save")).code(0);
+    world.run("store restore to/all.save --check").code(0);
+    let refused = world.shell(&format!("{other} $Q file put A m"));
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.err().contains("the right to write"), "{}", refused.err());
+    world.run("file verify A").code(0);
 }
