@@ -155,7 +155,6 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     Ok(exit)
 }
 
-/// Whether a service is a record file or a queue.
 /// The durability that quayline.toml names.
 fn configured(config: &ServeConfig) -> Option<DurabilityArg> {
     config.durability.map(|durability| match durability {
@@ -164,6 +163,7 @@ fn configured(config: &ServeConfig) -> Option<DurabilityArg> {
     })
 }
 
+/// Whether a service is a record file or a queue.
 fn needs_store(definitions: &Definitions) -> bool {
     let of_store = |spec: &ProviderSpec| matches!(spec, ProviderSpec::File(_) | ProviderSpec::Queue(_));
     definitions.services.iter().any(|service| of_store(&service.provider))
