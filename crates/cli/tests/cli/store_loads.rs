@@ -31,17 +31,74 @@ fn a_load_that_stops_says_where_and_continues() {
     bad.extend_from_slice(b"short");
     let world = World::with([("bad.dat", bad.as_slice()), ("good.dat", &numbered(6_000))]);
     world.run("file define A --record 8 --key 0:6").code(0);
-    world.run("file load A bad.dat").check(expect![[""]]);
-    world.run("file load A good.dat --skip 5500").check(expect![[""]]);
+    world.run("file load A bad.dat").check(expect![[r#"
+        exit 1
+        --- stderr
+        5500 records loaded
+
+        error[FRM-001]: the source ends inside a record: 3 of 8 bytes are missing
+          at record 5501, byte 44000
+
+        hint: the transfer stopped early or the framing is wrong: compare the file's size with the sender's; `inspect` on the file proposes a framing
+
+        note[CLI-004]: the load stopped at record 5501 of bad.dat; those before it are done
+
+        hint: after the fix, continue with --skip 5500; to leave that record out, continue with --skip 5501
+    "#]]);
+    world.run("file load A good.dat --skip 5500").check(expect![[r#"
+        exit 0
+        --- stderr
+        500 records loaded
+    "#]]);
     assert_eq!(world.run("file unload A").code(0).stdout, numbered(6_000));
     // A record that the file refuses, in an order that a sorted load refuses.
     world.run("file define B --record 4-8 --key 0:2").code(0);
     world.write("lines.txt", "01 a\n03 b\n02 c\n04 much too long\n05 d\n");
-    world.run("file load B lines.txt --framing lines --sorted").check(expect![[""]]);
-    world.run("file load B lines.txt --framing lines --skip 2").check(expect![[""]]);
-    world.run("file load B lines.txt --framing lines --skip 4").check(expect![[""]]);
-    world.run("file facts B").check(expect![[""]]);
-    world.run("file load B lines.txt --framing lines --skip 9").check(expect![[""]]);
+    world.run("file load B lines.txt --framing lines --sorted").check(expect![[r#"
+        exit 1
+        --- stderr
+        2 records loaded
+
+        error[STO-025]: entry 3 of the load has a key that is not above the one before
+          at lines.txt, record 3
+
+        hint: sort the input by its key, or load it without the sorted option
+
+        note[CLI-004]: the load stopped at record 3 of lines.txt; those before it are done
+
+        hint: after the fix, continue with --skip 2 and without --sorted; to leave that record out, continue with --skip 3 and without --sorted
+    "#]]);
+    world.run("file load B lines.txt --framing lines --skip 2").check(expect![[r#"
+        exit 1
+        --- stderr
+        1 records loaded
+
+        error[STO-015]: the record has 16 bytes, expected 4 to 8
+          at lines.txt, record 4
+
+        hint: see the allowed lengths with `quayline file facts`
+
+        note[CLI-004]: the load stopped at record 4 of lines.txt; those before it are done
+
+        hint: after the fix, continue with --skip 3; to leave that record out, continue with --skip 4
+    "#]]);
+    world.run("file load B lines.txt --framing lines --skip 4").check(expect![[r#"
+        exit 0
+        --- stderr
+        1 records loaded
+    "#]]);
+    world.run("file facts B").check(expect![[r#"
+        exit 0
+        --- stdout
+        B: key-sequenced, key 0:2, records of 4 to 8 bytes
+          4 records, 16 bytes, the shortest 4, the longest 4
+          keys '01' to '05'
+    "#]]);
+    world.run("file load B lines.txt --framing lines --skip 9").check(expect![[r#"
+        exit 0
+        --- stderr
+        0 records loaded
+    "#]]);
 }
 
 /// A file may allow records of 100 MiB; loads, unloads and conversions refused those beyond 16 MiB.
@@ -63,7 +120,11 @@ fn a_message_is_put_and_printed_with_all_that_belongs_to_it() {
     world.run("queue define Q").code(0);
     world
         .run("queue put Q m --id c1f2 --correlation 0a --group 0b --sequence 3 --priority 7 --reply-to R --format JSON --property customer=4711 --property content-type=application/json")
-        .check(expect![[""]]);
+        .check(expect![[r#"
+            exit 0
+            --- stdout
+            c1f200000000000000000000000000000000000000000000
+        "#]]);
     world.run("queue put Q bytes --priority 1").code(0);
     let browsed = world.run("queue browse Q --json").code(0).out();
     let lines: Vec<serde_json::Value> =
@@ -73,14 +134,53 @@ fn a_message_is_put_and_printed_with_all_that_belongs_to_it() {
     let mut message: serde_json::Value =
         serde_json::from_str(&world.run("queue get Q --json").code(0).out()).expect("an object");
     assert!(message["put_ms"].take().as_u64().is_some_and(|at| at > 0));
-    expect![[""]].assert_eq(&format!("{message:#}\n"));
+    expect![[r#"
+        {
+          "backout_count": 0,
+          "bytes": 7,
+          "content": "{\"n\":1}",
+          "correlation_id": "0a0000000000000000000000000000000000000000000000",
+          "format": "JSON",
+          "group_id": "0b0000000000000000000000000000000000000000000000",
+          "group_sequence": 3,
+          "message_id": "c1f200000000000000000000000000000000000000000000",
+          "persistent": true,
+          "priority": 7,
+          "properties": {
+            "content-type": "application/json",
+            "customer": "4711"
+          },
+          "put_ms": null,
+          "reply_to": "R"
+        }
+    "#]].assert_eq(&format!("{message:#}\n"));
     let message: serde_json::Value =
         serde_json::from_str(&world.run("queue get Q --json").code(0).out()).expect("an object");
     assert_eq!(message["content_hex"], "ff00");
-    world.run("queue put Q m --property =x").check(expect![[""]]);
-    world.run("queue put Q m --property amqp.x=1").check(expect![[""]]);
-    world.run("queue put Q m --id 00").check(expect![[""]]);
-    world.run("queue browse Q").check(expect![[""]]);
+    world.run("queue put Q m --property =x").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: --property has no name
+
+        hint: write NAME=VALUE, such as `--property customer=4711`
+    "#]]);
+    world.run("queue put Q m --property amqp.x=1").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: --property: names that begin with amqp. are those of AMQP's own parts of a message
+
+        hint: write NAME=VALUE, such as `--property customer=4711`
+    "#]]);
+    world.run("queue put Q m --id 00").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: --id has zeros only, which is no id
+
+        hint: write other digits, or leave it out
+    "#]]);
+    world.run("queue browse Q").check(expect![[r#"
+        exit 0
+    "#]]);
 }
 
 #[test]
@@ -116,7 +216,7 @@ fn a_restore_that_is_killed_leaves_the_old_store_or_the_new_one() {
         std::thread::sleep(whole.mul_f64(0.6) + whole.mul_f64(f64::from(round) / 50.0));
         let _ = child.kill();
         child.wait().expect("ended");
-        let unloaded = world.run("file unload A").code(0).stdout;
+        let unloaded = world.run("file unload A").code(0).stdout.clone();
         match unloaded.len() / 8 {
             2_000 => old += 1,
             3_000 => new += 1,
@@ -144,7 +244,13 @@ fn a_command_after_an_interrupted_restore_takes_the_old_store_back() {
     world.run("store save s").code(0);
     world.run("store restore s --store data.restoring").code(0);
     std::fs::rename(world.path("data"), world.path("data.replaced")).expect("renamed");
-    world.run("file define B --record 8 --key 0:6").check(expect![[""]]);
+    world.run("file define B --record 8 --key 0:6").check(expect![[r#"
+        exit 0
+        --- stderr
+        note[CLI-002]: a restore to data did not end; data holds the store from before the restore
+
+        hint: run the restore again if its store is the one that you need
+    "#]]);
     assert_eq!(world.run("file unload A").code(0).stdout, numbered(5));
     world.run("store restore s --replace").code(0);
     assert_eq!(world.files(), ["data", "old.dat", "s"]);
@@ -156,8 +262,20 @@ fn buffered_is_a_choice_of_every_command_and_of_the_environment() {
     world.run("file define A --record 8 --key 0:6 --durability buffered").code(0);
     world.run("file load A in.dat --durability buffered").code(0);
     assert_eq!(world.shell("QUAYLINE_DURABILITY=buffered $Q file unload A").code(0).stdout, numbered(100));
-    world.shell("QUAYLINE_DURABILITY=often $Q file unload A").check(expect![[""]]);
-    world.run("file facts --store postgresql://me@127.0.0.1:1/x --durability buffered").check(expect![[""]]);
+    world.shell("QUAYLINE_DURABILITY=often $Q file unload A").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: QUAYLINE_DURABILITY is not a durability
+
+        hint: set it to sync or buffered
+    "#]]);
+    world.run("file facts --store postgresql://me@127.0.0.1:1/x --durability buffered").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: --durability does not apply to a store in PostgreSQL
+
+        hint: leave it out, and set `synchronous_commit` of the database to off if you accept to lose its last commits
+    "#]]);
     // The option wins.
     world.shell("QUAYLINE_DURABILITY=often $Q file facts A --durability sync").code(0);
 }
