@@ -26,7 +26,7 @@ pub(crate) struct DurabilityOption {
     /// is many times faster. A power failure or a crash of the operating system can then lose the units of the last seconds; those that remain are whole
     /// and in order. The end of the process loses nothing, and a command that ends has synced its work. A store in PostgreSQL has its own setting,
     /// `synchronous_commit`.
-    #[arg(long = "durability", value_name = "WHEN", value_enum, hide_possible_values = true)]
+    #[arg(id = "durability", long = "durability", value_name = "WHEN", value_enum, hide_possible_values = true)]
     pub(crate) when: Option<DurabilityArg>,
 }
 

@@ -242,6 +242,11 @@ fn load(args: &LoadArgs, store: &Store, console: &Console) -> Result<Exit, Stop>
     };
     let loaded = if args.sorted { file.load_sorted(store, &mut next) } else { file.load(store, &mut next) };
     drop(bar);
+    if skip > 0 && stopped.is_none() && loaded.is_ok() {
+        let found = args.skip - skip;
+        let what = format!("{} has {found} records, and --skip leaves out {}", shown(&args.input), args.skip);
+        return Err(argument(what).hint("leave out fewer; nothing was loaded").into());
+    }
     let (outcome, read, failed) = match loaded {
         Ok(outcome) => (outcome, Some(outcome.loaded + outcome.duplicates), stopped.map(Stopped::Input)),
         Err(failed) => (failed.outcome, failed.read, Some(Stopped::Store(failed.error))),

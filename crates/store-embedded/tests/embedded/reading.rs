@@ -8,9 +8,7 @@ use quayline_store::queue::{GetWait, Message, QueueDefinition, Select};
 use quayline_store::save::{SaveOptions, check, save};
 use quayline_store::{Access, Engine as _, Space, Store, StoreError, StoreLimits};
 use quayline_store_embedded::fake::Chance;
-use quayline_store_embedded::{
-    EmbeddedEngine, Folder, Medium as _, OpenMode, Overlay, Settings, Work,
-};
+use quayline_store_embedded::{EmbeddedEngine, Folder, Medium as _, OpenMode, Overlay, Settings, Work};
 
 use crate::support::clock;
 
