@@ -98,7 +98,7 @@ impl Bed {
             number += 1;
             Ok(number <= records)
         })
-        .map_err(text)?;
+        .map_err(|stopped| text(stopped.error))?;
         let load = records as f64 / began.elapsed().as_secs_f64();
         let queues = [store.queue("A").map_err(text)?, store.queue("B").map_err(text)?];
         for _ in 0..MESSAGES / 100 {

@@ -55,7 +55,7 @@ pub(crate) fn loaded(store: &Store, name: &str, record_bytes: u32, records: u64)
         number += 1;
         Ok(number <= records)
     })
-    .map_err(text)?;
+    .map_err(|stopped| text(stopped.error))?;
     Ok(file)
 }
 

@@ -9,7 +9,7 @@ use quayline_core::Findings;
 use quayline_gateway::{Api, FileProposal, FileSpec, Proposed, ProposedFile, ProviderSpec, Service, layout_of};
 use quayline_store::record_file::{AlternateIndex, Duplicates, FileDefinition, KeyPlace, Organisation};
 
-use crate::args::{ApiArgs, ApiCommand, ApiNewArgs, FolderArg, LimitArg};
+use crate::args::{ApiArgs, ApiCommand, ApiNewArgs, DurabilityOption, FolderArg, LimitArg};
 use crate::console::{Console, shown, write_stdout};
 use crate::exit::{Exit, Stop, argument};
 use crate::service::dialect_name;
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &ApiArgs, console: &Console) -> Result<Exit, Stop> {
         }
     };
     let definition = definition(&spec, &duplicates, &layout);
-    let folder = FolderArg { folder: args.store.clone().unwrap_or_else(|| root.join("data")) };
+    let folder = FolderArg::new(args.store.clone().unwrap_or_else(|| root.join("data")), DurabilityOption::default());
     let opened = Opened::open(&folder, Missing::Create)?;
     let defined = define(&opened, definition, &spec);
     let defined = match defined {

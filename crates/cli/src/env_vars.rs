@@ -37,9 +37,15 @@ pub(crate) const QUAYLINE_STORE_KEY: EnvVar = EnvVar {
     meaning: "key that encrypts stored documents of partners: 64 hexadecimal digits, or `file:PATH`",
 };
 
+/// When a unit of work counts as done, where no option says so.
+pub(crate) const QUAYLINE_DURABILITY: EnvVar = EnvVar {
+    name: "QUAYLINE_DURABILITY",
+    meaning: "`sync` or `buffered`: when a unit of work of a store counts as done, as `--durability`",
+};
+
 /// Those that change what the command does, for the reference.
-pub(crate) const ALL: [EnvVar; 6] =
-    [NO_COLOR, TERM, RUST_BACKTRACE, QUAYLINE_CACHE, QUAYLINE_STORE_KEY, XDG_CACHE_HOME];
+pub(crate) const ALL: [EnvVar; 7] =
+    [NO_COLOR, TERM, RUST_BACKTRACE, QUAYLINE_CACHE, QUAYLINE_DURABILITY, QUAYLINE_STORE_KEY, XDG_CACHE_HOME];
 
 impl EnvVar {
     /// Its value, where it is set and not empty.

@@ -27,6 +27,7 @@ mod memory;
 mod named;
 mod openapi;
 mod partner;
+mod progress;
 mod project;
 mod quantity;
 mod queues;

@@ -13,13 +13,14 @@ use quayline_measure::{
     FlowStudy, FlowStudyOptions, GatewayStudy, StoreStudy, StoreStudyOptions, StudyOptions, process, translator_study,
 };
 use quayline_server::{
-    AdminPart, Beside, ServeConfig, ServeError, StorePart, backout_misfits, queue_misfits, store_misfits,
+    AdminPart, Beside, ServeConfig, ServeError, StoreDurability, StorePart, backout_misfits, queue_misfits,
+    store_misfits,
 };
 use quayline_store::{STO_IN_USE, Store};
 
 use crate::args::{
-    FolderArg, MeasureArgs, MeasureBatchArgs, MeasureCommand, MeasureCryptoArgs, MeasureFlowArgs, MeasureNetArgs,
-    MeasureStoreArgs, MeasureTranslateArgs, ServeArgs,
+    DurabilityArg, DurabilityOption, FolderArg, MeasureArgs, MeasureBatchArgs, MeasureCommand, MeasureCryptoArgs,
+    MeasureFlowArgs, MeasureNetArgs, MeasureStoreArgs, MeasureTranslateArgs, ServeArgs,
 };
 use crate::console::Console;
 use crate::exit::{CLI_INPUT, CLI_LISTEN, CLI_MEASURE, Exit, Stop};
@@ -53,7 +54,8 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
         config.check()?;
     }
     config.threads = args.threads.or(config.threads);
-    let folder = FolderArg { folder: args.store.clone().unwrap_or_else(|| root.join("data")) };
+    let durability = DurabilityOption { when: args.durability.when.or_else(|| configured(&config)) };
+    let folder = FolderArg::new(args.store.clone().unwrap_or_else(|| root.join("data")), durability);
     if args.check {
         let mut findings = quayline_server::cannot_work(&config, &definitions);
         let flows = quayline_flow::Flow::open_all(&root, crate::cache::cache().as_ref())?;
@@ -151,6 +153,14 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     let exit = opened.map_or(Ok(exit), |opened| opened.close(exit))?;
     served?;
     Ok(exit)
+}
+
+/// The durability that quayline.toml names.
+fn configured(config: &ServeConfig) -> Option<DurabilityArg> {
+    config.durability.map(|durability| match durability {
+        StoreDurability::Sync => DurabilityArg::Sync,
+        StoreDurability::Buffered => DurabilityArg::Buffered,
+    })
 }
 
 /// Whether a service is a record file or a queue.

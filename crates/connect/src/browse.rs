@@ -12,6 +12,8 @@ use crate::get::now_ms;
 
 /// Messages read at once.
 const PAGE: usize = 16;
+/// Bytes of them, the last one not counted. Default 1 MB: beside the message of up to 100 MB that is sent.
+const PAGE_BYTES: usize = 1 << 20;
 
 /// A link that browses. It continues when the client requests more.
 #[derive(Debug)]
@@ -44,7 +46,7 @@ impl Client {
             }
             if link.read.is_empty() {
                 let unit = self.shared.store.begin();
-                let found = unit.and_then(|unit| link.queue.browse(&unit, link.after, PAGE));
+                let found = unit.and_then(|unit| link.queue.browse_within(&unit, link.after, PAGE, PAGE_BYTES));
                 match found {
                     Ok(found) => {
                         link.after = found.last().map(|last| last.after).or(link.after);

@@ -25,7 +25,7 @@ pub(crate) struct GetLink {
     unsettled: BTreeMap<u32, (Claim, u64)>,
     /// Treatment of messages that are settled without an outcome.
     default_outcome: Option<DeliveryState>,
-    /// When a message on the queue ends its retry pause.
+    /// When a message on the queue ends its retry pause, by the steady clock.
     due_ms: Option<u64>,
 }
 
@@ -93,7 +93,7 @@ impl Client {
                     self.send(id, claim, size, bytes);
                 }
                 Ok(Claimed::Nothing { due_ms }) => {
-                    link.due_ms = due_ms;
+                    link.due_ms = due_ms.map(|due_ms| steady_ms().saturating_add(due_ms.saturating_sub(now_ms)));
                     if self.endpoint.is_draining(id) {
                         self.endpoint.drained(id);
                     }
@@ -215,8 +215,8 @@ impl Client {
 
     /// Serves links whose queues have a message that ends its pause. Returns when the next one does.
     pub(crate) fn serve_due(&mut self, now_ms: u64) -> u64 {
-        // Pauses end by the clock of messages; the caller's clock only goes forward.
-        let wall_ms = self::now_ms();
+        // The caller's clock begins at another moment. The wall clock may be set back, which must not hold a message.
+        let steady_ms = steady_ms();
         let due = |link: &Link| match link {
             Link::Get(link) => link.due_ms,
             _ => None,
@@ -224,7 +224,7 @@ impl Client {
         let ready: Vec<LinkId> = self
             .links
             .iter()
-            .filter(|(_, link)| due(link).is_some_and(|due_ms| due_ms <= wall_ms))
+            .filter(|(_, link)| due(link).is_some_and(|due_ms| due_ms <= steady_ms))
             .map(|(id, _)| *id)
             .collect();
         for id in ready {
@@ -234,13 +234,18 @@ impl Client {
             self.serve_get(id);
         }
         let next = self.links.values().filter_map(due).min();
-        next.map_or(NEVER_MS, |due_ms| now_ms.saturating_add(due_ms.saturating_sub(wall_ms) + 1))
+        next.map_or(NEVER_MS, |due_ms| now_ms.saturating_add(due_ms.saturating_sub(steady_ms) + 1))
     }
 }
 
 /// Milliseconds since 1970 by the clock of messages.
 pub(crate) fn now_ms() -> u64 {
     quayline_store::Clock::now_ms(&quayline_store::SystemClock)
+}
+
+/// Milliseconds of a clock that only goes forward.
+fn steady_ms() -> u64 {
+    quayline_store::Clock::steady_ms(&quayline_store::SystemClock)
 }
 
 /// Returns the messages that a filter selects. Only ids can be selected; every other filter is refused by name.

@@ -17,12 +17,16 @@ pub(crate) fn is_temporary(name: &str) -> bool {
     name.starts_with(PREFIX)
 }
 
-/// Deletes temporary queues from an earlier run.
+/// Deletes temporary queues from an earlier run. Those of another process that works on the same database stay.
 pub(crate) fn sweep(store: &Store) -> Result<(), StoreError> {
     let unit = store.begin()?;
     let names = store.queues(&unit)?;
     drop(unit);
-    names.iter().filter(|name| is_temporary(name)).try_for_each(|name| store.delete_queue(name))
+    names.iter().filter(|name| is_temporary(name)).try_for_each(|name| match store.delete_queue(name) {
+        // Another process uses it, or deleted it meanwhile.
+        Err(StoreError::QueueInUse { .. } | StoreError::QueueMissing { .. }) => Ok(()),
+        deleted => deleted,
+    })
 }
 
 impl Client {

@@ -89,9 +89,21 @@ pub struct ServeConfig {
     pub reload_seconds: Option<u64>,
     /// Seconds that requests in progress may take when the server stops. Default 30.
     pub drain_seconds: Option<u64>,
+    /// When a unit of work counts as done in the store that the server opens. Default `sync`.
+    pub durability: Option<StoreDurability>,
     /// Classes of work: the `[workload]` part of the file.
     #[serde(skip)]
     pub workload: WorkloadConfig,
+}
+
+/// When a unit of work counts as done.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub enum StoreDurability {
+    /// After its sync: a power failure loses nothing that was answered.
+    Sync,
+    /// After its write: a power failure loses the last seconds.
+    Buffered,
 }
 
 /// What becomes of requests while the audit cannot be written.

@@ -27,7 +27,8 @@ pub(crate) trait AppliedStore: Send + Sync + Debug {
     fn view(&self) -> Result<Arc<dyn AppliedView>, StoreError>;
     /// Applies changes whose keys ascend and remembers the mark, all in one durable commit.
     fn apply(&self, changes: &[SortedChange<'_>], mark: Mark) -> Result<u64, StoreError>;
-    /// Adds ascending entries where no key is between the first and the last, all in one durable commit. The mark stays.
+    /// Adds ascending entries where no key is between the first and the last, all in one durable commit. The mark stays. Where a key is, nothing is
+    /// added and the answer is [`StoreError::NotEmpty`].
     fn load(&self, entries: &LoadBatch) -> Result<(), StoreError>;
     /// Bytes on disk.
     fn bytes(&self) -> Result<u64, StoreError>;
@@ -100,9 +101,25 @@ pub(crate) trait AppliedView: Send + Sync + Debug {
         direction: Direction,
         visit: &mut Visit<'_>,
     ) -> Result<(), StoreError>;
-    /// Visits every entry whose checksum does not hold.
-    fn damage(&self, visit: &mut dyn FnMut(&[u8])) -> Result<u64, StoreError>;
+    /// Visits every entry that can be read and every damage, and continues after it.
+    fn salvage(&self, range: (Bound<&[u8]>, Bound<&[u8]>), visit: &mut TryVisit<'_>) -> Result<(), StoreError>;
 }
+
+/// What a salvage finds, with full keys.
+#[derive(Debug)]
+pub(crate) enum Tried<'a> {
+    Entry(&'a [u8], &'a [u8]),
+    /// With the key, if it can be read.
+    Damage(Option<&'a [u8]>, StoreError),
+}
+
+/// Takes what a salvage finds and says whether to continue.
+pub(crate) type TryVisit<'a> = dyn FnMut(Tried<'_>) -> ControlFlow<()> + 'a;
+
+/// Damage at which a salvage ends. Each is a page or an entry; a tree with more is not one of which much is left.
+const DAMAGE_MAX: usize = 10_000;
+/// Damaged entries whose place in the file is looked for, which reads the file.
+const PLACES_MAX: usize = 20;
 
 /// The file of the applied store.
 pub(crate) const FILE: &str = "store.redb";
@@ -205,7 +222,8 @@ impl AppliedStore for Redb {
     fn view(&self) -> Result<Arc<dyn AppliedView>, StoreError> {
         let database = self.database.read();
         let read = database.as_ref().ok_or_else(Redb::gone)?.begin_read().map_err(error("read"))?;
-        Ok(Arc::new(RedbView { entries: read.open_table(ENTRIES).map_err(error("read"))? }))
+        let entries = read.open_table(ENTRIES).map_err(error("read"))?;
+        Ok(Arc::new(RedbView { entries, file: Arc::clone(&self.file) }))
     }
 
     fn apply(&self, changes: &[SortedChange<'_>], mark: Mark) -> Result<u64, StoreError> {
@@ -235,9 +253,10 @@ impl AppliedStore for Redb {
                 let place: Bound<&[u8]> = Bound::Excluded(first);
                 let mut cursor = table.lower_bound_mut(place).map_err(error("written"))?;
                 for (key, value) in entries {
-                    cursor
-                        .insert_before(key, value)
-                        .map_err(|error| damaged_by("a load met a key that is there", &error))?;
+                    cursor.insert_before(key, value).map_err(|failed| match failed {
+                        redb::CursorError::UnorderedKey => StoreError::NotEmpty { space: space_of(key) },
+                        other => error("written")(other),
+                    })?;
                 }
                 cursor.close().map_err(error("written"))?;
             }
@@ -270,14 +289,23 @@ fn value_of<'v>(key: &[u8], stored: &'v [u8]) -> Result<&'v [u8], StoreError> {
     intact.map(|(value, _)| value).ok_or_else(|| damaged_entry(key))
 }
 
+fn space_of(key: &[u8]) -> Space {
+    FullKey::from_bytes(key).map_or(Space(0), |key| key.space())
+}
+
 fn damaged_entry(key: &[u8]) -> StoreError {
-    let space = FullKey::from_bytes(key).map_or(0, |key| key.space().0);
+    damaged_entry_at(key, 0)
+}
+
+fn damaged_entry_at(key: &[u8], byte: u64) -> StoreError {
+    let space = space_of(key).0;
     let what = format!("the checksum of an entry in space {space} does not hold");
-    StoreError::Damaged { file: FILE.to_owned(), byte: 0, what }
+    StoreError::Damaged { file: FILE.to_owned(), byte, what }
 }
 
 struct RedbView {
     entries: ReadOnlyTable<&'static [u8], &'static [u8]>,
+    file: Arc<dyn MediumFile>,
 }
 
 impl Debug for RedbView {
@@ -317,19 +345,103 @@ impl AppliedView for RedbView {
         })
     }
 
-    fn damage(&self, visit: &mut dyn FnMut(&[u8])) -> Result<u64, StoreError> {
-        guarded(|| {
-            let mut count = 0;
-            let all: (Bound<&[u8]>, Bound<&[u8]>) = (Bound::Unbounded, Bound::Unbounded);
-            for entry in self.entries.range::<&[u8]>(all).map_err(error("read"))? {
-                let (key, stored) = entry.map_err(error("read"))?;
-                count += 1;
-                if value_of(key.value(), stored.value()).is_err() {
-                    visit(key.value());
+    fn salvage(&self, range: (Bound<&[u8]>, Bound<&[u8]>), visit: &mut TryVisit<'_>) -> Result<(), StoreError> {
+        let (mut from, to) = (range.0.map(<[u8]>::to_vec), range.1);
+        let mut places = 0;
+        for _ in 0..DAMAGE_MAX {
+            let mut last: Option<Vec<u8>> = None;
+            let begin = from.as_ref().map(Vec::as_slice);
+            let read = guarded(|| {
+                for entry in self.entries.range::<&[u8]>((begin, to)).map_err(error("read"))? {
+                    let (key, stored) = entry.map_err(error("read"))?;
+                    let key = key.value();
+                    if last.as_deref().is_some_and(|last| last >= key) {
+                        return Err(damaged_by("a page of the tree is malformed", &"keys do not ascend"));
+                    }
+                    last = Some(key.to_vec());
+                    let tried = match value_of(key, stored.value()) {
+                        Ok(value) => Tried::Entry(key, value),
+                        Err(_) => {
+                            places += 1;
+                            let byte = if places > PLACES_MAX { 0 } else { self.place_of(stored.value()) };
+                            Tried::Damage(Some(key), damaged_entry_at(key, byte))
+                        }
+                    };
+                    if visit(tried).is_break() {
+                        return Ok(());
+                    }
+                }
+                Ok(())
+            });
+            let Err(error) = read else { return Ok(()) };
+            if visit(Tried::Damage(None, error)).is_break() {
+                return Ok(());
+            }
+            let after = match (last, from) {
+                (Some(last), _) | (None, Bound::Included(last) | Bound::Excluded(last)) => last,
+                (None, Bound::Unbounded) => Vec::new(),
+            };
+            match self.after_damage(&after, to) {
+                Some(next) => from = Bound::Included(next),
+                None => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl RedbView {
+    /// A key after `after` from which the tree can be read again; the steps grow, since a damaged page holds many keys.
+    fn after_damage(&self, after: &[u8], to: Bound<&[u8]>) -> Option<Vec<u8>> {
+        for length in (1..=after.len()).rev() {
+            for step in (0..8).map(|power| 1u8 << power) {
+                let mut next = after[..length].to_vec();
+                let Some(byte) = next.last_mut().and_then(|last| last.checked_add(step).map(|more| (last, more)))
+                else {
+                    break;
+                };
+                *byte.0 = byte.1;
+                let is_inside = match to {
+                    Bound::Included(to) => next.as_slice() <= to,
+                    Bound::Excluded(to) => next.as_slice() < to,
+                    Bound::Unbounded => true,
+                };
+                if !is_inside {
+                    break;
+                }
+                let bounds: (Bound<&[u8]>, Bound<&[u8]>) = (Bound::Included(&next), to);
+                let probe = guarded(|| {
+                    let mut range = self.entries.range::<&[u8]>(bounds).map_err(error("read"))?;
+                    range.next().transpose().map(|entry| entry.is_some()).map_err(error("read"))
+                });
+                if probe.is_ok() {
+                    return Some(next);
                 }
             }
-            Ok(count)
-        })
+        }
+        None
+    }
+
+    /// Where bytes are in the file; 0 if they are too few to find them, or not there.
+    fn place_of(&self, bytes: &[u8]) -> u64 {
+        const WINDOW: usize = 1 << 20;
+        let length = self.file.len().unwrap_or(0);
+        if bytes.len() < 8 || bytes.len() > WINDOW {
+            return 0;
+        }
+        let mut window = vec![0; WINDOW + bytes.len()];
+        let mut at = 0;
+        while at < length {
+            let count = usize::try_from(length - at).map_or(window.len(), |left| left.min(window.len()));
+            if self.file.read(at, &mut window[..count]).is_err() {
+                return 0;
+            }
+            if let Some(found) = window[..count].windows(bytes.len()).position(|part| part == bytes) {
+                return at + found as u64;
+            }
+            at += WINDOW as u64;
+        }
+        0
     }
 }
 

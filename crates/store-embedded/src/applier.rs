@@ -17,6 +17,15 @@ const PAUSE_MAX: Duration = Duration::from_millis(50);
 /// How often those that wait for the applier look again, should a wake-up be missed.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
+/// Whether an apply moves the mark.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Marking {
+    /// With changes, or if the log has grown much: a commit whose changes are gone again costs no write.
+    WithChanges,
+    /// Always.
+    Always,
+}
+
 /// How the applier and committers wake each other.
 #[derive(Debug, Default)]
 pub(crate) struct ApplierSignals {
@@ -111,7 +120,17 @@ impl Shared {
     pub(crate) fn apply_once(&self) -> Result<(), StoreError> {
         let running = self.applier.running.lock();
         self.healthy()?;
-        let outcome = self.apply_generation();
+        let outcome = self.apply_generation(Marking::WithChanges);
+        drop(running);
+        self.applier.room.notify_all();
+        outcome.map_err(|error| self.poison(error))
+    }
+
+    /// The same, and moves the mark there, so that a replay repeats nothing of it.
+    pub(crate) fn apply_all(&self) -> Result<(), StoreError> {
+        let running = self.applier.running.lock();
+        self.healthy()?;
+        let outcome = self.apply_generation(Marking::Always);
         drop(running);
         self.applier.room.notify_all();
         outcome.map_err(|error| self.poison(error))
@@ -121,7 +140,8 @@ impl Shared {
     pub(crate) fn apply_and_view(&self) -> Result<(Arc<dyn AppliedView>, Mark), StoreError> {
         let running = self.applier.running.lock();
         self.healthy()?;
-        let outcome = self.apply_generation().and_then(|()| Ok((self.applied.view()?, self.applied.mark())));
+        let outcome =
+            self.apply_generation(Marking::WithChanges).and_then(|()| Ok((self.applied.view()?, self.applied.mark())));
         drop(running);
         self.applier.room.notify_all();
         outcome.map_err(|error| self.poison(error))
@@ -131,10 +151,14 @@ impl Shared {
     pub(crate) fn apply_loaded(&self, entries: &LoadBatch) -> Result<(), StoreError> {
         let _running = self.applier.running.lock();
         self.healthy()?;
-        self.applied.load(entries).map_err(|error| self.poison(error))
+        self.applied.load(entries).map_err(|error| match error {
+            // Nothing is stored of the batch, and nothing else is touched.
+            StoreError::NotEmpty { .. } => error,
+            error => self.poison(error),
+        })
     }
 
-    fn apply_generation(&self) -> Result<(), StoreError> {
+    fn apply_generation(&self, marking: Marking) -> Result<(), StoreError> {
         let before = self.applied.mark();
         // The position is read while nothing can enter. A group that has entered and is not counted yet is replayed, which changes nothing.
         let (frozen, position) = self.delta.freeze(|| self.visible.load(Ordering::SeqCst));
@@ -144,7 +168,11 @@ impl Shared {
             log.sync()?;
             log.mark_of(position)
         };
-        if frozen.len() == 0 && position - before.position < self.settings.segment_bytes / 2 {
+        let is_near = match marking {
+            Marking::WithChanges => position - before.position < self.settings.segment_bytes / 2,
+            Marking::Always => position == before.position,
+        };
+        if frozen.len() == 0 && is_near {
             return Ok(());
         }
         let mut changes = frozen.iter().peekable();

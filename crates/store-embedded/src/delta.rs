@@ -369,13 +369,19 @@ impl PartialEq for Head<'_> {
 
 impl Eq for Head<'_> {}
 
-/// Stands in for a snapshot while maintenance runs; nobody reads it, since every shard is locked.
+/// Stands in for a snapshot while maintenance runs. Every shard is locked then, so somebody reads it only if no snapshot followed.
 #[derive(Debug)]
 struct Nothing;
 
+impl Nothing {
+    fn error() -> StoreError {
+        StoreError::Poisoned { cause: "the applied store cannot be read after its maintenance".to_owned() }
+    }
+}
+
 impl AppliedView for Nothing {
     fn get(&self, _key: &FullKey) -> Result<Option<Value>, StoreError> {
-        Ok(None)
+        Err(Nothing::error())
     }
 
     fn scan(
@@ -385,10 +391,14 @@ impl AppliedView for Nothing {
         _direction: Direction,
         _visit: &mut crate::applied::Visit<'_>,
     ) -> Result<(), StoreError> {
-        Ok(())
+        Err(Nothing::error())
     }
 
-    fn damage(&self, _visit: &mut dyn FnMut(&[u8])) -> Result<u64, StoreError> {
-        Ok(0)
+    fn salvage(
+        &self,
+        _range: (Bound<&[u8]>, Bound<&[u8]>),
+        _visit: &mut crate::applied::TryVisit<'_>,
+    ) -> Result<(), StoreError> {
+        Err(Nothing::error())
     }
 }

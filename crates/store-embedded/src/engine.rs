@@ -1,7 +1,7 @@
 //! The engine: opening and recovery, reads, and what holds its parts together.
 
 use std::fmt;
-use std::ops::ControlFlow;
+use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
@@ -9,10 +9,10 @@ use std::thread::JoinHandle;
 use parking_lot::{Condvar, Mutex};
 use quayline_store::{
     Batch, Clock, Completion, Direction, Engine, EngineFacts, EntryRange, EntryVisit, FullKey, KeyRange, LoadSource,
-    Page, PageLimit, Position, Snapshot, Space, StoreError, Value,
+    Page, PageLimit, Position, SalvageVisit, Salvaged, Snapshot, Space, StoreError, Value,
 };
 
-use crate::applied::{AppliedStore, AppliedView, LoadBatch, Maintenance, Redb};
+use crate::applied::{self, AppliedStore, AppliedView, LoadBatch, Maintenance, Redb, Tried};
 use crate::applier::ApplierSignals;
 use crate::delta::{Delta, Entering};
 use crate::group::Groups;
@@ -260,6 +260,8 @@ impl Snapshot for AppliedSnapshot {
 struct Load<'l, 's> {
     space: Space,
     source: &'l mut LoadSource<'s>,
+    /// What stopped it; the entries before are stored first.
+    stopped: Option<StoreError>,
     /// Last key of the batch before.
     last: Option<Vec<u8>>,
     count: u64,
@@ -268,18 +270,33 @@ struct Load<'l, 's> {
 impl Load<'_, '_> {
     /// The next entries of one durable commit; `None` at the end.
     fn batch(&mut self) -> Result<Option<LoadBatch>, StoreError> {
+        if let Some(error) = self.stopped.take() {
+            return Err(error);
+        }
         let mut batch = LoadBatch::default();
         let (mut key, mut value) = (Vec::new(), Vec::new());
-        while batch.len() < LOAD_BATCH.0 && batch.byte_len() < LOAD_BATCH.1 && (self.source)(&mut key, &mut value)? {
-            self.count += 1;
-            let last = batch.last_key().or(self.last.as_deref());
-            if last.is_some_and(|last| last >= key.as_slice()) {
-                return Err(StoreError::NotAscending { entry: self.count });
+        while batch.len() < LOAD_BATCH.0 && batch.byte_len() < LOAD_BATCH.1 {
+            match self.entry(batch.last_key(), &mut key, &mut value) {
+                Ok(true) => batch.push(self.space, &key, &value),
+                Ok(false) => break,
+                Err(error) if batch.len() == 0 => return Err(error),
+                Err(error) => {
+                    self.stopped = Some(error);
+                    break;
+                }
             }
-            batch.push(self.space, &key, &value);
         }
         self.last = batch.last_key().map(<[u8]>::to_vec);
         Ok((batch.len() > 0).then_some(batch))
+    }
+
+    fn entry(&mut self, last: Option<&[u8]>, key: &mut Vec<u8>, value: &mut Vec<u8>) -> Result<bool, StoreError> {
+        if !(self.source)(key, value)? {
+            return Ok(false);
+        }
+        self.count += 1;
+        let is_above = last.or(self.last.as_deref()).is_none_or(|last| last < key.as_slice());
+        if is_above { Ok(true) } else { Err(StoreError::NotAscending { entry: self.count }) }
     }
 }
 
@@ -321,10 +338,20 @@ impl Engine for EmbeddedEngine {
 
     fn load(&self, space: Space, source: &mut LoadSource<'_>) -> Result<u64, StoreError> {
         let shared = &self.shared;
-        let mut load = Load { space, source, last: None, count: 0 };
-        if shared.settings.work == Work::Inline {
-            while let Some(batch) = load.batch()? {
-                shared.apply_loaded(&batch)?;
+        // What the space held is gone from memory and from the log: neither hides what is loaded, nor is it applied or replayed over it.
+        shared.apply_all()?;
+        let mut load = Load { space, source, stopped: None, last: None, count: 0 };
+        let loaded = if shared.settings.work == Work::Inline {
+            loop {
+                match load.batch() {
+                    Ok(Some(batch)) => {
+                        if let Err(error) = shared.apply_loaded(&batch) {
+                            break Err(error);
+                        }
+                    }
+                    Ok(None) => break Ok(()),
+                    Err(error) => break Err(error),
+                }
             }
         } else {
             // One batch is read while the one before it is stored.
@@ -346,10 +373,11 @@ impl Engine for EmbeddedEngine {
                 drop(give);
                 let stored = stores.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
                 stored.and(read)
-            })?;
-        }
-        shared.delta.renew_views(shared.applied.as_ref())?;
-        Ok(load.count)
+            })
+        };
+        // Also after an error: what is stored can be read.
+        let shown = shared.delta.renew_views(shared.applied.as_ref());
+        loaded.and(shown).map(|()| load.count)
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
@@ -407,23 +435,80 @@ impl Engine for EmbeddedEngine {
         }
     }
 
-    fn check(&self) -> Result<Vec<String>, StoreError> {
+    fn check(&self) -> Result<Vec<StoreError>, StoreError> {
         let shared = &self.shared;
         let mut found = {
             let log = shared.log.lock();
             log.check(shared.applied.mark())?
         };
-        let whole =
-            shared.delta.without_views(shared.applied.as_ref(), || shared.applied.maintain(Maintenance::Check))?;
-        if !whole {
-            found.push("store.redb: the structure of the tree was damaged".to_owned());
-        }
+        // First what can be named: the check of the structure ends at the first damage that it cannot explain.
         let view = shared.applied.view()?;
-        view.damage(&mut |key| {
-            let space = FullKey::from_bytes(key).map_or(0, |key| key.space().0);
-            found.push(format!("store.redb: the checksum of an entry in space {space} does not hold"));
+        view.salvage((Bound::Unbounded, Bound::Unbounded), &mut |entry| {
+            if let Tried::Damage(_, error) = entry {
+                found.push(error);
+            }
+            ControlFlow::Continue(())
         })?;
+        drop(view);
+        match self.structure() {
+            Err(error @ StoreError::Damaged { .. }) => found.push(error),
+            checked => checked?,
+        }
         Ok(found)
+    }
+
+    fn structure(&self) -> Result<(), StoreError> {
+        let shared = &self.shared;
+        let work = || shared.applied.maintain(Maintenance::Check);
+        if shared.delta.without_views(shared.applied.as_ref(), work)? {
+            return Ok(());
+        }
+        let what = "the structure of the tree was damaged".to_owned();
+        Err(StoreError::Damaged { file: applied::FILE.to_owned(), byte: 0, what })
+    }
+
+    fn salvage(&self, space: Space, visit: &mut SalvageVisit<'_>) -> Result<(), StoreError> {
+        let shared = &self.shared;
+        let range = KeyRange::ALL.full(space);
+        // All that is in memory, and the snapshot that belongs to it: the tree may be too damaged to take it.
+        let changes = shared.delta.range(&range, Direction::Forward, usize::MAX);
+        let mut newer = changes.entries.iter().peekable();
+        let mut outcome = Ok(());
+        let before = |newer: &mut std::iter::Peekable<std::slice::Iter<'_, (FullKey, Option<Value>)>>,
+                      key: Option<&[u8]>,
+                      visit: &mut SalvageVisit<'_>| {
+            let is_before = |own: &FullKey| key.is_none_or(|key| own.bytes() < key);
+            while let Some((own, value)) = newer.next_if(|(own, _)| is_before(own)) {
+                if let Some(value) = value {
+                    visit(Salvaged::Entry(own.key(), value))?;
+                }
+            }
+            // A change of the same key is what counts.
+            let replaced = newer.next_if(|(own, _)| key == Some(own.bytes()));
+            if let Some((own, Some(value))) = replaced {
+                visit(Salvaged::Entry(own.key(), value))?;
+            }
+            Ok(replaced.is_some())
+        };
+        let (from, to) = (page::bytes_of(&range.0), page::bytes_of(&range.1));
+        changes.view.salvage((from, to), &mut |tried| {
+            let key = match &tried {
+                Tried::Entry(key, _) => Some(*key),
+                Tried::Damage(key, _) => *key,
+            };
+            let done = match key.map(|key| before(&mut newer, Some(key), visit)) {
+                Some(Ok(true)) => Ok(()),
+                Some(Err(error)) => Err(error),
+                Some(Ok(false)) | None => match tried {
+                    Tried::Entry(key, value) => visit(Salvaged::Entry(key.get(4..).unwrap_or_default(), value)),
+                    Tried::Damage(key, error) => visit(Salvaged::Damage(key.and_then(|key| key.get(4..)), error)),
+                },
+            };
+            outcome = done;
+            if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        outcome?;
+        before(&mut newer, None, visit).map(|_| ())
     }
 
     fn compact(&self) -> Result<(u64, u64), StoreError> {

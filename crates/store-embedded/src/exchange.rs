@@ -1,8 +1,10 @@
 //! One folder of a store for another, without a loss of files that are not the store's.
 
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{fs, io};
+
+use crate::medium::{Folder, Medium as _};
 
 /// Whether the embedded engine makes files of this name.
 fn is_of_store(name: &OsStr) -> bool {
@@ -47,22 +49,122 @@ pub(crate) fn remove_store(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Gives the folder `new` the name of `folder`, whose other files move into it, and removes the old store. `old` is the name that the old folder has
-/// meanwhile: after a crash, it has whatever is not in `folder`.
+/// Suffix of the folder in which a restore builds its store.
+const RESTORING: &str = ".restoring";
+/// Suffix of the folder that an exchange replaces.
+const REPLACED: &str = ".replaced";
+
+/// The folder beside `folder` in which a restore builds its store.
+#[must_use]
+pub fn restoring_folder(folder: &Path) -> PathBuf {
+    beside(folder, RESTORING)
+}
+
+/// The folder's path with more at its end, whatever slashes it ends with.
+fn beside(folder: &Path, suffix: &str) -> PathBuf {
+    let mut name = folder.components().collect::<PathBuf>().into_os_string();
+    name.push(suffix);
+    name.into()
+}
+
+/// Gives the folder that [`restoring_folder`] names the name `folder`. Other files of the old folder move into it, and the old store is removed.
+///
+/// ```text
+///  1  folder            ─▶ folder.replaced     a crash after this step: recover_exchange takes it back
+///  2  folder.restoring  ─▶ folder              after this one: recover_exchange does the rest
+///  3  other files of folder.replaced ─▶ folder
+///  4  folder.replaced is removed
+/// ```
 ///
 /// # Errors
-/// A folder of that name has files that are not of a store, or the system refuses.
-pub fn exchange_stores(folder: &Path, new: &Path, old: &Path) -> io::Result<()> {
-    remove_store(old)?;
+/// A folder of the second name has files that are not of a store, or the system refuses. What is done by then is there for [`recover_exchange`].
+pub fn exchange_stores(folder: &Path) -> io::Result<()> {
+    exchange_until(folder, &mut |_| Ok(()))
+}
+
+/// `after` hears of each step; an error of it is where a test ends the process.
+fn exchange_until(folder: &Path, after: &mut dyn FnMut(u32) -> io::Result<()>) -> io::Result<()> {
+    let (new, old) = (restoring_folder(folder), beside(folder, REPLACED));
+    recover_exchange(folder)?;
+    remove_store(&old)?;
     if folder.exists() {
-        fs::rename(folder, old)?;
+        fs::rename(folder, &old)?;
     }
+    after(1)?;
     fs::rename(new, folder)?;
-    for name in foreign_files(old)? {
-        fs::rename(old.join(&name), folder.join(&name))?;
-    }
     sync_parent(folder)?;
-    remove_store(old)
+    after(2)?;
+    move_foreign(folder, &old, after)?;
+    remove_store(&old)?;
+    sync_parent(folder)
+}
+
+/// Moves what is not of a store from the replaced folder. What has the name of a file that is there stays.
+fn move_foreign(folder: &Path, old: &Path, after: &mut dyn FnMut(u32) -> io::Result<()>) -> io::Result<()> {
+    let names = foreign_files(old)?;
+    for name in &names {
+        let to = folder.join(name);
+        if fs::symlink_metadata(&to).is_err() {
+            fs::rename(old.join(name), to)?;
+        }
+        after(3)?;
+    }
+    if names.is_empty() { Ok(()) } else { fs::File::open(folder)?.sync_all() }
+}
+
+/// What [`recover_exchange`] found.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Recovered {
+    /// Nothing to do.
+    Nothing,
+    /// An exchange had ended between its steps, before the new store had its place: the old one is back.
+    TakenBack,
+    /// An exchange had ended before the old store was removed.
+    Finished,
+}
+
+/// Finishes an exchange that a crash ended, or takes it back where the new store does not have its place yet. Call it before a store is opened.
+///
+/// # Errors
+/// Another process is in the middle of an exchange ([`io::ErrorKind::WouldBlock`]), the replaced folder has files whose names are in use in the new one, or
+/// the system refuses.
+pub fn recover_exchange(folder: &Path) -> io::Result<Recovered> {
+    let old = beside(folder, REPLACED);
+    let is_store = |path: &Path| path.join("store.redb").exists();
+    let is_of_exchange = is_store(&old) || (old.is_dir() && is_store(&restoring_folder(folder)));
+    if !is_of_exchange {
+        return Ok(Recovered::Nothing);
+    }
+    // The process that exchanges holds the lock of the folder that it replaces.
+    let lock = Folder::new(&old).lock()?;
+    let is_there = is_store(folder);
+    let Some(_lock) = lock else {
+        let why = format!("another process is restoring a store there; {} is the old one", old.display());
+        return if is_there { Ok(Recovered::Nothing) } else { Err(io::Error::new(io::ErrorKind::WouldBlock, why)) };
+    };
+    // With a whole new store still in its place, the one that is there is not of the exchange: somebody made it later.
+    if is_there && is_store(&restoring_folder(folder)) {
+        let why = format!(
+            "a restore did not end: {0} and {0}{RESTORING} and {0}{REPLACED} each hold a store; keep the one that you need, and move the others away",
+            folder.display()
+        );
+        return Err(io::Error::other(why));
+    }
+    if is_there {
+        move_foreign(folder, &old, &mut |_| Ok(()))?;
+        remove_store(&old)?;
+        sync_parent(folder)?;
+        return Ok(Recovered::Finished);
+    }
+    // A folder that is there without a store has nothing of the exchange, which would have renamed it.
+    if folder.exists() {
+        let why =
+            format!("{} has no store, but {} has one from a restore that did not end", folder.display(), old.display());
+        return Err(io::Error::other(why));
+    }
+    fs::rename(&old, folder)?;
+    sync_parent(folder)?;
+    Ok(Recovered::TakenBack)
 }
 
 /// Makes the name of a file or folder durable.
@@ -81,11 +183,13 @@ pub fn sync_parent(path: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// A restore deleted everything in the folder that it restored to.
-    #[test]
-    fn other_files_of_the_folder_stay() {
-        let root = std::env::temp_dir().join(format!("quayline-exchange-{}", std::process::id()));
-        let (folder, new, old) = (root.join("data"), root.join("data.restoring"), root.join("data.replaced"));
+    fn root(name: &str) -> PathBuf {
+        let root = std::env::temp_dir().join(format!("quayline-exchange-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&root);
+        root
+    }
+
+    fn prepared(root: &Path) -> PathBuf {
         for (path, text) in [
             ("data/store.redb", "old"),
             ("data/log-0000000007.qls", "old"),
@@ -98,19 +202,71 @@ mod tests {
             fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
             fs::write(root.join(path), text).unwrap();
         }
+        root.join("data")
+    }
+
+    /// A restore deleted everything in the folder that it restored to.
+    #[test]
+    fn other_files_of_the_folder_stay() {
+        let root = root("stay");
+        let folder = prepared(&root);
+        let (new, old) = (root.join("data.restoring"), root.join("data.replaced"));
         assert_eq!(foreign_files(&folder).unwrap(), ["accounts.dat", "sub"]);
-        exchange_stores(&folder, &new, &old).unwrap();
+        exchange_stores(&folder).unwrap();
         let text = |path: &str| fs::read_to_string(folder.join(path)).ok();
         assert_eq!((text("store.redb").as_deref(), text("log-0000000007.qls")), (Some("new"), None));
         assert_eq!((text("accounts.dat").as_deref(), text("sub/p.txt").as_deref()), (Some("mine"), Some("mine too")));
         assert!(!new.exists() && !old.exists());
-        // What an interrupted exchange left is not thrown away by the next one.
+        // What is there by another name than that of an exchange is not thrown away by one.
         fs::create_dir_all(&old).unwrap();
         fs::write(old.join("log-abc.qls"), "mine").unwrap();
         fs::create_dir_all(&new).unwrap();
-        let refused = exchange_stores(&folder, &new, &old).unwrap_err().to_string();
+        let refused = exchange_stores(&folder).unwrap_err().to_string();
         assert!(refused.contains("log-abc.qls"), "{refused}");
         assert!(folder.join("store.redb").exists() && old.join("log-abc.qls").exists());
+        fs::remove_dir_all(&root).unwrap();
+    }
+
+    /// After a crash between the two renames, there was no data folder. The next command made an empty store, and the next restore removed the old one.
+    #[test]
+    fn an_exchange_that_ends_anywhere_leaves_the_old_store_or_the_new_one() {
+        for stop in 0..5 {
+            let root = root(&format!("stop-{stop}"));
+            let folder = prepared(&root);
+            let mut step = 0;
+            let outcome = exchange_until(&folder, &mut |_| {
+                step += 1;
+                if step > stop { Err(io::Error::other("the process ends here")) } else { Ok(()) }
+            });
+            assert_eq!(outcome.is_ok(), stop == 4, "{stop}");
+            let expected = [Recovered::TakenBack, Recovered::Finished, Recovered::Finished, Recovered::Finished];
+            let expected = expected.get(stop).copied().unwrap_or(Recovered::Nothing);
+            assert_eq!(recover_exchange(&folder).unwrap(), expected, "{stop}");
+            let text = |path: &str| fs::read_to_string(folder.join(path)).unwrap();
+            assert_eq!(text("store.redb"), if stop == 0 { "old" } else { "new" }, "{stop}");
+            assert_eq!((text("accounts.dat").as_str(), text("sub/p.txt").as_str()), ("mine", "mine too"), "{stop}");
+            assert!(!root.join("data.replaced").exists(), "{stop}");
+            assert_eq!(recover_exchange(&folder).unwrap(), Recovered::Nothing);
+            // And the restore can be repeated.
+            if stop == 0 {
+                exchange_stores(&folder).unwrap();
+                assert_eq!(text("store.redb"), "new");
+            }
+            fs::remove_dir_all(&root).unwrap();
+        }
+    }
+
+    #[test]
+    fn an_exchange_of_another_process_is_not_disturbed() {
+        let root = root("other");
+        let folder = prepared(&root);
+        fs::rename(&folder, root.join("data.replaced")).unwrap();
+        let lock = Folder::new(&root.join("data.replaced")).lock().unwrap();
+        let refused = recover_exchange(&folder).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::WouldBlock);
+        assert!(refused.to_string().contains("data.replaced"), "{refused}");
+        drop(lock);
+        assert_eq!(recover_exchange(&folder).unwrap(), Recovered::TakenBack);
         fs::remove_dir_all(&root).unwrap();
     }
 }

@@ -28,6 +28,7 @@ pub mod fake;
 mod group;
 mod log;
 mod medium;
+mod overlay;
 mod page;
 mod record_cache;
 mod save_folder;
@@ -36,8 +37,9 @@ mod settings;
 mod sorted_changes;
 
 pub use engine::EmbeddedEngine;
-pub use exchange::{exchange_stores, foreign_files, sync_parent};
+pub use exchange::{Recovered, exchange_stores, foreign_files, recover_exchange, restoring_folder, sync_parent};
 pub use medium::{Folder, Medium, MediumFile, OpenMode};
+pub use overlay::Overlay;
 pub use save_folder::SaveFolder;
 pub use saves::{SaveSource, save_to_folder};
 pub use settings::{Durability, Settings, Work};

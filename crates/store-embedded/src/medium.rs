@@ -40,6 +40,13 @@ pub trait Medium: Send + Sync + Debug {
     /// # Errors
     /// Those of the system.
     fn lock(&self) -> io::Result<Option<Box<dyn Send + Sync>>>;
+    /// The same for a process that writes nothing: others may read at the same time, and nobody may write.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn lock_to_read(&self) -> io::Result<Option<Box<dyn Send + Sync>>> {
+        self.lock()
+    }
 }
 
 /// How to open a file.
@@ -155,6 +162,20 @@ impl Medium for Folder {
         let path = self.0.join(LOCK_FILE);
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
         match file.try_lock() {
+            Ok(()) => Ok(Some(Box::new(file))),
+            Err(fs::TryLockError::WouldBlock) => Ok(None),
+            Err(fs::TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    fn lock_to_read(&self) -> io::Result<Option<Box<dyn Send + Sync>>> {
+        let file = match File::open(self.0.join(LOCK_FILE)) {
+            Ok(file) => file,
+            // A copy without it, on a medium that nobody writes.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Some(Box::new(()))),
+            Err(error) => return Err(error),
+        };
+        match file.try_lock_shared() {
             Ok(()) => Ok(Some(Box::new(file))),
             Err(fs::TryLockError::WouldBlock) => Ok(None),
             Err(fs::TryLockError::Error(error)) => Err(error),

@@ -193,7 +193,7 @@ impl<'m> Merge<'m> {
     }
 }
 
-fn bytes_of(bound: &Bound<FullKey>) -> Bound<&[u8]> {
+pub(crate) fn bytes_of(bound: &Bound<FullKey>) -> Bound<&[u8]> {
     match bound {
         Bound::Included(key) => Bound::Included(key.bytes()),
         Bound::Excluded(key) => Bound::Excluded(key.bytes()),

@@ -101,8 +101,8 @@ impl SaveSource {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let engine = EmbeddedEngine::open(Arc::new(medium), &clock, Settings::default())?;
         let restored = self.store(&engine)?;
-        if let Some(what) = engine.check()?.into_iter().next() {
-            return Err(StoreError::Damaged { file: new.display().to_string(), byte: 0, what });
+        if let Some(damage) = engine.check()?.into_iter().next() {
+            return Err(damage);
         }
         engine.close()?;
         Ok(restored)

@@ -9,9 +9,10 @@ use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
 
 use quayline_store::shared::Arrival;
-use quayline_store::{Batch, Change, Completion, EngineFacts, FullKey, Position, StoreError};
+use quayline_store::{Batch, Change, Completion, EngineFacts, FullKey, Position, Space, StoreError};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio_postgres::error::{Severity, SqlState};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row, Statement};
 
@@ -121,6 +122,8 @@ impl Session {
         let delete = async { if deletes.is_empty() { Ok(0) } else { client.execute(&delete, &[deletes]).await } };
         let free = async { if freed.is_empty() { Ok(0) } else { client.execute(&free, &[freed]).await } };
         let by: [&(dyn ToSql + Sync); 1] = [&units];
+        // Nothing is sent over a connection that is known to be lost.
+        let is_sent = !client.is_closed();
         let done = tokio::try_join!(
             biased;
             client.batch_execute("BEGIN"),
@@ -130,15 +133,36 @@ impl Session {
             client.query_one(&moved, &by),
             client.batch_execute("COMMIT"),
         );
-        let (.., row, ()) = done.map_err(self.failed("written"))?;
+        let (.., row, ()) = done.map_err(|error| {
+            let may_have_happened = is_sent && !is_refusal(&error);
+            let failed = self.failed("written")(error);
+            match failed {
+                StoreError::Io { file, action, why, .. } if may_have_happened => {
+                    StoreError::Unknown { file, action, why }
+                }
+                failed => failed,
+            }
+        })?;
         let position: i64 = row.try_get(0).map_err(self.failed("written"))?;
         Ok(u64::try_from(position).unwrap_or(0))
     }
 
     async fn load(&self, keys: &[Vec<u8>], values: &[Vec<u8>]) -> Result<(), StoreError> {
         let insert = self.prepare(sql::INSERT).await?;
-        self.client.execute(&insert, &[&keys, &values]).await.map(|_| ()).map_err(self.failed("written"))
+        self.client.execute(&insert, &[&keys, &values]).await.map(|_| ()).map_err(|error| {
+            let space = keys.first().and_then(|key| FullKey::from_bytes(key)).map_or(Space(0), |key| key.space());
+            match error.code() {
+                Some(&SqlState::UNIQUE_VIOLATION) => StoreError::NotEmpty { space },
+                _ => self.failed("written")(error),
+            }
+        })
     }
+}
+
+/// Whether the server answered that it does not do what it was asked for. Otherwise the connection was lost, or the server ended, and a transaction whose
+/// end was sent may have committed without an answer.
+fn is_refusal(error: &tokio_postgres::Error) -> bool {
+    error.as_db_error().is_some_and(|said| !matches!(said.parsed_severity(), Some(Severity::Fatal | Severity::Panic)))
 }
 
 /// What the database says, without values: details may quote data.

@@ -441,13 +441,19 @@ impl Engine for PostgresEngine {
         let (mut key, mut value) = (Vec::new(), Vec::new());
         let (mut keys, mut values, mut bytes) = (Vec::new(), Vec::new(), 0);
         let (mut count, mut last) = (0, None::<Vec<u8>>);
+        // What stopped the load; the entries before are stored first.
+        let mut stopped = None;
         loop {
-            let more = source(&mut key, &mut value)?;
+            let more = source(&mut key, &mut value).and_then(|more| {
+                count += u64::from(more);
+                let is_above = last.as_ref().is_none_or(|last| *last < key);
+                if is_above || !more { Ok(more) } else { Err(StoreError::NotAscending { entry: count }) }
+            });
+            let more = more.unwrap_or_else(|error| {
+                stopped = Some(error);
+                false
+            });
             if more {
-                count += 1;
-                if last.as_ref().is_some_and(|last| *last >= key) {
-                    return Err(StoreError::NotAscending { entry: count });
-                }
                 last = Some(key.clone());
                 bytes += key.len() + value.len();
                 keys.push(FullKey::new(space, &key).bytes().to_vec());
@@ -459,7 +465,7 @@ impl Engine for PostgresEngine {
                 self.ask(|answer| Wish::Load { keys, values, answer })?;
             }
             if !more {
-                return Ok(count);
+                return stopped.map_or(Ok(count), Err);
             }
         }
     }
@@ -496,9 +502,11 @@ impl Engine for PostgresEngine {
         EngineFacts { store_bytes: self.number(sql::SIZE).unwrap_or_default(), ..facts(&self.shared) }
     }
 
-    fn check(&self) -> Result<Vec<String>, StoreError> {
+    fn check(&self) -> Result<Vec<StoreError>, StoreError> {
         let short = self.number(sql::DAMAGE)?;
-        Ok(if short == 0 { Vec::new() } else { vec![format!("{short} keys of {} are too short", self.name)] })
+        let what = format!("{short} keys of quayline.entries are too short");
+        let damage = StoreError::Damaged { file: self.name.to_string(), byte: 0, what };
+        Ok(if short == 0 { Vec::new() } else { vec![damage] })
     }
 
     fn compact(&self) -> Result<(u64, u64), StoreError> {

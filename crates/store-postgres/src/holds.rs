@@ -290,6 +290,8 @@ impl Shared for Holds {
     }
 
     fn is_watched(&self, space: Space) -> Result<bool, StoreError> {
+        // A process that was killed a moment ago uses nothing.
+        self.query(sql::REAP.to_owned(), vec![Box::new(self.process), Box::new(sql::PROCESS_CLASS)])?;
         let key = space.0.to_be_bytes().to_vec();
         let rows = self.query(sql::IS_WATCHED.to_owned(), vec![Box::new(key), Box::new(self.process)])?;
         Ok(truth(&rows))

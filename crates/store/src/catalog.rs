@@ -47,12 +47,22 @@ pub(crate) fn lock(unit: &mut Unit, kind: Kind, name: &str) -> Result<(), StoreE
 
 /// Adds a definition under a free name.
 pub(crate) fn add(unit: &mut Unit, kind: Kind, name: &str, definition: &[u8]) -> Result<(), StoreError> {
+    reserve(unit, kind, name)?;
+    unit.put(Space::CATALOG, &kind.key(name), definition)
+}
+
+/// Locks a free name, so that only this unit of work can use it.
+pub(crate) fn reserve(unit: &mut Unit, kind: Kind, name: &str) -> Result<(), StoreError> {
     check_name(name)?;
-    let key = kind.key(name);
-    if unit.read_for_update(Space::CATALOG, &key, LockWait::Default)?.is_some() {
+    if unit.read_for_update(Space::CATALOG, &kind.key(name), LockWait::Default)?.is_some() {
         return Err(StoreError::Exists { kind: kind.text(), name: name.to_owned() });
     }
-    unit.put(Space::CATALOG, &key, definition)
+    Ok(())
+}
+
+/// Whether a unit of work has the lock on a name.
+pub(crate) fn holds(unit: &Unit, kind: Kind, name: &str) -> bool {
+    unit.holds(Space::CATALOG, &kind.key(name))
 }
 
 /// Removes a definition.

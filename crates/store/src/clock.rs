@@ -2,13 +2,20 @@
 
 use std::fmt;
 use std::hash::{BuildHasher as _, Hasher as _};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// Wall clock and randomness.
+/// Wall clock, steady clock and randomness.
 pub trait Clock: Send + Sync + fmt::Debug {
-    /// Milliseconds since 1970-01-01 UTC. May go back; nothing but expiry, retry times and the time in a message depends on it.
+    /// Milliseconds since 1970-01-01 UTC. May go back; only the expiry of messages and the time in a message depend on it.
     fn now_ms(&self) -> u64;
+
+    /// Milliseconds since some moment of this process. Never goes back, whatever happens to the wall clock; pauses are measured with it.
+    fn steady_ms(&self) -> u64 {
+        static BEGIN: OnceLock<Instant> = OnceLock::new();
+        u64::try_from(BEGIN.get_or_init(Instant::now).elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
 
     /// A number that nobody can foresee: salts and the store's identity.
     fn random(&self) -> u64;
@@ -34,6 +41,7 @@ impl Clock for SystemClock {
 #[derive(Debug)]
 pub struct ManualClock {
     now_ms: AtomicU64,
+    steady_ms: AtomicU64,
     seed: AtomicU64,
 }
 
@@ -41,18 +49,23 @@ impl ManualClock {
     /// A clock at a time, with numbers from a seed.
     #[must_use]
     pub fn new(now_ms: u64, seed: u64) -> Self {
-        ManualClock { now_ms: AtomicU64::new(now_ms), seed: AtomicU64::new(seed) }
+        ManualClock { now_ms: AtomicU64::new(now_ms), steady_ms: AtomicU64::new(0), seed: AtomicU64::new(seed) }
     }
 
-    /// Sets the time, also to an earlier one.
+    /// Sets the time. To a later one, that much time passes; to an earlier one, somebody sets the wall clock back and no time passes.
     pub fn set(&self, now_ms: u64) {
-        self.now_ms.store(now_ms, Ordering::SeqCst);
+        let before = self.now_ms.swap(now_ms, Ordering::SeqCst);
+        self.steady_ms.fetch_add(now_ms.saturating_sub(before), Ordering::SeqCst);
     }
 }
 
 impl Clock for ManualClock {
     fn now_ms(&self) -> u64 {
         self.now_ms.load(Ordering::SeqCst)
+    }
+
+    fn steady_ms(&self) -> u64 {
+        self.steady_ms.load(Ordering::SeqCst)
     }
 
     fn random(&self) -> u64 {

@@ -263,7 +263,8 @@ pub trait Engine: Send + Sync + fmt::Debug {
     /// returns; after a crash a part of them may be there. Returns their number.
     ///
     /// # Errors
-    /// [`StoreError::Io`]; errors of the source; [`StoreError::NotAscending`].
+    /// Errors of the source, and [`StoreError::NotAscending`]: the entries before are there. [`StoreError::NotEmpty`] if the space holds one of the keys;
+    /// a part of the entries before may be there. Later commits are possible after all of these. [`StoreError::Io`].
     fn load(&self, space: Space, source: &mut LoadSource<'_>) -> Result<u64, StoreError>;
 
     /// Everything that is committed, as it is now; later commits do not show in it. Holding it for long keeps space from being used again.
@@ -289,11 +290,36 @@ pub trait Engine: Send + Sync + fmt::Debug {
     /// Figures.
     fn facts(&self) -> EngineFacts;
 
-    /// Checks everything that is stored. Returns one text for each damage found, by place and without payload.
+    /// Checks everything that is stored. Returns one error for each damage found, by place and without payload.
     ///
     /// # Errors
     /// [`StoreError::Io`] where the check itself cannot continue.
-    fn check(&self) -> Result<Vec<String>, StoreError>;
+    fn check(&self) -> Result<Vec<StoreError>, StoreError>;
+
+    /// Checks the structure in which entries are found. Damage to it may hide entries from all reads.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`]; errors of the medium.
+    fn structure(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Visits everything in a space that can be read, in the order of the keys, and reports what cannot: after damage it continues with what follows.
+    /// Entries that damage hides are not reported; see [`Self::structure`].
+    ///
+    /// # Errors
+    /// Errors of the visit, which ends with the first; errors of the medium.
+    fn salvage(&self, space: Space, visit: &mut SalvageVisit<'_>) -> Result<(), StoreError> {
+        let mut page = Page::default();
+        let mut next = Some(Bound::Unbounded);
+        while let Some(bound) = next {
+            let range = KeyRange::ALL.after(Direction::Forward, &bound);
+            self.page(space, range, Direction::Forward, PageLimit::default(), &mut page)?;
+            page.iter().try_for_each(|(key, value)| visit(Salvaged::Entry(key, value)))?;
+            next = page.next.take();
+        }
+        Ok(())
+    }
 
     /// The locks and claims of several processes, of an engine that several of them have open at once.
     fn shared(&self) -> Option<Arc<dyn Shared>> {
@@ -306,6 +332,18 @@ pub trait Engine: Send + Sync + fmt::Debug {
     /// [`StoreError::Io`].
     fn compact(&self) -> Result<(u64, u64), StoreError>;
 }
+
+/// What a salvage finds. Keys are without their space.
+#[derive(Clone, Debug)]
+pub enum Salvaged<'a> {
+    /// An entry that is intact: key and value.
+    Entry(&'a [u8], &'a [u8]),
+    /// Damage, with the key of the entry if it can be read.
+    Damage(Option<&'a [u8]>, StoreError),
+}
+
+/// Takes what a salvage finds.
+pub type SalvageVisit<'a> = dyn FnMut(Salvaged<'_>) -> Result<(), StoreError> + 'a;
 
 /// A state of the whole store. Several threads may read it at once.
 pub trait Snapshot: Send + Sync {

@@ -257,6 +257,18 @@ pub enum StoreError {
         /// Queue.
         queue: String,
     },
+    /// A record file that another process uses cannot be changed or deleted, and one that another process changes cannot be used.
+    #[error("another process uses record file {file}")]
+    FileInUse {
+        /// File.
+        file: String,
+    },
+    /// A load into a space that holds entries.
+    #[error("the load met a key that exists in space {}", .space.0)]
+    NotEmpty {
+        /// The space.
+        space: Space,
+    },
     /// No message fits within the wait limit.
     #[error("no message of queue {queue} fits, waited {waited_ms} ms")]
     NoMessage {
@@ -339,6 +351,10 @@ pub const STO_QUEUE_FULL: Code = Code("STO-031");
 pub const STO_EXPIRED: Code = Code("STO-039");
 /// Another process uses the queue.
 pub const STO_QUEUE_IN_USE: Code = Code("STO-035");
+/// Another process uses the record file.
+pub const STO_FILE_IN_USE: Code = Code("STO-040");
+/// A load met a key that exists.
+pub const STO_NOT_EMPTY: Code = Code("STO-041");
 /// No message fits.
 pub const STO_NO_MESSAGE: Code = Code("STO-032");
 /// The message is too long.
@@ -366,6 +382,7 @@ impl StoreError {
             | StoreError::UnfinishedSave { .. } => FileStatus::Permanent,
             StoreError::InUse { .. }
             | StoreError::QueueInUse { .. }
+            | StoreError::FileInUse { .. }
             | StoreError::LimitReached { .. }
             | StoreError::LockTimeout { .. }
             | StoreError::Deadlock { .. } => FileStatus::Resource,
@@ -376,7 +393,9 @@ impl StoreError {
             StoreError::TooLong { .. } | StoreError::WrongLength { .. } | StoreError::MessageTooLong { .. } => {
                 FileStatus::Length
             }
-            StoreError::DuplicateKey { .. } | StoreError::Exists { .. } => FileStatus::DuplicateKey,
+            StoreError::DuplicateKey { .. } | StoreError::Exists { .. } | StoreError::NotEmpty { .. } => {
+                FileStatus::DuplicateKey
+            }
             StoreError::NotFound { .. } => FileStatus::NotFound,
             StoreError::EndOfFile { .. } | StoreError::NoMessage { .. } => FileStatus::EndOfFile,
             StoreError::Immutable { what: "length", .. } => FileStatus::Length,
@@ -433,6 +452,8 @@ impl StoreError {
             StoreError::QueueMissing { .. } => (STO_NO_QUEUE, Fault::Config),
             StoreError::QueueFull { .. } => (STO_QUEUE_FULL, Fault::Environment),
             StoreError::QueueInUse { .. } => (STO_QUEUE_IN_USE, Fault::Caller),
+            StoreError::FileInUse { .. } => (STO_FILE_IN_USE, Fault::Caller),
+            StoreError::NotEmpty { .. } => (STO_NOT_EMPTY, Fault::Caller),
             StoreError::NoMessage { .. } => (STO_NO_MESSAGE, Fault::Caller),
             StoreError::MessageTooLong { .. } => (STO_MESSAGE_LENGTH, Fault::Sender),
         }
@@ -495,6 +516,10 @@ impl StoreError {
                 "get messages from the queue, or raise its depth limit: quayline queue alter"
             }
             StoreError::QueueInUse { .. } => "end the processes that use the queue, then delete it",
+            StoreError::FileInUse { .. } => {
+                "end the processes that use the file, or wait until the one that changes it has finished, then repeat the command"
+            }
+            StoreError::NotEmpty { .. } => "load into a new file, or without the sorted option",
             StoreError::MessageTooLong { .. } => "split the message, or raise the queue's message limit",
             StoreError::TooLong { what: "unit of work", .. } => "commit smaller units of work",
             StoreError::TooLong { .. } => {

@@ -23,6 +23,7 @@ mod bytes;
 mod catalog;
 mod clock;
 mod codec;
+mod dropping;
 mod engine;
 mod error;
 mod limits;
@@ -44,7 +45,7 @@ pub use bytes::{FullKey, Space, Value};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use engine::{
     Batch, Change, Completion, Direction, EVERY_ENTRY, Engine, EngineFacts, EntryRange, EntryVisit, KeyRange,
-    LoadSource, Page, PageLimit, Position, Snapshot, full_bounds,
+    LoadSource, Page, PageLimit, Position, SalvageVisit, Salvaged, Snapshot, full_bounds,
 };
 pub use error::*;
 pub use limits::StoreLimits;

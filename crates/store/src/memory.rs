@@ -109,7 +109,11 @@ impl Engine for MemoryEngine {
             if last.as_ref().is_some_and(|last| *last >= full) {
                 return Err(StoreError::NotAscending { entry: count + 1 });
             }
-            self.inner.write().entries.insert(full.clone(), value.as_slice().into());
+            let mut inner = self.inner.write();
+            if inner.entries.contains_key(&full) {
+                return Err(StoreError::NotEmpty { space });
+            }
+            inner.entries.insert(full.clone(), value.as_slice().into());
             last = Some(full);
             count += 1;
         }
@@ -135,7 +139,7 @@ impl Engine for MemoryEngine {
         EngineFacts { position, applied: position, units: inner.position, ..EngineFacts::default() }
     }
 
-    fn check(&self) -> Result<Vec<String>, StoreError> {
+    fn check(&self) -> Result<Vec<StoreError>, StoreError> {
         Ok(Vec::new())
     }
 

@@ -1,11 +1,12 @@
 //! A store: an engine with record locks, stamps and definitions.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
+use crate::dropping::SWEEP_AT_OPEN;
 use crate::engine::{Change, Engine, EngineFacts};
 use crate::lock::LockTable;
 use crate::queue::{QueueFacts, QueueState};
@@ -31,6 +32,8 @@ pub(crate) struct Inner {
     pub(crate) usage: Arc<Usage>,
     pub(crate) ends: Ends,
     pub(crate) queues: Mutex<HashMap<String, Arc<QueueState>>>,
+    /// Spaces of the records of files that other processes know this one to use.
+    pub(crate) used_files: Mutex<HashSet<Space>>,
     pub(crate) read_only: bool,
     pub(crate) units_open: AtomicUsize,
     pub(crate) next_unit: AtomicU64,
@@ -95,7 +98,7 @@ impl Store {
         }
         // A store that several processes used has stamps that follow the time. Later ones must be above them.
         let after_time = if number(&by_time)?.is_some() { STAMPS_AFTER_TIME } else { 0 };
-        Ok(Store(Arc::new(Inner {
+        let store = Store(Arc::new(Inner {
             engine,
             clock,
             limits,
@@ -103,6 +106,7 @@ impl Store {
             usage,
             ends: Ends::default(),
             queues: Mutex::default(),
+            used_files: Mutex::default(),
             read_only: access == Access::Read,
             units_open: AtomicUsize::new(0),
             next_unit: AtomicU64::new(1),
@@ -110,7 +114,12 @@ impl Store {
             shared_stamps: shared.as_ref().map(|shared| shared.stamps()),
             shared,
             identity,
-        })))
+        }));
+        if access == Access::Write {
+            // What cannot be cleared now stays noted. Damage there must not keep the rest of the store from being opened.
+            let _ = store.sweep(Some(SWEEP_AT_OPEN));
+        }
+        Ok(store)
     }
 
     /// The store of a unit of work.
@@ -262,6 +271,11 @@ impl Ends {
 }
 
 impl Inner {
+    /// The wall clock's time at a steady time, as far as is known now.
+    pub(crate) fn wall_ms(&self, steady_ms: u64) -> u64 {
+        self.clock.now_ms().saturating_add(steady_ms.saturating_sub(self.clock.steady_ms()))
+    }
+
     /// A number that this store never gives again. Later calls give greater numbers.
     pub(crate) fn next_stamp(&self) -> u64 {
         match &self.shared_stamps {

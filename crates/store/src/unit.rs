@@ -1,7 +1,7 @@
 //! The unit of work: everything that commits together.
 
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -45,6 +45,7 @@ pub struct Unit {
     store: Arc<Inner>,
     id: UnitId,
     writes: BTreeMap<FullKey, Change>,
+    /// Bytes of keys and values in it.
     bytes: usize,
     /// Keys that this unit has locked.
     locks: HashMap<FullKey, Seen>,
@@ -60,6 +61,8 @@ pub struct Unit {
     waker: Option<Waker>,
     /// What changed since the first mark: keys with what this unit had for them before. Without a mark nothing is kept.
     undo: Option<Vec<(FullKey, Option<Change>)>>,
+    /// Keys in it since the newest mark: only the first change of each after a mark is needed to go back to it.
+    undone: HashSet<FullKey>,
     /// Why it is rolled back, if it is.
     roll_back: RollBack,
     ended: bool,
@@ -109,6 +112,7 @@ impl Unit {
             outcomes: Vec::new(),
             waker: None,
             undo: None,
+            undone: HashSet::new(),
             roll_back: RollBack::Failed(None),
             ended: false,
         })
@@ -257,22 +261,27 @@ impl Unit {
         if length > limits.value_bytes_max {
             return Err(StoreError::TooLong { what: "record", found: length, max: limits.value_bytes_max });
         }
-        let bytes = self.bytes + key.bytes().len() + length;
+        // A value that is replaced no longer counts: a unit may rewrite one record as often as it likes.
+        let before = self.writes.get(&key).map_or(0, |change| bytes_of(&key, change));
+        let bytes = self.bytes - before + key.bytes().len() + length;
         if bytes > limits.unit_bytes_max {
             return Err(StoreError::TooLong { what: "unit of work", found: bytes, max: limits.unit_bytes_max });
         }
-        if self.writes.len() >= limits.unit_changes_max {
+        if before == 0 && self.writes.len() >= limits.unit_changes_max {
             let value = limits.unit_changes_max as u64;
             return Err(StoreError::LimitReached { limit: "unit_changes_max", value });
         }
         self.bytes = bytes;
         self.version += 1;
-        if let Some(undo) = &mut self.undo {
+        if let Some(undo) = &mut self.undo
+            && self.undone.insert(key.clone())
+        {
             undo.push((key.clone(), self.writes.get(&key).cloned()));
         }
         match (self.writes.entry(key), change) {
             // Nobody else ever saw the key.
             (Entry::Occupied(own), Change::Delete) if matches!(own.get(), Change::Fresh(_)) => {
+                self.bytes -= own.key().bytes().len();
                 own.remove();
             }
             (Entry::Occupied(mut own), Change::Put(value)) if matches!(own.get(), Change::Fresh(_)) => {
@@ -454,6 +463,7 @@ impl Unit {
     /// A point to which [`Self::back_to`] returns. Marks nest: going back to one makes those after it void.
     pub fn mark(&mut self) -> UnitMark {
         let undo = self.undo.get_or_insert_default().len();
+        self.undone.clear();
         UnitMark { undo, outcomes: self.outcomes.len(), bytes: self.bytes }
     }
 
@@ -466,6 +476,8 @@ impl Unit {
                 None => self.writes.remove(&key),
             };
         }
+        // Those of an earlier mark that are still in the list may be in it twice; the earlier entry counts.
+        self.undone.clear();
         self.version += 1;
         self.bytes = mark.bytes;
         let outcomes = self.outcomes.split_off(mark.outcomes.min(self.outcomes.len()));
@@ -548,6 +560,11 @@ impl Drop for Unit {
             self.undo();
         }
     }
+}
+
+/// What a change counts of the limit on the bytes of a unit.
+fn bytes_of(key: &FullKey, change: &Change) -> usize {
+    key.bytes().len() + change.value().map_or(0, |value| value.len())
 }
 
 fn number_of(value: Option<&[u8]>) -> u64 {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 
-use super::FolderArg;
+use super::{DurabilityOption, FolderArg};
 
 /// Arguments of `quayline flow`.
 #[derive(Debug, clap::Args)]
@@ -79,13 +79,15 @@ pub(crate) struct ProjectStoreArg {
     /// Data folder of the store, or address of its database [default: `data` in the project]
     #[arg(long, value_name = "DIR")]
     pub(crate) store: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) durability: DurabilityOption,
 }
 
 impl ProjectStoreArg {
     pub(crate) fn of(&self, project: &Path) -> FolderArg {
         // Messages show the folder as one would write it.
         let default = || if project == Path::new(".") { PathBuf::from("data") } else { project.join("data") };
-        FolderArg { folder: self.store.clone().unwrap_or_else(default) }
+        FolderArg::new(self.store.clone().unwrap_or_else(default), self.durability)
     }
 }
 

@@ -52,10 +52,10 @@ pub(crate) use serve::{
     MeasureMixArgs, MeasureNetArgs, MeasureStoreArgs, MeasureTranslateArgs, ServeArgs, ServiceArgs, ServiceCommand,
 };
 pub(crate) use store::{
-    AlterArgs, AlterQueueArgs, BrowseArgs, DefineFileArgs, DefineQueueArgs, DeleteArgs, FactsArgs, FileArgs,
-    FileCommand, FolderArg, GetArgs, GetMessageArgs, KeyArgs, LoadArgs, OrganisationArg, PutArgs, PutMessageArgs,
-    QueueArgs, QueueCommand, RestoreArgs, SaveArgs, ScriptArgs, ServeQueuesArgs, StoreArgs, StoreCommand, StoreKind,
-    UnloadArgs,
+    AlterArgs, AlterQueueArgs, BrowseArgs, BrowseQueueArgs, DefineFileArgs, DefineQueueArgs, DeleteArgs, DurabilityArg,
+    DurabilityOption, FactsArgs, FileArgs, FileCommand, FolderArg, GetArgs, GetMessageArgs, KeyArgs, LoadArgs,
+    OrganisationArg, PutArgs, PutMessageArgs, QueueArgs, QueueCommand, RestoreArgs, SaveArgs, ScriptArgs,
+    ServeQueuesArgs, StoreArgs, StoreCommand, StoreKind, UnloadArgs,
 };
 pub(crate) use test::TestArgs;
 pub(crate) use translate::{TranslateArgs, format_named};

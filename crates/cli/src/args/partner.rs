@@ -13,6 +13,8 @@ pub(crate) struct ProjectArgs {
     /// Data folder of the store [default: `data` in the project]
     #[arg(long, value_name = "DIR")]
     pub(crate) store: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) durability: super::DurabilityOption,
 }
 
 /// Arguments of `quayline partner`.

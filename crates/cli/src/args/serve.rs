@@ -30,6 +30,8 @@ pub(crate) struct ServeArgs {
     /// Data folder of flows, record files and queues [default: FOLDER/data]
     #[arg(long = "store", value_name = "DIR")]
     pub(crate) store: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) durability: super::DurabilityOption,
     /// PostgreSQL database of the job repository [default: the store]
     #[arg(long, value_name = "URL")]
     pub(crate) job_repository: Option<String>,

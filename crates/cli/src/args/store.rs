@@ -13,6 +13,30 @@ pub(crate) struct FolderArg {
     /// form postgresql://USER@HOST:PORT/DATABASE.
     #[arg(long = "store", value_name = "DIR", default_value = "data")]
     pub(crate) folder: PathBuf,
+    #[command(flatten)]
+    pub(crate) durability: DurabilityOption,
+}
+
+/// When a commit is acknowledged.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub(crate) struct DurabilityOption {
+    /// When a unit of work counts as done: sync or buffered [default: sync]
+    ///
+    /// With `sync`, a power failure loses nothing that is done. With `buffered`, Quayline writes each unit of work and does not wait for the disk, which
+    /// is many times faster. A power failure or a crash of the operating system can then lose the units of the last seconds; those that remain are whole
+    /// and in order. The end of the process loses nothing, and a command that ends has synced its work. A store in PostgreSQL has its own setting,
+    /// `synchronous_commit`.
+    #[arg(id = "durability", long = "durability", value_name = "WHEN", value_enum, hide_possible_values = true)]
+    pub(crate) when: Option<DurabilityArg>,
+}
+
+/// Durabilities.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum DurabilityArg {
+    /// After the sync
+    Sync,
+    /// After the write
+    Buffered,
 }
 
 /// What keeps a store.
@@ -46,6 +70,11 @@ impl StoreKind {
 }
 
 impl FolderArg {
+    /// A folder or address.
+    pub(crate) fn new(folder: PathBuf, durability: DurabilityOption) -> FolderArg {
+        FolderArg { folder, durability }
+    }
+
     /// The address, where the store is a database.
     pub(crate) fn address(&self) -> Option<&str> {
         let text = self.folder.to_str()?;
@@ -151,6 +180,9 @@ pub(crate) struct LoadArgs {
     /// Write an empty file past the log: the input is sorted by its key
     #[arg(long)]
     pub(crate) sorted: bool,
+    /// Leave out the first records of the input, to continue a load that stopped
+    #[arg(long, value_name = "COUNT", default_value_t = 0)]
+    pub(crate) skip: u64,
 }
 
 /// Arguments of `quayline file unload`.
@@ -166,6 +198,9 @@ pub(crate) struct UnloadArgs {
     /// Framing of the output: fixed, rdw, vb, vbs, lines, length, ...
     #[arg(short, long, value_name = "FRAMING", default_value = "fixed")]
     pub(crate) framing: String,
+    /// Leave damaged records out and report each, instead of stopping at the first
+    #[arg(long)]
+    pub(crate) salvage: bool,
 }
 
 /// Which record.
@@ -469,6 +504,20 @@ pub(crate) struct PutMessageArgs {
     /// Number in the group, from 1
     #[arg(long, value_name = "NUMBER", requires = "group")]
     pub(crate) sequence: Option<u32>,
+    /// Message id as up to 48 hexadecimal digits [default: a new one]
+    #[arg(long, value_name = "HEX")]
+    pub(crate) id: Option<String>,
+    /// Queue for the reply
+    #[arg(long, value_name = "QUEUE")]
+    pub(crate) reply_to: Option<String>,
+    /// Format name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) format: Option<String>,
+    /// Property, as NAME=VALUE; repeatable
+    ///
+    /// The property `content-type` is the media type of the content, for clients of HTTP and AMQP.
+    #[arg(long, value_name = "PROPERTY")]
+    pub(crate) property: Vec<String>,
 }
 
 /// Arguments of `quayline queue get`.
@@ -492,6 +541,11 @@ pub(crate) struct GetMessageArgs {
     /// Useful with a store in PostgreSQL, where another process may put the message meanwhile.
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     pub(crate) wait: u64,
+    /// Print one JSON object with the content and all that belongs to the message
+    ///
+    /// Content and properties that are not UTF-8 are hexadecimal digits, under a name that ends with `_hex`.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Arguments of `quayline queue browse`.
@@ -504,6 +558,9 @@ pub(crate) struct BrowseQueueArgs {
     /// Maximum number of messages
     #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 20)]
     pub(crate) count: usize,
+    /// Print one JSON object for each message, without its content
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Arguments of `quayline queue depth`.

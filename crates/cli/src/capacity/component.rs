@@ -9,7 +9,7 @@ use quayline_workload::{INTERVALS_SCHEMA, Interval, Intervals, component_report}
 
 use super::report::finish;
 use super::{CAP_INTERVALS, text_of};
-use crate::args::{ComponentArgs, FolderArg, IntervalArgs, WorkReportArgs, WorkReportCommand};
+use crate::args::{ComponentArgs, DurabilityOption, FolderArg, IntervalArgs, WorkReportArgs, WorkReportCommand};
 use crate::console::{Console, shown, write_stdout};
 use crate::exit::{Exit, Stop};
 use crate::flow::{asked, listener_of};
@@ -43,7 +43,7 @@ pub(super) fn intervals(from: &IntervalArgs) -> Result<Vec<Interval>, Stop> {
         let text = text_of(path, INTERVALS_BYTES_MAX)?;
         parsed(&text).map_err(|why| wrong(&shown(path), &why))?
     } else if let Some(folder) = &from.store {
-        let opened = Opened::open(&FolderArg { folder: folder.clone() }, Missing::Refuse)?;
+        let opened = Opened::open(&FolderArg::new(folder.clone(), DurabilityOption::default()), Missing::Refuse)?;
         let found = kept_intervals(&opened.store, last);
         opened.close(Exit::Done)?;
         found.map_err(|error| quayline_core::Findings::from(error.finding()))?

@@ -2,7 +2,6 @@
 
 mod definitions;
 mod jobs;
-mod progress;
 mod recognise;
 mod show_data;
 mod stats;
@@ -23,9 +22,9 @@ use crate::memory;
 use crate::render::{count_of, grouped};
 use crate::store::Ends;
 
+pub(crate) use crate::progress::Bar;
 pub(crate) use definitions::{level, output_check};
 pub(crate) use jobs::{check_compression, check_interchanges, foreign, no_folder};
-pub(crate) use progress::Bar;
 pub(crate) use recognise::{extension_of, source_format, target_format};
 pub(crate) use stats::{stats_json, stats_text};
 

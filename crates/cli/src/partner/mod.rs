@@ -87,7 +87,7 @@ fn open_store_with(project: &ProjectArgs, missing: Missing, cache_bytes: usize) 
         record_cache_bytes: 1 << 20,
         ..Settings::default()
     };
-    Opened::open_with(&FolderArg { folder }, missing, settings)
+    Opened::open_with(&FolderArg::new(folder, project.durability), missing, settings)
 }
 
 /// The transaction store of a project.

@@ -7,11 +7,12 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use quayline_core::{Fault, Finding, Limits, Severity};
+use quayline_core::{Fault, Finding, Severity};
 use quayline_frame::{EndOfInput, Framer, FramerOptions, FramingSpec, RdwSpec, Splitter, Step};
 use quayline_store::record_file::{Browse, By, Organisation, RecordFile, Relation};
 use quayline_store::{Store, StoreError, Unit};
 
+use super::file::limits_of;
 use super::{Missing, Opened, stop};
 use crate::args::FolderArg;
 use crate::exit::{CLI_PARTIAL, Stop, argument};
@@ -82,7 +83,7 @@ impl<'a> Ends<'a> {
     /// The records of a file, in the order of its key, address or number.
     pub(crate) fn reader(&self, name: &str) -> Result<Box<dyn Read + Send>, Stop> {
         let (_, unit, file) = self.open(name)?;
-        let framer = Framer::new(&framing(), FramerOptions::default(), &Limits::default());
+        let framer = Framer::new(&framing(), FramerOptions::default(), &limits_of(&file));
         let framer = framer.map_err(|error| Stop::from(argument(error.to_string())))?;
         Ok(Box::new(Reader { unit, browse: file.browse(), framer, bytes: Vec::new(), at: 0, is_over: false }))
     }
@@ -90,7 +91,7 @@ impl<'a> Ends<'a> {
     /// Adds records to a file. A record that is there already, byte for byte, stays.
     pub(crate) fn writer(&self, name: &str) -> Result<Box<dyn Write + Send>, Stop> {
         let (store, unit, file) = self.open(name)?;
-        let splitter = Splitter::new(&framing(), &Limits::default());
+        let splitter = Splitter::new(&framing(), &limits_of(&file));
         let splitter = splitter.map_err(|error| Stop::from(argument(error.to_string())))?;
         name.clone_into(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).name);
         let state = Arc::clone(&self.state);

@@ -3,11 +3,12 @@
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 
-use quayline_core::Limits;
+use quayline_convert::{Advance, Progress as _};
+use quayline_core::{Fault, Finding, Findings, Limits, Place, RecordNumber, Severity};
 use quayline_frame::{EndOfInput, Framer, FramerOptions, FramingSpec, Splitter, Step};
 use quayline_store::record_file::{
     AlternateIndex, By, Duplicates, FileChange, FileDefinition, KeyPlace, LoadOutcome, Organisation, RecordFile,
-    Relation,
+    Relation, script_word,
 };
 use quayline_store::{LockWait, Store, StoreError, Unit};
 
@@ -16,9 +17,10 @@ use crate::args::{
     AlterArgs, BrowseArgs, DefineFileArgs, DeleteArgs, FactsArgs, FileArgs, FileCommand, GetArgs, KeyArgs, LoadArgs,
     OrganisationArg, PutArgs, UnloadArgs,
 };
-use crate::console::{Console, write_stdout};
-use crate::exit::{Exit, Stop, argument};
+use crate::console::{Console, shown, write_stdout};
+use crate::exit::{CLI_PARTIAL, Exit, Stop, argument};
 use crate::named::framing_named;
+use crate::progress::Bar;
 
 /// Bytes that are read or written at once.
 const CHUNK: usize = 1 << 20;
@@ -30,15 +32,14 @@ pub(crate) fn run(args: &FileArgs, console: &Console) -> Result<Exit, Stop> {
     let (folder, missing) = match &args.command {
         FileCommand::Define(args) => (&args.store, Missing::Create),
         FileCommand::Load(args) => (&args.store, Missing::Refuse),
-        FileCommand::Unload(args) => (&args.store, Missing::Refuse),
-        FileCommand::Get(args) => (&args.store, Missing::Refuse),
+        FileCommand::Unload(args) => (&args.store, Missing::RefuseToRead),
+        FileCommand::Get(args) => (&args.store, Missing::RefuseToRead),
         FileCommand::Put(args) => (&args.store, Missing::Refuse),
-        FileCommand::Browse(args) => (&args.store, Missing::Refuse),
+        FileCommand::Browse(args) => (&args.store, Missing::RefuseToRead),
         FileCommand::Delete(args) => (&args.store, Missing::Refuse),
-        FileCommand::Facts(args) => (&args.store, Missing::Refuse),
-        FileCommand::Verify(args) | FileCommand::Reorganise(args) | FileCommand::Preload(args) => {
-            (&args.store, Missing::Refuse)
-        }
+        FileCommand::Facts(args) => (&args.store, Missing::RefuseToRead),
+        FileCommand::Verify(args) | FileCommand::Preload(args) => (&args.store, Missing::RefuseToRead),
+        FileCommand::Reorganise(args) => (&args.store, Missing::Refuse),
         FileCommand::Alter(args) => (&args.store, Missing::Refuse),
         FileCommand::Run(args) => (&args.store, Missing::Refuse),
         FileCommand::Copy(args) => (&args.store, Missing::Refuse),
@@ -172,27 +173,65 @@ fn framing(text: &str, file: &RecordFile) -> Result<FramingSpec, Stop> {
     framing_named(text, Some(length))
 }
 
+/// Limits of readers and writers of a file's records: as long as the file allows.
+pub(super) fn limits_of(file: &RecordFile) -> Limits {
+    let limits = Limits::default();
+    let longest = usize::try_from(file.definition().record_bytes_max).unwrap_or(usize::MAX);
+    Limits {
+        record_bytes_max: limits.record_bytes_max.max(longest),
+        line_bytes_max: limits.line_bytes_max.max(longest),
+        ..limits
+    }
+}
+
+/// What stopped a load.
+enum Stopped {
+    /// The input.
+    Input(Stop),
+    /// The store refused a record, or failed.
+    Store(StoreError),
+}
+
 fn load(args: &LoadArgs, store: &Store, console: &Console) -> Result<Exit, Stop> {
     let (unit, file) = open(store, &args.name)?;
     drop(unit);
     let mut input = File::open(&args.input).map_err(|error| unreadable(&args.input, &error))?;
-    let mut splitter = Splitter::new(&framing(&args.framing, &file)?, &Limits::default())
+    let bar = Bar::on_terminal().filter(|_| !console.json());
+    let mut advance = Advance {
+        source_bytes_total: input.metadata().ok().map(|metadata| metadata.len()).filter(|length| *length > 0),
+        ..Advance::default()
+    };
+    let mut splitter = Splitter::new(&framing(&args.framing, &file)?, &limits_of(&file))
         .map_err(|error| Stop::from(argument(error.to_string())))?;
     let (mut bytes, mut at, mut end) = (Vec::new(), 0, EndOfInput::No);
+    let mut skip = args.skip;
     // What stopped the input, which the store's own errors cannot say.
     let mut stopped: Option<Stop> = None;
     let mut next = |record: &mut Vec<u8>| -> Result<bool, StoreError> {
         loop {
             let outcome = match splitter.split(&bytes[at..], end) {
+                Ok(Step::Record { consumed, .. }) if skip > 0 => {
+                    at += consumed;
+                    advance.source_bytes += consumed as u64;
+                    skip -= 1;
+                    Ok(())
+                }
                 Ok(Step::Record { body, consumed, .. }) => {
                     record.clear();
                     record.extend_from_slice(body);
                     at += consumed;
+                    advance.source_bytes += consumed as u64;
+                    advance.records += 1;
                     return Ok(true);
                 }
                 Ok(Step::Done { .. }) => return Ok(false),
-                Ok(Step::NeedMore { at_least }) => read_more(&mut input, &mut bytes, &mut at, at_least, &mut end)
-                    .map_err(|error| unreadable(&args.input, &error)),
+                Ok(Step::NeedMore { at_least }) => {
+                    if let Some(bar) = &bar {
+                        bar.advance(advance);
+                    }
+                    read_more(&mut input, &mut bytes, &mut at, at_least, &mut end)
+                        .map_err(|error| unreadable(&args.input, &error))
+                }
                 Err(fault) => Err(fault.finding().into()),
             };
             if let Err(stop) = outcome {
@@ -202,19 +241,76 @@ fn load(args: &LoadArgs, store: &Store, console: &Console) -> Result<Exit, Stop>
         }
     };
     let loaded = if args.sorted { file.load_sorted(store, &mut next) } else { file.load(store, &mut next) };
-    let LoadOutcome { loaded, duplicates, first_duplicate } = loaded.map_err(stop)?;
-    console.line(&format!("{loaded} records loaded"));
-    if let Some(stopped) = stopped {
-        return Err(stopped);
+    drop(bar);
+    if skip > 0 && stopped.is_none() && loaded.is_ok() {
+        let found = args.skip - skip;
+        let what = format!("{} has {found} records, and --skip leaves out {}", shown(&args.input), args.skip);
+        return Err(argument(what).hint("leave out fewer; nothing was loaded").into());
     }
-    if let Some(first) = first_duplicate {
+    let (outcome, read, failed) = match loaded {
+        Ok(outcome) => (outcome, Some(outcome.loaded + outcome.duplicates), stopped.map(Stopped::Input)),
+        Err(failed) => (failed.outcome, failed.read, Some(Stopped::Store(failed.error))),
+    };
+    // A load that did nothing has its reason to say, and nothing else.
+    if failed.is_none() || outcome != LoadOutcome::default() {
+        console.line(&format!("{} records loaded", outcome.loaded));
+    }
+    if let Some(first) = outcome.first_duplicate {
         let finding = StoreError::DuplicateKey { file: args.name.clone(), index: None }.finding();
         console.findings(&[finding]);
+        let (duplicates, first) = (outcome.duplicates, args.skip + first);
         console
             .line(&format!("{duplicates} records are not in the file, the first of them record {first} of the input"));
-        return Ok(Exit::Rejected);
     }
-    Ok(Exit::Done)
+    match failed {
+        Some(failed) => Err(stopped_load(args, failed, read)),
+        None if outcome.duplicates > 0 => Ok(Exit::Rejected),
+        None => Ok(Exit::Done),
+    }
+}
+
+/// Why a load stopped, at which record, and how to continue.
+fn stopped_load(args: &LoadArgs, failed: Stopped, read: Option<u64>) -> Stop {
+    let input = shown(&args.input);
+    let mut findings = match failed {
+        Stopped::Input(Stop::Findings(findings)) => findings.0,
+        Stopped::Input(other) => return other,
+        Stopped::Store(error) => {
+            let finding = error.finding();
+            vec![match read {
+                // The first record is refused for what the file is, and not for itself.
+                Some(read) if !matches!(error, StoreError::Unsupported { .. }) => finding.at(Place {
+                    file: Some(input.as_str().into()),
+                    record: Some(RecordNumber(args.skip + read + 1)),
+                    ..Place::default()
+                }),
+                _ => finding,
+            }]
+        }
+    };
+    let note = |message: String, hint: String| {
+        let note = Finding { severity: Severity::Note, ..Finding::error(CLI_PARTIAL, Fault::Environment, message) };
+        note.hint(hint)
+    };
+    match read.map(|read| args.skip + read) {
+        Some(done) if done > args.skip => {
+            let message = format!("the load stopped at record {} of {input}; those before it are done", done + 1);
+            let sorted = if args.sorted { " and without --sorted" } else { "" };
+            let again = format!("after the fix, continue with --skip {done}{sorted}");
+            let without = format!("to leave that record out, continue with --skip {}{sorted}", done + 1);
+            findings.push(note(message, format!("{again}; {without}")));
+        }
+        Some(_) => {}
+        None => {
+            let message = format!("a part of the records of {input} may be in {}", args.name);
+            let hint = format!(
+                "see them with `quayline file facts {}`; delete the file with `quayline file delete {} --all`, define it again and load it again",
+                args.name, args.name
+            );
+            findings.push(note(message, hint));
+        }
+    }
+    Findings(findings).into()
 }
 
 fn read_more(
@@ -248,7 +344,7 @@ impl Output {
     fn new(text: &str, file: &RecordFile, to: Box<dyn std::io::Write>) -> Result<Self, Stop> {
         let longest = usize::try_from(file.definition().record_bytes_max).ok();
         let options = FramerOptions { record_bytes_max: longest, ..FramerOptions::default() };
-        let framer = Framer::new(&framing(text, file)?, options, &Limits::default())
+        let framer = Framer::new(&framing(text, file)?, options, &limits_of(file))
             .map_err(|error| Stop::from(argument(error.to_string())))?;
         Ok(Output { framer, bytes: Vec::new(), to })
     }
@@ -277,6 +373,10 @@ fn unload(args: &UnloadArgs, store: &Store, console: &Console) -> Result<Exit, S
     };
     let mut output = Output::new(&args.framing, &file, to)?;
     let mut stopped: Option<Stop> = None;
+    if args.salvage {
+        drop(unit);
+        return salvage(&file, output, store, console);
+    }
     let mut browse = file.browse();
     let mut count = 0u64;
     while stopped.is_none() {
@@ -297,6 +397,37 @@ fn unload(args: &UnloadArgs, store: &Store, console: &Console) -> Result<Exit, S
         console.line(&format!("{count} records unloaded"));
     }
     Ok(Exit::Done)
+}
+
+/// Writes every record that can be read, and reports what cannot.
+fn salvage(file: &RecordFile, mut output: Output, store: &Store, console: &Console) -> Result<Exit, Stop> {
+    let (mut damage, mut stopped, mut places) = (Vec::new(), None, 0u64);
+    let salvaged = file.salvage(store, &mut |record| {
+        match record {
+            Ok(record) => {
+                if let Err(stop) = output.record(record) {
+                    stopped = Some(stop);
+                    // Only the way out of the salvage.
+                    return Err(StoreError::ReadOnly);
+                }
+            }
+            Err(error) => {
+                places += 1;
+                if damage.len() < TEXTS_MAX {
+                    damage.push(error.finding());
+                }
+            }
+        }
+        Ok(())
+    });
+    if let Some(stopped) = stopped {
+        return Err(stopped);
+    }
+    let count = salvaged.map_err(stop)?;
+    output.finish()?;
+    console.findings(&damage);
+    console.line(&format!("{count} records unloaded, {places} damaged places left out"));
+    Ok(Exit::of_findings(&damage))
 }
 
 /// Bytes of the key that was given, if one was.
@@ -436,6 +567,9 @@ fn facts(args: &FactsArgs, store: &Store) -> Result<Exit, Stop> {
             text.push_str(&format!(", the shortest {shortest}, the longest {longest}"));
         }
         text.push('\n');
+        if let Some((lowest, highest)) = &found.keys {
+            text.push_str(&format!("  {}\n", keys_text(definition.organisation, lowest, highest)));
+        }
         for (index, (_, entries)) in definition.alternates.iter().zip(&found.index_entries) {
             let kind = if index.duplicates == Duplicates::Allowed { "duplicates" } else { "unique" };
             let KeyPlace { offset, length } = index.place;
@@ -444,6 +578,16 @@ fn facts(args: &FactsArgs, store: &Store) -> Result<Exit, Stop> {
     }
     write_stdout(text.as_bytes())?;
     Ok(Exit::Done)
+}
+
+/// The lowest and the highest key, as `file get` takes them.
+fn keys_text(organisation: Organisation, lowest: &[u8], highest: &[u8]) -> String {
+    let number = |key: &[u8]| key.try_into().map_or(0, u64::from_be_bytes);
+    match organisation {
+        Organisation::KeySequenced(_) => format!("keys {} to {}", script_word(lowest), script_word(highest)),
+        Organisation::EntrySequenced => format!("addresses {} to {}", number(lowest), number(highest)),
+        Organisation::Relative => format!("numbers {} to {}", number(lowest), number(highest)),
+    }
 }
 
 fn verify(name: &str, store: &Store, console: &Console) -> Result<Exit, Stop> {

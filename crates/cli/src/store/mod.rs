@@ -2,21 +2,28 @@
 
 mod ends;
 mod file;
+mod message;
 mod queue;
 mod save;
 mod script;
 mod serve;
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
-use quayline_core::{Fault, Finding, system_error_text};
+use clap::ValueEnum as _;
+
+use quayline_core::{Fault, Finding, Severity, system_error_text};
 use quayline_store::{Access, Clock, Store, StoreError, StoreLimits, SystemClock};
-use quayline_store_embedded::{EmbeddedEngine, Folder, Settings};
+use quayline_store_embedded::{
+    Durability, EmbeddedEngine, Folder, Overlay, Recovered, Settings, Work, recover_exchange,
+};
 use quayline_store_postgres::{Endpoint, PostgresEngine};
 
-use crate::args::{FolderArg, StoreArgs, StoreCommand};
+use crate::args::{DurabilityArg, FolderArg, StoreArgs, StoreCommand};
 use crate::console::{Console, shown, write_stdout};
+use crate::env_vars::QUAYLINE_DURABILITY;
 use crate::exit::{CLI_INPUT, Exit, Stop, argument};
 
 pub(crate) use ends::{Ends, framing as record_file_framing, record_file, refuse_framing};
@@ -36,6 +43,8 @@ pub(crate) struct Opened {
 pub(crate) enum Missing {
     Create,
     Refuse,
+    /// As `Refuse`; the command only reads, so a folder that it must not write will do.
+    RefuseToRead,
 }
 
 impl Opened {
@@ -45,19 +54,33 @@ impl Opened {
 
     /// The same with other bounds of memory.
     pub(crate) fn open_with(folder: &FolderArg, missing: Missing, settings: Settings) -> Result<Self, Stop> {
+        let durability = durability(folder)?;
+        let settings = Settings { durability, ..settings };
         if let Some(address) = folder.address() {
             return Opened::open_database(address);
         }
         let path = folder.folder.as_path();
-        if missing == Missing::Refuse && !path.join("store.redb").exists() {
+        recover(path)?;
+        if missing != Missing::Create && !path.join("store.redb").exists() {
             let finding = Finding::error(CLI_INPUT, Fault::Caller, format!("{} holds no store", shown(path)));
             return Err(finding.hint("name its folder with --store, or define a file or queue first").into());
         }
         let medium = Folder::create(path).map_err(|error| unreadable(path, &error))?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let engine = Arc::new(EmbeddedEngine::open(Arc::new(medium), &clock, settings).map_err(stop)?);
+        let (engine, access) = match EmbeddedEngine::open(Arc::new(medium), &clock, settings) {
+            Err(StoreError::Io { kind: ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem, .. })
+                if missing == Missing::RefuseToRead =>
+            {
+                // What the recovery writes stays in memory.
+                let overlay = Overlay::new(Arc::new(Folder::new(path)));
+                let settings = Settings { work: Work::Inline, ..settings };
+                (EmbeddedEngine::open(Arc::new(overlay), &clock, settings), Access::Read)
+            }
+            opened => (opened, Access::Write),
+        };
+        let engine = Arc::new(engine.map_err(stop)?);
         let shared: Arc<EmbeddedEngine> = Arc::clone(&engine);
-        let store = Store::open(shared, clock, StoreLimits::default(), Access::Write).map_err(stop)?;
+        let store = Store::open(shared, clock, StoreLimits::default(), access).map_err(stop)?;
         Ok(Opened { store, engine: Some(engine) })
     }
 
@@ -76,6 +99,48 @@ impl Opened {
         }
         Ok(exit)
     }
+}
+
+/// The durability that a command has by option or environment.
+fn durability(folder: &FolderArg) -> Result<Durability, Stop> {
+    let (when, named) = match (folder.durability.when, QUAYLINE_DURABILITY.value()) {
+        (Some(when), _) => (when, "--durability"),
+        (None, Some(value)) => {
+            let known = value.to_str().and_then(|value| DurabilityArg::from_str(value, false).ok());
+            let wrong = || argument("QUAYLINE_DURABILITY is not a durability").hint("set it to sync or buffered");
+            (known.ok_or_else(|| Stop::from(wrong()))?, "QUAYLINE_DURABILITY")
+        }
+        (None, None) => return Ok(Durability::Sync),
+    };
+    match when {
+        DurabilityArg::Sync => Ok(Durability::Sync),
+        DurabilityArg::Buffered if folder.address().is_some() => {
+            let what = format!("{named} does not apply to a store in PostgreSQL");
+            let hint = "leave it out, and set `synchronous_commit` of the database to off if you accept to lose its last commits";
+            Err(argument(what).hint(hint).into())
+        }
+        DurabilityArg::Buffered => Ok(Durability::Buffered),
+    }
+}
+
+/// Finishes a restore that a crash ended in the middle, before anybody looks into the folder.
+pub(crate) fn recover(folder: &Path) -> Result<(), Stop> {
+    let name = shown(folder);
+    let what = match recover_exchange(folder) {
+        Ok(Recovered::Nothing) => return Ok(()),
+        Ok(Recovered::TakenBack) => {
+            format!("a restore to {name} did not end; {name} holds the store from before the restore")
+        }
+        Ok(Recovered::Finished) => format!("a restore to {name} did not end; Quayline finished it"),
+        Err(error) => {
+            let why = format!("a restore to {name} did not end: {error}");
+            let hint = "wait for the restore if it is still running; otherwise see which folder holds the store that you need, and give it this name";
+            return Err(Finding::error(CLI_INPUT, Fault::Environment, why).hint(hint).into());
+        }
+    };
+    let note = Finding { severity: Severity::Note, ..Finding::error(CLI_INPUT, Fault::Environment, what) };
+    Console::plain().findings(&[note.hint("run the restore again if its store is the one that you need")]);
+    Ok(())
 }
 
 /// The address of a database in `--store`.
@@ -98,7 +163,11 @@ pub(crate) fn run(args: &StoreArgs, console: &Console) -> Result<Exit, Stop> {
         StoreCommand::Save(args) => return save::save(args, console),
         StoreCommand::Restore(args) => return save::restore(args, console),
     };
-    let opened = Opened::open(&folder.store, Missing::Refuse)?;
+    let missing = match &args.command {
+        StoreCommand::Check(_) | StoreCommand::Facts(_) => Missing::RefuseToRead,
+        _ => Missing::Refuse,
+    };
+    let opened = Opened::open(&folder.store, missing)?;
     let engine = opened.store.engine();
     let exit = match &args.command {
         StoreCommand::Check(_) => {
@@ -107,9 +176,7 @@ pub(crate) fn run(args: &StoreArgs, console: &Console) -> Result<Exit, Stop> {
                 console.line("everything that is stored is intact");
                 Exit::Done
             } else {
-                let file = named(&folder.store);
-                let damaged = |what| StoreError::Damaged { file: file.clone(), byte: 0, what }.finding();
-                let findings: Vec<Finding> = found.into_iter().map(damaged).collect();
+                let findings: Vec<Finding> = found.iter().map(StoreError::finding).collect();
                 console.findings(&findings);
                 Exit::of_findings(&findings)
             }
@@ -127,6 +194,8 @@ pub(crate) fn run(args: &StoreArgs, console: &Console) -> Result<Exit, Stop> {
             Exit::Done
         }
         StoreCommand::Compact(_) => {
+            // What a crash left without a name goes first, however long that takes.
+            opened.store.sweep(None).map_err(stop)?;
             let (before, after) = engine.compact().map_err(stop)?;
             console.line(&format!("{before} bytes before, {after} bytes now"));
             Exit::Done

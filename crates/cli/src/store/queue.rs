@@ -1,12 +1,18 @@
 //! `quayline queue`.
 
-use quayline_store::queue::{GetWait, Message, MessageId, QueueDefinition, QueueKind, RetryOutcome, Select};
+use quayline_store::queue::{Browsed, GetWait, Message, MessageId, QueueDefinition, QueueKind, RetryOutcome, Select};
 use quayline_store::{Clock as _, Store, StoreError, SystemClock, expired_finding};
 
+use super::message::{Content, as_json, hex};
 use super::{Missing, Opened, from_hex, not_there, read_whole, stop};
-use crate::args::{AlterQueueArgs, DefineQueueArgs, GetMessageArgs, PutMessageArgs, QueueArgs, QueueCommand};
+use crate::args::{
+    AlterQueueArgs, BrowseQueueArgs, DefineQueueArgs, GetMessageArgs, PutMessageArgs, QueueArgs, QueueCommand,
+};
 use crate::console::{Console, write_stdout};
 use crate::exit::{Exit, Stop, argument};
+
+/// Beginning of the names of properties that hold AMQP's own parts of a message.
+const OF_AMQP: &str = "amqp.";
 
 /// Runs `quayline queue`.
 pub(crate) fn run(args: &QueueArgs, console: &Console) -> Result<Exit, Stop> {
@@ -16,8 +22,8 @@ pub(crate) fn run(args: &QueueArgs, console: &Console) -> Result<Exit, Stop> {
         QueueCommand::Delete(args) => (&args.store, Missing::Refuse),
         QueueCommand::Put(args) => (&args.store, Missing::Refuse),
         QueueCommand::Get(args) => (&args.store, Missing::Refuse),
-        QueueCommand::Browse(args) => (&args.store, Missing::Refuse),
-        QueueCommand::Depth(args) => (&args.store, Missing::Refuse),
+        QueueCommand::Browse(args) => (&args.store, Missing::RefuseToRead),
+        QueueCommand::Depth(args) => (&args.store, Missing::RefuseToRead),
         QueueCommand::Move(args) => (&args.store, Missing::Refuse),
         QueueCommand::Purge(args) => (&args.store, Missing::Refuse),
         QueueCommand::Alias(args) => (&args.store, Missing::Refuse),
@@ -49,7 +55,7 @@ fn perform(command: &QueueCommand, store: &Store, console: &Console) -> Result<E
         }
         QueueCommand::Put(args) => put(args, store)?,
         QueueCommand::Get(args) => return get(args, store, console),
-        QueueCommand::Browse(args) => browse(&args.name, args.count, store)?,
+        QueueCommand::Browse(args) => browse(args, store)?,
         QueueCommand::Depth(args) => depth(args.name.as_deref(), store)?,
         QueueCommand::Move(args) => {
             let (from, to) = (store.queue(&args.from).map_err(stop)?, store.queue(&args.to).map_err(stop)?);
@@ -162,6 +168,19 @@ fn put(args: &PutMessageArgs, store: &Store) -> Result<(), Stop> {
     if let (Some(digits), Some(sequence)) = (&args.group, args.sequence) {
         (message.group, message.group_sequence) = (id("--group", digits)?, sequence);
     }
+    if let Some(digits) = &args.id {
+        message.id = id("--id", digits)?;
+        if message.id == [0; 24] {
+            return Err(argument("--id has zeros only, which is no id")
+                .hint("write other digits, or leave it out")
+                .into());
+        }
+    }
+    message.reply_to = args.reply_to.clone().unwrap_or_default();
+    message.format = args.format.clone().unwrap_or_default();
+    for text in &args.property {
+        message.properties.push(property(text)?);
+    }
     let mut unit = store.begin().map_err(stop)?;
     let id = queue.put(&mut unit, &message).map_err(stop)?;
     unit.commit().map_err(stop)?;
@@ -169,8 +188,16 @@ fn put(args: &PutMessageArgs, store: &Store) -> Result<(), Stop> {
     Ok(())
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+/// A property of a message: NAME=VALUE.
+fn property(text: &str) -> Result<(String, Vec<u8>), Stop> {
+    let wrong = |what: String| Err(argument(what).hint("write NAME=VALUE, such as `--property customer=4711`").into());
+    match text.split_once('=') {
+        Some((name, _)) if name.starts_with(OF_AMQP) => {
+            wrong(format!("--property: names that begin with {OF_AMQP} are those of AMQP's own parts of a message"))
+        }
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.as_bytes().to_vec())),
+        _ => wrong("--property has no name".to_owned()),
+    }
 }
 
 fn get(args: &GetMessageArgs, store: &Store, console: &Console) -> Result<Exit, Stop> {
@@ -194,32 +221,48 @@ fn get(args: &GetMessageArgs, store: &Store, console: &Console) -> Result<Exit, 
         Err(error) => return Err(stop(error)),
     };
     // The reader has the content before the message is gone; if it does not, the unit of work rolls back.
-    write_stdout(&message.payload)?;
+    if args.json {
+        write_stdout(as_json(&message, Content::Included, None).as_bytes())?;
+    } else {
+        write_stdout(&message.payload)?;
+    }
     unit.commit().map_err(stop)?;
     Ok(Exit::Done)
 }
 
-fn browse(name: &str, count: usize, store: &Store) -> Result<(), Stop> {
-    let queue = store.queue(name).map_err(stop)?;
+/// Bytes of messages that are in memory at once, the last one not counted.
+const BROWSED_BYTES: usize = 1 << 20;
+
+fn browse(args: &BrowseQueueArgs, store: &Store) -> Result<(), Stop> {
+    let queue = store.queue(&args.name).map_err(stop)?;
     let unit = store.begin().map_err(stop)?;
-    let mut text = String::new();
-    for browsed in queue.browse(&unit, None, count).map_err(stop)? {
-        let message = browsed.message;
-        let (id, correlation) = (hex(&message.id), hex(&message.correlation));
-        let (priority, bytes, backouts) = (message.priority, message.payload.len(), message.backout_count);
-        text.push_str(&format!(
-            "{id}  correlation {correlation}  priority {priority}  {bytes} bytes  backouts {backouts}"
-        ));
-        if !message.reason.is_empty() {
-            text.push_str(&format!("  {}", message.reason));
-        }
-        if let Some(due_ms) = browsed.due_ms {
-            text.push_str(&format!("  comes again in {} ms", due_ms.saturating_sub(SystemClock.now_ms())));
-        }
-        text.push('\n');
+    let (mut left, mut after) = (args.count, None);
+    while left > 0 {
+        let page = queue.browse_within(&unit, after, left, BROWSED_BYTES).map_err(stop)?;
+        let Some(last) = page.last() else { break };
+        after = Some(last.after);
+        left -= page.len();
+        write_stdout(page.into_iter().map(|browsed| line_of(browsed, args.json)).collect::<String>().as_bytes())?;
     }
-    write_stdout(text.as_bytes())?;
     Ok(())
+}
+
+fn line_of(browsed: Browsed, json: bool) -> String {
+    let message = browsed.message;
+    if json {
+        return as_json(&message, Content::LeftOut, browsed.due_ms);
+    }
+    let (id, correlation) = (hex(&message.id), hex(&message.correlation));
+    let (priority, bytes, backouts) = (message.priority, message.payload.len(), message.backout_count);
+    let mut text = format!("{id}  correlation {correlation}  priority {priority}  {bytes} bytes  backouts {backouts}");
+    if !message.reason.is_empty() {
+        text.push_str(&format!("  {}", message.reason));
+    }
+    if let Some(due_ms) = browsed.due_ms {
+        text.push_str(&format!("  comes again in {} ms", due_ms.saturating_sub(SystemClock.now_ms())));
+    }
+    text.push('\n');
+    text
 }
 
 fn depth(name: Option<&str>, store: &Store) -> Result<(), Stop> {

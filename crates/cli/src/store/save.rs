@@ -12,7 +12,7 @@ use quayline_server::StoreSaver;
 use quayline_store::save::{Packing, PartsSaved, SaveFacts, SaveOptions, save as write_all};
 use quayline_store::{EVERY_ENTRY, Engine, Store, StoreError};
 use quayline_store_embedded::{
-    Folder, Medium as _, SaveSource, exchange_stores, foreign_files, save_to_folder, sync_parent,
+    Folder, Medium as _, SaveSource, exchange_stores, foreign_files, restoring_folder, save_to_folder, sync_parent,
 };
 use quayline_store_postgres::PostgresEngine;
 
@@ -24,7 +24,7 @@ use crate::input::with_suffix;
 
 /// Saves the store: under a `.partial` name first, so that a file with the final name is always complete.
 pub(super) fn save(args: &SaveArgs, console: &Console) -> Result<Exit, Stop> {
-    let opened = Opened::open(&args.store, Missing::Refuse)?;
+    let opened = Opened::open(&args.store, Missing::RefuseToRead)?;
     let packing = if args.compress { Packing::Deflate } else { Packing::None };
     let threads = args.jobs.map_or_else(processors, usize::from);
     let part_bytes = u64::from(args.part_size) << 20;
@@ -118,6 +118,7 @@ pub(super) fn restore(args: &RestoreArgs, console: &Console) -> Result<Exit, Sto
         return restore_database(args, &input, address, console);
     }
     let folder = args.store.folder.as_path();
+    super::recover(folder)?;
     let holds_store = folder.join("store.redb").exists();
     if holds_store && !args.replace {
         let finding = Finding::error(CLI_INPUT, Fault::Caller, format!("{} holds a store", shown(folder)));
@@ -137,9 +138,8 @@ pub(super) fn restore(args: &RestoreArgs, console: &Console) -> Result<Exit, Sto
     } else {
         None
     };
-    let new = beside(folder, ".restoring");
-    let restored = input.make_store(&new).map_err(stop)?;
-    exchange_stores(folder, &new, &beside(folder, ".replaced")).map_err(|error| unreadable(folder, &error))?;
+    let restored = input.make_store(&restoring_folder(folder)).map_err(stop)?;
+    exchange_stores(folder).map_err(|error| unreadable(folder, &error))?;
     console.line(&said("restored", &restored));
     Ok(Exit::Done)
 }

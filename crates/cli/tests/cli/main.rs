@@ -45,6 +45,7 @@ mod records_api;
 mod serve;
 mod store;
 mod store_database;
+mod store_loads;
 mod store_saves;
 mod translate;
 mod validate;

@@ -55,6 +55,7 @@ fn a_file_is_defined_loaded_read_and_unloaded_as_it_was() {
         --- stdout
         CUST: key-sequenced, key 0:2, records of 8 to 8 bytes
           10 records, 80 bytes, the shortest 8, the longest 8
+          keys '00' to '09'
           index kind 2:1, duplicates: 10 entries
     "#]]);
     world.run("file verify CUST").check(expect![[r#"
@@ -188,9 +189,16 @@ fn a_sorted_load_takes_ascending_keys_into_an_empty_file() {
     world.run("file load B wrong.dat --sorted").check(expect![[r#"
         exit 1
         --- stderr
+        1 records loaded
+
         error[STO-025]: entry 2 of the load has a key that is not above the one before
+          at wrong.dat, record 2
 
         hint: sort the input by its key, or load it without the sorted option
+
+        note[CLI-004]: the load stopped at record 2 of wrong.dat; those before it are done
+
+        hint: after the fix, continue with --skip 1 and without --sorted; to leave that record out, continue with --skip 2 and without --sorted
     "#]]);
 }
 
@@ -372,9 +380,11 @@ fn a_file_is_copied_altered_and_stored_anew() {
         --- stdout
         CUST: key-sequenced, key 0:2, records of 8 to 8 bytes
           10 records, 80 bytes, the shortest 8, the longest 8
+          keys '00' to '09'
           index kind 2:1, duplicates: 10 entries
         LAST: key-sequenced, key 0:2, records of 8 to 8 bytes
           10 records, 80 bytes, the shortest 8, the longest 8
+          keys '00' to '09'
           index rest 3:5, duplicates: 10 entries
     "#]]);
     world.run("file browse CUST --index kind --key 1 -n 3 --framing lines").check(expect![[r#"

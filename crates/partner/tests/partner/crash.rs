@@ -81,7 +81,7 @@ impl Engine for Mortal {
     fn facts(&self) -> EngineFacts {
         self.inner.facts()
     }
-    fn check(&self) -> Result<Vec<String>, StoreError> {
+    fn check(&self) -> Result<Vec<StoreError>, StoreError> {
         self.inner.check()
     }
     fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {

@@ -293,8 +293,8 @@ impl Log {
         Ok(())
     }
 
-    /// Reads every record from a mark on. Returns texts for what is damaged; the end of the log is where the log says.
-    pub(crate) fn check(&self, mark: Mark) -> Result<Vec<String>, StoreError> {
+    /// Reads every record from a mark on. Returns what is damaged; the end of the log is where the log says.
+    pub(crate) fn check(&self, mark: Mark) -> Result<Vec<StoreError>, StoreError> {
         let mut position = mark.position;
         for segment in self.segments.iter().filter(|segment| segment.head.number >= mark.segment) {
             loop {
@@ -310,10 +310,9 @@ impl Log {
                     }
                     Found::Nothing => {
                         let byte = segment.byte_of(position);
-                        return Ok(vec![format!(
-                            "{}, byte {byte}: the group at position {position} is damaged; the log ends at {}",
-                            segment.name, self.position
-                        )]);
+                        let end = self.position;
+                        let what = format!("the group at position {position} does not hold; the log ends at {end}");
+                        return Ok(vec![StoreError::Damaged { file: segment.name.clone(), byte, what }]);
                     }
                 }
             }

@@ -1,9 +1,13 @@
 //! Flipped bytes: found, named, and nothing else lost.
 
-use quayline_store::{Change, Engine, FullKey, StoreError};
+use std::sync::Arc;
+
+use quayline_store::record_file::{FileDefinition, KeyPlace, Organisation};
+use quayline_store::{Access, Change, Engine, FullKey, Store, StoreError, StoreLimits};
+use quayline_store_embedded::EmbeddedEngine;
 use quayline_store_embedded::fake::{Chance, FakeDisk};
 
-use crate::support::{SPACES, open, small, state};
+use crate::support::{SPACES, clock, count_of, open, small, state};
 
 fn filled(disk: &FakeDisk, records: u64, apply: bool) -> Vec<u64> {
     let engine = open(disk, small(), 3).expect("a new store opens");
@@ -160,4 +164,96 @@ fn a_file_without_its_end_is_never_another_value() {
             Err(other) => panic!("{other}"),
         }
     }
+}
+
+/// The first damage ended every read of the file, so nothing that followed it could be saved.
+#[test]
+fn after_a_flipped_byte_the_other_records_are_read() {
+    const RECORDS: u32 = 3_000;
+    let disk = FakeDisk::new(1);
+    let keyed = Organisation::KeySequenced(KeyPlace { offset: 0, length: 4 });
+    {
+        let store = store_of(open(&disk, small(), 3).expect("a new store opens"));
+        let mut unit = store.begin().expect("a unit");
+        let definition = FileDefinition {
+            name: "F".to_owned(),
+            organisation: keyed,
+            record_bytes_min: 60,
+            record_bytes_max: 60,
+            alternates: Vec::new(),
+        };
+        let file = store.define_file(&mut unit, definition).expect("defined");
+        unit.commit().expect("committed");
+        let mut numbers = 0..RECORDS;
+        let loaded = file.load_sorted(&store, &mut |record| {
+            let number = numbers.next();
+            record.clear();
+            record.extend(number.into_iter().flat_map(|number| number.to_be_bytes().into_iter().chain([7; 56])));
+            Ok(number.is_some())
+        });
+        loaded.expect("loaded");
+        // One that is in memory only.
+        let mut unit = store.begin().expect("a unit");
+        file.insert(&mut unit, &[&RECORDS.to_be_bytes()[..], &[7; 56]].concat()).expect("inserted");
+        unit.commit().expect("committed");
+    }
+    let content = disk.content("store.redb").expect("a store");
+    let mut chance = Chance(5);
+    let (mut with_key, mut with_place, mut damaged, mut of_page) = (0, 0, 0, 0);
+    for round in 0..count_of("QUAYLINE_FLIPS", 150) {
+        let copy = disk.deep_copy();
+        let mut bytes = content.clone();
+        let at = chance.index(bytes.len());
+        bytes[at] ^= 1 << chance.below(8);
+        copy.set_content("store.redb", bytes);
+        let Ok(engine) = open(&copy, small(), 3) else { continue };
+        let store = store_of(engine);
+        let unit = store.begin().expect("a unit");
+        let Ok(file) = store.file(&unit, "F") else { continue };
+        let mut next = 0;
+        let mut found = Vec::new();
+        let count = file
+            .salvage(&store, &mut |record| {
+                match record {
+                    Ok(record) => {
+                        let number = u32::from_be_bytes(record[..4].try_into().expect("four bytes"));
+                        assert!(number >= next && record[4..] == [7; 56], "round {round}: another record");
+                        next = number + 1;
+                    }
+                    Err(error) => found.push(error),
+                }
+                Ok(())
+            })
+            .expect("the rest is read");
+        let lost = u64::from(RECORDS) + 1 - count;
+        assert!(lost == 0 || !found.is_empty(), "round {round}, byte {at}: {lost} lost without a word");
+        // A page, or a page above others: what is skipped is a part of the file.
+        of_page += u64::from(lost > 1);
+        damaged += u64::from(lost > 0);
+        if lost == 1 {
+            let text = found[0].to_string();
+            with_key += u64::from(text.contains("the record of F with key"));
+            if let StoreError::Damaged { byte, .. } = &found[0]
+                && *byte > 0
+            {
+                let distance = at as u64 - (*byte).min(at as u64);
+                with_place += u64::from(distance < 70);
+            }
+            let count_before = count;
+            let (texts, count) = file.verify(&unit, 9).expect("verified");
+            assert!(count >= 1 && !texts.is_empty(), "{texts:?}");
+            assert!(!store.engine().check().expect("checked").is_empty());
+            drop((file, unit, store));
+            // Looking for damage makes nothing worse.
+            let store = store_of(open(&copy, small(), 3).expect("the store opens again"));
+            let unit = store.begin().expect("a unit");
+            let file = store.file(&unit, "F").expect("the file");
+            assert_eq!(file.salvage(&store, &mut |_| Ok(())).expect("the rest is read"), count_before);
+        }
+    }
+    assert!(damaged > 10 && with_key > 5 && with_place > 5, "{damaged} {of_page} {with_key} {with_place}");
+}
+
+fn store_of(engine: EmbeddedEngine) -> Store {
+    Store::open(Arc::new(engine), clock(2), StoreLimits::default(), Access::Write).expect("the store opens")
 }

@@ -1,12 +1,13 @@
 //! Kill -9 with many units of work open.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use quayline_store::queue::{GetWait, Message, QueueDefinition, Select};
 use quayline_store::{Access, Clock, LockWait, Space, Store, StoreLimits, SystemClock};
 use quayline_store_embedded::fake::Chance;
 use quayline_store_embedded::{EmbeddedEngine, Folder, Settings};
@@ -16,6 +17,8 @@ use crate::support::count_of;
 const FOLDER: &str = "QUAYLINE_KILL_FOLDER";
 const OPEN_UNITS: &str = "QUAYLINE_KILL_OPEN_UNITS";
 const WORKERS: u64 = 8;
+/// Messages of the queue; open units get up to 500 of them.
+const MESSAGES: u64 = 600;
 
 fn open_store(folder: &Path) -> Store {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -31,9 +34,12 @@ fn killed_child() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
     let store = open_store(Path::new(&folder));
     let mut open = Vec::new();
+    let queue = store.queue("Q").expect("the queue of the parent");
     for number in 0..count_of(OPEN_UNITS, 1) {
         let mut unit = store.begin().expect("a unit");
         unit.put(Space(20), &number.to_be_bytes(), b"never committed".as_slice()).expect("a change");
+        let message = queue.get(&mut unit, Select::First, GetWait::No).expect("a message for each unit");
+        queue.put(&mut unit, &message).expect("put");
         open.push(unit);
     }
     std::thread::scope(|scope| {
@@ -63,8 +69,21 @@ fn kill_9_loses_nothing_acknowledged_whatever_units_are_open() {
     let folder = place.path().join("store");
     let mut chance = Chance(3);
     let mut floor: BTreeMap<u64, u64> = BTreeMap::new();
+    {
+        let store = open_store(&folder);
+        let mut unit = store.begin().expect("a unit");
+        let definition = QueueDefinition { backout_threshold: 0, ..QueueDefinition::local("Q") };
+        store.define_queue(&mut unit, definition).expect("defined");
+        unit.commit().expect("committed");
+        let queue = store.queue("Q").expect("opened");
+        let mut unit = store.begin().expect("a unit");
+        for number in 0..MESSAGES {
+            queue.put(&mut unit, &Message::new(number.to_be_bytes())).expect("put");
+        }
+        unit.commit().expect("committed");
+    }
     for round in 0..count_of("QUAYLINE_KILLS", 6) {
-        let open_units = [1, 50, 500][usize::try_from(round % 3).expect("a small number of this test")];
+        let open_units: u64 = [1, 50, 500][usize::try_from(round % 3).expect("a small number of this test")];
         let mut child = Command::new(std::env::current_exe().expect("this test"))
             .args(["--exact", "kill::killed_child", "--nocapture", "--test-threads=1"])
             .env(FOLDER, &folder)
@@ -104,7 +123,15 @@ fn kill_9_loses_nothing_acknowledged_whatever_units_are_open() {
             assert_eq!(read(Space(16)), read(Space(17)), "round {round}: a unit is there in part");
             assert!(read(Space(16)) >= *acknowledged, "round {round}, worker {me}: an acknowledged unit is lost");
         }
-        assert!(unit.read(Space(20), &0u64.to_be_bytes()).expect("readable").is_none(), "an open unit left a change");
+        for number in 0..open_units {
+            let left = unit.read(Space(20), &number.to_be_bytes()).expect("readable");
+            assert!(left.is_none(), "round {round}: open unit {number} left a change");
+        }
+        // What open units had got is there again, and what they had put is not.
+        let queue = store.queue("Q").expect("opened");
+        let found = queue.browse(&unit, None, usize::MAX).expect("readable");
+        let numbers: BTreeSet<Vec<u8>> = found.iter().map(|browsed| browsed.message.payload.clone()).collect();
+        assert_eq!((found.len() as u64, numbers.len() as u64), (MESSAGES, MESSAGES), "round {round}");
     }
     assert!(!floor.is_empty(), "the children committed");
 }

@@ -7,5 +7,7 @@ mod failing;
 mod gnucobol;
 mod kill;
 mod queues;
+mod reading;
 mod save;
 mod support;
+mod whole_files;

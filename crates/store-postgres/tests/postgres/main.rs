@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails where it is wrong")]
 
 mod crash;
+mod processes;
 mod tls;
 
 use std::path::{Path, PathBuf};
@@ -119,8 +120,12 @@ impl Server {
     }
 
     fn sql(&self, text: &str) -> bool {
+        self.sql_in("postgres", text)
+    }
+
+    fn sql_in(&self, database: &str, text: &str) -> bool {
         let done = Command::new(self.binaries.join("psql"))
-            .args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-U", "quay", "-d", "postgres", "-q"])
+            .args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-U", "quay", "-d", database, "-q"])
             .args(["-v", "ON_ERROR_STOP=1", "-c", text])
             .env("PGPASSWORD", "s3cret word")
             .stderr(Stdio::null())
@@ -169,6 +174,10 @@ fn the_engine_passes_every_check_and_survives_its_server() {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
     sequences(&server);
     second_process(&server);
+    processes::a_file_in_use(&server);
+    processes::a_queue_just_defined(&server);
+    processes::a_commit_without_an_answer(&server);
+    processes::a_database_of_version_1(&server);
     restarted(&server);
     moved(&server);
 }

@@ -6,6 +6,7 @@
 mod claims;
 mod files;
 mod histories;
+mod loads;
 mod model;
 mod queue_model;
 mod queues;
@@ -30,7 +31,7 @@ pub struct Check {
 /// Every check.
 #[must_use]
 pub fn checks() -> Vec<Check> {
-    [units::CHECKS, files::CHECKS, queues::CHECKS, claims::CHECKS, saves::CHECKS].concat()
+    [units::CHECKS, files::CHECKS, loads::CHECKS, queues::CHECKS, claims::CHECKS, saves::CHECKS].concat()
 }
 
 /// Runs every check, each on a store of its own. Returns `name: reason` for each that failed.

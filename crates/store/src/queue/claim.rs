@@ -74,11 +74,11 @@ impl Queue {
                     return Ok(Claimed::Message(claim, Box::new(message?)));
                 }
                 Sought::Expired(key) => queue.discard(store, &mut state, key)?,
-                Sought::Nothing(due_ms) => {
+                Sought::Nothing(due) => {
                     if let Some(waker) = waker {
                         state.register(waker, select);
                     }
-                    return Ok(Claimed::Nothing { due_ms });
+                    return Ok(Claimed::Nothing { due_ms: due.map(|due| store.wall_ms(due)) });
                 }
             }
         }

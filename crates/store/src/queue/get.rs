@@ -39,7 +39,7 @@ pub(super) enum Sought {
     Found(MessageKey),
     /// The message has expired.
     Expired(MessageKey),
-    /// None fits; the next message that waits for its retry is due at this time.
+    /// None fits; the next message that waits for its retry is due at this steady time.
     Nothing(Option<u64>),
 }
 
@@ -75,7 +75,8 @@ impl Queue {
                     if now >= deadline {
                         return Err(StoreError::NoMessage { queue: self.name.clone(), waited_ms: wait_ms });
                     }
-                    let until_due = due.map(|due| Duration::from_millis(due.saturating_sub(store.clock.now_ms()) + 1));
+                    let until_due =
+                        due.map(|due| Duration::from_millis(due.saturating_sub(store.clock.steady_ms()) + 1));
                     let pause = until_due.map_or(deadline - now, |until| until.min(deadline - now));
                     let choosy = usize::from(select != Select::First);
                     state.choosy += choosy;
@@ -111,9 +112,9 @@ impl Queue {
                     }
                 }
                 Sought::Expired(key) => queue.discard(&store, &mut state, key)?,
-                Sought::Nothing(due_ms) => {
+                Sought::Nothing(due) => {
                     state.register(waker, select);
-                    return Ok(Polled::Nothing { due_ms });
+                    return Ok(Polled::Nothing { due_ms: due.map(|due| store.wall_ms(due)) });
                 }
             }
         }
@@ -153,7 +154,7 @@ impl Queue {
         let store = unit.inner();
         let now_ms = store.clock.now_ms();
         let mut state = queue.state.lock();
-        state.window.promote(now_ms);
+        state.window.promote(store.clock.steady_ms());
         let begin = after.unwrap_or([0; 9]);
         let fits = |value: &[u8]| Head::of(value).is_some_and(|head| head.expires_ms == 0 || head.expires_ms > now_ms);
         let in_memory = state.window.not_persistent();
@@ -164,7 +165,7 @@ impl Queue {
             .collect();
         // In the order of their times, not of their keys.
         let delayed = state.window.delayed().filter(|(key, ..)| **key > begin);
-        found.extend(delayed.map(|(key, held, due_ms)| (*key, Value::clone(&held.value), Some(due_ms))));
+        found.extend(delayed.map(|(key, held, due)| (*key, Value::clone(&held.value), Some(store.wall_ms(due)))));
         let (mut stored, mut bytes) = (0, 0);
         queue.scan(store, begin, &mut |key, value| {
             if !state.window.is_taken(&key) && fits(value) {
@@ -254,7 +255,11 @@ impl Queue {
                 match self.get(&mut unit, Select::First, GetWait::No) {
                     Ok(message) => {
                         bytes += message.payload.len();
-                        each(&mut unit, message)?;
+                        if let Err(error) = each(&mut unit, message) {
+                            // Nobody worked on the messages, so no rollback counts.
+                            unit.roll_back_as(RollBack::Ended);
+                            return Err(error);
+                        }
                         taken += 1;
                     }
                     Err(StoreError::NoMessage { .. }) => break,
@@ -278,7 +283,7 @@ impl QueueState {
             return self.seek_shared(shared.as_ref(), store, state, select);
         }
         let now_ms = store.clock.now_ms();
-        let due = state.window.promote(now_ms);
+        let due = state.window.promote(store.clock.steady_ms());
         loop {
             let horizon = state.window.horizon();
             // A message of the group with a lower number may be beyond the horizon.
@@ -530,7 +535,7 @@ impl QueueState {
         } else if pause_ms == 0 {
             state.window.add(key, held);
         } else {
-            state.window.delay(key, held, store.clock.now_ms() + pause_ms);
+            state.window.delay(key, held, store.clock.steady_ms() + pause_ms);
         }
         let wakers = state.take_wakers();
         drop(state);

@@ -192,7 +192,13 @@ impl Store {
             QueueKind::Alias(_) | QueueKind::Topic(_) => (Space(0), Space(0)),
         };
         let stored = StoredQueue { definition, messages, counts };
-        catalog::add(unit, Kind::Queue, &stored.definition.name, &stored.encode())
+        catalog::add(unit, Kind::Queue, &stored.definition.name, &stored.encode())?;
+        if let Some(shared) = self.0.shared.as_ref().filter(|_| stored.definition.kind == QueueKind::Local) {
+            // Between its definition and its first use by this process, no other process takes it for one that nobody uses.
+            let nobody: Weak<QueueState> = Weak::new();
+            shared.watch(messages, nobody)?;
+        }
+        Ok(())
     }
 
     /// Opens a queue, alias or topic that is committed.
@@ -263,23 +269,23 @@ impl Store {
         }
     }
 
-    /// Deletes a queue with all its messages.
+    /// Deletes a queue with all its messages. After a crash in the middle, the next opening of the store continues.
     ///
     /// # Errors
-    /// [`StoreError::QueueMissing`], errors of the medium.
+    /// [`StoreError::QueueMissing`], [`StoreError::QueueInUse`] by another process, errors of the medium.
     pub fn delete_queue(&self, name: &str) -> Result<(), StoreError> {
         let mut unit = self.begin()?;
         let stored = stored(&unit, name)?;
         // First the lock, which another process takes before it uses the queue.
         catalog::remove(&mut unit, Kind::Queue, name)?;
         self.refuse_watched(&stored)?;
-        unit.commit()?;
+        let spaces = match stored.definition.kind {
+            QueueKind::Local => vec![stored.messages, stored.counts],
+            QueueKind::Alias(_) | QueueKind::Topic(_) => Vec::new(),
+        };
+        let _holder = self.commit_dropping(unit, &spaces, name)?;
         self.0.queues.lock().remove(name);
-        if stored.definition.kind == QueueKind::Local {
-            self.clear_space(stored.messages)?;
-            self.clear_space(stored.counts)?;
-        }
-        Ok(())
+        self.clear_spaces(&spaces)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::window::Select;
 use super::{GetWait, Queue};
+use crate::unit::RollBack;
 use crate::{Store, StoreError};
 
 /// Property with the name of the queue that a message left when it reached its threshold.
@@ -23,6 +24,8 @@ pub(super) fn of_failure(name: &str) -> bool {
 
 /// Messages that are looked at in one go.
 const PAGE: usize = 200;
+/// Bytes of them, the last one not counted. Default 1 MB: their content is not looked at.
+const PAGE_BYTES: usize = 1 << 20;
 
 /// What [`Queue::retry`] did.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -45,7 +48,8 @@ impl Queue {
         while outcome.returned < count {
             let page = {
                 let unit = store.begin()?;
-                self.browse(&unit, after, PAGE)?
+                let most = usize::try_from(count - outcome.returned).unwrap_or(PAGE).min(PAGE);
+                self.browse_within(&unit, after, most, PAGE_BYTES)?
             };
             let Some(last) = page.last() else { break };
             after = Some(last.after);
@@ -63,13 +67,9 @@ impl Queue {
     }
 
     fn retry_one(&self, store: &Store, seen: &super::Message) -> Result<bool, StoreError> {
-        let origin = seen.properties.iter().find(|(name, _)| name == FAILED_ON);
-        let Some(origin) = origin.and_then(|(_, name)| std::str::from_utf8(name).ok()) else { return Ok(false) };
-        let target = match store.queue(origin) {
-            Ok(target) => target,
-            Err(StoreError::QueueMissing { .. }) => return Ok(false),
-            Err(error) => return Err(error),
-        };
+        if origin_of(store, seen)?.is_none() {
+            return Ok(false);
+        }
         let mut unit = store.begin()?;
         let mut message = match self.get(&mut unit, Select::Id(seen.id), GetWait::No) {
             Ok(message) => message,
@@ -77,10 +77,30 @@ impl Queue {
             Err(StoreError::NoMessage { .. }) => return Ok(false),
             Err(error) => return Err(error),
         };
+        // Of a topic, several messages with one id may be here, each with a queue of its own.
+        let Some(target) = origin_of(store, &message)? else {
+            unit.roll_back_as(RollBack::Ended);
+            return Ok(false);
+        };
         message.reason.clear();
         message.properties.retain(|(name, _)| !of_failure(name));
-        target.put(&mut unit, &message)?;
+        if let Err(error) = target.put(&mut unit, &message) {
+            // Nobody worked on the message, so no rollback counts.
+            unit.roll_back_as(RollBack::Ended);
+            return Err(error);
+        }
         unit.commit()?;
         Ok(true)
+    }
+}
+
+/// The queue on which a message failed, if it says so and the queue exists.
+fn origin_of(store: &Store, message: &super::Message) -> Result<Option<Queue>, StoreError> {
+    let origin = message.properties.iter().find(|(name, _)| name == FAILED_ON);
+    let Some(origin) = origin.and_then(|(_, name)| std::str::from_utf8(name).ok()) else { return Ok(None) };
+    match store.queue(origin) {
+        Ok(target) => Ok(Some(target)),
+        Err(StoreError::QueueMissing { .. }) => Ok(None),
+        Err(error) => Err(error),
     }
 }

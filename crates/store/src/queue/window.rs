@@ -125,7 +125,7 @@ pub(crate) struct Window {
     pub(crate) claimed: HashSet<MessageKey>,
     /// Messages of units of work that are not committed.
     pub(crate) uncommitted: HashSet<MessageKey>,
-    /// Messages that wait for their retry, by time.
+    /// Messages that wait for their retry, by steady time: the wall clock may be set back by hours.
     delayed: BTreeMap<(u64, MessageKey), Held>,
     delayed_keys: HashSet<MessageKey>,
     /// Rollbacks of a message, where there were any.
@@ -255,18 +255,18 @@ impl Window {
         }
     }
 
-    /// Keeps a message back until a time.
+    /// Keeps a message back until a steady time.
     pub(crate) fn delay(&mut self, key: MessageKey, held: Held, until_ms: u64) {
         self.delayed_keys.insert(key);
         self.delayed.insert((until_ms, key), held);
     }
 
-    /// Messages that are kept back, each with its time.
+    /// Messages that are kept back, each with its steady time.
     pub(crate) fn delayed(&self) -> impl Iterator<Item = (&MessageKey, &Held, u64)> {
         self.delayed.iter().map(|((until_ms, key), held)| (key, held, *until_ms))
     }
 
-    /// Makes messages available whose time has come. Returns when the next one is due.
+    /// Makes messages available whose steady time has come. Returns when the next one is due.
     pub(crate) fn promote(&mut self, now_ms: u64) -> Option<u64> {
         while let Some(((until_ms, key), _)) = self.delayed.first_key_value() {
             let (until_ms, key) = (*until_ms, *key);

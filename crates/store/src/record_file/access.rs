@@ -85,7 +85,7 @@ impl RecordFile {
         self.check_length(record)?;
         let key = match self.stored.definition.organisation {
             Organisation::KeySequenced(place) => place.of(record).ok_or_else(|| self.too_short(record))?.to_vec(),
-            Organisation::EntrySequenced => self.next_address(unit, record.len() as u64)?.to_be_bytes().to_vec(),
+            Organisation::EntrySequenced => self.next_address(unit, address_step(record))?.to_be_bytes().to_vec(),
             Organisation::Relative => {
                 let number = self.next_address(unit, 1)?;
                 self.check_number(number)?;
@@ -353,11 +353,11 @@ impl RecordFile {
         }
         let (key, value) = page.entry(0);
         let last = key.try_into().map_or(0, u64::from_be_bytes);
-        let length = if first == 1 { 1 } else { self.record_of(value).len() as u64 };
+        let length = if first == 1 { 1 } else { address_step(self.record_of(value)) };
         Ok(last + length)
     }
 
-    fn check_number(&self, number: u64) -> Result<(), StoreError> {
+    pub(super) fn check_number(&self, number: u64) -> Result<(), StoreError> {
         if (1..=NUMBER_MAX).contains(&number) {
             return Ok(());
         }
@@ -370,6 +370,11 @@ impl RecordFile {
         let (min, max) = (bound(definition.record_bytes_min), bound(definition.record_bytes_max));
         StoreError::WrongLength { file: self.name(), found: record.len(), min, max }
     }
+}
+
+/// How far the next address of an entry-sequenced file is from that of a record. An empty record has an address of its own too.
+pub(super) fn address_step(record: &[u8]) -> u64 {
+    (record.len() as u64).max(1)
 }
 
 /// A stored value: stamps, then the record.

@@ -1,7 +1,9 @@
 //! Whole files: loading, figures, verification.
 
+use super::access::address_step;
+use super::script::script_word;
 use super::{Duplicates, Organisation, RecordFile, Visit};
-use crate::engine::{Direction, KeyRange, LoadSource, Page, PageLimit};
+use crate::engine::{Direction, KeyRange, LoadSource, Page, PageLimit, Salvaged};
 use crate::{Space, Store, StoreError, Unit};
 
 /// Changes of one unit of work where many records are worked on.
@@ -20,6 +22,19 @@ pub struct LoadOutcome {
     pub first_duplicate: Option<u64>,
 }
 
+/// Why a load stopped, and what it had done.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{error}")]
+pub struct LoadStopped {
+    /// What stopped it.
+    pub error: StoreError,
+    /// What the load did before, as far as it is durable.
+    pub outcome: LoadOutcome,
+    /// Records of the input up to which this is so: all of them are in the file or counted as duplicates. `None` if the store failed in the middle, so
+    /// that only the file shows it.
+    pub read: Option<u64>,
+}
+
 /// Figures of a record file, as LISTCAT prints them.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct FileFacts {
@@ -31,30 +46,34 @@ pub struct FileFacts {
     pub shortest: Option<u64>,
     /// Longest record.
     pub longest: Option<u64>,
+    /// Lowest and highest key, address or number.
+    pub keys: Option<(Vec<u8>, Vec<u8>)>,
     /// Entries of each alternate index.
     pub index_entries: Vec<(String, u64)>,
 }
 
 impl RecordFile {
-    /// Loads ascending records into a file that is empty and has no alternate index, past the log: the quickest way. After a crash a first part of the
-    /// records may be there. `source` fills the buffer with the next record or says that there is none.
+    /// Loads ascending records into a file that is empty and has no alternate index, past the log: the quickest way. `source` fills the buffer with the
+    /// next record or says that there is none. After a crash a first part of the records may be there.
     ///
     /// # Errors
-    /// [`StoreError::NotAscending`] (21), [`StoreError::WrongLength`] (44), [`StoreError::Unsupported`] for a file that is not empty or has
-    /// alternate indexes.
+    /// [`LoadStopped`] with [`StoreError::NotAscending`] (21), [`StoreError::WrongLength`] (44) or the error of the source: the records before are in the
+    /// file. With [`StoreError::Unsupported`] for a file that is not empty or has alternate indexes, and errors of the medium.
     pub fn load_sorted(
         &self,
         store: &Store,
         source: &mut dyn FnMut(&mut Vec<u8>) -> Result<bool, StoreError>,
-    ) -> Result<LoadOutcome, StoreError> {
+    ) -> Result<LoadOutcome, Box<LoadStopped>> {
+        let nothing = |error| Box::new(LoadStopped { error, outcome: LoadOutcome::default(), read: Some(0) });
         if !self.stored.definition.alternates.is_empty() {
-            return Err(self.unsupported("a sorted load with alternate indexes"));
+            return Err(nothing(self.unsupported("a sorted load with alternate indexes")));
         }
-        if !self.is_empty(&store.begin()?)? {
-            return Err(self.unsupported("a sorted load into a file with records"));
+        if !store.begin().and_then(|unit| self.is_empty(&unit)).map_err(nothing)? {
+            return Err(nothing(self.unsupported("a sorted load into a file with records")));
         }
         let mut address = u64::from(self.stored.definition.organisation == Organisation::Relative);
-        let mut entries = |key: &mut Vec<u8>, record: &mut Vec<u8>| {
+        let (mut read, mut is_of_source) = (0, false);
+        let mut entry = |key: &mut Vec<u8>, record: &mut Vec<u8>| {
             if !source(record)? {
                 return Ok(false);
             }
@@ -66,51 +85,78 @@ impl RecordFile {
                 }
                 Organisation::EntrySequenced => {
                     key.extend_from_slice(&address.to_be_bytes());
-                    address += record.len() as u64;
+                    address += address_step(record);
                 }
                 Organisation::Relative => {
+                    self.check_number(address)?;
                     key.extend_from_slice(&address.to_be_bytes());
                     address += 1;
                 }
             }
             Ok(true)
         };
+        let mut entries = |key: &mut Vec<u8>, record: &mut Vec<u8>| {
+            let found = entry(key, record).inspect_err(|_| is_of_source = true)?;
+            read += u64::from(found);
+            Ok(found)
+        };
         let entries: &mut LoadSource<'_> = &mut entries;
-        let loaded = store.engine().load(self.stored.records, entries)?;
+        let loaded = store.engine().load(self.stored.records, entries);
+        // Also after an error: a part of the records is there then.
         store.0.ends.forget(self.stored.records);
-        Ok(LoadOutcome { loaded, ..LoadOutcome::default() })
+        let outcome_of = |loaded| LoadOutcome { loaded, ..LoadOutcome::default() };
+        loaded.map(outcome_of).map_err(|error| {
+            let loaded = match &error {
+                StoreError::NotAscending { entry } => Some(entry - 1),
+                _ if is_of_source => Some(read),
+                _ => None,
+            };
+            Box::new(LoadStopped { error, outcome: outcome_of(loaded.unwrap_or(0)), read: loaded })
+        })
     }
 
     /// Loads records in any order, in units of work of some thousand records. A record whose key exists is counted and left out.
     ///
     /// # Errors
-    /// [`StoreError::WrongLength`] (44), errors of the medium and of the source.
+    /// [`LoadStopped`] with [`StoreError::WrongLength`] (44) or the error of the source: the records before are in the file. With errors of the medium.
     pub fn load(
         &self,
         store: &Store,
         source: &mut dyn FnMut(&mut Vec<u8>) -> Result<bool, StoreError>,
-    ) -> Result<LoadOutcome, StoreError> {
-        let mut outcome = LoadOutcome::default();
+    ) -> Result<LoadOutcome, Box<LoadStopped>> {
+        // What is committed.
+        let mut done = (LoadOutcome::default(), 0);
+        let stopped = |error, (outcome, read)| Box::new(LoadStopped { error, outcome, read: Some(read) });
         let mut record = Vec::new();
-        let (mut unit, mut count, mut bytes) = (store.begin()?, 0, 0);
-        while source(&mut record)? {
+        let (mut outcome, mut read) = done;
+        let (mut unit, mut count, mut bytes) = (store.begin().map_err(|error| stopped(error, done))?, 0, 0);
+        let end = loop {
+            match source(&mut record) {
+                Ok(true) => {}
+                Ok(false) => break None,
+                Err(error) => break Some(error),
+            }
             match self.insert(&mut unit, &record) {
                 Ok(_) => outcome.loaded += 1,
                 Err(StoreError::DuplicateKey { .. }) => {
                     outcome.duplicates += 1;
-                    outcome.first_duplicate.get_or_insert(outcome.loaded + outcome.duplicates);
+                    outcome.first_duplicate.get_or_insert(read + 1);
                 }
-                Err(error) => return Err(error),
+                // An insert that fails changes nothing, so the records before it can commit.
+                Err(error) => break Some(error),
             }
+            read += 1;
             count += 1 + self.stored.indexes.len();
             bytes += record.len();
             if count >= UNIT_CHANGES || bytes >= UNIT_BYTES {
-                std::mem::replace(&mut unit, store.begin()?).commit()?;
+                let next = store.begin().map_err(|error| stopped(error, done))?;
+                std::mem::replace(&mut unit, next).commit().map_err(|error| stopped(error, done))?;
+                done = (outcome, read);
                 (count, bytes) = (0, 0);
             }
-        }
-        unit.commit()?;
-        Ok(outcome)
+        };
+        unit.commit().map_err(|error| stopped(error, done))?;
+        end.map_or(Ok(outcome), |error| Err(stopped(error, (outcome, read))))
     }
 
     /// Whether the file has no record.
@@ -140,7 +186,14 @@ impl RecordFile {
     /// Errors of the medium.
     pub fn facts(&self, unit: &Unit) -> Result<FileFacts, StoreError> {
         let mut facts = FileFacts::default();
-        facts.records = self.scan(unit, &mut |_, record| {
+        facts.records = self.scan(unit, &mut |key, record| {
+            match &mut facts.keys {
+                Some((_, highest)) => {
+                    highest.clear();
+                    highest.extend_from_slice(key);
+                }
+                None => facts.keys = Some((key.to_vec(), key.to_vec())),
+            }
             let length = record.len() as u64;
             facts.bytes += length;
             facts.shortest = Some(facts.shortest.map_or(length, |shortest| shortest.min(length)));
@@ -153,32 +206,42 @@ impl RecordFile {
         Ok(facts)
     }
 
-    /// Reads the whole file and compares records, keys and alternate indexes. Returns one text for each thing that does not fit, without payload; at
-    /// most `texts_max`, and the number of all.
+    /// Reads the whole file and compares records, keys and alternate indexes, and continues after damage. Returns one text for each thing that does not
+    /// fit, by the key of the record; at most `texts_max`, and the number of all.
     ///
     /// # Errors
     /// Errors of the medium.
     pub fn verify(&self, unit: &Unit, texts_max: usize) -> Result<(Vec<String>, u64), StoreError> {
         let (mut texts, mut count) = (Vec::new(), 0u64);
-        let mut tell = |text: String| {
+        let mut report = |text: String| {
             count += 1;
             if texts.len() < texts_max {
                 texts.push(text);
             }
         };
         let alternates = &self.stored.definition.alternates;
-        let mut number = 0u64;
+        let engine = &unit.inner().engine;
         let mut expected = vec![0u64; alternates.len()];
-        for_each(unit, self.stored.records, &mut |key, value| {
-            number += 1;
+        let mut is_whole = true;
+        engine.salvage(self.stored.records, &mut |salvaged| {
+            let (key, value) = match salvaged {
+                Salvaged::Entry(key, value) => (key, value),
+                Salvaged::Damage(key, error) => {
+                    is_whole = false;
+                    let of = key.map_or("some records".to_owned(), |key| self.named(key));
+                    report(format!("{of} cannot be read: {error}"));
+                    return Ok(());
+                }
+            };
+            let named = || self.named(key);
             let record = self.record_of(value);
             if self.check_length(record).is_err() {
-                tell(format!("record {number} has {} bytes, which the file does not allow", record.len()));
+                report(format!("{} has {} bytes, which the file does not allow", named(), record.len()));
             }
             if let Organisation::KeySequenced(place) = self.stored.definition.organisation
                 && place.of(record) != Some(key)
             {
-                tell(format!("record {number} has another key than the one that it is stored under"));
+                report(format!("{} has another key than the one that it is stored under", named()));
             }
             let mut stamp_at = 0;
             for ((index, space), expected) in alternates.iter().zip(&self.stored.indexes).zip(&mut expected) {
@@ -190,40 +253,83 @@ impl RecordFile {
                 }
                 let Some(entry) = entry else { continue };
                 *expected += 1;
-                if unit.read(*space, &entry)?.as_deref() != Some(key) {
-                    tell(format!("record {number} is missing in index {}", index.name));
+                match unit.read(*space, &entry) {
+                    Ok(found) if found.as_deref() == Some(key) => {}
+                    Ok(_) => report(format!("{} is missing in index {}", named(), index.name)),
+                    Err(error) => {
+                        report(format!("the entry of {} in index {} cannot be read: {error}", named(), index.name))
+                    }
                 }
             }
             Ok(())
         })?;
         for ((index, space), expected) in alternates.iter().zip(&self.stored.indexes).zip(&expected) {
-            let found = for_each(unit, *space, &mut |_, _| Ok(()))?;
-            if found != *expected {
-                tell(format!("index {} has {found} entries, expected {expected}", index.name));
+            let mut found = 0u64;
+            engine.salvage(*space, &mut |salvaged| {
+                match salvaged {
+                    Salvaged::Entry(..) => found += 1,
+                    // Reported with its record, if that could be read.
+                    Salvaged::Damage(..) => is_whole = false,
+                }
+                Ok(())
+            })?;
+            // Of a file with damage, the numbers say nothing more.
+            if found != *expected && is_whole {
+                report(format!("index {} has {found} entries, expected {expected}", index.name));
             }
+        }
+        match engine.structure() {
+            Err(error @ StoreError::Damaged { .. }) => {
+                report(format!("records of {} may be missing: {error}", self.name()))
+            }
+            checked => checked?,
         }
         Ok((texts, count))
     }
-}
 
-impl Store {
-    /// Removes everything from a space that nothing names any more, in units of bounded size.
-    pub(crate) fn clear_space(&self, space: Space) -> Result<(), StoreError> {
-        let limit = PageLimit { entries: UNIT_CHANGES, bytes: UNIT_BYTES };
-        let mut page = Page::default();
-        let mut next = None;
-        loop {
-            let mut unit = self.begin()?;
-            let range = next.as_ref().map_or(KeyRange::ALL, |bound| KeyRange::ALL.after(Direction::Forward, bound));
-            unit.page(space, range, Direction::Forward, limit, &mut page)?;
-            for (key, _) in page.iter() {
-                unit.delete(space, key)?;
+    /// Visits every record that can be read, in the order of the file, and reports what cannot. Returns the number of records.
+    ///
+    /// # Errors
+    /// Errors of the visit and of the medium.
+    pub fn salvage(
+        &self,
+        store: &Store,
+        visit: &mut dyn FnMut(Result<&[u8], StoreError>) -> Result<(), StoreError>,
+    ) -> Result<u64, StoreError> {
+        let mut count = 0;
+        store.engine().salvage(self.stored.records, &mut |salvaged| match salvaged {
+            Salvaged::Entry(_, value) => {
+                count += 1;
+                visit(Ok(self.record_of(value)))
             }
-            next = page.next.take();
-            unit.commit()?;
-            if next.is_none() {
-                return Ok(());
+            Salvaged::Damage(key, error) => visit(Err(match (key, error) {
+                (Some(key), StoreError::Damaged { file, byte, what }) => {
+                    StoreError::Damaged { file, byte, what: format!("{}: {what}", self.named(key)) }
+                }
+                (None, StoreError::Damaged { file, byte, what }) => {
+                    StoreError::Damaged { file, byte, what: format!("some records of {}: {what}", self.name()) }
+                }
+                (_, error) => error,
+            })),
+        })?;
+        match store.engine().structure() {
+            Err(StoreError::Damaged { file, byte, what }) => {
+                let what = format!("records of {} may be missing: {what}", self.name());
+                visit(Err(StoreError::Damaged { file, byte, what }))?;
             }
+            checked => checked?,
+        }
+        Ok(count)
+    }
+
+    /// A record by its key, address or number, as people name it.
+    fn named(&self, key: &[u8]) -> String {
+        let file = self.name();
+        let number = key.try_into().map(u64::from_be_bytes);
+        match (self.stored.definition.organisation, number) {
+            (Organisation::EntrySequenced, Ok(address)) => format!("the record of {file} at address {address}"),
+            (Organisation::Relative, Ok(number)) => format!("record {number} of {file}"),
+            _ => format!("the record of {file} with key {}", script_word(key)),
         }
     }
 }

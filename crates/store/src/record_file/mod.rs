@@ -11,6 +11,7 @@
 //!
 //! Departures from VSAM:
 //! - Two units of work may append to an entry-sequenced file at the same time, so a unit that rolls back leaves a gap between addresses.
+//! - A record may be empty, if the definition allows it. In an entry-sequenced file, the address after it is one greater.
 //! - A record that is too short for an alternate key is left out of that index; VSAM refuses it.
 
 mod access;
@@ -21,16 +22,17 @@ mod load;
 mod rebuild;
 mod script;
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use crate::catalog::{self, Kind};
+use crate::shared::{Arrival, Shared};
 use crate::{FileStatus, Space, Store, StoreError, Unit, Value};
 
 pub use browse::Browse;
 pub(crate) use definition::StoredFile;
 pub use definition::{AlternateIndex, Duplicates, FileDefinition, KeyPlace, Organisation};
 pub(crate) use load::for_each;
-pub use load::{FileFacts, LoadOutcome};
+pub use load::{FileFacts, LoadOutcome, LoadStopped};
 pub use rebuild::FileChange;
 pub use script::{ScriptAnswer, ScriptFault, ScriptRun, script_word};
 
@@ -97,11 +99,41 @@ impl Store {
     /// Opens a record file.
     ///
     /// # Errors
-    /// [`StoreError::FileMissing`] (35).
+    /// [`StoreError::FileMissing`] (35); [`StoreError::FileInUse`] (93) while another process changes what the file is.
     pub fn file(&self, unit: &Unit, name: &str) -> Result<RecordFile, StoreError> {
-        let found = catalog::find(unit, Kind::File, name)?;
-        let value = found.ok_or_else(|| StoreError::FileMissing { name: name.to_owned() })?;
-        Ok(RecordFile { stored: Arc::new(StoredFile::decode(name, &value)?) })
+        let mut stored = stored(unit, name)?;
+        if let Some(shared) = &self.0.shared
+            && !self.0.used_files.lock().contains(&stored.records)
+        {
+            // Until the other processes see that this one uses the file, none of them changes what it is.
+            let mut own = self.begin()?;
+            if !catalog::holds(unit, Kind::File, name) {
+                lock_name(&mut own, name)?;
+                stored = self::stored(&own, name)?;
+            }
+            self.use_file(shared.as_ref(), stored.records)?;
+        }
+        Ok(RecordFile { stored: Arc::new(stored) })
+    }
+
+    /// Makes known to other processes that this one uses a file, until it ends.
+    fn use_file(&self, shared: &dyn Shared, records: Space) -> Result<(), StoreError> {
+        let nobody: Weak<Nobody> = Weak::new();
+        shared.watch(records, nobody)?;
+        self.0.used_files.lock().insert(records);
+        Ok(())
+    }
+
+    /// A file that no other process uses, nor can open before the unit of work ends.
+    pub(crate) fn file_alone(&self, unit: &mut Unit, name: &str) -> Result<RecordFile, StoreError> {
+        if self.0.shared.is_some() {
+            lock_name(unit, name)?;
+        }
+        let stored = stored(unit, name)?;
+        match &self.0.shared {
+            Some(shared) if shared.is_watched(stored.records)? => Err(StoreError::FileInUse { file: name.to_owned() }),
+            _ => Ok(RecordFile { stored: Arc::new(stored) }),
+        }
     }
 
     /// Names of all record files, ascending.
@@ -118,28 +150,55 @@ impl Store {
     /// [`StoreError::BadDefinition`], [`StoreError::Exists`].
     pub fn define_file(&self, unit: &mut Unit, definition: FileDefinition) -> Result<RecordFile, StoreError> {
         definition.check()?;
-        let records = catalog::new_space(unit)?;
-        let indexes = definition.alternates.iter().map(|_| catalog::new_space(unit)).collect::<Result<Vec<_>, _>>()?;
-        let stored = StoredFile { definition, records, indexes };
+        catalog::reserve(unit, Kind::File, &definition.name)?;
+        let stored = new_spaces(unit, definition)?;
         catalog::add(unit, Kind::File, &stored.definition.name, &stored.encode())?;
+        if let Some(shared) = &self.0.shared {
+            self.use_file(shared.as_ref(), stored.records)?;
+        }
         Ok(RecordFile { stored: Arc::new(stored) })
     }
 
     /// Deletes a record file with all its records: first the name, in one unit of work, then the records in units of some thousands, so that a file
-    /// of any size needs bounded memory.
+    /// of any size needs bounded memory. After a crash in the middle, the next opening of the store continues.
     ///
     /// # Errors
-    /// [`StoreError::FileMissing`], errors of the medium.
+    /// [`StoreError::FileMissing`], [`StoreError::FileInUse`] by another process, errors of the medium.
     pub fn delete_file(&self, name: &str) -> Result<(), StoreError> {
         let mut unit = self.begin()?;
-        let file = self.file(&unit, name)?;
+        let file = self.file_alone(&mut unit, name)?;
         catalog::remove(&mut unit, Kind::File, name)?;
-        unit.commit()?;
-        for space in std::iter::once(file.stored.records).chain(file.stored.indexes.iter().copied()) {
-            self.clear_space(space)?;
-        }
-        Ok(())
+        let spaces: Vec<Space> = file.spaces().collect();
+        self.drop_spaces(unit, &spaces, name)
     }
+}
+
+/// Hears of nothing: a file is watched so that other processes see its use.
+struct Nobody;
+
+impl Arrival for Nobody {
+    fn arrived(&self, _count: u64) {}
+}
+
+fn stored(unit: &Unit, name: &str) -> Result<StoredFile, StoreError> {
+    let found = catalog::find(unit, Kind::File, name)?;
+    let value = found.ok_or_else(|| StoreError::FileMissing { name: name.to_owned() })?;
+    StoredFile::decode(name, &value)
+}
+
+/// Takes the lock on the name of a file, which another process holds while it changes what the file is.
+fn lock_name(unit: &mut Unit, name: &str) -> Result<(), StoreError> {
+    catalog::lock(unit, Kind::File, name).map_err(|error| match error {
+        StoreError::LockTimeout { .. } => StoreError::FileInUse { file: name.to_owned() },
+        error => error,
+    })
+}
+
+/// New spaces for a definition.
+fn new_spaces(unit: &mut Unit, definition: FileDefinition) -> Result<StoredFile, StoreError> {
+    let records = catalog::new_space(unit)?;
+    let indexes = definition.alternates.iter().map(|_| catalog::new_space(unit)).collect::<Result<Vec<_>, _>>()?;
+    Ok(StoredFile { definition, records, indexes })
 }
 
 impl RecordFile {

@@ -1,10 +1,14 @@
-//! Changing what a file is: copies of all records into new spaces, which then take the old name in one unit of work.
+//! Changing what a file is: copies of all records into new spaces, which then take the name in one unit of work.
+//!
+//! The new spaces have no name until they are full, so an interrupted change leaves the file as it was and nothing else: the spaces are noted
+//! (see [`crate::dropping`]), and the next opening of the store clears them.
 
 use super::load::for_each;
 use super::{AlternateIndex, Duplicates, FileDefinition, RecordFile, StoredFile};
 use crate::catalog::{self, Kind};
-use crate::engine::LoadSource;
-use crate::{Store, StoreError, Value};
+use crate::dropping;
+use crate::engine::{Change, LoadSource};
+use crate::{Space, Store, StoreError, Unit, Value};
 
 /// Changes of one unit of work of a copy.
 const UNIT_CHANGES: usize = 5_000;
@@ -24,41 +28,48 @@ pub struct FileChange {
     pub remove: Vec<String>,
 }
 
+/// A copy that has no name yet.
+struct Copy {
+    stored: StoredFile,
+    spaces: Vec<Space>,
+    count: u64,
+    /// Keeps others from clearing the spaces as long as they have no name.
+    _holder: Unit,
+}
+
 impl Store {
-    /// Copies all records of a file into a new one. Addresses and numbers stay, and so does the order of records with one alternate key. Nobody may
-    /// change the file meanwhile. Returns the number of records.
+    /// Copies all records of a file into a new one. Addresses and numbers stay, and so does the order of records with one alternate key. Other processes
+    /// cannot open the file meanwhile; units of work of this process must not change it. Returns the number of records.
     ///
     /// # Errors
-    /// [`StoreError::BadDefinition`], [`StoreError::Exists`], [`StoreError::WrongLength`], [`StoreError::DuplicateKey`] for a unique index. The new file is
-    /// deleted again.
+    /// [`StoreError::BadDefinition`], [`StoreError::Exists`], [`StoreError::WrongLength`], [`StoreError::DuplicateKey`] for a unique index,
+    /// [`StoreError::FileInUse`] by another process. No new file is there then.
     pub fn copy_file(&self, from: &str, definition: FileDefinition) -> Result<u64, StoreError> {
+        definition.check()?;
         let mut unit = self.begin()?;
-        let from = self.file(&unit, from)?;
+        let from = self.file_alone(&mut unit, from)?;
         if definition.organisation != from.stored.definition.organisation {
             let what = "a copy has the organisation and key of its origin".to_owned();
             return Err(StoreError::BadDefinition { name: definition.name, what });
         }
-        let name = definition.name.clone();
-        let to = self.define_file(&mut unit, definition)?;
+        // Before the copy, which may take long.
+        catalog::reserve(&mut unit, Kind::File, &definition.name)?;
+        let copy = self.copy_of(&from, definition)?;
+        catalog::add(&mut unit, Kind::File, &copy.stored.definition.name, &copy.stored.encode())?;
+        dropping::forget(&mut unit, &copy.spaces)?;
         unit.commit()?;
-        let copied = from.fill(self, &to);
-        if copied.is_err() {
-            self.delete_file(&name)?;
-        }
-        copied
+        Ok(copy.count)
     }
 
     /// Changes a file: the records are copied and then take the place of the old ones in one unit of work. An empty change stores the file anew, which
-    /// closes its gaps. Nobody may use the file meanwhile. Returns the number of records; a mere renaming copies none.
-    ///
-    /// An interrupted change leaves a file `NAME.NEW` that can be deleted.
+    /// closes its gaps. Other processes cannot open the file meanwhile; units of work of this process must not use it. Returns the number of records; a
+    /// mere renaming copies none.
     ///
     /// # Errors
     /// Those of [`Store::copy_file`]; [`StoreError::IndexMissing`]. The file stays as it was.
     pub fn alter_file(&self, name: &str, change: FileChange) -> Result<u64, StoreError> {
-        let unit = self.begin()?;
-        let old = self.file(&unit, name)?;
-        drop(unit);
+        let mut unit = self.begin()?;
+        let old = self.file_alone(&mut unit, name)?;
         let mut definition = old.definition().clone();
         for index in &change.remove {
             old.index(index)?;
@@ -68,40 +79,46 @@ impl Store {
         (definition.record_bytes_min, definition.record_bytes_max) =
             change.record_bytes.unwrap_or((definition.record_bytes_min, definition.record_bytes_max));
         let new_name = change.name.clone().unwrap_or_else(|| name.to_owned());
-        let is_renaming =
-            change == FileChange { name: change.name.clone(), ..FileChange::default() } && new_name != name;
-        if is_renaming {
-            definition.name.clone_from(&new_name);
-            let StoredFile { records, indexes, .. } = (*old.stored).clone();
-            self.exchange(&[name], StoredFile { definition, records, indexes })?;
-            return Ok(0);
-        }
-        // Under the name that the user knows.
         definition.name.clone_from(&new_name);
         definition.check()?;
-        definition.name = format!("{name}.NEW");
-        let passing = definition.name.clone();
-        let copied = self.copy_file(name, definition)?;
-        let unit = self.begin()?;
-        let new = self.file(&unit, &passing)?;
-        drop(unit);
-        let mut stored = (*new.stored).clone();
-        stored.definition.name = new_name;
-        self.exchange(&[name, &passing], stored)?;
-        for space in std::iter::once(old.stored.records).chain(old.stored.indexes.iter().copied()) {
-            self.clear_space(space)?;
+        let is_renamed = new_name != name;
+        if is_renamed {
+            catalog::reserve(&mut unit, Kind::File, &new_name)?;
         }
-        Ok(copied)
+        if is_renamed && change == (FileChange { name: change.name.clone(), ..FileChange::default() }) {
+            let StoredFile { records, indexes, .. } = (*old.stored).clone();
+            let stored = StoredFile { definition, records, indexes };
+            catalog::remove(&mut unit, Kind::File, name)?;
+            catalog::add(&mut unit, Kind::File, &new_name, &stored.encode())?;
+            unit.commit()?;
+            return Ok(0);
+        }
+        let copy = self.copy_of(&old, definition)?;
+        catalog::remove(&mut unit, Kind::File, name)?;
+        catalog::add(&mut unit, Kind::File, &new_name, &copy.stored.encode())?;
+        dropping::forget(&mut unit, &copy.spaces)?;
+        let spaces: Vec<Space> = old.spaces().collect();
+        self.drop_spaces(unit, &spaces, name)?;
+        Ok(copy.count)
     }
 
-    fn exchange(&self, names: &[&str], stored: StoredFile) -> Result<(), StoreError> {
-        let mut unit = self.begin()?;
-        for name in names {
-            catalog::remove(&mut unit, Kind::File, name)?;
-        }
-        catalog::add(&mut unit, Kind::File, &stored.definition.name, &stored.encode())?;
+    /// Copies the records of a file into new spaces.
+    fn copy_of(&self, from: &RecordFile, definition: FileDefinition) -> Result<Copy, StoreError> {
+        let (mut unit, mut holder) = (self.begin()?, self.begin()?);
+        let stored = super::new_spaces(&mut unit, definition)?;
+        let to = RecordFile { stored: stored.clone().into() };
+        let spaces: Vec<Space> = to.spaces().collect();
+        dropping::hold(&mut holder, &spaces)?;
+        dropping::note(&mut unit, &spaces, &stored.definition.name)?;
         unit.commit()?;
-        Ok(())
+        match from.fill(self, &to) {
+            Ok(count) => Ok(Copy { stored, spaces, count, _holder: holder }),
+            Err(error) => {
+                // If this fails too, the spaces stay noted.
+                let _ = self.clear_spaces(&spaces);
+                Err(error)
+            }
+        }
     }
 }
 
@@ -150,13 +167,13 @@ impl RecordFile {
                                 index: Some(index.name.clone()),
                             });
                         }
-                        unit.put(*space, alternate, key)?;
+                        unit.change_claimed(*space, alternate, Change::Put(key.into()))?;
                     }
                     (Duplicates::Unique, None) => {}
                     (Duplicates::Allowed, alternate) => {
                         let stamp = self.stamp_of(value, index).unwrap_or_else(|| store.0.next_stamp().to_be_bytes());
                         if let Some(alternate) = alternate {
-                            unit.put(*space, &[alternate, &stamp].concat(), key)?;
+                            unit.change_claimed(*space, &[alternate, &stamp].concat(), Change::Put(key.into()))?;
                         }
                         stored.extend_from_slice(&stamp);
                     }
@@ -164,7 +181,8 @@ impl RecordFile {
             }
             stored.extend_from_slice(record);
             bytes += stored.len();
-            unit.put(to.stored.records, key, Value::from(stored))?;
+            // Nobody else knows the new spaces, so no lock is needed.
+            unit.change_claimed(to.stored.records, key, Change::Put(Value::from(stored)))?;
             count += 1 + to.stored.indexes.len();
             if count >= UNIT_CHANGES || bytes >= UNIT_BYTES {
                 std::mem::replace(&mut unit, store.begin()?).commit()?;

@@ -1,5 +1,7 @@
 //! Tests of the store over its in-memory twin.
 
+mod clock;
+mod retry;
 mod tasks;
 
 use std::sync::Arc;

@@ -1,0 +1,77 @@
+//! A wall clock that somebody sets back.
+
+use std::sync::Arc;
+
+use quayline_store::queue::{Claimed, GetWait, Message, QueueDefinition, Select};
+use quayline_store::{Access, ManualClock, MemoryEngine, Store, StoreError, StoreLimits};
+
+const HOUR_MS: u64 = 3_600_000;
+
+fn with_queue() -> (Store, Arc<ManualClock>) {
+    let clock = Arc::new(ManualClock::new(10 * HOUR_MS, 1));
+    let shared: Arc<ManualClock> = Arc::clone(&clock);
+    let store = Store::open(Arc::new(MemoryEngine::new()), shared, StoreLimits::default(), Access::Write);
+    let store = store.expect("a new store");
+    let mut unit = store.begin().expect("a unit");
+    let definition = QueueDefinition { retry_ms: 1_000, backout_threshold: 0, ..QueueDefinition::local("Q") };
+    store.define_queue(&mut unit, definition).expect("defined");
+    unit.commit().expect("committed");
+    (store, clock)
+}
+
+/// The pause was measured with the wall clock, so an hour that the clock was set back was an hour more to wait.
+#[test]
+fn a_pause_ends_in_time_when_the_clock_is_set_back() {
+    let (store, clock) = with_queue();
+    let queue = store.queue("Q").expect("opened");
+    let mut unit = store.begin().expect("a unit");
+    queue.put(&mut unit, &Message::new(*b"again")).expect("put");
+    unit.commit().expect("committed");
+    let mut unit = store.begin().expect("a unit");
+    queue.get(&mut unit, Select::First, GetWait::No).expect("there");
+    unit.roll_back();
+
+    clock.set(9 * HOUR_MS);
+    let mut unit = store.begin().expect("a unit");
+    let found = queue.get(&mut unit, Select::First, GetWait::No);
+    assert!(matches!(found, Err(StoreError::NoMessage { .. })), "{found:?}");
+    // What is reported is a time of the clock as it is now.
+    let browsed = queue.browse(&unit, None, 9).expect("readable");
+    assert_eq!(browsed[0].due_ms, Some(9 * HOUR_MS + 1_000));
+    match queue.claim(&store, Select::First, None).expect("readable") {
+        Claimed::Nothing { due_ms } => assert_eq!(due_ms, Some(9 * HOUR_MS + 1_000)),
+        Claimed::Message(..) => panic!("it waits"),
+    }
+    clock.set(9 * HOUR_MS + 1_000);
+    assert_eq!(queue.get(&mut unit, Select::First, GetWait::No).expect("due").payload, b"again");
+    unit.commit().expect("committed");
+}
+
+/// Expiry is a time of day, so it follows the clock; ids, order and control numbers do not.
+#[test]
+fn order_and_numbers_do_not_follow_the_clock() {
+    let (store, clock) = with_queue();
+    let queue = store.queue("Q").expect("opened");
+    let mut ids = Vec::new();
+    for (number, hour) in [10u64, 8, 12, 1].into_iter().enumerate() {
+        clock.set(hour * HOUR_MS);
+        let mut unit = store.begin().expect("a unit");
+        ids.push(queue.put(&mut unit, &Message::new(vec![u8::try_from(number).expect("small")])).expect("put"));
+        assert_eq!(unit.next_number("control").expect("a number"), number as u64 + 1);
+        unit.commit().expect("committed");
+    }
+    assert!(ids.is_sorted() && ids.windows(2).all(|pair| pair[0] != pair[1]));
+    for number in 0..4u8 {
+        let mut unit = store.begin().expect("a unit");
+        assert_eq!(queue.get(&mut unit, Select::First, GetWait::No).expect("there").payload, [number]);
+        unit.commit().expect("committed");
+    }
+    let mut unit = store.begin().expect("a unit");
+    clock.set(5 * HOUR_MS);
+    queue.put(&mut unit, &Message { expires_ms: 6 * HOUR_MS, ..Message::new(*b"soon") }).expect("put");
+    unit.commit().expect("committed");
+    clock.set(7 * HOUR_MS);
+    clock.set(4 * HOUR_MS);
+    let mut unit = store.begin().expect("a unit");
+    assert_eq!(queue.get(&mut unit, Select::First, GetWait::No).expect("not expired now").payload, b"soon");
+}

@@ -1,0 +1,150 @@
+//! How much a retry of failed messages reads, and which queue each returns to.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use quayline_store::queue::{FAILED_ON, GetWait, Message, QueueDefinition, QueueKind, RetryOutcome, Select};
+use quayline_store::{
+    Access, Batch, Completion, Direction, Engine, EngineFacts, FullKey, KeyRange, LoadSource, ManualClock,
+    MemoryEngine, Page, PageLimit, Position, Snapshot, Space, Store, StoreError, StoreLimits, Value,
+};
+
+/// Counts the bytes of the pages that are read.
+#[derive(Debug, Default)]
+struct Counting {
+    engine: MemoryEngine,
+    bytes: AtomicUsize,
+}
+
+impl Engine for Counting {
+    fn get(&self, key: &FullKey) -> Result<Option<Value>, StoreError> {
+        self.engine.get(key)
+    }
+
+    fn page(
+        &self,
+        space: Space,
+        range: KeyRange<'_>,
+        direction: Direction,
+        limit: PageLimit,
+        page: &mut Page,
+    ) -> Result<(), StoreError> {
+        let read = self.engine.page(space, range, direction, limit, page);
+        self.bytes.fetch_add(page.byte_len(), Ordering::Relaxed);
+        read
+    }
+
+    fn commit(&self, batch: Batch, after: Completion) -> Result<Position, StoreError> {
+        self.engine.commit(batch, after)
+    }
+
+    fn submit(&self, batch: Batch, after: Completion) {
+        self.engine.submit(batch, after);
+    }
+
+    fn load(&self, space: Space, source: &mut LoadSource<'_>) -> Result<u64, StoreError> {
+        self.engine.load(space, source)
+    }
+
+    fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
+        self.engine.snapshot()
+    }
+
+    fn position(&self) -> Position {
+        self.engine.position()
+    }
+
+    fn wait(&self, position: Position) -> Result<(), StoreError> {
+        self.engine.wait(position)
+    }
+
+    fn facts(&self) -> EngineFacts {
+        self.engine.facts()
+    }
+
+    fn check(&self) -> Result<Vec<StoreError>, StoreError> {
+        self.engine.check()
+    }
+
+    fn compact(&self) -> Result<(u64, u64), StoreError> {
+        self.engine.compact()
+    }
+}
+
+fn opened() -> (Store, Arc<Counting>) {
+    let engine: Arc<Counting> = Arc::default();
+    let shared: Arc<Counting> = Arc::clone(&engine);
+    let clock = Arc::new(ManualClock::new(1_000_000, 1));
+    (Store::open(shared, clock, StoreLimits::default(), Access::Write).expect("a new store"), engine)
+}
+
+fn define(store: &Store, definitions: impl IntoIterator<Item = QueueDefinition>) {
+    let mut unit = store.begin().expect("a unit");
+    for definition in definitions {
+        store.define_queue(&mut unit, definition).expect("defined");
+    }
+    unit.commit().expect("committed");
+}
+
+fn put(store: &Store, name: &str, message: &Message) {
+    let mut unit = store.begin().expect("a unit");
+    store.queue(name).expect("opened").put(&mut unit, message).expect("put");
+    unit.commit().expect("committed");
+}
+
+/// A retry of one message read two hundred whole messages first: with messages of 100 MB, 20 GB.
+#[test]
+fn a_retry_of_one_message_reads_few_of_a_queue_of_long_ones() {
+    let (store, engine) = opened();
+    define(&store, ["FROM", "DEAD.LETTER"].map(QueueDefinition::local));
+    let failed =
+        Message { properties: vec![(FAILED_ON.to_owned(), b"FROM".to_vec())], ..Message::new(vec![7; 1 << 20]) };
+    for _ in 0..80 {
+        put(&store, "DEAD.LETTER", &failed);
+    }
+    let dead = store.queue("DEAD.LETTER").expect("opened");
+    let before = engine.bytes.load(Ordering::Relaxed);
+    assert_eq!(dead.retry(&store, 1).expect("returned"), RetryOutcome { returned: 1, left: 0 });
+    let read = engine.bytes.load(Ordering::Relaxed) - before;
+    assert!(read < 20 << 20, "{read} bytes");
+    assert_eq!(dead.retry(&store, u64::MAX).expect("returned"), RetryOutcome { returned: 79, left: 0 });
+}
+
+/// The queue was that of the message that was seen, and the message that of its id: two subscribers of a topic got each other's messages.
+#[test]
+fn messages_of_one_id_return_to_their_own_queues() {
+    let (store, _) = opened();
+    let poison = |name: &str| QueueDefinition { backout_threshold: 1, ..QueueDefinition::local(name) };
+    let topic =
+        QueueDefinition { kind: QueueKind::Topic(vec!["A".into(), "B".into()]), ..QueueDefinition::local("NEWS") };
+    define(&store, [poison("A"), poison("B"), QueueDefinition::local("DEAD.LETTER"), topic]);
+    put(&store, "NEWS", &Message::new(*b"news"));
+    for name in ["B", "A"] {
+        let mut unit = store.begin().expect("a unit");
+        store.queue(name).expect("opened").get(&mut unit, Select::First, GetWait::No).expect("there");
+        unit.roll_back();
+    }
+    let dead = store.queue("DEAD.LETTER").expect("opened");
+    assert_eq!(dead.retry(&store, u64::MAX).expect("returned"), RetryOutcome { returned: 2, left: 0 });
+    let depths = ["A", "B"].map(|name| store.queue(name).and_then(|queue| queue.facts()).expect("counted").depth);
+    assert_eq!(depths, [1, 1]);
+}
+
+/// Nobody worked on the messages, so a queue that is full makes none of them fail once more.
+#[test]
+fn a_full_queue_counts_no_rollback_of_a_retry_or_a_move() {
+    let (store, _) = opened();
+    let full = QueueDefinition { depth_max: 1, ..QueueDefinition::local("FROM") };
+    define(&store, [full, QueueDefinition::local("DEAD.LETTER")]);
+    put(&store, "FROM", &Message::new(*b"there"));
+    let failed = Message { properties: vec![(FAILED_ON.to_owned(), b"FROM".to_vec())], ..Message::new(*b"failed") };
+    put(&store, "DEAD.LETTER", &failed);
+    let (from, dead) = (store.queue("FROM").expect("opened"), store.queue("DEAD.LETTER").expect("opened"));
+    for _ in 0..5 {
+        assert!(matches!(dead.retry(&store, 1), Err(StoreError::QueueFull { .. })));
+        assert!(matches!(dead.move_to(&store, &from, 1), Err(StoreError::QueueFull { .. })));
+    }
+    let unit = store.begin().expect("a unit");
+    let left = dead.browse(&unit, None, 9).expect("readable");
+    assert_eq!((left.len(), left[0].message.backout_count), (1, 0));
+}
