@@ -84,7 +84,8 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
         crate::job::needs_repository(&folder)?;
     }
     let workload = crate::workload::of_process(&config.workload);
-    let flows = ServedFlows::start(&root, &folder, config.threads, &workload)?;
+    let listeners = config.listeners().into_iter().map(|(key, address)| (format!("serve.{key}"), address)).collect();
+    let flows = ServedFlows::start(&root, &folder, config.threads, &workload, listeners)?;
     // Flows have opened the store that queues, services and partners use too.
     let missing = if has_partners || has_jobs { Missing::Create } else { Missing::Refuse };
     let opened = if flows.is_none() && (has_queues || has_partners || has_jobs || needs_store(&definitions)) {

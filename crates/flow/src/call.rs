@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::future::poll_fn;
+use std::ops::RangeInclusive;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -31,6 +32,8 @@ const ANSWER_BYTES_MAX: usize = 100 << 20;
 const IDLE_MAX: usize = 16;
 /// Longest wait for an answer, where the node sets none.
 const WAIT_MS: u64 = 30_000;
+/// Statuses that are success, where the node names none.
+const SUCCESS: &[RangeInclusive<u16>] = &[200..=299];
 
 /// Connections of a flow on one thread that are free, by host and port.
 #[derive(Default)]
@@ -56,6 +59,18 @@ pub(crate) fn check(url: &str) -> Result<Uri, String> {
         Some("https") => Err("https is not supported: use http to a proxy on this machine that adds TLS".to_owned()),
         _ => Err("it does not begin with http:// and a host".to_owned()),
     }
+}
+
+/// Reads statuses and ranges such as `200-299,409`.
+pub(crate) fn statuses(text: &str) -> Result<Vec<RangeInclusive<u16>>, String> {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let wrong = || format!("`{part}` is not a status from 200 to 599 or a range such as 200-299");
+        let status = |text: &str| text.trim().parse().ok().filter(|status| (200..=599).contains(status));
+        let (first, last) = (status(first).ok_or_else(wrong)?, status(last).ok_or_else(wrong)?);
+        if first <= last { Ok(first..=last) } else { Err(wrong()) }
+    };
+    text.split(',').map(range).collect()
 }
 
 fn unreachable(what: impl Into<String>) -> Failure {
@@ -147,16 +162,16 @@ impl Run<'_> {
         parcel: &Parcel,
     ) -> Result<Gives, Failure> {
         let url = self.needed(at, values, "url")?;
-        let key = format!("{}-{}-{}", hex(&parcel.received.header.id), at, parcel.part);
-        let call =
-            self.call(at, url, key, Bytes::copy_from_slice(&parcel.content), &parcel.received.header.properties)?;
+        let content = Bytes::copy_from_slice(&parcel.content);
+        let call = self.call(at, url, parcel.idempotency_key(), content, &parcel.received.header.properties)?;
         let answer = self.send(&call).await;
         self.resumed(work);
         let (status, content) = answer?;
-        if status >= 400 {
+        if !self.is_success(at, status) {
             let message =
                 format!("{} answers with status {status}", call.uri.authority().map_or("", |place| place.as_str()));
-            let hint = "see what the server expects; `failure` takes the message";
+            let hint =
+                "see what the server expects; `failure` takes the message, and `success` names statuses that are none";
             return Err(Failure::new(codes::HTTP_STATUS, message, hint));
         }
         Ok(Gives::Out(vec![("out", parcel.with_content(content))]))
@@ -180,6 +195,12 @@ impl Run<'_> {
         Ok(Gives::Same("out"))
     }
 
+    /// Whether a status says that the server did what was asked. A redirect does not: the message went nowhere.
+    fn is_success(&self, at: usize, status: u16) -> bool {
+        let named = self.flow.file.nodes[at].text("success").and_then(|text| statuses(text).ok());
+        named.as_deref().unwrap_or(SUCCESS).iter().any(|range| range.contains(&status))
+    }
+
     /// Sends a message of the outbox.
     pub(crate) async fn deliver_http(&self, at: usize, message: &Message) -> Result<(), Outside> {
         let end = message.payload.iter().position(|byte| *byte == b'\n').unwrap_or(message.payload.len());
@@ -187,12 +208,13 @@ impl Run<'_> {
         let content = Bytes::copy_from_slice(message.payload.get(end + 1..).unwrap_or_default());
         let call = self.call(at, url, hex(&message.id), content, &message.properties).map_err(Outside::Refuses)?;
         let (status, _) = self.send(&call).await.map_err(Outside::Waits)?;
-        if status < 400 {
+        if self.is_success(at, status) {
             return Ok(());
         }
         let message =
             format!("{} answers with status {status}", call.uri.authority().map_or("", |place| place.as_str()));
-        let failure = Failure::new(codes::HTTP_STATUS, message, "see what the server expects");
+        let hint = "see what the server expects; `success` names the statuses that are success";
+        let failure = Failure::new(codes::HTTP_STATUS, message, hint);
         // Too many, too early, conflict with an attempt that is not over, and faults of the server pass.
         Err(if status >= 500 || matches!(status, 408 | 409 | 425 | 429) {
             Outside::Waits(failure)

@@ -42,5 +42,7 @@ pub(crate) const AMQP_NO_ID: Code = Code("FLO-064");
 pub(crate) const KAFKA_UNREACHABLE: Code = Code("FLO-065");
 pub(crate) const KAFKA_REFUSED: Code = Code("FLO-066");
 pub(crate) const KAFKA_LOST: Code = Code("FLO-067");
+pub(crate) const BAD_STATUS: Code = Code("FLO-072");
+pub(crate) const BROKEN: Code = Code("FLO-073");
 pub(crate) const LOOKUP: Code = Code("FLO-070");
 pub(crate) const OWN_FUNCTION: Code = Code("FLO-071");

@@ -18,6 +18,7 @@ use quayline_project::{
     SourceFormat, TargetFormat, parse_outline,
 };
 use quayline_store::{Store, StoreError};
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::codes;
 use crate::expression::{Expressions, Gives, Written, same_shape};
@@ -48,6 +49,8 @@ pub(crate) struct Node {
     pub(crate) charset: Option<Charset>,
     /// Bytes of each record of the messages, if their shape is one of records of fixed length.
     pub(crate) record_length: Option<usize>,
+    /// Digest of the names of flow and node.
+    pub(crate) digest: u64,
 }
 
 /// A map of a node.
@@ -160,7 +163,10 @@ impl Flow {
 ///
 /// # Errors
 /// Errors of the medium.
-pub fn missing_definitions(store: &Store, flows: &[Flow]) -> Result<Vec<Finding>, StoreError> {
+pub fn missing_definitions<'f>(
+    store: &Store,
+    flows: impl IntoIterator<Item = &'f Flow>,
+) -> Result<Vec<Finding>, StoreError> {
     let unit = store.begin()?;
     let (queues, files) = (store.queues(&unit)?, store.files(&unit)?);
     let mut findings = Vec::new();
@@ -200,8 +206,8 @@ pub fn missing_definitions(store: &Store, flows: &[Flow]) -> Result<Vec<Finding>
 
 /// Addresses that two nodes would listen on, or a node and another listener: `taken` has those, each with its name.
 #[must_use]
-pub fn shared_addresses(
-    flows: &[Flow],
+pub fn shared_addresses<'f>(
+    flows: impl IntoIterator<Item = &'f Flow>,
     taken: &[(String, SocketAddr)],
     collide: impl Fn(SocketAddr, SocketAddr) -> bool,
 ) -> Vec<Finding> {
@@ -220,6 +226,18 @@ pub fn shared_addresses(
         }
     }
     findings
+}
+
+impl Flow {
+    /// The addresses that the flow listens on, each with the name of its node, as [`shared_addresses`] takes them.
+    #[must_use]
+    pub fn addresses(&self) -> Vec<(String, SocketAddr)> {
+        let address = |node: &FlowNode| {
+            let address = node.text("listen")?.parse().ok()?;
+            Some((format!("node `{}` of flow {}", node.name, self.name()), address))
+        };
+        self.file.nodes.iter().filter_map(address).collect()
+    }
 }
 
 /// The flow files of a project, by name.
@@ -378,7 +396,8 @@ impl Compiler<'_> {
             _ => shape,
         };
         let record_length = shape.as_deref().and_then(crate::nodes::record_length);
-        Node { expressions, map: map.map(|(map, _)| map), shape, charset, record_length }
+        let digest = xxh3_64(format!("{}/{}", self.file.name, node.name).as_bytes());
+        Node { expressions, map: map.map(|(map, _)| map), shape, charset, record_length, digest }
     }
 
     /// The map of a node, and the shape of what it makes.
@@ -529,6 +548,12 @@ impl Compiler<'_> {
             && let Err(why) = crate::call::check(url)
         {
             self.error(codes::BAD_URL, &property.span, format!("`url`: {why}"), "write it as http://HOST:PORT/PATH");
+        }
+        if let (Some(success), Some(property)) = (node.text("success"), node.property("success"))
+            && let Err(why) = crate::call::statuses(success)
+        {
+            let hint = "write numbers and ranges such as 200-299,409";
+            self.error(codes::BAD_STATUS, &property.span, format!("`success`: {why}"), hint);
         }
         if let Some((name, why)) = crate::nats::check(node, self.root)
             && let Some(property) = node.property(name)

@@ -16,18 +16,50 @@ pub struct Edge<'f> {
 }
 
 impl Flow {
-    /// The nodes that reach something other than the store, with what is certain there. Queues and record files commit with the unit of work.
+    /// The nodes that reach something other than the store, with what is certain there, and the inputs from queues that may lose something. Otherwise queues
+    /// and record files commit with the unit of work.
     pub fn edges(&self) -> impl Iterator<Item = Edge<'_>> {
-        self.file.nodes.iter().filter_map(|node| {
-            guarantee(node).map(|guarantee| Edge { node: &node.name, kind: node.kind.name, guarantee })
+        self.file.nodes.iter().flat_map(move |node| {
+            let all = [guarantee(node), lost_first(node), self.lost_by_power(node)];
+            all.into_iter().flatten().map(move |guarantee| Edge { node: &node.name, kind: node.kind.name, guarantee })
         })
+    }
+
+    /// What a power failure undoes, because the flow does not sync everything.
+    fn lost_by_power(&self, node: &FlowNode) -> Option<&'static str> {
+        let is_lossy = self.file.syncs_persistent_only && node.kind.name == "queue_input";
+        is_lossy.then_some(
+            "`sync = \"persistent\"`: a power failure may undo the units of work of non-persistent messages from about the last second, \
+             with their changes of record files and even if clients have their replies; persistent messages lose nothing",
+        )
+    }
+}
+
+/// What an input loses whose get commits before the flow runs.
+fn lost_first(node: &FlowNode) -> Option<&'static str> {
+    if node.kind.name != "queue_input" {
+        return None;
+    }
+    match node.text("transaction") {
+        Some("no") => Some(
+            "at most once with `transaction = \"no\"`: the get commits before the flow runs, so a message whose flow fails, or that a \
+             crash interrupts, is lost",
+        ),
+        Some("automatic") => Some(
+            "at most once for non-persistent messages with `transaction = \"automatic\"`: their get commits before the flow runs, so one \
+             whose flow fails is lost; exactly once for persistent messages",
+        ),
+        _ => None,
     }
 }
 
 fn guarantee(node: &FlowNode) -> Option<&'static str> {
     Some(match node.kind.name {
         "folder_input" => "exactly once: the unit of work remembers the file",
-        "http_input" => "at least once: a client without an answer repeats its request, which is a new message",
+        "http_input" => {
+            "exactly once for requests with an Idempotency-Key that are repeated within `remember`: the unit of work remembers the key \
+             and the answer; at least once for requests without one, which are new messages when a client repeats them"
+        }
         "nats_input" => "exactly once: the unit of work remembers the number of the message in the stream",
         "nats_output" => {
             "exactly once while an outage is shorter than the duplicate window of the stream, because each attempt has the same \

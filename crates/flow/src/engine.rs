@@ -5,20 +5,24 @@
 //! woken are polled.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::Waker;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use parking_lot::{Condvar, Mutex};
-use quayline_core::{Fault, Finding, Findings};
+use quayline_core::{Fault, Finding, Findings, Place};
 use quayline_store::{Clock, Store};
 use quayline_workload::{Kind, Workload};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::codes;
 use crate::compile::Flow;
+use crate::failure::Failure;
+use crate::outbox::{Again, Owner, Unwritten, Writer};
 use crate::run::Observer;
 use crate::stats::FlowStats;
 use crate::worker::run_flow;
@@ -53,8 +57,12 @@ impl Default for EngineOptions {
 pub struct Engine {
     store: Store,
     threads: Vec<Thread>,
-    flows: Mutex<BTreeMap<String, Entry>>,
+    flows: Flows,
+    // Dropped after the threads have ended.
+    _files: Writer,
 }
+
+type Flows = Arc<Mutex<BTreeMap<String, Entry>>>;
 
 struct Thread {
     sender: Option<UnboundedSender<Arc<Deployed>>>,
@@ -64,7 +72,14 @@ struct Thread {
 /// A flow that the engine knows, running or stopped.
 struct Entry {
     deployed: Arc<Deployed>,
+    /// Whether it is meant to run: what operators said last, whatever is loaded meanwhile.
     is_running: bool,
+}
+
+impl Entry {
+    fn is_stopped(&self) -> bool {
+        !self.is_running || self.deployed.broken().is_some()
+    }
 }
 
 /// A flow that is running, as its threads see it.
@@ -75,9 +90,11 @@ pub(crate) struct Deployed {
     pub(crate) slots: Vec<usize>,
     stopping: AtomicBool,
     wakers: Mutex<Vec<Option<Waker>>>,
-    /// Threads that still run it.
+    /// Threads that it was given to and that still run it.
     running: Mutex<usize>,
     ended: Condvar,
+    /// Why it ended although nobody stopped it.
+    broken: Mutex<Option<String>>,
 }
 
 /// What is known of a flow.
@@ -89,6 +106,8 @@ pub struct FlowState {
     pub stats: Arc<FlowStats>,
     /// Whether it takes messages.
     pub is_running: bool,
+    /// Why it ended although nobody stopped it.
+    pub broken: Option<String>,
 }
 
 impl Deployed {
@@ -106,16 +125,28 @@ impl Deployed {
             (0..instances).for_each(|instance| slots[(first + instance) % threads] += 1);
         }
         let stats = Arc::new(FlowStats::new(flow.file.nodes.len()));
-        let running = slots.iter().filter(|slots| **slots > 0).count();
         Deployed {
             flow,
             stats,
             wakers: Mutex::new(vec![None; slots.len()]),
             slots,
             stopping: AtomicBool::new(false),
-            running: Mutex::new(running),
+            running: Mutex::new(0),
             ended: Condvar::new(),
+            broken: Mutex::new(None),
         }
+    }
+
+    fn broken(&self) -> Option<String> {
+        self.broken.lock().clone()
+    }
+
+    /// Ends the flow on all threads, because it cannot work.
+    pub(crate) fn breaks(&self, observer: &Arc<dyn Observer>, now_ms: u64, finding: Finding) {
+        observer.failed(self.flow.name(), &finding, false);
+        *self.broken.lock() = Some(format!("{}: {}", finding.code, finding.message));
+        self.stats.broke(now_ms, finding);
+        self.stop();
     }
 
     pub(crate) fn is_stopping(&self) -> bool {
@@ -156,7 +187,7 @@ impl Engine {
     /// Starts the threads.
     ///
     /// # Errors
-    /// The system gives no thread; files of an earlier run cannot be written.
+    /// The system gives no thread.
     pub fn start(
         store: &Store,
         clock: &Arc<dyn Clock>,
@@ -177,31 +208,38 @@ impl Engine {
         options: EngineOptions,
         workload: Option<&Arc<Workload>>,
     ) -> Result<Engine, Findings> {
-        crate::outbox::write_all(store).map_err(|why| {
-            let message = format!("files that flows left unwritten cannot be written: {why}");
+        let no_thread = |error: std::io::Error| {
+            let message = format!("no thread can be started: {}", quayline_core::system_error_text(&error));
             Findings(vec![
-                Finding::error(codes::FILE_SYSTEM, Fault::Environment, message)
-                    .hint("check the folder and its permissions"),
+                Finding::error(codes::FILE_SYSTEM, Fault::Environment, message).hint("raise the limit of threads"),
             ])
-        })?;
+        };
+        let flows = Flows::default();
+        let left = FilesLeft {
+            flows: Arc::clone(&flows),
+            clock: Arc::clone(clock),
+            observer: Arc::clone(observer),
+            again: OnceLock::new(),
+        };
+        let left = Arc::new(left);
+        let reports = Arc::clone(&left);
+        let report = Box::new(move |unwritten: &Unwritten, more| reports.report(unwritten, more));
+        let files = Writer::start(store, report).map_err(no_thread)?;
+        // Set here and nowhere else.
+        let _ = left.again.set(files.again.clone());
         let mut threads = Vec::new();
         for number in 0..options.threads.max(1) {
             let (sender, receiver) = unbounded_channel();
             let (store, clock, observer) = (store.clone(), Arc::clone(clock), Arc::clone(observer));
-            let around = Around { store, clock, observer, commits: options.commits, workload: workload.cloned() };
+            let (commits, files, workload) = (options.commits, Arc::clone(&left), workload.cloned());
+            let around = Around { store, clock, observer, commits, files, workload };
             let handle = std::thread::Builder::new()
                 .name(format!("flow-{number}"))
                 .spawn(move || thread(number, receiver, &around))
-                .map_err(|error| {
-                    let message = format!("no thread can be started: {}", quayline_core::system_error_text(&error));
-                    Findings(vec![
-                        Finding::error(codes::FILE_SYSTEM, Fault::Environment, message)
-                            .hint("raise the limit of threads"),
-                    ])
-                })?;
+                .map_err(no_thread)?;
             threads.push(Thread { sender: Some(sender), handle: Some(handle) });
         }
-        Ok(Engine { store: store.clone(), threads, flows: Mutex::default() })
+        Ok(Engine { store: store.clone(), threads, flows, _files: files })
     }
 
     /// The store.
@@ -210,22 +248,47 @@ impl Engine {
         &self.store
     }
 
-    /// Runs a flow. If one of this name runs, it finishes the units of work that it has open first, so that no message is lost or processed twice.
+    /// Runs a flow. If one of this name runs, it finishes the units of work that it has open first, so that no message is lost or processed twice. If one
+    /// of this name is stopped, the new one is stopped, too.
     pub fn deploy(&self, flow: Flow) {
         static FIRST: AtomicUsize = AtomicUsize::new(0);
         let name = flow.name().to_owned();
         let first = FIRST.fetch_add(1, Ordering::Relaxed);
         let deployed = Arc::new(Deployed::new(Arc::new(flow), self.threads.len(), first));
-        let before = self.flows.lock().remove(&name);
-        if let Some(before) = before {
-            before.deployed.stop();
-            before.deployed.wait();
+        loop {
+            let before = {
+                let mut flows = self.flows.lock();
+                let Some(entry) = flows.get(&name) else {
+                    self.run(&deployed);
+                    flows.insert(name, Entry { deployed, is_running: true });
+                    return;
+                };
+                Arc::clone(&entry.deployed)
+            };
+            // It stays in the list meanwhile, so that operators see it and can stop it.
+            before.stop();
+            before.wait();
+            if self.replace(&name, &before, &deployed) {
+                return;
+            }
         }
-        self.run(&deployed);
-        self.flows.lock().insert(name, Entry { deployed, is_running: true });
+    }
+
+    /// Puts a version of a flow in the place of one that has ended, and runs it if the flow is meant to run. False if another one has taken the place.
+    fn replace(&self, name: &str, before: &Arc<Deployed>, next: &Arc<Deployed>) -> bool {
+        let mut flows = self.flows.lock();
+        let Some(entry) = flows.get_mut(name).filter(|entry| Arc::ptr_eq(&entry.deployed, before)) else {
+            return false;
+        };
+        if entry.is_running {
+            self.run(next);
+        }
+        entry.deployed = Arc::clone(next);
+        true
     }
 
     fn run(&self, deployed: &Arc<Deployed>) {
+        *deployed.running.lock() = deployed.slots.iter().filter(|slots| **slots > 0).count();
         for (thread, slots) in self.threads.iter().zip(&deployed.slots) {
             if *slots > 0
                 && let Some(sender) = &thread.sender
@@ -249,23 +312,34 @@ impl Engine {
         true
     }
 
-    /// Starts a flow again that was stopped. Its figures start again, too. Returns false if there is no such flow.
+    /// Starts a flow again that was stopped, after the units of work that it has open. Its figures start again, too. Returns false if there is no such
+    /// flow.
     pub fn restart(&self, name: &str) -> bool {
-        let flow = match self.flows.lock().get(name) {
-            Some(entry) if entry.is_running => return true,
-            Some(entry) => Arc::clone(&entry.deployed.flow),
+        let before = match self.flows.lock().get_mut(name) {
+            Some(entry) if !entry.is_stopped() => return true,
+            Some(entry) => {
+                entry.is_running = true;
+                Arc::clone(&entry.deployed)
+            }
             None => return false,
         };
-        let deployed = Arc::new(Deployed::new(flow, self.threads.len(), 0));
-        self.run(&deployed);
-        self.flows.lock().insert(name.to_owned(), Entry { deployed, is_running: true });
+        before.wait();
+        let next = Arc::new(Deployed::new(Arc::clone(&before.flow), self.threads.len(), 0));
+        // Otherwise another request has started or stopped it.
+        let _ = self.replace(name, &before, &next);
         true
     }
 
     /// Stops a flow and forgets it.
     pub fn remove(&self, name: &str) -> bool {
-        let is_known = self.stop(name);
-        self.flows.lock().remove(name);
+        let mut is_known = false;
+        while self.stop(name) {
+            is_known = true;
+            let mut flows = self.flows.lock();
+            if flows.get(name).is_some_and(|entry| !entry.is_running) {
+                flows.remove(name);
+            }
+        }
         is_known
     }
 
@@ -276,7 +350,8 @@ impl Engine {
         let state = |entry: &Entry| FlowState {
             flow: Arc::clone(&entry.deployed.flow),
             stats: Arc::clone(&entry.deployed.stats),
-            is_running: entry.is_running,
+            is_running: !entry.is_stopped(),
+            broken: entry.deployed.broken(),
         };
         flows.values().map(state).collect()
     }
@@ -306,6 +381,46 @@ impl Drop for Engine {
     }
 }
 
+/// Where files that cannot be written are reported, and written again.
+pub(crate) struct FilesLeft {
+    flows: Flows,
+    clock: Arc<dyn Clock>,
+    observer: Arc<dyn Observer>,
+    again: OnceLock<Again>,
+}
+
+impl FilesLeft {
+    /// A file that a flow has just written is left.
+    pub(crate) fn left(&self, unwritten: &Unwritten) {
+        self.report(unwritten, 0);
+        if let Some(again) = self.again.get() {
+            again.wanted();
+        }
+    }
+
+    fn report(&self, unwritten: &Unwritten, more: u64) {
+        let Unwritten { owner, why, .. } = unwritten;
+        let mut message = format!("the file is not written yet: {why}");
+        if more > 0 {
+            message += &format!("; {more} more wait for the same folder");
+        }
+        let hint = "the content is in the store, and Quayline tries again; check the folder, its permissions and the space on the disk";
+        let mut failure = Failure::new(codes::FILE_SYSTEM, message, hint);
+        failure.finding.fault = Fault::Environment;
+        let Owner { flow, node } = owner.clone().unwrap_or_default();
+        failure.node = Some(node).filter(|node| !node.is_empty());
+        let finding = failure.located(&flow);
+        self.observer.failed(&flow, &finding, false);
+        let deployed = self.flows.lock().get(&flow).map(|entry| Arc::clone(&entry.deployed));
+        if let Some(deployed) = deployed
+            && let Some(at) =
+                deployed.flow.file.nodes.iter().position(|known| Some(&known.name) == failure.node.as_ref())
+        {
+            deployed.stats.nodes[at].failed(self.clock.now_ms(), finding);
+        }
+    }
+}
+
 /// What a thread gives to each of its flows.
 #[derive(Clone)]
 pub(crate) struct Around {
@@ -313,6 +428,7 @@ pub(crate) struct Around {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) commits: Commits,
+    pub(crate) files: Arc<FilesLeft>,
     pub(crate) workload: Option<Arc<Workload>>,
 }
 
@@ -327,9 +443,15 @@ fn thread(number: usize, mut receiver: UnboundedReceiver<Arc<Deployed>>, around:
         while let Some(deployed) = receiver.recv().await {
             let around = around.clone();
             tokio::task::spawn_local(async move {
-                // Counted even if the flow panics.
                 let end = End(Arc::clone(&deployed));
-                run_flow(deployed, around, number).await;
+                let (observer, clock) = (Arc::clone(&around.observer), Arc::clone(&around.clock));
+                if AssertUnwindSafe(run_flow(Arc::clone(&deployed), around, number)).catch_unwind().await.is_err() {
+                    let message = "the flow ended by an internal error; its open units of work are rolled back";
+                    let hint = "start it again with `quayline flow start`, and report the error with the lines of the log before it";
+                    let name = deployed.flow.name();
+                    let place = Place { path: Some(format!("flow {name}")), ..Place::default() };
+                    deployed.breaks(&observer, clock.now_ms(), Finding::error(codes::BROKEN, Fault::Ours, message).at(place).hint(hint));
+                }
                 drop(end);
             });
         }

@@ -14,7 +14,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use quayline_store::queue::MessageId;
 use quayline_store::{Space, Store};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 /// Failures after which a file moves to the folder `failed`.
 const ATTEMPTS_MAX: u32 = 3;
@@ -44,6 +46,8 @@ pub(crate) struct Taken {
     pub(crate) content: Vec<u8>,
     pub(crate) checkpoint: String,
     pub(crate) fingerprint: [u8; 16],
+    /// Id of its message: the same after a restart, and no other file has it.
+    pub(crate) id: MessageId,
     pub(crate) processed: Processed,
 }
 
@@ -115,6 +119,15 @@ fn fingerprint(meta: &fs::Metadata) -> [u8; 16] {
     print[..8].copy_from_slice(&meta.len().to_le_bytes());
     print[8..].copy_from_slice(&ns.to_le_bytes());
     print
+}
+
+/// The id of a file's message, from the input, the name, the length and the time.
+fn message_id(checkpoint: &str, print: &[u8; 16]) -> MessageId {
+    let whole = [checkpoint.as_bytes(), &[0], print].concat();
+    let mut id = [0; 24];
+    id[..16].copy_from_slice(&xxh3_128(&whole).to_be_bytes());
+    id[16..].copy_from_slice(&xxh3_64(&whole).to_be_bytes());
+    id
 }
 
 impl Folder {
@@ -205,9 +218,15 @@ impl Folder {
                 continue;
             }
             self.taken.insert(path);
-            return Ok(Some(Taken { name, content, checkpoint, fingerprint: print, processed }));
+            let id = message_id(&checkpoint, &print);
+            return Ok(Some(Taken { name, content, checkpoint, fingerprint: print, id, processed }));
         }
         Ok(None)
+    }
+
+    /// A file that was taken has no unit of work after all.
+    pub(crate) fn give_back(&mut self, path: &Path) {
+        self.taken.remove(path);
     }
 
     /// The outcome of a file's unit of work. A file that failed too often moves to `failed`.

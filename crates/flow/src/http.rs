@@ -1,13 +1,16 @@
 //! Requests by HTTP as messages, and their answers.
 //!
 //! ```text
-//! connection ─▶ request: method, path, length checked, body read ─channel─▶ Input ─▶ unit of work ─▶ commit ─▶ answer
+//! connection ─▶ request: method, path, length checked; a place and room taken; body read ─channel─▶ Input ─▶ unit of work ─▶ commit ─▶ answer
 //! ```
 //!
 //! The answer is sent after the commit, so a client that has one knows that everything the flow did is durable. Without a `reply` node it is 204. A client
 //! without an answer does not know, and repeats the request.
+//!
+//! A request takes its place among those that wait, and room for its content, before its content is read. A connection that does nothing is closed, so
+//! neither clients that send nothing nor clients that send much keep others from being answered.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::net::SocketAddr;
@@ -21,23 +24,36 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::TokioIo;
-use tokio::net::TcpListener;
-use tokio::sync::mpsc::{Receiver, Sender, channel};
-use tokio::sync::oneshot;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use quayline_project::FlowNode;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc::{OwnedPermit, Receiver, Sender, channel};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
-/// Longest content of a request. Default 100 MB: the longest message of a queue.
-const CONTENT_BYTES_MAX: usize = 100 << 20;
+/// Longest content of a request, where the node sets no limit. Default 100 MB: the longest message of a queue.
+pub(crate) const CONTENT_BYTES_MAX: u64 = 100 << 20;
+/// Content of all requests that are read, wait or are processed. Default 256 MB: two requests of the longest content. Beyond it a client gets 503.
+const ROOM_BYTES: usize = 256 << 20;
+/// Bytes that a request takes at once of that room, and the least that it takes.
+const ROOM_STEP: usize = 1 << 10;
 /// Requests that wait for an instance; beyond them a client gets 503.
 const WAITING_MAX: usize = 1_024;
-/// Connections at once; beyond them a client waits to be accepted.
-const CONNECTIONS_MAX: usize = 1_024;
+/// Connections at once, where the node sets no limit; beyond them a client waits to be accepted.
+const CONNECTIONS_MAX: u64 = 1_024;
 /// Pause after the system refuses a connection, such as for want of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Longest time until the head of a request is complete. Default 10 s.
+const HEAD_WAIT: Duration = Duration::from_secs(10);
+/// Longest time without a byte in either direction while no request is processed. Default 30 s.
+const IDLE_WAIT: Duration = Duration::from_secs(30);
+/// Longest `Idempotency-Key`. Default 255 bytes.
+const KEY_BYTES_MAX: usize = 255;
 
 /// An answer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) content_type: Option<Rc<str>>,
@@ -47,24 +63,46 @@ pub(crate) struct Answer {
 /// What became of a request.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    /// A `reply` node answered it.
+    /// A `reply` node answered it, now or when the request came first.
     Answer(Answer),
     /// It was done, and no node answered it.
     Done,
     /// The store did not say whether the unit of work is durable.
     Unknown,
+    /// A request with the same `Idempotency-Key` is processed now.
+    Busy,
+    /// A request with the same `Idempotency-Key` had another content.
+    OtherContent,
 }
 
 /// Where the outcome goes. Only the first one counts; without any, the unit of work was rolled back.
 #[derive(Clone, Debug)]
-pub(crate) struct ReplyTo(Rc<RefCell<Option<oneshot::Sender<Outcome>>>>);
+pub(crate) struct ReplyTo(Rc<Waiting>);
+
+#[derive(Debug)]
+struct Waiting {
+    sender: RefCell<Option<oneshot::Sender<Outcome>>>,
+    answer: RefCell<Option<Answer>>,
+    /// Room for the content, as long as the message lives.
+    _room: OwnedSemaphorePermit,
+}
 
 impl ReplyTo {
     pub(crate) fn end(&self, outcome: Outcome) {
-        if let Some(sender) = self.0.borrow_mut().take() {
+        if let Some(sender) = self.0.sender.borrow_mut().take() {
             // A client that has gone does not want its answer.
             let _ = sender.send(outcome);
         }
+    }
+
+    /// Takes note of an answer that the commit will send.
+    pub(crate) fn answers(&self, answer: &Answer) {
+        self.0.answer.borrow_mut().get_or_insert_with(|| answer.clone());
+    }
+
+    /// The answer of the first `reply` node.
+    pub(crate) fn answer(&self) -> Option<Answer> {
+        self.0.answer.borrow().clone()
     }
 }
 
@@ -73,25 +111,37 @@ impl ReplyTo {
 pub(crate) struct Asked {
     pub(crate) content: Rc<[u8]>,
     pub(crate) reply: ReplyTo,
+    /// The `Idempotency-Key`.
+    pub(crate) key: Option<String>,
     /// Trace context, as properties.
     pub(crate) context: Vec<(String, Vec<u8>)>,
+}
+
+/// What a listener lets in.
+struct Door {
+    path: String,
+    wait: Duration,
+    content_bytes_max: usize,
+    sender: Sender<Asked>,
+    room: Arc<Semaphore>,
 }
 
 /// Listens on an address; dropping it ends the listening. Requests that are under way get their answers.
 pub(crate) struct Listener {
     pub(crate) asked: Receiver<Asked>,
-    accepting: JoinHandle<()>,
+    tasks: Vec<JoinHandle<()>>,
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        self.accepting.abort();
+        self.tasks.iter().for_each(JoinHandle::abort);
     }
 }
 
 impl Listener {
-    /// Binds the address now and accepts connections in a task of this thread.
-    pub(crate) fn bind(address: &str, path: &str, limit: Duration) -> Result<Listener, String> {
+    /// Binds the address of a node now and accepts connections in a task of this thread.
+    pub(crate) fn bind(node: &FlowNode, wait: Duration) -> Result<Listener, String> {
+        let address = node.text("listen").unwrap_or_default();
         let parsed: SocketAddr =
             address.parse().map_err(|_| format!("`{address}` is not an address such as 127.0.0.1:8090"))?;
         let shown = |error: std::io::Error| {
@@ -101,35 +151,135 @@ impl Listener {
         socket.set_nonblocking(true).map_err(shown)?;
         let listener = TcpListener::from_std(socket).map_err(shown)?;
         let (sender, asked) = channel(WAITING_MAX);
-        let path: Arc<str> = path.into();
-        let accepting = tokio::task::spawn_local(accept(listener, sender, path, limit));
-        Ok(Listener { asked, accepting })
+        let limit = |name: &str, default| usize::try_from(node.number(name).unwrap_or(default)).unwrap_or(usize::MAX);
+        let door = Door {
+            path: node.text("path").unwrap_or_default().to_owned(),
+            wait,
+            content_bytes_max: limit("content_bytes_max", CONTENT_BYTES_MAX),
+            sender,
+            room: Arc::new(Semaphore::new(ROOM_BYTES / ROOM_STEP)),
+        };
+        let connections = limit("connections", CONNECTIONS_MAX);
+        let accepting = tokio::task::spawn_local(accept(listener, Rc::new(door), connections));
+        Ok(Listener { asked, tasks: vec![accepting] })
+    }
+
+    /// Does this beside it, as long as it listens.
+    pub(crate) fn forgets(&mut self, forgetting: impl Future<Output = ()> + 'static) {
+        self.tasks.push(tokio::task::spawn_local(forgetting));
     }
 }
 
-async fn accept(listener: TcpListener, sender: Sender<Asked>, path: Arc<str>, limit: Duration) {
-    let permits = Arc::new(tokio::sync::Semaphore::new(CONNECTIONS_MAX));
+async fn accept(listener: TcpListener, door: Rc<Door>, connections: usize) {
+    let permits = Arc::new(Semaphore::new(connections));
     loop {
         let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
-        let (sender, path) = (sender.clone(), Arc::clone(&path));
+        let door = Rc::clone(&door);
         tokio::task::spawn_local(async move {
-            let service = service_fn(|request| {
-                let (sender, path) = (sender.clone(), Arc::clone(&path));
-                async move { Ok::<_, Infallible>(serve(request, &sender, &path, limit).await) }
-            });
-            // A client that breaks its connection has no one to be told.
-            let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+            connection(stream, &door).await;
             drop(permit);
         });
     }
 }
 
-async fn serve(request: Request<Incoming>, sender: &Sender<Asked>, path: &str, limit: Duration) -> Response<Once> {
-    if request.uri().path() != path {
+/// Serves a connection until either side ends it or nothing happens on it.
+async fn connection(stream: TcpStream, door: &Rc<Door>) {
+    let life = Rc::new(Life { moved: Cell::new(Instant::now()), requests: Cell::new(0) });
+    let watched = Watched { stream, life: Rc::clone(&life) };
+    let service = service_fn(|request| {
+        let (door, life) = (Rc::clone(door), Rc::clone(&life));
+        async move {
+            life.requests.set(life.requests.get() + 1);
+            let response = serve(request, &door).await;
+            life.requests.set(life.requests.get() - 1);
+            life.moved.set(Instant::now());
+            Ok::<_, Infallible>(response)
+        }
+    });
+    let mut builder = hyper::server::conn::http1::Builder::new();
+    let serving = builder
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_WAIT)
+        .serve_connection(TokioIo::new(watched), service);
+    // A client that breaks its connection has no one to be told.
+    futures_util::future::select(std::pin::pin!(serving), std::pin::pin!(life.ends())).await;
+}
+
+/// What happens on a connection.
+struct Life {
+    /// When a byte went in either direction.
+    moved: Cell<Instant>,
+    requests: Cell<usize>,
+}
+
+impl Life {
+    /// Ends when nothing has happened for a time.
+    async fn ends(&self) {
+        loop {
+            let is_busy = self.requests.get() > 0;
+            let until = if is_busy { Instant::now() } else { self.moved.get() } + IDLE_WAIT;
+            tokio::time::sleep_until(until).await;
+            if self.requests.get() == 0 && self.moved.get().elapsed() >= IDLE_WAIT {
+                return;
+            }
+        }
+    }
+}
+
+/// A connection that says when bytes move.
+struct Watched {
+    stream: TcpStream,
+    life: Rc<Life>,
+}
+
+impl AsyncRead for Watched {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if buffer.filled().len() > before {
+            self.life.moved.set(Instant::now());
+        }
+        read
+    }
+}
+
+impl AsyncWrite for Watched {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        if matches!(written, Poll::Ready(Ok(1..))) {
+            self.life.moved.set(Instant::now());
+        }
+        written
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+/// The value of `Idempotency-Key`: a string in quotes, as the draft says, or plain text, as many clients send it.
+fn idempotency_key(value: &hyper::header::HeaderValue) -> Option<String> {
+    let text = value.to_str().ok()?.trim();
+    let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
+    let is_good =
+        !text.is_empty() && text.len() <= KEY_BYTES_MAX && text.bytes().all(|byte| matches!(byte, b'!'..=b'~'));
+    is_good.then(|| text.to_owned())
+}
+
+async fn serve(request: Request<Incoming>, door: &Door) -> Response<Once> {
+    if request.uri().path() != door.path {
         return problem(StatusCode::NOT_FOUND, "no flow listens on this path");
     }
     if request.method() != Method::POST {
@@ -137,27 +287,38 @@ async fn serve(request: Request<Incoming>, sender: &Sender<Asked>, path: &str, l
     }
     let header = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok());
     let context = crate::trace::context(header("traceparent"), header("tracestate"));
-    let content = match collect(request.into_body()).await {
-        Ok(content) => content,
-        Err(TooLong::Yes) => return problem(StatusCode::PAYLOAD_TOO_LARGE, "the content is longer than 100 MB"),
-        Err(TooLong::No) => return problem(StatusCode::BAD_REQUEST, "the content ended too early"),
+    let key = match request.headers().get("idempotency-key").map(idempotency_key) {
+        Some(None) => {
+            let title = "Idempotency-Key is not 1 to 255 visible ASCII characters";
+            return problem(StatusCode::BAD_REQUEST, title);
+        }
+        key => key.flatten(),
     };
-    let (answer, answered) = oneshot::channel();
-    let reply = ReplyTo(Rc::new(RefCell::new(Some(answer))));
-    if sender.try_send(Asked { content: content.into(), reply, context }).is_err() {
-        return problem(StatusCode::SERVICE_UNAVAILABLE, "the flow has too many requests waiting");
-    }
-    match tokio::time::timeout(limit, answered).await {
+    let (place, content, room) = match tokio::time::timeout(door.wait, collect(request.into_body(), door)).await {
+        Ok(Ok(collected)) => collected,
+        Ok(Err(refused)) => return refused.response(door),
+        Err(_) => return problem(StatusCode::REQUEST_TIMEOUT, "the content did not arrive in time"),
+    };
+    let (sender, answered) = oneshot::channel();
+    let waiting = Waiting { sender: RefCell::new(Some(sender)), answer: RefCell::default(), _room: room };
+    place.send(Asked { content: content.into(), reply: ReplyTo(Rc::new(waiting)), key, context });
+    match tokio::time::timeout(door.wait, answered).await {
         Ok(Ok(Outcome::Answer(answer))) => {
             let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
             let kind = answer.content_type.as_deref().unwrap_or("application/octet-stream");
+            if status == StatusCode::NO_CONTENT {
+                return empty(status);
+            }
             respond(status, kind, Bytes::copy_from_slice(&answer.content))
         }
-        Ok(Ok(Outcome::Done)) => {
-            let mut response = Response::new(Once(None));
-            *response.status_mut() = StatusCode::NO_CONTENT;
-            response
+        Ok(Ok(Outcome::Done)) => empty(StatusCode::NO_CONTENT),
+        Ok(Ok(Outcome::Busy)) => {
+            problem(StatusCode::CONFLICT, "a request with the same Idempotency-Key is being processed")
         }
+        Ok(Ok(Outcome::OtherContent)) => problem(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "a request with the same Idempotency-Key and another content was processed before",
+        ),
         Ok(Ok(Outcome::Unknown)) => problem(
             StatusCode::INTERNAL_SERVER_ERROR,
             "the store failed while the flow committed; the request may have been done",
@@ -171,23 +332,70 @@ async fn serve(request: Request<Incoming>, sender: &Sender<Asked>, path: &str, l
     }
 }
 
-enum TooLong {
-    Yes,
-    No,
+/// Why a request does not become a message.
+enum Refused {
+    TooLong,
+    Broken,
+    /// Too many requests wait.
+    NoPlace,
+    /// The contents of those that are here leave no room.
+    NoRoom,
 }
 
-async fn collect(mut body: Incoming) -> Result<Vec<u8>, TooLong> {
-    let mut content = Vec::new();
-    while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
-        let frame = frame.map_err(|_| TooLong::No)?;
-        if let Some(data) = frame.data_ref() {
-            if content.len() + data.len() > CONTENT_BYTES_MAX {
-                return Err(TooLong::Yes);
+impl Refused {
+    fn response(&self, door: &Door) -> Response<Once> {
+        let (status, title) = match self {
+            Refused::TooLong => {
+                let title = format!("the content is longer than {} bytes", door.content_bytes_max);
+                return problem(StatusCode::PAYLOAD_TOO_LARGE, &title);
             }
-            content.extend_from_slice(data);
-        }
+            Refused::Broken => return problem(StatusCode::BAD_REQUEST, "the content ended too early"),
+            Refused::NoPlace => (StatusCode::SERVICE_UNAVAILABLE, "the flow has too many requests waiting"),
+            Refused::NoRoom => (StatusCode::SERVICE_UNAVAILABLE, "the contents of other requests leave no room"),
+        };
+        let mut response = problem(status, title);
+        response.headers_mut().insert(hyper::header::RETRY_AFTER, hyper::header::HeaderValue::from_static("1"));
+        response
     }
-    Ok(content)
+}
+
+/// Reads a content within its limits: the place of its request, the content, and the room that it takes.
+async fn collect(
+    mut body: Incoming,
+    door: &Door,
+) -> Result<(OwnedPermit<Asked>, Vec<u8>, OwnedSemaphorePermit), Refused> {
+    let expected = body.size_hint().exact().map_or(Ok(0), usize::try_from).map_err(|_| Refused::TooLong)?;
+    if expected > door.content_bytes_max {
+        return Err(Refused::TooLong);
+    }
+    let place = door.sender.clone().try_reserve_owned().map_err(|_| Refused::NoPlace)?;
+    let room = |bytes: usize| {
+        let steps = u32::try_from(bytes.div_ceil(ROOM_STEP).max(1)).unwrap_or(u32::MAX);
+        Arc::clone(&door.room).try_acquire_many_owned(steps).map_err(|_| Refused::NoRoom)
+    };
+    let mut taken = room(expected)?;
+    let mut content = Vec::with_capacity(expected);
+    while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+        let frame = frame.map_err(|_| Refused::Broken)?;
+        let Some(data) = frame.data_ref() else { continue };
+        let length = content.len() + data.len();
+        if length > door.content_bytes_max {
+            return Err(Refused::TooLong);
+        }
+        let has = taken.num_permits() * ROOM_STEP;
+        if length > has {
+            // As much again as it has, as its memory grows.
+            taken.merge(room((length - has).max(has))?);
+        }
+        content.extend_from_slice(data);
+    }
+    Ok((place, content, taken))
+}
+
+fn empty(status: StatusCode) -> Response<Once> {
+    let mut response = Response::new(Once(None));
+    *response.status_mut() = status;
+    response
 }
 
 fn problem(status: StatusCode, title: &str) -> Response<Once> {

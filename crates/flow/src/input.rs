@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use tokio::time::{Instant, Sleep};
 
 use crate::aggregate::{Groups, Overdue};
 use crate::amqp::BrokerInput;
+use crate::answers::{Answers, Known};
 use crate::codes;
 use crate::deliver::DELIVERED;
 use crate::expression::Evaluated;
@@ -22,9 +24,12 @@ use crate::http::Listener;
 use crate::kafka::KafkaInput;
 use crate::message::{Parcel, Received};
 use crate::nats::Subscription;
+use crate::owner::Ownership;
 use crate::run::{After, Run};
 use crate::taken::Taken;
 
+/// Messages and bytes that wait for others of their key, above which an input takes no more from its queue. Default 1,024 and 16 MiB.
+const WAITING_MAX: (usize, usize) = (1_024, 16 << 20);
 /// Pause after an input failed, such as a folder that is missing.
 const FAILED_PAUSE: Duration = Duration::from_secs(5);
 
@@ -76,18 +81,32 @@ pub(crate) struct Input {
     used: usize,
     from: Origin,
     timer: Option<Pin<Box<Sleep>>>,
+    /// Holds the right to be the only one that takes messages here, among all processes on the store.
+    _owner: Option<Unit>,
 }
 
 enum Origin {
+    /// Another process may have it.
+    Unowned(Ownership),
     Queue(QueueFrom),
-    Timer { every: Duration, payload: Rc<[u8]> },
-    Folder { folder: Folder, interval: Duration },
-    Http(Listener),
+    Timer {
+        every: Duration,
+        payload: Rc<[u8]>,
+    },
+    Folder {
+        folder: Folder,
+        interval: Duration,
+    },
+    Http(Listener, Answers),
     Outbox(Queue),
     Nats(Box<Subscription>),
     Amqp(Box<BrokerInput>),
     Kafka(Box<KafkaInput>),
-    Groups { groups: Groups, timeout: Duration, terminal: &'static str },
+    Groups {
+        groups: Groups,
+        timeout: Duration,
+        terminal: &'static str,
+    },
 }
 
 struct QueueFrom {
@@ -96,6 +115,10 @@ struct QueueFrom {
     keys: HashMap<Rc<str>, Keyed>,
     /// Messages that were given back and must come before others of their key.
     returned: VecDeque<(Rc<str>, MessageId)>,
+    /// Messages whose turn has come: nothing of their key is processed any more.
+    ready: VecDeque<Claimed>,
+    /// Messages and bytes of `ready` and of those that wait for others of their key.
+    waiting: (usize, usize),
     commit_count: u64,
     /// Messages that are processed one by one, after a unit of work of several was rolled back.
     single: u64,
@@ -129,6 +152,17 @@ impl Input {
 
     fn new(run: &Run<'_>, at: usize, slots: usize) -> Result<Input, Failure> {
         let node = &run.flow.file.nodes[at];
+        let (from, timer) = if crate::owner::needs_one(&run.store, node) {
+            (Origin::Unowned(Ownership::new(&run.name, &node.name)), None)
+        } else {
+            Input::origin(run, at)?
+        };
+        Ok(Input { node: at, slots: slots_of(node, slots), used: 0, from, timer, _owner: None })
+    }
+
+    /// Where the messages of an input come from, and its timer.
+    fn origin(run: &Run<'_>, at: usize) -> Result<(Origin, Option<Pin<Box<Sleep>>>), Failure> {
+        let node = &run.flow.file.nodes[at];
         let text = |name: &str| node.text(name).unwrap_or_default();
         let time = |name: &str, default_ms| Duration::from_millis(node.number(name).unwrap_or(default_ms));
         let (from, timer) = match node.kind.name {
@@ -147,11 +181,14 @@ impl Input {
                 )
             }
             "http_input" => {
-                let listener = Listener::bind(text("listen"), text("path"), time("wait_limit", 30_000));
+                let listener = Listener::bind(node, time("wait_limit", 30_000));
                 let failed = |why| {
                     Failure::new(codes::LISTEN, why, "name another address, or end the program that uses this one")
                 };
-                (Origin::Http(listener.map_err(failed)?), None)
+                let answers = Answers::new(&run.name, &node.name);
+                let mut listener = listener.map_err(failed)?;
+                listener.forgets(answers.clone().forget(run.store.clone(), Arc::clone(&run.clock)));
+                (Origin::Http(listener, answers), None)
             }
             "aggregate" => {
                 let counts = node.property("count").is_some() || node.property("last").is_some();
@@ -177,59 +214,72 @@ impl Input {
                     order,
                     keys: HashMap::new(),
                     returned: VecDeque::new(),
+                    ready: VecDeque::new(),
+                    waiting: (0, 0),
                     commit_count: node.number("commit_count").unwrap_or(1),
                     single: 0,
                 };
                 (Origin::Queue(from), None)
             }
         };
-        let slots = match &from {
-            Origin::Queue(queue) if queue.order == Order::ByQueue => slots.min(1),
-            // A timer and a folder make one message after another.
-            Origin::Timer { .. } | Origin::Folder { .. } | Origin::Outbox(_) | Origin::Groups { .. } => slots.min(1),
-            Origin::Nats(_) if node.text("order") == Some("by_stream") => slots.min(1),
-            Origin::Amqp(_) if node.text("order") == Some("by_queue") => slots.min(1),
-            Origin::Queue(_) | Origin::Http(_) | Origin::Nats(_) | Origin::Amqp(_) | Origin::Kafka(_) => slots,
-        };
-        let timer = timer.map(|after| Box::pin(tokio::time::sleep(after)));
-        Ok(Input { node: at, slots, used: 0, from, timer })
+        Ok((from, timer.map(|after| Box::pin(tokio::time::sleep(after)))))
+    }
+
+    /// Begins once no other process takes messages here.
+    fn poll_owned(&mut self, run: &Run<'_>, context: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+        let Origin::Unowned(ownership) = &mut self.from else { return Poll::Ready(Ok(())) };
+        let Poll::Ready(owner) = ownership.poll(run, self.node, context) else { return Poll::Pending };
+        let owner = owner?;
+        let (from, timer) = Input::origin(run, self.node)?;
+        (self.from, self.timer, self._owner) = (from, timer, Some(owner));
+        Poll::Ready(Ok(()))
     }
 
     /// Claims a message that can be processed now. Pending registers the task for everything that it waits for.
     pub(crate) fn poll_claim(&mut self, run: &Run<'_>, context: &mut Context<'_>) -> Poll<Result<Claimed, Failure>> {
-        let Input { node, slots, used, from, timer } = self;
+        std::task::ready!(self.poll_owned(run, context))?;
+        let Input { node, slots, used, from, timer, .. } = self;
         match from {
+            Origin::Unowned(_) => Poll::Pending,
             Origin::Queue(queue) => queue.poll(run, *node, (*slots, used), timer, context),
             Origin::Timer { every, payload } => {
                 if *used >= *slots || !due(timer, context) {
                     return Poll::Pending;
                 }
                 set(timer, *every);
+                let mut claimed = claimed(run, run.store.begin()?, own_header(run), Rc::clone(payload), "", None);
                 *used += 1;
-                let header =
-                    Message { persistence: Persistence::Persistent, put_ms: run.clock.now_ms(), ..Message::default() };
-                let payload = Rc::clone(payload);
-                Poll::Ready(
-                    run.store.begin().map_err(Into::into).map(|unit| claimed(run, unit, header, payload, "", None)),
-                )
+                if let Some(received) = Rc::get_mut(&mut claimed.received) {
+                    received.comes_again = false;
+                }
+                Poll::Ready(Ok(claimed))
             }
-            Origin::Http(listener) => {
+            Origin::Http(listener, answers) => loop {
                 if *used >= *slots {
                     return Poll::Pending;
                 }
                 let Poll::Ready(Some(asked)) = listener.asked.poll_recv(context) else { return Poll::Pending };
+                let (mut unit, mut header, mut asking) = (run.store.begin()?, own_header(run), None);
+                if let Some(key) = &asked.key {
+                    match answers.look(&mut unit, key, &asked.content, header.put_ms)? {
+                        Known::New(new) => (header.id, asking) = (new.id, Some(new)),
+                        known => {
+                            asked.reply.end(known.outcome());
+                            continue;
+                        }
+                    }
+                }
                 *used += 1;
-                let header =
-                    Message { persistence: Persistence::Persistent, put_ms: run.clock.now_ms(), ..Message::default() };
-                let unit = run.store.begin()?;
+                header.properties = asked.context;
                 let mut claimed = claimed(run, unit, header, asked.content, "", None);
                 claimed.frees_early = true;
                 if let Some(received) = Rc::get_mut(&mut claimed.received) {
                     received.reply = Some(asked.reply);
-                    received.header.properties = asked.context;
+                    received.comes_again = asking.is_some();
+                    received.asking = asking;
                 }
-                Poll::Ready(Ok(claimed))
-            }
+                return Poll::Ready(Ok(claimed));
+            },
             Origin::Nats(subscription) => {
                 if *used >= *slots {
                     return Poll::Pending;
@@ -273,8 +323,8 @@ impl Input {
                         return Poll::Pending;
                     }
                 };
-                *used += 1;
                 let mut claimed = claimed(run, run.store.begin()?, Message::default(), Rc::new([]), queue.name(), None);
+                *used += 1;
                 claimed.outgoing = Some((claim, message));
                 Poll::Ready(Ok(claimed))
             }
@@ -311,16 +361,20 @@ impl Input {
                 loop {
                     match folder.next(&run.store) {
                         Ok(Some(taken)) => {
-                            *used += 1;
-                            let mut unit = match run.store.begin() {
+                            let begun = run.store.begin().and_then(|mut unit| {
+                                unit.put_checkpoint(&taken.checkpoint, &taken.fingerprint).map(|()| unit)
+                            });
+                            let unit = match begun {
                                 Ok(unit) => unit,
-                                Err(error) => return Poll::Ready(Err(error.into())),
+                                Err(error) => {
+                                    // A later look finds it again.
+                                    folder.give_back(taken.processed.path());
+                                    return Poll::Ready(Err(error.into()));
+                                }
                             };
-                            if let Err(error) = unit.put_checkpoint(&taken.checkpoint, &taken.fingerprint) {
-                                return Poll::Ready(Err(error.into()));
-                            }
+                            *used += 1;
                             let mut header = Message { put_ms: run.clock.now_ms(), ..Message::default() };
-                            header.id[..16].copy_from_slice(&taken.fingerprint);
+                            header.id = taken.id;
                             let mut claimed = claimed(run, unit, header, taken.content.into(), "", Some(taken.name));
                             claimed.after.push(After::Processed(taken.processed.clone()));
                             claimed.file = Some(taken.processed);
@@ -352,52 +406,76 @@ impl Input {
         self.used = self.used.saturating_sub(1);
     }
 
-    /// Takes note of the end of a unit of work; a message of the same key may be next.
-    pub(crate) fn ended(&mut self, store: &Store, ended: &Ended) -> Result<Option<Claimed>, Failure> {
+    /// Takes note of the end of a unit of work.
+    pub(crate) fn ended(&mut self, store: &Store, ended: &Ended) -> Result<(), Failure> {
         if !ended.is_free {
             self.used = self.used.saturating_sub(1);
         }
         match &mut self.from {
-            Origin::Queue(queue) => Ok(queue.ended(ended)),
+            Origin::Queue(queue) => {
+                queue.ended(ended);
+                Ok(())
+            }
             Origin::Groups { .. } if !ended.is_good => {
                 set(&mut self.timer, FAILED_PAUSE);
-                Ok(None)
+                Ok(())
             }
             Origin::Nats(subscription) => {
                 let outcome = if ended.is_good { Ok(()) } else { Err(ended.why.clone().unwrap_or_default()) };
                 subscription.ended(&ended.id, outcome);
-                Ok(None)
+                Ok(())
             }
             Origin::Amqp(input) => {
                 let outcome = if ended.is_good { Ok(()) } else { Err(ended.why.clone().unwrap_or_default()) };
                 input.ended(&ended.id, outcome);
-                Ok(None)
+                Ok(())
             }
             Origin::Kafka(input) => {
                 let outcome = if ended.is_good { Ok(()) } else { Err(ended.why.clone().unwrap_or_default()) };
-                input.ended(store, &ended.id, outcome).map(|()| None)
+                input.ended(store, &ended.id, outcome)
             }
-            Origin::Timer { .. } | Origin::Http(_) | Origin::Outbox(_) | Origin::Groups { .. } => Ok(None),
+            Origin::Unowned(_)
+            | Origin::Timer { .. }
+            | Origin::Http(..)
+            | Origin::Outbox(_)
+            | Origin::Groups { .. } => Ok(()),
             Origin::Folder { folder, .. } => {
-                let Some(file) = &ended.file else { return Ok(None) };
+                let Some(file) = &ended.file else { return Ok(()) };
                 let done = folder.ended(file.path(), ended.is_good, ended.is_early);
                 done.map_err(|why| Failure::new(codes::FILE_SYSTEM, why, "check the permissions of the folder"))
-                    .map(|()| None)
             }
         }
     }
 
     /// Gives back everything that is claimed and not started, without counting it as a failure of the flow.
-    pub(crate) fn stop(&mut self) {
-        if let Origin::Queue(queue) = &mut self.from {
-            queue.keys.clear();
-            // This task no longer looks for messages, so another one has to.
-            let _ = queue.queue.wake_all();
+    pub(crate) fn stop(&mut self, store: &Store) -> Result<(), Failure> {
+        match &mut self.from {
+            Origin::Queue(queue) => {
+                queue.keys.clear();
+                queue.ready.clear();
+                // This task no longer looks for messages, so another one has to.
+                let _ = queue.queue.wake_all();
+            }
+            Origin::Outbox(queue) => {
+                let _ = queue.wake_all();
+            }
+            Origin::Kafka(input) => input.raise_all(store)?,
+            _ => {}
         }
-        if let Origin::Outbox(queue) = &self.from {
-            let _ = queue.wake_all();
-        }
+        Ok(())
     }
+}
+
+/// Messages that an input processes at once, of those that a flow may.
+fn slots_of(node: &FlowNode, slots: usize) -> usize {
+    let is_one_by_one = match node.kind.name {
+        "nats_input" => node.text("order") == Some("by_stream"),
+        "queue_input" | "amqp_input" => node.text("order") == Some("by_queue"),
+        "http_input" | "kafka_input" => false,
+        // A timer and a folder make one message after another.
+        _ => true,
+    };
+    if is_one_by_one { slots.min(1) } else { slots }
 }
 
 fn due(timer: &mut Option<Pin<Box<Sleep>>>, context: &mut Context<'_>) -> bool {
@@ -437,6 +515,8 @@ fn claimed(
         content,
         terminal: "out",
         group: None,
+        comes_again: true,
+        asking: None,
     };
     Claimed {
         unit,
@@ -452,12 +532,32 @@ fn claimed(
     }
 }
 
+/// The header of a message that comes from nowhere else: a request or a time.
+fn own_header(run: &Run<'_>) -> Message {
+    Message {
+        id: run.store.new_message_id(),
+        persistence: Persistence::Persistent,
+        put_ms: run.clock.now_ms(),
+        ..Message::default()
+    }
+}
+
 /// The message of a queue as what a flow receives.
-pub(crate) fn received(run: &Run<'_>, mut message: Message, queue: &str) -> Rc<Received> {
+pub(crate) fn received(run: &Run<'_>, mut message: Message, queue: &str, comes_again: bool) -> Rc<Received> {
     let content = std::mem::take(&mut message.payload).into();
     let flow = Rc::clone(&run.name);
-    let (from, terminal) = (queue.to_owned(), "out");
-    Rc::new(Received { header: message, from, flow, file_name: None, reply: None, content, terminal, group: None })
+    Rc::new(Received {
+        header: message,
+        from: queue.to_owned(),
+        flow,
+        file_name: None,
+        reply: None,
+        content,
+        terminal: "out",
+        group: None,
+        comes_again,
+        asking: None,
+    })
 }
 
 impl QueueFrom {
@@ -472,6 +572,9 @@ impl QueueFrom {
         let mut due_ms: Option<u64> = None;
         // Messages that were given back come first in their order.
         for _ in 0..self.returned.len() {
+            if *used >= slots {
+                break;
+            }
             let Some((key, id)) = self.returned.pop_front() else { break };
             let mut unit = run.store.begin()?;
             match self.queue.poll_get(&mut unit, Select::Id(id), context.waker())? {
@@ -484,14 +587,18 @@ impl QueueFrom {
                     self.returned.push_back((key, id));
                 }
                 // It expired or moved to the backout queue.
-                Polled::Nothing { due_ms: None } => {
-                    if let Some(next) = self.free(&key) {
-                        return Poll::Ready(Ok(next));
-                    }
-                }
+                Polled::Nothing { due_ms: None } => self.free(&key),
             }
         }
-        while *used < slots && (self.order != Order::ByQueue || self.returned.is_empty()) {
+        if *used < slots
+            && let Some(next) = self.ready.pop_front()
+        {
+            self.waiting.0 -= 1;
+            self.waiting.1 -= next.received.content.len();
+            *used += 1;
+            return Poll::Ready(Ok(next));
+        }
+        while *used < slots && self.has_room() && (self.order != Order::ByQueue || self.returned.is_empty()) {
             let mut unit = run.store.begin()?;
             let message = match self.queue.poll_get(&mut unit, Select::First, context.waker())? {
                 Polled::Message(message) => *message,
@@ -503,22 +610,29 @@ impl QueueFrom {
                     break;
                 }
             };
-            *used += 1;
             let back = self.returned.iter().position(|(_, id)| *id == message.id);
             if let Some((key, _)) = back.and_then(|at| self.returned.remove(at)) {
+                *used += 1;
                 return Poll::Ready(Ok(self.claim(run, node, unit, message, Some(key))));
             }
             let claimed = self.claim(run, node, unit, message, None);
-            let Some(key) = claimed.key.clone() else { return Poll::Ready(Ok(claimed)) };
+            let Some(key) = claimed.key.clone() else {
+                *used += 1;
+                return Poll::Ready(Ok(claimed));
+            };
             let keyed = self.keys.entry(key).or_default();
             if keyed.is_busy {
+                // It takes no instance, which messages of other keys may need meanwhile.
+                self.waiting.0 += 1;
+                self.waiting.1 += claimed.received.content.len();
                 keyed.waiting.push_back(claimed);
                 continue;
             }
             keyed.is_busy = true;
+            *used += 1;
             return Poll::Ready(Ok(claimed));
         }
-        if *used >= slots {
+        if *used >= slots || !self.has_room() {
             self.queue.forget(context.waker());
         }
         if let Some(due_ms) = due_ms {
@@ -533,7 +647,8 @@ impl QueueFrom {
     fn claim(&mut self, run: &Run<'_>, node: usize, unit: Unit, message: Message, key: Option<Rc<str>>) -> Claimed {
         let count = if self.single > 0 || self.order != Order::None { 1 } else { self.commit_count };
         self.single = self.single.saturating_sub(1);
-        let received = received(run, message, self.queue.name());
+        let comes_again = !crate::worker::commits_first(run, node, message.persistence);
+        let received = received(run, message, self.queue.name(), comes_again);
         // By queue, the next message has to see everything that this one did, so it waits for the commit.
         let frees_early = self.order != Order::ByQueue;
         let mut claimed = Claimed {
@@ -568,25 +683,28 @@ impl QueueFrom {
         claimed
     }
 
-    /// The next message of a key that nothing occupies now.
-    fn free(&mut self, key: &Rc<str>) -> Option<Claimed> {
-        let keyed = self.keys.get_mut(key)?;
-        let next = keyed.waiting.pop_front();
-        if next.is_none() {
-            self.keys.remove(key);
-        }
-        next
+    fn has_room(&self) -> bool {
+        self.waiting.0 < WAITING_MAX.0 && self.waiting.1 < WAITING_MAX.1
     }
 
-    fn ended(&mut self, ended: &Ended) -> Option<Claimed> {
+    /// The turn of the next message of a key that nothing occupies now.
+    fn free(&mut self, key: &Rc<str>) {
+        let Some(keyed) = self.keys.get_mut(key) else { return };
+        match keyed.waiting.pop_front() {
+            Some(next) => self.ready.push_back(next),
+            None => drop(self.keys.remove(key)),
+        }
+    }
+
+    fn ended(&mut self, ended: &Ended) {
         if !ended.is_good && ended.messages > 1 {
             self.single = ended.messages;
         }
-        let key = ended.key.as_ref()?;
+        let Some(key) = &ended.key else { return };
         if ended.is_good {
-            return self.free(key);
+            self.free(key);
+        } else {
+            self.returned.push_back((Rc::clone(key), ended.id));
         }
-        self.returned.push_back((Rc::clone(key), ended.id));
-        None
     }
 }

@@ -2,11 +2,14 @@
 //!
 //! ```text
 //! checkpoint "flow-kafka/FLOW/READER/TOPIC/PARTITION"            ─▶ version, offset below which everything had its effect
-//! checkpoint "flow-kafka/FLOW/READER/TOPIC/PARTITION/" + offset  ─▶ nothing: the message at this offset had its effect
+//! checkpoint "flow-kafka/FLOW/READER/TOPIC/PARTITION/" + offset  ─▶ the message at this offset had its effect; the offset after the message before it
 //! ```
 //!
 //! The offset of a message commits with what the flow makes of it, and Kafka knows nothing of it. Messages of a partition may end in any order, so offsets
 //! above the first are entries of their own until those before them have ended. TOPIC is a digest of its name and of the brokers'.
+//!
+//! Between two messages of a partition there may be offsets without one: marks of transactions, and messages that compaction removed. Each entry therefore
+//! says where its message follows, so that the first offset after a crash is known whatever Kafka has removed meanwhile.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -41,10 +44,12 @@ const REFRESH: Duration = Duration::from_secs(300);
 const CONNECT_PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
 /// Failures after which a message moves to the backout queue, where the node says nothing. Default 3.
 const ATTEMPTS: u64 = 3;
-/// Entries of offsets above which the first offset is raised, and the longest time until then while messages come.
+/// Entries of offsets above which the first offset is raised, and the longest time until then.
 const RAISE: (usize, Duration) = (512, Duration::from_secs(2));
 /// Variable of the environment with the password, where the node names none.
 const PASSWORD: &str = "KAFKA_PASSWORD";
+/// Time after which a broker that cannot be reached is tried again while others are read.
+const TRY_AGAIN: Duration = Duration::from_secs(5);
 /// Version of the head.
 const VERSION: u8 = 1;
 /// Prefix of properties that describe a received message.
@@ -69,13 +74,21 @@ struct Partition {
     raised: Option<Instant>,
 }
 
+impl Partition {
+    /// The offset below which everything had its effect, as known now.
+    fn frontier(&self) -> i64 {
+        let after_all = if self.arrived.is_empty() { self.fetched.max(self.taken) } else { self.taken };
+        self.open.first().copied().unwrap_or(after_all)
+    }
+}
+
 /// What the tasks of the connections and the input share.
 #[derive(Default)]
 struct Shared {
     partitions: BTreeMap<u32, Partition>,
     /// Messages and bytes that have arrived and are not done.
     held: (usize, usize),
-    waits: Option<Failure>,
+    waits: Vec<Failure>,
     waker: Option<Waker>,
 }
 
@@ -96,6 +109,8 @@ struct Open {
     header: Message,
     content: Rc<[u8]>,
     bytes: usize,
+    /// The offset after the message before it.
+    follows: i64,
 }
 
 /// An input from a topic.
@@ -108,6 +123,8 @@ pub(crate) struct KafkaInput {
     open: HashMap<(u32, i64), Open>,
     again: BTreeSet<(Instant, (u32, i64))>,
     timer: Pin<Box<Sleep>>,
+    /// Fires when first offsets are to be raised although no message comes.
+    raise: Option<Pin<Box<Sleep>>>,
     failed: HashMap<(u32, i64), (u64, String)>,
     attempts: u64,
     backout: String,
@@ -214,9 +231,7 @@ impl Session {
         loop {
             self.is_connected = false;
             if let Err(why) = self.connected().await {
-                let mut shared = self.shared.borrow_mut();
-                shared.waits = Some(why);
-                shared.wake();
+                self.report(why);
             } else {
                 continue;
             }
@@ -225,15 +240,28 @@ impl Session {
         }
     }
 
+    fn report(&self, why: Failure) {
+        let mut shared = self.shared.borrow_mut();
+        shared.waits.push(why);
+        shared.wake();
+    }
+
     async fn connected(&mut self) -> Result<(), Failure> {
         let outside = |error: KafkaError| failure(&error);
         let mut client = KafkaConnection::connect(&self.address, &self.login).await.map_err(outside)?;
         let cluster = client.cluster(&self.topic).await.map_err(outside)?;
         let mut by_leader: HashMap<Leader, Vec<u32>> = HashMap::new();
-        for (partition, leader) in (0..).zip(&cluster.leaders) {
-            if self.chosen.as_ref().is_none_or(|chosen| chosen.contains(&partition)) {
-                by_leader.entry(leader.clone()).or_default().push(partition);
-            }
+        let mut end = Instant::now() + REFRESH;
+        let is_chosen = |partition: &u32| self.chosen.as_ref().is_none_or(|chosen| chosen.contains(partition));
+        for (partition, leader) in (0..).zip(&cluster.leaders).filter(|(partition, _)| is_chosen(partition)) {
+            let Some(leader) = leader else {
+                let what = format!("partition {partition} of topic {}", self.topic);
+                // 5: no leader is available.
+                self.report(failure(&KafkaError::Refused { code: 5, what }));
+                end = end.min(Instant::now() + TRY_AGAIN);
+                continue;
+            };
+            by_leader.entry(leader.clone()).or_default().push(partition);
         }
         if let Some(missing) =
             self.chosen.iter().flatten().find(|partition| **partition as usize >= cluster.leaders.len())
@@ -243,18 +271,32 @@ impl Session {
         }
         let mut loops = Vec::new();
         for (leader, partitions) in by_leader {
-            let connected = KafkaConnection::connect_leader(&self.address, &leader, &self.login).await;
-            let mut client = connected.map_err(outside)?;
-            for partition in &partitions {
-                let (first, end) = client.offsets(&self.topic, *partition).await.map_err(outside)?;
-                self.place(*partition, first, end).await?;
+            // A broker or a partition that fails keeps no other one from being read.
+            let mut client = match KafkaConnection::connect_leader(&self.address, &leader, &self.login).await {
+                Ok(client) => client,
+                Err(error) => {
+                    self.report(failure(&error));
+                    end = end.min(Instant::now() + TRY_AGAIN);
+                    continue;
+                }
+            };
+            let mut good = Vec::new();
+            for partition in partitions {
+                let (first, end) = client.offsets(&self.topic, partition).await.map_err(outside)?;
+                match self.place(partition, first, end).await {
+                    Ok(()) => good.push(partition),
+                    Err(why) if why.finding.code == codes::KAFKA_LOST => self.report(why),
+                    Err(why) => return Err(why),
+                }
             }
-            loops.push((client, partitions));
+            if !good.is_empty() {
+                loops.push((client, good));
+            }
         }
         self.is_connected = true;
-        let end = Instant::now() + REFRESH;
         let this = &*self;
         try_join_all(loops.into_iter().map(|(client, partitions)| this.fetch(client, partitions, end))).await?;
+        tokio::time::sleep_until(end).await;
         Ok(())
     }
 
@@ -281,9 +323,9 @@ impl Session {
         }
     }
 
-    /// Fetches from one broker until its time is over.
-    async fn fetch(&self, mut client: KafkaConnection, partitions: Vec<u32>, end: Instant) -> Result<(), Failure> {
-        while Instant::now() < end {
+    /// Fetches from one broker until its time is over. Ends early if no partition is left.
+    async fn fetch(&self, mut client: KafkaConnection, mut partitions: Vec<u32>, end: Instant) -> Result<(), Failure> {
+        while Instant::now() < end && !partitions.is_empty() {
             let (count, bytes) = self.shared.borrow().held;
             if count >= HELD_MAX.0 || bytes >= HELD_MAX.1 {
                 let _ = tokio::time::timeout_at(end, self.room.notified()).await;
@@ -294,25 +336,31 @@ impl Session {
                 let fetched = |partition: &u32| shared.partitions.get(partition).map(|known| known.fetched);
                 partitions.iter().filter_map(|partition| Some((*partition, fetched(partition)?))).collect()
             };
-            let fetched = match client.fetch(&self.topic, &positions, FETCH_WAIT).await {
-                Ok(fetched) => fetched,
-                Err(KafkaError::OutOfRange { partition, offset }) => {
-                    let message = format!("partition {partition} no longer has offset {offset}, which is next");
-                    return Err(lost(message));
-                }
-                Err(error) => return Err(failure(&error)),
-            };
-            let mut shared = self.shared.borrow_mut();
-            for part in fetched {
+            let fetched = client.fetch(&self.topic, &positions, FETCH_WAIT).await.map_err(|error| failure(&error))?;
+            for (number, part) in fetched {
+                let part = match part {
+                    Ok(part) => part,
+                    Err(error) => {
+                        partitions.retain(|known| *known != number);
+                        self.report(match error {
+                            KafkaError::OutOfRange { partition, offset } => {
+                                lost(format!("partition {partition} no longer has offset {offset}, which is next"))
+                            }
+                            other => failure(&other),
+                        });
+                        continue;
+                    }
+                };
+                let mut shared = self.shared.borrow_mut();
                 let bytes: usize = part.records.iter().map(length).sum();
                 shared.held.0 += part.records.len();
                 shared.held.1 += bytes;
-                if let Some(partition) = shared.partitions.get_mut(&part.partition) {
+                if let Some(partition) = shared.partitions.get_mut(&number) {
                     partition.fetched = part.next;
                     partition.arrived.extend(part.records);
                 }
             }
-            shared.wake();
+            self.shared.borrow_mut().wake();
         }
         Ok(())
     }
@@ -320,6 +368,18 @@ impl Session {
 
 fn head(first: i64) -> Vec<u8> {
     [&[VERSION][..], &first.to_le_bytes()].concat()
+}
+
+/// The offset below which everything had its effect, from the stored one and the entries above: offsets, and the offset after the message before each.
+fn reached(first: i64, entries: &BTreeMap<i64, i64>) -> i64 {
+    let mut reached = first;
+    for (offset, follows) in entries.range(first..) {
+        if *follows > reached {
+            break;
+        }
+        reached = offset + 1;
+    }
+    reached
 }
 
 /// The partitions that the store knows.
@@ -330,25 +390,34 @@ fn load(run: &Run<'_>, prefix: &str) -> Result<BTreeMap<u32, Partition>, Failure
         Failure::new(codes::NOT_READABLE, "the position in the topic is of no known form", hint)
     };
     let mut known: BTreeMap<u32, Partition> = BTreeMap::new();
+    let mut follows: BTreeMap<u32, BTreeMap<i64, i64>> = BTreeMap::new();
     for key in crate::outbox::keys(&unit, prefix)? {
         let (partition, offset) = match key[prefix.len()..].split_once('/') {
             Some((partition, offset)) => (partition, Some(offset)),
             None => (&key[prefix.len()..], None),
         };
-        let partition = u32::from_str_radix(partition, 16).map_err(|_| damaged())?;
-        let partition = known.entry(partition).or_default();
+        let number = u32::from_str_radix(partition, 16).map_err(|_| damaged())?;
+        let partition = known.entry(number).or_default();
         match offset {
             Some(offset) => {
-                partition.done.insert(i64::from_str_radix(offset, 16).map_err(|_| damaged())?);
+                let offset = i64::from_str_radix(offset, 16).map_err(|_| damaged())?;
+                let entry = unit.checkpoint(&key)?.unwrap_or_default();
+                // Entries of earlier versions say nothing.
+                let before = entry.first_chunk::<8>().map_or(offset, |before| i64::from_le_bytes(*before));
+                follows.entry(number).or_default().insert(offset, before);
+                partition.done.insert(offset);
             }
             None => {
                 let head = unit.checkpoint(&key)?.ok_or_else(damaged)?;
                 let (version, first) = head.split_first().ok_or_else(damaged)?;
                 let first = first.first_chunk::<8>().filter(|_| *version == VERSION).ok_or_else(damaged)?;
                 partition.first = i64::from_le_bytes(*first);
-                (partition.taken, partition.fetched) = (partition.first, partition.first);
             }
         }
+    }
+    for (number, partition) in &mut known {
+        let begin = follows.get(number).map_or(partition.first, |entries| reached(partition.first, entries));
+        (partition.taken, partition.fetched) = (begin, begin);
     }
     Ok(known)
 }
@@ -385,6 +454,7 @@ impl KafkaInput {
             open: HashMap::new(),
             again: BTreeSet::new(),
             timer: Box::pin(tokio::time::sleep(Duration::ZERO)),
+            raise: None,
             failed: HashMap::new(),
             attempts: node.number("attempts").unwrap_or(ATTEMPTS),
             backout: node.text("backout").unwrap_or(DEAD_LETTER).to_owned(),
@@ -400,10 +470,8 @@ impl KafkaInput {
 
     /// The next message that has not had its effect.
     pub(crate) fn poll(&mut self, run: &Run<'_>, at: usize, context: &mut Context<'_>) -> Poll<Result<Taken, Failure>> {
-        let waits = self.shared.borrow_mut().waits.take();
-        if let Some(failure) = waits {
-            run.waits(at, &failure);
-        }
+        let waits = std::mem::take(&mut self.shared.borrow_mut().waits);
+        waits.iter().for_each(|failure| run.waits(at, failure));
         while let Some((due, place)) = self.again.first().copied() {
             if due <= Instant::now() {
                 self.again.remove(&(due, place));
@@ -414,20 +482,21 @@ impl KafkaInput {
                 break;
             }
         }
-        let Some((partition, record)) = self.next() else {
+        let Some((partition, record, follows)) = self.next() else {
             self.shared.borrow_mut().waker = Some(context.waker().clone());
+            self.raise_in_time(&run.store, context)?;
             return Poll::Pending;
         };
         let place = (partition, record.offset);
         let bytes = length(&record);
         let header = self.header(run, partition, &record);
         let content = record.value.unwrap_or_default().into();
-        self.open.insert(place, Open { header, content, bytes });
+        self.open.insert(place, Open { header, content, bytes, follows });
         Poll::Ready(self.take(run, place))
     }
 
-    /// The next record of the partitions in turn.
-    fn next(&mut self) -> Option<(u32, KafkaRecord)> {
+    /// The next record of the partitions in turn, and the offset after the record before it.
+    fn next(&mut self) -> Option<(u32, KafkaRecord, i64)> {
         let mut shared = self.shared.borrow_mut();
         let Shared { partitions, held, .. } = &mut *shared;
         let (before, after): (Vec<u32>, Vec<u32>) = partitions.keys().partition(|partition| **partition < self.turn);
@@ -437,7 +506,7 @@ impl KafkaInput {
                 continue;
             }
             while let Some(record) = partition.arrived.pop_front() {
-                partition.taken = record.offset + 1;
+                let follows = std::mem::replace(&mut partition.taken, record.offset + 1);
                 if record.offset < partition.first || partition.done.contains(&record.offset) {
                     held.0 -= 1;
                     held.1 -= length(&record);
@@ -446,7 +515,7 @@ impl KafkaInput {
                 }
                 partition.open.insert(record.offset);
                 self.turn = number + 1;
-                return Some((number, record));
+                return Some((number, record, follows));
             }
         }
         None
@@ -474,9 +543,9 @@ impl KafkaInput {
 
     fn take(&mut self, run: &Run<'_>, place: (u32, i64)) -> Result<Taken, Failure> {
         let mut unit = run.store.begin()?;
-        unit.put_checkpoint(&self.key(place), &[])?;
         let gone = || Failure::new(codes::NOT_READABLE, "the message is not there", "see the flow's last error");
         let open = self.open.get(&place).ok_or_else(gone)?;
+        unit.put_checkpoint(&self.key(place), &open.follows.to_le_bytes())?;
         let mut header = open.header.clone();
         let backout = match self.failed.get(&place) {
             Some((failures, why)) => {
@@ -514,20 +583,69 @@ impl KafkaInput {
         if known.done.len() < RAISE.0 && known.raised.is_some_and(|raised| now - raised < RAISE.1) {
             return Ok(());
         }
-        known.raised = Some(now);
-        let first = known.open.first().copied().unwrap_or(known.taken);
-        if first <= known.first {
+        raise(store, &self.prefix, partition, known)
+    }
+
+    /// Raises first offsets that are behind, some time after the last message: Kafka may remove the messages long before another one comes.
+    fn raise_in_time(&mut self, store: &Store, context: &mut Context<'_>) -> Result<(), Failure> {
+        let is_behind = self.shared.borrow().partitions.values().any(|known| known.frontier() > known.first);
+        if !is_behind {
             return Ok(());
         }
-        let mut unit = store.begin()?;
-        let above = known.done.split_off(&first);
-        for offset in std::mem::replace(&mut known.done, above) {
-            unit.delete(Space::CHECKPOINTS, format!("{}{partition:08x}/{offset:016x}", self.prefix).as_bytes())?;
+        let raise = self.raise.get_or_insert_with(|| Box::pin(tokio::time::sleep(RAISE.1)));
+        if raise.as_mut().poll(context).is_ready() {
+            self.raise = None;
+            self.raise_all(store)?;
         }
-        known.first = first;
-        unit.put_checkpoint(&format!("{}{partition:08x}", self.prefix), &head(first))?;
-        // Nobody waits: what comes back after a crash is removed at the next time.
-        unit.submit_with(Box::new(|_| ()));
         Ok(())
+    }
+
+    /// Raises the first offsets of all partitions, also before the input ends.
+    pub(crate) fn raise_all(&mut self, store: &Store) -> Result<(), Failure> {
+        let mut shared = self.shared.borrow_mut();
+        shared.partitions.iter_mut().try_for_each(|(partition, known)| raise(store, &self.prefix, *partition, known))
+    }
+}
+
+/// Raises the first offset of a partition to the end of what had its effect, and removes the entries below.
+fn raise(store: &Store, prefix: &str, partition: u32, known: &mut Partition) -> Result<(), Failure> {
+    known.raised = Some(Instant::now());
+    let first = known.frontier();
+    if first <= known.first {
+        return Ok(());
+    }
+    let mut unit = store.begin()?;
+    let above = known.done.split_off(&first);
+    for offset in std::mem::replace(&mut known.done, above) {
+        unit.delete(Space::CHECKPOINTS, format!("{prefix}{partition:08x}/{offset:016x}").as_bytes())?;
+    }
+    known.first = first;
+    unit.put_checkpoint(&format!("{prefix}{partition:08x}"), &head(first))?;
+    // Nobody waits: what comes back after a crash is removed at the next time.
+    unit.submit_with(Box::new(|_| ()));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Only the stored first offset counted after a crash, although messages above had their effect: if Kafka had removed them, the node refused the
+    /// partition.
+    #[test]
+    fn the_first_offset_follows_the_entries_across_marks_of_transactions() {
+        let reached = |first, entries: &[(i64, i64)]| reached(first, &entries.iter().copied().collect());
+        assert_eq!(reached(5, &[]), 5);
+        assert_eq!(reached(5, &[(5, 5), (6, 6), (8, 7)]), 9, "7 is a mark");
+        assert_eq!(reached(5, &[(6, 6)]), 5, "5 is not done");
+        assert_eq!(reached(5, &[(2, 2), (5, 5), (9, 8)]), 6, "7 is not done");
+    }
+
+    #[test]
+    fn everything_below_the_first_open_message_had_its_effect() {
+        let mut partition = Partition { first: 3, taken: 7, fetched: 9, ..Partition::default() };
+        assert_eq!(partition.frontier(), 9, "nothing is open, and nothing is between");
+        partition.open.extend([5, 6]);
+        assert_eq!(partition.frontier(), 5);
     }
 }

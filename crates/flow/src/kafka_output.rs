@@ -182,10 +182,11 @@ impl Run<'_> {
                 outgoing.key.map_or_else(any, |key| partition_of_key(key, count))
             }
         };
-        let place = cluster.leaders.get(partition as usize).cloned();
-        let leader = place.ok_or_else(|| {
-            outside(KafkaError::Refused { code: 3, what: format!("partition {partition} of topic {topic}") })
-        })?;
+        let place = cluster.leaders.get(partition as usize);
+        // 3: there is no such partition. 5: it has no leader now.
+        let refused =
+            |code| outside(KafkaError::Refused { code, what: format!("partition {partition} of topic {topic}") });
+        let leader = place.ok_or_else(|| refused(3))?.clone().ok_or_else(|| refused(5))?;
         let client = match sender.leaders.entry(leader.clone()) {
             std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
             std::collections::hash_map::Entry::Vacant(entry) => {

@@ -23,6 +23,7 @@
 
 mod aggregate;
 mod amqp;
+mod answers;
 mod call;
 mod codes;
 mod compile;
@@ -41,6 +42,7 @@ mod nats;
 mod nodes;
 mod numbers;
 mod outbox;
+mod owner;
 mod picture;
 mod pipes;
 mod records;

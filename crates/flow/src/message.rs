@@ -56,6 +56,10 @@ pub(crate) struct Received {
     pub(crate) terminal: &'static str,
     /// Key and number of messages of such a group.
     pub(crate) group: Option<Rc<(String, u64)>>,
+    /// Whether the same message, with the same id, comes again after a rollback or a crash.
+    pub(crate) comes_again: bool,
+    /// The request whose answer is kept.
+    pub(crate) asking: Option<crate::answers::Asking>,
 }
 
 /// A message between two nodes. Clones share everything.
@@ -65,6 +69,8 @@ pub(crate) struct Parcel {
     pub(crate) received: Rc<Received>,
     /// Number of the part, after a split.
     pub(crate) part: u64,
+    /// The way from the input to here: the same for each attempt, and different for everything else that is made of one received message.
+    pub(crate) path: u64,
     /// COBOL file status of the last record operation.
     pub(crate) status: Option<&'static str>,
     /// The failure that led here.
@@ -78,11 +84,23 @@ pub(crate) struct Parcel {
 impl Parcel {
     pub(crate) fn new(received: Rc<Received>) -> Self {
         let (content, group) = (Rc::clone(&received.content), received.group.clone());
-        Parcel { content, received, part: 0, status: None, failure: None, group, is_record: false }
+        Parcel { content, received, part: 0, path: 0, status: None, failure: None, group, is_record: false }
     }
 
     pub(crate) fn with_content(&self, content: impl Into<Rc<[u8]>>) -> Self {
         Parcel { content: content.into(), is_record: false, ..self.clone() }
+    }
+
+    /// The message on its way to a node, as one of several that leave the last node.
+    pub(crate) fn towards(&self, node: u64, number: u64) -> Self {
+        // An odd factor and a shift spread each difference over all bits.
+        let mixed = (self.path ^ node).wrapping_add(number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        Parcel { path: mixed ^ (mixed >> 32), ..self.clone() }
+    }
+
+    /// What names this message to a server, the same for each attempt.
+    pub(crate) fn idempotency_key(&self) -> String {
+        format!("{}-{:016x}", hex(&self.received.header.id), self.path)
     }
 
     pub(crate) fn is_persistent(&self) -> bool {

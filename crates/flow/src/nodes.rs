@@ -12,6 +12,7 @@ use crate::expression::Evaluated;
 use crate::failure::Failure;
 use crate::http::Answer;
 use crate::message::{HOPS, Parcel, Received};
+use crate::outbox::Owner;
 use crate::run::{After, Gives, Run, Work};
 use crate::stats::CpuPart;
 
@@ -232,6 +233,7 @@ impl Run<'_> {
             let status = self.flow.file.nodes[at].number("status").and_then(|s| u16::try_from(s).ok()).unwrap_or(200);
             let content_type = self.flow.file.nodes[at].text("content_type").map(Rc::from);
             let answer = Answer { status, content_type, content: Rc::clone(&parcel.content) };
+            reply.answers(&answer);
             work.after.push(After::Answer(reply.clone(), answer));
         } else if parcel.received.header.reply_to.is_empty() {
             return Err(Failure::new(
@@ -264,7 +266,8 @@ impl Run<'_> {
             Failure::new(codes::FILE_SYSTEM, format!("the path of the file is not known: {why}"), "check the folder")
         })?;
         // The last message of this unit of work for the file is the one that it has in the end.
-        work.files.insert(crate::outbox::key(&path), crate::outbox::entry(&path, &parcel.content));
+        let owner = Owner { flow: self.name.to_string(), node: self.flow.file.nodes[at].name.clone() };
+        work.files.insert(crate::outbox::key(&path), crate::outbox::entry(&path, &owner, &parcel.content));
         Ok(Gives::Same("out"))
     }
 }

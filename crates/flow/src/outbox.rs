@@ -1,7 +1,8 @@
 //! Files that are written once, after the commit.
 //!
 //! ```text
-//! checkpoint "flow-file/PATH"  ─▶ length of the path (4 bytes), path, content
+//! checkpoint "flow-file/PATH"  ─▶ length of the path with the highest bit set (4 bytes), path, length of FLOW/NODE (2 bytes), FLOW/NODE, content
+//!                                 or, of earlier versions: length of the path (4 bytes), path, content
 //! ```
 //!
 //! The entry commits with the unit of work. Then the file is written under a temporary name, synced and renamed, and the entry is removed. After a
@@ -9,20 +10,51 @@
 //!
 //! A file has one entry, whose lock puts units of work and writers into one order: a unit of work holds it from the end of its processing until its
 //! commit, a writer from before it reads the entry until the entry is removed. So the last content that committed is what the file has in the end.
+//!
+//! What cannot be written, because a folder is not mounted or a disk is full, is left to a thread of the engine, which tries again after pauses that grow.
+//! It begins with what earlier processes left, so a folder that is missing keeps no flow from starting.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write as _;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
 
+use parking_lot::{Condvar, Mutex};
 use quayline_store::{Direction, KeyRange, LockWait, Page, PageLimit, Space, Store, StoreError, Unit};
 
 const PREFIX: &str = "flow-file/";
 /// Longest wait for another writer of the same file, which holds a thread of the pool for files. Default 60 s: 100 MB on a slow disk.
 const LOCK_WAIT_MS: u64 = 60_000;
+/// First and longest pause before files that are left are written again.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(60));
+/// Pause between two looks for files that other processes on the same store left.
+const LOOK: Duration = Duration::from_secs(60);
 
 /// Longest path that is a key as it is. Keys have at most 1,024 bytes.
 const PATH_BYTES_MAX: usize = 900;
+/// Bit of the length of the path that says that an entry names its node.
+const NAMED: u32 = 1 << 31;
+
+/// The node whose file an entry is.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(crate) struct Owner {
+    pub(crate) flow: String,
+    pub(crate) node: String,
+}
+
+/// A file that cannot be written now.
+#[derive(Debug)]
+pub(crate) struct Unwritten {
+    /// Unknown for entries of earlier versions, and if the store failed.
+    pub(crate) owner: Option<Owner>,
+    pub(crate) why: String,
+    /// Whether nothing can be written to its folder.
+    is_of_folder: bool,
+}
 
 /// The key of a file's entry.
 pub(crate) fn key(path: &Path) -> String {
@@ -34,68 +66,235 @@ fn digest(path: &str) -> String {
     format!("{:032x}", xxhash_rust::xxh3::xxh3_128(path.as_bytes()))
 }
 
-pub(crate) fn entry(path: &Path, content: &[u8]) -> Vec<u8> {
+pub(crate) fn entry(path: &Path, owner: &Owner, content: &[u8]) -> Vec<u8> {
     let path = path.to_string_lossy();
-    let length = u32::try_from(path.len()).unwrap_or(u32::MAX);
-    [&length.to_le_bytes()[..], path.as_bytes(), content].concat()
+    let length = u32::try_from(path.len()).unwrap_or(u32::MAX) | NAMED;
+    let owner = format!("{}/{}", owner.flow, owner.node);
+    let owner_length = u16::try_from(owner.len()).unwrap_or(u16::MAX);
+    [&length.to_le_bytes()[..], path.as_bytes(), &owner_length.to_le_bytes(), owner.as_bytes(), content].concat()
 }
 
-fn read(entry: &[u8]) -> Option<(PathBuf, &[u8])> {
+/// Path, node and content of an entry.
+fn read(entry: &[u8]) -> Option<(PathBuf, Option<Owner>, &[u8])> {
     let (length, rest) = entry.split_first_chunk::<4>()?;
-    let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
-    let path = std::str::from_utf8(rest.get(..length)?).ok()?;
-    Some((PathBuf::from(path), &rest[length..]))
+    let length = u32::from_le_bytes(*length);
+    let (path, rest) = rest.split_at_checked(usize::try_from(length & !NAMED).ok()?)?;
+    let path = PathBuf::from(std::str::from_utf8(path).ok()?);
+    if length & NAMED == 0 {
+        return Some((path, None, rest));
+    }
+    let (length, rest) = rest.split_first_chunk::<2>()?;
+    let (owner, content) = rest.split_at_checked(u16::from_le_bytes(*length).into())?;
+    let (flow, node) = std::str::from_utf8(owner).ok()?.split_once('/')?;
+    Some((path, Some(Owner { flow: flow.to_owned(), node: node.to_owned() }), content))
 }
 
-/// Writes the file of an entry and removes the entry. An error leaves the entry for the next start.
-pub(crate) fn write(store: &Store, key: &str) -> Result<(), String> {
-    let shown = |error: StoreError| error.to_string();
+/// Writes the file of an entry and removes the entry. An error leaves the entry.
+pub(crate) fn write(store: &Store, key: &str) -> Result<(), Unwritten> {
+    write_unless_busy(store, key, LockWait::AtMostMs(LOCK_WAIT_MS))
+}
+
+fn write_unless_busy(store: &Store, key: &str, wait: LockWait) -> Result<(), Unwritten> {
+    let shown = |error: StoreError| Unwritten { owner: None, why: error.to_string(), is_of_folder: false };
     let mut unit = store.begin().map_err(shown)?;
     // Another writer, or a unit of work with a newer content, has it: what is read afterwards is the newest.
-    let kept =
-        unit.read_for_update(Space::CHECKPOINTS, key.as_bytes(), LockWait::AtMostMs(LOCK_WAIT_MS)).map_err(shown)?;
+    let kept = unit.read_for_update(Space::CHECKPOINTS, key.as_bytes(), wait).map_err(shown)?;
     let Some(entry) = kept else { return Ok(()) };
-    let (path, content) = read(&entry).ok_or("the entry of the outbox is of no known form")?;
-    let system = |error: std::io::Error| format!("{}: {}", path.display(), quayline_core::system_error_text(&error));
+    let Some((path, owner, content)) = read(&entry) else {
+        let why = format!("the entry `{key}` of the store is of no known form");
+        return Err(Unwritten { owner: None, why, is_of_folder: false });
+    };
+    let failed = |is_of_folder: bool| {
+        let (path, owner) = (path.display(), owner.clone());
+        move |error: std::io::Error| Unwritten {
+            owner,
+            why: format!("{path}: {}", quayline_core::system_error_text(&error)),
+            is_of_folder,
+        }
+    };
     let folder = path.parent().unwrap_or_else(|| Path::new(""));
-    std::fs::create_dir_all(folder).map_err(system)?;
+    std::fs::create_dir_all(folder).map_err(failed(true))?;
     // Of its own for each way to write the path, whatever the length of the name.
     let temporary = folder.join(format!(".{}.part", digest(key)));
-    let mut file = File::create(&temporary).map_err(system)?;
-    file.write_all(content).and_then(|()| file.sync_all()).map_err(system)?;
-    std::fs::rename(&temporary, &path).map_err(system)?;
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(system)?;
+    let mut file = File::create(&temporary).map_err(failed(true))?;
+    file.write_all(content).and_then(|()| file.sync_all()).map_err(failed(true))?;
+    std::fs::rename(&temporary, &path).map_err(failed(false))?;
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed(true))?;
     unit.delete(Space::CHECKPOINTS, key.as_bytes()).map_err(shown)?;
     // Nobody waits: an entry that comes back after a crash writes the same file again.
     unit.submit_with(Box::new(|_| ()));
     Ok(())
 }
 
-/// Writes every file whose entry an earlier process left.
-pub(crate) fn write_all(store: &Store) -> Result<(), String> {
-    let shown = |error: StoreError| error.to_string();
-    let unit = store.begin().map_err(shown)?;
-    let keys = keys(&unit, PREFIX).map_err(shown)?;
-    drop(unit);
-    keys.iter().try_for_each(|key| write(store, key))
+/// Hears of files that cannot be written: the first of a folder, and how many more wait for it.
+pub(crate) type Report = Box<dyn Fn(&Unwritten, u64) + Send>;
+
+/// What the thread that writes files again is to do.
+#[derive(Debug, Default)]
+struct Wish {
+    is_wanted: bool,
+    is_ending: bool,
+}
+
+/// Asks for files to be written again.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Again(Arc<(Mutex<Wish>, Condvar)>);
+
+impl Again {
+    /// A file is left.
+    pub(crate) fn wanted(&self) {
+        self.0.0.lock().is_wanted = true;
+        self.0.1.notify_all();
+    }
+
+    /// Waits until a file is left or the time is over. Returns whether the thread is to end.
+    fn wait(&self, until_wanted: bool, pause: Option<Duration>) -> bool {
+        let mut wish = self.0.0.lock();
+        let mut is_early = |wish: &mut Wish| !(wish.is_ending || until_wanted && wish.is_wanted);
+        if let Some(pause) = pause {
+            self.0.1.wait_while_for(&mut wish, &mut is_early, pause);
+        } else {
+            self.0.1.wait_while(&mut wish, &mut is_early);
+        }
+        // What was left just before the end has its attempt.
+        wish.is_ending && !wish.is_wanted
+    }
+}
+
+/// The thread that writes files that are left. Dropping it lets it finish what it does, and ends it.
+pub(crate) struct Writer {
+    pub(crate) again: Again,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    /// Begins with the files that earlier processes left.
+    pub(crate) fn start(store: &Store, report: Report) -> std::io::Result<Writer> {
+        let again = Again::default();
+        let (store, wishes) = (store.clone(), again.clone());
+        let looks = store.engine().shared().is_some().then_some(LOOK);
+        let thread = std::thread::Builder::new().name("flow-files".to_owned()).spawn(move || {
+            let mut pause = PAUSE.0;
+            loop {
+                wishes.0.0.lock().is_wanted = false;
+                let left = round(&store, &report);
+                let ends = if left == 0 {
+                    pause = PAUSE.0;
+                    wishes.wait(true, looks) || wishes.wait(false, Some(pause))
+                } else {
+                    let ends = wishes.wait(false, Some(pause));
+                    pause = (pause * 2).min(PAUSE.1);
+                    ends
+                };
+                if ends {
+                    return;
+                }
+            }
+        })?;
+        Ok(Writer { again, thread: Some(thread) })
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.again.0.0.lock().is_ending = true;
+        self.again.0.1.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // A thread that panicked has said so.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Writes every file that is left, and returns how many still are. A folder where nothing can be written is tried once.
+fn round(store: &Store, report: &Report) -> u64 {
+    let mut folders: BTreeMap<PathBuf, (Unwritten, u64)> = BTreeMap::new();
+    let mut left = 0;
+    let mut next = Some(Bound::Included(PREFIX.as_bytes().to_vec()));
+    while let Some(bound) = next {
+        let found = store.begin().and_then(|unit| keys_from(&unit, PREFIX, &bound));
+        let keys = match found {
+            Ok((keys, after)) => {
+                next = after;
+                keys
+            }
+            Err(error) => {
+                report(&Unwritten { owner: None, why: error.to_string(), is_of_folder: false }, 0);
+                return left + 1;
+            }
+        };
+        for key in keys {
+            // The key of a long path does not have its folder.
+            let path = Path::new(&key[PREFIX.len()..]);
+            let folder = path.parent().filter(|folder| folder.is_absolute()).unwrap_or(path).to_owned();
+            if let Some((_, more)) = folders.get_mut(&folder) {
+                (*more, left) = (*more + 1, left + 1);
+                continue;
+            }
+            // A unit of work or a writer that has the entry now writes it itself.
+            match write_unless_busy(store, &key, LockWait::No) {
+                Ok(()) => {}
+                Err(unwritten) => {
+                    left += 1;
+                    if unwritten.is_of_folder {
+                        folders.insert(folder, (unwritten, 0));
+                    } else if unwritten.owner.is_some() {
+                        report(&unwritten, 0);
+                    }
+                }
+            }
+        }
+    }
+    folders.values().for_each(|(unwritten, more)| report(unwritten, *more));
+    left
 }
 
 /// Names of the checkpoints with a prefix.
 pub(crate) fn keys(unit: &Unit, prefix: &str) -> Result<Vec<String>, StoreError> {
     let mut keys = Vec::new();
-    let mut page = Page::default();
     let mut next = Some(Bound::Included(prefix.as_bytes().to_vec()));
     while let Some(bound) = next {
-        let range = KeyRange::ALL.after(Direction::Forward, &bound);
-        unit.page(Space::CHECKPOINTS, range, Direction::Forward, PageLimit::default(), &mut page)?;
-        next = page.next.take();
-        for (key, _) in page.iter() {
-            if !key.starts_with(prefix.as_bytes()) {
-                next = None;
-                break;
-            }
-            keys.extend(String::from_utf8(key.to_vec()));
-        }
+        let (more, after) = keys_from(unit, prefix, &bound)?;
+        keys.extend(more);
+        next = after;
     }
     Ok(keys)
+}
+
+/// Some names of checkpoints with a prefix, and where the next ones begin.
+fn keys_from(
+    unit: &Unit,
+    prefix: &str,
+    bound: &Bound<Vec<u8>>,
+) -> Result<(Vec<String>, Option<Bound<Vec<u8>>>), StoreError> {
+    let mut keys = Vec::new();
+    let mut page = Page::default();
+    let range = KeyRange::ALL.after(Direction::Forward, bound);
+    unit.page(Space::CHECKPOINTS, range, Direction::Forward, PageLimit::default(), &mut page)?;
+    let mut next = page.next.take();
+    for (key, _) in page.iter() {
+        if !key.starts_with(prefix.as_bytes()) {
+            next = None;
+            break;
+        }
+        keys.extend(String::from_utf8(key.to_vec()));
+    }
+    Ok((keys, next))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails where it is wrong")]
+
+    use super::*;
+
+    #[test]
+    fn an_entry_of_this_version_and_one_of_an_earlier_are_read() {
+        let owner = Owner { flow: "orders".to_owned(), node: "write".to_owned() };
+        let new = entry(Path::new("/a/b"), &owner, b"content");
+        assert_eq!(read(&new).unwrap(), (PathBuf::from("/a/b"), Some(owner), &b"content"[..]));
+        let old = [&4u32.to_le_bytes()[..], b"/a/bcontent"].concat();
+        assert_eq!(read(&old).unwrap(), (PathBuf::from("/a/b"), None, &b"content"[..]));
+        assert!((0..new.len() - 7).all(|end| read(&new[..end]).is_none()));
+    }
 }

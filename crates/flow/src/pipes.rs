@@ -109,7 +109,7 @@ impl<'p> Lanes<'p> {
         let envelope = names.iter().filter_map(|name| Some((name.clone(), parcel.envelope(name)?))).collect();
         let now = i64::try_from(now_ms.saturating_mul(1_000)).unwrap_or(i64::MAX);
         // A message that is processed again gets the same ids.
-        let seed = xxh3_64(&parcel.received.header.id) ^ parcel.part;
+        let seed = xxh3_64(&parcel.received.header.id) ^ parcel.path;
         self.pipes.nodes[at].world.set_unit(Some(UnitWorld { now, seed, envelope }));
     }
 

@@ -190,7 +190,9 @@ impl Run<'_> {
         let checkpoint = format!("flow-pass/{}/{}/{}", self.name, node.name, hex(&parcel.received.header.id));
         let mut browse = file.browse();
         let mut records = 0;
-        if let Some(kept) = reader.checkpoint(&checkpoint)? {
+        // A message that cannot come again has no pass to resume, and would leave its checkpoint for ever.
+        let comes_again = parcel.received.comes_again;
+        if comes_again && let Some(kept) = reader.checkpoint(&checkpoint)? {
             let (count, key) =
                 kept.split_first_chunk::<8>().ok_or_else(|| bad_key("the checkpoint is of no known form"))?;
             records = u64::from_le_bytes(*count);
@@ -234,19 +236,21 @@ impl Run<'_> {
                 };
                 self.part(&mut batch, CpuPart::Flow);
                 let one = Parcel { status: Some("00"), is_record: true, ..parcel.with_content(&*record.bytes) };
+                let one = one.towards(self.flow.nodes[at].digest, records + taken);
                 Box::pin(self.pass_on(&mut batch, at, "record", one)).await?;
                 last_key = Some(record.key);
                 taken += 1;
             }
             records += taken;
+            let keeps_place = comes_again && !batch.unit.is_empty();
             if let Some(key) = last_key
-                && !batch.unit.is_empty()
+                && keeps_place
             {
                 let kept = [&records.to_le_bytes()[..], &key].concat();
                 self.locked(&mut batch, |unit| unit.put_checkpoint(&checkpoint, &kept)).await?;
             }
             // The next unit changes the same checkpoint, whose lock is free after the commit; without one, several are on their way.
-            let limit = if batch.unit.is_empty() { IN_FLIGHT } else { 1 };
+            let limit = if keeps_place { 1 } else { IN_FLIGHT };
             batch.messages = taken;
             self.seal(&mut batch).await?;
             in_flight.push_back(self.submit(batch));
@@ -261,7 +265,7 @@ impl Run<'_> {
             commit.await?;
         }
         drop(reader);
-        if work.unit.checkpoint(&checkpoint)?.is_some() {
+        if comes_again && work.unit.checkpoint(&checkpoint)?.is_some() {
             self.locked(work, |unit| unit.delete(Space::CHECKPOINTS, checkpoint.as_bytes())).await?;
         }
         self.resumed(work);

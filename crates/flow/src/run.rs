@@ -19,7 +19,7 @@ use quayline_store::{Clock, Store, StoreError, Unit};
 
 use crate::codes;
 use crate::compile::Flow;
-use crate::engine::{Around, Commits, Deployed};
+use crate::engine::{Around, Commits, Deployed, FilesLeft};
 use crate::expression::Evaluated;
 use crate::failure::Failure;
 use crate::http::{Answer, Outcome, ReplyTo};
@@ -29,6 +29,8 @@ use crate::stats::{CpuPart, FlowStats};
 
 /// Nodes that the messages of one unit of work may reach: a split of a million parts over ten nodes.
 const STEPS_MAX: u64 = 10_000_000;
+/// Nodes that a unit of work runs before other work of its thread has its turn. Default 512: below a millisecond.
+const STEPS_AT_ONCE: u64 = 512;
 /// A file that stays open until it is idle is looked up again after this time.
 const IDLE: Duration = Duration::from_secs(10);
 /// One unit of work in this number is measured.
@@ -45,6 +47,9 @@ pub trait Observer: Send + Sync {
 /// How long a unit of work may still wait after its flow was asked to stop. Its message then goes back as after its time limit.
 const STOP_GRACE: Duration = Duration::from_secs(3);
 
+/// Number of a message that leaves a node after a failure, which differs from those of messages that leave it otherwise.
+const AFTER_FAILURE: u64 = u64::MAX;
+
 /// A flow on one thread.
 pub(crate) struct Run<'p> {
     pub(crate) flow: &'p Flow,
@@ -54,6 +59,7 @@ pub(crate) struct Run<'p> {
     pub(crate) lanes: Lanes<'p>,
     pub(crate) stats: Arc<FlowStats>,
     pub(crate) observer: Arc<dyn Observer>,
+    files_left: Arc<FilesLeft>,
     /// Numbers of the inputs whose units of work have gone to the log since the last look: their instances are free.
     pub(crate) submitted: RefCell<Vec<usize>>,
     commits: Commits,
@@ -125,7 +131,7 @@ pub(crate) enum Gives {
 impl<'p> Run<'p> {
     pub(crate) fn new(flow: &'p Flow, pipes: &'p Pipes, around: Around, stop: (Arc<Deployed>, usize)) -> Self {
         let stats = Arc::clone(&stop.0.stats);
-        let Around { store, clock, observer, commits, workload: _ } = around;
+        let Around { store, clock, observer, commits, files, workload: _ } = around;
         Run {
             flow,
             name: flow.name().into(),
@@ -134,6 +140,7 @@ impl<'p> Run<'p> {
             lanes: Lanes::new(pipes, flow),
             stats,
             observer,
+            files_left: files,
             submitted: RefCell::default(),
             commits,
             stop,
@@ -355,9 +362,15 @@ impl<'p> Run<'p> {
         parcel: Parcel,
     ) -> Result<(), Failure> {
         let mut stack = Vec::new();
-        self.push(&mut stack, at, terminal, &parcel);
+        self.push(&mut stack, at, terminal, &parcel, 0);
         while let Some(step) = stack.pop() {
             work.steps += 1;
+            if work.steps.is_multiple_of(STEPS_AT_ONCE) {
+                // A message of many parts is no reason for others on this thread to wait.
+                self.part(work, CpuPart::Flow);
+                tokio::task::yield_now().await;
+                self.resumed(work);
+            }
             if let Some(failure) = self.too_much(work) {
                 return Err(failure);
             }
@@ -368,26 +381,26 @@ impl<'p> Run<'p> {
                         let mut part = parcel.with_content(&content[range.clone()]);
                         part.part = next as u64 + 1;
                         stack.push(Step::Parts(node, parcel, parts, content, next + 1));
-                        self.push(&mut stack, node, "out", &part);
+                        self.push(&mut stack, node, "out", &part, next as u64 + 1);
                     }
-                    None => self.push(&mut stack, node, "done", &parcel),
+                    None => self.push(&mut stack, node, "done", &parcel, 0),
                 },
                 Step::Visit(node, parcel) => {
                     self.stats.nodes[node].messages.fetch_add(1, Ordering::Relaxed);
                     match self.node(work, node, &parcel).await {
                         Ok(Gives::Out(out)) => {
-                            for (terminal, parcel) in out.iter().rev() {
-                                self.push(&mut stack, node, terminal, parcel);
+                            for (number, (terminal, parcel)) in out.iter().enumerate().rev() {
+                                self.push(&mut stack, node, terminal, parcel, number as u64);
                             }
                         }
-                        Ok(Gives::Same(terminal)) => self.push(&mut stack, node, terminal, &parcel),
+                        Ok(Gives::Same(terminal)) => self.push(&mut stack, node, terminal, &parcel, 0),
                         Ok(Gives::To(to, parcel)) => stack.push(Step::Visit(to, parcel)),
                         Ok(Gives::Parts(parts, content)) => {
                             stack.push(Step::Parts(node, parcel, Rc::new(parts), content, 0))
                         }
                         Ok(Gives::Try) => {
                             stack.push(Step::EndTry(node, parcel.clone()));
-                            self.push(&mut stack, node, "try", &parcel);
+                            self.push(&mut stack, node, "try", &parcel, 0);
                         }
                         Err(failure) => self.unwind(&mut stack, node, parcel, failure)?,
                     }
@@ -409,14 +422,14 @@ impl<'p> Run<'p> {
         if !node.wire("failure").is_empty() {
             self.handled(&failure);
             let parcel = Parcel { status: failure.status, failure: Some(Rc::new(failure)), ..parcel };
-            self.push(stack, at, "failure", &parcel);
+            self.push(stack, at, "failure", &parcel, AFTER_FAILURE);
             return Ok(());
         }
         while let Some(step) = stack.pop() {
             if let Step::EndTry(at, parcel) = step {
                 self.handled(&failure);
                 let parcel = Parcel { failure: Some(Rc::new(failure)), ..parcel };
-                self.push(stack, at, "catch", &parcel);
+                self.push(stack, at, "catch", &parcel, AFTER_FAILURE);
                 return Ok(());
             }
         }
@@ -427,10 +440,11 @@ impl<'p> Run<'p> {
         self.observer.failed(&self.name, &failure.located(&self.name), true);
     }
 
-    fn push(&self, stack: &mut Vec<Step>, at: usize, terminal: &str, parcel: &Parcel) {
+    /// Puts a message on its way, as one of several that leave a node at once.
+    fn push(&self, stack: &mut Vec<Step>, at: usize, terminal: &str, parcel: &Parcel, number: u64) {
         self.traced(at, terminal, parcel);
         for to in self.flow.file.nodes[at].wire(terminal).iter().rev() {
-            stack.push(Step::Visit(*to, parcel.clone()));
+            stack.push(Step::Visit(*to, parcel.towards(self.flow.nodes[*to].digest, number)));
         }
     }
 
@@ -473,29 +487,27 @@ impl<'p> Run<'p> {
             self.stats.cpu.messages.fetch_add(messages, Ordering::Relaxed);
         }
         let (store, stats) = (self.store.clone(), Arc::clone(&self.stats));
-        let (observer, name) = (Arc::clone(&self.observer), Rc::clone(&self.name));
+        let (observer, name, files) = (Arc::clone(&self.observer), Rc::clone(&self.name), Arc::clone(&self.files_left));
         async move {
             outcome.await?;
             stats.committed.fetch_add(1, Ordering::Relaxed);
-            let failed = |message: String, hint: &str| {
-                observer.failed(&name, &Failure::new(codes::FILE_SYSTEM, message, hint).located(&name), false);
-            };
             for one in after {
                 let store = store.clone();
                 match one {
                     After::Answer(reply, answer) => reply.end(Outcome::Answer(answer)),
                     After::File(key) => {
-                        // What cannot be written now is written at the next start; the entry is in the store.
+                        // What cannot be written now is written again and again; the entry is in the store.
                         let written = tokio::task::spawn_blocking(move || crate::outbox::write(&store, &key)).await;
-                        if let Ok(Err(why)) = written {
-                            let hint = "the content is in the store and is written when the flow starts again; check the folder";
-                            failed(format!("the file is not written yet: {why}"), hint);
+                        if let Ok(Err(unwritten)) = written {
+                            files.left(&unwritten);
                         }
                     }
                     After::Processed(file) => {
                         let moved = tokio::task::spawn_blocking(move || file.finish(&store)).await;
                         if let Ok(Err(why)) = moved {
-                            failed(why, "check the permissions of the folder, and what changes files in it");
+                            let hint = "check the permissions of the folder, and what changes files in it";
+                            let finding = Failure::new(codes::FILE_SYSTEM, why, hint).located(&name);
+                            observer.failed(&name, &finding, false);
                         }
                     }
                 }

@@ -1,6 +1,6 @@
 //! Counters of a flow and of its nodes, shared by the threads that run it.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use quayline_core::Finding;
@@ -38,6 +38,8 @@ pub struct NodeStats {
     pub failures: AtomicU64,
     /// Warnings of a map about messages that it accepted.
     pub warnings: AtomicU64,
+    /// Whether another process on the store takes the messages of this node.
+    pub is_elsewhere: AtomicBool,
     last_error: Mutex<Option<LastError>>,
     last_warning: Mutex<Option<LastError>>,
 }
@@ -133,6 +135,11 @@ impl FlowStats {
     /// The steps of messages since the last call, and how many found no room.
     pub fn take_trace(&self, now_ms: u64) -> (Vec<TraceEvent>, u64) {
         self.traced.take(now_ms)
+    }
+
+    /// The flow ended by itself.
+    pub(crate) fn broke(&self, at_ms: u64, finding: Finding) {
+        *self.last_error.lock() = Some(LastError { at_ms, finding });
     }
 
     pub(crate) fn rolled_back(&self, at_ms: u64, finding: Finding) {

@@ -32,6 +32,8 @@ const INPUT_PAUSE: Duration = Duration::from_secs(1);
 /// Units of work of a flow on one thread that may be on their way to the log beside those of its instances. Default 256: as many as instances, so
 /// that a disk that is slow stops the gets and not the memory.
 const COMMITS_MAX: usize = 256;
+/// Messages that a flow takes and ends before other work of its thread has its turn. Default 128: below a millisecond, and a turn costs far less.
+const MESSAGES_AT_ONCE: usize = 128;
 /// Longest sleep between two looks for further messages of one unit of work.
 const BATCH_LOOK: Duration = Duration::from_millis(2);
 
@@ -41,7 +43,8 @@ pub(crate) async fn run_flow(deployed: Arc<Deployed>, around: Around, thread: us
     let pipes = match Pipes::new(flow) {
         Ok(pipes) => pipes,
         Err(findings) => {
-            findings.0.iter().for_each(|finding| around.observer.failed(flow.name(), finding, false));
+            let now_ms = around.clock.now_ms();
+            findings.0.into_iter().for_each(|finding| deployed.breaks(&around.observer, now_ms, finding));
             return;
         }
     };
@@ -70,27 +73,49 @@ pub(crate) async fn run_flow(deployed: Arc<Deployed>, around: Around, thread: us
     run.stats.begins(None);
     let mut units: FuturesUnordered<Pin<Box<dyn Future<Output = Ended> + '_>>> = FuturesUnordered::new();
     let mut pause: Option<Pin<Box<tokio::time::Sleep>>> = None;
+    let mut turn = 0_usize;
+    let mut after_others: Option<Pin<Box<dyn Future<Output = ()>>>> = None;
     poll_fn(|context| {
         deployed.register(thread, context.waker());
+        if after_others.as_mut().is_some_and(|others| others.as_mut().poll(context).is_pending()) {
+            return Poll::Pending;
+        }
+        after_others = None;
         let _charged = Charged::begin(class.as_ref());
+        let mut left = MESSAGES_AT_ONCE;
         loop {
+            // Messages that never wait would keep the thread from requests, timers and other flows.
+            if left == 0 {
+                let mut others = Box::pin(tokio::task::yield_now());
+                if others.as_mut().poll(context).is_pending() {
+                    after_others = Some(others);
+                    return Poll::Pending;
+                }
+                left = MESSAGES_AT_ONCE;
+            }
             let mut is_idle = true;
-            while let Poll::Ready(Some(ended)) = units.poll_next_unpin(context) {
+            while left > 0
+                && let Poll::Ready(Some(ended)) = units.poll_next_unpin(context)
+            {
                 is_idle = false;
+                left -= 1;
                 run.stats.open.fetch_sub(1, Ordering::Relaxed);
-                match inputs[ended.input].ended(&run.store, &ended) {
-                    Ok(Some(next)) => start(&run, &units, ended.input, &inputs, next),
-                    Ok(None) => {}
-                    Err(failure) => run.failed(&failure),
+                if let Err(failure) = inputs[ended.input].ended(&run.store, &ended) {
+                    run.failed(&failure);
                 }
             }
             for input in run.submitted.borrow_mut().drain(..) {
                 is_idle = false;
                 inputs[input].submitted();
             }
+            if left == 0 {
+                continue;
+            }
             if deployed.is_stopping() {
                 if units.is_empty() {
-                    inputs.iter_mut().for_each(Input::stop);
+                    for input in &mut inputs {
+                        input.stop(&run.store).unwrap_or_else(|failure| run.failed(&failure));
+                    }
                     return Poll::Ready(());
                 }
                 return Poll::Pending;
@@ -107,11 +132,15 @@ pub(crate) async fn run_flow(deployed: Arc<Deployed>, around: Around, thread: us
                 continue;
             }
             let open_max = deployed.slots[thread] + COMMITS_MAX;
-            for at in 0..inputs.len() {
-                while units.len() < open_max {
+            // Each input is the first in turn, so that a busy one leaves messages of this turn to the others.
+            turn = turn.wrapping_add(1);
+            for number in 0..inputs.len() {
+                let at = (turn % inputs.len() + number) % inputs.len();
+                while left > 0 && units.len() < open_max {
                     match inputs[at].poll_claim(&run, context) {
                         Poll::Ready(Ok(claimed)) => {
                             is_idle = false;
+                            left -= 1;
                             if let Some((workload, class)) = &class {
                                 workload.sign(*class);
                             }
@@ -203,7 +232,7 @@ async fn unit_of_work(run: &Run<'_>, input: usize, node: usize, claimed: Claimed
         return ended;
     }
     let is_backout = backout.is_some();
-    let is_open = failure.is_none() && backout.is_none() && !commits_first(run, node, &received.header.persistence);
+    let is_open = failure.is_none() && backout.is_none() && !commits_first(run, node, received.header.persistence);
     let done = match failure {
         Some(failure) => Err(failure),
         None if backout.is_some() => backed_out(run, &mut work, &received, backout).await,
@@ -220,7 +249,10 @@ async fn unit_of_work(run: &Run<'_>, input: usize, node: usize, claimed: Claimed
         },
     };
     let done = match done {
-        Ok(()) => run.seal(&mut work).await,
+        Ok(()) => match run.keep_answer(&mut work, node, &received) {
+            Ok(()) => run.seal(&mut work).await,
+            failed => failed,
+        },
         failed => failed,
     };
     let failure = match done {
@@ -288,10 +320,10 @@ async fn backed_out(
 }
 
 /// Whether the get commits before the flow runs.
-fn commits_first(run: &Run<'_>, node: usize, persistence: &Persistence) -> bool {
+pub(crate) fn commits_first(run: &Run<'_>, node: usize, persistence: Persistence) -> bool {
     match run.flow.file.nodes[node].text("transaction") {
         Some("no") => true,
-        Some("automatic") => *persistence == Persistence::NotPersistent,
+        Some("automatic") => persistence == Persistence::NotPersistent,
         _ => false,
     }
 }
@@ -342,7 +374,7 @@ async fn transaction(
         match next {
             Ok(message) => {
                 *messages += 1;
-                let received = received(run, message, queue.name());
+                let received = received(run, message, queue.name(), true);
                 within(run, work, node, Parcel::new(received)).await?;
             }
             Err(StoreError::NoMessage { .. }) => {

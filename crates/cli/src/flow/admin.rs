@@ -51,8 +51,8 @@ impl AdminPart for FlowsPart {
     }
 
     fn not_ready(&self) -> Vec<(String, String)> {
-        let running = self.0.flows().into_iter().filter(|flow| flow.is_running);
-        running.filter_map(|flow| Some((format!("flow {}", flow.flow.name()), flow.stats.not_begun()?))).collect()
+        let why = |flow: &FlowState| flow.broken.clone().or_else(|| flow.stats.not_begun().filter(|_| flow.is_running));
+        self.0.flows().iter().filter_map(|flow| Some((format!("flow {}", flow.flow.name()), why(flow)?))).collect()
     }
 
     fn metrics(&self) -> String {
@@ -113,13 +113,14 @@ fn state(flow: &FlowState) -> Value {
             "name": node.name, "type": node.kind.name, "messages": count(&stats.messages),
             "failures": count(&stats.failures), "last_failure": failure(stats.last_error()),
             "warnings": count(&stats.warnings), "last_warning": failure(stats.last_warning()),
+            "elsewhere": stats.is_elsewhere.load(Ordering::Relaxed),
         })
     });
     let stats = &flow.stats;
     json!({
         "name": flow.flow.name(), "running": flow.is_running, "received": count(&stats.received),
         "committed": count(&stats.committed), "rolled_back": count(&stats.rolled_back), "open": count(&stats.open),
-        "last_failure": failure(stats.last_error()), "nodes": nodes.collect::<Vec<_>>(),
+        "ended": flow.broken, "last_failure": failure(stats.last_error()), "nodes": nodes.collect::<Vec<_>>(),
     })
 }
 

@@ -1,14 +1,15 @@
 //! The flows of a project beside its APIs: started with the server, replaced when their files change, drained at its end.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
-use quayline_core::Findings;
-use quayline_flow::{Engine, EngineOptions, Flow, Observer, flow_files};
+use quayline_core::{Finding, Findings};
+use quayline_flow::{Engine, EngineOptions, Flow, Observer, flow_files, missing_definitions, shared_addresses};
 use quayline_store::{Clock, SystemClock};
 use quayline_workload::Workload;
 
@@ -21,6 +22,8 @@ use crate::workload::FlowSource;
 
 /// Pause between two looks at the files of flows.
 const LOOK: Duration = Duration::from_secs(1);
+/// Looks after which a flow that the store or another listener keeps from being loaded is tried again.
+const TRY_AGAIN: u32 = 5;
 
 /// Flows that run beside a server.
 pub(crate) struct ServedFlows {
@@ -32,6 +35,34 @@ pub(crate) struct ServedFlows {
 
 /// When the files of a flow changed last, and the flow's own file.
 type Stamp = Vec<(PathBuf, Option<SystemTime>)>;
+
+/// The files of a flow as they were at the last look.
+struct Known {
+    stamp: Stamp,
+    /// What keeps this version from being loaded although its files are correct, and looks until the next attempt.
+    obstacle: Option<(String, u32)>,
+}
+
+impl Known {
+    fn new(files: &[PathBuf]) -> Known {
+        Known { stamp: stamp(files), obstacle: None }
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        self.stamp.iter().map(|(path, _)| path.clone()).collect()
+    }
+
+    /// Whether a look has nothing to do.
+    fn is_settled(&mut self) -> bool {
+        if let Some((_, looks)) = &mut self.obstacle {
+            *looks = looks.saturating_sub(1);
+            if *looks == 0 {
+                return false;
+            }
+        }
+        stamp(&self.files()) == self.stamp
+    }
+}
 
 fn stamp(files: &[PathBuf]) -> Stamp {
     let changed = |path: &PathBuf| std::fs::metadata(path).and_then(|meta| meta.modified()).ok();
@@ -45,6 +76,7 @@ impl ServedFlows {
         store: &FolderArg,
         threads: Option<usize>,
         workload: &Arc<Workload>,
+        listeners: Vec<(String, SocketAddr)>,
     ) -> Result<Option<ServedFlows>, Stop> {
         let flows = Flow::open_all(root, cache().as_ref())?;
         if flows.is_empty() {
@@ -52,6 +84,10 @@ impl ServedFlows {
         }
         let opened = Opened::open(store, Missing::Refuse)?;
         missing(&opened.store, &flows)?;
+        let shared = shared_addresses(&flows, &listeners, quayline_server::collide);
+        if !shared.is_empty() {
+            return Err(Findings(shared).into());
+        }
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let observer: Arc<dyn Observer> = Arc::new(Lines);
         let mut options = EngineOptions::default();
@@ -60,7 +96,7 @@ impl ServedFlows {
         workload.add_source(Arc::new(FlowSource(Arc::downgrade(&engine))));
         let mut known = BTreeMap::new();
         for flow in flows {
-            known.insert(flow.file.path.clone(), stamp(&flow.files));
+            known.insert(flow.file.path.clone(), Known::new(&flow.files));
             engine.deploy(flow);
         }
         let stop = Arc::new(AtomicBool::new(false));
@@ -68,7 +104,7 @@ impl ServedFlows {
         let watcher = std::thread::Builder::new().name("flow-files".to_owned()).spawn(move || {
             while !ended.load(Ordering::Relaxed) {
                 std::thread::park_timeout(LOOK);
-                look(&root, &shared, &mut known);
+                look(&root, &shared, &listeners, &mut known);
             }
         });
         Ok(Some(ServedFlows { engine, opened, watcher: Some(watcher.map_err(Stop::from)?), stop }))
@@ -91,34 +127,41 @@ impl ServedFlows {
 }
 
 /// Replaces flows whose files changed. A flow with an error stays as it was.
-fn look(root: &Path, engine: &Engine, known: &mut BTreeMap<PathBuf, Stamp>) {
+fn look(root: &Path, engine: &Engine, listeners: &[(String, SocketAddr)], known: &mut BTreeMap<PathBuf, Known>) {
     let Ok(paths) = flow_files(root) else { return };
     for path in &paths {
-        if known
-            .get(path)
-            .is_some_and(|before| stamp(&before.iter().map(|(path, _)| path.clone()).collect::<Vec<_>>()) == *before)
-        {
+        if known.get_mut(path).is_some_and(Known::is_settled) {
             continue;
         }
-        let stamps = match Flow::open(path, root, cache()) {
+        let before = known.remove(path);
+        let stays = || eprintln!("the flow of {} stays as it was", path.display());
+        let now = match Flow::open(path, root, cache()) {
             Ok(flow) => {
-                let stamps = stamp(&flow.files);
-                eprintln!("flow {} is loaded", flow.name());
-                engine.deploy(flow);
-                stamps
+                let mut now = Known::new(&flow.files);
+                let obstacles = obstacles(&flow, engine, listeners);
+                if obstacles.is_empty() {
+                    eprintln!("flow {} is loaded", flow.name());
+                    engine.deploy(flow);
+                } else {
+                    // Somebody may define the queue or free the address without a change of the files. It is reported once.
+                    let text = obstacles.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+                    let is_known = before.and_then(|before| before.obstacle).is_some_and(|(known, _)| known == text);
+                    if !is_known {
+                        eprintln!("{text}");
+                        stays();
+                    }
+                    now.obstacle = Some((text, TRY_AGAIN));
+                }
+                now
             }
             Err(Findings(findings)) => {
                 findings.iter().for_each(|finding| eprintln!("{finding}"));
-                eprintln!("the flow of {} stays as it was", path.display());
-                let mut files: Vec<PathBuf> =
-                    known.get(path).into_iter().flatten().map(|(path, _)| path.clone()).collect();
-                if files.is_empty() {
-                    files.push(path.clone());
-                }
-                stamp(&files)
+                stays();
+                let files = before.map(|before| before.files()).filter(|files| !files.is_empty());
+                Known::new(&files.unwrap_or_else(|| vec![path.clone()]))
             }
         };
-        known.insert(path.clone(), stamps);
+        known.insert(path.clone(), now);
     }
     let gone: Vec<PathBuf> = known.keys().filter(|path| !paths.contains(path)).cloned().collect();
     for path in gone {
@@ -128,4 +171,17 @@ fn look(root: &Path, engine: &Engine, known: &mut BTreeMap<PathBuf, Stamp>) {
             engine.remove(name);
         }
     }
+}
+
+/// What keeps a flow from running beside the others: queues and record files that are missing, and addresses that are taken.
+fn obstacles(flow: &Flow, engine: &Engine, listeners: &[(String, SocketAddr)]) -> Vec<Finding> {
+    let mut taken = listeners.to_vec();
+    let others = engine.flows().into_iter().map(|state| state.flow).filter(|other| other.name() != flow.name());
+    taken.extend(others.flat_map(|other| other.addresses()));
+    let mut findings = shared_addresses([flow], &taken, quayline_server::collide);
+    match missing_definitions(engine.store(), [flow]) {
+        Ok(missing) => findings.extend(missing),
+        Err(error) => findings.push(error.finding()),
+    }
+    findings
 }

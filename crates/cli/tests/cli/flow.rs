@@ -119,6 +119,32 @@ fn a_server_runs_flows_reloads_them_and_answers_operators() {
     assert_eq!(world.run("flow trace other --for 1ms").code, Some(1));
     std::fs::remove_file(world.path("flows/tick.toml")).expect("removed");
     wait("the removed flow has ended", &|| world.run("flow stats tick").code == Some(1));
+    // A flow that an operator stopped stays stopped when its file changes.
+    assert_eq!(world.run("flow stop copy").code, Some(0));
+    world.write(
+        "flows/copy.toml",
+        COPY.replace("Copies", "Other copies").replace("\"put\"", "\"away\"").replace("node.put", "node.away"),
+    );
+    wait("the new version is loaded", &|| world.run("flow stats copy").out().contains("\"name\":\"away\""));
+    assert!(world.run("flow stats copy").out().contains("\"running\":false"));
+    assert!(world.run("flow start copy").out().contains("\"running\":true"));
+    // One that names a missing queue or the address of another listener does not take the place of a version that works.
+    let listen = |address: &dyn std::fmt::Display, queue: &str| {
+        format!(
+            "[node.listen]\ntype = \"http_input\"\nlisten = \"{address}\"\npath = \"/x\"\nout = \"put\"\n\
+             [node.put]\ntype = \"queue_output\"\nqueue = \"{queue}\"\n"
+        )
+    };
+    let own = free();
+    world.write("flows/ask.toml", listen(&own, "IN"));
+    wait("the flow is loaded", &|| world.run("flow stats ask").code == Some(0));
+    for (address, queue) in [(own, "MISSING"), (api, "IN")] {
+        world.write("flows/ask.toml", listen(&address, queue).replace("node.listen", "node.renamed"));
+        std::thread::sleep(Duration::from_millis(2_500));
+        assert!(world.run("flow stats ask").out().contains("\"name\":\"listen\""), "{address} {queue}");
+    }
+    world.write("flows/ask.toml", listen(&free(), "IN").replace("node.listen", "node.renamed"));
+    wait("the next version is loaded", &|| world.run("flow stats ask").out().contains("\"name\":\"renamed\""));
     drop(server);
 }
 

@@ -29,15 +29,13 @@ pub struct Leader(pub(super) Place);
 /// A topic in its cluster.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Cluster {
-    /// Leaders by partition: partition `n` is the `n`th.
-    pub leaders: Vec<Leader>,
+    /// Leaders by partition: partition `n` is the `n`th. A partition may be without one for a while.
+    pub leaders: Vec<Option<Leader>>,
 }
 
 /// What a fetch brings of one partition.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Fetched {
-    /// Partition.
-    pub partition: u32,
     /// Records in their order.
     pub records: Vec<KafkaRecord>,
     /// Offset to fetch next.
@@ -62,7 +60,7 @@ impl KafkaConnection {
     /// The partitions of a topic. A topic that does not exist is not created.
     ///
     /// # Errors
-    /// There is no such topic, a partition has no leader now, or the connection ends.
+    /// There is no such topic, or the connection ends.
     pub async fn cluster(&mut self, topic: &str) -> Result<Cluster, KafkaError> {
         let mut request = Out::default();
         request.count(1).text(topic).i8(0);
@@ -85,15 +83,13 @@ impl KafkaConnection {
             checked(code, &format!("topic {name}"))?;
             input.i8()?;
             for _ in 0..input.count()? {
-                let code = input.i16()?;
+                // An offline replica is no matter of ours as long as there is a leader.
+                input.i16()?;
                 let (partition, leader) = (partition(&mut input)?, input.i32()?);
                 input.numbers()?;
                 input.numbers()?;
-                // An offline replica is no matter of ours as long as there is a leader.
                 let place = brokers.iter().find(|(id, _)| *id == leader).map(|(_, place)| place.clone());
-                let what = format!("partition {partition} of topic {name}");
-                let place = place.ok_or(KafkaError::Refused { code: if code == 0 { 5 } else { code }, what })?;
-                found.push((partition, Leader(place)));
+                found.push((partition, place.map(Leader)));
             }
         }
         found.sort_by_key(|(partition, _)| *partition);
@@ -128,16 +124,17 @@ impl KafkaConnection {
         Ok((found[0], found[1]))
     }
 
-    /// Waits up to `wait` for records of partitions, from an offset on each. Only committed ones come.
+    /// Waits up to `wait` for records of partitions, from an offset on each. Only committed ones come. A partition that does not have its offset
+    /// ([`KafkaError::OutOfRange`]) or is damaged there ([`KafkaError::Batch`]) does not keep the others from coming.
     ///
     /// # Errors
-    /// [`KafkaError::OutOfRange`], a broker that no longer leads a partition, damage, or the end of the connection.
+    /// A broker that no longer leads a partition, an answer that cannot be read, or the end of the connection.
     pub async fn fetch(
         &mut self,
         topic: &str,
         positions: &[(u32, i64)],
         wait: Duration,
-    ) -> Result<Vec<Fetched>, KafkaError> {
+    ) -> Result<Vec<(u32, Result<Fetched, KafkaError>)>, KafkaError> {
         let mut request = Out::default();
         request.i32(-1).i32(i32::try_from(wait.as_millis()).unwrap_or(i32::MAX)).i32(1).i32(FETCH_BYTES.0).i8(1);
         request.count(1).text(topic).count(positions.len());
@@ -163,11 +160,13 @@ impl KafkaConnection {
                 let position = positions.iter().find(|(known, _)| *known == partition);
                 let Some((_, offset)) = position else { return Err(KafkaError::Answer("another partition")) };
                 if code == 1 {
-                    return Err(KafkaError::OutOfRange { partition, offset: *offset });
+                    fetched.push((partition, Err(KafkaError::OutOfRange { partition, offset: *offset })));
+                    continue;
                 }
                 checked(code, &format!("partition {partition} of topic {topic}"))?;
-                let (records, next) = records::read(bytes, *offset, aborted)?;
-                fetched.push(Fetched { partition, records, next, bytes: bytes.len() });
+                let read = records::read(bytes, *offset, aborted);
+                let part = read.map(|(records, next)| Fetched { records, next, bytes: bytes.len() });
+                fetched.push((partition, part));
             }
         }
         Ok(fetched)

@@ -208,7 +208,7 @@ fn messages_of_a_broker_have_their_effect_once_and_bad_ones_are_set_aside() {
     assert_eq!(broker.take("OUT.none", 1).len(), 1);
 
     // A sender that repeats itself: the broker has messages twice, and each has its effect once. Without an id nobody can tell.
-    engine.stop("test");
+    engine.remove("test");
     let (again, other) = (message(4, "good", "again"), message(5, "good", "other"));
     let text_of = flow(&broker.server(), "").replace("\"IN\"", "\"TWICE\"");
     broker.send("TWICE", &[again.clone(), again.clone(), other.clone(), again, nameless.clone(), other, nameless]);
@@ -218,7 +218,7 @@ fn messages_of_a_broker_have_their_effect_once_and_bad_ones_are_set_aside() {
     until("the broker has everything accepted", || {
         engine.flows()[0].stats.open.load(std::sync::atomic::Ordering::Relaxed) == 0
     });
-    engine.stop("test");
+    engine.remove("test");
     assert_eq!(broker.take("TWICE", 0).len(), 0);
     assert_eq!(kept.facts().expect("facts").depth, 0, "{}", world.errors());
 
@@ -321,7 +321,7 @@ fn users_and_certificates_are_shown_and_wrong_ones_are_named() {
     let fails = |part: &str| {
         until(part, || world.errors().contains(part));
         world.said.failed.lock().expect("no panic").clear();
-        engine.stop("test");
+        engine.remove("test");
     };
     // A variable that no test sets: the password is empty.
     deploy(&users.server(), "user = \"quay\"\npassword_variable = \"QUAYLINE_TEST_NO_PASSWORD\"");

@@ -282,6 +282,51 @@ fn messages_keep_the_order_of_their_partition_also_when_one_fails() {
     drop(engine);
 }
 
+/// After a stop, the stored position could be behind the messages that were processed. If Kafka had removed them meanwhile, the node refused the
+/// partition, and one refused partition kept all others from being read.
+#[test]
+fn a_partition_that_lost_messages_is_refused_alone_and_one_that_lost_processed_ones_is_not() {
+    let test = "a_partition_that_lost_messages_is_refused_alone_and_one_that_lost_processed_ones_is_not";
+    let Some(kafka) = Kafka::start(test, &[("IN", 3), ("OUT.test", 3)]) else { return };
+    let world = World::new();
+    let (kept, _outbox, _dead) = (world.queue("KEPT"), world.queue("KAFKA.OUT"), world.queue(DEAD_LETTER));
+    let keys = ["a", "b", "c", "d", "e", "f"];
+    let append = |round: usize| {
+        let lines: Vec<String> =
+            (0..60).map(|number| line("test", keys[number % 6], &(round * 60 + number).to_string())).collect();
+        kafka.append("IN", &lines, "none");
+    };
+    let remove = |partitions: &[u32], offset: i64| {
+        let each =
+            partitions.iter().map(|number| format!("{{\"topic\":\"IN\",\"partition\":{number},\"offset\":{offset}}}"));
+        let text = format!("{{\"version\":1,\"partitions\":[{}]}}", each.collect::<Vec<_>>().join(","));
+        std::fs::write(kafka.folder.path().join("remove.json"), text).expect("a file");
+        let place = kafka.place();
+        let arguments = ["--bootstrap-server", &place, "--offset-json-file", "remove.json"];
+        kafka.tool("org.apache.kafka.tools.DeleteRecordsCommand", &arguments, "");
+    };
+    let take = |count: usize| (0..count).map(|_| property(&world.get(&kept), "kafka_partition")).collect::<Vec<_>>();
+    append(0);
+    let engine = world.engine(&flow(&kafka, ""));
+    take(60);
+    drop(engine);
+    // All messages are gone, and all were processed.
+    remove(&[0, 1, 2], -1);
+    let engine = world.engine(&flow(&kafka, ""));
+    append(1);
+    let places: BTreeSet<String> = take(60).into_iter().collect();
+    assert!(!world.errors().contains("FLO-067"), "{}", world.errors());
+    drop(engine);
+    // Those of one partition are gone, and none of them was processed.
+    append(2);
+    let lost: u32 = places.first().and_then(|place| place.parse().ok()).expect("a partition");
+    remove(&[lost], -1);
+    let _engine = world.engine(&flow(&kafka, ""));
+    until("the partition is refused", || world.errors().contains("FLO-067"));
+    let others = take(20);
+    assert!(others.iter().all(|place| *place != lost.to_string()), "{others:?}");
+}
+
 /// The child. Without the variable this is no test of its own.
 #[test]
 fn child_that_bridges() {

@@ -440,7 +440,7 @@ fn servers_with_tls_and_logins_get_what_they_require() {
     ] {
         deploy(properties);
         until(part, || world.errors().contains(part));
-        engine.stop("test");
+        engine.remove("test");
         world.said.failed.lock().expect("no panic").clear();
     }
     deploy(&format!("credentials = \"user.nk\"\n{files}"));

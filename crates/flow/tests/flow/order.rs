@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use quayline_store::queue::{Message, QueueDefinition};
+use quayline_store::queue::{GetWait, Message, Persistence, QueueDefinition, Select};
 
 use crate::support::{World, ended, until};
 
@@ -52,6 +52,46 @@ fn messages_of_one_key_stay_in_order_under_many_instances() {
         check(by_key, keys, 63, 0);
     }
     check(by_key, 10, 63, 3);
+}
+
+/// A sequence for each key, from one key to 100,000.
+#[test]
+fn messages_of_up_to_100_000_keys_keep_their_order() {
+    const BATCH: usize = 1_000;
+    let by_key = "order = \"by_key\"\norder_key = \"envelope.property_key\"";
+    for (keys, count) in [(1, 5_000), (10, 5_000), (1_000, 20_000), (100_000, 120_000)] {
+        let world = World::new();
+        let deep =
+            |name: &str| world.queue_with(QueueDefinition { depth_max: 1_000_000, ..QueueDefinition::local(name) });
+        let (input, out) = (deep("IN"), deep("OUT"));
+        for first in (0..count).step_by(BATCH) {
+            let mut unit = world.store.begin().expect("a unit");
+            for number in first..first + BATCH {
+                let message =
+                    Message { persistence: Persistence::NotPersistent, ..message(number % keys, number, false) };
+                input.put(&mut unit, &message).expect("a put");
+            }
+            unit.commit().expect("a commit");
+        }
+        let engine = world.engine(&flow(by_key, 63));
+        let mut last: HashMap<String, usize> = HashMap::new();
+        for _ in (0..count).step_by(BATCH) {
+            let mut unit = world.store.begin().expect("a unit");
+            for _ in 0..BATCH {
+                let message = out.get(&mut unit, Select::First, GetWait::AtMostMs(60_000)).expect("a message");
+                let text = String::from_utf8(message.payload).expect("text");
+                let (key, number) = text.split_once(' ').expect("key and number");
+                let number = number.parse().expect("a number");
+                if let Some(before) = last.insert(key.to_owned(), number) {
+                    assert!(before < number, "{keys} keys, key {key}: {before} came before {number}");
+                }
+            }
+            unit.commit().expect("a commit");
+        }
+        assert_eq!(last.len(), keys);
+        until("all units of work end", || ended(&engine).0 == count as u64);
+        assert_eq!(ended(&engine).1, 0, "{}", world.errors());
+    }
 }
 
 #[test]

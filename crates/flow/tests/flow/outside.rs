@@ -199,10 +199,10 @@ fn a_statement_has_its_effect_once_however_often_both_sides_are_killed() {
 }
 
 /// A request: path, idempotency key, content.
-type Asked = (String, String, String);
+pub(crate) type Asked = (String, String, String);
 
 /// An HTTP server that answers as it is told: the status by the number of the request.
-fn server(status: impl Fn(usize) -> u16 + Send + 'static) -> (SocketAddr, Arc<Mutex<Vec<Asked>>>) {
+pub(crate) fn server(status: impl Fn(usize) -> u16 + Send + 'static) -> (SocketAddr, Arc<Mutex<Vec<Asked>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
     let asked: Arc<Mutex<Vec<Asked>>> = Arc::default();
@@ -292,6 +292,56 @@ fn requests_of_an_outbox_are_repeated_with_the_same_key_until_they_are_accepted(
     let contents: Vec<&str> = asked.iter().map(|(_, _, content)| content.as_str()).collect();
     assert_eq!(contents, ["one", "one", "one", "two", "three"]);
     assert!(asked[0].1 == asked[2].1 && asked[2].1 != asked[3].1, "{asked:?}");
+}
+
+/// A redirect, to a login page for example, counted as delivered: the message was lost.
+#[test]
+fn a_redirect_is_no_success_unless_the_flow_says_so() {
+    let (address, asked) = server(|_| 302);
+    let world = World::new();
+    let (queue, out, dead, outbox) =
+        (world.queue("IN"), world.queue("OUT"), world.queue(DEAD_LETTER), world.queue("HTTP.OUT"));
+    let flow = |success: &str| {
+        format!(
+            "[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\nout = [\"ask\", \"send\"]\n\
+             [node.ask]\ntype = \"http_request\"\nurl = \"http://{address}/\"\n{success}\nout = \"put\"\nfailure = \"failed\"\n\
+             [node.send]\ntype = \"http_output\"\nurl = \"http://{address}/\"\n{success}\noutbox = \"HTTP.OUT\"\n\
+             [node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n[node.failed]\ntype = \"queue_output\"\nqueue = \"OUT\"\n"
+        )
+    };
+    let engine = world.engine(&flow(""));
+    world.put(&queue, &Message::new("a"));
+    assert_eq!(world.get_text(&out), "a");
+    assert!(world.get(&dead).reason.contains("status 302"));
+    drop(engine);
+    let _engine = world.engine(&flow("success = \"200-299,300 - 303\""));
+    world.put(&queue, &Message::new("b"));
+    assert_eq!(world.get_text(&out), "answer to b");
+    until("it is delivered", || {
+        outbox.facts().expect("facts").depth == 0 && asked.lock().expect("no panic").len() == 4
+    });
+    assert_eq!(dead.facts().expect("facts").depth, 0);
+    for wrong in ["", "200-", "199", "600", "299-200", "2xx"] {
+        let found = world.compile(&flow(&format!("success = \"{wrong}\""))).expect_err("an error").to_string();
+        assert!(found.contains("FLO-072"), "{wrong}: {found}");
+    }
+}
+
+#[test]
+fn what_a_flow_may_lose_is_stated() {
+    let world = World::new();
+    let text = |sync: &str, transaction: &str| {
+        let text = format!(
+            "{sync}\n[node.get]\ntype = \"queue_input\"\nqueue = \"IN\"\n{transaction}\nout = \"put\"\n[node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n"
+        );
+        let flow = world.compile(&text).expect("a flow");
+        flow.edges().map(|edge| edge.guarantee).collect::<Vec<_>>().join("; ")
+    };
+    assert_eq!(text("", ""), "");
+    assert!(text("", "transaction = \"no\"").starts_with("at most once"));
+    assert!(text("", "transaction = \"automatic\"").contains("at most once for non-persistent messages"));
+    assert!(text("sync = \"persistent\"", "").contains("a power failure may undo"));
+    assert_eq!(text("sync = \"persistent\"", "transaction = \"no\"").matches("; `sync").count(), 1);
 }
 
 #[test]

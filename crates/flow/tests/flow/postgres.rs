@@ -107,6 +107,11 @@ impl Postgres {
         format!("host=127.0.0.1 port={} user=quay dbname=postgres", self.port)
     }
 
+    /// The address of the database as that of a store.
+    pub(crate) fn address(&self) -> String {
+        format!("postgresql://quay@127.0.0.1:{}/postgres?sslmode=disable", self.port)
+    }
+
     /// What a statement prints.
     pub(crate) fn sql(&self, text: &str) -> Option<String> {
         let done = Command::new(self.binaries.join("psql"))

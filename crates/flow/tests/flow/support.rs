@@ -1,7 +1,7 @@
 //! A project in a temporary folder, a store in memory or in a folder, and an engine that runs flows over it.
 
 use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct Said {
     pub(crate) failed: Mutex<Vec<(Finding, bool)>>,
     pub(crate) traced: Mutex<Vec<String>>,
+    /// Whether the text `panic` of a trace node is a text like any other.
+    pub(crate) quiet: AtomicBool,
 }
 
 impl Observer for Said {
@@ -29,6 +31,7 @@ impl Observer for Said {
     }
 
     fn trace(&self, _flow: &str, node: &str, text: &str) {
+        assert!(text != "panic" || self.quiet.load(Ordering::Relaxed), "as the message says");
         self.traced.lock().expect("no panic").push(format!("{node}: {text}"));
     }
 }

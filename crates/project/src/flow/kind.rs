@@ -199,6 +199,12 @@ const CONTENT_TYPE: PropertyKind =
     optional("content_type", Form::Constant, "content type of the request. Default `application/octet-stream`");
 const WAIT_LIMIT: PropertyKind = optional("wait_limit", Form::Time, "longest wait for the answer. Default 30s");
 
+const SUCCESS: PropertyKind = optional(
+    "success",
+    Form::Constant,
+    "statuses of the answer that are success, such as `200-299,409`. Default 200-299",
+);
+
 /// Every type of node.
 pub const NODE_KINDS: &[NodeKind] = &[
     NodeKind {
@@ -265,6 +271,21 @@ pub const NODE_KINDS: &[NodeKind] = &[
                 "wait_limit",
                 Form::Time,
                 "longest time until the answer, after which the client gets 504. Default 30s",
+            ),
+            optional(
+                "remember",
+                Form::Time,
+                "time for which a repeated request with the same `Idempotency-Key` gets the first answer. Default 24h",
+            ),
+            optional(
+                "content_bytes_max",
+                Form::Number(1, 100 << 20),
+                "longest content of a request in bytes, beyond which the client gets 413. Default 104857600 (100 MB)",
+            ),
+            optional(
+                "connections",
+                Form::Number(1, 100_000),
+                "connections at once; further clients wait to be accepted. Default 1024",
             ),
             optional(
                 "open_to_network",
@@ -625,13 +646,14 @@ pub const NODE_KINDS: &[NodeKind] = &[
         is_input: false,
         terminals: &[
             wired("out", "the answer"),
-            terminal("failure", "the message, if the server does not answer, or with a status from 400"),
+            terminal("failure", "the message, if the server does not answer, or with a status other than `success`"),
         ],
         properties: &[
             required("url", Form::Text, "URL, such as `http://127.0.0.1:8080/prices`"),
             METHOD,
             CONTENT_TYPE,
             WAIT_LIMIT,
+            SUCCESS,
             optional("answer", Form::Shape, "shape of the answer"),
         ],
         help: "Sends the message by HTTP and continues with the answer.",
@@ -645,6 +667,7 @@ pub const NODE_KINDS: &[NodeKind] = &[
             METHOD,
             CONTENT_TYPE,
             WAIT_LIMIT,
+            SUCCESS,
             OUTBOX,
         ],
         help: "Sends the message by HTTP after the commit, until the server accepts it.",

@@ -1,0 +1,211 @@
+//! The answers to requests with an `Idempotency-Key`, so that a repeated request has no second effect.
+//!
+//! ```text
+//! checkpoint "flow-answer/FLOW/NODE/" + digest of the key ─▶ version (1 byte), time of the end (8), digest of the content (16), status (2),
+//!                                                            length of the content type (2), content type, content of the answer
+//! ```
+//!
+//! The answer commits with what the flow makes of the request, so both are there or neither is. While the request is processed, its unit of work holds the
+//! lock of the entry, also among several processes on one store. A request that failed left nothing and may be repeated; its message has the same id then, so a
+//! pass over a record file resumes and servers that the flow asks recognize the repetition.
+//!
+//! Source: draft-ietf-httpapi-idempotency-key-header: 409 while the first request is processed, 422 for another content.
+
+use std::ops::Bound;
+use std::rc::Rc;
+use std::time::Duration;
+
+use quayline_store::queue::MessageId;
+use quayline_store::{Clock, Direction, KeyRange, LockWait, Page, PageLimit, Space, Store, StoreError, Unit};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
+
+use crate::failure::Failure;
+use crate::http::{Answer, Outcome};
+use crate::message::Received;
+use crate::run::{Run, Work};
+
+/// Time for which an answer is kept, where the node says nothing. Default 1 day.
+const REMEMBER_MS: u64 = 24 * 3_600_000;
+/// Longest content of an answer that is kept. Default 1 MiB; of a longer one, a repeated request gets the status.
+const ANSWER_BYTES_MAX: usize = 1 << 20;
+/// Pause between two looks for answers that are too old, and between two pages of one look.
+const LOOK: (Duration, Duration) = (Duration::from_secs(60), Duration::from_millis(20));
+/// Version of the entries.
+const VERSION: u8 = 1;
+/// Bytes before the content type.
+const HEAD: usize = 29;
+
+/// A request that an answer is kept for.
+#[derive(Clone, Debug)]
+pub(crate) struct Asking {
+    /// Name of the entry.
+    entry: Rc<str>,
+    content: u128,
+    /// The id of its message.
+    pub(crate) id: MessageId,
+}
+
+/// What the store knows of a request.
+pub(crate) enum Known {
+    /// Nothing; the unit of work holds its entry now.
+    New(Asking),
+    /// It is processed now.
+    Busy,
+    /// It was answered.
+    Answered(Answer),
+    /// Its key had another content.
+    OtherContent,
+}
+
+impl Known {
+    /// What becomes of a request that is not new.
+    pub(crate) fn outcome(self) -> Outcome {
+        match self {
+            Known::New(_) | Known::Busy => Outcome::Busy,
+            Known::Answered(answer) => Outcome::Answer(answer),
+            Known::OtherContent => Outcome::OtherContent,
+        }
+    }
+}
+
+/// The answers of one node.
+#[derive(Clone, Debug)]
+pub(crate) struct Answers {
+    prefix: String,
+}
+
+impl Answers {
+    pub(crate) fn new(flow: &str, node: &str) -> Answers {
+        Answers { prefix: format!("flow-answer/{flow}/{node}/") }
+    }
+
+    /// Looks for an earlier request with the same key.
+    pub(crate) fn look(&self, unit: &mut Unit, key: &str, content: &[u8], now_ms: u64) -> Result<Known, StoreError> {
+        let entry = format!("{}{:032x}", self.prefix, xxh3_128(key.as_bytes()));
+        let digest = xxh3_128(content);
+        match unit.lock(Space::CHECKPOINTS, entry.as_bytes(), LockWait::No) {
+            Ok(()) => {}
+            Err(StoreError::LockTimeout { .. }) => return Ok(Known::Busy),
+            Err(error) => return Err(error),
+        }
+        let kept = unit.checkpoint(&entry)?;
+        if let Some((end_ms, asked, answer)) = kept.as_deref().and_then(read)
+            && end_ms > now_ms
+        {
+            return Ok(if asked == digest { Known::Answered(answer) } else { Known::OtherContent });
+        }
+        let mut id = [0; 24];
+        id[..16].copy_from_slice(&xxh3_128(entry.as_bytes()).to_be_bytes());
+        id[16..].copy_from_slice(&xxh3_64(content).to_be_bytes());
+        Ok(Known::New(Asking { entry: entry.into(), content: digest, id }))
+    }
+
+    /// Removes answers that are too old, from now on.
+    pub(crate) async fn forget(self, store: Store, clock: std::sync::Arc<dyn Clock>) {
+        loop {
+            tokio::time::sleep(LOOK.0).await;
+            let mut next = Some(Bound::Included(self.prefix.as_bytes().to_vec()));
+            while let Some(from) = next.take() {
+                // What cannot be removed now is removed at the next look.
+                next = self.forget_page(&store, clock.now_ms(), &from).unwrap_or_default();
+                tokio::time::sleep(LOOK.1).await;
+            }
+        }
+    }
+
+    fn forget_page(
+        &self,
+        store: &Store,
+        now_ms: u64,
+        from: &Bound<Vec<u8>>,
+    ) -> Result<Option<Bound<Vec<u8>>>, StoreError> {
+        let mut unit = store.begin()?;
+        let mut page = Page::default();
+        let range = KeyRange::ALL.after(Direction::Forward, from);
+        unit.page(Space::CHECKPOINTS, range, Direction::Forward, PageLimit::default(), &mut page)?;
+        let mut next = page.next.take();
+        for (key, entry) in page.iter() {
+            if !key.starts_with(self.prefix.as_bytes()) {
+                next = None;
+                break;
+            }
+            // One that is in use is no longer too old afterwards.
+            if read(entry).is_none_or(|(end_ms, ..)| end_ms <= now_ms)
+                && unit.lock(Space::CHECKPOINTS, key, LockWait::No).is_ok()
+            {
+                unit.delete(Space::CHECKPOINTS, key)?;
+            }
+        }
+        if !unit.is_empty() {
+            // Nobody waits: what comes back after a crash is removed at the next look.
+            unit.submit_with(Box::new(|_| ()));
+        }
+        Ok(next)
+    }
+}
+
+impl Run<'_> {
+    /// Keeps the answer to a request in its unit of work.
+    pub(crate) fn keep_answer(&self, work: &mut Work, node: usize, received: &Received) -> Result<(), Failure> {
+        let (Some(asking), Some(reply)) = (&received.asking, &received.reply) else { return Ok(()) };
+        let done = || Answer { status: 204, content_type: None, content: Rc::new([]) };
+        let remember_ms = self.flow.file.nodes[node].number("remember").unwrap_or(REMEMBER_MS);
+        let end_ms = self.clock.now_ms().saturating_add(remember_ms);
+        let entry = write(end_ms, asking.content, &reply.answer().unwrap_or_else(done));
+        Ok(work.unit.put_checkpoint(&asking.entry, &entry)?)
+    }
+}
+
+fn write(end_ms: u64, asked: u128, answer: &Answer) -> Vec<u8> {
+    let content_type = answer.content_type.as_deref().unwrap_or_default().as_bytes();
+    let length = u16::try_from(content_type.len()).unwrap_or(0);
+    let content = if answer.content.len() <= ANSWER_BYTES_MAX { &answer.content[..] } else { &[][..] };
+    let mut entry = vec![VERSION];
+    entry.extend(end_ms.to_le_bytes());
+    entry.extend(asked.to_le_bytes());
+    entry.extend(answer.status.to_le_bytes());
+    entry.extend(length.to_le_bytes());
+    entry.extend(&content_type[..usize::from(length)]);
+    entry.extend(content);
+    entry
+}
+
+/// End, digest of the content and answer of an entry.
+fn read(entry: &[u8]) -> Option<(u64, u128, Answer)> {
+    let (head, rest) = entry.split_first_chunk::<HEAD>()?;
+    let (version, head) = head.split_first()?;
+    let (end_ms, head) = head.split_first_chunk::<8>()?;
+    let (asked, head) = head.split_first_chunk::<16>()?;
+    let (status, length) = head.split_first_chunk::<2>()?;
+    let (content_type, content) = rest.split_at_checked(u16::from_le_bytes(length.try_into().ok()?).into())?;
+    let content_type = std::str::from_utf8(content_type).ok()?;
+    let answer = Answer {
+        status: u16::from_le_bytes(*status),
+        content_type: (!content_type.is_empty()).then(|| content_type.into()),
+        content: content.into(),
+    };
+    (*version == VERSION).then_some((u64::from_le_bytes(*end_ms), u128::from_le_bytes(*asked), answer))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_is_read_as_it_was_written_and_a_long_answer_keeps_its_status() {
+        let of = |length: usize, content_type: Option<&str>| Answer {
+            status: 201,
+            content_type: content_type.map(Rc::from),
+            content: vec![b'x'; length].into(),
+        };
+        for (answer, kept) in [
+            (of(3, Some("text/plain")), of(3, Some("text/plain"))),
+            (of(0, None), of(0, None)),
+            (of(ANSWER_BYTES_MAX + 1, Some("a/b")), of(0, Some("a/b"))),
+        ] {
+            let entry = write(7, 9, &answer);
+            assert_eq!(read(&entry), Some((7, 9, kept)));
+            assert!((0..HEAD).all(|end| read(&entry[..end]).is_none()));
+        }
+    }
+}

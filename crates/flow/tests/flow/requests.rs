@@ -1,0 +1,168 @@
+//! Requests to a flow: their limits, and their repetition.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use quayline_store::queue::QueueDefinition;
+
+use crate::support::{PATIENCE, World, until};
+
+pub(crate) fn free_address() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").expect("a free port").local_addr().expect("an address")
+}
+
+fn connected(address: SocketAddr) -> TcpStream {
+    let mut stream = None;
+    until("the flow listens", || {
+        stream = TcpStream::connect(address).ok();
+        stream.is_some()
+    });
+    let stream = stream.expect("a connection");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
+    stream
+}
+
+fn answer(mut stream: TcpStream) -> String {
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).expect("an answer");
+    String::from_utf8(answer).expect("text")
+}
+
+/// The whole answer to a request.
+pub(crate) fn post(address: SocketAddr, headers: &[(&str, &str)], content: &str) -> String {
+    let mut stream = connected(address);
+    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let length = content.len();
+    let head = format!("POST /x HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{headers}content-length: {length}\r\n\r\n");
+    stream.write_all(format!("{head}{content}").as_bytes()).expect("a request");
+    answer(stream)
+}
+
+/// A request that says how long it is and sends nothing.
+fn begun(address: SocketAddr, length: usize) -> TcpStream {
+    let mut stream = connected(address);
+    let head = format!("POST /x HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n");
+    stream.write_all(head.as_bytes()).expect("a request");
+    stream
+}
+
+fn flow(listen: SocketAddr, properties: &str) -> String {
+    format!(
+        "additional_instances = 3\n[node.listen]\ntype = \"http_input\"\nlisten = \"{listen}\"\npath = \"/x\"\n{properties}\nout = [\"put\", \"answer\"]\n\
+         [node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n[node.answer]\ntype = \"reply\"\nstatus = 201\ncontent_type = \"text/plain\"\n"
+    )
+}
+
+/// Connections that sent nothing had no time limit, so as many as an input accepts kept all others out for good.
+#[test]
+fn idle_connections_do_not_keep_a_client_out() {
+    let world = World::new();
+    let _out = world.queue("OUT");
+    let listen = free_address();
+    let _engine = world.engine(&flow(listen, "connections = 2"));
+    let idle = [connected(listen), connected(listen)];
+    let answer = post(listen, &[], "x");
+    assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+    drop(idle);
+}
+
+/// The content of each request was read before any limit but that of its own length, so a thousand of them could hold 100 GB.
+#[test]
+fn contents_beyond_the_limits_are_refused_before_they_are_read() {
+    let world = World::new();
+    let _out = world.queue("OUT");
+    let listen = free_address();
+    let _engine = world.engine(&flow(listen, ""));
+    let first = post(listen, &[], "x");
+    assert!(first.starts_with("HTTP/1.1 201"), "{first}");
+    let long = 100 << 20;
+    let held = [begun(listen, long), begun(listen, long)];
+    let mut refused = String::new();
+    until("the others have their room", || {
+        let mut third = connected(listen);
+        let head = format!("POST /x HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {long}\r\n\r\n");
+        third.write_all(head.as_bytes()).expect("a request");
+        third.set_read_timeout(Some(Duration::from_millis(500))).expect("a limit");
+        let mut start = [0; 300];
+        let length = third.read(&mut start).unwrap_or(0);
+        refused = start[..length].escape_ascii().to_string();
+        length > 0
+    });
+    assert!(refused.starts_with("HTTP/1.1 503") && refused.contains("retry-after: 1"), "{refused}");
+    // Short requests have room.
+    assert!(post(listen, &[], "x").starts_with("HTTP/1.1 201"));
+    drop(held);
+    assert!(answer(begun(listen, long + 1)).starts_with("HTTP/1.1 413"));
+    let listen = free_address();
+    let _engine = world.engine(&flow(listen, "content_bytes_max = 3"));
+    assert!(post(listen, &[], "xyz").starts_with("HTTP/1.1 201"));
+    let refused = post(listen, &[], "long");
+    assert!(refused.starts_with("HTTP/1.1 413") && refused.contains("longer than 3 bytes"), "{refused}");
+}
+
+#[test]
+fn a_repeated_request_gets_the_first_answer_and_has_no_second_effect() {
+    let world = World::new();
+    let out = world.queue("OUT");
+    let listen = free_address();
+    let engine = world.engine(&flow(listen, ""));
+    let depth = || out.facts().expect("facts").depth;
+    let key = [("idempotency-key", "\"order-1\"")];
+    let first = post(listen, &key, "an order");
+    assert!(
+        first.starts_with("HTTP/1.1 201") && first.contains("text/plain") && first.ends_with("an order"),
+        "{first}"
+    );
+    // The quotes of the draft are no part of the key.
+    let again = post(listen, &[("idempotency-key", "order-1")], "an order");
+    let without_date =
+        |text: &str| text.lines().filter(|line| !line.starts_with("date:")).collect::<Vec<_>>().join("\n");
+    assert_eq!(without_date(&again), without_date(&first));
+    assert_eq!(depth(), 1);
+    let other = post(listen, &key, "another order");
+    assert!(other.starts_with("HTTP/1.1 422"), "{other}");
+    assert!(post(listen, &[("idempotency-key", "order-2")], "an order").starts_with("HTTP/1.1 201"));
+    assert_eq!(depth(), 2);
+    for _ in 0..2 {
+        assert!(post(listen, &[], "an order").starts_with("HTTP/1.1 201"));
+    }
+    assert_eq!(depth(), 4, "without a key each request is another one");
+    assert!(post(listen, &[("idempotency-key", "a b")], "x").starts_with("HTTP/1.1 400"));
+    // It is in the store.
+    drop(engine);
+    let listen = free_address();
+    let engine = world.engine(&flow(listen, ""));
+    assert!(post(listen, &key, "an order").starts_with("HTTP/1.1 201"));
+    assert_eq!(depth(), 4);
+    assert_eq!(engine.flows()[0].stats.committed.load(Ordering::Relaxed), 0);
+    drop(engine);
+    // And it ends.
+    let listen = free_address();
+    let _engine = world.engine(&flow(listen, "remember = \"1ms\""));
+    for _ in 0..2 {
+        assert!(post(listen, &[("idempotency-key", "order-3")], "x").starts_with("HTTP/1.1 201"));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(depth(), 6);
+}
+
+#[test]
+fn a_request_is_refused_while_the_same_is_processed_and_repeated_after_it_failed() {
+    let world = World::new();
+    let out = world.queue_with(QueueDefinition { depth_max: 1, ..QueueDefinition::local("OUT") });
+    let listen = free_address();
+    let engine = world.engine(&format!("time_limit = \"2s\"\n{}", flow(listen, "")));
+    let key = [("idempotency-key", "k")];
+    assert!(post(listen, &[], "fills the queue").starts_with("HTTP/1.1 201"));
+    let first = std::thread::spawn(move || post(listen, &[("idempotency-key", "k")], "x"));
+    until("it is processed", || engine.flows()[0].stats.received.load(Ordering::Relaxed) == 2);
+    let second = post(listen, &key, "x");
+    assert!(second.starts_with("HTTP/1.1 409"), "{second}");
+    let first = first.join().expect("no panic");
+    assert!(first.starts_with("HTTP/1.1 500"), "{first}");
+    assert_eq!(world.get_text(&out), "fills the queue");
+    assert!(post(listen, &key, "x").starts_with("HTTP/1.1 201"));
+    assert_eq!(world.get_text(&out), "x");
+}
