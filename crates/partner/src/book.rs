@@ -5,8 +5,8 @@ use std::hash::BuildHasherDefault;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use quayline_core::{Fault, Finding, Findings, Limits, Place};
-use quayline_edi::guide::GuideSet;
+use quayline_core::{Fault, Finding, Findings, Limits, Packed, Place};
+use quayline_edi::guide::{CompiledGuide, GuideSet};
 use quayline_edi::{Header, Standard};
 use quayline_pipeline::{CsvTable, Pipeline, UnitWorld, World};
 use quayline_project::partner::{Delivery, Direction, PartnerFile, PartnerFolder, Rule, RuleMap, Settings};
@@ -27,7 +27,7 @@ pub struct Book {
     rules: RuleIndex,
     /// By path and tables.
     maps: BTreeMap<RuleMap, MapSlot>,
-    guides: Mutex<BTreeMap<Vec<PathBuf>, Arc<GuideSet>>>,
+    guides: Mutex<BTreeMap<Vec<PathBuf>, Arc<LoadedGuides>>>,
     /// Settings of our files, by their number; those of partners are absent. A partner without settings of its own shares them.
     of_own: Vec<Option<Arc<Settings>>>,
     /// Settings of our identity and a partner, merged once, for partners that have settings.
@@ -42,6 +42,23 @@ pub struct Book {
 struct MapSlot {
     used_at: Place,
     loaded: OnceLock<Result<LoadedMap, Findings>>,
+}
+
+/// The guides of some settings.
+#[derive(Debug)]
+pub struct LoadedGuides {
+    /// The guides.
+    pub set: GuideSet,
+    /// Digest of all of them and what they include, as hexadecimal digits.
+    pub(crate) digits: String,
+}
+
+impl LoadedGuides {
+    /// A guide as entries name it; one that Quayline has built in is not of these guides.
+    pub(crate) fn name_of(guides: Option<&LoadedGuides>, guide: &CompiledGuide) -> String {
+        let digits = guides.map_or("", |guides| guides.digits.as_str());
+        format!("{} {} {digits}", guide.name(), guide.version()).trim_end().to_owned()
+    }
 }
 
 /// A map of a rule, compiled.
@@ -115,7 +132,8 @@ impl Book {
     pub fn open(project: &Path, options: ShapeOptions, now_us: i64, seed: u64) -> Result<Book, Findings> {
         let folder = PartnerFolder::read(&project.join("partners"), project)?;
         let PartnerFolder { partners, findings } = folder;
-        let (rules, found) = RuleIndex::new(&partners);
+        let (rules, mut found) = RuleIndex::new(&partners);
+        found.extend(crate::numbers::overlaps(&partners));
         if !found.is_empty() {
             return Err(Findings(found));
         }
@@ -184,6 +202,7 @@ impl Book {
             for rule in &partner.rules {
                 found.extend(self.check_rule(rule));
             }
+            found.extend(crate::send_rule::check(partner));
         }
         if found.is_empty() { Ok(()) } else { Err(Findings(found)) }
     }
@@ -311,6 +330,15 @@ impl Book {
     #[must_use]
     pub fn rule(&self, id: RuleId) -> &Rule {
         &self.partners[id.owner].rules[id.rule]
+    }
+
+    /// A rule by the names of its owner and its own, as entries have it: `OWNER/NAME`.
+    #[must_use]
+    pub fn rule_named(&self, name: &str) -> Option<RuleId> {
+        let (owner, rule) = name.split_once('/')?;
+        let owner = self.named(owner)?;
+        let rule = self.partners[owner].rules.iter().position(|one| one.name == rule)?;
+        Some(RuleId { owner, rule })
     }
 
     /// The index of rules.
@@ -458,17 +486,20 @@ impl Book {
     ///
     /// # Errors
     /// Everything that is wrong with them.
-    pub fn guides(&self, settings: &Settings) -> Result<Option<Arc<GuideSet>>, Findings> {
+    pub fn guides(&self, settings: &Settings) -> Result<Option<Arc<LoadedGuides>>, Findings> {
         settings.guides.as_ref().filter(|paths| !paths.is_empty()).map(|paths| self.guides_of(paths)).transpose()
     }
 
-    fn guides_of(&self, paths: &[PathBuf]) -> Result<Arc<GuideSet>, Findings> {
+    fn guides_of(&self, paths: &[PathBuf]) -> Result<Arc<LoadedGuides>, Findings> {
         let mut guides = self.guides.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = guides.get(paths) {
             return Ok(Arc::clone(known));
         }
         let files: Vec<PathBuf> = paths.iter().map(|path| self.project.join(path)).collect();
-        let set = Arc::new(read_guides(&files, &self.options.limits, self.options.cache.as_deref())?);
+        let set = read_guides(&files, &self.options.limits, self.options.cache.as_deref())?;
+        let mut packed = Vec::new();
+        set.pack(&mut packed);
+        let set = Arc::new(LoadedGuides { set, digits: format!("{:016x}", xxh3_64(&packed)) });
         guides.insert(paths.to_vec(), Arc::clone(&set));
         Ok(set)
     }

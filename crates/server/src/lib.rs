@@ -56,7 +56,8 @@ pub use admin::{AdminAnswer, AdminPart, AdminRequest, AdminStream};
 pub use amqp::{AmqpConfig, Users, tls_without_http};
 pub use collect::{Collecting, collect_work};
 pub use config::{
-    AdminConfig, AuditFailure, AuthenticationConfig, CorsConfig, JwtConfig, LimitsConfig, ServeConfig, TlsConfig,
+    AdminConfig, AuditFailure, AuthenticationConfig, CorsConfig, JwtConfig, LimitsConfig, PartnersConfig, ServeConfig,
+    TlsConfig,
 };
 pub use error::ServeError;
 pub use kept::kept_intervals;

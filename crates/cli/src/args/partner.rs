@@ -254,6 +254,9 @@ pub(crate) struct FilterArgs {
     /// Type of document, such as 850
     #[arg(long, value_name = "TYPE")]
     pub(crate) document: Option<String>,
+    /// Name of the guide that checked it, or the digest of the partner's guides
+    #[arg(long, value_name = "GUIDE")]
+    pub(crate) guide: Option<String>,
     /// Control number of an interchange, with what is in it, or of a group
     #[arg(long, value_name = "NUMBER")]
     pub(crate) number: Option<String>,
