@@ -15,6 +15,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::codes;
 use crate::rules::{OfDigest, Query, RuleId, RuleIndex, digest_of};
+use crate::send_rule::has_conditions;
 
 /// All partners of a project.
 pub struct Book {
@@ -227,13 +228,24 @@ impl Book {
                     "documents received are EDI: name another map",
                 );
             }
-            Direction::Send if !outputs().all(|output| output.is_edi) => {
-                return wrong(
-                    "an output of the map is not EDI".to_owned(),
-                    "documents to send are EDI: name another map",
-                );
+            Direction::Send => {
+                let others: Vec<String> = named().filter(|(output, _)| !output.is_edi).map(|(_, name)| name).collect();
+                let is_placed = |name: &String| rule.deliver.contains_key(name) || rule.deliver.contains_key("");
+                if let Some(name) = others.iter().find(|name| !is_placed(name) && rule.settings.send_to.is_none()) {
+                    let message = format!("the output `{name}` is not EDI, and the rule does not say where it goes");
+                    return wrong(message, "add deliver = \"folder:PATH\" or \"queue:NAME\"");
+                }
+                if !others.is_empty() && has_conditions(rule) {
+                    let message = "conditions of a rule to send are about EDI, and an output of the map is not EDI";
+                    return wrong(message.to_owned(), "remove the conditions, or give the rule another `document`");
+                }
+                let edi: Vec<String> = named().filter(|(output, _)| output.is_edi).map(|(_, name)| name).collect();
+                if let Some(name) = rule.deliver.keys().find(|name| edi.contains(name)) {
+                    let message = format!("the output `{name}` is EDI, and goes to the partner in an interchange");
+                    return wrong(message, "remove it from `deliver`; `send-to` says where interchanges go");
+                }
+                return None;
             }
-            Direction::Send => return None,
             Direction::Receive => {}
         }
         let names: Vec<String> = named().map(|(_, name)| name).collect();

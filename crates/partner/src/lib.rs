@@ -39,6 +39,7 @@ mod rules;
 mod seal;
 mod search;
 mod send;
+mod send_other;
 mod send_rule;
 mod story;
 mod survey;

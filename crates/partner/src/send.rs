@@ -24,6 +24,7 @@ use crate::envelope::{Piece, pieces, recode};
 use crate::ledger::{self, Part, of_store};
 use crate::receive::{Again, KEEP_DAYS, Source};
 use crate::rules::RuleId;
+use crate::send_other::Other;
 use crate::send_rule::SendRules;
 use crate::write::{Document, Route, Shape, delimiters_for, rule_name};
 
@@ -68,7 +69,7 @@ pub struct SendReport {
 }
 
 impl SendReport {
-    fn keep_entry(&mut self, id: EntryId) {
+    pub(crate) fn keep_entry(&mut self, id: EntryId) {
         if self.entries.len() < 100 {
             self.entries.push(id);
         }
@@ -90,6 +91,8 @@ struct Documents {
     texts: Vec<Vec<u8>>,
     /// Each transaction with the number of its text.
     pieces: Vec<(usize, Piece)>,
+    /// Outputs that are not EDI, which no envelope takes.
+    others: Vec<Other>,
     /// What the map rejected.
     rejected: Option<(Vec<u8>, Vec<Finding>)>,
 }
@@ -220,7 +223,7 @@ impl Desk<'_> {
         let done_before = state.documents;
         let rules = SendRules::of(book, own, to, request.document)?;
         let rule = rules.usual;
-        let Documents { texts, pieces, rejected } = self.documents(request, input, &rules, &mut report)?;
+        let Documents { texts, pieces, others, rejected } = self.documents(request, input, &rules, &mut report)?;
         let total = pieces.len() as u64;
         for (number, (of, piece)) in (1..).zip(pieces) {
             if number <= done_before {
@@ -237,6 +240,10 @@ impl Desk<'_> {
                 self.keep_send_state(&key, &state)?;
             }
             self.counted(bytes)?;
+        }
+        // They are in the unit of work that ends the source, so a run that continues does not repeat them.
+        for other in others {
+            self.send_other(request, (own, to), rules.first, other, &mut report)?;
         }
         if let Some((bytes, findings)) = rejected {
             self.reject(request, own, to, rule, &bytes, &findings, &mut report)?;
@@ -273,7 +280,8 @@ impl Desk<'_> {
         rules: &SendRules,
         report: &mut SendReport,
     ) -> Result<Documents, Findings> {
-        let limits = self.book.limits();
+        let book = self.book;
+        let limits = book.limits();
         let (references, maps) = (&rules.references, &rules.maps);
         let mut documents = Documents::default();
         if maps.is_empty() {
@@ -286,12 +294,29 @@ impl Desk<'_> {
             let lane = self.lane(map)?;
             lane.map.begin_unit(now_ms, run);
             let done = lane.lane.run(&name, &input, &mut lane.buffers);
-            let edi: Vec<Vec<u8>> = lane.buffers.iter_mut().map(quayline_pipeline::OutputBuffer::take).collect();
+            let bytes: Vec<Vec<u8>> = lane.buffers.iter_mut().map(quayline_pipeline::OutputBuffer::take).collect();
+            let loaded = lane.map;
             if let Some(lost) = done.lost {
                 return Err(lost);
             }
-            for edi in edi.into_iter().filter(|edi| !edi.is_empty()) {
-                documents.add(edi, limits, references)?;
+            let names: Vec<String> = match rules.first {
+                Some(rule) => loaded.delivery_names(book.rule(rule), map).collect(),
+                None => loaded.outputs.iter().map(|output| output.name.clone()).collect(),
+            };
+            for ((facts, name), bytes) in loaded.outputs.iter().zip(names).zip(bytes) {
+                match facts.is_edi {
+                    _ if bytes.is_empty() => {}
+                    true => documents.add(bytes, limits, references)?,
+                    false => {
+                        let documents_in = done.documents;
+                        documents.others.push(Other {
+                            name,
+                            extension: facts.extension,
+                            documents: documents_in,
+                            bytes,
+                        });
+                    }
+                }
             }
             let (errors, others): (Vec<_>, Vec<_>) =
                 done.findings.into_iter().partition(|one| one.severity == Severity::Error);

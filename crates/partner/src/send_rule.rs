@@ -23,6 +23,8 @@ pub(crate) struct SendRules {
     owners: Vec<usize>,
     /// The rule of documents, unless a more specific one fits the transaction.
     pub(crate) usual: Option<RuleId>,
+    /// The rule by which outputs that are not EDI are delivered.
+    pub(crate) first: Option<RuleId>,
     /// The maps that all of these rules have.
     pub(crate) maps: Vec<RuleMap>,
     /// Whether another rule may fit the transaction.
@@ -69,6 +71,12 @@ impl SendRules {
             let hint = "add a [[rule]] with direction = \"send\" and this document, or name the partner with --to";
             return Err(Finding::error(codes::NO_RULE, Fault::Config, message).hint(hint).into());
         }
+        let first = usual.or_else(|| {
+            let all = owners
+                .iter()
+                .flat_map(|owner| (0..book.partner(*owner).rules.len()).map(|rule| RuleId { owner: *owner, rule }));
+            all.into_iter().find(|id| sends(&book.rule(*id)) && book.rule(*id).maps == maps)
+        });
         let mut references: Vec<String> = Vec::new();
         let mut conditions = false;
         for rule in all().filter(|rule| rule.maps == maps) {
@@ -80,7 +88,8 @@ impl SendRules {
                 }
             }
         }
-        Ok(SendRules { document: document.to_owned(), owners, usual, maps, has_conditions: conditions, references })
+        let document = document.to_owned();
+        Ok(SendRules { document, owners, usual, first, maps, has_conditions: conditions, references })
     }
 }
 

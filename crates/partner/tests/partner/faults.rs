@@ -40,7 +40,6 @@ name = "drafts"
 direction = "receive"
 document = "850"
 when = { BEG02 = "RO" }
-map = "maps/in.qmap"
 deliver = "folder:drafts"
 settings = { keep-days = 3, keep = "rejected", reject-on = "nothing" }
 "#;
@@ -61,10 +60,14 @@ fn a_rule_decides_what_is_rejected_and_kept() {
     // The acknowledgment says the same.
     let text = acknowledgments(&world);
     assert!(text.contains("~AK5*E*5~") && text.contains("~AK5*R*5~") && text.contains("~AK9*P*2*2*1~"), "{text}");
-    // So does a document that is processed again.
-    world.edit("settings = { keep-days = 3, keep = \"rejected\", reject-on = \"nothing\" }\n", "");
-    world.edit("[settings]", "[settings]\nreject-on = \"nothing\"");
-    let done = world.at_desk(DeskLimits::default(), |desk| desk.reprocess(entries[1].id, None)).expect("done");
+    // The same settings decide when a document is processed again.
+    let settings = "settings = { keep-days = 3, keep = \"rejected\", reject-on = \"nothing\" }\n";
+    let world = World::with("usage = \"both\"", &DRAFTS.replace(settings, ""));
+    let report = world.receive(&interchange(7, "P", &[("PO1", "RO")]).replace("PO1*1*1*EA", "PO1*1*X*EA"));
+    assert_eq!(report.rejected, 1, "{report:?}");
+    let id = world.entries(Kind::Transaction)[0].id;
+    world.edit("deliver = \"folder:drafts\"\n", &format!("deliver = \"folder:drafts\"\n{settings}"));
+    let done = world.at_desk(DeskLimits::default(), |desk| desk.reprocess(id, None)).expect("done");
     assert_eq!(done.state, State::Delivered, "{done:?}");
 }
 
@@ -90,7 +93,8 @@ fn contrl_accepts_what_is_delivered() {
 /// An oversized transaction was acknowledged as accepted, and its end was lost.
 #[test]
 fn an_oversized_transaction_is_refused() {
-    let world = World::with("usage = \"both\"\nguides = []", "");
+    let world = World::new();
+    world.edit("guides = [\"tiny.guide\"]\n", "");
     let long = orders(7, &["PO1", "PO2"]).replacen(
         "~CTT*1~SE*6*",
         &format!("~{}CTT*1~SE*26*", "MSG*A long text~".repeat(20)),
@@ -161,8 +165,8 @@ fn an_unwritable_folder_keeps_nothing_else_back() {
 /// A map that does not compile ended the run, for all partners.
 #[test]
 fn a_map_that_cannot_be_used_rejects_its_documents_only() {
-    let world = World::with("usage = \"both\"", DRAFTS);
-    world.edit("name = \"drafts\"\ndirection = \"receive\"\ndocument = \"850\"\nwhen = { BEG02 = \"RO\" }\nmap = \"maps/in.qmap\"", "name = \"drafts\"\ndirection = \"receive\"\ndocument = \"850\"\nwhen = { BEG02 = \"RO\" }\nmap = \"maps/broken.qmap\"");
+    let broken = DRAFTS.replace("deliver", "map = \"maps/broken.qmap\"\ndeliver");
+    let world = World::with("usage = \"both\"", &broken);
     world.write("maps/broken.qmap", "map \"m\"\nnonsense\n");
     let report = world.receive(&interchange(7, "P", &[("PO1", "RO"), ("PO2", "SA")]));
     assert_eq!((report.delivered, report.rejected), (1, 1), "{report:?}");
