@@ -389,7 +389,9 @@ impl Desk<'_> {
         let named = self.identified(standard, &piece.receiver);
         let partner = match to {
             Some(to) => {
-                let is_open = piece.receiver.1.is_empty() || piece.receiver.1 == PLACEHOLDER;
+                // A document that came to us may go on to a partner.
+                let is_ours = named.is_some_and(|named| book.partner(named).is_own);
+                let is_open = piece.receiver.1.is_empty() || piece.receiver.1 == PLACEHOLDER || is_ours;
                 if !is_open && named != Some(to) {
                     let to = &book.partner(to).name;
                     let (qualifier, id) = &piece.receiver;
