@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use quayline_core::{Fault, Finding, Findings};
+use quayline_core::{Fault, Finding, Findings, Severity};
 use quayline_partner::{
-    Again, Book, Desk, DeskLimits, Ledger, ReceiveReport, Release, SAME_FILE, SendReport, SendRequest,
+    Again, Book, Desk, DeskLimits, EntryId, Ledger, ReceiveReport, Release, SAME_FILE, SendReport, SendRequest,
 };
 
 use super::{book, ledger, now_ms, open_store_to_receive, say_received, say_sent};
@@ -192,23 +192,27 @@ impl Places<'_> {
     /// Reports what came of a file that is committed, and puts it away; whether it was good.
     fn put(&self, file: &ClaimedFile<'_>, taken: &Taken, reported: &mut Reported) -> bool {
         let name = shown(&file.path);
-        let is_good = match taken {
+        // What could not be delivered is in the store, so the file is done.
+        let is_delivered = |findings: &[(EntryId, Finding)]| {
+            !findings.iter().any(|(_, one)| one.fault == Fault::Environment && one.severity == Severity::Error)
+        };
+        let (is_good, is_delivered) = match taken {
             Taken::Received(report) => {
                 // A file that an earlier round took may be done already, and only not be put away.
                 let is_done = report.findings.iter().any(|(_, one)| one.code == SAME_FILE);
                 if !is_done {
                     say_received(&name, report, self.console);
                 }
-                report.interchanges > 0 || is_done
+                (report.interchanges > 0 || is_done, is_delivered(&report.findings))
             }
             Taken::Sent(report) => {
                 if !report.repeated {
                     say_sent(&name, report, self.console);
                 }
-                report.rejected == 0
+                (report.rejected == 0, is_delivered(&report.findings))
             }
         };
-        self.put_away(file, if is_good { self.archive } else { self.rejected }, reported) && is_good
+        self.put_away(file, if is_good { self.archive } else { self.rejected }, reported) && is_good && is_delivered
     }
 
     /// Moves a file out of the claimed ones; one that cannot be moved is reported, and stays. Whether it was moved.

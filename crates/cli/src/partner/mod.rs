@@ -10,7 +10,7 @@ mod show;
 
 use std::fs::File;
 use std::io::{Cursor, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use quayline_core::{Finding, Findings, Severity};
 use quayline_partner::{
@@ -346,9 +346,4 @@ fn envelope_json(one: &Waiting) -> serde_json::Value {
 /// Whether a finding is an error.
 pub(crate) fn is_error(finding: &Finding) -> bool {
     finding.severity == Severity::Error
-}
-
-/// A path in the project, unless it is absolute.
-pub(crate) fn within(project: &ProjectArgs, path: &Path) -> PathBuf {
-    project.project.join(path)
 }
