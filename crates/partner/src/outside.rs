@@ -20,6 +20,9 @@ const PIECES_WITH_FINDINGS_MAX: usize = 100;
 /// Maximum number of pieces. The last one holds everything from its first byte to the end of the source.
 const PIECES_MAX: usize = 10_000;
 
+/// Keeps the number of pieces that are stored, in the unit of work that is open.
+pub(crate) type Keep<'k> = dyn FnMut(&mut Desk<'_>, u64) -> Result<(), Findings> + 'k;
+
 /// Findings outside of interchanges so far.
 #[derive(Default)]
 pub(crate) struct Outside {
@@ -107,7 +110,7 @@ impl Outside {
         desk: &mut Desk<'_>,
         (name, source, length): (&str, &mut dyn Source, u64),
         report: &mut ReceiveReport,
-        (stored, keep): (u64, &mut dyn FnMut(&mut Desk<'_>, u64) -> Result<(), Findings>),
+        (stored, keep): (u64, &mut Keep<'_>),
     ) -> Result<(), Findings> {
         self.warnings.iter().for_each(|finding| report.find(EntryId(0), finding));
         report.findings_more += self.more;

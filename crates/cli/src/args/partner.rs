@@ -352,6 +352,7 @@ pub(crate) struct InterchangeArgs {
 }
 
 /// What to do with interchanges.
+#[allow(clippy::large_enum_variant, reason = "a process has one")]
 #[derive(Debug, Subcommand)]
 pub(crate) enum InterchangeCommand {
     /// List interchanges, the newest first

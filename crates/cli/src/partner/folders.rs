@@ -221,8 +221,8 @@ impl Places<'_> {
         let about = shown(&file.path);
         match done {
             Ok(()) => reported.report(&about, &[], self.console),
-            Err(finding) => {
-                reported.report(&about, &[finding], self.console);
+            Err(Findings(found)) => {
+                reported.report(&about, &found, self.console);
                 return false;
             }
         }
@@ -357,8 +357,8 @@ impl Watcher {
                     work.extend(files.into_iter().map(|path| ClaimedFile { path, document }));
                     reported.report(&about, &[], console);
                 }
-                Err(finding) => {
-                    reported.report(&about, &[finding], console);
+                Err(Findings(found)) => {
+                    reported.report(&about, &found, console);
                     is_good = false;
                 }
             }
@@ -412,7 +412,7 @@ impl Watcher {
 }
 
 /// The files of a folder that this process has claimed: what an earlier run or round did not finish, then what it claims now.
-fn claimed(one: &Watched, settle_seconds: u64) -> Result<Vec<PathBuf>, Finding> {
+fn claimed(one: &Watched, settle_seconds: u64) -> Result<Vec<PathBuf>, Findings> {
     let mut all = files(&one.folder.join(CLAIMED))?;
     for path in files(&one.folder)? {
         if is_settled(&path, settle_seconds)
@@ -433,7 +433,7 @@ fn has_messages(ledger: &Ledger, queues: &[WatchedQueue]) -> bool {
 }
 
 /// The files of a folder by name; hidden ones are left out.
-fn files(folder: &Path) -> Result<Vec<PathBuf>, Finding> {
+fn files(folder: &Path) -> Result<Vec<PathBuf>, Findings> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).map_err(|error| unreadable(folder, &error))? {
         let path = entry.map_err(|error| unreadable(folder, &error))?.path();
@@ -456,13 +456,13 @@ fn is_settled(path: &Path, seconds: u64) -> bool {
 }
 
 /// Claims a file; `None` where another process was faster.
-fn claim(path: &Path, folder: &Path) -> Result<Option<PathBuf>, Finding> {
+fn claim(path: &Path, folder: &Path) -> Result<Option<PathBuf>, Findings> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let claimed = folder.join(CLAIMED).join(format!("{:016}-{name}", claim_number()));
     match fs::rename(path, &claimed) {
         Ok(()) => Ok(Some(claimed)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(unreadable(path, &error)),
+        Err(error) => Err(unreadable(path, &error).into()),
     }
 }
 
@@ -477,7 +477,7 @@ fn claim_number() -> u64 {
 }
 
 /// Moves a file out of the claimed ones, within one file system or by a copy. A file of the same name stays.
-fn put_away(path: &Path, folder: &Path) -> Result<(), Finding> {
+fn put_away(path: &Path, folder: &Path) -> Result<(), Findings> {
     fs::create_dir_all(folder).map_err(|error| unreadable(folder, &error))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut to = folder.join(&name);
@@ -488,8 +488,8 @@ fn put_away(path: &Path, folder: &Path) -> Result<(), Finding> {
     }
     match fs::rename(path, &to) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
-            fs::copy(path, &to).and_then(|_| fs::remove_file(path)).map_err(|error| unreadable(&to, &error))
+            fs::copy(path, &to).and_then(|_| fs::remove_file(path)).map_err(|error| unreadable(&to, &error).into())
         }
-        done => done.map_err(|error| unreadable(&to, &error)),
+        done => done.map_err(|error| unreadable(&to, &error).into()),
     }
 }
