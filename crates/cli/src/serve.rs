@@ -26,7 +26,7 @@ use crate::console::Console;
 use crate::exit::{CLI_INPUT, CLI_LISTEN, CLI_MEASURE, Exit, Stop};
 use crate::flow::{FlowsPart, ServedFlows};
 use crate::job::{JobsPart, has_jobs};
-use crate::partner::PartnersPart;
+use crate::partner::{PartnersPart, ServedPartners};
 use crate::store::{Missing, Opened, saver};
 
 /// Serves the project until it is told to stop.
@@ -40,7 +40,8 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
         }
     };
     let has_flows = !quayline_flow::flow_files(&root)?.is_empty();
-    let has_partners = config.admin.listen.is_some() && root.join("partners").is_dir();
+    let is_asked = config.admin.listen.is_some() || config.partners.is_some();
+    let has_partners = is_asked && root.join("partners").is_dir();
     let has_jobs = config.admin.listen.is_some() && has_jobs(&root);
     let has_queues = config.amqp.is_some() || config.queues.is_some();
     if definitions.operations.is_empty() && !has_flows && !has_queues && !has_partners && !has_jobs {
@@ -102,6 +103,7 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
         eprintln!("{finding}");
     }
     let mut parts: Vec<Arc<dyn AdminPart>> = Vec::new();
+    let mut partners = None;
     parts.extend(
         store.iter().map(|store| Arc::new(StorePart::new(store.clone(), saver(&folder, store))) as Arc<dyn AdminPart>),
     );
@@ -110,7 +112,9 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     }
     if let Some(store) = store.as_ref().filter(|_| has_partners) {
         let ledger = crate::partner::ledger_of(store)?;
-        parts.push(Arc::new(PartnersPart::new(root.clone(), ledger, Arc::clone(&workload))));
+        let part = Arc::new(PartnersPart::new(root.clone(), ledger, Arc::clone(&workload)));
+        partners = Some(ServedPartners::start(&part, &root, config.partners.as_ref())?);
+        parts.push(part);
     }
     let jobs = match store.as_ref().filter(|_| has_jobs) {
         Some(store) => {
@@ -143,6 +147,9 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
         jobs.end();
     }
     drop(jobs);
+    if let Some(partners) = partners {
+        partners.end();
+    }
     // What clients of queues and the flows have in progress is finished also if the server could not begin.
     if let Some(queues) = queues {
         queues.end();

@@ -9,6 +9,7 @@ mod text;
 mod write_error;
 mod writer;
 
+pub use coding::{CharacterMissing, in_character_set};
 pub(crate) use draft::{Content, Draft, DraftSegment, Form, Slot, Span, number};
 pub use draft::{EdiDraft, EdiDrafter};
 pub use reader::{DocumentPass, DocumentReader, DocumentStep, GenericOptions};

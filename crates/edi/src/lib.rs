@@ -50,8 +50,9 @@ pub use envelope::{Closed, EnvelopePass, EnvelopeReader, Event, Header, HeaderFi
 pub use excerpt::{ExcerptWriter, Surroundings};
 pub use fault::{EdiError, EdiFault, FaultContext, ServiceCharacter, SyntaxLevel};
 pub use generic::{
-    DocumentPass, DocumentReader, DocumentStep, EdiDraft, EdiDrafter, EdiMark, EdiWriteError, EdiWriter,
-    EdiWriterOptions, GenericOptions, ROW_ELEMENTS, RowPass, RowReader, RowStep, generic_shape, row_shape,
+    CharacterMissing, DocumentPass, DocumentReader, DocumentStep, EdiDraft, EdiDrafter, EdiMark, EdiWriteError,
+    EdiWriter, EdiWriterOptions, GenericOptions, ROW_ELEMENTS, RowPass, RowReader, RowStep, generic_shape,
+    in_character_set, row_shape,
 };
 pub use level::Level;
 pub use outbound::{OutboundFaults, OutboundOptions};

@@ -5,8 +5,8 @@ use std::hash::BuildHasherDefault;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use quayline_core::{Fault, Finding, Findings, Limits, Place};
-use quayline_edi::guide::GuideSet;
+use quayline_core::{Fault, Finding, Findings, Limits, Packed, Place};
+use quayline_edi::guide::{CompiledGuide, GuideSet};
 use quayline_edi::{Header, Standard};
 use quayline_pipeline::{CsvTable, Pipeline, UnitWorld, World};
 use quayline_project::partner::{Delivery, Direction, PartnerFile, PartnerFolder, Rule, RuleMap, Settings};
@@ -15,6 +15,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::codes;
 use crate::rules::{OfDigest, Query, RuleId, RuleIndex, digest_of};
+use crate::send_rule::has_conditions;
 
 /// All partners of a project.
 pub struct Book {
@@ -27,7 +28,7 @@ pub struct Book {
     rules: RuleIndex,
     /// By path and tables.
     maps: BTreeMap<RuleMap, MapSlot>,
-    guides: Mutex<BTreeMap<Vec<PathBuf>, Arc<GuideSet>>>,
+    guides: Mutex<BTreeMap<Vec<PathBuf>, Arc<LoadedGuides>>>,
     /// Settings of our files, by their number; those of partners are absent. A partner without settings of its own shares them.
     of_own: Vec<Option<Arc<Settings>>>,
     /// Settings of our identity and a partner, merged once, for partners that have settings.
@@ -42,6 +43,23 @@ pub struct Book {
 struct MapSlot {
     used_at: Place,
     loaded: OnceLock<Result<LoadedMap, Findings>>,
+}
+
+/// The guides of some settings.
+#[derive(Debug)]
+pub struct LoadedGuides {
+    /// The guides.
+    pub set: GuideSet,
+    /// Digest of all of them and what they include, as hexadecimal digits.
+    pub(crate) digits: String,
+}
+
+impl LoadedGuides {
+    /// A guide as entries name it; one that Quayline has built in is not of these guides.
+    pub(crate) fn name_of(guides: Option<&LoadedGuides>, guide: &CompiledGuide) -> String {
+        let digits = guides.map_or("", |guides| guides.digits.as_str());
+        format!("{} {} {digits}", guide.name(), guide.version()).trim_end().to_owned()
+    }
 }
 
 /// A map of a rule, compiled.
@@ -115,7 +133,8 @@ impl Book {
     pub fn open(project: &Path, options: ShapeOptions, now_us: i64, seed: u64) -> Result<Book, Findings> {
         let folder = PartnerFolder::read(&project.join("partners"), project)?;
         let PartnerFolder { partners, findings } = folder;
-        let (rules, found) = RuleIndex::new(&partners);
+        let (rules, mut found) = RuleIndex::new(&partners);
+        found.extend(crate::numbers::overlaps(&partners));
         if !found.is_empty() {
             return Err(Findings(found));
         }
@@ -184,6 +203,7 @@ impl Book {
             for rule in &partner.rules {
                 found.extend(self.check_rule(rule));
             }
+            found.extend(crate::send_rule::check(partner));
         }
         if found.is_empty() { Ok(()) } else { Err(Findings(found)) }
     }
@@ -208,13 +228,24 @@ impl Book {
                     "documents received are EDI: name another map",
                 );
             }
-            Direction::Send if !outputs().all(|output| output.is_edi) => {
-                return wrong(
-                    "an output of the map is not EDI".to_owned(),
-                    "documents to send are EDI: name another map",
-                );
+            Direction::Send => {
+                let others: Vec<String> = named().filter(|(output, _)| !output.is_edi).map(|(_, name)| name).collect();
+                let is_placed = |name: &String| rule.deliver.contains_key(name) || rule.deliver.contains_key("");
+                if let Some(name) = others.iter().find(|name| !is_placed(name) && rule.settings.send_to.is_none()) {
+                    let message = format!("the output `{name}` is not EDI, and the rule does not say where it goes");
+                    return wrong(message, "add deliver = \"folder:PATH\" or \"queue:NAME\"");
+                }
+                if !others.is_empty() && has_conditions(rule) {
+                    let message = "conditions of a rule to send are about EDI, and an output of the map is not EDI";
+                    return wrong(message.to_owned(), "remove the conditions, or give the rule another `document`");
+                }
+                let edi: Vec<String> = named().filter(|(output, _)| output.is_edi).map(|(_, name)| name).collect();
+                if let Some(name) = rule.deliver.keys().find(|name| edi.contains(name)) {
+                    let message = format!("the output `{name}` is EDI, and goes to the partner in an interchange");
+                    return wrong(message, "remove it from `deliver`; `send-to` says where interchanges go");
+                }
+                return None;
             }
-            Direction::Send => return None,
             Direction::Receive => {}
         }
         let names: Vec<String> = named().map(|(_, name)| name).collect();
@@ -311,6 +342,15 @@ impl Book {
     #[must_use]
     pub fn rule(&self, id: RuleId) -> &Rule {
         &self.partners[id.owner].rules[id.rule]
+    }
+
+    /// A rule by the names of its owner and its own, as entries have it: `OWNER/NAME`.
+    #[must_use]
+    pub fn rule_named(&self, name: &str) -> Option<RuleId> {
+        let (owner, rule) = name.split_once('/')?;
+        let owner = self.named(owner)?;
+        let rule = self.partners[owner].rules.iter().position(|one| one.name == rule)?;
+        Some(RuleId { owner, rule })
     }
 
     /// The index of rules.
@@ -458,17 +498,20 @@ impl Book {
     ///
     /// # Errors
     /// Everything that is wrong with them.
-    pub fn guides(&self, settings: &Settings) -> Result<Option<Arc<GuideSet>>, Findings> {
+    pub fn guides(&self, settings: &Settings) -> Result<Option<Arc<LoadedGuides>>, Findings> {
         settings.guides.as_ref().filter(|paths| !paths.is_empty()).map(|paths| self.guides_of(paths)).transpose()
     }
 
-    fn guides_of(&self, paths: &[PathBuf]) -> Result<Arc<GuideSet>, Findings> {
+    fn guides_of(&self, paths: &[PathBuf]) -> Result<Arc<LoadedGuides>, Findings> {
         let mut guides = self.guides.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = guides.get(paths) {
             return Ok(Arc::clone(known));
         }
         let files: Vec<PathBuf> = paths.iter().map(|path| self.project.join(path)).collect();
-        let set = Arc::new(read_guides(&files, &self.options.limits, self.options.cache.as_deref())?);
+        let set = read_guides(&files, &self.options.limits, self.options.cache.as_deref())?;
+        let mut packed = Vec::new();
+        set.pack(&mut packed);
+        let set = Arc::new(LoadedGuides { set, digits: format!("{:016x}", xxh3_64(&packed)) });
         guides.insert(paths.to_vec(), Arc::clone(&set));
         Ok(set)
     }

@@ -11,6 +11,11 @@ pub(crate) const SECRET: Code = Code("PTN-012");
 /// A function of a map that a program computes.
 pub(crate) const OWN_FUNCTION: Code = Code("PTN-013");
 
+/// Two ranges of control numbers overlap.
+pub(crate) const NUMBERS: Code = Code("PTN-014");
+/// Conditions of a rule would have to choose a map before it runs.
+pub(crate) const NEVER: Code = Code("PTN-015");
+
 /// The sender is not a partner.
 pub(crate) const UNKNOWN_SENDER: Code = Code("PTN-100");
 /// The receiver is not us.
@@ -35,6 +40,8 @@ pub(crate) const REJECTED_WITH: Code = Code("PTN-109");
 pub(crate) const NO_INTERCHANGE: Code = Code("PTN-110");
 /// A partner refused what was sent.
 pub(crate) const REFUSED: Code = Code("PTN-111");
+/// An acknowledgment contradicts itself, an earlier one, or what became of what was sent.
+pub(crate) const ACK_CONTRADICTS: Code = Code("PTN-112");
 
 /// No partner for a document to send.
 pub(crate) const NO_PARTNER: Code = Code("PTN-200");
@@ -48,6 +55,11 @@ pub(crate) const NOT_EDI: Code = Code("PTN-203");
 pub(crate) const NO_ENVELOPE: Code = Code("PTN-204");
 /// The document names another partner than the caller.
 pub(crate) const OTHER_PARTNER: Code = Code("PTN-206");
+
+/// The rule of waiting documents is missing.
+pub(crate) const RULE_MISSING: Code = Code("PTN-207");
+/// The partner's character set does not have a character of the document.
+pub(crate) const CHARACTER: Code = Code("PTN-208");
 
 /// Output cannot be delivered.
 pub(crate) const DELIVERY: Code = Code("PTN-300");

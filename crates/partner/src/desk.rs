@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use quayline_core::{Fault, Finding, Findings, Place, system_error_text};
 use quayline_edi::{Level, Standard};
 use quayline_pipeline::{OutputBuffer, UnitLane};
-use quayline_project::partner::{Delivery, NumberRange, RuleMap};
+use quayline_project::partner::{Delivery, NumberRange, PartnerFile, RuleMap};
 use quayline_store::queue::{Message, Queue};
 use quayline_store::{StoreError, Unit, UnitMark};
 
@@ -62,6 +62,9 @@ pub struct Desk<'b> {
     outgoing: Vec<Outgoing>,
     /// Keys in the outbox of files that are written.
     written: Vec<[u8; 10]>,
+    /// What could not be delivered, at most [`UNDELIVERED_MAX`] findings; the files are in the outbox.
+    undelivered: Vec<Finding>,
+    undelivered_more: u64,
     now_ms: Box<dyn Fn() -> u64 + 'b>,
     /// Maps that were run.
     runs: u64,
@@ -91,10 +94,11 @@ struct Outgoing {
 }
 
 impl<'b> Desk<'b> {
-    /// A worker; `now_ms` is the clock, in milliseconds since 1970-01-01 UTC. Files that an earlier run could not write are written first.
+    /// A worker; `now_ms` is the clock, in milliseconds since 1970-01-01 UTC. Files that an earlier run could not write are written first;
+    /// those that cannot be written now are findings of [`Desk::take_undelivered`], and keep nothing else back.
     ///
     /// # Errors
-    /// Errors of the store and of folders.
+    /// Errors of the store.
     pub fn new(
         book: &'b Book,
         ledger: &'b Ledger,
@@ -112,6 +116,8 @@ impl<'b> Desk<'b> {
             bytes: 0,
             outgoing: Vec::new(),
             written: Vec::new(),
+            undelivered: Vec::new(),
+            undelivered_more: 0,
             now_ms: Box::new(now_ms),
             runs: 0,
             commits: 0,
@@ -133,6 +139,18 @@ impl<'b> Desk<'b> {
     #[must_use]
     pub fn commits(&self) -> u64 {
         self.commits
+    }
+
+    /// What could not be delivered so far, and was not taken yet. The output is in the store, and the next worker delivers it. The reports of
+    /// [`Desk::receive`], [`Desk::send`] and [`Desk::release`] take it.
+    pub fn take_undelivered(&mut self) -> Vec<Finding> {
+        let mut all = std::mem::take(&mut self.undelivered);
+        let more = std::mem::take(&mut self.undelivered_more);
+        if more > 0 {
+            let message = format!("{more} more files cannot be delivered");
+            all.push(Finding::error(codes::DELIVERY, Fault::Environment, message).hint(UNDELIVERED_HINT));
+        }
+        all
     }
 
     /// The time.
@@ -214,7 +232,8 @@ impl<'b> Desk<'b> {
             self.commits += 1;
         }
         let outgoing = std::mem::take(&mut self.outgoing);
-        self.write_files(&outgoing)
+        self.write_files(&outgoing);
+        Ok(())
     }
 
     /// Commits, and removes what was written from the outbox.
@@ -302,21 +321,46 @@ impl<'b> Desk<'b> {
         }
     }
 
-    fn write_files(&mut self, files: &[Outgoing]) -> Result<(), Findings> {
-        let mut folders: Vec<&Path> = Vec::new();
+    /// Writes files. Those of a folder that cannot be written stay in the outbox, each with a finding for the folder.
+    fn write_files(&mut self, files: &[Outgoing]) {
+        let mut folders: Vec<(&Path, bool)> = Vec::new();
+        let mut written: Vec<(&Path, [u8; 10])> = Vec::new();
         for file in files {
-            write_file(file).map_err(|error| undelivered(&file.folder.join(&file.name), &error))?;
-            if !folders.contains(&file.folder.as_path()) {
-                folders.push(&file.folder);
+            let known = folders.iter().position(|(folder, _)| *folder == file.folder.as_path());
+            if known.is_some_and(|known| !folders[known].1) {
+                self.undelivered_more += 1;
+                continue;
+            }
+            let done = write_file(file);
+            if let Err(error) = &done {
+                self.keep_undelivered(undelivered(&file.folder.join(&file.name), error));
+            } else {
+                written.push((&file.folder, file.key));
+            }
+            match known {
+                Some(known) => folders[known].1 = done.is_ok(),
+                None => folders.push((&file.folder, done.is_ok())),
             }
         }
-        for folder in folders {
+        let mut unsynced: Vec<&Path> = Vec::new();
+        for (folder, _) in folders.iter().filter(|(folder, _)| written.iter().any(|(of, _)| of == folder)) {
             // One call makes all files of the folder durable, with their names.
             let sync = || -> io::Result<()> { Ok(rustix::fs::syncfs(fs::File::open(folder)?)?) };
-            sync().map_err(|error| undelivered(folder, &error))?;
+            if let Err(error) = sync() {
+                self.keep_undelivered(undelivered(folder, &error));
+                unsynced.push(folder);
+            }
         }
-        self.written.extend(files.iter().map(|file| file.key));
-        Ok(())
+        let durable = written.into_iter().filter(|(folder, _)| !unsynced.contains(folder));
+        self.written.extend(durable.map(|(_, key)| key));
+    }
+
+    fn keep_undelivered(&mut self, finding: Finding) {
+        if self.undelivered.len() < UNDELIVERED_MAX {
+            self.undelivered.push(finding);
+        } else {
+            self.undelivered_more += 1;
+        }
     }
 
     /// Writes what a crash left in the outbox.
@@ -353,14 +397,14 @@ impl<'b> Desk<'b> {
             drop(unit);
             let Some(last) = files.last() else { break };
             after = Some(last.key.to_vec());
-            self.write_files(&files)?;
+            self.write_files(&files);
             self.unit()?;
             self.commit()?;
         }
         Ok(())
     }
 
-    /// The next control number of a register.
+    /// The next control number of a register. Each range has a register of its own, by its first number, between two identities.
     pub(crate) fn control_number(
         &mut self,
         standard: Standard,
@@ -373,9 +417,23 @@ impl<'b> Desk<'b> {
             Level::Group => "group",
             Level::Transaction => "transaction",
         };
-        let name = number_name(level, standard, &self.book.partner(own).name, &self.book.partner(partner).name);
+        let (own, partner) = (self.book.partner(own), self.book.partner(partner));
+        let identity = |file: &PartnerFile| {
+            file.identity(standard).map(|one| format!("{}:{}", one.qualifier, one.id)).unwrap_or_default()
+        };
+        let (sender, receiver) = (identity(own), identity(partner));
+        let name = format!("partner/{level}/{}/{sender}/{receiver}/{}", standard.name(), range.first);
         let unit = self.unit()?;
         let mut number = unit.next_number(&name).map_err(of_store)?;
+        if number == 1 {
+            // Earlier versions counted by the names of the files, with one register for all ranges.
+            let by_names = format!("partner/{level}/{}/{}/{}", standard.name(), own.name, partner.name);
+            let last = unit.last_number(&by_names).map_err(of_store)?;
+            if last >= range.first && last <= range.last {
+                number = last + 1;
+                unit.set_number(&name, number).map_err(of_store)?;
+            }
+        }
         if number < range.first || number > range.last {
             number = range.first;
             unit.set_number(&name, number).map_err(of_store)?;
@@ -392,11 +450,6 @@ impl<'b> Desk<'b> {
         }
         Ok(self.lanes.get_mut(of).expect("made above"))
     }
-}
-
-/// Name of a register of control numbers.
-pub(crate) fn number_name(level: &str, standard: Standard, own: &str, partner: &str) -> String {
-    format!("partner/{level}/{}/{own}/{partner}", standard.name())
 }
 
 pub(crate) fn open_queue(ledger: &Ledger, queue: &str) -> Result<Queue, Findings> {
@@ -439,9 +492,14 @@ fn write_file(file: &Outgoing) -> io::Result<()> {
     fs::rename(&partial, file.folder.join(&file.name))
 }
 
-fn undelivered(path: &Path, error: &io::Error) -> Findings {
+fn undelivered(path: &Path, error: &io::Error) -> Finding {
     let message = format!("output cannot be delivered: {}", system_error_text(error));
     let place = Place { file: Some(path.display().to_string().into()), ..Place::default() };
     let finding = Finding::error(codes::DELIVERY, Fault::Environment, message).at(place);
-    finding.hint("nothing is lost: correct the folder or free space, and the next run delivers it").into()
+    finding.hint(UNDELIVERED_HINT)
 }
+
+const UNDELIVERED_HINT: &str = "nothing is lost: correct the folder or free space, and the next run delivers it";
+
+/// Findings about deliveries that a worker keeps; the rest is counted.
+const UNDELIVERED_MAX: usize = 100;

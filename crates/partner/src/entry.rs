@@ -259,6 +259,9 @@ pub struct Details {
     /// Digest of the map and its files, as hexadecimal digits.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub map: String,
+    /// Name and version of the guide that checked it, and the digest of the partner's guides, as hexadecimal digits.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub guide: String,
     /// Bytes.
     pub bytes: u64,
     /// Transactions, of an interchange or group.

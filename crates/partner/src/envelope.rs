@@ -26,11 +26,24 @@ pub(crate) struct Piece {
     pub(crate) group_version: String,
     /// Qualifier and identification of the receiver that the interchange names.
     pub(crate) receiver: (String, String),
+    /// Qualifier and identification of the sender.
+    pub(crate) sender: (String, String),
+    /// Syntax identifier of UNB, which names the character set; empty for X12.
+    pub(crate) syntax: String,
+    /// GS03, or data element 0026.
+    pub(crate) application: String,
     /// From the header to the terminator of the trailer, in the bytes that it was taken out of: many pieces wait to be sent, and their text is there
     /// already.
     pub(crate) text: core::ops::Range<usize>,
-    /// Business fields that were looked for.
-    pub(crate) fields: Vec<(String, String)>,
+    /// Elements that were looked for, and their values.
+    pub(crate) values: Vec<(String, String)>,
+}
+
+impl Piece {
+    /// The value of an element that was looked for, such as `BEG03`.
+    pub(crate) fn value(&self, element: &str) -> Option<&str> {
+        self.values.iter().find(|(known, _)| known == element).map(|(_, value)| value.as_str())
+    }
 }
 
 /// The version of a transaction by its headers.
@@ -48,9 +61,9 @@ pub(crate) fn version_of(transaction: &Header, group: Option<&Header>) -> String
     }
 }
 
-/// The transactions of interchanges that a map of ours, or a user, wrote, with the values of `fields`: names, and the elements that hold them.
-pub(crate) fn pieces(edi: &[u8], limits: &Limits, fields: &[(String, String)]) -> Result<Vec<Piece>, Findings> {
-    let mut watch = Watch::of(fields.iter().map(|(_, element)| element.as_str()));
+/// The transactions of interchanges that a map of ours, or a user, wrote, with the values of the elements of `references`.
+pub(crate) fn pieces(edi: &[u8], limits: &Limits, references: &[String]) -> Result<Vec<Piece>, Findings> {
+    let mut watch = Watch::of(references.iter().map(String::as_str));
     let mut reader = EnvelopeReader::new(limits, Rules::Lenient);
     let mut pass = reader.over(edi, EndOfInput::Yes);
     let mut pieces = Vec::new();
@@ -66,28 +79,27 @@ pub(crate) fn pieces(edi: &[u8], limits: &Limits, fields: &[(String, String)]) -
                 from = pass.segment_start();
                 watch.clear();
             }
-            Event::Segment if !fields.is_empty() => watch.segment(&pass.segment()),
+            Event::Segment if !references.is_empty() => watch.segment(&pass.segment()),
             Event::TransactionEnd(Closed::Unclosed) | Event::InterchangeEnd(Closed::Unclosed) => return Err(not_edi()),
             Event::TransactionEnd(Closed::ByTrailer) => {
                 let text = |header: &Header, name: &str| crate::time::text_of(header.field(name).trim_ascii());
                 let (transaction, interchange) = (pass.transaction(), pass.interchange());
                 let group = |name: &str| pass.group().map(|group| text(group, name)).unwrap_or_default();
+                let is_x12 = pass.delimiters().standard == Standard::X12;
                 pieces.push(Piece {
                     delimiters: *pass.delimiters(),
-                    functional: if pass.delimiters().standard == Standard::X12 {
-                        group("functional_id")
-                    } else {
-                        String::new()
-                    },
+                    functional: if is_x12 { group("functional_id") } else { String::new() },
                     document: text(transaction, "type"),
                     version: version_of(transaction, pass.group()),
                     group_version: group("version"),
                     receiver: (text(interchange, "receiver_qualifier"), text(interchange, "receiver")),
+                    sender: (text(interchange, "sender_qualifier"), text(interchange, "sender")),
+                    syntax: if is_x12 { String::new() } else { text(interchange, "syntax_identifier") },
+                    application: if is_x12 { group("receiver") } else { text(interchange, "application_reference") },
                     text: from..pass.consumed(),
-                    fields: fields
+                    values: references
                         .iter()
-                        .filter_map(|(name, element)| Some((name.clone(), watch.value(element)?.to_owned())))
-                        .filter(|(_, value)| !value.is_empty())
+                        .filter_map(|element| Some((element.clone(), watch.value(element)?.to_owned())))
                         .collect(),
                 });
             }
@@ -175,18 +187,22 @@ fn put_data(out: &mut Vec<u8>, byte: u8, to: &Delimiters) -> Result<(), ()> {
     Ok(())
 }
 
-/// A transaction with another control number in header and trailer.
-pub(crate) fn with_number(text: &[u8], delimiters: &Delimiters, number: &str) -> Vec<u8> {
+/// A transaction with another control number in header and trailer; `None` if it is not a transaction with these delimiters.
+pub(crate) fn with_number(text: &[u8], delimiters: &Delimiters, number: &str) -> Option<Vec<u8>> {
     let is_end = |at: &usize| text[*at] == delimiters.terminator && !released(text, *at, delimiters);
+    let (tag, header_element) = if delimiters.standard == Standard::X12 { (&b"ST"[..], 2) } else { (&b"UNH"[..], 1) };
     let body = text.trim_ascii_end();
-    let first = (0..body.len()).find(is_end).unwrap_or(body.len());
-    let last_end = body.len().saturating_sub(1);
-    let trailer = (0..last_end).rev().find(is_end).map_or(0, |at| at + 1);
-    let trailer = trailer + body[trailer..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-    let header_element = if delimiters.standard == Standard::X12 { 2 } else { 1 };
+    // A line feed may be the terminator.
+    let last_end = (body.len().saturating_sub(1)..text.len()).find(is_end)?;
+    let first = (0..last_end).find(is_end)?;
+    if text.strip_prefix(tag)?.first() != Some(&delimiters.element) {
+        return None;
+    }
+    let trailer = (first..last_end).rev().find(is_end)? + 1;
+    let trailer = trailer + text[trailer..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     let header = with_element(&text[..first], delimiters, header_element, number.as_bytes());
-    let end = with_element(&text[trailer..last_end], delimiters, 2, number.as_bytes());
-    [&header, &text[first..trailer], &end, &text[last_end..]].concat()
+    let end = with_element(text.get(trailer..last_end)?, delimiters, 2, number.as_bytes());
+    Some([&header, &text[first..trailer], &end, &text[last_end..]].concat())
 }
 
 fn released(text: &[u8], at: usize, delimiters: &Delimiters) -> bool {
@@ -382,11 +398,14 @@ impl<'e> EnvelopeText<'e> {
     }
 
     /// Adds a transaction, which has the delimiters of the envelope.
-    pub(crate) fn transaction(&mut self, text: &[u8], number: &str) {
+    /// `false` if it has others.
+    #[must_use]
+    pub(crate) fn transaction(&mut self, text: &[u8], number: &str) -> bool {
+        let Some(text) = with_number(text, &self.envelope.delimiters, number) else { return false };
         self.transactions += 1;
         self.messages += 1;
-        let text = with_number(text, &self.envelope.delimiters, number);
         self.out.extend_from_slice(&text);
+        true
     }
 
     /// Writes the trailer of a group.
@@ -502,8 +521,8 @@ mod tests {
         let envelope = envelope(Delimiters::X12, "00501");
         let mut text = EnvelopeText::open(&envelope, 7);
         text.open_group("IN", "005010", 3);
-        text.transaction(b"ST*810*0009~BIG*1~SE*3*0009~", "0001");
-        text.transaction(b"ST*810*0009*005010~\nBIG*1~\nSE*3*0009~\n", "0002");
+        assert!(text.transaction(b"ST*810*0009~BIG*1~SE*3*0009~", "0001"));
+        assert!(text.transaction(b"ST*810*0009*005010~\nBIG*1~\nSE*3*0009~\n", "0002"));
         text.close_group();
         let out = String::from_utf8(text.close()).expect("text");
         assert_eq!(
@@ -521,7 +540,7 @@ mod tests {
     fn an_edifact_envelope_releases_what_it_must() {
         let envelope = envelope(Delimiters::EDIFACT, "UNOC:3");
         let mut text = EnvelopeText::open(&envelope, 7);
-        text.transaction(b"UNH+9+INVOIC:D:96A:UN'FTX+AAI+++IT?'S'UNT+3+9'", "1");
+        assert!(text.transaction(b"UNH+9+INVOIC:D:96A:UN'FTX+AAI+++IT?'S'UNT+3+9'", "1"));
         let out = String::from_utf8(text.close()).expect("text");
         assert_eq!(
             out,

@@ -36,8 +36,7 @@ impl Run<'_> {
         } else {
             self.new_interchange(desk, header, (partner, own, own_or_first), &settings)?
         };
-        let options =
-            acknowledgment_options(&settings, header.delimiters().standard, Stamp::from_unix(desk.now_ms() / 1_000));
+        let options = acknowledgment_options(&settings, Stamp::from_unix(desk.now_ms() / 1_000));
         let acknowledges = partner.is_some() && settings.acknowledge.as_ref().is_none_or(|kinds| !kinds.is_empty());
         let level = settings.validate.unwrap_or(ValidationLevel::Rules);
         let guides = book.guides(&settings)?.filter(|_| level > ValidationLevel::Envelope && partner.is_some());
@@ -59,6 +58,7 @@ impl Run<'_> {
             reader: AcknowledgmentReader::default(),
             transactions: 0,
             bad: if resumed { self.arrival.bad } else { 0 },
+            reports: 0,
             done_before: if resumed { self.arrival.transactions } else { 0 },
             group_transactions: 0,
             group: None,
@@ -92,7 +92,8 @@ impl Run<'_> {
         if verdict.as_ref().is_none_or(|(state, _)| *state != State::Duplicate)
             && let Some(partner) = partner
         {
-            missing = gap(desk, standard, (own_or_first, partner), &number, settings)?;
+            let parties = (own_or_first, partner);
+            missing = gap(desk, (standard, &sender, &receiver), parties, (context, &number), settings)?;
         }
         if verdict.is_none() {
             let rejecting = missing.take_if(|finding| finding.severity == Severity::Error);
@@ -112,7 +113,7 @@ impl Run<'_> {
         };
         if verdict.is_none()
             && settings.duplicates == Some(DuplicatePolicy::Warn)
-            && let Some(earlier) = processed_before(desk, context, &number)?
+            && let Some(earlier) = processed_before(desk, (context, &number), duplicates_since(settings, now))?
         {
             let hint = "it is processed, because the partner's `duplicates` is \"warn\"; compare both entries";
             let finding = Finding::warning(codes::DUPLICATE, Fault::Sender, came_before(earlier)).hint(hint);
@@ -179,8 +180,9 @@ impl Run<'_> {
             return Ok(Some((State::Rejected, error(codes::USAGE, message, hint))));
         }
         let policy = settings.duplicates.unwrap_or(DuplicatePolicy::Reject);
+        let now = desk.now_ms();
         if policy == DuplicatePolicy::Reject
-            && let Some(earlier) = processed_before(desk, context, number)?
+            && let Some(earlier) = processed_before(desk, (context, number), duplicates_since(settings, now))?
         {
             let hint =
                 "the partner sent it twice, or reused a number; `duplicates = \"accept\"` processes such interchanges";
@@ -251,6 +253,11 @@ impl Run<'_> {
         self.report.acknowledgments += 1;
         Ok(())
     }
+}
+
+/// Milliseconds since 1970 since when an interchange with the same number is a duplicate; `None` for any.
+fn duplicates_since(settings: &Settings, now_ms: u64) -> Option<u64> {
+    settings.duplicate_days.map(|days| now_ms.saturating_sub(days.saturating_mul(86_400_000)))
 }
 
 /// What a repeated interchange number is reported as.

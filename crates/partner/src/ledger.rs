@@ -296,8 +296,11 @@ impl Ledger {
         for prefix in now.iter().filter(|prefix| !before.contains(prefix)) {
             self.fields.set(unit, &prefix.of(entry.id)).map_err(of_store)?;
         }
-        let known: Vec<&str> = numbers_of(&old).collect();
-        for number in numbers_of(entry).filter(|number| !known.contains(number)) {
+        let (before, now): (Vec<&str>, Vec<&str>) = (numbers_of(&old).collect(), numbers_of(entry).collect());
+        for number in before.iter().filter(|number| !now.contains(number)) {
+            self.fields.remove(unit, &Prefix::number(number, key).of(entry.id)).map_err(of_store)?;
+        }
+        for number in now.iter().filter(|number| !before.contains(number)) {
             self.fields.set(unit, &Prefix::number(number, key).of(entry.id)).map_err(of_store)?;
         }
         let record = self.encoded(entry, bytes, tail, key)?;

@@ -8,10 +8,13 @@
 //!
 //! A group that is accepted or rejected as a whole decides about those of its transactions that no report names. Numbers come again after
 //! the last of their range, so these are the transactions of the group's own interchange. A report about something that was never sent, or
-//! that was sent as something else, is a finding of the acknowledgment's own entry, which is found by search.
+//! that was sent as something else, is a finding of the acknowledgment's own entry, which is found by search. So is a report that contradicts
+//! itself or an earlier one.
 
 use quayline_core::{Fault, Finding, Findings};
-use quayline_edi::acknowledge::{AcknowledgmentCode, GroupReport, Outcome, Report, TransactionReport};
+use quayline_edi::acknowledge::{
+    AcknowledgmentCode, GroupReport, InterchangeReport, Outcome, Report, TransactionReport,
+};
 
 use crate::codes;
 use crate::desk::Desk;
@@ -32,30 +35,16 @@ pub(crate) fn transaction_context(standard: &str, sender: &str, receiver: &str, 
 /// Applies reports to the entries that they are about. Returns how many there were.
 pub(crate) fn apply(desk: &mut Desk<'_>, work: &mut Work<'_>, reports: &[Report]) -> Result<u64, Findings> {
     let mut matched = 0;
-    // What we sent went the other way.
-    let (sender, receiver) = (work.details.receiver.clone(), work.details.sender.clone());
+    let parties = parties_of(desk, work);
     let standard = work.details.standard.clone();
     // Groups last: they decide about what is left.
     let of_groups = reports.iter().filter(|report| matches!(report, Report::Group(_)));
     let others = reports.iter().filter(|report| !matches!(report, Report::Group(_)));
     for report in others.chain(of_groups) {
         let found = match report {
-            Report::Interchange(one) => {
-                let context = context_of(&[&standard, &sender, &receiver]);
-                let number =
-                    if standard == "X12" { padded_number(&one.control_number) } else { one.control_number.clone() };
-                let state = state_of(Some(&one.outcome));
-                let about = About { kind: Kind::Interchange, context, number: &number, document: "" };
-                let found = settle(desk, work, &about, state, &one.codes)?;
-                if let Found::Sent(id) = found
-                    && (standard == "EDIFACT" || one.outcome.is_rejected())
-                {
-                    children(desk, work, id, state)?;
-                }
-                found
-            }
-            Report::Group(one) => group(desk, work, one, (&standard, &sender, &receiver))?,
-            Report::Transaction(one) => transaction(desk, work, one, (&standard, &sender, &receiver))?,
+            Report::Interchange(one) => interchange(desk, work, one, (&standard, &parties))?,
+            Report::Group(one) => group(desk, work, one, (&standard, &parties))?,
+            Report::Transaction(one) => transaction(desk, work, one, (&standard, &parties))?,
         };
         let (what, number, document) = match report {
             Report::Interchange(one) => ("interchange", &one.control_number, ""),
@@ -63,7 +52,7 @@ pub(crate) fn apply(desk: &mut Desk<'_>, work: &mut Work<'_>, reports: &[Report]
             Report::Transaction(one) => ("transaction", &one.control_number, one.transaction.as_str()),
         };
         let (message, hint) = match found {
-            Found::Sent(_) => {
+            Found::Sent { .. } => {
                 matched += 1;
                 continue;
             }
@@ -81,44 +70,124 @@ pub(crate) fn apply(desk: &mut Desk<'_>, work: &mut Work<'_>, reports: &[Report]
     Ok(matched)
 }
 
+/// Reports segments of an acknowledgment that belong to nothing, such as an AK5 without AK2.
+pub(crate) fn report_stray(work: &mut Work<'_>, count: u64) {
+    if count > 0 {
+        let message = format!("{count} segments of the acknowledgment belong to no group, transaction or segment");
+        let finding = Finding::warning(codes::ACK_CONTRADICTS, Fault::Sender, message);
+        work.find(finding.hint("they changed nothing: ask the partner what they say"));
+    }
+}
+
+/// Sender and receiver of what was sent: those of the acknowledgment, which went the other way, then the other identities of the same two
+/// files. Partners answer from another identity than the one that they receive with.
+fn parties_of(desk: &Desk<'_>, work: &Work<'_>) -> Vec<(String, String)> {
+    let mut all = vec![(work.details.receiver.clone(), work.details.sender.clone())];
+    let book = desk.book;
+    let identities = |number: usize| {
+        let of_standard =
+            book.partner(number).identities.iter().filter(|one| one.standard.name() == work.details.standard);
+        of_standard.map(|one| format!("{}:{}", one.qualifier, one.id)).collect::<Vec<_>>()
+    };
+    let Some(partner) = work.partner else { return all };
+    let theirs = identities(partner);
+    for sender in identities(work.own) {
+        for receiver in &theirs {
+            let pair = (sender.clone(), receiver.clone());
+            if !all.contains(&pair) {
+                all.push(pair);
+            }
+        }
+    }
+    all
+}
+
+/// The standard, and the pairs of sender and receiver of what was sent.
+type Sent<'a> = (&'a str, &'a [(String, String)]);
+
 fn padded_number(number: &str) -> String {
     format!("{:0>9}", number.trim())
 }
 
-fn state_of(outcome: Option<&Outcome>) -> State {
+/// What an outcome makes of what was sent; `None` where the acknowledgment ends before it says so, or says what the standard does not have.
+fn state_of(outcome: Option<&Outcome>) -> Option<State> {
     match outcome {
-        Some(Outcome::Accepted | Outcome::Received) => State::Accepted,
-        Some(Outcome::AcceptedWithErrors | Outcome::Other(_)) | None => State::AcceptedWithErrors,
-        Some(Outcome::PartiallyAccepted) => State::PartlyAccepted,
-        Some(_) => State::Refused,
+        Some(Outcome::Accepted | Outcome::Received) => Some(State::Accepted),
+        Some(Outcome::AcceptedWithErrors) => Some(State::AcceptedWithErrors),
+        Some(Outcome::PartiallyAccepted) => Some(State::PartlyAccepted),
+        Some(Outcome::Rejected | Outcome::AuthenticationFailed | Outcome::AssuranceFailed | Outcome::NotReadable) => {
+            Some(State::Refused)
+        }
+        Some(Outcome::Other(_)) | None => None,
     }
+}
+
+/// How bad an answer is; `None` for states that are no answer.
+fn badness(state: State) -> Option<u8> {
+    match state {
+        State::Accepted => Some(0),
+        State::AcceptedWithErrors => Some(1),
+        State::PartlyAccepted => Some(2),
+        State::Refused => Some(3),
+        _ => None,
+    }
+}
+
+fn interchange(
+    desk: &mut Desk<'_>,
+    work: &mut Work<'_>,
+    report: &InterchangeReport,
+    (standard, parties): Sent<'_>,
+) -> Result<Found, Findings> {
+    let contexts: Vec<u64> =
+        parties.iter().map(|(sender, receiver)| context_of(&[standard, sender, receiver])).collect();
+    let number = if standard == "X12" { padded_number(&report.control_number) } else { report.control_number.clone() };
+    let state = state_of(Some(&report.outcome));
+    let about = About { kind: Kind::Interchange, contexts: &contexts, number: &number, document: "" };
+    let found = settle(desk, work, &about, state, &report.codes)?;
+    if let (Found::Sent { id, is_changed: true }, Some(state)) = (&found, state)
+        && (standard == "EDIFACT" || state == State::Refused)
+    {
+        children(desk, work, *id, state)?;
+    }
+    Ok(found)
 }
 
 fn group(
     desk: &mut Desk<'_>,
     work: &mut Work<'_>,
     report: &GroupReport,
-    (standard, sender, receiver): (&str, &str, &str),
+    (standard, parties): Sent<'_>,
 ) -> Result<Found, Findings> {
-    let context = group_context(standard, sender, receiver);
+    let contexts: Vec<u64> =
+        parties.iter().map(|(sender, receiver)| group_context(standard, sender, receiver)).collect();
     let number = report.control_number.trim().trim_start_matches('0').to_owned();
     let state = state_of(report.outcome.as_ref());
     let document = report.functional_id.as_deref().unwrap_or("").trim();
-    let about = About { kind: Kind::Group, context, number: &number, document };
+    let about = About { kind: Kind::Group, contexts: &contexts, number: &number, document };
     let found = settle(desk, work, &about, state, &report.codes)?;
-    if let Found::Sent(id) = found
-        && matches!(state, State::Accepted | State::AcceptedWithErrors | State::Refused)
-    {
-        let interchange = {
-            let ledger = desk.ledger;
-            ledger.need(desk.unit()?, id)?.details.parent
-        };
-        let context = transaction_context(standard, sender, receiver, &number);
-        let rest = if state == State::Refused { State::Refused } else { State::Accepted };
-        for entry in sent_in(desk, context)? {
-            if entry.details.group == number && entry.details.parent == interchange && is_open(entry.state) {
-                set(desk, entry.id, work.id, rest, &format!("its group {id} was answered in entry {}", work.id))?;
-            }
+    if let Some(what) = report.contradiction().filter(|_| state.is_some()) {
+        let message = format!("the answer to group {number} contradicts itself: {what}");
+        let finding = Finding::warning(codes::ACK_CONTRADICTS, Fault::Sender, message);
+        work.find(finding.hint("ask the partner which documents were accepted"));
+    }
+    let (Found::Sent { id, is_changed: true }, Some(state)) = (&found, state) else { return Ok(found) };
+    let are_all = report.accepted.zip(report.received).is_none_or(|(accepted, received)| accepted >= received);
+    let rest = match state {
+        State::Refused => State::Refused,
+        State::Accepted | State::AcceptedWithErrors if are_all => State::Accepted,
+        _ => return Ok(found),
+    };
+    let entry = {
+        let ledger = desk.ledger;
+        ledger.need(desk.unit()?, *id)?
+    };
+    let Details { sender, receiver, parent, .. } = &entry.details;
+    let context = transaction_context(standard, sender, receiver, &number);
+    let what = format!("its group {id} was answered in entry {}", work.id);
+    for one in sent_in(desk, context)? {
+        if one.details.group == number && one.details.parent == *parent && is_decided(one.state, rest) {
+            set(desk, one.id, work.id, rest, &what)?;
         }
     }
     Ok(found)
@@ -128,19 +197,22 @@ fn transaction(
     desk: &mut Desk<'_>,
     work: &mut Work<'_>,
     report: &TransactionReport,
-    (standard, sender, receiver): (&str, &str, &str),
+    (standard, parties): Sent<'_>,
 ) -> Result<Found, Findings> {
-    let around = report.group.as_deref().or(report.interchange.as_deref()).unwrap_or("");
-    let context = transaction_context(standard, sender, receiver, around.trim());
+    let around = report.group.as_deref().or(report.interchange.as_deref()).unwrap_or("").trim();
+    let contexts = parties.iter().map(|(sender, receiver)| transaction_context(standard, sender, receiver, around));
+    let contexts: Vec<u64> = contexts.collect();
     let state = state_of(report.outcome.as_ref());
     let (number, document) = (report.control_number.trim(), report.transaction.trim());
-    settle(desk, work, &About { kind: Kind::Transaction, context, number, document }, state, &report.codes)
+    let about = About { kind: Kind::Transaction, contexts: &contexts, number, document };
+    settle(desk, work, &about, state, &report.codes)
 }
 
 /// What a report is about.
 struct About<'a> {
     kind: Kind,
-    context: u64,
+    /// Contexts of the number, the likeliest first.
+    contexts: &'a [u64],
     number: &'a str,
     /// GS01, ST01 or the message type; empty where the report does not say it.
     document: &'a str,
@@ -148,38 +220,100 @@ struct About<'a> {
 
 /// What was sent with a number.
 enum Found {
-    Sent(EntryId),
+    Sent {
+        id: EntryId,
+        /// Whether the report changed its state.
+        is_changed: bool,
+    },
     /// Something else, which is named.
     Other(String),
     Nothing,
 }
 
 /// Sets the state of the newest entry with a number.
+///
+/// The worst answer holds: a refusal after an acceptance needs attention, and an acceptance after a refusal may be about something else. A
+/// replaced entry stays replaced.
 fn settle(
     desk: &mut Desk<'_>,
     work: &mut Work<'_>,
-    &About { kind, context, number, document }: &About<'_>,
-    state: State,
+    &About { kind, contexts, number, document }: &About<'_>,
+    state: Option<State>,
     reasons: &[AcknowledgmentCode],
 ) -> Result<Found, Findings> {
     let number = kept_number(number);
-    let key = Prefix::in_context(kind, Way::Sent, context, Some(number));
     let ledger = desk.ledger;
-    let mut newest = None;
-    ledger.each_numbered(desk.unit()?, &key, &mut |entry| {
-        if entry.number == number {
-            newest = Some((entry.id, entry.details.document));
+    let mut newest: Option<Entry> = None;
+    for (at, context) in contexts.iter().enumerate() {
+        let key = Prefix::in_context(kind, Way::Sent, *context, Some(number));
+        ledger.each_numbered(desk.unit()?, &key, &mut |entry| {
+            if entry.number == number && newest.as_ref().is_none_or(|newest| newest.id < entry.id) {
+                newest = Some(entry);
+            }
+            Ok(true)
+        })?;
+        // The parties of the acknowledgment itself decide, if anything was sent between them.
+        if at == 0 && newest.is_some() {
+            break;
         }
-        Ok(true)
-    })?;
-    let Some((id, sent)) = newest else { return Ok(Found::Nothing) };
-    // A partner that takes one of our groups for another must not accept or refuse it.
-    if !document.is_empty() && !sent.is_empty() && document != sent {
-        return Ok(Found::Other(sent));
     }
+    let Some(entry) = newest else { return Ok(Found::Nothing) };
+    // A partner that takes one of our groups for another must not accept or refuse it.
+    let sent = &entry.details.document;
+    if !document.is_empty() && !sent.is_empty() && document != sent {
+        return Ok(Found::Other(sent.clone()));
+    }
+    let (id, by) = (entry.id, work.id);
+    let kept = Ok(Found::Sent { id, is_changed: false });
     let words: Vec<&str> = reasons.iter().map(AcknowledgmentCode::words).collect();
     let why = if words.is_empty() { String::new() } else { format!(": {}", words.join("; ")) };
-    set(desk, id, work.id, state, &format!("{} in entry {}{why}", state.name(), work.id))?;
+    let mut contradicts = |message: String, hint: &str| {
+        work.find(Finding::warning(codes::ACK_CONTRADICTS, Fault::Sender, message).hint(hint));
+    };
+    let Some(state) = state else {
+        contradicts(
+            format!("the answer to the {} of entry {id} does not say what becomes of it", kind.name()),
+            "nothing was changed, and its answer is still awaited: ask the partner for a whole acknowledgment",
+        );
+        return kept;
+    };
+    if entry.state == State::Replaced {
+        contradicts(
+            format!(
+                "it answers the {} of entry {id}, which a later entry replaced: {}{why}",
+                kind.name(),
+                state.name()
+            ),
+            "nothing was changed: inform the partner that the documents were sent again with new numbers",
+        );
+        return kept;
+    }
+    let mut line = format!("{} in entry {by}{why}", state.name());
+    match badness(entry.state).cmp(&badness(state)) {
+        // It was not answered yet.
+        _ if badness(entry.state).is_none() => {}
+        std::cmp::Ordering::Equal => {
+            let mut entry = ledger.locked(desk.unit()?, id)?;
+            entry.details.happened(desk.now_ms(), format!("answered again, {line}"));
+            ledger.update(desk.unit()?, &entry)?;
+            return kept;
+        }
+        std::cmp::Ordering::Greater => {
+            contradicts(
+                format!("the {} of entry {id} is {}, and now: {}{why}", kind.name(), entry.state.name(), state.name()),
+                "nothing was changed: ask the partner which answer holds; `quayline interchange resend` awaits a new one",
+            );
+            return kept;
+        }
+        std::cmp::Ordering::Less => {
+            contradicts(
+                format!("the {} of entry {id} was {}, and now: {}{why}", kind.name(), entry.state.name(), state.name()),
+                "the worse answer holds: ask the partner which one is meant",
+            );
+            line = format!("after {}: {line}", entry.state.name());
+        }
+    }
+    set(desk, id, by, state, &line)?;
     work.details.happened(
         work.details.history.last().map_or(0, |line| line.at_ms),
         format!("{} of entry {id}: {}", kind.name(), state.name()),
@@ -193,7 +327,7 @@ fn settle(
             )),
         );
     }
-    Ok(Found::Sent(id))
+    Ok(Found::Sent { id, is_changed: true })
 }
 
 fn set(desk: &mut Desk<'_>, id: EntryId, by: EntryId, state: State, what: &str) -> Result<(), Findings> {
@@ -208,8 +342,10 @@ fn set(desk: &mut Desk<'_>, id: EntryId, by: EntryId, state: State, what: &str) 
     ledger.update(unit, &entry)
 }
 
-fn is_open(state: State) -> bool {
+/// Whether the answer to what is around an entry decides about the entry: if it has no answer of its own, or a better one than a refusal.
+fn is_decided(state: State, by: State) -> bool {
     matches!(state, State::Sent | State::Expecting)
+        || by == State::Refused && badness(state).is_some_and(|one| Some(one) < badness(by))
 }
 
 /// Entries of transactions that were sent in a group or interchange.
@@ -225,7 +361,7 @@ fn sent_in(desk: &mut Desk<'_>, context: u64) -> Result<Vec<Entry>, Findings> {
 }
 
 /// The groups of an interchange that was sent.
-fn groups_in(desk: &mut Desk<'_>, interchange: &Entry) -> Result<Vec<Entry>, Findings> {
+pub(crate) fn groups_in(desk: &mut Desk<'_>, interchange: &Entry) -> Result<Vec<Entry>, Findings> {
     let Details { standard, sender, receiver, group, .. } = &interchange.details;
     let context = group_context(standard, sender, receiver);
     let ledger = desk.ledger;
@@ -242,7 +378,7 @@ fn groups_in(desk: &mut Desk<'_>, interchange: &Entry) -> Result<Vec<Entry>, Fin
 }
 
 /// The transactions of an interchange that was sent, in the order of its groups.
-fn transactions_in(desk: &mut Desk<'_>, interchange: &Entry) -> Result<Vec<Entry>, Findings> {
+pub(crate) fn transactions_in(desk: &mut Desk<'_>, interchange: &Entry) -> Result<Vec<Entry>, Findings> {
     let Details { standard, sender, receiver, group, .. } = &interchange.details;
     // Transactions of an interchange without groups are numbered in the interchange.
     let around = if group.is_empty() { interchange.number.as_str() } else { group };
@@ -266,7 +402,7 @@ fn children(desk: &mut Desk<'_>, work: &Work<'_>, interchange: EntryId, state: S
     let what = format!("its interchange {interchange} was answered in entry {}", work.id);
     let groups = groups_in(desk, &entry)?;
     for one in groups.into_iter().chain(transactions_in(desk, &entry)?) {
-        if is_open(one.state) {
+        if is_decided(one.state, rest) {
             set(desk, one.id, work.id, rest, &what)?;
         }
     }

@@ -23,7 +23,7 @@ const FINDING: u8 = 66;
 macro_rules! members {
     ($take:ident) => {
         $take!(
-            1 standard, 2 document, 3 version, 4 own, 5 sender, 6 receiver, 7 interchange, 8 group, 9 rule, 10 map, 11 source;
+            1 standard, 2 document, 3 version, 4 own, 5 sender, 6 receiver, 7 interchange, 8 group, 9 rule, 10 map, 11 source, 12 guide;
             33 parent, 34 about, 35 replaced_by, 36 answered_by, 37 bytes, 38 transactions, 39 transactions_bad, 40 findings_more, 41 keep_days
         )
     };
@@ -159,6 +159,7 @@ mod tests {
             answered_by: u64::MAX,
             rule: "ACME/orders".into(),
             map: "00112233".into(),
+            guide: "850 005010 00112233".into(),
             bytes: 1 << 40,
             transactions: 3,
             transactions_bad: 2,

@@ -5,24 +5,27 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
 use quayline_core::{Fault, Finding, Findings, Limits, Place, Severity, system_error_text};
-use quayline_edi::acknowledge::{Acknowledger, AcknowledgmentReader, MemoryOutput};
-use quayline_edi::guide::GuideSet;
-use quayline_edi::{EdiFault, EnvelopePass, EnvelopeReader, Event, Header, Rules, Standard, Validator};
+use quayline_edi::acknowledge::{
+    Acknowledger, AcknowledgmentKind, AcknowledgmentReader, MemoryOutput, OnError, Report,
+};
+use quayline_edi::{Closed, EdiFault, EnvelopePass, EnvelopeReader, Event, Header, Rules, Standard, Validator};
 use quayline_project::partner::{Delivery, Direction, KeepPolicy, LowestRefused, Settings};
 use quayline_store::record_file::{By, Relation};
 use quayline_store::{LockWait, StoreError};
 use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_128;
 
-use crate::book::Book;
+use crate::book::{Book, LoadedGuides};
 use crate::codes;
 use crate::desk::Desk;
 use crate::entry::{Details, Entry, EntryId, Kind, State, Way};
 use crate::envelope::{begin_alone, end_alone, version_of};
 use crate::ledger::{self, Part, of_store};
 use crate::matching;
-use crate::outside::{Outside, keep_unrouted};
+use crate::outside::{Outside, is_refused, keep_unrouted};
+use crate::rules::{Query, RuleId};
 use crate::survey::{Feed, Survey, survey};
-use crate::verdict::answer_of;
+use crate::verdict::{answer_of, rejects};
 use crate::watch::Watch;
 use crate::work::Work;
 
@@ -83,6 +86,30 @@ pub enum Again {
     No,
     /// It is processed; duplicates are found by their control numbers.
     Yes,
+    /// It is processed once under this number, whatever other sources with the same bytes did: a run that continues another gives the same
+    /// number. See [`Again::once`].
+    Once(u128),
+}
+
+impl Again {
+    /// Once for a source with this name: a file that was claimed, under the name that only this claim has.
+    #[must_use]
+    pub fn once(claim: &str) -> Again {
+        Again::Once(xxh3_128(claim.as_bytes()))
+    }
+
+    /// Whether what was done before is not done again.
+    pub(crate) fn is_refused(self) -> bool {
+        self != Again::Yes
+    }
+
+    /// The key of what is known of a source: the digest of its bytes, and the number under which it is processed.
+    pub(crate) fn key(self, digest: [u8; 16]) -> [u8; 16] {
+        match self {
+            Again::No | Again::Yes => digest,
+            Again::Once(number) => xxh3_128(&[digest, number.to_be_bytes()].concat()).to_be_bytes(),
+        }
+    }
 }
 
 /// How far a source is processed.
@@ -96,6 +123,12 @@ pub(crate) struct Arrival {
     pub(crate) bad: u64,
     /// The entry of the next one, 0 before it has one.
     pub(crate) entry: u64,
+    /// TA1 segments of the next one that are done.
+    #[serde(default)]
+    pub(crate) reports: u64,
+    /// Pieces outside of interchanges that are stored.
+    #[serde(default)]
+    pub(crate) pieces: u64,
     pub(crate) done: bool,
     pub(crate) at_ms: u64,
 }
@@ -111,10 +144,12 @@ pub(crate) struct Open {
     pub(crate) acknowledger: Option<Acknowledger>,
     pub(crate) acknowledgments: MemoryOutput,
     pub(crate) validator: Validator,
-    pub(crate) guides: Option<Arc<GuideSet>>,
+    pub(crate) guides: Option<Arc<LoadedGuides>>,
     pub(crate) reader: AcknowledgmentReader,
     pub(crate) transactions: u64,
     pub(crate) bad: u64,
+    /// TA1 segments.
+    pub(crate) reports: u64,
     /// Transactions that an earlier run processed.
     pub(crate) done_before: u64,
     pub(crate) group_transactions: u64,
@@ -144,10 +179,21 @@ pub(crate) struct Transaction {
     pub(crate) from: Option<usize>,
     pub(crate) findings: Vec<Finding>,
     pub(crate) more: u64,
+    /// Errors and warnings as they were found, before the partner's settings make errors of warnings.
     pub(crate) has_errors: bool,
     pub(crate) has_warnings: bool,
     pub(crate) too_large: bool,
-    pub(crate) reports: Vec<quayline_edi::acknowledge::Report>,
+    pub(crate) reports: Vec<Report>,
+    /// Segments of the acknowledgment that belong to nothing.
+    pub(crate) stray: u64,
+    /// The guide that checks it.
+    guide: String,
+    pub(crate) version: String,
+    pub(crate) application: String,
+    pub(crate) rule: Option<RuleId>,
+    /// Settings of the rule, or else those of the interchange.
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) is_rejected: bool,
 }
 
 impl Desk<'_> {
@@ -161,7 +207,8 @@ impl Desk<'_> {
         let limits = self.book.limits().clone();
         let survey = survey(&mut *source, &limits).map_err(|error| unreadable(name, &error))?;
         source.seek(SeekFrom::Start(0)).map_err(|error| unreadable(name, &error))?;
-        let arrival = self.arrival(&survey.digest)?;
+        let key = again.key(survey.digest);
+        let arrival = self.arrival(&key)?;
         let mut report =
             ReceiveReport { resumed: arrival.as_ref().is_some_and(|one| !one.done), ..ReceiveReport::default() };
         if survey.interchanges == 0 {
@@ -171,7 +218,7 @@ impl Desk<'_> {
             self.unknown_source(name, source, &survey, &finding, &mut report)?;
             return Ok(report);
         }
-        if let Some(arrival) = arrival.as_ref().filter(|one| one.done && again == Again::No) {
+        if let Some(arrival) = arrival.as_ref().filter(|one| one.done && again.is_refused()) {
             let place = Place { file: Some(name.into()), ..Place::default() };
             let message = format!("the same bytes were received before, at {}", crate::time_text(arrival.at_ms));
             let finding = Finding::error(codes::SAME_FILE, Fault::Sender, message).at(place);
@@ -186,6 +233,7 @@ impl Desk<'_> {
             name,
             file: name.into(),
             survey: &survey,
+            key,
             arrival,
             report,
             open: None,
@@ -196,8 +244,12 @@ impl Desk<'_> {
         };
         let done = run.pass_over(self, source, &limits);
         let Run { report, .. } = run;
+        let mut report = report;
         match done.and_then(|()| self.finish()) {
-            Ok(()) => Ok(report),
+            Ok(()) => {
+                self.take_undelivered().iter().for_each(|finding| report.find(EntryId(0), finding));
+                Ok(report)
+            }
             Err(findings) => {
                 self.roll_back();
                 Err(findings)
@@ -227,7 +279,7 @@ impl Desk<'_> {
         ledger.arrivals.set(self.unit()?, &record).map_err(of_store)
     }
 
-    /// A source without an interchange is kept whole, up to the limit of a transaction.
+    /// A source without an interchange is kept whole.
     fn unknown_source(
         &mut self,
         name: &str,
@@ -236,12 +288,9 @@ impl Desk<'_> {
         finding: &Finding,
         report: &mut ReceiveReport,
     ) -> Result<(), Findings> {
-        let mut bytes = Vec::new();
-        let most = self.limits.transaction_bytes_max as u64;
-        source.take(most).read_to_end(&mut bytes).map_err(|error| unreadable(name, &error))?;
         let why = "received; nothing of it can be processed";
-        let id = keep_unrouted(self, (name, survey.bytes), &bytes, std::slice::from_ref(finding), why)?;
-        report.find(id, finding);
+        let ids = keep_unrouted(self, (name, source), 0..survey.bytes, std::slice::from_ref(finding), why)?;
+        ids.iter().take(1).for_each(|id| report.find(*id, finding));
         report.unrouted += 1;
         self.finish()
     }
@@ -253,6 +302,8 @@ pub(crate) struct Run<'r> {
     /// The same, for places.
     pub(crate) file: Arc<str>,
     pub(crate) survey: &'r Survey,
+    /// Key of `arrival`.
+    key: [u8; 16],
     pub(crate) arrival: Arrival,
     pub(crate) report: ReceiveReport,
     pub(crate) open: Option<Box<Open>>,
@@ -296,7 +347,10 @@ impl Run<'_> {
                 if let Some(open) = &mut self.open {
                     match event {
                         Event::TransactionStart => {
-                            open.validator.begin_by(open.guides.as_deref(), &mut pass);
+                            let guides = open.guides.as_deref();
+                            let guide = open.validator.begin_by(guides.map(|guides| &guides.set), &mut pass);
+                            self.transaction.guide =
+                                guide.map(|guide| LoadedGuides::name_of(guides, &guide)).unwrap_or_default();
                         }
                         Event::Segment => {
                             if pass.in_transaction() {
@@ -319,6 +373,9 @@ impl Run<'_> {
                 {
                     faults.extend(open.validator.take_faults());
                 }
+                // A header that cannot be used begins no interchange: nobody knows that it is of the partner whose interchange is open.
+                outside.refuse(&faults, &file);
+                faults.retain(|fault| !is_refused(fault));
                 outside.see(event, &pass, &faults, (&file, self.open.is_some()));
                 self.event(desk, event, &pass, &mut faults, input)?;
                 match event {
@@ -333,9 +390,16 @@ impl Run<'_> {
                 self.transaction.from = Some(0);
             }
             if finished {
-                outside.end(desk, (self.name, source), &mut self.report)?;
+                let (stored, key) = (self.arrival.pieces, self.key);
+                let arrival = &mut self.arrival;
+                let mut keep = |desk: &mut Desk<'_>, pieces| {
+                    arrival.pieces = pieces;
+                    desk.keep_arrival(&key, arrival)
+                };
+                let whole = (self.name, source, self.survey.bytes);
+                outside.end(desk, whole, &mut self.report, (stored, &mut keep))?;
                 self.arrival = Arrival { done: true, at_ms: desk.now_ms(), ..self.arrival.clone() };
-                return desk.keep_arrival(&self.survey.digest, &self.arrival);
+                return desk.keep_arrival(&self.key, &self.arrival);
             }
         }
     }
@@ -356,12 +420,27 @@ impl Run<'_> {
         }
         if !faults.is_empty() {
             let open = self.open.as_ref().expect("looked at above");
+            if pass.in_transaction() || matches!(event, Event::TransactionEnd(_)) {
+                let has = |severity| faults.iter().any(|fault| fault.severity == severity);
+                self.transaction.has_errors |= has(Severity::Error);
+                self.transaction.has_warnings |= has(Severity::Warning);
+            }
             if open.settings.reject_on == Some(LowestRefused::Warning) {
                 faults.iter_mut().filter(|fault| fault.severity == Severity::Warning).for_each(|fault| {
                     fault.severity = Severity::Error;
                 });
             }
             self.take_faults(faults, pass, event);
+        }
+        if let Event::TransactionEnd(closed) = event {
+            let end = match closed {
+                Closed::ByTrailer => pass.consumed(),
+                Closed::Unclosed => pass.segment_start(),
+            };
+            let from = self.transaction.from.take().unwrap_or(end);
+            self.transaction.keep(&input[from.min(end)..end], desk.limits.transaction_bytes_max);
+            self.transaction.has_errors |= closed == Closed::Unclosed;
+            self.decide(desk, pass);
         }
         let open = self.open.as_mut().expect("looked at above");
         // The answer says why in its own words; the finding of the verdict is reported already.
@@ -375,21 +454,18 @@ impl Run<'_> {
         }
         if open.partner.is_some() && open.verdict.is_none() {
             let reports = &mut self.transaction.reports;
-            open.reader.event(event, pass, &mut |report| reports.push(report));
-        }
-        match event {
-            Event::TransactionEnd(closed) => {
-                let end = match closed {
-                    quayline_edi::Closed::ByTrailer => pass.consumed(),
-                    quayline_edi::Closed::Unclosed => pass.segment_start(),
-                };
-                let from = self.transaction.from.take().unwrap_or(end);
-                self.transaction.keep(&input[from.min(end)..end], desk.limits.transaction_bytes_max);
-                if closed == quayline_edi::Closed::Unclosed {
-                    self.transaction.has_errors = true;
-                }
-                self.close_transaction(desk, pass)
+            let mut outside = None;
+            open.reader.event(event, pass, &mut |report| match &report {
+                Report::Interchange(one) if one.kind == AcknowledgmentKind::Ta1 => outside = Some(report),
+                _ => reports.push(report),
+            });
+            if let Some(report) = outside {
+                self.take_ta1(desk, pass, &report)?;
             }
+        }
+        let open = self.open.as_mut().expect("looked at above");
+        match event {
+            Event::TransactionEnd(_) => self.close_transaction(desk, pass),
             Event::GroupStart => {
                 open.group_transactions = 0;
                 // When the group ends, its header may be gone.
@@ -419,8 +495,6 @@ impl Run<'_> {
         for fault in faults {
             let finding = fault.finding(Some(&file));
             if in_transaction {
-                self.transaction.has_errors |= fault.severity == Severity::Error;
-                self.transaction.has_warnings |= fault.severity == Severity::Warning;
                 if self.transaction.findings.len() < crate::FINDINGS_KEPT_MAX {
                     self.transaction.findings.push(finding);
                 } else {
@@ -430,6 +504,78 @@ impl Run<'_> {
                 open.entry.details.add_findings([&finding]);
                 self.report.find(open.entry.id, &finding);
             }
+        }
+    }
+
+    /// Applies a TA1, which is outside of groups: a run that continues has applied those before its place already.
+    fn take_ta1(&mut self, desk: &mut Desk<'_>, pass: &EnvelopePass<'_>, report: &Report) -> Result<(), Findings> {
+        let open = self.open.as_mut().expect("a TA1 is in an interchange");
+        open.reports += 1;
+        let interchange = pass.interchange().position().interchange;
+        if open.reports <= self.arrival.reports || self.survey.bad_interchanges.contains(&interchange) {
+            return Ok(());
+        }
+        let place = Place { file: Some(Arc::clone(&self.file)), byte: Some(pass.position().byte), ..Place::default() };
+        let mut work = Work {
+            id: open.entry.id,
+            own: open.own,
+            partner: open.partner,
+            details: std::mem::take(&mut open.entry.details),
+            place,
+            application: String::new(),
+            bytes: &mut Vec::new(),
+            watch: &self.watch,
+            findings: Vec::new(),
+        };
+        let matched = matching::apply(desk, &mut work, std::slice::from_ref(report));
+        let Work { details, findings, .. } = work;
+        open.entry.details = details;
+        self.report.matched += matched?;
+        findings.iter().for_each(|finding| self.report.find(open.entry.id, finding));
+        // What it says is in the store with what it changed: the interchange may end in a later unit of work.
+        let ledger = desk.ledger;
+        ledger.update(desk.unit()?, &open.entry)?;
+        if desk.is_full_after(0) {
+            let (transactions, bad, reports) = (open.transactions, open.bad, open.reports);
+            self.arrival = Arrival { transactions, bad, reports, ..self.arrival.clone() };
+            desk.keep_arrival(&self.key, &self.arrival)?;
+        }
+        desk.counted(0)
+    }
+
+    /// Chooses the rule of the transaction that ends, and says whether its findings reject it, before its acknowledgment is written.
+    fn decide(&mut self, desk: &Desk<'_>, pass: &EnvelopePass<'_>) {
+        let open = self.open.as_mut().expect("a transaction is in an interchange");
+        let transaction = &mut self.transaction;
+        let (header, group) = (pass.transaction(), pass.group());
+        let standard = header.delimiters().standard;
+        let text = |header: &Header, name: &str| crate::time::text_of(&header.field(name));
+        transaction.version = version_of(header, group);
+        transaction.application = match standard {
+            Standard::X12 => group.map(|group| text(group, "receiver")).unwrap_or_default(),
+            Standard::Edifact => text(pass.interchange(), "application_reference"),
+        };
+        transaction.rule = None;
+        transaction.settings = Arc::clone(&open.settings);
+        if let (Some(partner), None) = (open.partner, &open.verdict) {
+            let query = Query {
+                direction: Direction::Receive,
+                standard: Some(standard),
+                document: &text(header, "type"),
+                version: &transaction.version,
+                application: &transaction.application,
+                test: open.entry.details.test,
+            };
+            let watch = &self.watch;
+            let holds = |element: &str, value: &str| watch.value(element) == Some(value);
+            transaction.rule = desk.book.choose(open.own, Some(partner), &query, &holds);
+            transaction.settings = desk.book.settings_of_rule(open.own, partner, transaction.rule);
+        }
+        let (errors, warnings) = (transaction.has_errors, transaction.has_warnings);
+        transaction.is_rejected = transaction.too_large || rejects(&transaction.settings, errors, warnings);
+        let Some(acknowledger) = &mut open.acknowledger else { return };
+        if transaction.is_rejected != rejects(&open.settings, errors, warnings) {
+            acknowledger.decide(if transaction.is_rejected { OnError::Reject } else { OnError::Accept });
         }
     }
 
@@ -446,6 +592,7 @@ impl Run<'_> {
         transaction.has_warnings = false;
         transaction.too_large = false;
         transaction.reports.clear();
+        transaction.stray = open.reader.stray();
         let document = pass.transaction().transaction_type();
         let is_known = |(own, partner, known): &WatchKey| {
             *own == open.own && *partner == open.partner && known.as_bytes() == &document[..]
@@ -488,16 +635,13 @@ impl Run<'_> {
         let at = header.position();
         let (standard, group) = (header.delimiters().standard, pass.group());
         let text = |header: &Header, name: &str| crate::time::text_of(&header.field(name));
-        let application = match standard {
-            Standard::X12 => group.map(|group| text(group, "receiver")).unwrap_or_default(),
-            Standard::Edifact => text(pass.interchange(), "application_reference"),
-        };
         let read = self.transaction.text.len() - self.transaction.begin;
         end_alone(pass.interchange(), group, self.transaction.begin, &mut self.transaction.text);
         let mut details = Details {
             standard: standard.name().to_owned(),
             document: text(header, "type"),
-            version: version_of(header, group),
+            version: std::mem::take(&mut self.transaction.version),
+            guide: std::mem::take(&mut self.transaction.guide),
             own: open.entry.details.own.clone(),
             sender: open.entry.details.sender.clone(),
             receiver: open.entry.details.receiver.clone(),
@@ -507,7 +651,7 @@ impl Run<'_> {
             parent: open.entry.id.0,
             bytes: read as u64,
             source: self.name.to_owned(),
-            keep_days: open.settings.keep_days.unwrap_or(KEEP_DAYS),
+            keep_days: self.transaction.settings.keep_days.unwrap_or(KEEP_DAYS),
             ..Details::default()
         };
         details.findings_more = self.transaction.more;
@@ -520,12 +664,11 @@ impl Run<'_> {
             partner: open.partner,
             details,
             place,
-            application,
+            application: std::mem::take(&mut self.transaction.application),
             bytes: &mut self.transaction.text,
             watch: &self.watch,
             findings: Vec::new(),
         };
-        let rejects = open.settings.reject_on.unwrap_or(LowestRefused::Error);
         let around = self.survey.bad_interchanges.contains(&at.interchange)
             || self.survey.bad_groups.contains(&(at.interchange, at.group));
         let is_acknowledgment = matches!(work.details.document.as_str(), "997" | "999" | "CONTRL");
@@ -544,7 +687,7 @@ impl Run<'_> {
                     "its beginning is kept; translate the file with `quayline translate`, which has no such limit",
                 ));
                 State::Rejected
-            } else if self.transaction.has_errors && rejects != LowestRefused::Nothing {
+            } else if self.transaction.is_rejected {
                 work.findings.clone_from(&self.transaction.findings);
                 State::Rejected
             } else if around {
@@ -555,11 +698,13 @@ impl Run<'_> {
                 ));
                 State::Rejected
             } else if is_acknowledgment {
+                let stray = open.reader.stray() - self.transaction.stray;
                 let matched = matching::apply(desk, &mut work, &self.transaction.reports)?;
+                matching::report_stray(&mut work, stray);
                 self.report.matched += matched;
                 State::Delivered
             } else {
-                work.process(desk)?
+                work.process(desk, self.transaction.rule)?
             };
         let Work { mut details, findings, .. } = work;
         match state {
@@ -588,7 +733,8 @@ impl Run<'_> {
             number: text(header, "control_number"),
             details,
         };
-        let keep = open.settings.keep.unwrap_or(KeepPolicy::All) == KeepPolicy::All || state != State::Delivered;
+        let keep =
+            self.transaction.settings.keep.unwrap_or(KeepPolicy::All) == KeepPolicy::All || state != State::Delivered;
         let ledger = desk.ledger;
         let unit = desk.unit()?;
         if keep {
@@ -596,11 +742,11 @@ impl Run<'_> {
         } else {
             ledger.insert(unit, &entry)?;
         }
-        let (transactions, bad) = (open.transactions, open.bad);
+        let (transactions, bad, reports) = (open.transactions, open.bad, open.reports);
         let bytes = self.transaction.text.len();
         if desk.is_full_after(bytes) {
-            self.arrival = Arrival { transactions, bad, ..self.arrival.clone() };
-            desk.keep_arrival(&self.survey.digest, &self.arrival)?;
+            self.arrival = Arrival { transactions, bad, reports, ..self.arrival.clone() };
+            desk.keep_arrival(&self.key, &self.arrival)?;
         }
         desk.counted(bytes)
     }
@@ -650,31 +796,6 @@ impl Run<'_> {
         let mut open = self.open.take().expect("an interchange is open");
         let now = desk.now_ms();
         let at = pass.interchange().position();
-        if open.verdict.is_none() && open.partner.is_some() {
-            // TA1 segments are outside of transactions.
-            let reports = std::mem::take(&mut self.transaction.reports);
-            let outside: Vec<_> = reports
-                .into_iter()
-                .filter(|report| matches!(report, quayline_edi::acknowledge::Report::Interchange(one) if one.kind == quayline_edi::acknowledge::AcknowledgmentKind::Ta1))
-                .collect();
-            if !outside.is_empty() {
-                let mut work = Work {
-                    id: open.entry.id,
-                    own: open.own,
-                    partner: open.partner,
-                    details: std::mem::take(&mut open.entry.details),
-                    place: Place { file: Some(self.name.into()), ..Place::default() },
-                    application: String::new(),
-                    bytes: &mut Vec::new(),
-                    watch: &self.watch,
-                    findings: Vec::new(),
-                };
-                self.report.matched += matching::apply(desk, &mut work, &outside)?;
-                let Work { details, findings, .. } = work;
-                findings.iter().for_each(|finding| self.report.find(open.entry.id, finding));
-                open.entry.details = details;
-            }
-        }
         if !open.acknowledgments.written().is_empty() {
             self.acknowledge(desk, &mut open)?;
         }
@@ -693,7 +814,7 @@ impl Run<'_> {
         let ledger = desk.ledger;
         ledger.update(desk.unit()?, &open.entry)?;
         self.arrival = Arrival { interchanges: at.interchange, ..Arrival::default() };
-        desk.keep_arrival(&self.survey.digest, &self.arrival)
+        desk.keep_arrival(&self.key, &self.arrival)
     }
 }
 
@@ -703,6 +824,18 @@ impl Transaction {
         self.too_large |= bytes.len() > room;
         self.text.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
+}
+
+/// When a source was done, in milliseconds since 1970, by its stored state; `None` for one that is not done.
+pub(crate) fn done_at(record: &[u8]) -> Result<Option<u64>, Findings> {
+    #[derive(Deserialize)]
+    struct Done {
+        done: bool,
+        at_ms: u64,
+    }
+    let done: Option<Done> = record.get(16..).and_then(|state| serde_json::from_slice(state).ok());
+    let Done { done, at_ms } = done.ok_or_else(|| ledger::damaged("the state of a source is not readable"))?;
+    Ok(done.then_some(at_ms))
 }
 
 /// Kinds of documents whose watched elements are remembered.

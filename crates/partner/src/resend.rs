@@ -7,10 +7,10 @@ use crate::desk::Desk;
 use crate::entry::{Details, Entry, EntryId, Kind, State, Way};
 use crate::envelope::{pieces, recode};
 use crate::ledger::Part;
-use crate::matching::replace_in;
+use crate::matching::{groups_in, replace_in, transactions_in};
 use crate::receive::default_folder;
-use crate::send::{Document, Route, SendReport, delimiters_for, no_bytes};
-use crate::waiting::Waiting;
+use crate::send::{SendReport, in_character_set, no_bytes};
+use crate::write::{DUE_S, Document, Route, Shape, delimiters_for, expected, standard_of};
 
 impl Desk<'_> {
     /// Sends the bytes of an interchange again, as they were.
@@ -35,25 +35,37 @@ impl Desk<'_> {
             let hint = "`quayline transaction show` names the interchange of a transaction in `parent`";
             return Err(Finding::error(codes::STATE, Fault::Caller, message).hint(hint).into());
         }
+        if entry.state == State::Replaced {
+            let message = format!("the documents of interchange {id} were sent again in a later one, with new numbers");
+            let hint = "resend that one: `quayline interchange list` shows it";
+            return Err(Finding::error(codes::STATE, Fault::Caller, message).hint(hint).into());
+        }
         let bytes = ledger.body(unit, id, Part::Document)?.ok_or_else(|| no_bytes(id))?;
         let times = entry.details.history.iter().filter(|line| line.what.starts_with("sent again")).count() + 1;
-        let book = self.book;
-        let waiting = Waiting {
-            partner: entry.partner.clone(),
-            own: entry.details.own.clone(),
-            standard: entry.details.standard.clone(),
-            test: entry.details.test,
-            count: 0,
-            bytes: 0,
-            since_ms: 0,
-        };
-        let (own, partner) = self.of_waiting(&waiting)?;
-        let settings = book.settings(own, partner);
-        let to = settings.send_to.clone().unwrap_or_else(|| default_folder(&entry.partner));
+        let (own, partner) = self.parties_named(&entry.details.own, &entry.partner)?;
+        let rule = self.book.rule_named(&entry.details.rule);
+        let settings = self.book.settings_of_rule(own, partner, rule);
+        let to_acknowledge = settings.acknowledge_to.clone().filter(|_| entry.details.transactions == 0);
+        let to = to_acknowledge.or_else(|| settings.send_to.clone());
+        let to = to.unwrap_or_else(|| default_folder(&entry.partner));
         let extension = if entry.details.standard == "X12" { "x12" } else { "edi" };
         let name = format!("{}-{}-{id}-again-{times}.{extension}", entry.partner, entry.number);
         let place = self.deliver(&to, id, u16::try_from(times).unwrap_or(u16::MAX), &name, bytes.as_slice().into())?;
         entry.details.happened(now, format!("sent again to {place}"));
+        let due = now + settings.due_s.unwrap_or(DUE_S) * 1_000;
+        let (state_of_groups, state) = expected(&settings, standard_of(&entry.details.standard));
+        // An answer is awaited anew, also where the partner refused what it got. Acknowledgments are not answered.
+        if entry.details.transactions > 0 {
+            await_again(&mut entry, state, due, now);
+            for mut group in groups_in(self, &entry)? {
+                await_again(&mut group, state_of_groups, due, now);
+                ledger.update(self.unit()?, &group)?;
+            }
+            for mut document in transactions_in(self, &entry)? {
+                await_again(&mut document, State::Sent, due, now);
+                ledger.update(self.unit()?, &document)?;
+            }
+        }
         ledger.update(self.unit()?, &entry)?;
         Ok(place)
     }
@@ -92,17 +104,10 @@ impl Desk<'_> {
             return Err(Finding::error(codes::NO_ENVELOPE, Fault::Caller, message).hint("choose another entry").into());
         };
         let standard = first.delimiters.standard;
-        let waiting = Waiting {
-            partner: old.partner.clone(),
-            own: old.details.own.clone(),
-            standard: old.details.standard.clone(),
-            test: old.details.test,
-            count: 0,
-            bytes: 0,
-            since_ms: 0,
-        };
-        let (own, partner) = self.of_waiting(&waiting)?;
-        let settings = self.book.settings(own, partner);
+        let (own, partner) = self.parties_named(&old.details.own, &old.partner)?;
+        let rule = self.book.rule_named(&old.details.rule);
+        let settings = self.book.settings_of_rule(own, partner, rule);
+        let shape = Shape::of(&settings, &delimiters_for(&settings, first));
         let mut report = SendReport::default();
         let mut documents = Vec::new();
         let mut before = replace_in(self, &old)?.into_iter();
@@ -111,13 +116,8 @@ impl Desk<'_> {
             let document = self.next_id()?;
             // What it is found by goes with it. A purge may have removed some of the old entries; then nobody knows which is whose.
             let replaced = before.next().filter(|_| are_all);
-            let delimiters = delimiters_for(&settings, &piece);
-            let text = recode(
-                &bytes[piece.text.clone()],
-                &piece.delimiters,
-                &delimiters,
-                settings.line_breaks.unwrap_or(false),
-            )?;
+            let text = in_character_set(&bytes[piece.text.clone()], &piece, shape.version())?;
+            let text = recode(&text, &piece.delimiters, &shape.delimiters(standard), shape.line_breaks())?;
             let mut details = Details {
                 standard: standard.name().to_owned(),
                 document: piece.document,
@@ -165,7 +165,8 @@ impl Desk<'_> {
             report.transactions += 1;
             report.sent += 1;
         }
-        let route = Route { own, partner, standard, test: old.details.test, settings };
+        let (test, rule) = (old.details.test, old.details.rule.clone());
+        let route = Route { own, partner, standard, test, rule, settings, shape };
         self.write_interchange(&route, documents, &mut report)?;
         old.state = State::Replaced;
         old.due_ms = now;
@@ -173,4 +174,13 @@ impl Desk<'_> {
         ledger.update(self.unit()?, &old)?;
         Ok(report)
     }
+}
+
+/// An entry whose bytes were sent again awaits its answer, unless the partner accepted it.
+fn await_again(entry: &mut Entry, state: State, due_ms: u64, now_ms: u64) {
+    if matches!(entry.state, State::Accepted | State::AcceptedWithErrors | State::Replaced) {
+        return;
+    }
+    entry.state = state;
+    entry.due_ms = if state == State::Expecting { due_ms } else { now_ms };
 }

@@ -1,23 +1,29 @@
 //! Finding entries, and what can be done with those that were found: reprocess, purge.
 //!
 //! Every search walks one index, the one whose condition is the most selective: business field, control number, a state that needs attention,
-//! partner and time, or all entries by their own number. Other conditions are looked at on the way. A page ends after a fixed number of entries was found or examined, and says where the next one
+//! partner and time, or all entries by their own number, which follows the time. Other conditions are looked at on the way. A page ends after a fixed number of entries was found or examined, and says where the next one
 //! begins, so the cost of a page does not depend on the number of entries in the store.
 
 use std::ops::ControlFlow;
 
-use quayline_core::{Fault, Finding, Findings, Place};
+use quayline_core::{Fault, Finding, Findings, Place, Severity};
+use quayline_edi::acknowledge::{AcknowledgmentReader, Report};
 use quayline_edi::{EndOfInput, EnvelopeReader, Event, Rules, ValidationLevel, Validator, ValidatorOptions};
 use quayline_store::record_file::{Browse, By, Record, Relation};
 use quayline_store::{StoreError, Unit};
 
+use crate::book::LoadedGuides;
 use crate::codes;
 use crate::desk::Desk;
 use crate::entry::{Entry, EntryId, Kind, State, Way, context_of};
 use crate::envelope::version_of;
 use crate::field_key::{KEY_BYTES, Prefix, id_of};
 use crate::ledger::{self, Ledger, Part, of_store};
+use crate::matching;
+use crate::receive::{Again, KEEP_DAYS};
 use crate::seal::StoreKey;
+use crate::send::SendRequest;
+use crate::verdict::rejects;
 use crate::watch::Watch;
 use crate::work::Work;
 
@@ -34,6 +40,8 @@ pub struct Filter {
     pub way: Option<Way>,
     /// Type of document.
     pub document: Option<String>,
+    /// Name of the guide that checked it, or the digest of the guides.
+    pub guide: Option<String>,
     /// Control number of an interchange, with the groups and documents in it, or of a group.
     pub number: Option<String>,
     /// Name and value of a business field.
@@ -58,6 +66,9 @@ pub struct Found {
     /// Where the next page begins; `None` at the end.
     pub next: Option<Vec<u8>>,
 }
+
+/// Milliseconds that entries may be out of the order of time: clocks are corrected, and workers take numbers in advance. One day.
+const CLOCKS_MS: u64 = 86_400_000;
 
 /// Entries that one page looks at.
 const LOOKED_AT_MAX: usize = 20_000;
@@ -89,7 +100,7 @@ impl Ledger {
             return self.by_digest(&unit, filter, &|key| Prefix::number(number, key));
         }
         if let Some(state) = filter.state.filter(|state| state.needs_attention())
-            && (filter.partner.is_none() || filter.overdue_at_ms.is_some())
+            && (filter.partner.is_none() || filter.kind.is_none() || filter.overdue_at_ms.is_some())
         {
             let prefix = Prefix::state(state, None);
             let from = match filter.overdue_at_ms {
@@ -99,6 +110,11 @@ impl Ledger {
             return self.by_field(&unit, filter, &prefix, filter.after.clone().unwrap_or(from));
         }
         let mut walk = walk_of(filter);
+        if walk.index.is_none()
+            && let Some(to) = filter.to_ms
+        {
+            walk.from = self.first_since(&unit, to.saturating_add(CLOCKS_MS))?.0.to_be_bytes().to_vec();
+        }
         if let Some(after) = &filter.after {
             walk.from.clone_from(after);
         }
@@ -107,8 +123,9 @@ impl Ledger {
         self.walk_back(&unit, &walk, &mut |key, record| {
             let entry = self.decoded(&record.bytes)?;
             looked_at += 1;
-            // Times descend in these indexes, so nothing earlier follows.
-            if walk.index == Some("partner") && filter.from_ms.is_some_and(|from| entry.time_ms < from) {
+            // Times descend in these indexes, so nothing earlier follows. Numbers of entries follow the clock but for its corrections.
+            let slack = if walk.index.is_some() { 0 } else { CLOCKS_MS };
+            if filter.from_ms.is_some_and(|from| entry.time_ms.saturating_add(slack) < from) {
                 return Ok(ControlFlow::Break(()));
             }
             if fits(filter, &entry) {
@@ -121,6 +138,31 @@ impl Ledger {
             Ok(ControlFlow::Continue(()))
         })?;
         Ok(found)
+    }
+
+    /// The number of the first entry since a time, or the one after the last: entries are numbered in the order of time, so half of them are
+    /// left out with each look.
+    fn first_since(&self, unit: &Unit, at_ms: u64) -> Result<EntryId, Findings> {
+        let (mut low, mut high) = (0, self.last_id(unit).map_err(of_store)?.0.saturating_add(1));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let mut browse = self.entries.browse();
+            // A purge leaves gaps: the next entry says on which side to look.
+            let next = match browse.start(unit, By::Key(&middle.to_be_bytes()), Relation::AtLeast) {
+                Ok(()) => match browse.next(unit) {
+                    Ok(record) => Some(self.decoded(&record.bytes)?),
+                    Err(StoreError::EndOfFile { .. }) => None,
+                    Err(error) => return Err(of_store(error)),
+                },
+                Err(StoreError::NotFound { .. }) => None,
+                Err(error) => return Err(of_store(error)),
+            };
+            match next {
+                Some(entry) if entry.time_ms < at_ms => low = entry.id.0 + 1,
+                _ => high = middle,
+            }
+        }
+        Ok(EntryId(low))
     }
 
     /// Walks an index backwards.
@@ -228,11 +270,63 @@ impl Ledger {
     }
 
     /// Removes entries that are older than their policy says, or than `days`, in units of work of some hundred, so that other work continues.
-    /// Waiting documents, and interchanges that are being received, stay. Returns the number of entries removed.
+    /// Waiting documents, and interchanges that are being received, stay. So old is also what is known of sources: then the same bytes are
+    /// processed again. Returns the number of entries removed.
     ///
     /// # Errors
     /// Errors of the store.
     pub fn purge(&self, now_ms: u64, days: Option<u64>) -> Result<u64, Findings> {
+        let removed = self.purge_entries(now_ms, days)?;
+        self.purge_arrivals(now_ms, days.unwrap_or(KEEP_DAYS))?;
+        Ok(removed)
+    }
+
+    /// Removes what is known of sources that are done for so many days.
+    fn purge_arrivals(&self, now_ms: u64, days: u64) -> Result<(), Findings> {
+        let before = now_ms.saturating_sub(days.saturating_mul(86_400_000));
+        let mut after: Option<Vec<u8>> = None;
+        loop {
+            let mut unit = self.begin().map_err(of_store)?;
+            let mut browse = self.arrivals.browse();
+            if let Some(after) = &after {
+                match browse.start(&unit, By::Key(after), Relation::AtLeast) {
+                    Ok(()) => {}
+                    Err(StoreError::NotFound { .. }) => return Ok(()),
+                    Err(error) => return Err(of_store(error)),
+                }
+            }
+            let (mut old, mut seen, mut is_end) = (Vec::new(), 0, false);
+            while seen < PURGE_PAGE {
+                match browse.next(&unit) {
+                    Ok(record) if after.as_ref().is_some_and(|after| record.key == *after) => {}
+                    Ok(record) => {
+                        seen += 1;
+                        let done_at = crate::receive::done_at(&record.bytes)?;
+                        if done_at.is_some_and(|at| at <= before) {
+                            old.push(record.key.to_vec());
+                        }
+                        after = Some(record.key.to_vec());
+                    }
+                    Err(StoreError::EndOfFile { .. }) => {
+                        is_end = true;
+                        break;
+                    }
+                    Err(error) => return Err(of_store(error)),
+                }
+            }
+            for key in &old {
+                self.arrivals.remove(&mut unit, key).map_err(of_store)?;
+            }
+            if !old.is_empty() {
+                unit.commit().map_err(of_store)?;
+            }
+            if is_end {
+                return Ok(());
+            }
+        }
+    }
+
+    fn purge_entries(&self, now_ms: u64, days: Option<u64>) -> Result<u64, Findings> {
         let mut removed = 0;
         let mut after = EntryId(0);
         loop {
@@ -320,6 +414,7 @@ fn fits(filter: &Filter, entry: &Entry) -> bool {
         && filter.partner.as_ref().is_none_or(|partner| *partner == entry.partner)
         && filter.state.is_none_or(|state| state == entry.state)
         && filter.way.is_none_or(|way| way == entry.way)
+        && filter.guide.as_ref().is_none_or(|guide| details.guide.split(' ').any(|part| part == guide))
         && filter.document.as_ref().is_none_or(|document| *document == details.document)
         && filter.number.as_ref().is_none_or(number)
         && filter.from_ms.is_none_or(|from| entry.time_ms >= from)
@@ -340,13 +435,27 @@ pub struct Corrected {
     pub outputs: Vec<String>,
 }
 
+/// A stored document, checked by the definitions of now.
+pub(crate) struct Checked {
+    pub(crate) details: crate::entry::Details,
+    pub(crate) watch: Watch,
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) application: String,
+    /// Our identity and the partner.
+    pub(crate) parties: (usize, Option<usize>),
+    /// What it says, if it is an acknowledgment, and its segments that belong to nothing.
+    pub(crate) reports: Vec<Report>,
+    pub(crate) stray: u64,
+}
+
 impl Desk<'_> {
-    /// Processes a received document again: as it is kept, or with corrected bytes, which are an interchange with one transaction.
+    /// Processes a received document again: as it is kept, or with corrected bytes, which are an interchange with one transaction. Or sends a
+    /// rejected document to send again: its source as it is kept, or corrected.
     ///
     /// The document is checked, mapped and delivered by the definitions of now. It is not acknowledged again. The old entry is replaced.
     ///
     /// # Errors
-    /// The entry is not a received document, or its bytes are not kept or not one transaction.
+    /// The entry is not such a document, or its bytes are not kept or not one transaction.
     pub fn reprocess(&mut self, id: EntryId, corrected: Option<&[u8]>) -> Result<Corrected, Findings> {
         let done = self.reprocess_one(id, corrected).and_then(|done| self.finish().map(|()| done));
         if done.is_err() {
@@ -363,34 +472,55 @@ impl Desk<'_> {
         let wrong = |what: &str, hint: &str| -> Findings {
             Finding::error(codes::STATE, Fault::Caller, format!("entry {id} {what}")).hint(hint).into()
         };
-        if old.kind != Kind::Transaction || old.way != Way::Received {
+        let is_refused = old.way == Way::Sent && old.state == State::Rejected;
+        let is_replaced = old.state == State::Replaced;
+        if old.kind != Kind::Transaction || old.way != Way::Received && !is_refused && !is_replaced {
             return Err(wrong(
-                "is not a document that was received",
-                "send documents again with `quayline partner send`",
+                "is not a document that was received, nor one to send that was rejected",
+                "send documents again with `quayline partner send`, or their interchange with `quayline interchange resend`",
             ));
         }
         if old.state == State::Replaced {
             let hint = format!("reprocess entry {} instead", old.details.replaced_by);
             return Err(wrong("is replaced already", &hint));
         }
+        if is_refused {
+            return self.send_corrected(old, corrected);
+        }
         let mut bytes = match corrected {
             Some(bytes) => bytes.to_vec(),
             None => ledger.body(unit, id, Part::Document)?.ok_or_else(|| crate::send::no_bytes(id))?,
         };
         let new = self.next_id()?;
-        let checked = self.check(&bytes, new, &old)?;
-        let (mut details, watch, findings, application, parties) = checked;
+        let Checked { mut details, watch, findings, application, parties, reports, stray } =
+            self.check(&bytes, new, &old)?;
         details.about = id.0;
         details.parent = old.details.parent;
         details.source.clone_from(&old.details.source);
         details.happened(now, format!("processed again, from entry {id}"));
-        let has_errors = findings.iter().any(|finding| finding.severity == quayline_core::Severity::Error);
+        let has = |severity| findings.iter().any(|finding: &Finding| finding.severity == severity);
+        let (errors, warnings) = (has(Severity::Error), has(Severity::Warning));
         details.add_findings(&findings);
         let place = Place { path: Some(format!("entry {new}")), ..Place::default() };
         let (own, partner) = parties;
         let mut work =
             Work { id: new, own, partner, details, place, application, bytes: &mut bytes, watch: &watch, findings };
-        let state = if has_errors { State::Rejected } else { work.process(self)? };
+        let rule = work.rule(self.book);
+        let settings = match partner {
+            Some(partner) => self.book.settings_of_rule(own, partner, rule),
+            None => std::sync::Arc::default(),
+        };
+        work.details.keep_days = settings.keep_days.unwrap_or(KEEP_DAYS);
+        let is_acknowledgment = matches!(work.details.document.as_str(), "997" | "999" | "CONTRL");
+        let state = if rejects(&settings, errors, warnings) {
+            State::Rejected
+        } else if is_acknowledgment && partner.is_some() {
+            matching::apply(self, &mut work, &reports)?;
+            matching::report_stray(&mut work, stray);
+            State::Delivered
+        } else {
+            work.process(self, rule)?
+        };
         let Work { mut details, findings, .. } = work;
         details.happened(now, state.name());
         let outputs = details.outputs.clone();
@@ -414,14 +544,51 @@ impl Desk<'_> {
         Ok(Corrected { entry: new, state, findings, outputs })
     }
 
+    /// Sends a document again that was rejected: as it came to the map, or corrected. What a rule or the delimiters of the partner rejected after
+    /// the map is kept without its headers, so its correction is an interchange, which is sent as it is.
+    fn send_corrected(&mut self, mut old: Entry, corrected: Option<&[u8]>) -> Result<Corrected, Findings> {
+        let ledger = self.ledger;
+        let id = old.id;
+        let source = ledger.body(self.unit()?, id, Part::Source)?;
+        let document = if source.is_some() { old.details.document.clone() } else { String::new() };
+        let bytes = match (corrected, source) {
+            (Some(bytes), _) => bytes.to_vec(),
+            (None, Some(bytes)) => bytes,
+            (None, None) => {
+                let message = format!("entry {id} holds a transaction without its interchange");
+                let hint = "give the corrected interchange with --with (over HTTP: in the body)";
+                return Err(Finding::error(codes::NO_BYTES, Fault::Caller, message).hint(hint).into());
+            }
+        };
+        let given = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        let (to, from) = (given(&old.partner), given(&old.details.own));
+        let name = format!("entry {id}");
+        let request = SendRequest {
+            name: &name,
+            to: to.as_deref(),
+            from: from.as_deref(),
+            document: &document,
+            again: Again::Yes,
+        };
+        let report = self.send_part(&request, &mut std::io::Cursor::new(bytes))?;
+        let first = *report.entries.first().ok_or_else(|| {
+            let message = format!("the source of entry {id} holds no document");
+            Findings::from(Finding::error(codes::NOT_EDI, Fault::Caller, message).hint("correct it with --with"))
+        })?;
+        let now = self.now_ms();
+        old.state = State::Replaced;
+        old.due_ms = now;
+        old.details.replaced_by = first.0;
+        let count = report.transactions + report.rejected;
+        old.details.happened(now, format!("sent again as entry {first}, {count} documents"));
+        ledger.update(self.unit()?, &old)?;
+        let new = ledger.need(self.unit()?, first)?;
+        let findings = report.findings.into_iter().map(|(_, finding)| finding).collect();
+        Ok(Corrected { entry: first, state: new.state, findings, outputs: new.details.outputs })
+    }
+
     /// Checks an interchange with one transaction.
-    #[allow(clippy::type_complexity, reason = "one caller")]
-    pub(crate) fn check(
-        &self,
-        bytes: &[u8],
-        id: EntryId,
-        old: &Entry,
-    ) -> Result<(crate::entry::Details, Watch, Vec<Finding>, String, (usize, Option<usize>)), Findings> {
+    pub(crate) fn check(&self, bytes: &[u8], id: EntryId, old: &Entry) -> Result<Checked, Findings> {
         let book = self.book;
         let mut reader = EnvelopeReader::new(book.limits(), Rules::Lenient);
         let mut pass = reader.over(bytes, EndOfInput::Yes);
@@ -433,9 +600,11 @@ impl Desk<'_> {
         let mut application = String::new();
         let mut parties = (book.own()[0], None);
         let mut transactions = 0;
+        let (mut reader_of_reports, mut reports) = (AcknowledgmentReader::default(), Vec::new());
         let file: std::sync::Arc<str> = format!("entry {id}").into();
         loop {
             let event = pass.advance();
+            reader_of_reports.event(event, &pass, &mut |report| reports.push(report));
             match event {
                 Event::InterchangeStart => {
                     let (sender, receiver) = book.parties(pass.interchange());
@@ -447,12 +616,13 @@ impl Desk<'_> {
                         let level = settings.validate.unwrap_or(ValidationLevel::Rules);
                         validator = Validator::new(ValidatorOptions { level, ..ValidatorOptions::default() });
                         guides = book.guides(&settings)?.filter(|_| level > ValidationLevel::Envelope);
-                        details.keep_days = settings.keep_days.unwrap_or(0);
                     }
                 }
                 Event::TransactionStart => {
                     transactions += 1;
-                    validator.begin_by(guides.as_deref(), &mut pass);
+                    let of_partner = guides.as_deref();
+                    let guide = validator.begin_by(of_partner.map(|guides: &LoadedGuides| &guides.set), &mut pass);
+                    details.guide = guide.map(|guide| LoadedGuides::name_of(of_partner, &guide)).unwrap_or_default();
                     let header = pass.transaction();
                     let text = |header: &quayline_edi::Header, name: &str| crate::time::text_of(&header.field(name));
                     let standard = header.delimiters().standard;
@@ -507,6 +677,7 @@ impl Desk<'_> {
             return Err(Finding::error(codes::NOT_EDI, Fault::Caller, message).hint(hint).into());
         }
         details.bytes = bytes.len() as u64;
-        Ok((details, watch, findings, application, parties))
+        let stray = reader_of_reports.stray();
+        Ok(Checked { details, watch, findings, application, parties, reports, stray })
     }
 }

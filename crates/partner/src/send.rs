@@ -4,15 +4,13 @@
 //! all documents of one kind to one partner in one group, all groups in one interchange. A waiting document is in the store with its entry;
 //! the release takes numbers, writes the interchange, changes the entries and removes the waiting documents in one unit of work.
 
+use std::borrow::Cow;
 use std::io::{Read, SeekFrom};
 use std::sync::Arc;
 
-use quayline_core::{Fault, Finding, Findings, Limits, Place, Severity, system_error_text};
-use quayline_edi::acknowledge::Stamp;
-use quayline_edi::{Delimiters, Level, Standard};
-use quayline_project::partner::{
-    AckKind, Direction, EnvelopePolicy, KeepPolicy, NumberRange, Settings, Usage, delimiters_of,
-};
+use quayline_core::{ByteOffset, Fault, Finding, Findings, Limits, Place, Severity, system_error_text};
+use quayline_edi::Standard;
+use quayline_project::partner::{EnvelopePolicy, Settings, Usage};
 use quayline_store::record_file::{By, Relation};
 use quayline_store::{LockWait, StoreError};
 use serde::{Deserialize, Serialize};
@@ -21,12 +19,14 @@ use xxhash_rust::xxh3::xxh3_128;
 use crate::book::PLACEHOLDER;
 use crate::codes;
 use crate::desk::Desk;
-use crate::entry::{Details, Entry, EntryId, Kind, State, Way, context_of};
-use crate::envelope::{Envelope, EnvelopeText, Party, Piece, pieces, recode};
+use crate::entry::{Details, Entry, EntryId, Kind, State, Way};
+use crate::envelope::{Piece, pieces, recode};
 use crate::ledger::{self, Part, of_store};
-use crate::matching::{group_context, transaction_context};
-use crate::receive::{Again, KEEP_DAYS, Source, default_folder};
-use crate::rules::{Query, RuleId};
+use crate::receive::{Again, KEEP_DAYS, Source};
+use crate::rules::RuleId;
+use crate::send_other::Other;
+use crate::send_rule::SendRules;
+use crate::write::{Document, Route, Shape, delimiters_for, rule_name};
 
 /// What is to be sent.
 #[derive(Clone, Debug)]
@@ -56,12 +56,24 @@ pub struct SendReport {
     pub rejected: u64,
     /// Interchanges written.
     pub interchanges: u64,
+    /// Entries of these documents, at most 100.
+    pub entries: Vec<EntryId>,
     /// Whether the run continued an earlier one.
     pub resumed: bool,
     /// Whether the same bytes were sent before, so that nothing was done.
     pub repeated: bool,
     /// Findings with the entry that they are about, at most 100.
     pub findings: Vec<(EntryId, Finding)>,
+    /// Findings beyond those.
+    pub findings_more: u64,
+}
+
+impl SendReport {
+    pub(crate) fn keep_entry(&mut self, id: EntryId) {
+        if self.entries.len() < 100 {
+            self.entries.push(id);
+        }
+    }
 }
 
 /// How far a source of documents is sent.
@@ -79,14 +91,16 @@ struct Documents {
     texts: Vec<Vec<u8>>,
     /// Each transaction with the number of its text.
     pieces: Vec<(usize, Piece)>,
+    /// Outputs that are not EDI, which no envelope takes.
+    others: Vec<Other>,
     /// What the map rejected.
     rejected: Option<(Vec<u8>, Vec<Finding>)>,
 }
 
 impl Documents {
-    fn add(&mut self, edi: Vec<u8>, limits: &Limits, fields: &[(String, String)]) -> Result<(), Findings> {
+    fn add(&mut self, edi: Vec<u8>, limits: &Limits, references: &[String]) -> Result<(), Findings> {
         let of = self.texts.len();
-        self.pieces.extend(pieces(&edi, limits, fields)?.into_iter().map(|piece| (of, piece)));
+        self.pieces.extend(pieces(&edi, limits, references)?.into_iter().map(|piece| (of, piece)));
         self.texts.push(edi);
         Ok(())
     }
@@ -113,7 +127,9 @@ impl Desk<'_> {
         if done.is_err() {
             self.roll_back();
         }
-        done
+        let mut done = done?;
+        done.findings.extend(self.take_undelivered().into_iter().map(|finding| (EntryId(0), finding)));
+        Ok(done)
     }
 
     /// The same within a unit of work that others end.
@@ -183,13 +199,15 @@ impl Desk<'_> {
                 request.document.as_bytes(),
                 b"\0",
                 request.to.unwrap_or("").as_bytes(),
+                // Without `from`, the key is that of earlier versions.
+                request.from.map_or(String::new(), |from| format!("\0{from}")).as_bytes(),
             ]
             .concat(),
         );
-        let key = key.to_be_bytes();
+        let key = request.again.key(key.to_be_bytes());
         let mut state = self.send_state(&key)?;
         let mut report = SendReport { resumed: state.documents > 0 && !state.done, ..SendReport::default() };
-        if state.done && request.again == Again::No {
+        if state.done && request.again.is_refused() {
             let place = Place { file: Some(request.name.into()), ..Place::default() };
             let message = format!("the same bytes were sent before, at {}", crate::time_text(state.at_ms));
             let finding = Finding::error(codes::SAME_FILE, Fault::Caller, message).at(place);
@@ -203,14 +221,16 @@ impl Desk<'_> {
             state = SendState::default();
         }
         let done_before = state.documents;
-        let rule = self.send_rule(own, to, request.document)?;
-        let Documents { texts, pieces, rejected } = self.documents(request, input, rule, &mut report)?;
+        let rules = SendRules::of(book, own, to, request.document)?;
+        let rule = rules.usual;
+        let Documents { texts, pieces, others, rejected } = self.documents(request, input, &rules, &mut report)?;
         let total = pieces.len() as u64;
         for (number, (of, piece)) in (1..).zip(pieces) {
             if number <= done_before {
                 continue;
             }
-            let target = self.target(own, to, rule, &piece);
+            let target = self.target((own, request.from.is_some()), to, rule, &piece);
+            let target = self.with_rule(target, &rules, &piece);
             let text = &texts[of][piece.text.clone()];
             let bytes = text.len();
             self.send_one(request, EntryId(0), (piece, text), target, &mut report)?;
@@ -220,6 +240,10 @@ impl Desk<'_> {
                 self.keep_send_state(&key, &state)?;
             }
             self.counted(bytes)?;
+        }
+        // They are in the unit of work that ends the source, so a run that continues does not repeat them.
+        for other in others {
+            self.send_other(request, (own, to), rules.first, other, &mut report)?;
         }
         if let Some((bytes, findings)) = rejected {
             self.reject(request, own, to, rule, &bytes, &findings, &mut report)?;
@@ -248,37 +272,20 @@ impl Desk<'_> {
         ledger.arrivals.set(self.unit()?, &record).map_err(of_store)
     }
 
-    /// The rule for the documents of a source.
-    fn send_rule(&self, own: usize, to: Option<usize>, document: &str) -> Result<Option<RuleId>, Findings> {
-        let query =
-            Query { direction: Direction::Send, standard: None, document, version: "", application: "", test: false };
-        let found = self.book.choose(own, to, &query, &|_, _| false);
-        if found.is_none() && !document.is_empty() {
-            let message = match to {
-                Some(to) => format!("no rule sends `{document}` to {}", self.book.partner(to).name),
-                None => format!("no rule of your own file sends `{document}`"),
-            };
-            let hint = "add a [[rule]] with direction = \"send\" and this document, or name the partner with --to";
-            return Err(Finding::error(codes::NO_RULE, Fault::Config, message).hint(hint).into());
-        }
-        Ok(found)
-    }
-
     /// The transactions of a source, and what the map rejected.
     fn documents(
         &mut self,
         request: &SendRequest<'_>,
         input: Vec<u8>,
-        rule: Option<RuleId>,
+        rules: &SendRules,
         report: &mut SendReport,
     ) -> Result<Documents, Findings> {
         let book = self.book;
         let limits = book.limits();
-        let fields = rule.map_or(&[][..], |id| &book.rule(id).fields);
-        let maps = rule.map_or(&[][..], |id| &book.rule(id).maps);
+        let (references, maps) = (&rules.references, &rules.maps);
         let mut documents = Documents::default();
         if maps.is_empty() {
-            documents.add(input, limits, fields)?;
+            documents.add(input, limits, references)?;
             return Ok(documents);
         }
         let name: Arc<str> = request.name.into();
@@ -287,12 +294,29 @@ impl Desk<'_> {
             let lane = self.lane(map)?;
             lane.map.begin_unit(now_ms, run);
             let done = lane.lane.run(&name, &input, &mut lane.buffers);
-            let edi: Vec<Vec<u8>> = lane.buffers.iter_mut().map(quayline_pipeline::OutputBuffer::take).collect();
+            let bytes: Vec<Vec<u8>> = lane.buffers.iter_mut().map(quayline_pipeline::OutputBuffer::take).collect();
+            let loaded = lane.map;
             if let Some(lost) = done.lost {
                 return Err(lost);
             }
-            for edi in edi.into_iter().filter(|edi| !edi.is_empty()) {
-                documents.add(edi, limits, fields)?;
+            let names: Vec<String> = match rules.first {
+                Some(rule) => loaded.delivery_names(book.rule(rule), map).collect(),
+                None => loaded.outputs.iter().map(|output| output.name.clone()).collect(),
+            };
+            for ((facts, name), bytes) in loaded.outputs.iter().zip(names).zip(bytes) {
+                match facts.is_edi {
+                    _ if bytes.is_empty() => {}
+                    true => documents.add(bytes, limits, references)?,
+                    false => {
+                        let documents_in = done.documents;
+                        documents.others.push(Other {
+                            name,
+                            extension: facts.extension,
+                            documents: documents_in,
+                            bytes,
+                        });
+                    }
+                }
             }
             let (errors, others): (Vec<_>, Vec<_>) =
                 done.findings.into_iter().partition(|one| one.severity == Severity::Error);
@@ -319,7 +343,7 @@ impl Desk<'_> {
     ) -> Result<Vec<Answer>, Findings> {
         let with_target = |piece: Piece| {
             let mut target =
-                self.target(own, Some(partner), None, &piece).map_err(|finding| Findings::from(*finding))?;
+                self.target((own, true), Some(partner), None, &piece).map_err(|finding| Findings::from(*finding))?;
             if to_test {
                 Arc::make_mut(&mut target.settings).usage = Some(Usage::Test);
             }
@@ -340,21 +364,41 @@ impl Desk<'_> {
         answers.into_iter().map(send).collect()
     }
 
-    /// The partner and settings of a document.
+    /// The partner and settings of a document. `own` is what the caller named, or the first of our files.
     fn target(
         &self,
-        own: usize,
+        (own, is_named): (usize, bool),
         to: Option<usize>,
         rule: Option<RuleId>,
         piece: &Piece,
     ) -> Result<Target, Box<Finding>> {
         let book = self.book;
-        let (qualifier, id) = &piece.receiver;
+        let standard = piece.delimiters.standard;
+        let own = match self.identified(standard, &piece.sender).filter(|number| book.partner(*number).is_own) {
+            Some(named) if is_named && named != own => {
+                let (named, own) = (&book.partner(named).name, &book.partner(own).name);
+                let message = format!("the document names {named} as its sender, and it is to come from {own}");
+                let finding = Finding::error(codes::OTHER_PARTNER, Fault::Config, message);
+                return Err(Box::new(
+                    finding.hint("leave --from away, or correct the sender in the document or the map"),
+                ));
+            }
+            Some(named) => named,
+            None => own,
+        };
+        let named = self.identified(standard, &piece.receiver);
         let partner = match to {
             Some(to) => {
-                let named = book.identified(piece.delimiters.standard, qualifier, id);
-                if let Some(other) = named.filter(|named| *named != to && !book.partner(*named).is_own) {
-                    let (other, to) = (&book.partner(other).name, &book.partner(to).name);
+                // A document that came to us may go on to a partner.
+                let is_ours = named.is_some_and(|named| book.partner(named).is_own);
+                let is_open = piece.receiver.1.is_empty() || piece.receiver.1 == PLACEHOLDER || is_ours;
+                if !is_open && named != Some(to) {
+                    let to = &book.partner(to).name;
+                    let (qualifier, id) = &piece.receiver;
+                    let other = match named {
+                        Some(named) => book.partner(named).name.clone(),
+                        None => format!("{qualifier}:{id}, which is not an identity of a partner,"),
+                    };
                     let message = format!("the document names {other} as its receiver, and it is to go to {to}");
                     let finding = Finding::error(codes::OTHER_PARTNER, Fault::Config, message);
                     return Err(Box::new(
@@ -363,28 +407,20 @@ impl Desk<'_> {
                 }
                 Some(to)
             }
-            None if id == PLACEHOLDER => None,
-            None => book.identified(piece.delimiters.standard, qualifier, id).or_else(|| {
-                // Maps often give the id alone: it is enough where one partner has it.
-                let mut with_id = book.partners().iter().enumerate().filter(|(_, one)| {
-                    !one.is_own
-                        && one
-                            .identities
-                            .iter()
-                            .any(|known| known.standard == piece.delimiters.standard && known.id == *id)
-                });
-                match (with_id.next(), with_id.next()) {
-                    (Some((number, _)), None) => Some(number),
-                    _ => None,
-                }
-            }),
+            None => named,
         };
         let Some(partner) = partner.filter(|number| !book.partner(*number).is_own) else {
-            let message = "the document names no partner as its receiver";
+            let (qualifier, id) = &piece.receiver;
+            let message = if id.is_empty() || id == PLACEHOLDER {
+                "the document names no partner as its receiver".to_owned()
+            } else {
+                format!("the document names {qualifier}:{id} as its receiver, which is not an identity of a partner")
+            };
             let finding = Finding::error(codes::NO_PARTNER, Fault::Config, message);
-            return Err(Box::new(finding.hint("name the partner with --to, or set interchange.receiver in the map")));
+            let hint =
+                "name the partner with --to, or set interchange.receiver and interchange.receiver_qualifier in the map";
+            return Err(Box::new(finding.hint(hint)));
         };
-        let standard = piece.delimiters.standard;
         for number in [own, partner] {
             if book.partner(number).identity(standard).is_none() {
                 let message = format!("{} has no {} identity", book.partner(number).name, standard.name());
@@ -397,16 +433,35 @@ impl Desk<'_> {
         Ok(Target { own, partner, rule, settings: book.settings_of_rule(own, partner, rule) })
     }
 
+    /// The file with an identity. Without a qualifier, the id is enough where one file has it.
+    fn identified(&self, standard: Standard, (qualifier, id): &(String, String)) -> Option<usize> {
+        let book = self.book;
+        if id == PLACEHOLDER || id.is_empty() {
+            return None;
+        }
+        let exact = book.identified(standard, qualifier, id);
+        if exact.is_some() || !qualifier.is_empty() {
+            return exact;
+        }
+        let has_id = |number: &usize| {
+            let identities = &book.partner(*number).identities;
+            identities.iter().any(|known| known.standard == standard && known.id == *id)
+        };
+        let mut with_id = (0..book.partners().len()).filter(has_id);
+        with_id.next().filter(|_| with_id.next().is_none())
+    }
+
     /// One document: enveloped at once, made to wait, or rejected. `about` is the entry that it answers, or 0.
     fn send_one(
         &mut self,
         request: &SendRequest<'_>,
         about: EntryId,
-        (mut piece, text): (Piece, &[u8]),
+        (piece, text): (Piece, &[u8]),
         target: Result<Target, Box<Finding>>,
         report: &mut SendReport,
     ) -> Result<EntryId, Findings> {
         let id = self.next_id()?;
+        report.keep_entry(id);
         let now = self.now_ms();
         let mut details = Details {
             standard: piece.delimiters.standard.name().to_owned(),
@@ -450,18 +505,22 @@ impl Desk<'_> {
         entry.details.receiver = party(partner);
         if let Some(rule) = target.rule {
             let of = book.rule(rule);
-            entry.details.rule = format!("{}/{}", book.partner(rule.owner).name, of.name);
+            entry.details.rule = rule_name(book, rule);
             let digests = of.maps.iter().filter_map(|map| book.map(map).ok());
             entry.details.map = digests.map(|map| map.digits.as_str()).collect::<Vec<_>>().join(",");
-            entry.details.fields = std::mem::take(&mut piece.fields);
+            let value = |element: &str| piece.value(element).filter(|value| !value.is_empty()).map(str::to_owned);
+            let fields = of.fields.iter().filter_map(|(name, element)| Some((name.clone(), value(element)?)));
+            entry.details.fields = fields.collect();
         }
         let delimiters = delimiters_for(&target.settings, &piece);
-        let line_breaks = target.settings.line_breaks.unwrap_or(false);
-        let written = if delimiters == piece.delimiters && !line_breaks {
-            Ok(text.to_vec())
-        } else {
-            recode(text, &piece.delimiters, &delimiters, line_breaks)
-        };
+        let shape = Shape::of(&target.settings, &delimiters);
+        let written = in_character_set(text, &piece, shape.version()).and_then(|text| {
+            if delimiters == piece.delimiters && !shape.line_breaks() {
+                Ok(text.into_owned())
+            } else {
+                recode(&text, &piece.delimiters, &delimiters, shape.line_breaks())
+            }
+        });
         let text = match written {
             Ok(text) => text,
             Err(Findings(found)) => return self.refuse(entry, text, &found[0], report).map(|()| id),
@@ -474,11 +533,11 @@ impl Desk<'_> {
             let ledger = self.ledger;
             ledger.insert(self.unit()?, &entry)?;
             report.waiting += 1;
-            self.wait(&target, &entry, &document, report)?;
+            self.wait(&target, &entry, &document, &shape, report)?;
             return Ok(id);
         }
         report.sent += 1;
-        let route = Route::of(&target, &entry);
+        let route = Route::of(book, &target, &entry, shape);
         document.entry = Some(Box::new(entry));
         self.write_interchange(&route, vec![document], report)?;
         Ok(id)
@@ -515,6 +574,7 @@ impl Desk<'_> {
         report: &mut SendReport,
     ) -> Result<(), Findings> {
         let id = self.next_id()?;
+        report.keep_entry(id);
         let now = self.now_ms();
         let book = self.book;
         let mut details = Details {
@@ -522,7 +582,7 @@ impl Desk<'_> {
             own: book.partner(own).name.clone(),
             bytes: bytes.len() as u64,
             source: request.name.to_owned(),
-            rule: rule.map(|id| format!("{}/{}", book.partner(id.owner).name, book.rule(id).name)).unwrap_or_default(),
+            rule: rule.map(|id| rule_name(book, id)).unwrap_or_default(),
             keep_days: KEEP_DAYS,
             ..Details::default()
         };
@@ -547,218 +607,7 @@ impl Desk<'_> {
         report.findings.extend(findings.iter().take(100).map(|finding| (id, finding.clone())));
         Ok(())
     }
-
-    /// Writes an interchange of documents, whose entries are there: numbers, entries and delivery in the unit of work that is open.
-    pub(crate) fn write_interchange(
-        &mut self,
-        route: &Route,
-        mut documents: Vec<Document>,
-        report: &mut SendReport,
-    ) -> Result<(), Findings> {
-        let settings = Arc::clone(&route.settings);
-        let parties = (route.own, route.partner);
-        let standard = route.standard;
-        let now = self.now_ms();
-        let envelope = self.envelope(route)?;
-        // Documents of one kind in one group, in the order in which they came.
-        documents.sort_by(|a, b| (&a.functional, &a.version, a.id).cmp(&(&b.functional, &b.version, b.id)));
-        let number = self.control_number(
-            standard,
-            Level::Interchange,
-            parties,
-            settings.interchange_numbers.unwrap_or(NumberRange::ALL),
-        )?;
-        let mut text = EnvelopeText::open(&envelope, number);
-        let number = if standard == Standard::X12 { format!("{number:09}") } else { number.to_string() };
-        let interchange = self.next_id()?;
-        let sender = format!("{}:{}", envelope.sender.qualifier, envelope.sender.id);
-        let receiver = format!("{}:{}", envelope.receiver.qualifier, envelope.receiver.id);
-        let mut groups = Vec::new();
-        let mut at = 0;
-        while at < documents.len() {
-            let (functional, version) = (documents[at].functional.clone(), documents[at].version.clone());
-            let same = |one: &Document| {
-                standard == Standard::Edifact || (one.functional == functional && one.version == version)
-            };
-            let count = documents[at..].iter().take_while(|one| same(one)).count();
-            let mut group = String::new();
-            if standard == Standard::X12 {
-                let taken = self.control_number(
-                    standard,
-                    Level::Group,
-                    parties,
-                    settings.group_numbers.unwrap_or(NumberRange::ALL),
-                )?;
-                group = taken.to_string();
-                text.open_group(&functional, &version, taken);
-            }
-            let around = if standard == Standard::X12 { &group } else { &number };
-            let context = transaction_context(standard.name(), &sender, &receiver, around);
-            for (place, document) in (1_u64..).zip(&mut documents[at..at + count]) {
-                let taken = match settings.transaction_numbers {
-                    Some(range) => self.control_number(standard, Level::Transaction, parties, range)?,
-                    None => place,
-                };
-                let taken = if standard == Standard::X12 { format!("{taken:04}") } else { taken.to_string() };
-                text.transaction(&document.text, &taken);
-                let ledger = self.ledger;
-                let unit = self.unit()?;
-                let new = document.entry.take();
-                let is_new = new.is_some();
-                let mut entry = match new {
-                    Some(entry) => *entry,
-                    None => ledger.locked(unit, document.id)?,
-                };
-                entry.state = State::Sent;
-                entry.due_ms = now;
-                entry.context = context;
-                entry.number = taken;
-                entry.details.parent = interchange.0;
-                entry.details.interchange.clone_from(&number);
-                entry.details.group.clone_from(&group);
-                entry.details.happened(now, format!("sent in interchange {number}, entry {interchange}"));
-                let kept = if is_new { ledger.insert(unit, &entry) } else { ledger.update(unit, &entry) };
-                kept?;
-            }
-            if standard == Standard::X12 {
-                text.close_group();
-                groups.push((group, functional, version, count as u64));
-            }
-            at += count;
-        }
-        let bytes = text.close();
-        let book = self.book;
-        let partner = book.partner(route.partner).name.clone();
-        let due = now + settings.due_s.unwrap_or(DUE_S) * 1_000;
-        let expects = |kinds: &[AckKind]| settings.expect.is_some_and(|kind| kinds.contains(&kind));
-        let (state_of_groups, state) = (
-            if expects(&[AckKind::Functional, AckKind::Implementation]) { State::Expecting } else { State::Sent },
-            if expects(&[AckKind::Ta1, AckKind::Contrl]) { State::Expecting } else { State::Sent },
-        );
-        let details = Details {
-            standard: standard.name().to_owned(),
-            own: book.partner(route.own).name.clone(),
-            sender: sender.clone(),
-            receiver: receiver.clone(),
-            interchange: number.clone(),
-            test: route.test,
-            keep_days: settings.keep_days.unwrap_or(KEEP_DAYS),
-            ..Details::default()
-        };
-        for (group, functional, version, count) in &groups {
-            let id = self.next_id()?;
-            let mut details = Details {
-                document: functional.clone(),
-                version: version.clone(),
-                group: group.clone(),
-                parent: interchange.0,
-                transactions: *count,
-                ..details.clone()
-            };
-            details.happened(now, "sent");
-            let entry = Entry {
-                id,
-                kind: Kind::Group,
-                partner: partner.clone(),
-                time_ms: now,
-                state: state_of_groups,
-                due_ms: if state_of_groups == State::Expecting { due } else { now },
-                way: Way::Sent,
-                context: group_context(standard.name(), &sender, &receiver),
-                number: group.clone(),
-                details,
-            };
-            let ledger = self.ledger;
-            ledger.insert(self.unit()?, &entry)?;
-        }
-        let to = settings.send_to.clone().unwrap_or_else(|| default_folder(&partner));
-        let extension = if standard == Standard::X12 { "x12" } else { "edi" };
-        let name = format!("{partner}-{number}-{interchange}.{extension}");
-        let place = self.deliver(&to, interchange, 0, &name, bytes.as_slice().into())?;
-        let mut details = Details {
-            bytes: bytes.len() as u64,
-            transactions: documents.len() as u64,
-            group: groups.iter().map(|(group, ..)| group.as_str()).collect::<Vec<_>>().join(","),
-            outputs: vec![place],
-            ..details
-        };
-        details.happened(now, "sent");
-        let entry = Entry {
-            id: interchange,
-            kind: Kind::Interchange,
-            partner,
-            time_ms: now,
-            state,
-            due_ms: if state == State::Expecting { due } else { now },
-            way: Way::Sent,
-            context: context_of(&[standard.name(), &sender, &receiver]),
-            number,
-            details,
-        };
-        let ledger = self.ledger;
-        let unit = self.unit()?;
-        // Without its bytes it could not be sent again.
-        if settings.keep.unwrap_or(KeepPolicy::All) == KeepPolicy::All {
-            ledger.insert_with(unit, &entry, Part::Document, &bytes)?;
-        } else {
-            ledger.insert(unit, &entry)?;
-        }
-        report.interchanges += 1;
-        Ok(())
-    }
-
-    fn envelope(&self, route: &Route) -> Result<Envelope, Findings> {
-        let book = self.book;
-        let settings = &route.settings;
-        let party = |number: usize| -> Result<Party, Findings> {
-            let partner = book.partner(number);
-            let identity = partner.identity(route.standard).ok_or_else(|| {
-                let message = format!("{} has no {} identity", partner.name, route.standard.name());
-                Findings::from(
-                    Finding::error(codes::NO_IDENTITY, Fault::Config, message).hint("add [[identity]] to its file"),
-                )
-            })?;
-            Ok(Party { qualifier: identity.qualifier.clone(), id: identity.id.clone(), group: identity.group.clone() })
-        };
-        let mut fields = Vec::new();
-        for (name, value) in settings.fields.iter().flatten() {
-            fields.push((name.clone(), book.field_value(name, value)?));
-        }
-        let is_x12 = route.standard == Standard::X12;
-        let usual = if is_x12 { "00501" } else { "UNOC:3" };
-        let version = settings.version.clone().filter(|version| version.contains(':') != is_x12);
-        let envelope = Envelope {
-            delimiters: delimiters_of_settings(settings, route.standard),
-            version: version.unwrap_or_else(|| usual.to_owned()),
-            sender: party(route.own)?,
-            receiver: party(route.partner)?,
-            test: route.test,
-            stamp: Stamp::from_unix(self.now_ms() / 1_000),
-            fields,
-            line_breaks: settings.line_breaks.unwrap_or(false),
-        };
-        let delimiters = &envelope.delimiters;
-        let texts = [&envelope.sender, &envelope.receiver]
-            .into_iter()
-            .flat_map(|party| [&party.qualifier, &party.id, &party.group]);
-        let texts = texts.chain(envelope.fields.iter().map(|(_, value)| value));
-        let service = |byte: u8| {
-            [delimiters.element, delimiters.component, delimiters.terminator].contains(&byte)
-                || Some(byte) == delimiters.repetition
-        };
-        let holds_service = texts.into_iter().any(|text| text.bytes().any(service));
-        if is_x12 && holds_service {
-            let message = "an identity or header field holds a delimiter of the partner";
-            return Err(Finding::error(codes::DELIMITER, Fault::Config, message)
-                .hint("choose other delimiters")
-                .into());
-        }
-        Ok(envelope)
-    }
 }
-
-/// Seconds until an expected acknowledgment is overdue by default.
-const DUE_S: u64 = 86_400;
 
 pub(crate) fn no_bytes(id: EntryId) -> Findings {
     let message = format!("the bytes of entry {id} are not kept");
@@ -766,46 +615,19 @@ pub(crate) fn no_bytes(id: EntryId) -> Findings {
     finding.hint("`keep = \"all\"` in the partner's settings keeps the bytes of later documents").into()
 }
 
-/// A document on its way into an interchange.
-pub(crate) struct Document {
-    pub(crate) id: EntryId,
-    pub(crate) functional: String,
-    pub(crate) version: String,
-    pub(crate) text: Vec<u8>,
-    /// Its entry, if it is not in the store yet: then it is added once, with its numbers.
-    pub(crate) entry: Option<Box<Entry>>,
-}
-
-/// From whom to whom.
-pub(crate) struct Route {
-    pub(crate) own: usize,
-    pub(crate) partner: usize,
-    pub(crate) standard: Standard,
-    pub(crate) test: bool,
-    pub(crate) settings: Arc<Settings>,
-}
-
-impl Route {
-    fn of(target: &Target, entry: &Entry) -> Self {
-        let standard = if entry.details.standard == "X12" { Standard::X12 } else { Standard::Edifact };
-        let settings = Arc::clone(&target.settings);
-        Route { own: target.own, partner: target.partner, standard, test: entry.details.test, settings }
-    }
-
-    /// The key of the envelope: a digest, because names are longer than keys should be.
-    pub(crate) fn key(entry: &Entry) -> [u8; 16] {
-        let Details { own, standard, test, .. } = &entry.details;
-        let text = format!("{own}\u{1f}{}\u{1f}{standard}\u{1f}{test}", entry.partner);
-        xxh3_128(text.as_bytes()).to_be_bytes()
-    }
-}
-
-fn delimiters_of_settings(settings: &Settings, standard: Standard) -> Delimiters {
-    let usual = if standard == Standard::X12 { Delimiters::X12 } else { Delimiters::EDIFACT };
-    settings.delimiters.as_deref().and_then(|text| delimiters_of(text, standard)).unwrap_or(usual)
-}
-
-pub(crate) fn delimiters_for(settings: &Settings, piece: &Piece) -> Delimiters {
-    let wanted = delimiters_of_settings(settings, piece.delimiters.standard);
-    Delimiters { decimal_mark: piece.delimiters.decimal_mark, ..wanted }
+/// The text of a document in the character set of the partner's interchanges.
+pub(crate) fn in_character_set<'t>(text: &'t [u8], piece: &Piece, version: &str) -> Result<Cow<'t, [u8]>, Findings> {
+    let Some((syntax, _)) = version.split_once(':').filter(|_| piece.delimiters.standard == Standard::Edifact) else {
+        return Ok(Cow::Borrowed(text));
+    };
+    quayline_edi::in_character_set(text, piece.syntax.as_bytes(), syntax.as_bytes()).map_err(|missing| {
+        let message = format!(
+            "{syntax}, the character set of the partner's interchanges, does not have a character of the document (written in {})",
+            piece.syntax
+        );
+        let place = Place { byte: Some(ByteOffset(missing.offset as u64)), ..Place::default() };
+        let finding = Finding::error(codes::CHARACTER, Fault::Config, message).at(place);
+        let hint = "agree on another `version` with the partner, such as UNOC:3 or UNOW:4, or replace the character in the map";
+        finding.hint(hint).into()
+    })
 }

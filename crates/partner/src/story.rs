@@ -134,11 +134,11 @@ impl Story {
             return;
         }
         // Bytes that are not one transaction are those of a source that nothing could be made of.
-        let Ok((_, _, findings, ..)) = desk.check(bytes, self.entry.id, &self.entry) else { return };
+        let Ok(checked) = desk.check(bytes, self.entry.id, &self.entry) else { return };
         self.is_checked = true;
         let starts: BTreeMap<u64, usize> =
             self.segments.iter().enumerate().map(|(number, segment)| (segment.byte, number)).collect();
-        for finding in findings {
+        for finding in checked.findings {
             let place = finding.place.byte.map(|byte| byte.0);
             let number = place.and_then(|byte| starts.range(..=byte).next_back()).map(|(_, number)| *number);
             let is_beyond = self.segments_more > 0 && number == Some(self.segments.len() - 1);

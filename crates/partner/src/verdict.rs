@@ -11,46 +11,125 @@ use crate::entry::{Entry, EntryId, Kind, State, StoredFinding, Way, kept_number}
 use crate::field_key::Prefix;
 use crate::ledger::of_store;
 
-/// An entry that processed an interchange with this number before.
-pub(crate) fn processed_before(desk: &mut Desk<'_>, context: u64, number: &str) -> Result<Option<EntryId>, Findings> {
+/// An entry that processed an interchange with this number before, not earlier than `since_ms`.
+pub(crate) fn processed_before(
+    desk: &mut Desk<'_>,
+    (context, number): (u64, &str),
+    since_ms: Option<u64>,
+) -> Result<Option<EntryId>, Findings> {
     let number = kept_number(number);
     let key = Prefix::in_context(Kind::Interchange, Way::Received, context, Some(number));
     let ledger = desk.ledger;
     let mut found = None;
     ledger.each_numbered(desk.unit()?, &key, &mut |entry| {
-        let processed = entry.number == number && matches!(entry.state, State::Receiving | State::Delivered);
+        let is_recent = since_ms.is_none_or(|since| entry.time_ms >= since);
+        let processed =
+            is_recent && entry.number == number && matches!(entry.state, State::Receiving | State::Delivered);
         found = processed.then_some(entry.id);
         Ok(!processed)
     })?;
     Ok(found)
 }
 
-/// A finding where numbers are missing before this one. Keeps the highest number, unless the interchange is rejected for the gap.
+/// Whether what was found in a document rejects it.
+pub(crate) fn rejects(settings: &Settings, errors: bool, warnings: bool) -> bool {
+    match settings.reject_on.unwrap_or(LowestRefused::Error) {
+        LowestRefused::Error => errors,
+        LowestRefused::Warning => errors || warnings,
+        LowestRefused::Nothing => false,
+    }
+}
+
+/// The numbers of a sender's interchanges: where they were in the last one, by which a gap is found.
+struct Sequence {
+    /// Name of the register of the last number in the order of numbers.
+    name: String,
+    /// Name of the register of the last number that was not after `last`, 0 without one.
+    earlier_name: String,
+    last: u64,
+    earlier: u64,
+}
+
+impl Sequence {
+    fn of(
+        desk: &mut Desk<'_>,
+        header: (Standard, &str, &str),
+        (own, partner): (usize, usize),
+    ) -> Result<Sequence, Findings> {
+        let (standard, sender, receiver) = header;
+        let name = format!("partner/received/{}/{receiver}/{sender}", standard.name());
+        let (own, partner) = (&desk.book.partner(own).name, &desk.book.partner(partner).name);
+        // Earlier versions counted by the names of the files.
+        let by_name = format!("partner/received/{}/{own}/{partner}", standard.name());
+        let earlier_name = format!("{name}/earlier");
+        let unit = desk.unit()?;
+        let last = unit.last_number(&name).map_err(of_store)?;
+        let last = if last == 0 { unit.last_number(&by_name).map_err(of_store)? } else { last };
+        let earlier = unit.last_number(&earlier_name).map_err(of_store)?;
+        Ok(Sequence { name, earlier_name, last, earlier })
+    }
+
+    fn keep(&self, desk: &mut Desk<'_>, last: u64, earlier: u64) -> Result<(), Findings> {
+        let unit = desk.unit()?;
+        if last != self.last || self.last == 0 {
+            unit.set_number(&self.name, last).map_err(of_store)?;
+        }
+        if earlier != self.earlier {
+            unit.set_number(&self.earlier_name, earlier).map_err(of_store)?;
+        }
+        Ok(())
+    }
+}
+
+/// Numbers between two interchanges that are looked up one by one; of more, all count as missing.
+const LOOKED_UP_MAX: u64 = 1_000;
+
+/// The last number that ISA13 can have; the first follows.
+const X12_LAST: u64 = 999_999_999;
+
+/// A finding where numbers are missing before this one.
+///
+/// A number that is not after the last one is late, or the sender began to count again: at the end of its range, or after a number that was
+/// much too high. Two such numbers in order are the new place, so one wrong number does not end the check. Before numbers count as missing, those
+/// that came in another order are left out.
 pub(crate) fn gap(
     desk: &mut Desk<'_>,
-    standard: Standard,
-    (own, partner): (usize, usize),
-    number: &str,
+    (standard, sender, receiver): (Standard, &str, &str),
+    parties: (usize, usize),
+    (context, text): (u64, &str),
     settings: &Settings,
 ) -> Result<Option<Finding>, Findings> {
-    let Ok(number) = number.parse::<u64>() else { return Ok(None) };
-    let (own, partner) = (&desk.book.partner(own).name, &desk.book.partner(partner).name);
-    let name = format!("partner/received/{}/{own}/{partner}", standard.name());
-    let unit = desk.unit()?;
-    let last = unit.last_number(&name).map_err(of_store)?;
+    let Ok(number) = text.parse::<u64>() else { return Ok(None) };
+    let sequence = Sequence::of(desk, (standard, sender, receiver), parties)?;
+    let last = sequence.last;
+    let begins_again = standard == Standard::X12 && last == X12_LAST && number == 1;
+    if last == 0 || number == last.saturating_add(1) || begins_again {
+        sequence.keep(desk, number, 0)?;
+        return Ok(None);
+    }
     if number <= last {
+        let follows = sequence.earlier != 0 && number == sequence.earlier + 1;
+        let (last, earlier) = if follows { (number, 0) } else { (last, number) };
+        sequence.keep(desk, last, earlier)?;
         return Ok(None);
     }
-    let is_next = last == 0 || number == last + 1;
+    let (first, until) = (last + 1, number - 1);
+    let width = if text.starts_with('0') || standard == Standard::X12 { text.len() } else { 0 };
+    let mut missing = until - first + 1;
+    if missing <= LOOKED_UP_MAX {
+        for one in first..=until {
+            let came = processed_before(desk, (context, &format!("{one:0width$}")), None)?;
+            missing -= u64::from(came.is_some());
+        }
+    }
     let rejects = settings.gaps == Some(GapPolicy::Reject);
-    if is_next || !rejects {
-        unit.set_number(&name, number).map_err(of_store)?;
+    if missing == 0 || !rejects {
+        sequence.keep(desk, number, 0)?;
     }
-    if is_next || settings.gaps == Some(GapPolicy::Ignore) {
+    if missing == 0 || settings.gaps == Some(GapPolicy::Ignore) {
         return Ok(None);
     }
-    let missing = number - last - 1;
-    let message = format!("{missing} interchange numbers are missing before this one: {} to {}", last + 1, number - 1);
+    let message = format!("{missing} interchange numbers are missing before this one: {first} to {until}");
     if rejects {
         let hint = "receive the missing interchanges first, then this one again with --again; `gaps = \"warn\"` processes it now";
         return Ok(Some(Finding::error(codes::GAP, Fault::Sender, message).hint(hint)));
@@ -96,7 +175,7 @@ pub(crate) fn answer_of(finding: &Finding, header: &Header) -> Option<EdiFault> 
 }
 
 /// What is acknowledged by which settings.
-pub(crate) fn acknowledgment_options(settings: &Settings, standard: Standard, stamp: Stamp) -> AcknowledgmentOptions {
+pub(crate) fn acknowledgment_options(settings: &Settings, stamp: Stamp) -> AcknowledgmentOptions {
     let mut options = AcknowledgmentOptions::new(stamp);
     options.functional = Functional::Functional;
     if let Some(kinds) = &settings.acknowledge {
@@ -111,7 +190,7 @@ pub(crate) fn acknowledgment_options(settings: &Settings, standard: Standard, st
         options.interchange = if has(AckKind::Ta1) { When::Always } else { When::Asked };
         options.contrl = if has(AckKind::Contrl) { When::Always } else { When::Never };
     }
-    if standard == Standard::X12 && settings.reject_on == Some(LowestRefused::Nothing) {
+    if settings.reject_on == Some(LowestRefused::Nothing) {
         options.outcomes.transaction = OnError::Accept;
     }
     options

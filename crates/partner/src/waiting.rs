@@ -1,7 +1,6 @@
 //! Documents that wait for their envelope, and envelopes that close.
 
 use quayline_core::{Fault, Finding, Findings};
-use quayline_edi::Standard;
 use quayline_project::partner::ClosePolicy;
 use quayline_store::record_file::{By, Relation};
 use quayline_store::{LockWait, StoreError};
@@ -11,7 +10,8 @@ use crate::codes;
 use crate::desk::Desk;
 use crate::entry::{Entry, EntryId};
 use crate::ledger::{self, Ledger, of_store};
-use crate::send::{Document, Route, SendReport, Target};
+use crate::send::{SendReport, Target};
+use crate::write::{Document, Route, Shape, rule_with_settings, standard_of};
 
 /// One envelope that documents wait for.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -24,6 +24,12 @@ pub struct Waiting {
     pub standard: String,
     /// Whether it is a test.
     pub test: bool,
+    /// The rule whose settings apply, as `OWNER/NAME`; empty where those of the partner do.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub rule: String,
+    /// What shapes its bytes; absent in envelopes of versions before it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) shape: Option<Shape>,
     /// Documents that wait.
     pub count: u64,
     /// Their bytes.
@@ -50,9 +56,11 @@ impl Desk<'_> {
         target: &Target,
         entry: &Entry,
         document: &Document,
+        shape: &Shape,
         report: &mut SendReport,
     ) -> Result<(), Findings> {
-        let key = Route::key(entry);
+        let rule = rule_with_settings(self.book, target.rule);
+        let key = shape.key(entry, &rule);
         let now = self.now_ms();
         let ledger = self.ledger;
         let record = pending_record(ledger, &key, document)?;
@@ -66,6 +74,8 @@ impl Desk<'_> {
                     own: entry.details.own.clone(),
                     standard: entry.details.standard.clone(),
                     test: entry.details.test,
+                    rule,
+                    shape: Some(shape.clone()),
                     count: 0,
                     bytes: 0,
                     since_ms: now,
@@ -103,10 +113,11 @@ impl Desk<'_> {
         }
     }
 
-    /// Closes envelopes, each in a unit of work of its own.
+    /// Closes envelopes, each in a unit of work of its own. One that cannot be closed, because its partner's file or a secret is missing, is a
+    /// finding of the report, and keeps no other back.
     ///
     /// # Errors
-    /// Errors of the store and of deliveries. What was closed before stays closed.
+    /// Errors of the store. What was closed before stays closed.
     pub fn release(&mut self, which: &Release<'_>) -> Result<SendReport, Findings> {
         let mut report = SendReport::default();
         let mut after: Option<[u8; 16]> = None;
@@ -141,39 +152,50 @@ impl Desk<'_> {
             let close = match which {
                 Release::All => true,
                 Release::Partner(name) => waiting.partner == *name,
-                Release::Due => self.is_due(&waiting)?,
+                Release::Due => self.is_due(&waiting),
             };
             if close {
+                let before = report.interchanges;
                 let done = self.release_one(&key, &waiting, &mut report).and_then(|()| self.finish());
-                if done.is_err() {
+                if let Err(Findings(found)) = done {
                     self.roll_back();
-                    done?;
+                    report.interchanges = before;
+                    if found.iter().any(|one| one.fault == Fault::Environment) {
+                        return Err(Findings(found));
+                    }
+                    let room = FINDINGS_MAX.saturating_sub(report.findings.len());
+                    report.findings_more += found.len().saturating_sub(room) as u64;
+                    report.findings.extend(found.into_iter().take(room).map(|finding| (EntryId(0), finding)));
                 }
             }
         }
+        report.findings.extend(self.take_undelivered().into_iter().map(|finding| (EntryId(0), finding)));
         Ok(report)
     }
 
-    fn is_due(&self, waiting: &Waiting) -> Result<bool, Findings> {
-        let (own, partner) = self.of_waiting(waiting)?;
-        let settings = self.book.settings(own, partner);
+    /// Whether an envelope closes now; one whose partner is missing does, so that it is reported.
+    fn is_due(&self, waiting: &Waiting) -> bool {
+        let Ok((own, partner)) = self.parties_named(&waiting.own, &waiting.partner) else { return true };
+        let settings = self.book.settings_of_rule(own, partner, self.book.rule_named(&waiting.rule));
         let close = settings.close.clone().unwrap_or_default();
-        Ok(is_due(&close, waiting, self.now_ms()))
+        is_due(&close, waiting, self.now_ms())
     }
 
-    pub(crate) fn of_waiting(&self, waiting: &Waiting) -> Result<(usize, usize), Findings> {
+    /// Our identity and a partner by the names that entries have.
+    pub(crate) fn parties_named(&self, own: &str, partner: &str) -> Result<(usize, usize), Findings> {
         let book = self.book;
-        book.named(&waiting.own).zip(book.named(&waiting.partner)).ok_or_else(|| {
-            let message = format!("documents wait for {}, which has no partner file any more", waiting.partner);
+        book.named(own).zip(book.named(partner)).ok_or_else(|| {
+            let message =
+                format!("there are documents of {own} for {partner}, and one of the two partner files is missing");
             let finding = Finding::error(codes::NO_PARTNER, Fault::Config, message);
-            finding.hint("restore the file of the partner and your own, then release again").into()
+            finding.hint("restore the file of the partner or your own, then run this again").into()
         })
     }
 
     /// Closes one envelope in the unit of work that is open.
     fn release_one(&mut self, key: &[u8; 16], waiting: &Waiting, report: &mut SendReport) -> Result<(), Findings> {
-        let (own, partner) = self.of_waiting(waiting)?;
-        let standard = if waiting.standard == "X12" { Standard::X12 } else { Standard::Edifact };
+        let (own, partner) = self.parties_named(&waiting.own, &waiting.partner)?;
+        let standard = standard_of(&waiting.standard);
         let mut documents = Vec::new();
         let ledger = self.ledger;
         {
@@ -200,11 +222,28 @@ impl Desk<'_> {
             }
             ledger.envelopes.remove(unit, key).map_err(of_store)?;
         }
-        let route = Route { own, partner, standard, test: waiting.test, settings: self.book.settings(own, partner) };
+        let rule = self.book.rule_named(&waiting.rule);
+        if rule.is_none() && !waiting.rule.is_empty() {
+            let message = format!("documents waited by the settings of rule {}, which is missing", waiting.rule);
+            let finding = Finding::warning(codes::RULE_MISSING, Fault::Config, message);
+            let finding = finding.hint(
+                "they were sent by the settings of the partner: correct the name of the rule if it has another one",
+            );
+            if report.findings.len() < FINDINGS_MAX {
+                report.findings.push((EntryId(0), finding));
+            } else {
+                report.findings_more += 1;
+            }
+        }
+        let settings = self.book.settings_of_rule(own, partner, rule);
+        let shape = waiting.shape.clone().unwrap_or_else(|| Shape::of_now(&settings, standard));
+        let route = Route { own, partner, standard, test: waiting.test, rule: waiting.rule.clone(), settings, shape };
         self.write_interchange(&route, documents, report)
     }
 }
 
+/// Findings that the report of a release has.
+const FINDINGS_MAX: usize = 100;
 /// Bytes of one interchange: those of documents that wait for it reach at most so much.
 const ENVELOPE_BYTES_MAX: u64 = 64 << 20;
 fn pending_record(ledger: &Ledger, envelope: &[u8; 16], document: &Document) -> Result<Vec<u8>, Findings> {
@@ -272,6 +311,8 @@ mod tests {
             own: "US".into(),
             standard: "X12".into(),
             test: false,
+            rule: String::new(),
+            shape: None,
             count,
             bytes: count * 100,
             since_ms,

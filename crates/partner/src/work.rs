@@ -7,10 +7,11 @@ use quayline_edi::Standard;
 use quayline_pipeline::OutputBuffer;
 use quayline_project::partner::{Delivery, Direction};
 
+use crate::book::Book;
 use crate::codes;
 use crate::desk::Desk;
 use crate::entry::{Details, EntryId, State};
-use crate::rules::Query;
+use crate::rules::{Query, RuleId};
 use crate::watch::Watch;
 
 /// A document that is processed: the first time, or again.
@@ -47,9 +48,8 @@ impl Work<'_> {
         self.findings.push(finding);
     }
 
-    /// Finds the rule, maps and delivers.
-    pub(crate) fn process(&mut self, desk: &mut Desk<'_>) -> Result<State, Findings> {
-        let book = desk.book;
+    /// The rule that takes the document.
+    pub(crate) fn rule(&self, book: &Book) -> Option<RuleId> {
         let standard = if self.details.standard == "X12" { Standard::X12 } else { Standard::Edifact };
         let query = Query {
             direction: Direction::Receive,
@@ -59,9 +59,15 @@ impl Work<'_> {
             application: &self.application,
             test: self.details.test,
         };
+        let holds = |element: &str, value: &str| self.watch.value(element) == Some(value);
+        book.choose(self.own, self.partner, &query, &holds)
+    }
+
+    /// Maps and delivers by a rule.
+    pub(crate) fn process(&mut self, desk: &mut Desk<'_>, rule: Option<RuleId>) -> Result<State, Findings> {
+        let book = desk.book;
         let watch = self.watch;
-        let holds = |element: &str, value: &str| watch.value(element) == Some(value);
-        let Some(rule_id) = book.choose(self.own, self.partner, &query, &holds) else {
+        let Some(rule_id) = rule else {
             let message = format!("no rule takes {} {} of this partner", self.details.document, self.details.version);
             let finding = Finding::error(codes::NO_RULE, Fault::Config, message);
             self.find(finding.hint(format!(
@@ -82,7 +88,7 @@ impl Work<'_> {
         if rule.maps.is_empty() {
             let to =
                 rule.deliver.get("").or_else(|| rule.deliver.values().next()).expect("checked when the file was read");
-            let extension = if standard == Standard::X12 { "x12" } else { "edi" };
+            let extension = if self.details.standard == "X12" { "x12" } else { "edi" };
             let place = desk.deliver(to, self.id, 0, &format!("{stem}.{extension}"), self.bytes.as_slice().into())?;
             self.details.outputs.push(place);
             return Ok(State::Delivered);
@@ -93,7 +99,20 @@ impl Work<'_> {
         // Every map runs, so that all findings are reported; one that rejects the document keeps all outputs back.
         for map in &rule.maps {
             let (now_ms, run) = desk.begin_map();
-            let lane = desk.lane(map)?;
+            let lane = match desk.lane(map) {
+                Ok(lane) => lane,
+                // A map that cannot be used holds back its own documents, and those of no other partner.
+                Err(Findings(found)) if found.iter().all(|one| one.fault != Fault::Environment) => {
+                    for finding in found {
+                        self.find(finding);
+                    }
+                    let message = format!("the map {} cannot be used", map.path.display());
+                    let hint = format!("correct the map, then run `quayline transaction reprocess {}`", self.id);
+                    self.find(Finding::error(codes::MAP, Fault::Config, message).hint(hint));
+                    return Ok(State::Rejected);
+                }
+                Err(findings) => return Err(findings),
+            };
             lane.map.begin_unit(now_ms, run);
             if !self.details.map.is_empty() {
                 self.details.map.push(',');

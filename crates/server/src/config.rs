@@ -77,6 +77,8 @@ pub struct ServeConfig {
     pub amqp: Option<AmqpConfig>,
     /// Queues of the store that clients may use.
     pub queues: Option<QueuesConfig>,
+    /// Folders and queues of trading partners that the server watches. None by default.
+    pub partners: Option<PartnersConfig>,
     /// The collector of OpenTelemetry that spans and metrics go to; none by default.
     pub otlp: Option<OtlpConfig>,
     /// A line for each request, for auditors.
@@ -115,6 +117,37 @@ pub enum AuditFailure {
     Refuse,
     /// They are answered; their lines are lost and counted.
     Continue,
+}
+
+/// Folders and queues of trading partners. Paths are relative to the project; a queue of the store is `queue:NAME`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct PartnersConfig {
+    /// Where interchanges from partners arrive.
+    pub inbox: Vec<PathBuf>,
+    /// Where documents to send arrive, by the name that rules know them by.
+    pub send: std::collections::BTreeMap<String, PathBuf>,
+    /// Where files go that are processed. Default `archive`.
+    pub archive: PathBuf,
+    /// Where files go that hold nothing to process. Default `rejected`.
+    pub rejected: PathBuf,
+    /// Seconds that a file must be unchanged. Default 5.
+    pub settle_seconds: u64,
+    /// Seconds between two rounds. Default 1.
+    pub interval_seconds: u64,
+}
+
+impl Default for PartnersConfig {
+    fn default() -> Self {
+        PartnersConfig {
+            inbox: Vec::new(),
+            send: std::collections::BTreeMap::new(),
+            archive: PathBuf::from("archive"),
+            rejected: PathBuf::from("rejected"),
+            settle_seconds: 5,
+            interval_seconds: 1,
+        }
+    }
 }
 
 /// Certificates.

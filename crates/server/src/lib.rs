@@ -56,8 +56,8 @@ pub use admin::{AdminAnswer, AdminPart, AdminRequest, AdminStream};
 pub use amqp::{AmqpConfig, Users, tls_without_http};
 pub use collect::{Collecting, collect_work};
 pub use config::{
-    AdminConfig, AuditFailure, AuthenticationConfig, CorsConfig, JwtConfig, LimitsConfig, ServeConfig, StoreDurability,
-    TlsConfig,
+    AdminConfig, AuditFailure, AuthenticationConfig, CorsConfig, JwtConfig, LimitsConfig, PartnersConfig, ServeConfig,
+    StoreDurability, TlsConfig,
 };
 pub use error::ServeError;
 pub use kept::kept_intervals;

@@ -256,6 +256,9 @@ pub(crate) struct FilterArgs {
     /// Type of document, such as 850
     #[arg(long, value_name = "TYPE")]
     pub(crate) document: Option<String>,
+    /// Name of the guide that checked it, or the digest of the partner's guides
+    #[arg(long, value_name = "GUIDE")]
+    pub(crate) guide: Option<String>,
     /// Control number of an interchange, with what is in it, or of a group
     #[arg(long, value_name = "NUMBER")]
     pub(crate) number: Option<String>,
@@ -351,6 +354,7 @@ pub(crate) struct InterchangeArgs {
 }
 
 /// What to do with interchanges.
+#[allow(clippy::large_enum_variant, reason = "a process has one")]
 #[derive(Debug, Subcommand)]
 pub(crate) enum InterchangeCommand {
     /// List interchanges, the newest first

@@ -2,6 +2,7 @@
 //! describes them.
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use quayline_core::{Fault, Finding, Findings};
@@ -16,10 +17,12 @@ use quayline_workload::{Kind as Work, Workload};
 use serde_json::{Value, json};
 
 use super::entries::entry_json;
+use super::folders::Watcher;
 use super::show::{explanation_json, partner_json, partner_line_json};
 use super::{envelope_json, now_ms, openapi, raw, receive_json, send_json};
 use crate::admin::{Query, answer, decoded, wrong};
 use crate::cache::cache;
+use crate::console::Console;
 use crate::exit::{Stop, argument};
 use crate::store::from_hex;
 
@@ -59,7 +62,29 @@ impl PartnersPart {
         let _alone = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
         let book = self.book()?;
         let mut desk = Desk::new(&book, &self.ledger, DeskLimits::default(), now_ms)?;
-        work(&mut desk)
+        // What an earlier request could not deliver is not a fault of this one.
+        desk.take_undelivered();
+        let done = work(&mut desk)?;
+        let left = desk.take_undelivered();
+        if left.is_empty() { Ok(done) } else { Err(Findings(left)) }
+    }
+
+    /// One round of a watcher, between two requests. The first one reads the partner files.
+    pub(super) fn round(
+        &self,
+        watcher: &mut Watcher,
+        book: &mut Option<Book>,
+        stop: &AtomicBool,
+        console: &Console,
+    ) -> Result<(), Stop> {
+        let _alone = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = match book.take() {
+            Some(book) => book,
+            None => self.book()?,
+        };
+        let done = watcher.round(&mut current, &self.ledger, stop, console);
+        *book = Some(current);
+        done.map(|_| ())
     }
 
     fn route(&self, request: &AdminRequest<'_>, parts: &[&str]) -> Option<Answer> {
@@ -129,7 +154,7 @@ impl PartnersPart {
 
     fn entries(&self, query: &Query) -> Answer {
         query.only(&[
-            "kind", "partner", "state", "way", "document", "number", "field", "from", "to", "count", "after",
+            "kind", "partner", "state", "way", "document", "guide", "number", "field", "from", "to", "count", "after",
         ])?;
         let one_of = |key: &str, words: &[&str]| {
             let hint = format!("write one of {}", words.join(", "));
@@ -163,6 +188,7 @@ impl PartnersPart {
             field: field.transpose()?,
             partner: query.value("partner").map(str::to_owned),
             document: query.value("document").map(str::to_owned),
+            guide: query.value("guide").map(str::to_owned),
             number: query.value("number").map(str::to_owned),
             from_ms: query.time("from")?,
             to_ms: query.time("to")?,

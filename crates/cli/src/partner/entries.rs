@@ -6,7 +6,7 @@ use quayline_partner::{Desk, DeskLimits, Entry, EntryId, Filter, Kind, Ledger, P
 use serde_json::{Value, json};
 
 use super::export::export;
-use super::{book, is_error, ledger, now_ms, open_store};
+use super::{book, is_error, ledger, now_ms, open_store, say_undelivered};
 use crate::args::{
     EntryArgs, FilterArgs, InterchangeArgs, InterchangeCommand, ListArgs, ProjectArgs, TransactionArgs,
     TransactionCommand,
@@ -57,11 +57,12 @@ pub(crate) fn run_transaction(args: &TransactionArgs, console: &Console) -> Resu
                 let outputs =
                     if done.outputs.is_empty() { String::new() } else { format!(": {}", done.outputs.join(", ")) };
                 console.line(&format!("entry {id} is now entry {}, {}{outputs}", done.entry, done.state.name()));
-                if done.state != State::Delivered || done.findings.iter().any(is_error) {
+                let is_done = matches!(done.state, State::Delivered | State::Sent | State::Waiting);
+                if !is_done || done.findings.iter().any(is_error) {
                     exit = Exit::Rejected;
                 }
             }
-            exit
+            say_undelivered(&mut desk, exit, console)
         }
     };
     opened.close(exit)
@@ -101,14 +102,14 @@ pub(crate) fn run_interchange(args: &InterchangeArgs, console: &Console) -> Resu
             let mut desk = Desk::new(&book, &store, DeskLimits::default(), now_ms)?;
             let place = desk.resend(EntryId(args.entry))?;
             console.line(&format!("entry {} sent again to {place}", args.entry));
-            Exit::Done
+            say_undelivered(&mut desk, Exit::Done, console)
         }
         InterchangeCommand::Reenvelope(args) => {
             let book = book(project, console)?;
             let mut desk = Desk::new(&book, &store, DeskLimits::default(), now_ms)?;
             let report = desk.reenvelope(EntryId(args.entry))?;
             console.line(&format!("{} sent in a new interchange", count_of(report.transactions, "document")));
-            Exit::Done
+            say_undelivered(&mut desk, Exit::Done, console)
         }
     };
     opened.close(exit)
@@ -150,6 +151,7 @@ fn filter_of(args: &FilterArgs, kind: Option<Kind>) -> Result<Filter, Stop> {
         state: state.transpose()?,
         way,
         document: args.document.clone(),
+        guide: args.guide.clone(),
         number: args.number.clone(),
         field: field.transpose()?,
         from_ms: args.from.as_deref().map(|text| time("--from", text)).transpose()?,
@@ -232,7 +234,7 @@ pub(super) fn entry_json(entry: &Entry) -> Value {
         "document": details.document, "version": details.version, "number": entry.number, "group": details.group,
         "interchange": details.interchange, "test": details.test, "sender": details.sender, "receiver": details.receiver,
         "parent": id(details.parent), "about": id(details.about), "replaced_by": id(details.replaced_by), "answered_by": id(details.answered_by), "rule": details.rule,
-        "map": details.map, "bytes": details.bytes, "transactions": details.transactions, "transactions_bad": details.transactions_bad,
+        "map": details.map, "guide": details.guide, "bytes": details.bytes, "transactions": details.transactions, "transactions_bad": details.transactions_bad,
         "source": details.source, "outputs": details.outputs, "fields": fields, "findings": findings,
         "findings_more": details.findings_more, "history": history,
     })
@@ -288,6 +290,7 @@ fn show(args: &EntryArgs, store: &Ledger) -> Result<Exit, Stop> {
     row("answered by entry", &number(details.answered_by));
     row("rule", &details.rule);
     row("map", &details.map);
+    row("guide", &details.guide);
     row("bytes", &number(details.bytes));
     row("transactions", &number(details.transactions));
     row("not delivered", &number(details.transactions_bad));

@@ -92,7 +92,7 @@ fn cell(value: &Value) -> String {
 }
 
 /// Columns of text, in the order of the file.
-const TEXTS: [&str; 16] = [
+const TEXTS: [&str; 17] = [
     "kind",
     "way",
     "state",
@@ -108,6 +108,7 @@ const TEXTS: [&str; 16] = [
     "receiver",
     "rule",
     "map",
+    "guide",
     "source",
 ];
 /// Columns of numbers; those of other entries are null where there is none.
@@ -185,6 +186,7 @@ impl Columns {
             &details.receiver,
             &details.rule,
             &details.map,
+            &details.guide,
             &details.source,
         ];
         self.texts.iter().zip(values).for_each(|(node, value)| sink.value(*node, text(value)));

@@ -1,19 +1,28 @@
-//! `quayline partner run`: folders and queues that are watched.
+//! `quayline partner run`, and the same under `quayline serve`: folders and queues that are watched.
 //!
 //! A file is claimed by renaming it into `.claimed` beside it, so that nobody works on it twice. It leaves that folder for the archive when
 //! everything of it is committed. A run that starts finishes what the last one had claimed. Small files share units of work, as the transactions of one
 //! file do; a file that fails undoes what is not committed of those beside it, which are then taken again one by one.
+//!
+//! A claim is the identity of a file: its name in `.claimed` is unique, and the store knows by it what of the file is done. So a run after a crash
+//! does not repeat a file, and takes another file with the same bytes for another one.
+//!
+//! One partner does not stop the others. A file or queue that fails is reported, stays where it is, and is taken again in the next round.
+//! Partner files that cannot be read are reported, and the run continues with those of the round before. Only errors of the store end it.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use quayline_core::{Fault, Findings};
-use quayline_partner::{Again, Desk, DeskLimits, Ledger, ReceiveReport, Release, SAME_FILE, SendReport, SendRequest};
+use quayline_core::{Fault, Finding, Findings, Severity};
+use quayline_partner::{
+    Again, Book, Desk, DeskLimits, EntryId, Ledger, ReceiveReport, Release, SAME_FILE, SendReport, SendRequest,
+};
 
-use super::{book, ledger, now_ms, open_store_to_receive, say_received, say_sent, within};
+use super::{book, ledger, now_ms, open_store_to_receive, say_received, say_sent};
 use crate::args::RunArgs;
 use crate::console::{Console, shown};
 use crate::copybook::unreadable;
@@ -36,7 +45,7 @@ struct WatchedQueue {
 
 impl WatchedQueue {
     /// Takes what is on the queue; whether all of it was good.
-    fn take_all(&self, desk: &mut Desk<'_>, stop: &AtomicBool, console: &Console) -> Result<bool, Stop> {
+    fn take_all(&self, desk: &mut Desk<'_>, stop: &AtomicBool, console: &Console) -> Result<bool, Findings> {
         let mut is_good = true;
         while !stop.load(Ordering::Relaxed) {
             match &self.document {
@@ -67,7 +76,6 @@ struct ClaimedFile<'w> {
     path: PathBuf,
     /// As of a folder.
     document: Option<&'w str>,
-    again: Again,
 }
 
 /// What came of a file.
@@ -80,13 +88,38 @@ impl ClaimedFile<'_> {
     /// Does the work of the file in the unit of work that is open.
     fn take(&self, desk: &mut Desk<'_>) -> Result<Taken, Findings> {
         let name = shown(&self.path);
+        let claim = self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let again = Again::once(&claim);
         let mut file = fs::File::open(&self.path).map_err(|error| unreadable(&self.path, &error))?;
         let Some(document) = self.document else {
-            return desk.receive(&name, &mut file, self.again).map(Taken::Received);
+            return desk.receive(&name, &mut file, again).map(Taken::Received);
         };
-        let request = SendRequest { name: &name, to: None, from: None, document, again: self.again };
+        let request = SendRequest { name: &name, to: None, from: None, document, again };
         desk.send(&request, &mut file).map(Taken::Sent)
     }
+}
+
+/// Findings that were reported last, by what they are about: a round reports what changed.
+#[derive(Default)]
+struct Reported(HashMap<String, String>);
+
+impl Reported {
+    /// Reports findings about something, unless the last round did. Without findings, they may come again.
+    fn report(&mut self, about: &str, findings: &[Finding], console: &Console) {
+        let text = Findings(findings.to_vec()).to_string();
+        let is_new = self.0.get(about) != Some(&text);
+        if findings.is_empty() {
+            self.0.remove(about);
+        } else if is_new {
+            console.findings(findings);
+            self.0.insert(about.to_owned(), text);
+        }
+    }
+}
+
+/// Whether findings are about the store, without which nothing can be done.
+fn is_of_store(Findings(found): &Findings) -> bool {
+    found.iter().any(|one| one.code.0.starts_with("STO-"))
 }
 
 /// Where files go, and what stops them.
@@ -100,171 +133,307 @@ struct Places<'p> {
 impl Places<'_> {
     /// Takes files in units of work that they share, and puts them away when all of them is committed; whether all were good. Where one of them fails,
     /// everything that is not committed is undone, and each is taken alone.
-    fn take_together(&self, desk: &mut Desk<'_>, files: &mut [ClaimedFile<'_>]) -> Result<bool, Stop> {
+    fn take_together(
+        &self,
+        desk: &mut Desk<'_>,
+        files: &[ClaimedFile<'_>],
+        reported: &mut Reported,
+    ) -> Result<bool, Stop> {
         if files.len() < 2 {
-            return self.take_alone(desk, files);
+            return self.take_alone(desk, files, reported);
         }
-        let before = desk.commits();
         let done = desk.together(|desk| {
             let going_on = |_: &&ClaimedFile<'_>| !self.stop.load(Ordering::Relaxed);
             files.iter().take_while(going_on).map(|file| file.take(desk)).collect::<Result<Vec<_>, _>>()
         });
         let taken = match done {
             Ok(taken) => taken,
-            // Nothing of them is committed: each is taken alone, and reports its own error.
-            Err(_) if desk.commits() == before => return self.take_alone(desk, files),
-            // A delivery may be what failed, of a file that is committed. The next run takes up what is claimed.
-            Err(Findings(found)) if found.iter().any(|one| one.fault == Fault::Environment) => {
-                return Err(Findings(found).into());
-            }
-            Err(_) => {
-                // As after a crash: what is committed of them is not done twice.
-                files.iter_mut().for_each(|file| file.again = Again::No);
-                return self.take_alone(desk, files);
-            }
+            // What is committed of them is not done twice; each reports its own error.
+            Err(_) => return self.take_alone(desk, files, reported),
         };
         let mut is_good = true;
         for (file, taken) in files.iter().zip(taken) {
-            is_good &= self.put(file, &taken)?;
+            is_good &= self.put(file, &taken, reported);
         }
         Ok(is_good)
     }
 
-    fn take_alone(&self, desk: &mut Desk<'_>, files: &[ClaimedFile<'_>]) -> Result<bool, Stop> {
+    fn take_alone(
+        &self,
+        desk: &mut Desk<'_>,
+        files: &[ClaimedFile<'_>],
+        reported: &mut Reported,
+    ) -> Result<bool, Stop> {
         let mut is_good = true;
         for file in files {
             if self.stop.load(Ordering::Relaxed) {
                 break;
             }
             is_good &= match file.take(desk) {
-                Ok(taken) => self.put(file, &taken)?,
+                Ok(taken) => self.put(file, &taken, reported),
+                Err(findings) if is_of_store(&findings) => return Err(findings.into()),
                 Err(Findings(found))
                     if file.document.is_some() && found.iter().all(|one| one.fault != Fault::Environment) =>
                 {
                     self.console.findings(&found);
-                    put_away(&file.path, self.rejected)?;
+                    self.put_away(file, self.rejected, reported);
                     false
                 }
-                Err(findings) => return Err(findings.into()),
+                // It stays claimed, and the next round takes it again.
+                Err(Findings(found)) => {
+                    reported.report(&shown(&file.path), &found, self.console);
+                    false
+                }
             };
         }
         Ok(is_good)
     }
 
     /// Reports what came of a file that is committed, and puts it away; whether it was good.
-    fn put(&self, file: &ClaimedFile<'_>, taken: &Taken) -> Result<bool, Stop> {
+    fn put(&self, file: &ClaimedFile<'_>, taken: &Taken, reported: &mut Reported) -> bool {
         let name = shown(&file.path);
-        let is_good = match taken {
+        // What could not be delivered is in the store, so the file is done.
+        let is_delivered = |findings: &[(EntryId, Finding)]| {
+            !findings.iter().any(|(_, one)| one.fault == Fault::Environment && one.severity == Severity::Error)
+        };
+        let (is_good, is_delivered) = match taken {
             Taken::Received(report) => {
-                say_received(&name, report, self.console);
-                // A file that the last run claimed may be done already, and only not be put away.
-                let is_done = file.again == Again::No && report.findings.iter().any(|(_, one)| one.code == SAME_FILE);
-                report.interchanges > 0 || is_done
+                // A file that an earlier round took may be done already, and only not be put away.
+                let is_done = report.findings.iter().any(|(_, one)| one.code == SAME_FILE);
+                if !is_done {
+                    say_received(&name, report, self.console);
+                }
+                (report.interchanges > 0 || is_done, is_delivered(&report.findings))
             }
             Taken::Sent(report) => {
-                say_sent(&name, report, self.console);
-                report.rejected == 0
+                if !report.repeated {
+                    say_sent(&name, report, self.console);
+                }
+                (report.rejected == 0, is_delivered(&report.findings))
             }
         };
-        put_away(&file.path, if is_good { self.archive } else { self.rejected })?;
-        Ok(is_good)
+        self.put_away(file, if is_good { self.archive } else { self.rejected }, reported) && is_good && is_delivered
+    }
+
+    /// Moves a file out of the claimed ones; one that cannot be moved is reported, and stays. Whether it was moved.
+    fn put_away(&self, file: &ClaimedFile<'_>, folder: &Path, reported: &mut Reported) -> bool {
+        let done = put_away(&file.path, folder);
+        let about = shown(&file.path);
+        match done {
+            Ok(()) => reported.report(&about, &[], self.console),
+            Err(Findings(found)) => {
+                reported.report(&about, &found, self.console);
+                return false;
+            }
+        }
+        true
     }
 }
 
 pub(super) fn run(args: &RunArgs, console: &Console) -> Result<Exit, Stop> {
-    let mut watched: Vec<Watched> = Vec::new();
-    let mut queues: Vec<WatchedQueue> = Vec::new();
-    let mut watch =
-        |place: &Path, document: Option<String>| match place.to_str().and_then(|text| text.strip_prefix("queue:")) {
-            Some(queue) => queues.push(WatchedQueue { queue: queue.to_owned(), document }),
-            None => watched.push(Watched { folder: within(&args.project, place), document }),
-        };
-    args.inbox.iter().for_each(|place| watch(place, None));
+    let mut send = Vec::new();
     for text in &args.send {
         let (document, folder) = text.split_once('=').filter(|(_, folder)| !folder.is_empty()).ok_or_else(|| {
             argument(format!("`--send {text}` has no `=`")).hint("write it as --send invoice=to-send/invoices")
         })?;
-        watch(Path::new(folder), Some(document.to_owned()));
+        send.push((document.to_owned(), PathBuf::from(folder)));
     }
-    if watched.is_empty() && queues.is_empty() {
+    if args.inbox.is_empty() && send.is_empty() {
         return Err(argument("no folder or queue to watch").hint("name one with --inbox or --send").into());
     }
-    for one in &watched {
-        let claimed = one.folder.join(CLAIMED);
-        fs::create_dir_all(&claimed).map_err(|error| unreadable(&claimed, &error))?;
-    }
-    let (archive, rejected) = (within(&args.project, &args.archive), within(&args.project, &args.rejected));
+    let places = WatchedPlaces {
+        inbox: args.inbox.clone(),
+        send,
+        archive: args.archive.clone(),
+        rejected: args.rejected.clone(),
+        settle_seconds: args.settle,
+    };
+    let mut watcher = Watcher::new(&args.project.project, &places)?;
     let stop = interrupt::stop_flag().map_err(Stop::from)?;
     let opened = open_store_to_receive(&args.project)?;
     let ledger = ledger(&opened)?;
     let mut exit = Exit::Done;
-    let mut first = true;
     let mut book = book(&args.project, console)?;
     loop {
-        let mut work: Vec<ClaimedFile<'_>> = Vec::new();
+        if !watcher.round(&mut book, &ledger, &stop, console)? {
+            exit = Exit::Rejected;
+        }
+        if args.once || stop.load(Ordering::Relaxed) {
+            break;
+        }
+        pause(args.interval, &stop);
+    }
+    opened.close(exit)
+}
+
+/// Waits for some seconds, at least one, or until the process is to stop.
+pub(super) fn pause(seconds: u64, stop: &AtomicBool) {
+    let pause = Duration::from_secs(seconds.max(1));
+    let mut waited = Duration::ZERO;
+    while waited < pause && !stop.load(Ordering::Relaxed) {
+        std::thread::sleep(Duration::from_millis(100));
+        waited += Duration::from_millis(100);
+    }
+}
+
+/// What is watched. Paths are relative to the project; a queue is `queue:NAME`.
+pub(super) struct WatchedPlaces {
+    /// Where interchanges from partners arrive.
+    pub(super) inbox: Vec<PathBuf>,
+    /// Where documents to send arrive, with the name that rules know them by.
+    pub(super) send: Vec<(String, PathBuf)>,
+    pub(super) archive: PathBuf,
+    pub(super) rejected: PathBuf,
+    /// Seconds that a file must be unchanged.
+    pub(super) settle_seconds: u64,
+}
+
+/// Watches folders and queues, and closes envelopes that are due, round by round.
+pub(super) struct Watcher {
+    project: PathBuf,
+    watched: Vec<Watched>,
+    queues: Vec<WatchedQueue>,
+    archive: PathBuf,
+    rejected: PathBuf,
+    settle_seconds: u64,
+    reported: Reported,
+    /// Whether definitions are read again also without work: an envelope could not be closed.
+    is_stale: bool,
+}
+
+impl Watcher {
+    pub(super) fn new(project: &Path, places: &WatchedPlaces) -> Result<Watcher, Stop> {
+        let mut watched: Vec<Watched> = Vec::new();
+        let mut queues: Vec<WatchedQueue> = Vec::new();
+        let mut watch = |place: &Path, document: Option<String>| match place
+            .to_str()
+            .and_then(|text| text.strip_prefix("queue:"))
+        {
+            Some(queue) => queues.push(WatchedQueue { queue: queue.to_owned(), document }),
+            None => watched.push(Watched { folder: project.join(place), document }),
+        };
+        places.inbox.iter().for_each(|place| watch(place, None));
+        places.send.iter().for_each(|(document, place)| watch(place, Some(document.clone())));
         for one in &watched {
-            let document = one.document.as_deref();
-            if first {
-                for path in files(&one.folder.join(CLAIMED))? {
-                    work.push(ClaimedFile { path, document, again: Again::No });
+            let claimed = one.folder.join(CLAIMED);
+            fs::create_dir_all(&claimed).map_err(|error| unreadable(&claimed, &error))?;
+        }
+        Ok(Watcher {
+            project: project.to_owned(),
+            watched,
+            queues,
+            archive: project.join(&places.archive),
+            rejected: project.join(&places.rejected),
+            settle_seconds: places.settle_seconds,
+            reported: Reported::default(),
+            is_stale: false,
+        })
+    }
+
+    /// Reports findings about something, unless the last round did.
+    pub(super) fn report(&mut self, about: &str, findings: &[Finding], console: &Console) {
+        self.reported.report(about, findings, console);
+    }
+
+    /// One round; whether all of it was good.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(super) fn round(
+        &mut self,
+        book: &mut Book,
+        ledger: &Ledger,
+        stop: &AtomicBool,
+        console: &Console,
+    ) -> Result<bool, Stop> {
+        let mut is_good = true;
+        let reported = &mut self.reported;
+        let mut work: Vec<ClaimedFile<'_>> = Vec::new();
+        for one in &self.watched {
+            let about = shown(&one.folder);
+            match claimed(one, self.settle_seconds) {
+                Ok(files) => {
+                    let document = one.document.as_deref();
+                    work.extend(files.into_iter().map(|path| ClaimedFile { path, document }));
+                    reported.report(&about, &[], console);
+                }
+                Err(Findings(found)) => {
+                    reported.report(&about, &found, console);
+                    is_good = false;
                 }
             }
-            for path in files(&one.folder)? {
-                if is_settled(&path, args.settle)
-                    && let Some(path) = claim(&path, &one.folder)?
-                {
-                    work.push(ClaimedFile { path, document, again: Again::Yes });
+        }
+        // Definitions are read again for each round with work, so a change needs no restart. A file that is being saved keeps nobody back.
+        if self.is_stale || !work.is_empty() || has_messages(ledger, &self.queues) {
+            let found = match super::read_book(&self.project) {
+                Ok(new) => {
+                    let warnings = new.findings().to_vec();
+                    *book = new;
+                    warnings
                 }
-            }
+                Err(Findings(found)) => {
+                    is_good = false;
+                    found
+                }
+            };
+            reported.report("partners", &found, console);
         }
-        first = false;
-        // Definitions are read again for each round with work, so a change needs no restart.
-        if !work.is_empty() || has_messages(&ledger, &queues)? {
-            book = super::book(&args.project, console)?;
+        let mut desk = Desk::new(book, ledger, DeskLimits::default(), now_ms)?;
+        let left = desk.take_undelivered();
+        reported.report("deliveries", &left, console);
+        is_good &= left.is_empty();
+        let places = Places { archive: &self.archive, rejected: &self.rejected, stop, console };
+        for some in work.chunks(FILES_TOGETHER) {
+            is_good &= places.take_together(&mut desk, some, reported)?;
         }
-        let mut desk = Desk::new(&book, &ledger, DeskLimits::default(), now_ms)?;
-        let places = Places { archive: &archive, rejected: &rejected, stop: &stop, console };
-        for some in work.chunks_mut(FILES_TOGETHER) {
-            if !places.take_together(&mut desk, some)? {
-                exit = Exit::Rejected;
-            }
-        }
-        for queue in &queues {
-            if !queue.take_all(&mut desk, &stop, console)? {
-                exit = Exit::Rejected;
+        for queue in &self.queues {
+            let about = format!("queue:{}", queue.queue);
+            match queue.take_all(&mut desk, stop, console) {
+                Ok(was_good) => {
+                    reported.report(&about, &[], console);
+                    is_good &= was_good;
+                }
+                Err(findings) if is_of_store(&findings) => return Err(findings.into()),
+                Err(Findings(found)) => {
+                    reported.report(&about, &found, console);
+                    is_good = false;
+                }
             }
         }
         let report = desk.release(&Release::Due)?;
         if report.interchanges > 0 {
             console.line(&format!("{} envelopes closed", report.interchanges));
         }
-        drop(desk);
-        if args.once || stop.load(Ordering::Relaxed) {
-            break;
-        }
-        let pause = Duration::from_secs(args.interval.max(1));
-        let mut waited = Duration::ZERO;
-        while waited < pause && !stop.load(Ordering::Relaxed) {
-            std::thread::sleep(Duration::from_millis(100));
-            waited += Duration::from_millis(100);
-        }
+        let found: Vec<Finding> = report.findings.into_iter().map(|(_, finding)| finding).collect();
+        reported.report("envelopes", &found, console);
+        self.is_stale = !found.is_empty();
+        Ok(is_good && !found.iter().any(super::is_error))
     }
-    opened.close(exit)
 }
 
-/// Whether a message waits on one of the queues.
-fn has_messages(ledger: &Ledger, queues: &[WatchedQueue]) -> Result<bool, Stop> {
-    for one in queues {
-        let queue = ledger.store().queue(&one.queue).map_err(|error| Stop::from(Findings::from(error.finding())))?;
-        if queue.facts().map_err(|error| Stop::from(Findings::from(error.finding())))?.depth > 0 {
-            return Ok(true);
+/// The files of a folder that this process has claimed: what an earlier run or round did not finish, then what it claims now.
+fn claimed(one: &Watched, settle_seconds: u64) -> Result<Vec<PathBuf>, Findings> {
+    let mut all = files(&one.folder.join(CLAIMED))?;
+    for path in files(&one.folder)? {
+        if is_settled(&path, settle_seconds)
+            && let Some(path) = claim(&path, &one.folder)?
+        {
+            all.push(path);
         }
     }
-    Ok(false)
+    Ok(all)
+}
+
+/// Whether a message waits on one of the queues; one that cannot be read may have some.
+fn has_messages(ledger: &Ledger, queues: &[WatchedQueue]) -> bool {
+    queues.iter().any(|one| {
+        let depth = ledger.store().queue(&one.queue).and_then(|queue| queue.facts()).map(|facts| facts.depth);
+        depth.map_or(true, |depth| depth > 0)
+    })
 }
 
 /// The files of a folder by name; hidden ones are left out.
-fn files(folder: &Path) -> Result<Vec<PathBuf>, Stop> {
+fn files(folder: &Path) -> Result<Vec<PathBuf>, Findings> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).map_err(|error| unreadable(folder, &error))? {
         let path = entry.map_err(|error| unreadable(folder, &error))?.path();
@@ -287,9 +456,9 @@ fn is_settled(path: &Path, seconds: u64) -> bool {
 }
 
 /// Claims a file; `None` where another process was faster.
-fn claim(path: &Path, folder: &Path) -> Result<Option<PathBuf>, Stop> {
+fn claim(path: &Path, folder: &Path) -> Result<Option<PathBuf>, Findings> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let claimed = folder.join(CLAIMED).join(format!("{:013}-{name}", now_ms()));
+    let claimed = folder.join(CLAIMED).join(format!("{:016}-{name}", claim_number()));
     match fs::rename(path, &claimed) {
         Ok(()) => Ok(Some(claimed)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -297,10 +466,26 @@ fn claim(path: &Path, folder: &Path) -> Result<Option<PathBuf>, Stop> {
     }
 }
 
-/// Moves a file out of the claimed ones, within one file system or by a copy.
-fn put_away(path: &Path, folder: &Path) -> Result<(), Stop> {
+/// A number that no other claim has: microseconds since 1970, and never one of before.
+fn claim_number() -> u64 {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let now = u64::try_from(now.as_micros()).unwrap_or(u64::MAX);
+    let next = |last: u64| Some(now.max(last + 1));
+    let last = LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).unwrap_or_else(|last| last);
+    now.max(last + 1)
+}
+
+/// Moves a file out of the claimed ones, within one file system or by a copy. A file of the same name stays.
+fn put_away(path: &Path, folder: &Path) -> Result<(), Findings> {
     fs::create_dir_all(folder).map_err(|error| unreadable(folder, &error))?;
-    let to = folder.join(path.file_name().unwrap_or_default());
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut to = folder.join(&name);
+    let mut number = 1;
+    while to.exists() {
+        number += 1;
+        to = folder.join(format!("{name}.{number}"));
+    }
     match fs::rename(path, &to) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
             fs::copy(path, &to).and_then(|_| fs::remove_file(path)).map_err(|error| unreadable(&to, &error).into())

@@ -5,11 +5,12 @@ mod entries;
 mod export;
 mod folders;
 mod openapi;
+mod served;
 mod show;
 
 use std::fs::File;
 use std::io::{Cursor, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use quayline_core::{Finding, Findings, Severity};
 use quayline_partner::{
@@ -34,6 +35,7 @@ use crate::store::{Missing, Opened};
 
 pub(crate) use api::PartnersPart;
 pub(crate) use entries::{run_interchange, run_transaction};
+pub(crate) use served::ServedPartners;
 
 /// Milliseconds since 1970.
 pub(crate) fn now_ms() -> u64 {
@@ -59,11 +61,23 @@ pub(crate) fn findings_of(project: &Path) -> (usize, Vec<Finding>) {
 
 /// The partners of a project.
 pub(crate) fn book(project: &ProjectArgs, console: &Console) -> Result<Book, Stop> {
-    let options = ShapeOptions { cache: cache(), ..ShapeOptions::default() };
-    let now_us = i64::try_from(now_ms()).unwrap_or(i64::MAX).saturating_mul(1_000);
-    let book = Book::open(&project.project, options, now_us, SystemClock.random())?;
+    let book = read_book(&project.project)?;
     console.findings(book.findings());
     Ok(book)
+}
+
+/// The same without a report of its warnings.
+fn read_book(project: &Path) -> Result<Book, Findings> {
+    let options = ShapeOptions { cache: cache(), ..ShapeOptions::default() };
+    let now_us = i64::try_from(now_ms()).unwrap_or(i64::MAX).saturating_mul(1_000);
+    Book::open(project, options, now_us, SystemClock.random())
+}
+
+/// Reports what could not be delivered.
+fn say_undelivered(desk: &mut Desk<'_>, exit: Exit, console: &Console) -> Exit {
+    let left = desk.take_undelivered();
+    console.findings(&left);
+    if left.is_empty() { exit } else { Exit::Rejected }
 }
 
 /// The store of a project, for a command that reads, or that holds many documents.
@@ -236,7 +250,7 @@ fn send(args: &SendArgs, console: &Console) -> Result<Exit, Stop> {
         } else {
             say_sent(&name, &report, console);
         }
-        if report.rejected > 0 || report.repeated {
+        if report.rejected > 0 || report.repeated || report.findings.iter().any(|(_, finding)| is_error(finding)) {
             exit = Exit::Rejected;
         }
     }
@@ -281,6 +295,7 @@ pub(crate) fn run_envelope(args: &EnvelopeArgs, console: &Console) -> Result<Exi
     let opened = open_store(project, Missing::Refuse)?;
     let ledger = ledger(&opened)?;
     let mut desk = Desk::new(&book, &ledger, DeskLimits::default(), now_ms)?;
+    let mut exit = Exit::Done;
     match &args.command {
         EnvelopeCommand::List(args) => {
             for one in desk.waiting()? {
@@ -290,7 +305,11 @@ pub(crate) fn run_envelope(args: &EnvelopeArgs, console: &Console) -> Result<Exi
                     let since = quayline_partner::time_text(one.since_ms);
                     let test = if one.test { " test" } else { "" };
                     let documents = count_of(one.count, "document");
-                    format!("{} {}{test}: {documents}, {} bytes, since {since}", one.partner, one.standard, one.bytes)
+                    let rule = if one.rule.is_empty() { String::new() } else { format!(", rule {}", one.rule) };
+                    format!(
+                        "{} {}{test}: {documents}, {} bytes, since {since}{rule}",
+                        one.partner, one.standard, one.bytes
+                    )
                 };
                 write_stdout(format!("{line}\n").as_bytes())?;
             }
@@ -302,25 +321,29 @@ pub(crate) fn run_envelope(args: &EnvelopeArgs, console: &Console) -> Result<Exi
                 None => Release::All,
             };
             let report = desk.release(&which)?;
+            let findings: Vec<Finding> = report.findings.into_iter().map(|(_, finding)| finding).collect();
+            console.findings(&findings);
+            if report.findings_more > 0 {
+                console.paragraph(&format!("{} more findings", report.findings_more));
+            }
+            if findings.iter().any(is_error) {
+                exit = Exit::Rejected;
+            }
             console.line(&format!("{} written", count_of(report.interchanges, "interchange")));
         }
     }
+    let exit = say_undelivered(&mut desk, exit, console);
     drop(desk);
-    opened.close(Exit::Done)
+    opened.close(exit)
 }
 
 /// An envelope that documents wait for, as programs read it.
 fn envelope_json(one: &Waiting) -> serde_json::Value {
-    json!({"partner": one.partner, "own": one.own, "standard": one.standard, "test": one.test, "documents": one.count, "bytes": one.bytes,
+    json!({"partner": one.partner, "own": one.own, "standard": one.standard, "test": one.test, "rule": one.rule, "documents": one.count, "bytes": one.bytes,
         "since": quayline_partner::time_text(one.since_ms)})
 }
 
 /// Whether a finding is an error.
 pub(crate) fn is_error(finding: &Finding) -> bool {
     finding.severity == Severity::Error
-}
-
-/// A path in the project, unless it is absolute.
-pub(crate) fn within(project: &ProjectArgs, path: &Path) -> PathBuf {
-    project.project.join(path)
 }

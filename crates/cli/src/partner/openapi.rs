@@ -40,6 +40,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             ("state", "State"),
             ("way", "`received` or `sent`"),
             ("document", "Type of document"),
+            ("guide", "Name of the guide that checked it, or the digest of the partner's guides"),
             ("number", "Control number of an interchange, with what is in it, or of a group"),
             ("field", "Business field, as NAME=VALUE"),
             ("from", "Not before this time, in UTC"),

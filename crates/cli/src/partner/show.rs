@@ -171,7 +171,7 @@ pub(super) fn explain(args: &ExplainArgs, console: &Console) -> Result<Exit, Sto
             };
             let standards = [quayline_edi::Standard::X12, quayline_edi::Standard::Edifact];
             let standard = standards.into_iter().find(|standard| book.partner(partner).identity(*standard).is_some());
-            let query = Query { standard: standard.filter(|_| !args.send), ..query };
+            let query = Query { standard, ..query };
             let value = |element: &str| {
                 values.iter().find(|(known, _)| *known == element).map(|(_, value)| (*value).to_owned())
             };

@@ -137,6 +137,55 @@ fn a_file_that_cannot_be_sent_keeps_no_other_back() {
     );
 }
 
+/// A process that was killed leaves a claimed file. The next run took it for another one with the same bytes, and archived it without sending it.
+#[test]
+fn a_claimed_file_is_not_taken_for_another_one() {
+    let world = examples();
+    let invoices = fs::read(world.path("maps/data/invoices.dat")).expect("an example");
+    world.write("partners/out/a.dat", &invoices);
+    ran(&world, &format!("partner run {P} --send invoice=out --settle 0 --once"), 0);
+    world.write("partners/out/.claimed/0000000000000001-b.dat", &invoices);
+    ran(&world, &format!("partner run {P} --send invoice=out --settle 0 --once"), 0);
+    let list = ran(&world, &format!("envelope list {P}"), 0);
+    assert!(list.out().contains("ALDER X12: 4 documents"), "{}", list.out());
+    // The file that is done, and was only not put away.
+    world.write("partners/out/.claimed/0000000000000001-b.dat", &invoices);
+    fs::remove_dir_all(world.path("partners/archive")).expect("removed");
+    ran(&world, &format!("partner run {P} --send invoice=out --settle 0 --once"), 0);
+    let list = ran(&world, &format!("envelope list {P}"), 0);
+    assert!(list.out().contains("ALDER X12: 4 documents"), "{}", list.out());
+    assert_eq!(fs::read_dir(world.path("partners/archive")).expect("a folder").count(), 1);
+}
+
+/// One folder that cannot be written failed every command; a missing secret ended the release of all envelopes.
+#[test]
+fn one_partner_does_not_stop_the_others() {
+    let world = examples();
+    world.write("partners/inbox/good.x12", fs::read(world.path("edi/850.x12")).expect("an example"));
+    world.write("partners/orders", "not a folder");
+    let done = ran(&world, &format!("partner run {P} --inbox inbox --settle 0 --once"), 1);
+    assert!(done.err().contains("3 delivered") && done.err().contains("error[PTN-300]"), "{}", done.err());
+    assert_eq!(fs::read_dir(world.path("partners/archive")).expect("a folder").count(), 1);
+    let file = "partners/partners/alder.toml";
+    let text = String::from_utf8(world.read(file)).expect("text");
+    let secret = "[settings]\nfields = { \"interchange.authorization\" = \"env:NO_SUCH_VALUE\" }";
+    world.write(file, text.replacen("[settings]", secret, 1));
+    let sent = ran(&world, &format!("partner send {P} --document invoice maps/data/invoices.dat"), 1);
+    assert!(sent.err().contains("3 documents, 3 waiting"), "{}", sent.err());
+    fs::remove_file(world.path("partners/orders")).expect("removed");
+    let released = ran(&world, &format!("envelope release {P} --all"), 1);
+    assert!(
+        released.err().contains("error[PTN-012]") && released.err().contains("1 interchange written"),
+        "{}",
+        released.err()
+    );
+    assert_eq!(
+        fs::read_dir(world.path("partners/orders")).expect("a folder").count(),
+        3,
+        "delivered by the next command"
+    );
+}
+
 /// Many orders in one interchange.
 fn many(orders: u32) -> String {
     let mut text = "ISA*00*          *00*          *ZZ*ALDER          *ZZ*QUAYSIDE       *260401*1200*^*00501*000000001*0*P*:~GS*PO*ALDER*QUAYSIDE*20260401*1200*1*X*005010~".to_owned();

@@ -25,6 +25,11 @@ impl Drop for Server {
 
 impl Server {
     fn start(world: &World) -> Server {
+        Server::start_with(world, "")
+    }
+
+    /// With more settings.
+    fn start_with(world: &World, more: &str) -> Server {
         let free = || TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a free port");
         let (api, admin) = (free(), free());
         let entry = |id: &str, key: &str, role: &str| {
@@ -36,7 +41,7 @@ impl Server {
             "partners/quayline.toml",
             format!(
                 "[serve]\nlisten = \"{api}\"\n[serve.authentication]\napi-keys = \"keys.toml\"\n\
-                 [serve.admin]\nlisten = \"{admin}\"\nread = [\"auditor\"]\noperate = [\"operator\"]\n"
+                 [serve.admin]\nlisten = \"{admin}\"\nread = [\"auditor\"]\noperate = [\"operator\"]\n{more}"
             ),
         );
         let child = world.command(["serve", "partners"]).stdout(Stdio::null()).spawn().expect("a server");
@@ -205,4 +210,25 @@ fn the_openapi_document_has_every_path() {
     assert_eq!(operations, 16);
     let (status, _) = server.ask("POST", "/partner/entries", "keeper", b"").expect("an answer");
     assert_eq!(status, 404);
+}
+
+/// Without `partner run`, nobody closed envelopes that were due, nor took files.
+#[test]
+fn a_server_closes_envelopes_and_watches_folders() {
+    let world = examples();
+    let file = "partners/partners/quayside.toml";
+    let text = String::from_utf8(world.read(file)).expect("text");
+    world.write(file, text.replace("age = \"1h\"", "age = \"1s\""));
+    world.write("partners/inbox/orders.x12", world.read("edi/850.x12"));
+    let server = Server::start_with(&world, "[serve.partners]\ninbox = [\"inbox\"]\nsettle-seconds = 0\n");
+    let invoices = world.read("maps/data/invoices.dat");
+    let (status, body) = server.ask("POST", "/partner/send?document=invoice", "keeper", &invoices).expect("an answer");
+    assert_eq!((status, body.is_empty()), (200, false));
+    let end = Instant::now() + Duration::from_secs(60);
+    let names = |folder: &str| std::fs::read_dir(world.path(folder)).map_or(0, |all| all.count());
+    while (names("partners/archive"), names("partners/outbox/birch")) != (1, 1) {
+        assert!(Instant::now() < end, "nothing is taken, or no envelope closes");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(names("partners/orders"), 3);
 }

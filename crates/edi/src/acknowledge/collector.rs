@@ -3,7 +3,7 @@
 use quayline_core::Severity;
 
 use super::note::{Judgment, Note, Notes, judge};
-use super::options::{AcknowledgmentOptions, AcknowledgmentTally, Functional, OutcomePolicy, SecurityFailure};
+use super::options::{AcknowledgmentOptions, AcknowledgmentTally, Functional, OnError, OutcomePolicy, SecurityFailure};
 use super::output::{AcknowledgmentOutput, Held};
 use super::refused::{REFUSED_MAX, is_refusal};
 use super::text::Text;
@@ -114,6 +114,8 @@ pub(super) struct Transaction {
     pub(super) answered: bool,
     pub(super) notes: Notes,
     pub(super) security: Option<SecurityFailure>,
+    /// What the caller decided, in place of the policy.
+    decision: Option<OnError>,
     /// The element that names units of business.
     pub(super) unit: Option<&'static Unit>,
     /// The tag of its segment, zeros where there is none.
@@ -244,6 +246,14 @@ impl Acknowledger {
         }
     }
 
+    /// Decides about the transaction that is open, in place of [`AcknowledgmentOptions::outcomes`]: a caller who knows only at its end what
+    /// rejects it. Call it before the event that ends the transaction. A trailer that is missing and a failure of security reject in any case.
+    pub fn decide(&mut self, decision: OnError) {
+        if self.transaction.is_open {
+            self.transaction.decision = Some(decision);
+        }
+    }
+
     /// Takes an event of the reader and the faults that were found since the event before; `pass` is as the event left it.
     #[inline(always)]
     pub fn event(
@@ -359,6 +369,7 @@ impl Acknowledger {
         transaction.number = header.position().transaction;
         transaction.notes.clear();
         transaction.security = None;
+        transaction.decision = None;
         transaction.unit = None;
         transaction.watched = [0; 3];
         transaction.unit_count = 0;
@@ -450,6 +461,16 @@ impl Acknowledger {
     fn close_transaction(&mut self, pass: &EnvelopePass<'_>, closed: Closed, output: &mut impl AcknowledgmentOutput) {
         self.transaction.is_open = false;
         let standard = self.body.delimiters.standard;
+        let notes = &mut self.transaction.notes;
+        match self.transaction.decision {
+            Some(OnError::Accept) => notes.judgment = notes.judgment.min(Judgment::WithErrors),
+            Some(OnError::Reject) if notes.judgment < Judgment::Rejected => {
+                notes.judgment = Judgment::Rejected;
+                // The answer needs a reason, and what it says of segments and elements is not one.
+                notes.more += 1;
+            }
+            Some(OnError::Reject) | None => {}
+        }
         unclosed(&mut self.transaction.notes, closed, standard, Level::Transaction, &self.options.outcomes);
         if self.transaction.security.is_some() {
             self.transaction.notes.judgment = Judgment::Rejected;

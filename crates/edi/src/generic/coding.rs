@@ -1,5 +1,7 @@
 //! Text as it is written: in the character set of its interchange, with service characters released.
 
+use std::borrow::Cow;
+
 use quayline_charset::{Charset, CodePage, ExtendedText};
 
 use super::write_error::EdiWriteError;
@@ -29,6 +31,45 @@ impl Coding {
             _ => Charset::SingleByte(CodePage::LATIN1),
         })
     }
+}
+
+/// A character that the set of an interchange does not have.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("the character set does not have the character at byte {offset}")]
+pub struct CharacterMissing {
+    /// Offset of its first byte in the text.
+    pub offset: usize,
+}
+
+/// The text of an EDIFACT message as an interchange with another syntax identifier has it: `UNOC`, `UNOW`. ASCII is the same in all sets.
+///
+/// # Errors
+/// The first character that the other set does not have, or that is none of its own set. Code extension (UNOX) is not converted.
+pub fn in_character_set<'t>(text: &'t [u8], from: &[u8], to: &[u8]) -> Result<Cow<'t, [u8]>, CharacterMissing> {
+    let Some(offset) = text.iter().position(|byte| !byte.is_ascii()) else { return Ok(Cow::Borrowed(text)) };
+    let (from, to) = (CharacterSet::of(from), CharacterSet::of(to));
+    if from == to {
+        return Ok(Cow::Borrowed(text));
+    }
+    let coding = |set| match Coding::of(None, Standard::Edifact, set) {
+        Coding::Charset(charset) => Ok(charset),
+        Coding::Extended => Err(CharacterMissing { offset }),
+    };
+    let (source, target) = (coding(from)?, coding(to)?);
+    if to.is_some_and(|set| !set.has_more_than_ascii()) {
+        return Err(CharacterMissing { offset });
+    }
+    let mut decoded = Vec::new();
+    source.decode_into(text, &mut decoded).map_err(|error| CharacterMissing { offset: error.offset })?;
+    let decoded = core::str::from_utf8(&decoded).map_err(|error| CharacterMissing { offset: error.valid_up_to() })?;
+    let mut out = Vec::with_capacity(decoded.len());
+    target.encode_into(decoded, &mut out).map_err(|error| {
+        let mut before = Vec::new();
+        let text: String = decoded.chars().take(error.index).collect();
+        let offset = source.encode_into(&text, &mut before).map_or(offset, |()| before.len());
+        CharacterMissing { offset }
+    })?;
+    Ok(Cow::Owned(out))
 }
 
 /// How text is written.
@@ -121,5 +162,22 @@ impl Page {
         }
         out.extend_from_slice(&bytes[from..]);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_keeps_its_characters_in_another_set() {
+        let latin = b"FTX+AAI+++Gr\xfc\xdfe'";
+        let check = |from: &[u8], to: &[u8]| in_character_set(latin, from, to).map(Cow::into_owned);
+        assert_eq!(check(b"UNOC", b"UNOC").as_deref(), Ok(&latin[..]));
+        assert_eq!(check(b"UNOC", b"UNOW").as_deref(), Ok("FTX+AAI+++Grüße'".as_bytes()));
+        assert_eq!(check(b"UNOC", b"UNOA"), Err(CharacterMissing { offset: 12 }));
+        assert_eq!(check(b"UNOC", b"UNOE"), Err(CharacterMissing { offset: 12 }), "no umlauts among Cyrillic letters");
+        assert_eq!(check(b"UNOC", b"UNOX"), Err(CharacterMissing { offset: 12 }));
+        assert_eq!(in_character_set(b"A'", b"UNOC", b"UNOA").as_deref(), Ok(&b"A'"[..]));
     }
 }

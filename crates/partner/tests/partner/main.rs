@@ -1,9 +1,12 @@
 //! Receiving, sending, enveloping, acknowledgments and the transaction store, over the in-memory engine and folders of a test.
 
+mod acknowledged;
 mod answers;
 mod crash;
+mod faults;
 mod queues;
 mod receive;
 mod send;
 mod store;
+mod waiting;
 mod world;

@@ -120,8 +120,9 @@ fn an_answer_is_about_the_newest_group_with_its_number() {
     };
     world.receive(&answer(1, "AK1*PO*1~AK9*A*1*1*1~"));
     assert_eq!(states(), [State::Sent, State::Sent, State::Accepted]);
+    // A later refusal is about the same group, and refuses what it holds.
     world.receive(&answer(2, "AK1*PO*1~AK9*R*1*1*0~"));
-    assert_eq!(states(), [State::Sent, State::Sent, State::Accepted]);
+    assert_eq!(states(), [State::Sent, State::Sent, State::Refused]);
 }
 
 /// A 997 with the number of a group and another functional identifier accepted or refused the group.
@@ -244,4 +245,40 @@ fn a_document_for_another_partner_is_not_sent() {
     let codes: Vec<&str> = report.findings.iter().map(|(_, finding)| finding.code.0).collect();
     assert_eq!(codes, ["PTN-206"], "{report:?}");
     assert!(world.files("outbox/ACME").is_empty() && world.files("outbox/OTHER").is_empty());
+}
+
+/// A map with another target than EDI could not be used in a rule to send.
+#[test]
+fn other_formats_are_delivered_without_an_envelope() {
+    let rule = |deliver: &str| {
+        format!(
+            "[[rule]]\nname = \"list\"\ndirection = \"send\"\ndocument = \"list\"\nmap = [\"maps/list.qmap\", \"maps/out.qmap\"]\n{deliver}\n"
+        )
+    };
+    let map = "map \"JSON to CSV\"\nsource \"../order.json\"\ntarget list \"../list.json\"\nnumber = number\n";
+    let world = |deliver: &str| {
+        let world = World::with("usage = \"both\"", &rule(deliver));
+        world.write("maps/list.qmap", map);
+        world.write("list.json", r#"{"type":"object","properties":{"number":{"type":"string"}}}"#);
+        world
+    };
+    let good = world("deliver = { list = \"folder:lists\" }");
+    good.book().check().expect("a good project");
+    let report = good.sent("list", &["A1", "A2"]);
+    assert_eq!(
+        (report.sent, report.interchanges),
+        (4, 2),
+        "two documents as a list, and two as interchanges: {report:?}"
+    );
+    let files = good.files("lists");
+    assert_eq!(files.len(), 1, "{files:?}");
+    assert!(files[0].0.starts_with("ACME-list-list-") && files[0].1.lines().count() == 2, "{files:?}");
+    let entry = good.entries(Kind::Transaction).into_iter().find(|one| one.details.standard.is_empty());
+    let entry = entry.expect("an entry");
+    assert_eq!((entry.state, entry.details.rule.as_str(), entry.details.transactions), (State::Sent, "ACME/list", 2));
+    let found = world("").book().check().expect_err("nowhere to go").to_string();
+    assert!(found.contains("the output `list` is not EDI, and the rule does not say where it goes"), "{found}");
+    let found =
+        world("deliver = { list = \"folder:a\", out = \"folder:b\" }").book().check().expect_err("EDI").to_string();
+    assert!(found.contains("the output `out` is EDI, and goes to the partner in an interchange"), "{found}");
 }

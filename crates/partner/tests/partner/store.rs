@@ -217,3 +217,51 @@ fn stored_bytes_are_encrypted_if_the_store_has_a_key() {
     let mut fields = store.file(&unit, "PARTNER.FIELDS").expect("a file").browse();
     assert!(fields.next(&unit).is_err(), "no key is left");
 }
+
+/// A search by time alone walked all entries, from the newest back.
+#[test]
+fn a_search_by_time_finds_what_a_walk_finds() {
+    let world = World::new();
+    let day = 86_400_000;
+    for number in 1..=12_u32 {
+        world.now_ms.set(NOON_MS + u64::from(number) * day);
+        world.receive(&orders(number, &["PO1"]));
+    }
+    world.ledger().purge(world.now_ms.get(), Some(8)).expect("purged");
+    let all = world.search(&Filter { limit: 1_000, ..Filter::default() });
+    for (from, to) in [(0, 3), (5, 5), (5, 6), (4, 9), (10, 30), (0, 40)] {
+        let (from, to) = (NOON_MS + from * day, NOON_MS + to * day);
+        let filter = Filter { from_ms: Some(from), to_ms: Some(to), limit: 1_000, ..Filter::default() };
+        let expected: Vec<_> = all.iter().filter(|one| (from..to).contains(&one.time_ms)).cloned().collect();
+        assert_eq!(world.search(&filter), expected, "{from} to {to}");
+        // A page continues where the one before ended.
+        let mut pages = Vec::new();
+        let mut page = Filter { limit: 2, ..filter.clone() };
+        loop {
+            let found = world.ledger().search(&page).expect("a search");
+            pages.extend(found.entries);
+            match found.next {
+                Some(next) => page.after = Some(next),
+                None => break,
+            }
+        }
+        pages.reverse();
+        assert_eq!(pages, expected, "{from} to {to}, in pages");
+    }
+}
+
+#[test]
+fn entries_have_the_guide_that_checked_them() {
+    let world = World::new();
+    world.receive(&orders(7, &["PO1"]));
+    let guide = world.entries(Kind::Transaction).remove(0).details.guide;
+    let [name, version, digest] = guide.split(' ').collect::<Vec<_>>()[..] else { panic!("{guide}") };
+    assert_eq!((version, digest.len()), ("005010", 16), "{guide}");
+    let find =
+        |guide: &str| world.search(&Filter { guide: Some(guide.to_owned()), limit: 10, ..Filter::default() }).len();
+    assert_eq!((find(name), find(digest), find("0000")), (1, 1, 0));
+    let text = std::fs::read_to_string(world.path("x12-trade.guide")).expect("a guide");
+    world.write("x12-trade.guide", &(text + "\n"));
+    world.receive(&orders(8, &["PO2"]));
+    assert_eq!(find(digest), 2, "a line break changes no guide");
+}

@@ -132,6 +132,13 @@ impl World {
         self.dir.path().join(name)
     }
 
+    /// Replaces a part of the partner's file.
+    pub(crate) fn edit(&self, from: &str, to: &str) {
+        let text = fs::read_to_string(self.path("partners/acme.toml")).expect("a file");
+        assert!(text.contains(from), "{from}: {text}");
+        self.write("partners/acme.toml", &text.replace(from, to));
+    }
+
     /// Files of a folder with their content, by name.
     pub(crate) fn files(&self, folder: &str) -> Vec<(String, String)> {
         let mut all = Vec::new();
@@ -198,6 +205,12 @@ impl World {
         let mut source = Cursor::new(text.as_bytes().to_vec());
         let request = SendRequest { name: "out.json", to, from: None, document, again: Again::Yes };
         self.at_desk(DeskLimits::default(), |desk| desk.send(&request, &mut source))
+    }
+
+    /// Sends to ACME.
+    pub(crate) fn sent(&self, document: &str, orders: &[&str]) -> SendReport {
+        let text: String = orders.iter().map(|order| format!("{{\"number\":\"{order}\",\"kind\":\"SA\"}}\n")).collect();
+        self.send(Some("ACME"), document, &text).unwrap_or_else(|findings| panic!("{findings}"))
     }
 
     pub(crate) fn release(&self, which: &Release<'_>) -> SendReport {

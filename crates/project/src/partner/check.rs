@@ -74,7 +74,29 @@ pub(super) fn together(partners: &[PartnerFile], project: &Path) -> Vec<Finding>
         }
     }
     same_folder(&mut findings, partners);
+    never_answered(&mut findings, partners);
     findings
+}
+
+/// Acknowledgments that are expected of a partner whose identities have no standard with them: what is sent would be overdue for ever, or never.
+fn never_answered(findings: &mut Vec<Finding>, partners: &[PartnerFile]) {
+    for partner in partners.iter().filter(|partner| !partner.is_own) {
+        let layers = std::iter::once((&partner.settings, in_file(partner)))
+            .chain(partner.agreements.iter().map(|one| (&one.settings, one.place.clone())))
+            .chain(partner.rules.iter().map(|one| (&one.settings, one.place.clone())));
+        for (settings, place) in layers {
+            for kind in settings.expect.iter().flatten() {
+                if partner.identity(kind.standard()).is_none() {
+                    let standard = kind.standard().name();
+                    let message =
+                        format!("`expect` has {kind}, and the partner has no {standard} identity to answer with");
+                    let finding = Finding::warning(codes::PARTNER_NEVER, Fault::Config, message).at(place.clone());
+                    findings
+                        .push(finding.hint("name an acknowledgment of the partner's standard, or add its identity"));
+                }
+            }
+        }
+    }
 }
 
 /// A file that is delivered into the folder that is watched would come in again; within the files only folders of one

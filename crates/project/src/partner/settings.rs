@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
-use quayline_edi::ValidationLevel;
+use quayline_edi::{Standard, ValidationLevel};
 
 /// Settings. `None` leaves the decision to what is less specific.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -16,14 +16,16 @@ pub struct Settings {
     pub reject_on: Option<LowestRefused>,
     /// What happens to an interchange whose number came before. Default: reject.
     pub duplicates: Option<DuplicatePolicy>,
+    /// Days after which an interchange with the same number is not a duplicate. Default: it always is.
+    pub duplicate_days: Option<u64>,
     /// What happens where numbers are missing. Default: warn.
     pub gaps: Option<GapPolicy>,
     /// Acknowledgments that we send. Default: what the standard has: 997 and CONTRL; TA1 where it is requested.
     pub acknowledge: Option<Vec<AckKind>>,
     /// Where our acknowledgments go. Default: where other output to the partner goes.
     pub acknowledge_to: Option<super::Delivery>,
-    /// The acknowledgment that we expect for what we send. Default: none.
-    pub expect: Option<AckKind>,
+    /// The acknowledgments that we expect for what we send: those of the standard of what is sent count. Default: none.
+    pub expect: Option<Vec<AckKind>>,
     /// Seconds until an expected acknowledgment is overdue. Default: 24 hours.
     pub due_s: Option<u64>,
     /// Guides to check by.
@@ -38,10 +40,14 @@ pub struct Settings {
     pub close: Option<ClosePolicy>,
     /// Where interchanges to the partner go.
     pub send_to: Option<super::Delivery>,
-    /// Delimiters of what we write: element, component, repetition, segment terminator, release.
-    pub delimiters: Option<String>,
-    /// ISA12 or the syntax identifier and version of UNB, such as `UNOC:3`.
-    pub version: Option<String>,
+    /// Delimiters of X12 that we write: element, component, repetition and segment terminator.
+    pub delimiters_x12: Option<String>,
+    /// Delimiters of EDIFACT that we write: element, component, repetition or a space, segment terminator and release character.
+    pub delimiters_edifact: Option<String>,
+    /// ISA12 of what we write.
+    pub version_x12: Option<String>,
+    /// Syntax identifier and version of UNB that we write, such as `UNOC:3`.
+    pub version_edifact: Option<String>,
     /// Line break after each segment that we write. Default: no.
     pub line_breaks: Option<bool>,
     /// Numbers of interchanges. Default: from 1.
@@ -83,6 +89,7 @@ impl Settings {
             validate,
             reject_on,
             duplicates,
+            duplicate_days,
             gaps,
             acknowledge,
             acknowledge_to,
@@ -94,14 +101,34 @@ impl Settings {
             envelope,
             close,
             send_to,
-            delimiters,
-            version,
+            delimiters_x12,
+            delimiters_edifact,
+            version_x12,
+            version_edifact,
             line_breaks,
             interchange_numbers,
             group_numbers,
             transaction_numbers,
             fields,
         )
+    }
+
+    /// The delimiters that are given for a standard.
+    #[must_use]
+    pub fn delimiters(&self, standard: Standard) -> Option<&str> {
+        match standard {
+            Standard::X12 => self.delimiters_x12.as_deref(),
+            Standard::Edifact => self.delimiters_edifact.as_deref(),
+        }
+    }
+
+    /// The version of interchanges that is given for a standard.
+    #[must_use]
+    pub fn version(&self, standard: Standard) -> Option<&str> {
+        match standard {
+            Standard::X12 => self.version_x12.as_deref(),
+            Standard::Edifact => self.version_edifact.as_deref(),
+        }
     }
 
     /// Each setting that is given: its key and its value as text.
@@ -114,10 +141,11 @@ impl Settings {
             };
         }
         show!(
-            "usage" usage, "validate" validate, "reject-on" reject_on, "duplicates" duplicates, "gaps" gaps,
+            "usage" usage, "validate" validate, "reject-on" reject_on, "duplicates" duplicates, "duplicate-days" duplicate_days, "gaps" gaps,
             "acknowledge" acknowledge, "acknowledge-to" acknowledge_to, "expect" expect, "due" due_s, "guides" guides,
             "keep" keep, "keep-days" keep_days, "envelope" envelope, "close" close, "send-to" send_to,
-            "delimiters" delimiters, "version" version, "line-breaks" line_breaks,
+            "delimiters.x12" delimiters_x12, "delimiters.edifact" delimiters_edifact, "version.x12" version_x12,
+            "version.edifact" version_edifact, "line-breaks" line_breaks,
             "interchange-numbers" interchange_numbers, "group-numbers" group_numbers,
             "transaction-numbers" transaction_numbers, "fields" fields,
         );
@@ -291,6 +319,17 @@ words! {
         Immediate = "immediate",
         /// Later, many documents in one interchange.
         Delayed = "delayed",
+    }
+}
+
+impl AckKind {
+    /// The standard that has it.
+    #[must_use]
+    pub fn standard(self) -> Standard {
+        match self {
+            AckKind::Ta1 | AckKind::Functional | AckKind::Implementation => Standard::X12,
+            AckKind::Contrl => Standard::Edifact,
+        }
     }
 }
 

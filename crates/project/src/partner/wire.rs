@@ -93,10 +93,11 @@ struct WireSettings {
     validate: Option<Spanned<String>>,
     reject_on: Option<Spanned<String>>,
     duplicates: Option<Spanned<String>>,
+    duplicate_days: Option<Spanned<u64>>,
     gaps: Option<Spanned<String>>,
     acknowledge: Option<Vec<Spanned<String>>>,
     acknowledge_to: Option<Spanned<String>>,
-    expect: Option<Spanned<String>>,
+    expect: Option<Spanned<WireExpect>>,
     due: Option<Spanned<String>>,
     guides: Option<Vec<PathBuf>>,
     keep: Option<Spanned<String>>,
@@ -104,13 +105,35 @@ struct WireSettings {
     envelope: Option<Spanned<String>>,
     close: Option<WireClose>,
     send_to: Option<Spanned<String>>,
-    delimiters: Option<Spanned<String>>,
-    version: Option<Spanned<String>>,
+    delimiters: Option<Spanned<WireByStandard>>,
+    version: Option<Spanned<WireByStandard>>,
     line_breaks: Option<bool>,
     interchange_numbers: Option<Spanned<WireRange>>,
     group_numbers: Option<Spanned<WireRange>>,
     transaction_numbers: Option<Spanned<WireRange>>,
     fields: Option<BTreeMap<String, Spanned<String>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WireExpect {
+    One(String),
+    Several(Vec<String>),
+}
+
+/// A value for the standard whose form it has, or one for each standard.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WireByStandard {
+    One(String),
+    Each(WireEach),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireEach {
+    x12: Option<String>,
+    edifact: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -415,12 +438,44 @@ fn settings(file: &mut UserFile, wire: WireSettings) -> Settings {
     {
         file.find_in_file(codes::PARTNER_VALUE, "997 and 999 answer the same groups", "choose one of them");
     }
-    if let Some(delimiters) = &wire.delimiters {
-        check_delimiters(file, delimiters);
-    }
-    if let Some(version) = &wire.version {
-        check_version(file, version);
-    }
+    let [delimiters_x12, delimiters_edifact] = by_standard(file, wire.delimiters, |text, standard| {
+        let length = if standard == Standard::X12 { 4 } else { 5 };
+        // Four characters are those of X12; EDIFACT has a release character too.
+        let fits = text.len() == length && delimiters_of(text, standard).is_some();
+        (!fits).then_some(match standard {
+            Standard::X12 => (
+                "delimiters of X12 are four different characters that are not letters, digits or spaces",
+                "write element, component, repetition and terminator, such as \"*:^~\"",
+            ),
+            Standard::Edifact => (
+                "delimiters of EDIFACT are five different characters that are not letters, digits or, but for the third, spaces",
+                "write element, component, repetition or a space, terminator and release character, such as \"+: '?\"",
+            ),
+        })
+    });
+    let [version_x12, version_edifact] = by_standard(file, wire.version, |text, standard| {
+        let fits = match standard {
+            Standard::X12 => HeaderField::named(Standard::X12, "version")
+                .is_some_and(|(_, field)| field.expected(text.as_bytes()).is_none()),
+            Standard::Edifact => text.split_once(':').is_some_and(|(identifier, version)| {
+                CharacterSet::of(identifier.as_bytes()).is_some() && matches!(version, "1" | "2" | "3" | "4")
+            }),
+        };
+        (!fits).then_some((
+            "this is not a version of an interchange",
+            "write ISA12, such as 00501, or the syntax of UNB, such as UNOC:3",
+        ))
+    });
+    let expect = wire.expect.map(|expect| {
+        let all = match expect.get_ref() {
+            WireExpect::One(one) => vec![one.clone()],
+            WireExpect::Several(several) => several.clone(),
+        };
+        let parsed = all
+            .into_iter()
+            .filter_map(|one| word(file, &Spanned::new(expect.span(), one), AckKind::parse, AckKind::WORDS));
+        parsed.collect::<Vec<_>>()
+    });
     let fields = wire.fields.map(|fields| {
         for (name, value) in &fields {
             check_field(file, name, value);
@@ -432,10 +487,11 @@ fn settings(file: &mut UserFile, wire: WireSettings) -> Settings {
         validate: one(file, wire.validate, level, &["envelope", "guide", "notes", "rules"]),
         reject_on: one(file, wire.reject_on, LowestRefused::parse, LowestRefused::WORDS),
         duplicates: one(file, wire.duplicates, DuplicatePolicy::parse, DuplicatePolicy::WORDS),
+        duplicate_days: wire.duplicate_days.map(|days| duplicate_days(file, &days)),
         gaps: one(file, wire.gaps, GapPolicy::parse, GapPolicy::WORDS),
         acknowledge,
         acknowledge_to: wire.acknowledge_to.and_then(|to| outside(file, &to)),
-        expect: one(file, wire.expect, AckKind::parse, AckKind::WORDS),
+        expect,
         due_s: wire.due.and_then(|value| duration(file, &value)),
         guides: wire.guides,
         keep: one(file, wire.keep, KeepPolicy::parse, KeepPolicy::WORDS),
@@ -443,14 +499,24 @@ fn settings(file: &mut UserFile, wire: WireSettings) -> Settings {
         envelope: one(file, wire.envelope, EnvelopePolicy::parse, EnvelopePolicy::WORDS),
         close: wire.close.map(|wire| close(file, wire)),
         send_to: wire.send_to.and_then(|to| outside(file, &to)),
-        delimiters: wire.delimiters.map(Spanned::into_inner),
-        version: wire.version.map(Spanned::into_inner),
+        delimiters_x12,
+        delimiters_edifact,
+        version_x12,
+        version_edifact,
         line_breaks: wire.line_breaks,
         interchange_numbers: range(file, wire.interchange_numbers),
         group_numbers: range(file, wire.group_numbers),
         transaction_numbers: range(file, wire.transaction_numbers),
         fields,
     }
+}
+
+fn duplicate_days(file: &mut UserFile, days: &Spanned<u64>) -> u64 {
+    if *days.get_ref() == 0 {
+        let hint = "write a number of days from 1, or duplicates = \"accept\"";
+        file.find(codes::PARTNER_VALUE, "after no days, nothing is a duplicate", days, hint);
+    }
+    *days.get_ref()
 }
 
 /// `90s`, `15m`, `24h`, `7d`.
@@ -551,26 +617,40 @@ pub(super) fn delimiters_of(text: &str, standard: Standard) -> Option<Delimiters
     (all.iter().all(usable) && distinct).then_some(delimiters)
 }
 
-fn check_delimiters(file: &mut UserFile, value: &Spanned<String>) {
-    let text = value.get_ref();
-    if delimiters_of(text, Standard::X12).is_none() && delimiters_of(text, Standard::Edifact).is_none() {
-        let message = "delimiters are four or five different characters that are not letters, digits or spaces";
-        let hint =
-            "write element, component, repetition and terminator, such as \"*:^~\"; EDIFACT adds the release character";
-        file.find(codes::PARTNER_VALUE, message, value, hint);
-    }
-}
-
-fn check_version(file: &mut UserFile, value: &Spanned<String>) {
-    let text = value.get_ref();
-    let x12 = HeaderField::named(Standard::X12, "version")
-        .is_some_and(|(_, field)| field.expected(text.as_bytes()).is_none());
-    let edifact = text.split_once(':').is_some_and(|(identifier, version)| {
-        CharacterSet::of(identifier.as_bytes()).is_some() && matches!(version, "1" | "2" | "3" | "4")
-    });
-    if !x12 && !edifact {
-        let hint = "write ISA12, such as 00501, or the syntax of UNB, such as UNOC:3";
-        file.find(codes::PARTNER_VALUE, format!("`{text}` is not a version of an interchange"), value, hint);
+/// The values for X12 and EDIFACT; `wrong` says what is wrong with one, and what to do.
+fn by_standard(
+    file: &mut UserFile,
+    value: Option<Spanned<WireByStandard>>,
+    wrong: impl Fn(&str, Standard) -> Option<(&'static str, &'static str)>,
+) -> [Option<String>; 2] {
+    const STANDARDS: [Standard; 2] = [Standard::X12, Standard::Edifact];
+    let Some(value) = value else { return [None, None] };
+    let span = value.span();
+    let mut check = |text: &String, standard| {
+        if let Some((message, hint)) = wrong(text, standard) {
+            file.find(codes::PARTNER_VALUE, message, &Spanned::new(span.clone(), ()), hint);
+        }
+    };
+    match value.into_inner() {
+        WireByStandard::Each(WireEach { x12, edifact }) => {
+            x12.iter().for_each(|text| check(text, Standard::X12));
+            edifact.iter().for_each(|text| check(text, Standard::Edifact));
+            [x12, edifact]
+        }
+        WireByStandard::One(text) => {
+            let fitting = STANDARDS.map(|standard| wrong(&text, standard).is_none());
+            if fitting == [false, false] {
+                check(
+                    &text,
+                    if text.len() == 5 && text.contains(':') || text.len() < 5 {
+                        Standard::X12
+                    } else {
+                        Standard::Edifact
+                    },
+                );
+            }
+            fitting.map(|fits| fits.then(|| text.clone()))
+        }
     }
 }
 

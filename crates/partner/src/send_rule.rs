@@ -1,0 +1,161 @@
+//! The rule of a document to send.
+//!
+//! The map is chosen by the name that the sender gives the document, before anybody knows what the map makes of it. Conditions on standard,
+//! version, application, test and content are about the transaction that is sent. So of the rules with the same map, each transaction has the most
+//! specific one that fits it.
+
+use std::collections::BTreeMap;
+
+use quayline_core::{Fault, Finding, Findings};
+use quayline_project::partner::{Direction, PartnerFile, Rule, RuleMap, Usage};
+
+use crate::book::Book;
+use crate::codes;
+use crate::desk::Desk;
+use crate::envelope::Piece;
+use crate::rules::{Query, RuleId};
+use crate::send::Target;
+
+/// The rules that documents of a source may have.
+pub(crate) struct SendRules {
+    /// The name that the sender gives the documents; empty for interchanges that are sent as they are.
+    document: String,
+    owners: Vec<usize>,
+    /// The rule of documents, unless a more specific one fits the transaction.
+    pub(crate) usual: Option<RuleId>,
+    /// The rule by which outputs that are not EDI are delivered.
+    pub(crate) first: Option<RuleId>,
+    /// The maps that all of these rules have.
+    pub(crate) maps: Vec<RuleMap>,
+    /// Whether another rule may fit the transaction.
+    has_conditions: bool,
+    /// Elements that these rules look at, or find documents by.
+    pub(crate) references: Vec<String>,
+}
+
+/// Whether a rule has conditions on the transaction that is sent.
+pub(crate) fn has_conditions(rule: &Rule) -> bool {
+    rule.standard.is_some()
+        || rule.version.is_some()
+        || rule.application.is_some()
+        || rule.test.is_some()
+        || !rule.when.is_empty()
+}
+
+impl SendRules {
+    /// The rules for the documents of a source.
+    pub(crate) fn of(book: &Book, own: usize, to: Option<usize>, document: &str) -> Result<SendRules, Findings> {
+        let query =
+            Query { direction: Direction::Send, standard: None, document, version: "", application: "", test: false };
+        let usual = book.choose(own, to, &query, &|_, _| false).filter(|id| !has_conditions(book.rule(*id)));
+        let owners = Book::owners(own, to);
+        let sends = |rule: &&Rule| {
+            let fits = match &rule.document {
+                // Interchanges are sent as they are by rules without a map, whatever type of transaction they are for.
+                _ if document.is_empty() => rule.maps.is_empty(),
+                Some(known) => known == document,
+                None => true,
+            };
+            rule.direction == Direction::Send && fits
+        };
+        let all = || owners.iter().flat_map(|owner| &book.partner(*owner).rules).filter(sends);
+        let maps = match usual {
+            Some(id) => book.rule(id).maps.clone(),
+            None => all().find(|rule| rule.document.is_some()).map(|rule| rule.maps.clone()).unwrap_or_default(),
+        };
+        if usual.is_none() && !document.is_empty() && all().next().is_none() {
+            let message = match to {
+                Some(to) => format!("no rule sends `{document}` to {}", book.partner(to).name),
+                None => format!("no rule of your own file sends `{document}`"),
+            };
+            let hint = "add a [[rule]] with direction = \"send\" and this document, or name the partner with --to";
+            return Err(Finding::error(codes::NO_RULE, Fault::Config, message).hint(hint).into());
+        }
+        let first = usual.or_else(|| {
+            let all = owners
+                .iter()
+                .flat_map(|owner| (0..book.partner(*owner).rules.len()).map(|rule| RuleId { owner: *owner, rule }));
+            all.into_iter().find(|id| sends(&book.rule(*id)) && book.rule(*id).maps == maps)
+        });
+        let mut references: Vec<String> = Vec::new();
+        let mut conditions = false;
+        for rule in all().filter(|rule| rule.maps == maps) {
+            conditions |= has_conditions(rule) || document.is_empty() && rule.document.is_some();
+            let elements = rule.when.iter().map(|(element, _)| element);
+            for element in elements.chain(rule.fields.iter().map(|(_, element)| element)) {
+                if !references.contains(element) {
+                    references.push(element.clone());
+                }
+            }
+        }
+        let document = document.to_owned();
+        Ok(SendRules { document, owners, usual, first, maps, has_conditions: conditions, references })
+    }
+}
+
+impl Desk<'_> {
+    /// Gives a document the rule that fits its transaction.
+    pub(crate) fn with_rule(
+        &self,
+        target: Result<Target, Box<Finding>>,
+        rules: &SendRules,
+        piece: &Piece,
+    ) -> Result<Target, Box<Finding>> {
+        let mut target = target?;
+        if !rules.has_conditions {
+            return Ok(target);
+        }
+        let book = self.book;
+        let query = Query {
+            direction: Direction::Send,
+            standard: Some(piece.delimiters.standard),
+            document: if rules.document.is_empty() { &piece.document } else { &rules.document },
+            version: &piece.version,
+            application: &piece.application,
+            test: target.settings.usage == Some(Usage::Test),
+        };
+        let mut chosen = None;
+        book.rules().each(&rules.owners, &query, &mut |id| {
+            let rule = book.rule(id);
+            let holds = |(element, value): &(String, String)| piece.value(element) == Some(value.as_str());
+            if rule.maps == rules.maps && rule.when.iter().all(holds) {
+                chosen = Some(id);
+            }
+            chosen.is_some()
+        });
+        if chosen.is_none() && !rules.document.is_empty() {
+            let message = format!(
+                "no rule for `{}` fits what is sent: {} {} {}",
+                rules.document,
+                piece.delimiters.standard.name(),
+                piece.document,
+                piece.version
+            );
+            let hint = "add a rule without conditions, or correct theirs; `quayline partner explain --send` shows them";
+            return Err(Box::new(Finding::error(codes::NO_RULE, Fault::Config, message).hint(hint)));
+        }
+        target.rule = chosen;
+        target.settings = book.settings_of_rule(target.own, target.partner, chosen);
+        Ok(target)
+    }
+}
+
+/// Rules of a file that send the same documents by different maps, where a condition would have to choose before the map has run.
+pub(crate) fn check(partner: &PartnerFile) -> Vec<Finding> {
+    let mut by_document: BTreeMap<&str, &Rule> = BTreeMap::new();
+    let mut findings = Vec::new();
+    let sends = |rule: &&Rule| rule.direction == Direction::Send;
+    for rule in partner.rules.iter().filter(sends) {
+        let Some(document) = rule.document.as_deref() else { continue };
+        let first = *by_document.entry(document).or_insert(rule);
+        if first.maps != rule.maps && (has_conditions(first) || has_conditions(rule)) {
+            let message = format!(
+                "rules `{}` and `{}` send `{document}` by different maps, and their conditions are about what the map makes",
+                first.name, rule.name
+            );
+            let hint = "give both rules the same map, or give one of them another `document`";
+            findings.push(Finding::error(codes::NEVER, Fault::Config, message).at(rule.place.clone()).hint(hint));
+        }
+    }
+    findings
+}

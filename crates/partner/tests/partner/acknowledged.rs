@@ -1,0 +1,159 @@
+//! Acknowledgments that come late, twice, from another identity, or contradict each other.
+
+use quayline_partner::{DeskLimits, Entry, Filter, Kind, State, Way};
+
+use crate::world::{NOON_MS, World};
+
+const EXPECTING: &str =
+    "usage = \"production\"\nenvelope = \"delayed\"\nclose = { count = 2 }\nexpect = \"997\"\ndue = \"2h\"";
+
+fn isa(sender: &str, number: u32) -> String {
+    format!("ISA*00*          *00*          *01*{sender:15}*ZZ*US             *260401*1200*^*00501*{number:09}*0*P*:~")
+}
+
+fn group(number: u32, body: &str) -> String {
+    let segments = body.matches('~').count() + 2;
+    format!("GS*FA*ACME*US*20260401*1200*{number}*X*005010~ST*997*0001~{body}SE*{segments}*0001~GE*1*{number}~")
+}
+
+/// A 997 of an identity of ACME.
+fn answer_of(sender: &str, number: u32, body: &str) -> String {
+    format!("{}{}IEA*1*{number:09}~", isa(sender, number), group(number, body))
+}
+
+fn answer(number: u32, body: &str) -> String {
+    answer_of("ACME", number, body)
+}
+
+fn sent(world: &World, kind: Kind) -> Vec<Entry> {
+    let all = world.entries(kind).into_iter();
+    all.filter(|one| one.way == Way::Sent && one.details.document != "acknowledgment").collect()
+}
+
+fn states(world: &World, kind: Kind) -> Vec<State> {
+    sent(world, kind).iter().map(|one| one.state).collect()
+}
+
+/// The reports of TA1 segments were dropped at the next transaction of their interchange. Quayline itself writes TA1 before groups.
+#[test]
+fn a_ta1_beside_a_group_is_matched() {
+    let world = World::with("usage = \"production\"\nexpect = \"ta1\"", "");
+    world.sent("order", &["A1", "A2"]);
+    let edi = format!(
+        "{}TA1*000000001*260401*1200*A*000~TA1*000000002*260401*1200*R*020~{}IEA*1*000000001~",
+        isa("ACME", 1),
+        group(1, "AK1*PO*1~AK9*A*1*1*1~")
+    );
+    let report = world.receive(&edi);
+    assert_eq!((report.delivered, report.matched), (1, 3), "{report:?}");
+    assert_eq!(states(&world, Kind::Interchange), [State::Accepted, State::Refused]);
+    assert_eq!(states(&world, Kind::Transaction), [State::Accepted, State::Refused]);
+}
+
+/// A partner that answers from another of its identities answered what was "never sent".
+#[test]
+fn an_answer_may_come_from_another_identity() {
+    let world = World::with(EXPECTING, "");
+    world.edit("[settings]", "[[identity]]\nstandard = \"x12\"\nqualifier = \"01\"\nid = \"ACMEACK\"\n[settings]");
+    world.sent("order", &["A1", "A2"]);
+    let report = world.receive(&answer_of("ACMEACK", 1, "AK1*PO*1~AK2*850*0001~AK5*A~AK2*850*0002~AK5*A~AK9*A*2*2*2~"));
+    assert_eq!((report.matched, report.findings.len()), (3, 0), "{report:?}");
+    assert_eq!(states(&world, Kind::Transaction), [State::Accepted; 2]);
+}
+
+/// A 997 of a sender that was unknown was `unrouted` for ever: a document that is processed again was never matched.
+#[test]
+fn an_answer_is_matched_when_it_is_processed_again() {
+    let world = World::with(EXPECTING, "");
+    world.sent("order", &["A1", "A2"]);
+    let report = world.receive(&answer_of("ACMEACK", 1, "AK1*PO*1~AK9*R*2*2*0~"));
+    assert_eq!((report.unrouted, report.matched), (1, 0), "{report:?}");
+    world.edit("[settings]", "[[identity]]\nstandard = \"x12\"\nqualifier = \"01\"\nid = \"ACMEACK\"\n[settings]");
+    let filter = Filter { kind: Some(Kind::Transaction), state: Some(State::Unrouted), limit: 1, ..Filter::default() };
+    let id = world.search(&filter)[0].id;
+    let done = world.at_desk(DeskLimits::default(), |desk| desk.reprocess(id, None)).expect("done");
+    assert_eq!(done.state, State::Delivered, "{done:?}");
+    assert_eq!(states(&world, Kind::Transaction), [State::Refused; 2]);
+}
+
+#[test]
+fn the_worst_of_several_answers_holds() {
+    let world = World::with(EXPECTING, "");
+    world.sent("order", &["A1", "A2"]);
+    let accepted = "AK1*PO*1~AK2*850*0001~AK5*A~AK2*850*0002~AK5*A~AK9*A*2*2*2~";
+    assert!(world.receive(&answer(1, accepted)).findings.is_empty());
+    // The same answer again is a line of the history.
+    assert!(world.receive(&answer(2, accepted)).findings.is_empty());
+    let first = sent(&world, Kind::Transaction).remove(0);
+    assert!(first.details.history.iter().any(|line| line.what.starts_with("answered again")), "{first:?}");
+    // The group is refused later, and so is what it holds.
+    let report = world.receive(&answer(3, "AK1*PO*1~AK9*R*2*2*0*1~"));
+    assert!(report.matched == 1, "{report:?}");
+    let codes = |number: usize| {
+        let entry = world.entries(Kind::Transaction).into_iter().filter(|one| one.way == Way::Received).nth(number);
+        let findings = entry.expect("an acknowledgment").details.findings;
+        findings.iter().map(|finding| finding.code.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(codes(2), ["PTN-112", "PTN-111"]);
+    assert_eq!(states(&world, Kind::Group), [State::Refused]);
+    assert_eq!(states(&world, Kind::Transaction), [State::Refused; 2]);
+    // A later acceptance changes nothing.
+    world.receive(&answer(4, accepted));
+    assert_eq!(codes(3), ["PTN-112"; 3]);
+    assert_eq!(states(&world, Kind::Transaction), [State::Refused; 2]);
+}
+
+/// A 997 that is cut off before AK9, or says what nobody knows, counted as an acceptance with errors.
+#[test]
+fn an_answer_without_its_end_decides_nothing() {
+    // Otherwise the guide of the 997 rejects it.
+    let world = World::with(&format!("{EXPECTING}\nvalidate = \"envelope\""), "");
+    world.sent("order", &["A1", "A2"]);
+    let report = world.receive(&answer(1, "AK1*PO*1~AK2*850*0001~AK5*Z~"));
+    assert_eq!(report.matched, 2, "{report:?}");
+    assert_eq!(states(&world, Kind::Transaction), [State::Sent; 2]);
+    assert_eq!(states(&world, Kind::Group), [State::Expecting]);
+    let entry = world.entries(Kind::Transaction).pop().expect("the 997");
+    let found: Vec<&str> = entry.details.findings.iter().map(|finding| finding.code.as_str()).collect();
+    assert_eq!(found, ["PTN-112"; 2], "{entry:?}");
+    // Counts that contradict each other are a warning, and what the counts leave open stays open.
+    world.receive(&answer(2, "AK1*PO*1~AK9*A*2*2*1~AK5*A~"));
+    assert_eq!(states(&world, Kind::Group), [State::Accepted]);
+    assert_eq!(states(&world, Kind::Transaction), [State::Sent; 2]);
+    let entry = world.entries(Kind::Transaction).pop().expect("the 997");
+    let found: Vec<&str> = entry.details.findings.iter().map(|finding| finding.message.as_str()).collect();
+    assert!(found.iter().any(|text| text.contains("accepted, but not all of its transaction sets")), "{found:?}");
+    assert!(found.iter().any(|text| text.starts_with("1 segments of the acknowledgment belong to no")), "{found:?}");
+}
+
+/// A late answer turned `replaced` into `accepted`, and a replaced interchange could be sent again.
+#[test]
+fn what_is_replaced_stays_replaced() {
+    let world = World::with(EXPECTING, "");
+    world.sent("order", &["A1", "A2"]);
+    let old = sent(&world, Kind::Interchange).remove(0).id;
+    world.at_desk(DeskLimits::default(), |desk| desk.reenvelope(old)).expect("in a new envelope");
+    world.receive(&answer(1, "AK1*PO*1~AK2*850*0001~AK5*A~AK9*P*2*2*1~"));
+    let all = states(&world, Kind::Transaction);
+    assert_eq!(all, [State::Replaced, State::Replaced, State::Sent, State::Sent]);
+    assert_eq!(states(&world, Kind::Group), [State::Replaced, State::Expecting]);
+    let entry = world.entries(Kind::Transaction).pop().expect("the 997");
+    assert!(entry.details.findings.iter().all(|finding| finding.code == "PTN-112"), "{entry:?}");
+    let again = world.at_desk(DeskLimits::default(), |desk| desk.resend(old)).expect_err("replaced");
+    assert_eq!(again.0[0].code.0, "PTN-303");
+}
+
+/// What is sent again awaits its answer anew: it was overdue at once, or stayed refused.
+#[test]
+fn what_is_sent_again_awaits_its_answer() {
+    let world = World::with(EXPECTING, "");
+    world.sent("order", &["A1", "A2"]);
+    let id = sent(&world, Kind::Interchange).remove(0).id;
+    world.receive(&answer(1, "AK1*PO*1~AK9*R*2*2*0~"));
+    world.now_ms.set(NOON_MS + 5 * 3_600_000);
+    world.at_desk(DeskLimits::default(), |desk| desk.resend(id)).expect("sent again");
+    let group = sent(&world, Kind::Group).remove(0);
+    assert_eq!((group.state, group.due_ms), (State::Expecting, NOON_MS + 7 * 3_600_000));
+    world.receive(&answer(2, "AK1*PO*1~AK9*A*2*2*2~"));
+    assert_eq!(states(&world, Kind::Transaction), [State::Accepted; 2]);
+}

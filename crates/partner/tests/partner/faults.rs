@@ -1,0 +1,369 @@
+//! What goes wrong with one document, file or partner, and what becomes of the others.
+
+use std::io::Cursor;
+
+use quayline_partner::{Again, DeskLimits, EntryId, Filter, Kind, Part, SendRequest, State, Way};
+
+use crate::world::{World, interchange, orders};
+
+fn acknowledgments(world: &World) -> String {
+    world.files("outbox/ACME").into_iter().map(|(_, text)| text).collect()
+}
+
+fn body(world: &World, id: EntryId) -> Option<Vec<u8>> {
+    let ledger = world.ledger();
+    let unit = ledger.begin().expect("a unit");
+    ledger.body(&unit, id, Part::Document).expect("readable")
+}
+
+/// A second file with the same bytes was archived as `sent before` after a crash: its claim was retried without knowing that it is another file.
+#[test]
+fn two_claims_of_the_same_bytes_are_two_sources() {
+    let world = World::with("usage = \"both\"\nduplicates = \"accept\"", "");
+    let send = |claim: &str| {
+        let mut source = Cursor::new(b"{\"number\":\"A1\",\"kind\":\"SA\"}\n".to_vec());
+        let again = Again::once(claim);
+        let request = SendRequest { name: "a.json", to: Some("ACME"), from: None, document: "order", again };
+        world.at_desk(DeskLimits::default(), |desk| desk.send(&request, &mut source)).expect("sent")
+    };
+    let reports = ["1-a", "2-a", "2-a"].map(send);
+    assert_eq!(reports.each_ref().map(|report| (report.sent, report.repeated)), [(1, false), (1, false), (0, true)]);
+    let receive = |claim: &str| world.receive_again(&orders(7, &["PO1"]), Again::once(claim));
+    let reports = ["3-a", "4-a", "4-a"].map(receive);
+    assert_eq!(reports.each_ref().map(|report| report.delivered), [1, 1, 0]);
+    assert_eq!(reports[2].findings[0].1.code.0, "PTN-106");
+}
+
+const DRAFTS: &str = r#"
+[[rule]]
+name = "drafts"
+direction = "receive"
+document = "850"
+when = { BEG02 = "RO" }
+deliver = "folder:drafts"
+settings = { keep-days = 3, keep = "rejected", reject-on = "nothing" }
+"#;
+
+/// The settings of a rule for documents received did nothing.
+#[test]
+fn a_rule_decides_what_is_rejected_and_kept() {
+    let world = World::with("usage = \"both\"", DRAFTS);
+    let edi = interchange(7, "P", &[("PO1", "RO"), ("PO2", "SA")]).replace("PO1*1*1*EA", "PO1*1*X*EA");
+    let report = world.receive(&edi);
+    assert_eq!((report.delivered, report.rejected), (1, 1), "{report:?}");
+    assert_eq!((world.files("drafts").len(), world.files("orders").len()), (1, 0));
+    let entries = world.entries(Kind::Transaction);
+    assert_eq!((entries[0].state, entries[0].details.keep_days), (State::Delivered, 3));
+    assert_eq!((entries[1].state, entries[1].details.keep_days), (State::Rejected, 2_555));
+    assert!(!entries[0].details.findings.is_empty(), "its findings are kept");
+    assert_eq!((body(&world, entries[0].id), body(&world, entries[1].id).is_some()), (None, true));
+    // The acknowledgment says the same.
+    let text = acknowledgments(&world);
+    assert!(text.contains("~AK5*E*5~") && text.contains("~AK5*R*5~") && text.contains("~AK9*P*2*2*1~"), "{text}");
+    // The same settings decide when a document is processed again.
+    let settings = "settings = { keep-days = 3, keep = \"rejected\", reject-on = \"nothing\" }\n";
+    let world = World::with("usage = \"both\"", &DRAFTS.replace(settings, ""));
+    let report = world.receive(&interchange(7, "P", &[("PO1", "RO")]).replace("PO1*1*1*EA", "PO1*1*X*EA"));
+    assert_eq!(report.rejected, 1, "{report:?}");
+    let id = world.entries(Kind::Transaction)[0].id;
+    world.edit("deliver = \"folder:drafts\"\n", &format!("deliver = \"folder:drafts\"\n{settings}"));
+    let done = world.at_desk(DeskLimits::default(), |desk| desk.reprocess(id, None)).expect("done");
+    assert_eq!(done.state, State::Delivered, "{done:?}");
+}
+
+fn message(number: u32, body: &str) -> String {
+    format!(
+        "UNB+UNOC:3+5412345000013:14+4012345500004:14+260401:1200+{number}'UNH+1+ORDERS:D:96A:UN'BGM+220+{body}+9'UNT+3+1'UNZ+1+{number}'"
+    )
+}
+
+const ANY: &str =
+    "\n[[rule]]\nname = \"any\"\ndirection = \"receive\"\nstandard = \"edifact\"\ndeliver = \"folder:any\"\n";
+
+/// CONTRL refused the messages that `reject-on = "nothing"` delivered.
+#[test]
+fn contrl_accepts_what_is_delivered() {
+    let world = World::with("usage = \"both\"\nreject-on = \"nothing\"", ANY);
+    let report = world.receive(&message(7, "A1").replace("UNT+3+1", "UNT+4+1"));
+    assert_eq!(report.delivered, 1, "{report:?}");
+    let text = acknowledgments(&world);
+    assert!(text.contains("'UCI+7+5412345000013:14+4012345500004:14+7'") && !text.contains("UCM+"), "{text}");
+}
+
+/// An oversized transaction was acknowledged as accepted, and its end was lost.
+#[test]
+fn an_oversized_transaction_is_refused() {
+    let world = World::new();
+    world.edit("guides = [\"tiny.guide\"]\n", "");
+    let long = orders(7, &["PO1", "PO2"]).replacen(
+        "~CTT*1~SE*6*",
+        &format!("~{}CTT*1~SE*26*", "MSG*A long text~".repeat(20)),
+        1,
+    );
+    let limits = DeskLimits { transaction_bytes_max: 300, ..DeskLimits::default() };
+    let mut source = Cursor::new(long.into_bytes());
+    let report = world.at_desk(limits, |desk| desk.receive("in.x12", &mut source, Again::No)).expect("received");
+    assert_eq!((report.delivered, report.rejected), (1, 1), "{report:?}");
+    let text = acknowledgments(&world);
+    assert!(text.contains("~AK2*850*0001~AK5*R*5~AK2*850*0002~AK5*A~AK9*P*2*2*1~"), "{text}");
+    // What is no interchange is kept whole, in as many entries as it takes.
+    let mail: String = (0..200).map(|line| format!("line {line} of a mail\n")).collect();
+    let mut source = Cursor::new(mail.clone().into_bytes());
+    let report = world.at_desk(limits, |desk| desk.receive("mail.txt", &mut source, Again::No)).expect("received");
+    assert_eq!(report.unrouted, 1, "{report:?}");
+    let parts = world.search(&Filter { state: Some(State::Unrouted), limit: 100, ..Filter::default() });
+    let kept: Vec<u8> = parts.iter().flat_map(|part| body(&world, part.id).expect("kept")).collect();
+    assert_eq!((parts.len(), kept == mail.as_bytes()), (mail.len().div_ceil(300), true));
+    assert!(parts[1].details.history.iter().any(|line| line.what.starts_with("part 2 of ")), "{:?}", parts[1]);
+}
+
+/// Pieces outside of interchanges beyond the first hundred were counted, and their bytes lost.
+#[test]
+fn every_piece_outside_of_interchanges_is_kept() {
+    let world = World::new();
+    let broken = "ISA*00*          *00*          *01*ACME~\n";
+    let edi: String = (1..=120).map(|number| format!("{broken}{}", orders(number, &["PO1"]))).collect();
+    let report = world.receive(&edi);
+    assert_eq!((report.delivered, report.unrouted), (120, 120));
+    let kept = world.search(&Filter { state: Some(State::Unrouted), limit: 1_000, ..Filter::default() });
+    assert!(kept.len() == 120 && kept.iter().all(|one| body(&world, one.id).is_some()));
+}
+
+/// A header that cannot be used, after an interchange without its trailer, was answered inside the acknowledgment for the partner of that
+/// interchange, and its bytes were lost.
+#[test]
+fn a_broken_header_is_not_of_the_interchange_before_it() {
+    let world = World::with("usage = \"both\"\nacknowledge = [\"997\", \"ta1\"]", "");
+    let first = orders(7, &["PO1"]);
+    let unclosed = &first[..first.find("GE*").expect("a trailer")];
+    let second = orders(9, &["PO2"]).replace("01*ACME  ", "01*OTHER ").replace("*:~GS", "*A~GS");
+    let report = world.receive(&format!("{unclosed}{second}"));
+    assert_eq!(report.delivered, 0, "{report:?}");
+    let text = acknowledgments(&world);
+    assert!(text.contains("TA1*000000007*260401*1200*R*023~") && !text.contains("OTHER"), "{text}");
+    let kept = world.search(&Filter { state: Some(State::Unrouted), limit: 10, ..Filter::default() });
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    assert_eq!(body(&world, kept[0].id).as_deref(), Some(second.as_bytes()));
+}
+
+/// One folder that cannot be written failed every command, whatever it was about.
+#[test]
+fn an_unwritable_folder_keeps_nothing_else_back() {
+    let world = World::new();
+    world.write("orders", "not a folder");
+    let report = world.receive(&orders(7, &["PO1", "PO2"]));
+    assert_eq!((report.delivered, report.findings[0].1.code.0), (2, "PTN-300"), "{report:?}");
+    // Another command does its work, and tries again.
+    let report = world.sent("order", &["A1"]);
+    assert_eq!((report.sent, report.findings[0].1.code.0), (1, "PTN-300"), "{report:?}");
+    assert_eq!(world.files("outbox/ACME").len(), 2, "the acknowledgment and the order");
+    std::fs::remove_file(world.path("orders")).expect("removed");
+    assert!(world.sent("order", &["A2"]).findings.is_empty());
+    assert_eq!(world.files("orders").len(), 2);
+}
+
+/// A map that does not compile ended the run, for all partners.
+#[test]
+fn a_map_that_cannot_be_used_rejects_its_documents_only() {
+    let broken = DRAFTS.replace("deliver", "map = \"maps/broken.qmap\"\ndeliver");
+    let world = World::with("usage = \"both\"", &broken);
+    world.write("maps/broken.qmap", "map \"m\"\nnonsense\n");
+    let report = world.receive(&interchange(7, "P", &[("PO1", "RO"), ("PO2", "SA")]));
+    assert_eq!((report.delivered, report.rejected), (1, 1), "{report:?}");
+    let rejected = world.entries(Kind::Transaction).remove(0);
+    assert!(rejected.details.findings.iter().any(|one| one.code == "PTN-011"), "{rejected:?}");
+    std::fs::copy(world.path("maps/in.qmap"), world.path("maps/broken.qmap")).expect("corrected");
+    let done = world.at_desk(DeskLimits::default(), |desk| desk.reprocess(rejected.id, None)).expect("done");
+    assert_eq!(done.state, State::Delivered, "{done:?}");
+}
+
+/// One number that was much too high, or the end of a range, ended the check for gaps for ever.
+#[test]
+fn gaps_are_found_after_a_stray_number_and_after_the_last_one() {
+    let world = World::new();
+    let found = |number: u32| world.receive(&orders(number, &["PO1"])).findings.len();
+    assert_eq!([7, 999_000, 8, 9].map(found), [0, 1, 0, 0]);
+    assert_eq!([12, 13].map(found), [1, 0], "10 and 11 are missing");
+    // Numbers that came late do not count as missing once more.
+    assert_eq!([10, 11, 14, 15].map(found), [0, 0, 0, 0]);
+    let world = World::new();
+    let found = |number: u32| world.receive(&orders(number, &["PO1"])).findings.len();
+    assert_eq!([999_999_998, 999_999_999, 1, 2, 4].map(found), [0, 0, 0, 0, 1]);
+}
+
+/// A number may come again after the days of `duplicate-days`.
+#[test]
+fn duplicates_have_a_window() {
+    let world = World::with("usage = \"both\"\nduplicate-days = 30", "");
+    let day = 86_400_000;
+    assert_eq!(world.receive(&orders(7, &["PO1"])).delivered, 1);
+    world.now_ms.set(world.now_ms.get() + 29 * day);
+    assert_eq!(world.receive(&orders(7, &["PO2"])).delivered, 0);
+    world.now_ms.set(world.now_ms.get() + 2 * day);
+    assert_eq!(world.receive(&orders(7, &["PO3"])).delivered, 1);
+}
+
+/// What is known of sources was never purged.
+#[test]
+fn a_purge_forgets_sources() {
+    let world = World::with("usage = \"both\"\nduplicates = \"accept\"", "");
+    let edi = orders(7, &["PO1"]);
+    world.receive(&edi);
+    assert_eq!(world.receive(&edi).findings[0].1.code.0, "PTN-106");
+    world.now_ms.set(world.now_ms.get() + 31 * 86_400_000);
+    assert!(world.ledger().purge(world.now_ms.get(), Some(30)).expect("purged") > 0);
+    assert_eq!(world.receive(&edi).delivered, 1);
+}
+
+const OTHER: &str = "name = \"OTHER\"\n[[identity]]\nstandard = \"x12\"\nqualifier = \"01\"\nid = \"12345\"\n";
+const OWN_TWO: &str =
+    "own = true\nname = \"US-TWO\"\n[[identity]]\nstandard = \"x12\"\nqualifier = \"ZZ\"\nid = \"USTWO\"\n";
+
+/// A document went to the partner that had the id under another qualifier, and came from our first identity whatever it said.
+#[test]
+fn a_document_goes_from_whom_and_to_whom_it_says() {
+    let world = World::new();
+    world.write("partners/other.toml", OTHER);
+    world.write("partners/ustwo.toml", OWN_TWO);
+    let send = |text: String, to: Option<&str>, from: Option<&str>| {
+        let mut source = Cursor::new(text.into_bytes());
+        let request = SendRequest { name: "out.x12", to, from, document: "", again: Again::Yes };
+        let report = world.at_desk(DeskLimits::default(), |desk| desk.send(&request, &mut source)).expect("done");
+        report.findings.first().map(|(_, finding)| finding.code.0)
+    };
+    let between = |sender: &str, receiver: &str| {
+        orders(7, &["PO1"])
+            .replace("*01*ACME           *", &format!("*{sender:18}*"))
+            .replace("*ZZ*US             *", &format!("*{receiver:18}*"))
+    };
+    assert_eq!(send(between("ZZ*US", "ZZ*12345"), None, None), Some("PTN-200"), "another company may have the id");
+    assert_eq!(send(between("ZZ*US", "ZZ*12345"), Some("OTHER"), None), Some("PTN-206"));
+    assert_eq!(send(between("ZZ*USTWO", "01*12345"), None, Some("US")), Some("PTN-206"));
+    assert!(world.files("outbox/OTHER").is_empty());
+    assert_eq!(send(between("ZZ*USTWO", "01*12345"), None, None), None);
+    let files = world.files("outbox/OTHER");
+    assert!(files.len() == 1 && files[0].1.contains("*ZZ*USTWO          *01*12345          *"), "{files:?}");
+    // The same bytes from another of our identities are another source.
+    let again = |from: &str| {
+        let mut source = Cursor::new(b"{\"number\":\"A1\",\"kind\":\"SA\"}\n".to_vec());
+        let request =
+            SendRequest { name: "a.json", to: Some("ACME"), from: Some(from), document: "order", again: Again::No };
+        world.at_desk(DeskLimits::default(), |desk| desk.send(&request, &mut source)).map(|report| report.repeated)
+    };
+    assert!(!again("US").expect("sent"));
+    // US-TWO has no rule for it, so it is refused for that and not as a repetition.
+    assert_eq!(again("US-TWO").expect_err("no rule").0[0].code.0, "PTN-105");
+}
+
+const TO_ACME: &str = r#"
+[[rule]]
+name = "rush"
+direction = "send"
+document = "order"
+when = { BEG02 = "RO" }
+map = "maps/out.qmap"
+settings = { send-to = "folder:rush" }
+[[rule]]
+name = "plain"
+direction = "send"
+document = "order"
+map = "maps/out.qmap"
+[[rule]]
+name = "as-it-is"
+direction = "send"
+document = "850"
+version = "005010"
+standard = "x12"
+settings = { send-to = "folder:as-it-is" }
+"#;
+
+/// Rules for documents to send with conditions on what is sent were never chosen.
+#[test]
+fn conditions_choose_among_rules_with_one_map() {
+    let world = World::with("usage = \"both\"", TO_ACME);
+    world.book().check().expect("a good project");
+    let text = "{\"number\":\"A1\",\"kind\":\"RO\"}\n{\"number\":\"A2\",\"kind\":\"SA\"}\n";
+    let report = world.send(Some("ACME"), "order", text).expect("sent");
+    assert_eq!((report.sent, world.files("rush").len(), world.files("outbox/ACME").len()), (2, 1, 1));
+    let entries = world.entries(Kind::Transaction);
+    let rules: Vec<&str> = entries.iter().map(|entry| entry.details.rule.as_str()).collect();
+    assert_eq!(rules, ["ACME/rush", "ACME/plain"]);
+    let as_it_is = orders(7, &["PO1"])
+        .replace("*01*ACME           *ZZ*US             *", "*ZZ*US             *01*ACME           *");
+    world.send(Some("ACME"), "", &as_it_is).expect("sent");
+    assert_eq!(world.files("as-it-is").len(), 1);
+    let sent = world.entries(Kind::Transaction).pop().expect("an entry");
+    assert_eq!((sent.way, sent.details.rule.as_str()), (Way::Sent, "ACME/as-it-is"));
+    // What a map makes is not known before it runs.
+    let two = TO_ACME.replacen("maps/out.qmap", "maps/other.qmap", 1);
+    let world = World::with("usage = \"both\"", &two);
+    std::fs::copy(world.path("maps/out.qmap"), world.path("maps/other.qmap")).expect("a copy");
+    let found = world.book().check().expect_err("refused").to_string();
+    assert!(
+        found.contains("PTN-015") && found.contains("`rush` and `plain` send `order` by different maps"),
+        "{found}"
+    );
+}
+
+/// The envelope had the version of the partner, and the text the characters of another set.
+#[test]
+fn text_is_sent_in_the_character_set_of_the_partner() {
+    let send = |version: &str| {
+        let world = World::with(&format!("usage = \"both\"\nversion = \"{version}\""), "");
+        let mut text = message(7, "GR")
+            .replace("5412345000013:14+4012345500004:14", "4012345500004:14+5412345000013:14")
+            .into_bytes();
+        let at = text.windows(2).position(|two| two == b"GR").expect("a text");
+        text.splice(at..at + 2, *b"Gr\xfc\xdfe");
+        let request = SendRequest { name: "out.edi", to: Some("ACME"), from: None, document: "", again: Again::Yes };
+        let report = world
+            .at_desk(DeskLimits::default(), |desk| desk.send(&request, &mut Cursor::new(text.clone())))
+            .expect("done");
+        let file = std::fs::read_dir(world.path("outbox/ACME")).ok().and_then(|mut all| all.next());
+        let bytes = file.map(|entry| std::fs::read(entry.expect("an entry").path()).expect("a file"));
+        (report.findings.first().map(|(_, finding)| finding.code.0), bytes)
+    };
+    let holds = |bytes: Option<Vec<u8>>, part: &[u8]| {
+        bytes.is_some_and(|bytes| bytes.windows(part.len()).any(|window| window == part))
+    };
+    assert!(holds(send("UNOC:3").1, b"BGM+220+Gr\xfc\xdfe+9'"));
+    assert!(holds(send("UNOW:4").1, "BGM+220+Grüße+9'".as_bytes()));
+    let (code, file) = send("UNOA:3");
+    assert_eq!((code, file), (Some("PTN-208"), None));
+}
+
+/// A document to send that was rejected could only be sent as a new file, and its entry stayed rejected.
+#[test]
+fn a_rejected_document_to_send_is_corrected() {
+    let world = World::new();
+    // The partner has no X12 identity, so the document is refused after the map; then the map itself refuses one.
+    world.edit(
+        "standard = \"x12\"\nqualifier = \"01\"\nid = \"ACME\"",
+        "standard = \"edifact\"\nqualifier = \"14\"\nid = \"1\"",
+    );
+    let report = world.sent("order", &["A1"]);
+    assert_eq!((report.rejected, report.entries.len()), (1, 1), "{report:?}");
+    let refused = report.entries[0];
+    let again = |with: Option<&str>, id| {
+        world.at_desk(DeskLimits::default(), |desk| desk.reprocess(id, with.map(str::as_bytes)))
+    };
+    assert_eq!(again(None, refused).expect_err("without its interchange").0[0].code.0, "PTN-302");
+    world.edit(
+        "standard = \"edifact\"\nqualifier = \"14\"\nid = \"1\"",
+        "standard = \"x12\"\nqualifier = \"01\"\nid = \"ACME\"",
+    );
+    let whole = orders(7, &["A1"])
+        .replace("*01*ACME           *ZZ*US             *", "*ZZ*US             *01*ACME           *");
+    let done = again(Some(&whole), refused).expect("sent");
+    assert_eq!(done.state, State::Sent, "{done:?}");
+    let report = world.send(Some("ACME"), "order", "{\"number\":7}\n").expect("kept");
+    assert_eq!(report.rejected, 1, "{report:?}");
+    let rejected = report.entries[0];
+    assert_eq!(again(None, rejected).expect("still wrong").state, State::Rejected);
+    let newest = world.entries(Kind::Transaction).pop().expect("an entry").id;
+    let done = again(Some("{\"number\":\"A7\",\"kind\":\"SA\"}\n"), newest).expect("sent");
+    assert_eq!(done.state, State::Sent, "{done:?}");
+    assert_eq!(again(None, rejected).expect_err("replaced").0[0].code.0, "PTN-303");
+    assert_eq!(world.search(&Filter { state: Some(State::Rejected), limit: 10, ..Filter::default() }).len(), 0);
+    assert_eq!(world.files("outbox/ACME").len(), 2);
+}
