@@ -136,21 +136,20 @@ impl Repository {
         let instance: Instance = read("an instance", &found)?;
         // Behind the lock: a restart has a later execution by now, or none.
         let mut execution = execution_of(work.as_mut(), id)?;
-        let refuse = |why: String, remedy: String| Err(BatchError::NotAbandonable { execution: id, why, remedy });
         if instance.last != id {
             let last = execution_of(work.as_mut(), instance.last)?;
             if last.status.is_running() {
                 return Err(BatchError::IsRunning { execution: instance.last, status: last.status });
             }
-            let remedy = format!("abandon the most recent one: {}", instance.last);
-            return refuse("it is not the most recent execution of its instance".to_owned(), remedy);
+            return Err(BatchError::NotAbandonable {
+                execution: id,
+                why: "it is not the most recent execution of its instance".to_owned(),
+                remedy: format!("abandon the most recent one: {}", instance.last),
+            });
         }
         match execution.status {
             status if status.is_running() => return Err(BatchError::IsRunning { execution: id, status }),
-            BatchStatus::Completed => {
-                let remedy = "nothing is left to give up: no restart continues it".to_owned();
-                return refuse("it is COMPLETED".to_owned(), remedy);
-            }
+            // The specification wants only that nothing runs, so one that completed may be abandoned too.
             BatchStatus::Abandoned => return Ok(execution),
             _ => {}
         }

@@ -535,11 +535,16 @@ impl Repository {
         state: &PartitionState,
         also: Also<'_>,
     ) -> Result<(), BatchError> {
+        let mut state = state.clone();
+        if state.status == BatchStatus::Completed {
+            // Nobody continues it, and a restart of the others reads this record.
+            (state.progress.reader, state.progress.writer) = (None, None);
+        }
         self.patiently(|| {
             let mut work = self.begin()?;
             also(work.as_mut())?;
-            let key = partition_key(held.instance, at.0, at.1);
-            work.put_fenced(&key, &bytes(state), &self.fence(held)?)?;
+            let large = Large { before: None, in_pages: false };
+            self.put_checkpoint(work.as_mut(), held, (at.0, Some(at.1)), &mut state, large)?;
             work.commit()
         })
     }
