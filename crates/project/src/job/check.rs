@@ -10,12 +10,14 @@ use super::substitute::{Parameters, Reference, Scope};
 use crate::codes;
 
 /// Properties of a step that Quayline reads.
-const STEP_PROPERTIES: [&str; 5] = [
+const STEP_PROPERTIES: [&str; 7] = [
     "quayline.rejects",
     "quayline.stragglers",
     "quayline.partitions",
     "quayline.checkpoints",
     "quayline.redo-budget-ms",
+    "quayline.chunk-bytes-max",
+    "quayline.partition-threads-max",
 ];
 
 /// What artifacts there are: `kind` is the element's name (`reader`, `listener`, ...).
