@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 
 use crate::error::Thrown;
-use crate::record::{Counts, ExecutionId, InstanceId};
+use crate::record::{Counts, ExecutionId, InstanceId, Times};
 use crate::status::BatchStatus;
 
 /// Data that artifacts of one thread share and that nobody keeps.
@@ -217,6 +217,7 @@ struct StepContextState {
     transient: TransientData,
     exception: Option<Thrown>,
     counts: Counts,
+    times: Times,
     notes: Notes,
 }
 
@@ -330,6 +331,16 @@ impl StepContext {
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.state.lock().counts
+    }
+
+    /// Times of the step or partition up to the chunk under way, as its listeners see them after the chunk.
+    #[must_use]
+    pub fn times(&self) -> Times {
+        self.state.lock().times
+    }
+
+    pub(crate) fn set_times(&self, times: Times) {
+        self.state.lock().times = times;
     }
 
     pub(crate) fn count(&self, change: impl FnOnce(&mut Counts)) {

@@ -36,6 +36,16 @@ pub enum BatchError {
         /// What to do.
         remedy: String,
     },
+    /// An execution that cannot be given up.
+    #[error("execution {execution} cannot be abandoned: {why}")]
+    NotAbandonable {
+        /// The execution.
+        execution: ExecutionId,
+        /// Why.
+        why: String,
+        /// What to do.
+        remedy: String,
+    },
     /// The execution runs.
     #[error("execution {execution} is {status}")]
     IsRunning {
@@ -101,6 +111,9 @@ impl BatchError {
             }
             BatchError::NotRestartable { remedy, .. } => {
                 finding(codes::NOT_RESTARTABLE, Fault::Caller).hint(remedy.as_str())
+            }
+            BatchError::NotAbandonable { remedy, .. } => {
+                finding(codes::NOT_ABANDONABLE, Fault::Caller).hint(remedy.as_str())
             }
             BatchError::IsRunning { execution, .. } => finding(codes::IS_RUNNING, Fault::Caller).hint(format!(
                 "wait for its end, or stop it: quayline job stop {execution}, with the same --store or --repository"

@@ -50,7 +50,7 @@ pub use engine::{
 };
 pub use error::{BatchError, ROOT_CLASSES, Thrown};
 pub use external::{FUNCTION_TIME, FunctionProgram};
-pub use repository::{PartitionProgress, Repository};
+pub use repository::{ExecutionFilter, LeftBehind, PartitionProgress, Repository, Slow, StepProgress};
 pub use status::BatchStatus;
 pub use store_backend::StoreBackend;
 pub use work::{Backend, Entry, Fence, PageOf, Pending, Work, WorkMark};

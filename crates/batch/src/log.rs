@@ -19,6 +19,12 @@ impl JobLogs {
         JobLogs { folder: store.join("job-logs") }
     }
 
+    /// The folder of the logs.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// The log of an execution.
     #[must_use]
     pub fn path(&self, execution: ExecutionId) -> PathBuf {
@@ -87,9 +93,36 @@ pub fn time_text(ms: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", of_day % 1_000)
 }
 
+/// The first millisecond since 1970 of a day that is written as `2026-11-22`, in UTC; `None` if there is no such day.
+#[must_use]
+pub fn day_ms(text: &str) -> Option<u64> {
+    let mut parts = text.split('-').map(|part| part.parse::<u64>().ok());
+    let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
+    if text.len() != 10 || parts.next().is_some() || !(1970..=9999).contains(&year) || !(1..=12).contains(&month) {
+        return None;
+    }
+    // Years begin in March, so that a leap day is the last of its year.
+    let (year, of_year) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days = year * 365 + year / 4 - year / 100 + year / 400 + (153 * of_year + 2) / 5 + day - 1;
+    let ms = days.checked_sub(719_468)? * 86_400_000;
+    // A day that the month does not have is another day.
+    time_text(ms).starts_with(text).then_some(ms)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::time_text;
+    use super::{day_ms, time_text};
+
+    #[test]
+    fn days_are_those_of_the_civil_calendar() {
+        for text in ["1970-01-01", "2000-02-29", "2026-11-22", "2100-03-01", "1999-12-31"] {
+            let ms = day_ms(text).unwrap();
+            assert!(time_text(ms).starts_with(text), "{text}: {ms}");
+        }
+        for none in ["2026-02-29", "2026-13-01", "2026-00-10", "2026-1-1", "1969-12-31", "today", "2026-11-31", ""] {
+            assert_eq!(day_ms(none), None, "{none}");
+        }
+    }
 
     #[test]
     fn times_are_those_of_the_civil_calendar() {

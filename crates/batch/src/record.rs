@@ -15,6 +15,9 @@
 //! o <execution> <step>                  Offer           a step whose partitions other processes may run
 //! y <execution> <step> 0 <partition> n  data            what a collector in another process gave
 //! q <execution>                         (empty)         somebody asked the execution to stop
+//! w <execution>                         milliseconds    its process ended, and nobody has continued it
+//! u <instance>                          count           how often it was continued without an operator
+//! g <instance>                          executions      it is removed, and what these had is not yet
 //! z <execution> <partition>             step            somebody asked to split a partition; an empty step is any
 //! r <execution> <step> 0 <partition> n  Reject          an item that was skipped
 //! d <digest>                            job XML
@@ -103,11 +106,61 @@ pub struct Execution {
     pub steps: u32,
     /// What failed it: class and message.
     pub cause: Option<String>,
+    /// Where it runs, as `HOST:FOLDER` of its job log; empty if that is not known.
+    pub node: String,
+    /// Who started it, as far as the listener for operators asks who somebody is.
+    pub submitter: Option<String>,
 }
 
-packed!(struct Execution {
-    id, instance, job, status, exit_status, parameters, created_ms, started_ms, ended_ms, updated_ms, restart_at, digest, steps, cause
-});
+/// As `packed!` writes it; executions of earlier versions end before the node.
+impl Packed for Execution {
+    fn pack(&self, to: &mut Vec<u8>) {
+        let Execution { id, instance, job, status, exit_status, parameters, created_ms, started_ms, .. } = self;
+        let Execution { ended_ms, updated_ms, restart_at, digest, steps, cause, node, submitter, .. } = self;
+        (*id, *instance).pack(to);
+        job.pack(to);
+        status.pack(to);
+        exit_status.pack(to);
+        parameters.pack(to);
+        (*created_ms, *started_ms, *ended_ms).pack(to);
+        updated_ms.pack(to);
+        restart_at.pack(to);
+        (*digest, *steps).pack(to);
+        cause.pack(to);
+        node.pack(to);
+        submitter.pack(to);
+    }
+
+    fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
+        let (id, instance) = Packed::unpack(from)?;
+        let (job, status, exit_status) = (Packed::unpack(from)?, Packed::unpack(from)?, Packed::unpack(from)?);
+        let parameters = Packed::unpack(from)?;
+        let (created_ms, started_ms, ended_ms) = Packed::unpack(from)?;
+        let (updated_ms, restart_at) = (Packed::unpack(from)?, Packed::unpack(from)?);
+        let (digest, steps) = Packed::unpack(from)?;
+        let cause = Packed::unpack(from)?;
+        let (node, submitter) =
+            if from.is_empty() { Default::default() } else { (Packed::unpack(from)?, Packed::unpack(from)?) };
+        Some(Execution {
+            id,
+            instance,
+            job,
+            status,
+            exit_status,
+            parameters,
+            created_ms,
+            started_ms,
+            ended_ms,
+            updated_ms,
+            restart_at,
+            digest,
+            steps,
+            cause,
+            node,
+            submitter,
+        })
+    }
+}
 
 /// The eight metrics of the specification.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -161,7 +214,7 @@ impl Counts {
     }
 }
 
-/// Nanoseconds of a step by who spent them. What is not named here was the container's own.
+/// Nanoseconds of a step by who spent them. Those of partitions are added, so several threads have more than the clock on the wall.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Times {
     /// Reader.
@@ -170,15 +223,29 @@ pub struct Times {
     pub process_ns: u64,
     /// Writer.
     pub write_ns: u64,
-    /// Checkpoint: the data of reader and writer and the record.
+    /// Checkpoint: the data of reader and writer and the record. A part of the container's time.
     pub checkpoint_ns: u64,
-    /// Waiting for commits.
+    /// Commits: handing them over, and waiting until they are durable.
     pub commit_ns: u64,
-    /// The whole step, or all partitions together.
+    /// All of it.
     pub total_ns: u64,
+    /// Waiting for a turn among other work, or for a database that does not answer.
+    pub wait_ns: u64,
 }
 
-packed!(struct Times { read_ns, process_ns, write_ns, checkpoint_ns, commit_ns, total_ns });
+/// Without the waiting, which came later; whoever has times writes it at its own end.
+impl Packed for Times {
+    fn pack(&self, to: &mut Vec<u8>) {
+        (self.read_ns, self.process_ns, self.write_ns).pack(to);
+        (self.checkpoint_ns, self.commit_ns, self.total_ns).pack(to);
+    }
+
+    fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
+        let (read_ns, process_ns, write_ns) = Packed::unpack(from)?;
+        let (checkpoint_ns, commit_ns, total_ns) = Packed::unpack(from)?;
+        Some(Times { read_ns, process_ns, write_ns, checkpoint_ns, commit_ns, total_ns, wait_ns: 0 })
+    }
+}
 
 impl Times {
     /// Adds the times of a partition.
@@ -189,6 +256,42 @@ impl Times {
         self.checkpoint_ns += other.checkpoint_ns;
         self.commit_ns += other.commit_ns;
         self.total_ns += other.total_ns;
+        self.wait_ns += other.wait_ns;
+    }
+
+    /// The container's own: all that reader, processor, writer, commits and waiting did not take.
+    #[must_use]
+    pub fn container_ns(&self) -> u64 {
+        let named = self.read_ns + self.process_ns + self.write_ns + self.commit_ns + self.wait_ns;
+        self.total_ns.saturating_sub(named)
+    }
+}
+
+/// How a step or partition advances, up to its last checkpoint.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Pace {
+    /// When it began in this execution, in milliseconds since 1970.
+    pub began_ms: u64,
+    /// When its last checkpoint was made.
+    pub at_ms: u64,
+    /// What its reader had to read when it began, and what is left, in a unit of the reader's own.
+    pub ahead: Option<(u64, u64)>,
+}
+
+packed!(struct Pace { began_ms, at_ms, ahead });
+
+impl Pace {
+    /// What is left of what it began with: 1 is all, 0 nothing.
+    #[must_use]
+    pub fn share_left(&self) -> Option<f64> {
+        self.ahead.filter(|(whole, _)| *whole > 0).map(|(whole, left)| (left as f64 / whole as f64).min(1.0))
+    }
+
+    /// Seconds that are left after the last checkpoint, if it continues as it went.
+    #[must_use]
+    pub fn seconds_left(&self) -> Option<f64> {
+        let left = self.share_left().filter(|left| *left < 1.0)?;
+        Some(self.at_ms.saturating_sub(self.began_ms) as f64 / 1e3 * left / (1.0 - left))
     }
 }
 
@@ -221,9 +324,47 @@ pub struct StepExecution {
     pub cause: Option<String>,
 }
 
-packed!(struct StepExecution {
-    execution, number, step, status, exit_status, started_ms, ended_ms, counts, times, user_data, partitions, cause
-});
+/// As `packed!` writes it, with the waiting of its times; step executions of earlier versions end before that.
+impl Packed for StepExecution {
+    fn pack(&self, to: &mut Vec<u8>) {
+        let StepExecution { execution, number, step, status, exit_status, started_ms, .. } = self;
+        let StepExecution { ended_ms, counts, times, user_data, partitions, cause, .. } = self;
+        (*execution, *number).pack(to);
+        step.pack(to);
+        status.pack(to);
+        exit_status.pack(to);
+        (*started_ms, *ended_ms).pack(to);
+        counts.pack(to);
+        times.pack(to);
+        user_data.pack(to);
+        partitions.pack(to);
+        cause.pack(to);
+        times.wait_ns.pack(to);
+    }
+
+    fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
+        let (execution, number) = Packed::unpack(from)?;
+        let (step, status, exit_status) = (Packed::unpack(from)?, Packed::unpack(from)?, Packed::unpack(from)?);
+        let (started_ms, ended_ms) = Packed::unpack(from)?;
+        let (counts, mut times) = (Packed::unpack(from)?, Times::unpack(from)?);
+        let (user_data, partitions, cause) = (Packed::unpack(from)?, Packed::unpack(from)?, Packed::unpack(from)?);
+        times.wait_ns = if from.is_empty() { 0 } else { Packed::unpack(from)? };
+        Some(StepExecution {
+            execution,
+            number,
+            step,
+            status,
+            exit_status,
+            started_ms,
+            ended_ms,
+            counts,
+            times,
+            user_data,
+            partitions,
+            cause,
+        })
+    }
+}
 
 /// Bytes of a position. A checkpoint that is where the one before was shares them.
 pub type Position = Arc<Vec<u8>>;
@@ -297,35 +438,34 @@ pub struct StepState {
     pub progress: Progress,
     /// Number of partitions, as they were planned.
     pub plan: Option<u32>,
+    /// How a step without partitions advances.
+    pub pace: Option<Pace>,
     /// The execution in which the step began anew after it had completed, or its partitions were planned anew. 0 before.
     pub began: ExecutionId,
 }
 
-/// As `packed!` writes it; states of steps that never began anew, and those of earlier versions, end before the execution.
+/// As `packed!` writes it; states of steps that never began anew end before `began`, and those of earlier versions before the pace.
 impl Packed for StepState {
     fn pack(&self, to: &mut Vec<u8>) {
-        let StepState { status, exit_status, starts, last, progress, plan, began } = self;
+        let StepState { status, exit_status, starts, last, progress, plan, pace, began } = self;
         status.pack(to);
         exit_status.pack(to);
         starts.pack(to);
         last.pack(to);
         progress.pack(to);
         plan.pack(to);
+        pace.pack(to);
         if *began != ExecutionId::default() {
             began.pack(to);
         }
     }
 
     fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
-        Some(StepState {
-            status: Packed::unpack(from)?,
-            exit_status: Packed::unpack(from)?,
-            starts: Packed::unpack(from)?,
-            last: Packed::unpack(from)?,
-            progress: Packed::unpack(from)?,
-            plan: Packed::unpack(from)?,
-            began: if from.is_empty() { ExecutionId::default() } else { Packed::unpack(from)? },
-        })
+        let (status, exit_status, starts) = (Packed::unpack(from)?, Packed::unpack(from)?, Packed::unpack(from)?);
+        let (last, progress, plan) = (Packed::unpack(from)?, Packed::unpack(from)?, Packed::unpack(from)?);
+        let pace = if from.is_empty() { None } else { Packed::unpack(from)? };
+        let began = if from.is_empty() { ExecutionId::default() } else { Packed::unpack(from)? };
+        Some(StepState { status, exit_status, starts, last, progress, plan, pace, began })
     }
 }
 
@@ -342,6 +482,8 @@ pub struct PartitionState {
     pub execution: ExecutionId,
     /// What processes tell one another of a partition that any of them may run.
     pub shared: Option<Shared>,
+    /// How it advances.
+    pub pace: Option<Pace>,
 }
 
 /// What processes tell one another of a partition that any of them may run.
@@ -359,24 +501,39 @@ pub struct Shared {
 
 packed!(struct Shared { owner, token, times, cause });
 
-/// As `packed!` writes it; states of earlier versions end before the execution, and most before what processes share.
+/// As `packed!` writes it. States of earlier versions end before the execution, and most before what processes share, which has an owner if it
+/// is there; then follow the waiting of its times and the pace.
 impl Packed for PartitionState {
     fn pack(&self, to: &mut Vec<u8>) {
-        let PartitionState { status, exit_status, progress, execution, shared } = self;
+        let PartitionState { status, exit_status, progress, execution, shared, pace } = self;
         status.pack(to);
         exit_status.pack(to);
         progress.pack(to);
         execution.pack(to);
-        if let Some(shared) = shared {
-            shared.pack(to);
+        match shared {
+            Some(shared) => shared.pack(to),
+            None if pace.is_some() => Shared::default().pack(to),
+            None => {}
+        }
+        if shared.is_some() || pace.is_some() {
+            shared.as_ref().map_or(0, |shared| shared.times.wait_ns).pack(to);
+            pace.pack(to);
         }
     }
 
     fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
         let (status, exit_status, progress) = (Packed::unpack(from)?, Packed::unpack(from)?, Packed::unpack(from)?);
         let execution = if from.is_empty() { ExecutionId::default() } else { Packed::unpack(from)? };
-        let shared = if from.is_empty() { None } else { Some(Packed::unpack(from)?) };
-        Some(PartitionState { status, exit_status, progress, execution, shared })
+        let mut shared: Option<Shared> = if from.is_empty() { None } else { Some(Packed::unpack(from)?) };
+        let mut pace = None;
+        if !from.is_empty() {
+            let wait_ns = Packed::unpack(from)?;
+            shared.iter_mut().for_each(|shared| shared.times.wait_ns = wait_ns);
+            pace = Packed::unpack(from)?;
+        }
+        // Nobody has the number 0 as a process.
+        let shared = shared.filter(|shared| *shared != Shared::default());
+        Some(PartitionState { status, exit_status, progress, execution, shared, pace })
     }
 }
 
@@ -516,6 +673,44 @@ mod tests {
         assert_eq!(PartitionState::unpack_all(&bytes), Some(state.clone()));
         let earlier = &bytes[..bytes.len() - 8];
         assert_eq!(PartitionState::unpack_all(earlier), Some(PartitionState { execution: ExecutionId(0), ..state }));
+    }
+
+    #[test]
+    fn records_of_earlier_versions_have_no_pace_node_or_waiting() {
+        fn bytes<T: Packed>(record: &T) -> Vec<u8> {
+            let mut bytes = Vec::new();
+            record.pack(&mut bytes);
+            bytes
+        }
+        let pace = Some(Pace { began_ms: 1_000, at_ms: 4_000, ahead: Some((400, 100)) });
+        let shared = Some(Shared { owner: 3, token: 4, times: Times { wait_ns: 9, ..Times::default() }, cause: None });
+        for (shared, pace) in [(None, pace), (shared.clone(), pace), (shared.clone(), None)] {
+            let state = PartitionState { execution: ExecutionId(7), shared, pace, ..PartitionState::default() };
+            assert_eq!(PartitionState::unpack_all(&bytes(&state)), Some(state));
+        }
+        let whole = PartitionState { execution: ExecutionId(7), shared, ..PartitionState::default() };
+        let packed = bytes(&whole);
+        let mut earlier = whole.clone();
+        earlier.shared.iter_mut().for_each(|shared| shared.times.wait_ns = 0);
+        assert_eq!(PartitionState::unpack_all(&packed[..packed.len() - 9]), Some(earlier));
+
+        let step = StepState { starts: 2, pace, ..StepState::default() };
+        let packed = bytes(&step);
+        assert_eq!(StepState::unpack_all(&packed), Some(step.clone()));
+        let earlier = &packed[..packed.len() - bytes(&pace).len()];
+        assert_eq!(StepState::unpack_all(earlier), Some(StepState { pace: None, ..step }));
+
+        let execution = Execution { id: ExecutionId(5), node: "n".to_owned(), ..Execution::default() };
+        let packed = bytes(&execution);
+        assert_eq!(Execution::unpack_all(&packed), Some(execution.clone()));
+        let earlier = &packed[..packed.len() - bytes(&execution.node).len() - 1];
+        assert_eq!(Execution::unpack_all(earlier), Some(Execution { node: String::new(), ..execution }));
+
+        let ran = StepExecution { times: Times { wait_ns: 9, ..Times::default() }, ..StepExecution::default() };
+        let packed = bytes(&ran);
+        assert_eq!(StepExecution::unpack_all(&packed), Some(ran));
+        assert_eq!(StepExecution::unpack_all(&packed[..packed.len() - 8]), Some(StepExecution::default()));
+        assert_eq!(pace.and_then(|pace| pace.seconds_left()), Some(1.0));
     }
 
     #[test]

@@ -29,10 +29,31 @@ impl Query {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// Refuses parameters that would have no effect, and those that are given twice.
+    /// Names and values.
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// The text of the same parameters with another value of one of them.
+    pub(crate) fn with(&self, name: &str, value: &str) -> String {
+        let others = self.pairs().filter(|(known, _)| *known != name);
+        let all: Vec<String> = others
+            .chain(std::iter::once((name, value)))
+            .map(|(name, value)| format!("{}={}", encoded(name), encoded(value)))
+            .collect();
+        all.join("&")
+    }
+
+    /// Refuses parameters that would have no effect, and those that are given twice. A name that ends with `*` is all that begin so.
     pub(crate) fn only(&self, names: &[&str]) -> Result<(), Findings> {
+        let is_known = |name: &str| {
+            names.iter().any(|known| match known.strip_suffix('*') {
+                Some(begin) => name.len() > begin.len() && name.starts_with(begin),
+                None => *known == name,
+            })
+        };
         for (at, (name, _)) in self.0.iter().enumerate() {
-            if !names.contains(&name.as_str()) {
+            if !is_known(name) {
                 let hint = match quayline_core::nearest(name, names.iter().copied()) {
                     Some(meant) => format!("did you mean `{meant}`?"),
                     None => format!("the parameters are {}", names.join(", ")),
@@ -55,6 +76,13 @@ pub(crate) fn answer(status: u16, value: &Value) -> AdminAnswer {
 /// A fault of the caller.
 pub(crate) fn wrong(message: String, hint: String) -> Findings {
     argument(message).hint(hint).into()
+}
+
+/// Text in which only letters, digits and marks that need no encoding are themselves.
+pub(crate) fn encoded(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    let one = |byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    text.bytes().map(one).collect()
 }
 
 /// Text with its `%41` decoded; `None` where it is not UTF-8 then.

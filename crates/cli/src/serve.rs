@@ -8,10 +8,11 @@ use quayline_calibrate::primitives::{CryptoStudy, NetOptions, NetStudy};
 use quayline_connect::Listener;
 use quayline_core::{Fault, Finding, Findings};
 use quayline_gateway::{Definitions, ProviderSpec};
-use quayline_measure::batch::{BatchStudy, BatchStudyOptions, Rows};
+use quayline_measure::batch::{BatchStudy, BatchStudyOptions, Repositories, Rows};
 use quayline_measure::{
     FlowStudy, FlowStudyOptions, GatewayStudy, StoreStudy, StoreStudyOptions, StudyOptions, process, translator_study,
 };
+use quayline_project::job::{EventSettings, JobSettings};
 use quayline_server::{
     AdminPart, Beside, ServeConfig, ServeError, StoreDurability, StorePart, backout_misfits, queue_misfits,
     store_misfits,
@@ -25,7 +26,7 @@ use crate::args::{
 use crate::console::Console;
 use crate::exit::{CLI_INPUT, CLI_LISTEN, CLI_MEASURE, Exit, Stop};
 use crate::flow::{FlowsPart, ServedFlows};
-use crate::job::{JobsPart, has_jobs};
+use crate::job::{JobsPart, Place as JobsPlace, has_jobs};
 use crate::partner::{PartnersPart, ServedPartners};
 use crate::store::{Missing, Opened, saver};
 
@@ -59,6 +60,10 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     let folder = FolderArg::new(args.store.clone().unwrap_or_else(|| root.join("data")), durability);
     if args.check {
         let mut findings = quayline_server::cannot_work(&config, &definitions);
+        if has_jobs {
+            findings.extend(EventSettings::open(&root).err().into_iter().flat_map(|wrong| wrong.0));
+            findings.extend(JobSettings::open(&root).err().into_iter().flat_map(|wrong| wrong.0));
+        }
         let flows = quayline_flow::Flow::open_all(&root, crate::cache::cache().as_ref())?;
         let listeners = config.listeners().into_iter().map(|(key, address)| (format!("serve.{key}"), address));
         let listeners: Vec<_> = listeners.collect();
@@ -121,8 +126,10 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
             let repository = crate::job::served(store, args.job_repository.as_deref())?;
             let own = store.clone();
             let keeping = crate::job::keeping(&root, args.job_repository.is_none().then_some(&own))?;
-            let part =
-                JobsPart::new(root.clone(), folder.local().to_owned(), repository, keeping, Arc::clone(&workload));
+            let settings = JobSettings::open(&root)?;
+            let (project, store, workload) = (root.clone(), folder.local().to_owned(), Arc::clone(&workload));
+            let place = JobsPlace { project, store, keeping, settings, workload };
+            let part = JobsPart::new(place, repository);
             Some(Arc::new(part.map_err(|error| crate::store::unreadable(&folder.folder, &error))?))
         }
         None => None,
@@ -297,10 +304,15 @@ fn measure_crypto(args: &MeasureCryptoArgs, console: &Console) -> Result<Exit, S
 
 fn measure_batch(args: &MeasureBatchArgs, console: &Console) -> Result<Exit, Stop> {
     let rows = if args.deletes == "set" { Rows::Set } else { Rows::Pipelined };
-    let options = BatchStudyOptions { records: args.records, embedded: args.embedded, rows };
+    let places = match args.place.as_str() {
+        "store" => vec![Repositories::Store],
+        "postgresql" => vec![Repositories::Database],
+        _ => vec![Repositories::Database, Repositories::Store],
+    };
+    let options = BatchStudyOptions { records: args.records, places, rows };
     let study = BatchStudy::run(&options, &|what| eprintln!("{what}")).map_err(|why| {
         Finding::error(CLI_MEASURE, Fault::Environment, why)
-            .hint("see what is missing above; --embedded needs no database")
+            .hint("see what is missing above; --in store needs no database")
     })?;
     let report = study.report();
     crate::console::write_stdout(report.text().as_bytes())?;

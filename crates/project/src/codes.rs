@@ -32,6 +32,7 @@ pub(crate) const JOB_UNREACHED: Code = Code("JOB-006");
 pub(crate) const JOB_UNRESOLVED: Code = Code("JOB-007");
 pub(crate) const JOB_ARTIFACT: Code = Code("JOB-008");
 pub(crate) const JOB_EVENTS: Code = Code("JOB-009");
+pub(crate) const JOB_SETTINGS: Code = Code("JOB-010");
 // Partner files; `docs/reference/errors/partner.md` explains them.
 pub(crate) const PARTNER_SYNTAX: Code = Code("PTN-001");
 pub(crate) const PARTNER_VALUE: Code = Code("PTN-002");

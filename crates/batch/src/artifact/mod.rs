@@ -127,7 +127,13 @@ pub trait Reader {
         Ok(None)
     }
 
-    /// How much is left to read, in a unit of the reader's own; 0 or `None` if it cannot be split.
+    /// Whether the last call of [`Reader::read`] gave `None` because somebody asked the job to stop, and not because the input ended.
+    fn was_interrupted(&self) -> bool {
+        false
+    }
+
+    /// How much is left to read, in a unit of the reader's own; `None` if it does not know. Progress and time left come from it, and a partition
+    /// with nothing left is not asked to split.
     fn left(&self) -> Option<u64> {
         None
     }

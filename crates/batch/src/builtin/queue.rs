@@ -1,5 +1,7 @@
 //! `quayline.queueReader` and `quayline.queueWriter`: messages got and put in the chunk's unit of work.
 
+use std::time::Instant;
+
 use quayline_core::Limits;
 use quayline_edi::{Level, renumbered};
 use quayline_store::queue::{GetWait, Message, Select};
@@ -7,6 +9,7 @@ use quayline_store::{Store, StoreError, Unit};
 
 use super::file_writer::{LAST_NUMBER, no_interchange};
 use crate::artifact::{Answer, Injected, Item, Reader, Writer};
+use crate::context::StopSignal;
 use crate::error::Thrown;
 use crate::work::Work;
 
@@ -18,16 +21,22 @@ pub(super) fn unit_of<'w>(work: &'w mut dyn Work, artifact: &str) -> Answer<&'w 
     })
 }
 
+/// A wait looks so often whether somebody asked the job to stop.
+const LOOK_MS: u64 = 100;
+
 pub(super) struct QueueReader {
     queue: String,
     wait_ms: u64,
+    stop: StopSignal,
+    was_interrupted: bool,
     open: Option<quayline_store::queue::Queue>,
 }
 
 impl QueueReader {
     pub(super) fn new(with: &Injected) -> Answer<Self> {
         let queue = with.required("queue")?.to_owned();
-        Ok(QueueReader { queue, wait_ms: with.number("wait-ms", 0)?, open: None })
+        let (wait_ms, stop) = (with.number("wait-ms", 0)?, with.job.stop.clone());
+        Ok(QueueReader { queue, wait_ms, stop, was_interrupted: false, open: None })
     }
 }
 
@@ -41,12 +50,27 @@ impl Reader for QueueReader {
     fn read(&mut self, work: &mut dyn Work) -> Answer<Option<Item>> {
         let unit = unit_of(work, "quayline.queueReader")?;
         let queue = self.open.as_ref().expect("the reader is open");
-        let wait = if self.wait_ms == 0 { GetWait::No } else { GetWait::AtMostMs(self.wait_ms) };
-        match queue.get(unit, Select::First, wait) {
-            Ok(message) => Ok(Some(message.payload)),
-            Err(StoreError::NoMessage { .. }) => Ok(None),
-            Err(error) => Err(error.into()),
+        let begin = Instant::now();
+        self.was_interrupted = false;
+        loop {
+            let waited = u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX);
+            let left = self.wait_ms.saturating_sub(waited);
+            let wait = if left == 0 { GetWait::No } else { GetWait::AtMostMs(left.min(LOOK_MS)) };
+            match queue.get(unit, Select::First, wait) {
+                Ok(message) => return Ok(Some(message.payload)),
+                Err(StoreError::NoMessage { .. }) if left == 0 => return Ok(None),
+                Err(StoreError::NoMessage { .. }) if self.stop.is_set() => {
+                    self.was_interrupted = true;
+                    return Ok(None);
+                }
+                Err(StoreError::NoMessage { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
         }
+    }
+
+    fn was_interrupted(&self) -> bool {
+        self.was_interrupted
     }
 }
 

@@ -49,9 +49,11 @@ pub use shared::{Assist, Assisted};
 /// Bounds and choices of an engine.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct EngineSettings {
-    /// Partitions of a step that run at once, whatever a plan asks for. Default 32.
+    /// Partitions of a step that run at once, whatever a plan asks for; the property `quayline.partition-threads-max` of a step says otherwise.
+    /// Default 32, at most 1,024.
     pub partition_threads_max: usize,
-    /// Bytes of items at which a chunk ends although its item-count is not reached. Default 16 MB, so that large items do not fill the memory.
+    /// Bytes of items at which a chunk ends although its item-count is not reached; the property `quayline.chunk-bytes-max` of a step says
+    /// otherwise. Default 16 MB, so that large items do not fill the memory.
     pub chunk_bytes_max: usize,
 }
 
@@ -75,6 +77,10 @@ pub struct Engine {
     pub keeping: Option<Keeping>,
     /// Bounds.
     pub settings: EngineSettings,
+    /// Where executions of this engine run and where their job logs are, as `HOST:FOLDER`. Default: the name of the host.
+    pub node: String,
+    /// Who starts executions with this engine.
+    pub submitter: Option<String>,
     /// Where `#{systemProperties['x']}` finds its values.
     pub system: SystemProperties,
     /// Classes of work that the process shares; each chunk takes its turn.
@@ -113,6 +119,18 @@ impl StartError {
     }
 }
 
+/// Who restarts an execution.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum By {
+    Operator,
+    Itself,
+}
+
+/// Name of the host.
+fn host() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned()
+}
+
 /// Whether a restart may run another job XML than the execution before.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Drift {
@@ -133,6 +151,8 @@ impl Engine {
             observers: Vec::new(),
             keeping: None,
             settings: EngineSettings::default(),
+            node: host(),
+            submitter: None,
             system: Box::new(system_property),
             workload: None,
             running: Mutex::default(),
@@ -155,6 +175,9 @@ impl Engine {
             digest: xxh3_64(text.as_bytes()),
             text,
             folder: self.folder.display().to_string(),
+            node: self.node.clone(),
+            submitter: self.submitter.clone(),
+            is_automatic: false,
             submitted: &|work, execution| self.submitted(work, execution),
         };
         self.begin_keeping()?;
@@ -172,6 +195,31 @@ impl Engine {
         file: &JobFile,
         parameters: Parameters,
         drift: Drift,
+    ) -> Result<Launched<'_>, StartError> {
+        self.restart_by(last, file, parameters, drift, By::Operator)
+    }
+
+    /// The same without an operator: continues an execution whose process ended. The repository counts how often that happens, until an
+    /// operator restarts the instance.
+    ///
+    /// # Errors
+    /// Those of [`Engine::restart`].
+    pub fn resume(
+        &self,
+        last: ExecutionId,
+        file: &JobFile,
+        parameters: Parameters,
+    ) -> Result<Launched<'_>, StartError> {
+        self.restart_by(last, file, parameters, Drift::Refuse, By::Itself)
+    }
+
+    fn restart_by(
+        &self,
+        last: ExecutionId,
+        file: &JobFile,
+        parameters: Parameters,
+        drift: Drift,
+        by: By,
     ) -> Result<Launched<'_>, StartError> {
         let before = self.repository.execution(last)?;
         let (job, unresolved) = file.resolve(&parameters, &self.system).map_err(StartError::Job)?;
@@ -191,7 +239,17 @@ impl Engine {
             .into());
         }
         let submitted = |work: &mut dyn Work, execution: &Execution| self.submitted(work, execution);
-        let launch = Launch { job: &job.id, parameters, digest, text, folder: String::new(), submitted: &submitted };
+        let launch = Launch {
+            job: &job.id,
+            parameters,
+            digest,
+            text,
+            folder: String::new(),
+            node: self.node.clone(),
+            submitter: self.submitter.clone(),
+            is_automatic: by == By::Itself,
+            submitted: &submitted,
+        };
         self.begin_keeping()?;
         let (before, execution, held) = self.repository.relaunch(last, launch)?;
         self.launched(job, execution, held, Some(before), unresolved)

@@ -23,10 +23,10 @@ use crate::artifact::{
 };
 use crate::codes;
 use crate::context::{JobContext, StepContext};
-use crate::error::{Kind, Thrown};
+use crate::error::{BatchError, Kind, Thrown};
 use crate::event::{self, Event};
 use crate::record::{Counts, ExecutionId, PartitionGiven, PartitionState, StepState, Times};
-use crate::repository::NUMBER;
+use crate::repository::{Begun, NUMBER};
 use crate::status::BatchStatus;
 
 /// Takes what a collector gives.
@@ -261,7 +261,7 @@ impl Run<'_> {
         }
         let count = u32::try_from(plan.properties.len()).unwrap_or(u32::MAX);
         state.plan = Some(count);
-        let mut known = self.repository().partitions(self.held.instance, &step.id)?;
+        let known = self.repository().partitions(self.held.instance, &step.id)?;
         let new = (0..count).filter(|number| !known.contains_key(number)).collect::<Vec<_>>();
         self.repository().plan_partitions(self.held, &step.id, state, new.into_iter(), digest)?;
         for (number, given) in &given {
@@ -283,9 +283,9 @@ impl Run<'_> {
         } else {
             let mut todo = VecDeque::new();
             for number in 0..count {
-                let known = known.remove(&number).unwrap_or_default();
-                if known.status != BatchStatus::Completed {
-                    todo.push_back((number, known));
+                match known.get(&number) {
+                    Some(known) if known.status == BatchStatus::Completed => {}
+                    known => todo.push_back(Todo { number, is_new: known.is_none() }),
                 }
             }
             drop((given, known));
@@ -304,11 +304,11 @@ impl Run<'_> {
         step: &Step,
         (job, context): (&Arc<JobContext>, &Arc<StepContext>),
         plan: &PartitionPlan,
-        mut todo: VecDeque<(u32, PartitionState)>,
+        mut todo: VecDeque<Todo>,
         whole: &mut Whole,
     ) -> Answer<()> {
         let splits = splitting(step)?;
-        let most = self.engine.settings.partition_threads_max.max(1);
+        let most = self.threads_max(step)?;
         let wanted = usize::try_from(plan.threads).unwrap_or(usize::MAX);
         let give_up = AtomicBool::new(false);
         loop {
@@ -332,11 +332,25 @@ impl Run<'_> {
         }
     }
 
-    fn not_begun(&self, step: &Step) -> Answer<VecDeque<(u32, PartitionState)>> {
+    fn not_begun(&self, step: &Step) -> Answer<VecDeque<Todo>> {
         let known = self.repository().partitions(self.held.instance, &step.id)?.into_iter();
-        let left =
-            |state: &PartitionState| state.status != BatchStatus::Completed && state.execution != self.held.execution;
-        Ok(known.filter(|(_, state)| left(state)).collect())
+        let left = |known: &Begun| known.status != BatchStatus::Completed && known.execution != self.held.execution;
+        Ok(known.filter(|(_, known)| left(known)).map(|(number, _)| Todo { number, is_new: false }).collect())
+    }
+
+    /// Partitions of a step that run at once, whatever its plan asks for.
+    pub(super) fn threads_max(&self, step: &Step) -> Answer<usize> {
+        let most = bound(step, THREADS_MAX, self.engine.settings.partition_threads_max)?;
+        Ok(most.clamp(1, PARTITION_THREADS_MAX))
+    }
+
+    /// The state of a partition that begins. Only now, so that the large positions in memory are those of partitions that run.
+    fn begun(&self, step: &Step, todo: Todo) -> Answer<PartitionState> {
+        if todo.is_new {
+            return Ok(PartitionState::default());
+        }
+        let state = self.repository().begun_partition(self.held.instance, &step.id, todo.number)?;
+        Ok(state.ok_or(BatchError::Damaged { what: "a partition" })?)
     }
 
     fn run_queue(
@@ -358,7 +372,8 @@ impl Run<'_> {
                     self.engine.stragglers.ask_slowest(self.held.execution, &step.id)
                 }
             };
-            while let Some((number, known)) = queue.next(&over, &none) {
+            while let Some(todo) = queue.next(&over, &none) {
+                let number = todo.number;
                 // Also if an artifact panics: the others do not wait for it.
                 let _running = Running(queue);
                 if over() {
@@ -368,16 +383,17 @@ impl Run<'_> {
                 let planned = Planned { properties: plan.properties.get(number as usize), began };
                 let made = |number| {
                     queue.made.store(true, Ordering::Relaxed);
-                    if let Ok(Some(state)) = self.repository().partition(self.held.instance, &step.id, number) {
-                        queue.put(number, state);
-                    }
+                    queue.put(Todo { number, is_new: false });
                 };
                 let send = |data| {
                     // The step's thread receives until all threads are gone.
                     let _ = sender.send(Message::Collected(data));
                     Ok(())
                 };
-                let ended = self.one_partition(step, job, (number, known), planned, (&send, &made));
+                let ended = match self.begun(step, todo) {
+                    Ok(known) => self.one_partition(step, job, (number, known), planned, (&send, &made)),
+                    Err(thrown) => Message::failed(thrown),
+                };
                 let _ = sender.send(ended);
             }
         };
@@ -434,6 +450,7 @@ impl Run<'_> {
             context.count(|counts| *counts = state.progress.counts);
         } else {
             state.progress.counts = Counts::default();
+            state.pace = None;
         }
         state.execution = self.held.execution;
         let of_step = |properties: &BTreeMap<String, String>| {
@@ -584,6 +601,22 @@ fn sharing(step: &Step) -> Answer<bool> {
     choice(step, SHARING, ["local", "shared"])
 }
 
+/// The property of a step that says how many of its partitions run at once.
+const THREADS_MAX: &str = "quayline.partition-threads-max";
+/// Partitions of a step that run at once in one process at most, whatever anybody asks for: each has a thread.
+const PARTITION_THREADS_MAX: usize = 1_024;
+
+/// The number of a property of a step, from 1; the default without it.
+pub(super) fn bound(step: &Step, property: &str, default: usize) -> Answer<usize> {
+    match step.properties.get(property).map(String::as_str) {
+        None | Some("") => Ok(default),
+        Some(text) => text.parse().ok().filter(|number| *number > 0).ok_or_else(|| {
+            Thrown::new("quayline.Configuration", format!("property {property} of the step is not a number from 1"))
+                .hint("write a whole number, without a unit")
+        }),
+    }
+}
+
 /// Whether a property of a step has the second of two values; the first is the default.
 pub(super) fn choice(step: &Step, property: &str, [first, second]: [&str; 2]) -> Answer<bool> {
     match step.properties.get(property).map(String::as_str) {
@@ -599,9 +632,17 @@ fn threads_of_machine() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
+/// A partition that waits for a thread.
+#[derive(Clone, Copy)]
+struct Todo {
+    number: u32,
+    /// Whether it has no checkpoint yet.
+    is_new: bool,
+}
+
 /// Partitions that wait for a thread, and how many run.
 struct Queue {
-    todo: Mutex<(VecDeque<(u32, PartitionState)>, usize)>,
+    todo: Mutex<(VecDeque<Todo>, usize)>,
     change: Condvar,
     /// Whether a partition was made that was not planned.
     made: AtomicBool,
@@ -609,7 +650,7 @@ struct Queue {
 
 impl Queue {
     /// The next partition. Without one it waits as long as others run, which may give a part away, and calls `none` now and then.
-    fn next(&self, over: &dyn Fn() -> bool, none: &dyn Fn()) -> Option<(u32, PartitionState)> {
+    fn next(&self, over: &dyn Fn() -> bool, none: &dyn Fn()) -> Option<Todo> {
         let mut queue = self.todo.lock();
         loop {
             if let Some(next) = queue.0.pop_front() {
@@ -624,8 +665,8 @@ impl Queue {
         }
     }
 
-    fn put(&self, number: u32, state: PartitionState) {
-        self.todo.lock().0.push_back((number, state));
+    fn put(&self, todo: Todo) {
+        self.todo.lock().0.push_back(todo);
         self.change.notify_one();
     }
 }

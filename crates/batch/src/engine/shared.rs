@@ -31,7 +31,7 @@ impl Run<'_> {
         whole: &mut Whole,
     ) -> Answer<()> {
         let splits = splitting(step)?;
-        let most = self.engine.settings.partition_threads_max.max(1).min(plan.properties.len().max(1));
+        let most = self.threads_max(step)?.min(plan.properties.len().max(1));
         let wanted = usize::try_from(plan.threads).unwrap_or(usize::MAX);
         let threads = if wanted == 0 { most } else { wanted.min(most) };
         let give_up = AtomicBool::new(false);
@@ -231,6 +231,8 @@ pub struct Assist<'a> {
     pub idle: Option<Duration>,
     /// Ends as soon as it is set; partitions that run stop at their next checkpoint.
     pub stop: &'a StopSignal,
+    /// Hears once of each step whose partitions cannot run here, and why. Those of other steps run all the same.
+    pub refused: &'a (dyn Fn(ExecutionId, &str, &StartError) + Sync),
 }
 
 /// What [`Engine::assist`] did.
@@ -238,23 +240,42 @@ pub struct Assist<'a> {
 pub struct Assisted {
     /// Partitions that it ran, whatever became of them.
     pub partitions: u64,
+    /// Steps whose partitions cannot run here.
+    pub refused: u64,
 }
 
 impl Engine {
     /// Runs partitions of executions that other processes run, as long as there are any.
     ///
     /// # Errors
-    /// The repository cannot be read, or a job does not resolve here as it did there.
+    /// The repository cannot be read or written. A job that does not resolve here as it did there is refused; the others run.
     pub fn assist(&self, assist: &Assist<'_>) -> Result<Assisted, StartError> {
         let mut assisted = Assisted::default();
         let mut idle_since = Instant::now();
+        let mut refused: HashSet<(ExecutionId, String)> = HashSet::new();
         while !assist.stop.is_set() {
             let mut ran = 0;
-            for (execution, offer) in self.repository.offers()? {
+            let offers = self.repository.offers()?;
+            refused.retain(|(id, step)| offers.iter().any(|(execution, offer)| execution == id && offer.step == *step));
+            for (execution, offer) in offers {
                 if offer.is_closing || assist.execution.is_some_and(|only| only != execution) || assist.stop.is_set() {
                     continue;
                 }
-                ran += self.assist_step(execution, &offer, assist)?;
+                let of_step = (execution, offer.step.clone());
+                if refused.contains(&of_step) {
+                    continue;
+                }
+                match self.assist_step(execution, &offer, assist) {
+                    Ok(count) => ran += count,
+                    // It has ended since, or somebody has removed it.
+                    Err(StartError::Batch(BatchError::NoSuchExecution(_))) => {}
+                    Err(error @ (StartError::Job(_) | StartError::Batch(BatchError::Damaged { .. }))) => {
+                        (assist.refused)(execution, &offer.step, &error);
+                        assisted.refused += 1;
+                        refused.insert(of_step);
+                    }
+                    Err(error) => return Err(error),
+                }
             }
             assisted.partitions += ran;
             if ran > 0 {
@@ -290,7 +311,9 @@ impl Engine {
             false => self.folder.clone(),
         };
         let run = Run { engine: self, job: Arc::clone(&job), held, context, restart_of: None, is_helper: true, folder };
-        let Some(step) = find(&job.elements, &offer.step) else { return Ok(0) };
+        let Some(step) = find(&job.elements, &offer.step) else {
+            return Err(BatchError::Damaged { what: "a step that processes share" }.into());
+        };
         let state = self.repository.step_state(offer.instance, &offer.step)?;
         let began = state.map(|state| state.began).unwrap_or_default();
         let worker = || -> Answer<u64> {

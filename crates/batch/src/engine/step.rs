@@ -66,6 +66,7 @@ impl Run<'_> {
         state.status = BatchStatus::Started;
         state.exit_status = None;
         state.progress.counts = crate::record::Counts::default();
+        state.pace = None;
         let mut record = StepExecution {
             execution: self.held.execution,
             step: step.id.clone(),
@@ -131,7 +132,10 @@ impl Run<'_> {
             end = BodyEnd { times: end.times, is_uncertain: end.is_uncertain, ..BodyEnd::failed(thrown) };
             context.set_status(end.status);
         }
-        end.times.total_ns = ns(begin);
+        if step.partition.is_none() {
+            // Partitions have a total each, and theirs are added like all other times.
+            end.times.total_ns = ns(begin);
+        }
         end
     }
 

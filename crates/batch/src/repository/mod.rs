@@ -2,11 +2,13 @@
 
 mod events;
 mod failing;
+mod history;
 mod partitions;
 mod position;
 mod rejects;
 mod shared;
 mod split;
+mod takeover;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,25 +18,26 @@ use std::time::{Duration, Instant};
 use quayline_core::Packed;
 
 use crate::error::BatchError;
-use crate::event;
 use crate::record::{
     Execution, ExecutionId, Instance, InstanceId, Lease, PartitionState, Progress, StepExecution, StepState,
 };
 use crate::status::BatchStatus;
 use crate::work::{Backend, Entry, Fence, PageOf, Work};
 
-use events::{kept_topics, recovered_event};
-use failing::fail_steps;
 use position::{keep_checkpoint, read_state};
 use shared::forget_sharing;
 use split::given_key;
+use takeover::{left_key, restarts_key};
 
 pub(crate) use events::stored;
-pub use partitions::PartitionProgress;
+pub use history::ExecutionFilter;
+pub(crate) use partitions::Begun;
+pub use partitions::{PartitionProgress, Slow, StepProgress};
 pub(crate) use position::Large;
 pub(crate) use rejects::rejects_of;
 pub(crate) use shared::Claim;
 pub(crate) use split::NUMBER;
+pub use takeover::LeftBehind;
 
 /// Entries that are read at once.
 const PAGE: usize = 256;
@@ -63,6 +66,12 @@ pub(crate) struct Launch<'l> {
     pub(crate) digest: u64,
     pub(crate) text: &'l str,
     pub(crate) folder: String,
+    /// Where it runs and where its job log is.
+    pub(crate) node: String,
+    /// Who starts it.
+    pub(crate) submitter: Option<String>,
+    /// Whether it continues what a process left, without an operator.
+    pub(crate) is_automatic: bool,
     /// Keeps the event of the new execution.
     pub(crate) submitted: &'l dyn Fn(&mut dyn Work, &Execution) -> Result<(), BatchError>,
 }
@@ -139,57 +148,6 @@ impl Repository {
         self.backend.now_ms()
     }
 
-    /// Ends executions whose process is gone as FAILED, so that they can be restarted. Returns them.
-    ///
-    /// # Errors
-    /// Those of the store.
-    pub fn recover(&self) -> Result<Vec<Execution>, BatchError> {
-        let mut work = self.begin()?;
-        let now = self.now_ms();
-        let mut recovered = Vec::new();
-        let mut after: Option<Vec<u8>> = None;
-        loop {
-            let of = PageOf { prefix: b"l", after: after.as_deref(), newest_first: false, count: PAGE };
-            let page = work.page(of)?;
-            let Some((last, _)) = page.last() else { break };
-            after = Some(last.clone());
-            for (key, value) in &page {
-                let lease: Lease = read("a lease", value)?;
-                if !self.backend.is_gone(&lease)? {
-                    continue;
-                }
-                // Another process may recover it at the same time.
-                if work.get_for_update(key)?.is_none() {
-                    continue;
-                }
-                let id = ExecutionId(number(&key[1..]));
-                let mut execution = execution_of(work.as_mut(), id)?;
-                if execution.status.is_running() {
-                    execution.status = BatchStatus::Failed;
-                    execution.exit_status = Some(BatchStatus::Failed.text().to_owned());
-                    execution.cause = Some("the process that ran it ended".to_owned());
-                    execution.ended_ms = Some(now);
-                    execution.updated_ms = now;
-                    // First of all nothing of the old process commits any more; then what it had committed is read.
-                    work.adopt(&[b"t".as_slice(), &execution.instance.0.to_be_bytes()].concat(), 0)?;
-                    fail_steps(work.as_mut(), &execution)?;
-                    work.put(&key_of(b'e', id.0), &bytes(&execution))?;
-                    if kept_topics(work.as_mut())?.wants(event::FAILED) {
-                        work.keep_event(stored(&recovered_event(&execution, now)))?;
-                    }
-                    recovered.push(execution);
-                }
-                // Without the lease, nothing that the old process may still have under way commits.
-                work.delete(key)?;
-                forget_sharing(work.as_mut(), id)?;
-            }
-        }
-        if !recovered.is_empty() {
-            work.commit()?;
-        }
-        Ok(recovered)
-    }
-
     /// Makes an instance with its first execution, STARTING.
     pub(crate) fn launch(&self, launch: Launch<'_>) -> Result<(Execution, Held), BatchError> {
         let mut work = self.begin()?;
@@ -214,7 +172,10 @@ impl Repository {
         let mut work = self.begin()?;
         let before = execution_of(work.as_mut(), last)?;
         let key = key_of(b'i', before.instance.0);
-        let found = work.get_for_update(&key)?.ok_or(BatchError::Damaged { what: "an instance" })?;
+        // Without the instance, somebody has removed it since.
+        let found = work.get_for_update(&key)?.ok_or(BatchError::NoSuchExecution(last))?;
+        // Behind the lock: an operator may have abandoned it.
+        let before = execution_of(work.as_mut(), last)?;
         let instance: Instance = read("an instance", &found)?;
         let refuse = |why: String, remedy: String| BatchError::NotRestartable { execution: last, why, remedy };
         if instance.last != last {
@@ -232,6 +193,14 @@ impl Repository {
             }
             status if status.is_running() => return Err(BatchError::IsRunning { execution: last, status }),
             _ => {}
+        }
+        work.delete(&left_key(last))?;
+        let restarts = restarts_key(instance.id);
+        if launch.is_automatic {
+            let count = work.get(&restarts)?.map_or(0, |count| number(&count));
+            work.put(&restarts, &(count + 1).to_be_bytes())?;
+        } else {
+            work.delete(&restarts)?;
         }
         let (execution, held) = self.add_execution(work, instance, launch)?;
         Ok((before, execution, held))
@@ -259,6 +228,8 @@ impl Repository {
             created_ms: now,
             updated_ms: now,
             digest: launch.digest,
+            node: launch.node,
+            submitter: launch.submitter,
             ..Execution::default()
         };
         work.put(&key_of(b'e', id.0), &bytes(&execution))?;
@@ -328,23 +299,6 @@ impl Repository {
             forget_sharing(work.as_mut(), held.execution)?;
         }
         also(work.as_mut())?;
-        work.commit()?;
-        Ok(execution)
-    }
-
-    /// Gives a restartable execution up for good.
-    ///
-    /// # Errors
-    /// [`BatchError::IsRunning`], [`BatchError::NoSuchExecution`].
-    pub fn abandon(&self, id: ExecutionId) -> Result<Execution, BatchError> {
-        let mut work = self.begin()?;
-        let mut execution = execution_of(work.as_mut(), id)?;
-        if execution.status.is_running() {
-            return Err(BatchError::IsRunning { execution: id, status: execution.status });
-        }
-        execution.status = BatchStatus::Abandoned;
-        execution.updated_ms = self.now_ms();
-        work.put(&key_of(b'e', id.0), &bytes(&execution))?;
         work.commit()?;
         Ok(execution)
     }
@@ -579,29 +533,6 @@ impl Repository {
         Ok(found.map(|digest| number(&digest)))
     }
 
-    /// The partitions of a step that have a state, by number.
-    pub(crate) fn partitions(
-        &self,
-        instance: InstanceId,
-        step: &str,
-    ) -> Result<BTreeMap<u32, PartitionState>, BatchError> {
-        let prefix = step_key(instance, step);
-        let mut work = self.begin()?;
-        let mut found = BTreeMap::new();
-        let mut after = prefix.clone();
-        loop {
-            let of = PageOf { prefix: &prefix, after: Some(&after), newest_first: false, count: PAGE };
-            let page = work.page(of)?;
-            let Some((last, _)) = page.last() else { return Ok(found) };
-            after.clone_from(last);
-            for (key, value) in &page {
-                let number = key.get(prefix.len()..).and_then(|number| number.try_into().ok()).map(u32::from_be_bytes);
-                let number = number.ok_or(BatchError::Damaged { what: "a partition" })?;
-                found.insert(number, read_state(work.as_mut(), key, "a partition", value)?);
-            }
-        }
-    }
-
     /// Writes the state of a partition that ended.
     pub(crate) fn save_partition(
         &self,
@@ -613,11 +544,17 @@ impl Repository {
         self.patiently(|| {
             let mut work = self.begin()?;
             also(work.as_mut())?;
-            let key = partition_key(held.instance, at.0, at.1);
             if is_uncertain {
+                let key = partition_key(held.instance, at.0, at.1);
                 keep_checkpoint(work.as_mut(), &key, "a partition", state)?;
             }
-            work.put_fenced(&key, &bytes(state), &self.fence(held)?)?;
+            let mut kept = state.clone();
+            if kept.status == BatchStatus::Completed {
+                // Nobody continues it, and a restart of the others reads this record.
+                (kept.progress.reader, kept.progress.writer) = (None, None);
+            }
+            let large = Large { before: None, in_pages: false };
+            self.put_checkpoint(work.as_mut(), held, (at.0, Some(at.1)), &mut kept, large)?;
             work.commit()
         })
     }
@@ -666,41 +603,6 @@ impl Repository {
             }
             work.commit()?;
         }
-    }
-
-    /// Removes an instance with its executions, in units of some hundred records. Returns the executions.
-    ///
-    /// # Errors
-    /// [`BatchError::IsRunning`]; errors of the store.
-    pub fn purge(&self, instance: InstanceId) -> Result<Vec<ExecutionId>, BatchError> {
-        let executions = self.executions(instance)?;
-        for id in &executions {
-            let execution = self.execution(*id)?;
-            if execution.status.is_running() {
-                return Err(BatchError::IsRunning { execution: *id, status: execution.status });
-            }
-        }
-        let number = instance.0.to_be_bytes();
-        for id in &executions {
-            self.remove_all(&[b"s".as_slice(), &id.0.to_be_bytes()].concat())?;
-            self.remove_all(&[b"r".as_slice(), &id.0.to_be_bytes()].concat())?;
-        }
-        self.remove_all(&[b"t".as_slice(), &number].concat())?;
-        self.remove_all(&[b"b".as_slice(), &number].concat())?;
-        self.remove_all(&[b"m".as_slice(), &number].concat())?;
-        self.remove_all(&[b"k".as_slice(), &number].concat())?;
-        let mut work = self.begin()?;
-        if let Some(found) = work.get(&key_of(b'i', instance.0))? {
-            let found: Instance = read("an instance", &found)?;
-            work.delete(&[b"n", found.job.as_bytes(), &[0], number.as_slice()].concat())?;
-        }
-        for id in &executions {
-            work.delete(&key_of(b'e', id.0))?;
-            work.delete(&[b"x".as_slice(), &number, &id.0.to_be_bytes()].concat())?;
-        }
-        work.delete(&key_of(b'i', instance.0))?;
-        work.commit()?;
-        Ok(executions)
     }
 
     fn remove_all(&self, prefix: &[u8]) -> Result<(), BatchError> {

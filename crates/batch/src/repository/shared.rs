@@ -170,6 +170,7 @@ impl Repository {
         if state.execution != held.execution {
             // What an earlier execution counted is in its own metrics.
             state.progress.counts = Counts::default();
+            state.pace = None;
         }
         state.status = BatchStatus::Started;
         state.execution = held.execution;

@@ -19,6 +19,9 @@ pub(crate) trait Around: Send + Sync {
         work.commit()
     }
 
+    /// After it has read so many bytes.
+    fn has_read(&self, _bytes: usize) {}
+
     /// After it was dropped without a commit.
     fn dropped(&self) {}
 
@@ -74,7 +77,9 @@ impl Drop for AroundWork {
 
 impl Work for AroundWork {
     fn get(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, BatchError> {
-        self.inner().get(key)
+        let found = self.inner().get(key)?;
+        self.around.has_read(found.as_ref().map_or(0, Vec::len));
+        Ok(found)
     }
     fn get_for_update(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>, BatchError> {
         self.inner().get_for_update(key)
@@ -86,7 +91,9 @@ impl Work for AroundWork {
         self.inner().delete(key)
     }
     fn page(&mut self, page: PageOf<'_>) -> Result<Vec<(Vec<u8>, Vec<u8>)>, BatchError> {
-        self.inner().page(page)
+        let found = self.inner().page(page)?;
+        self.around.has_read(found.iter().map(|(_, value)| value.len()).sum());
+        Ok(found)
     }
     fn keep_event(&mut self, event: Vec<u8>) -> Result<(), BatchError> {
         self.inner().keep_event(event)

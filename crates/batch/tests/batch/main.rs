@@ -20,6 +20,7 @@ mod http;
 mod java;
 mod jsl;
 mod kit;
+mod operator;
 mod parquet;
 mod semantics;
 mod split;

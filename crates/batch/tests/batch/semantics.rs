@@ -313,7 +313,8 @@ fn an_execution_restarts_only_if_it_is_the_last_and_did_not_complete() {
     assert!(drift.contains("differs"), "{drift}");
     let third = process.restart(second.id, &xml, &[]);
     assert!(again(third.id).unwrap_err().to_string().contains("COMPLETED"));
-    assert!(process.engine.repository.abandon(second.id).is_ok());
+    let refused = process.engine.repository.abandon(second.id).unwrap_err().to_string();
+    assert!(refused.contains("not the most recent"), "{refused}");
 }
 
 /// A take-over: what the old process still has under way no longer commits.
@@ -353,13 +354,14 @@ fn the_slowest_partitions_are_shown_until_the_step_completes() {
         )
     };
     let progress = |execution: &quayline_batch::record::Execution| {
-        process.engine.repository.partition_progress(execution, &process.steps(execution.id)[0]).unwrap()
+        let found = process.engine.repository.step_progress(execution, &process.steps(execution.id)[0]).unwrap();
+        found.and_then(|found| found.partitions)
     };
     // Lines 6 to 9 are the second partition.
     let failed = process.start(&xml("8"), &[]);
     let found = progress(&failed).unwrap();
     assert_eq!((found.completed, found.begun, found.waiting), (2, 1, 0), "{found:?}");
-    let slowest: Vec<(u32, u64)> = found.slowest.iter().map(|(number, counts)| (*number, counts.read)).collect();
+    let slowest: Vec<(u32, u64)> = found.slowest.iter().map(|slow| (slow.partition, slow.counts.read)).collect();
     assert_eq!(slowest, [(1, 2)]);
     let last = process.restart(failed.id, &xml("none"), &[]);
     assert_eq!(last.status, BatchStatus::Completed, "{last:?}");

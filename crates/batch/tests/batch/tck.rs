@@ -198,12 +198,16 @@ fn the_tck_of_jakarta_batch_runs_against_this_engine() {
         std::fs::write(path, format!("{report}\n{}", text(&output.stderr))).unwrap();
     }
     assert!(
-        failures.is_empty() && bad <= KNOWN.len() && good >= 30,
-        "{}\n{}",
+        failures.is_empty() && bad <= KNOWN.len() && good >= if all && server.is_some() { ALL_PASS } else { SOME_PASS },
+        "{good} passed\n{}\n{}",
         failures.join("\n"),
         text(&output.stderr)
     );
 }
+
+/// Tests that pass at least: of the suite with its tests of transactions, and of the classes that take seconds.
+const ALL_PASS: usize = 155;
+const SOME_PASS: usize = 30;
 
 fn every_job_xml_parses(folder: &Path) {
     let mut count = 0;

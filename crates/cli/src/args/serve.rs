@@ -256,16 +256,16 @@ pub(crate) struct MeasureTranslateArgs {
 /// Arguments of `quayline measure batch`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_long_help = "Examples:\n  quayline measure batch\n  quayline measure batch --embedded --records 100000"
+    after_long_help = "Each experiment runs on a PostgreSQL server that the command starts, with the floor beside it: the same SQL over a bare connection. Then it runs on the store of Quayline.\n\nExamples:\n  quayline measure batch\n  quayline measure batch --in store --records 100000"
 )]
 pub(crate) struct MeasureBatchArgs {
     /// Records of each run; the paper has 10,000,000
     #[arg(long, default_value_t = 200_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1_000..))]
     pub(crate) records: u64,
-    /// Keep the job repository and the rows in a store instead of a PostgreSQL server that the command starts
-    #[arg(long)]
-    pub(crate) embedded: bool,
-    /// Delete with one statement for each row or for each chunk
+    /// Where the job repository and the rows are
+    #[arg(long = "in", default_value = "both", value_name = "WHERE", value_parser = ["both", "postgresql", "store"])]
+    pub(crate) place: String,
+    /// Delete with one statement for each row or for each chunk; E3 and E4 measure both, and one by one
     #[arg(long, default_value = "rows", value_name = "HOW", value_parser = ["rows", "set"])]
     pub(crate) deletes: String,
     /// Files of the report, and the earlier run to compare with.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::thread::JoinHandle;
-use std::time::Instant;
 
 use parking_lot::Mutex;
 use quayline_batch::event::{EventPosition, Keeping};
@@ -13,13 +12,14 @@ use quayline_batch::log::JobLogs;
 use quayline_batch::record::{Execution, ExecutionId, Instance, InstanceId};
 use quayline_batch::{BatchError, BatchStatus, Drift, Engine, Repository, StartError, StopRequests, system_property};
 use quayline_core::{Fault, Finding, Findings, Severity};
-use quayline_project::job::{JobFile, Parameters};
+use quayline_project::job::{JobFile, JobSettings, Parameters};
 use quayline_server::{AdminAnswer, AdminPart, AdminRequest, AdminStream};
 use quayline_workload::Workload;
 use serde_json::{Value, json};
 
 use super::events::{self, EventStream, Wanted};
-use super::{LOOK, LOOK_IN_REPOSITORY, artifacts, ask, openapi, show};
+use super::links::{self, Links};
+use super::{artifacts, filter, openapi, show, watch};
 use crate::admin::{Query, answer, decoded, wrong};
 use crate::partner::raw;
 
@@ -32,25 +32,41 @@ const PAGE_MAX: usize = 1_000;
 /// The jobs of a project, for operators.
 pub(crate) struct JobsPart {
     shared: Arc<Shared>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
-    watcher: Mutex<Option<JoinHandle<()>>>,
+    watchers: Mutex<Vec<JoinHandle<()>>>,
 }
 
-struct Shared {
-    project: PathBuf,
+/// Where the jobs of a server are, and how they run.
+pub(crate) struct Place {
+    /// The project's folder.
+    pub(crate) project: PathBuf,
     /// The data folder: logs, requests of commands.
-    store: PathBuf,
-    repository: Arc<Repository>,
+    pub(crate) store: PathBuf,
+    /// What is kept of the events.
+    pub(crate) keeping: Option<Keeping>,
+    /// `jobs/settings.toml`.
+    pub(crate) settings: JobSettings,
+    /// Classes of work that the server shares.
+    pub(crate) workload: Arc<Workload>,
+}
+
+pub(super) struct Shared {
+    pub(super) project: PathBuf,
+    /// The data folder: logs, requests of commands.
+    pub(super) store: PathBuf,
+    pub(super) repository: Arc<Repository>,
     /// What is kept of the events.
     keeping: Option<Keeping>,
+    pub(super) settings: JobSettings,
     workload: Arc<Workload>,
-    running: Mutex<Vec<(ExecutionId, Arc<Engine>)>>,
+    pub(super) running: Mutex<Vec<(ExecutionId, Arc<Engine>)>>,
+    /// Threads of executions.
+    threads: Mutex<Vec<JoinHandle<()>>>,
     /// Executions that run or are about to, at most [`RUNNING_MAX`].
     slots: AtomicUsize,
     /// Nothing is started any more.
-    is_ending: AtomicBool,
+    pub(super) is_ending: AtomicBool,
     /// Nothing runs any more.
-    is_over: AtomicBool,
+    pub(super) is_over: AtomicBool,
     /// Executions that ended COMPLETED, STOPPED and FAILED.
     ended: [AtomicU64; 3],
 }
@@ -71,8 +87,27 @@ impl Drop for Slot {
     }
 }
 
+/// How an execution begins.
+pub(super) enum Begin {
+    /// The first of an instance, for an operator.
+    Start,
+    /// The next of an instance, for an operator.
+    Restart(Execution),
+    /// The same, without one.
+    Resume(Execution),
+}
+
+impl Begin {
+    fn before(&self) -> Option<&Execution> {
+        match self {
+            Begin::Start => None,
+            Begin::Restart(before) | Begin::Resume(before) => Some(before),
+        }
+    }
+}
+
 /// Why a request did not do what it was sent for.
-enum Refused {
+pub(super) enum Refused {
     Batch(BatchError),
     Findings(u16, Findings),
 }
@@ -101,12 +136,19 @@ impl From<StartError> for Refused {
 
 impl Refused {
     fn answer(&self) -> AdminAnswer {
-        let (status, findings) = match self {
+        let (status, findings) = self.parts();
+        answer(status, &json!({ "findings": findings.0.iter().map(raw).collect::<Vec<_>>() }))
+    }
+
+    /// The status of HTTP, and what is wrong.
+    pub(super) fn parts(&self) -> (u16, Findings) {
+        match self {
             Refused::Findings(status, findings) => (*status, findings.clone()),
             Refused::Batch(error) => {
                 let status = match error {
                     BatchError::NoSuchExecution(_) => 404,
                     BatchError::NotRestartable { .. }
+                    | BatchError::NotAbandonable { .. }
                     | BatchError::IsRunning { .. }
                     | BatchError::NotRunning { .. }
                     | BatchError::Fenced { .. }
@@ -115,8 +157,7 @@ impl Refused {
                 };
                 (status, error.finding().into())
             }
-        };
-        answer(status, &json!({ "findings": findings.0.iter().map(raw).collect::<Vec<_>>() }))
+        }
     }
 }
 
@@ -131,28 +172,23 @@ struct Body {
 
 impl JobsPart {
     /// The jobs of a project over a repository. Commands that meet the open store get their answers here.
-    pub(crate) fn new(
-        project: PathBuf,
-        store: PathBuf,
-        repository: Arc<Repository>,
-        keeping: Option<Keeping>,
-        workload: Arc<Workload>,
-    ) -> std::io::Result<Self> {
+    pub(crate) fn new(place: Place, repository: Arc<Repository>) -> std::io::Result<Self> {
+        let Place { project, store, keeping, settings, workload } = place;
         let shared = Arc::new(Shared {
             project: project.canonicalize().unwrap_or(project),
             store,
             repository,
             keeping,
+            settings,
             workload,
             running: Mutex::default(),
+            threads: Mutex::default(),
             slots: AtomicUsize::new(0),
             is_ending: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
             ended: Default::default(),
         });
-        let watched = Arc::clone(&shared);
-        let watcher = std::thread::Builder::new().name("jobs".to_owned()).spawn(move || watch(&watched))?;
-        Ok(JobsPart { shared, threads: Mutex::default(), watcher: Mutex::new(Some(watcher)) })
+        Ok(JobsPart { watchers: Mutex::new(watch::begin(&shared)?), shared })
     }
 
     /// Stops what runs at its next checkpoint, and waits for it.
@@ -163,15 +199,14 @@ impl JobsPart {
             running.iter().for_each(|(_, engine)| engine.stop_all());
         }
         self.shared.repository.give_up();
-        for thread in std::mem::take(&mut *self.threads.lock()) {
-            // What it did is in the repository, whatever ended it.
-            let _ = thread.join();
-        }
+        self.shared.join();
         self.shared.is_over.store(true, Ordering::Relaxed);
-        if let Some(watcher) = self.watcher.lock().take() {
+        for watcher in std::mem::take(&mut *self.watchers.lock()) {
             watcher.thread().unpark();
             let _ = watcher.join();
         }
+        // What the watcher had begun just before.
+        self.shared.join();
     }
 
     fn route(&self, request: &AdminRequest<'_>, parts: &[&str]) -> Option<Answer> {
@@ -184,11 +219,11 @@ impl JobsPart {
             ("GET", ["openapi.json"]) => Ok((200, openapi::document())),
             ("GET", ["jobs"]) => Ok((200, shared.jobs())),
             ("GET", ["jobinstances"]) => shared.instances(&query),
-            ("POST", ["jobinstances"]) => body(request.body).and_then(|body| self.start(body)),
+            ("POST", ["jobinstances"]) => body(request.body).and_then(|body| shared.start(body, request.operator)),
             ("GET", ["jobinstances", id]) => instance(id).and_then(|id| shared.instance(id)),
             ("PUT", ["jobinstances", id]) => instance(id).and_then(|id| {
                 let last = shared.need_instance(id)?.last;
-                self.change(last, &query, &["stop", "restart"], request.body)
+                shared.change(last, &query, &["stop", "restart"], request)
             }),
             ("DELETE", ["jobinstances", id]) => instance(id).and_then(|id| shared.purge(id)),
             ("GET", ["jobexecutions"]) => shared.executions(&query),
@@ -197,43 +232,60 @@ impl JobsPart {
                 execution(id).and_then(|id| shared.split(id, &query))
             }
             ("PUT", ["jobexecutions", id]) => execution(id)
-                .and_then(|id| self.change(id, &query, &["stop", "restart", "abandon", "split"], request.body)),
+                .and_then(|id| shared.change(id, &query, &["stop", "restart", "abandon", "split"], request)),
             ("GET", ["jobexecutions", id, "stepexecutions"]) => execution(id).and_then(|id| {
-                shared.repository.execution(id)?;
+                let found = shared.repository.execution(id)?;
                 let steps = shared.repository.steps(id)?;
-                Ok((200, json!({ "stepExecutions": steps.iter().map(show::step_json).collect::<Vec<_>>() })))
+                let progress = show::progress(&shared.repository, &found, &steps)?;
+                Ok((200, json!({ "stepExecutions": show::steps_json(&steps, &progress) })))
             }),
             ("GET", ["jobexecutions", id, "rejects"]) => execution(id).and_then(|id| shared.rejects(id, &query)),
             ("GET", ["events"]) => shared.events(&query),
             _ => return None,
         })
     }
+}
 
-    fn start(&self, body: Body) -> Answer {
+impl Shared {
+    /// Waits for the threads of executions.
+    fn join(&self) {
+        for thread in std::mem::take(&mut *self.threads.lock()) {
+            // What it did is in the repository, whatever ended it.
+            let _ = thread.join();
+        }
+    }
+
+    fn start(self: &Arc<Self>, body: Body, submitter: Option<&str>) -> Answer {
         let Some(name) = body.job else {
             let hint = "send {\"jobXMLName\": \"settle\"} for jobs/settle.xml; GET /batch/jobs lists the names";
             return Err(wrong("the body has no jobXMLName".to_owned(), hint.to_owned()).into());
         };
-        let path = self.shared.job_path(&name)?;
+        let path = self.job_path(&name)?;
         let file = JobFile::open(&path).map_err(|findings| Refused::Findings(422, findings))?;
-        self.launch(file, body.parameters, None)
+        self.answered(&self.launch(file, body.parameters, Begin::Start, submitter)?, 201)
     }
 
-    fn change(&self, id: ExecutionId, query: &Query, actions: &[&str], bytes: &[u8]) -> Answer {
+    fn change(
+        self: &Arc<Self>,
+        id: ExecutionId,
+        query: &Query,
+        actions: &[&str],
+        request: &AdminRequest<'_>,
+    ) -> Answer {
         query.only(&["action"])?;
         match query.value("action").filter(|action| actions.contains(action)) {
-            Some("stop") => self.shared.stop(id),
+            Some("stop") => self.stop(id),
             Some("abandon") => {
-                self.shared.repository.abandon(id)?;
-                self.shared.execution(id)
+                self.current(id)?;
+                self.repository.abandon(id)?;
+                self.execution(id)
             }
             Some(_) => {
-                let parameters = body(bytes)?.parameters;
-                let before = self.shared.repository.execution(id)?;
-                let text = self.shared.repository.text(before.digest)?.unwrap_or_default();
-                let file = JobFile::parse(&format!("job XML of execution {id}"), &text)
-                    .map_err(|findings| Refused::Findings(422, findings))?;
-                self.launch(file, parameters, Some(before))
+                let parameters = body(request.body)?.parameters;
+                let before = self.current(id)?;
+                let file = self.file_of(&before)?;
+                let begin = Begin::Restart(before);
+                self.answered(&self.launch(file, parameters, begin, request.operator)?, 200)
             }
             None => {
                 let hint = format!("write action={}", actions.join(" or action="));
@@ -242,13 +294,42 @@ impl JobsPart {
         }
     }
 
-    /// Starts or restarts a job on a thread of its own. The answer comes when the execution is in the repository.
-    fn launch(&self, file: JobFile, parameters: Parameters, before: Option<Execution>) -> Answer {
+    /// An execution as it is. If its process has ended, it becomes FAILED now.
+    fn current(&self, id: ExecutionId) -> Result<Execution, Refused> {
+        let found = self.repository.execution(id)?;
+        if !found.status.is_running() {
+            return Ok(found);
+        }
+        let left = self.repository.take_over(&|one| one == id)?;
+        left.iter().for_each(watch::report);
+        Ok(left.into_iter().next().unwrap_or(found))
+    }
+
+    /// The job XML that an execution ran.
+    pub(super) fn file_of(&self, execution: &Execution) -> Result<JobFile, Refused> {
+        let text = self.repository.text(execution.digest)?.unwrap_or_default();
+        JobFile::parse(&format!("job XML of execution {}", execution.id), &text)
+            .map_err(|findings| Refused::Findings(422, findings))
+    }
+
+    fn answered(&self, execution: &Execution, status: u16) -> Answer {
+        let value = show::execution_json(execution);
+        Ok((status, Links::new(&self.repository).execution(execution, value, &[])?))
+    }
+
+    /// Starts or restarts a job on a thread of its own. Returns when the execution is in the repository.
+    pub(super) fn launch(
+        self: &Arc<Self>,
+        file: JobFile,
+        parameters: Parameters,
+        begin: Begin,
+        submitter: Option<&str>,
+    ) -> Result<Execution, Refused> {
         let findings = file.check(Some(&parameters), &system_property, &artifacts());
         if findings.iter().any(|finding| finding.severity == Severity::Error) {
             return Err(Refused::Findings(422, Findings(findings)));
         }
-        let shared = Arc::clone(&self.shared);
+        let shared = Arc::clone(self);
         let slot = if shared.is_ending.load(Ordering::Relaxed) { None } else { Slot::take(&shared) };
         let Some(slot) = slot else {
             let message = format!("{RUNNING_MAX} jobs run in this server already, or it is ending");
@@ -256,7 +337,7 @@ impl JobsPart {
             let hint = "wait until one of them has ended: GET /batch/jobexecutions lists them";
             return Err(Refused::Findings(503, finding.hint(hint).into()));
         };
-        let folder = match &before {
+        let folder = match begin.before() {
             Some(before) => {
                 let instance = shared.repository.instance(before.instance)?;
                 instance.map_or_else(|| shared.project.clone(), |instance| PathBuf::from(instance.folder))
@@ -264,17 +345,20 @@ impl JobsPart {
             None => shared.project.clone(),
         };
         let mut engine = Engine::new(Arc::clone(&shared.repository), artifacts(), folder);
+        super::settle(&mut engine, &shared.settings);
+        engine.node = super::node(&shared.store);
+        engine.submitter = submitter.map(str::to_owned);
         engine.observers.push(Arc::new(JobLogs::new(&shared.store)));
         engine.keeping = shared.keeping.clone();
         engine.workload = Some(Arc::clone(&shared.workload));
         let engine = Arc::new(engine);
         let (told, launched) = sync_channel(1);
-        let status = if before.is_some() { 200 } else { 201 };
         let run = move || {
             let _slot = slot;
-            let started = match &before {
-                Some(before) => engine.restart(before.id, &file, parameters, Drift::Refuse),
-                None => engine.start(&file, parameters),
+            let started = match &begin {
+                Begin::Restart(before) => engine.restart(before.id, &file, parameters, Drift::Refuse),
+                Begin::Resume(before) => engine.resume(before.id, &file, parameters),
+                Begin::Start => engine.start(&file, parameters),
             };
             let started = match started {
                 Ok(started) => started,
@@ -321,14 +405,12 @@ impl JobsPart {
         threads.push(thread);
         drop(threads);
         match launched.recv() {
-            Ok(Ok(execution)) => Ok((status, linked(&execution, show::execution_json(&execution, None)))),
+            Ok(Ok(execution)) => Ok(execution),
             Ok(Err(error)) => Err(error.into()),
             Err(_) => Err(Refused::Batch(BatchError::Damaged { what: "a job that ended before it began" })),
         }
     }
-}
 
-impl Shared {
     /// Job XML files of the project.
     fn jobs(&self) -> Value {
         let entries = std::fs::read_dir(self.project.join("jobs")).into_iter().flatten().flatten();
@@ -365,69 +447,86 @@ impl Shared {
         })
     }
 
-    fn instance_json(&self, instance: &Instance) -> Result<Value, Refused> {
-        let last = self.repository.execution(instance.last)?;
-        let (own, of_last) =
-            (format!("/batch/jobinstances/{}", instance.id), format!("/batch/jobexecutions/{}", last.id));
+    fn instance_json(&self, id: InstanceId, last: &Execution, links: &mut Links<'_>) -> Result<Value, Refused> {
+        let instance = self.need_instance(id)?;
         Ok(json!({
-            "jobName": instance.job, "instanceId": instance.id.0, "batchStatus": last.status.text(), "exitStatus": last.exit_status,
+            "jobName": instance.job, "instanceId": id.0, "batchStatus": last.status.text(), "exitStatus": last.exit_status,
             "createTime": quayline_batch::log::time_text(instance.created_ms), "lastExecutionId": last.id.0,
-            "_links": [{ "rel": "self", "href": own }, { "rel": "last execution", "href": of_last }],
+            "submitter": last.submitter, "_links": links.instance(id, last)?,
         }))
     }
 
     fn instances(&self, query: &Query) -> Answer {
-        query.only(&["jobName", "page", "pageSize"])?;
+        let filter = filter::of(query)?;
         let (page, size) = paging(query)?;
-        let mut ids = Vec::new();
-        match query.value("jobName") {
-            Some(job) => ids = self.repository.instances(job, page.saturating_mul(size), size)?,
-            None => {
-                // Executions ascend with time; each instance is shown at its last one.
-                let mut seen = std::collections::BTreeSet::new();
-                let (mut skip, mut passed) = (0, 0);
-                while ids.len() < size {
-                    let found = self.repository.latest(skip, PAGE_MAX)?;
-                    if found.is_empty() {
-                        break;
-                    }
-                    skip += found.len();
-                    for execution in found {
-                        if seen.insert(execution.instance) {
-                            passed += 1;
-                            if passed > page.saturating_mul(size) && ids.len() < size {
-                                ids.push(execution.instance);
-                            }
-                        }
-                    }
-                }
+        let (mut found, is_whole) = self.repository.instances_of(&filter, page.saturating_mul(size), size + 1)?;
+        let has_more = found.len() > size;
+        found.truncate(size);
+        let mut links = Links::new(&self.repository);
+        let mut instances = Vec::new();
+        for (id, last) in &found {
+            match self.instance_json(*id, last, &mut links) {
+                Ok(value) => instances.push(value),
+                // Somebody has removed it since.
+                Err(Refused::Findings(404, _)) => {}
+                Err(refused) => return Err(refused),
             }
         }
-        let instances = ids.into_iter().map(|id| self.need_instance(id).and_then(|found| self.instance_json(&found)));
-        Ok((200, json!({ "jobInstances": instances.collect::<Result<Vec<_>, _>>()? })))
+        let links = links::page("/batch/jobinstances", query, page, has_more);
+        Ok((200, json!({ "jobInstances": instances, "complete": is_whole, "_links": links })))
     }
 
     fn instance(&self, id: InstanceId) -> Answer {
-        let mut value = self.instance_json(&self.need_instance(id)?)?;
-        let executions = self.repository.executions(id)?.into_iter().map(|id| self.repository.execution(id));
-        let executions = executions.collect::<Result<Vec<_>, _>>()?;
-        value["jobExecutions"] = executions.iter().map(|one| linked(one, show::execution_json(one, None))).collect();
+        let last = self.repository.execution(self.need_instance(id)?.last)?;
+        let mut links = Links::new(&self.repository);
+        let mut value = self.instance_json(id, &last, &mut links)?;
+        let mut executions = Vec::new();
+        for id in self.repository.executions(id)? {
+            let one = self.repository.execution(id)?;
+            executions.push(links.execution(&one, show::execution_json(&one), &[])?);
+        }
+        value["jobExecutions"] = Value::Array(executions);
         Ok((200, value))
     }
 
     fn executions(&self, query: &Query) -> Answer {
-        query.only(&["page", "pageSize"])?;
+        let filter = filter::of(query)?;
         let (page, size) = paging(query)?;
-        let found = self.repository.latest(page.saturating_mul(size), size)?;
-        let executions: Vec<Value> = found.iter().map(|one| linked(one, show::execution_json(one, None))).collect();
-        Ok((200, json!({ "jobExecutions": executions })))
+        let (mut found, is_whole) = self.repository.executions_of(&filter, page.saturating_mul(size), size + 1)?;
+        let has_more = found.len() > size;
+        found.truncate(size);
+        let mut links = Links::new(&self.repository);
+        let executions = found.iter().map(|one| links.execution(one, show::execution_json(one), &[]));
+        let executions = executions.collect::<Result<Vec<_>, _>>()?;
+        let links = links::page("/batch/jobexecutions", query, page, has_more);
+        Ok((200, json!({ "jobExecutions": executions, "complete": is_whole, "_links": links })))
     }
 
     fn execution(&self, id: ExecutionId) -> Answer {
         let found = self.repository.execution(id)?;
         let steps = self.repository.steps(id)?;
         let progress = show::progress(&self.repository, &found, &steps)?;
-        Ok((200, linked(&found, show::whole_json(&found, &steps, &progress))))
+        let value = show::whole_json(&found, &steps, &progress);
+        Ok((200, Links::new(&self.repository).execution(&found, value, &progress)?))
+    }
+
+    /// The job log, if this node has it.
+    fn log(&self, id: ExecutionId) -> Result<AdminAnswer, Refused> {
+        let found = self.repository.execution(id)?;
+        match std::fs::read(JobLogs::new(&self.store).path(id)) {
+            Ok(body) => Ok(AdminAnswer { status: 200, media: "text/plain; charset=utf-8", body }),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                Err(Refused::Findings(404, super::no_log(&found, &self.store).into()))
+            }
+            Err(error) => {
+                let message = format!(
+                    "the job log of execution {id} cannot be read: {}",
+                    quayline_core::system_error_text(&error)
+                );
+                let finding = Finding::error(crate::exit::CLI_INPUT, Fault::Environment, message);
+                Err(Refused::Findings(503, finding.hint("check the folder job-logs of the data folder").into()))
+            }
+        }
     }
 
     fn stop(&self, id: ExecutionId) -> Answer {
@@ -435,8 +534,11 @@ impl Shared {
             self.running.lock().iter().find(|(running, _)| *running == id).map(|(_, engine)| Arc::clone(engine));
         match engine {
             Some(engine) => engine.stop(id)?,
-            // Another process of a shared repository may run it.
-            None => self.repository.request_stop(id)?,
+            // Another process of a shared repository may run it, or have ended.
+            None => {
+                self.current(id)?;
+                self.repository.request_stop(id)?;
+            }
         }
         self.execution(id)
     }
@@ -453,7 +555,8 @@ impl Shared {
     }
 
     fn purge(&self, id: InstanceId) -> Answer {
-        self.need_instance(id)?;
+        let last = self.need_instance(id)?.last;
+        self.current(last)?;
         let removed = self.repository.purge(id)?;
         let logs = JobLogs::new(&self.store);
         for execution in &removed {
@@ -502,27 +605,6 @@ impl Shared {
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// An execution with the paths of what belongs to it.
-fn linked(execution: &Execution, mut value: Value) -> Value {
-    let own = format!("/batch/jobexecutions/{}", execution.id);
-    let mut links = vec![
-        json!({ "rel": "self", "href": own }),
-        json!({ "rel": "job instance", "href": format!("/batch/jobinstances/{}", execution.instance) }),
-        json!({ "rel": "step executions", "href": format!("{own}/stepexecutions") }),
-        json!({ "rel": "job logs", "href": format!("{own}/joblogs") }),
-        json!({ "rel": "rejects", "href": format!("{own}/rejects") }),
-    ];
-    match execution.status {
-        status if status.is_running() => links.push(json!({ "rel": "stop", "href": format!("{own}?action=stop") })),
-        BatchStatus::Stopped | BatchStatus::Failed => {
-            links.push(json!({ "rel": "restart", "href": format!("{own}?action=restart") }));
-        }
-        _ => {}
-    }
-    value["_links"] = Value::Array(links);
-    value
 }
 
 fn wanted(query: &Query) -> Result<Wanted, Refused> {
@@ -606,34 +688,6 @@ fn execution(text: &str) -> Result<ExecutionId, Refused> {
     number("execution", text).map(ExecutionId)
 }
 
-/// Looks for commands that ask, and for wishes to stop from elsewhere.
-fn watch(shared: &Shared) {
-    let requests = StopRequests::new(&shared.store);
-    let mut asked = Instant::now();
-    while !shared.is_over.load(Ordering::Relaxed) {
-        let running: Vec<(ExecutionId, Arc<Engine>)> = shared.running.lock().clone();
-        for (_, engine) in &running {
-            requests.look(engine);
-        }
-        ask::answer(&shared.store, &shared.repository);
-        if !running.is_empty() && asked.elapsed() >= LOOK_IN_REPOSITORY {
-            asked = Instant::now();
-            let ids: Vec<ExecutionId> = running.iter().map(|(id, _)| *id).collect();
-            // A database that does not answer is asked again.
-            for id in shared.repository.stop_requests(&ids).unwrap_or_default() {
-                if let Some((_, engine)) = running.iter().find(|(running, _)| *running == id) {
-                    // It may have ended meanwhile.
-                    let _ = engine.stop(id);
-                }
-            }
-            running.iter().for_each(|(_, engine)| engine.take_split_requests());
-        }
-        std::thread::park_timeout(LOOK);
-    }
-    requests.clear();
-    ask::clear(&shared.store);
-}
-
 impl AdminPart for JobsPart {
     fn request(&self, request: &AdminRequest<'_>) -> Option<AdminAnswer> {
         let rest = request.path.strip_prefix("/batch/")?;
@@ -643,13 +697,7 @@ impl AdminPart for JobsPart {
         };
         let parts: Vec<&str> = decoded.iter().map(String::as_str).collect();
         if let ("GET", ["jobexecutions", id, "joblogs"]) = (request.method, parts.as_slice()) {
-            return Some(match execution(id).and_then(|id| Ok(self.shared.repository.execution(id)?)) {
-                Ok(found) => {
-                    let body = std::fs::read(JobLogs::new(&self.shared.store).path(found.id)).unwrap_or_default();
-                    AdminAnswer { status: 200, media: "text/plain; charset=utf-8", body }
-                }
-                Err(refused) => refused.answer(),
-            });
+            return Some(execution(id).and_then(|id| self.shared.log(id)).unwrap_or_else(|refused| refused.answer()));
         }
         Some(match self.route(request, &parts)? {
             Ok((status, value)) => answer(status, &value),

@@ -3,8 +3,12 @@
 mod api;
 mod ask;
 mod events;
+mod filter;
+mod links;
 mod openapi;
+mod retention;
 mod show;
+mod watch;
 mod work;
 
 use std::path::{Path, PathBuf};
@@ -20,9 +24,9 @@ use quayline_batch::{
     Backend, BatchError, BatchStatus, DatabaseBackend, Drift, Engine, Launched, Repository, StartError, StopRequests,
     StoreBackend, builtin, system_property,
 };
-use quayline_core::{Finding, Findings, Severity};
+use quayline_core::{Fault, Finding, Findings, Severity};
 use quayline_postgres::Endpoint;
-use quayline_project::job::{JobFile, Parameters};
+use quayline_project::job::{JobFile, JobSettings, Parameters};
 use quayline_server::{Collecting, collect_work};
 use quayline_store::{Store, SystemClock};
 use quayline_workload::{Interval, WorkloadConfig};
@@ -141,7 +145,10 @@ impl Jobs {
 
     fn engine(&self, store: &Path, folder: PathBuf, console: &Console) -> Result<Engine, Stop> {
         let keeping = events::keeping(&folder, self.opened.as_ref().map(|opened| &opened.store))?;
+        let settings = JobSettings::open(&folder)?;
         let mut engine = Engine::new(Arc::clone(&self.repository), artifacts(), folder);
+        settle(&mut engine, &settings);
+        engine.node = node(store);
         engine.observers.push(Arc::new(JobLogs::new(store)));
         if !console.json() {
             engine.observers.push(Arc::new(Told));
@@ -151,7 +158,7 @@ impl Jobs {
     }
 }
 
-pub(crate) use api::{JobsPart, has_jobs};
+pub(crate) use api::{JobsPart, Place, has_jobs};
 pub(crate) use events::keeping;
 
 /// The repository of a server: in its store, or in a database. Executions whose process is gone have become FAILED.
@@ -170,6 +177,33 @@ pub(crate) fn served(store: &Store, repository: Option<&str>) -> Result<Arc<Repo
         eprintln!("job execution {} of {} is FAILED: the process that ran it ended", execution.id, execution.job);
     }
     Ok(Arc::new(repository))
+}
+
+/// Gives an engine the bounds of a project.
+fn settle(engine: &mut Engine, settings: &JobSettings) {
+    let bounds = &mut engine.settings;
+    bounds.chunk_bytes_max = settings.chunk_bytes_max.unwrap_or(bounds.chunk_bytes_max);
+    bounds.partition_threads_max = settings.partition_threads_max.unwrap_or(bounds.partition_threads_max);
+}
+
+/// This machine and the data folder with its job logs, as executions keep it.
+fn node(store: &Path) -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let folder = store.canonicalize().unwrap_or_else(|_| store.to_owned());
+    format!("{}:{}", host.trim(), folder.display())
+}
+
+/// Why a job log is not here, and where it is.
+fn no_log(execution: &Execution, store: &Path) -> Finding {
+    let (id, here) = (execution.id, node(store));
+    let message = format!("the job log of execution {id} is not in {}", JobLogs::new(store).path(id).display());
+    let finding = Finding::error(crate::exit::CLI_INPUT, Fault::Environment, message);
+    match execution.node.split_once(':') {
+        Some((host, folder)) if execution.node != here => finding.hint(format!(
+            "the execution ran on the node {host}:{folder}; there, run quayline job log {id} --store {folder}, or send the request to its server"
+        )),
+        _ => finding.hint("somebody has removed it, or the disk was full; quayline job show has the causes of failures"),
+    }
 }
 
 /// The artifacts that a job may refer to.
@@ -413,10 +447,21 @@ fn stop(args: &IdArgs, console: &Console) -> Result<Exit, Stop> {
 }
 
 fn log(args: &IdArgs) -> Result<Exit, Stop> {
-    let path = JobLogs::new(args.place.store.local()).path(ExecutionId(args.execution));
-    let text = std::fs::read(&path).map_err(|error| unreadable(&path, &error))?;
-    write_stdout(&text)?;
-    Ok(Exit::Done)
+    let (store, id) = (args.place.store.local(), ExecutionId(args.execution));
+    let path = JobLogs::new(store).path(id);
+    match std::fs::read(&path) {
+        Ok(text) => {
+            write_stdout(&text)?;
+            Ok(Exit::Done)
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let jobs = Jobs::open(&args.place)?;
+            let execution = jobs.repository.execution(id).map_err(batch)?;
+            jobs.close(Exit::Done)?;
+            Err(no_log(&execution, store).into())
+        }
+        Err(error) => Err(unreadable(&path, &error)),
+    }
 }
 
 /// Rejects that are read at once.
@@ -441,40 +486,31 @@ fn rejects(args: &RejectsArgs) -> Result<Exit, Stop> {
 }
 
 fn purge(args: &PurgeJobsArgs, console: &Console) -> Result<Exit, Stop> {
-    const DAY_MS: u64 = 86_400_000;
     let jobs = Jobs::open(&args.place)?;
     let repository = &jobs.repository;
-    let mut instances = Vec::new();
-    match (args.instance, args.older_than_days) {
+    let (removed, instances) = match (args.instance, args.older_than_days) {
         (Some(number), _) => {
             if repository.instance(InstanceId(number)).map_err(batch)?.is_none() {
                 let finding = argument(format!("no job instance has the number {number}"));
                 return Err(finding.hint("quayline job list shows instances").into());
             }
-            instances.push(InstanceId(number));
+            (repository.purge(InstanceId(number)).map_err(batch)?, 1)
         }
         (None, days) => {
             let before = repository.now_ms().saturating_sub(days.unwrap_or(0).saturating_mul(DAY_MS));
-            for job in repository.jobs().map_err(batch)? {
-                for id in repository.instances(&job, 0, usize::MAX).map_err(batch)? {
-                    let Some(instance) = repository.instance(id).map_err(batch)? else { continue };
-                    let last = repository.execution(instance.last).map_err(batch)?;
-                    if last.ended_ms.is_some_and(|ended| ended < before) {
-                        instances.push(id);
-                    }
-                }
-            }
+            repository.purge_before(before, &|| false).map_err(batch)?
         }
-    }
+    };
     let logs = JobLogs::new(args.place.store.local());
-    for id in &instances {
-        for execution in repository.purge(*id).map_err(batch)? {
-            logs.remove(execution).map_err(|error| unreadable(&logs.path(execution), &error))?;
-        }
+    for execution in removed {
+        logs.remove(execution).map_err(|error| unreadable(&logs.path(execution), &error))?;
     }
-    console.line(&format!("{} instances removed", instances.len()));
+    console.line(&format!("{instances} instances removed"));
     jobs.close(Exit::Done)
 }
+
+/// Milliseconds of a day.
+const DAY_MS: u64 = 86_400_000;
 
 /// The store is open in another process.
 const IN_USE: quayline_core::Code = quayline_store::STO_IN_USE;

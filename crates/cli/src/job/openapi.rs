@@ -6,6 +6,14 @@ use crate::openapi::{Operation, Paths};
 
 const PAGE: [(&str, &str); 2] =
     [("page", "Number of the page, from 0"), ("pageSize", "Entries of a page, 1 to 1000; 50 by default")];
+const FILTERS: [(&str, &str); 6] = [
+    ("jobName", "Id of the job"),
+    ("batchStatus", "Batch statuses, separated by commas"),
+    ("exitStatus", "Exit status; `*` is any text, `?` any character"),
+    ("createTime", "A day in UTC, or two days: 2026-11-01:2026-11-22; either of them may be empty"),
+    ("submitter", "Operator who started the execution"),
+    ("jobParameter.NAME", "Value of the job parameter NAME"),
+];
 const START: &str = "{\"jobXMLName\": \"settle\", \"jobParameters\": {\"day\": \"2026-11-22\"}}; jobXMLName is a file of the folder jobs without `.xml`";
 const RESTART: &str = "Nothing, or {\"jobParameters\": {...}}: those of the execution before are not remembered";
 
@@ -17,8 +25,8 @@ pub(super) const OPERATIONS: &[Operation] = &[
         "/jobinstances",
         "get",
         "listInstances",
-        "Instances of a job, or of all jobs, the newest first",
-        &[("jobName", "Id of the job"), PAGE[0], PAGE[1]],
+        "Instances whose last execution fits, the newest last execution first",
+        &[FILTERS[0], FILTERS[1], FILTERS[2], FILTERS[3], FILTERS[4], FILTERS[5], PAGE[0], PAGE[1]],
         None,
     ),
     ("/jobinstances", "post", "startJob", "Starts a job", &[], Some(START)),
@@ -39,7 +47,14 @@ pub(super) const OPERATIONS: &[Operation] = &[
         &[],
         None,
     ),
-    ("/jobexecutions", "get", "listExecutions", "Executions, the newest first", &[PAGE[0], PAGE[1]], None),
+    (
+        "/jobexecutions",
+        "get",
+        "listExecutions",
+        "Executions that fit, the newest first",
+        &[FILTERS[0], FILTERS[1], FILTERS[2], FILTERS[3], FILTERS[4], FILTERS[5], PAGE[0], PAGE[1]],
+        None,
+    ),
     ("/jobexecutions/{execution}", "get", "showExecution", "An execution with its steps", &[], None),
     (
         "/jobexecutions/{execution}",

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use quayline_batch::log::time_text;
-use quayline_batch::record::{Execution, Reject, StepExecution};
-use quayline_batch::{BatchError, PartitionProgress, Repository};
+use quayline_batch::record::{Counts, Execution, Reject, StepExecution};
+use quayline_batch::{BatchError, PartitionProgress, Repository, Slow, StepProgress};
 use quayline_project::job::{ArtifactRef, Element, Job, PartitionSource, Step, StepBody, TransitionAction};
 use serde_json::{Map, Value, json};
 
@@ -31,7 +31,7 @@ pub(super) fn list(
     let mut text = String::new();
     if as_json {
         for found in &executions {
-            let _ = writeln!(text, "{}", execution_json(found, None));
+            let _ = writeln!(text, "{}", execution_json(found));
         }
         return Ok(text);
     }
@@ -55,15 +55,20 @@ pub(super) fn list(
     Ok(text)
 }
 
-/// How far the partitions of each step are.
-pub(super) type Progress = Vec<Option<PartitionProgress>>;
+/// How far each step is.
+pub(super) type Progress = Vec<Option<StepProgress>>;
 
 pub(super) fn progress(
     repository: &Repository,
     execution: &Execution,
     steps: &[StepExecution],
 ) -> Result<Progress, BatchError> {
-    steps.iter().map(|step| repository.partition_progress(execution, step)).collect()
+    steps.iter().map(|step| repository.step_progress(execution, step)).collect()
+}
+
+/// Metrics of a step: those of its last checkpoints while it runs, and then its own.
+fn counts_of(step: &StepExecution, progress: Option<&StepProgress>) -> Counts {
+    progress.filter(|_| step.status.is_running()).map_or(step.counts, |progress| progress.counts)
 }
 
 /// An execution with its steps.
@@ -81,59 +86,107 @@ pub(super) fn execution(execution: &Execution, steps: &[StepExecution], progress
     for (name, value) in &execution.parameters {
         let _ = writeln!(text, "  parameter {name} = {value}");
     }
+    if let Some(submitter) = &execution.submitter {
+        let _ = writeln!(text, "  submitter: {submitter}");
+    }
+    if !execution.node.is_empty() {
+        let _ = writeln!(text, "  node: {}", execution.node);
+    }
     if let Some(cause) = &execution.cause {
         let _ = writeln!(text, "  cause: {cause}");
     }
     for (number, step) in steps.iter().enumerate() {
-        let partitions = if step.partitions > 0 { format!(", {} partitions", step.partitions) } else { String::new() };
-        let exit_status = step.exit_status.as_deref().unwrap_or("-");
-        let _ = writeln!(text, "  step {}: {}, exit status {exit_status}{partitions}", step.step, step.status);
-        let counts: Vec<String> = step
-            .counts
-            .named()
-            .iter()
-            .filter(|(_, count)| *count > 0)
-            .map(|(name, count)| format!("{name} {count}"))
-            .collect();
-        if !counts.is_empty() {
-            let _ = writeln!(text, "    {}", counts.join(", "));
-        }
-        if let Some(Some(found)) = progress.get(number) {
-            let PartitionProgress { completed, begun, waiting, slowest } = found;
-            let _ = write!(text, "    partitions: {completed} completed, {begun} begun, {waiting} waiting");
-            let slowest: Vec<String> =
-                slowest.iter().map(|(number, counts)| format!("{number} (READ_COUNT {})", counts.read)).collect();
-            if !slowest.is_empty() {
-                let _ = write!(text, "; the slowest: {}", slowest.join(", "));
-            }
-            text.push('\n');
-        }
-        if let Some(cause) = &step.cause {
-            let _ = writeln!(text, "    cause: {cause}");
-        }
+        step_text(step, progress.get(number).and_then(Option::as_ref), &mut text);
     }
     text
 }
 
-/// An execution with its steps and the progress of their partitions.
-pub(super) fn whole_json(execution: &Execution, steps: &[StepExecution], progress: &Progress) -> Value {
-    let mut value = execution_json(execution, Some(steps));
-    for (number, found) in progress.iter().enumerate() {
-        if let Some(found) = found {
-            let slowest = found.slowest.iter();
-            value["stepExecutions"][number]["partitionProgress"] = json!({
-                "completed": found.completed,
-                "begun": found.begun,
-                "waiting": found.waiting,
-                "slowest": slowest.map(|(at, counts)| json!({ "partition": at, "READ_COUNT": counts.read })).collect::<Value>(),
-            });
+fn step_text(step: &StepExecution, progress: Option<&StepProgress>, text: &mut String) {
+    let partitions = if step.partitions > 0 { format!(", {} partitions", step.partitions) } else { String::new() };
+    let exit_status = step.exit_status.as_deref().unwrap_or("-");
+    let _ = writeln!(text, "  step {}: {}, exit status {exit_status}{partitions}", step.step, step.status);
+    let counts: Vec<String> = counts_of(step, progress)
+        .named()
+        .iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(name, count)| format!("{name} {count}"))
+        .collect();
+    if !counts.is_empty() {
+        let _ = writeln!(text, "    {}", counts.join(", "));
+    }
+    if let Some(progress) = progress.filter(|_| step.status.is_running()) {
+        let known = [
+            progress.rate.map(|rate| format!("{rate:.1} items a second")),
+            progress.share_left.map(|left| format!("{:.1} % left", left * 100.0)),
+            progress.seconds_left.map(|seconds| format!("about {seconds:.0} s")),
+        ];
+        let known: Vec<String> = known.into_iter().flatten().collect();
+        if !known.is_empty() {
+            let _ = writeln!(text, "    progress: {}", known.join(", "));
         }
     }
+    if let Some(found) = progress.and_then(|progress| progress.partitions.as_ref()) {
+        let PartitionProgress { completed, begun, waiting, slowest } = found;
+        let _ = write!(text, "    partitions: {completed} completed, {begun} begun, {waiting} waiting");
+        let slowest: Vec<String> = slowest.iter().map(slow_text).collect();
+        if !slowest.is_empty() {
+            let _ = write!(text, "; the slowest: {}", slowest.join(", "));
+        }
+        text.push('\n');
+    }
+    if step.times.total_ns > 0 {
+        let s = |ns: u64| ns as f64 / 1e9;
+        let times = &step.times;
+        let _ = writeln!(
+            text,
+            "    seconds: reader {:.3}, processor {:.3}, writer {:.3}, container {:.3} (checkpoint {:.3}), commit {:.3}, wait {:.3}",
+            s(times.read_ns),
+            s(times.process_ns),
+            s(times.write_ns),
+            s(times.container_ns()),
+            s(times.checkpoint_ns),
+            s(times.commit_ns),
+            s(times.wait_ns)
+        );
+    }
+    if let Some(cause) = &step.cause {
+        let _ = writeln!(text, "    cause: {cause}");
+    }
+}
+
+fn slow_text(slow: &Slow) -> String {
+    let left = slow.pace.and_then(|pace| pace.seconds_left());
+    let known = [
+        Some(format!("READ_COUNT {}", slow.counts.read)),
+        slow.rate().map(|rate| format!("{rate:.1} a second")),
+        left.map(|left| format!("about {left:.0} s left")),
+        slow.is_straggler.then(|| "straggler".to_owned()),
+    ];
+    let known: Vec<String> = known.into_iter().flatten().collect();
+    format!("{} ({})", slow.partition, known.join(", "))
+}
+
+/// An execution with its steps and how far they are.
+pub(super) fn whole_json(execution: &Execution, steps: &[StepExecution], progress: &Progress) -> Value {
+    let mut value = execution_json(execution);
+    value["stepExecutions"] = steps_json(steps, progress);
     value
 }
 
-pub(super) fn execution_json(execution: &Execution, steps: Option<&[StepExecution]>) -> Value {
-    let mut value = json!({
+/// Steps with how far they are.
+pub(super) fn steps_json(steps: &[StepExecution], progress: &Progress) -> Value {
+    let of = |(number, step)| step_json(step, progress.get(number).and_then(Option::as_ref));
+    steps.iter().enumerate().map(of).collect()
+}
+
+/// A number with so many decimals.
+fn rounded(value: Option<f64>, decimals: i32) -> Option<f64> {
+    let scale = 10f64.powi(decimals);
+    value.map(|value| (value * scale).round() / scale)
+}
+
+pub(super) fn execution_json(execution: &Execution) -> Value {
+    json!({
         "jobExecutionId": execution.id.0,
         "jobInstanceId": execution.instance.0,
         "jobName": execution.job,
@@ -144,18 +197,18 @@ pub(super) fn execution_json(execution: &Execution, steps: Option<&[StepExecutio
         "endTime": execution.ended_ms.map(time_text),
         "lastUpdatedTime": time_text(execution.updated_ms),
         "jobParameters": execution.parameters,
+        "submitter": execution.submitter,
+        "node": Some(&execution.node).filter(|node| !node.is_empty()),
         "cause": execution.cause,
-    });
-    if let (Some(steps), Some(object)) = (steps, value.as_object_mut()) {
-        object.insert("stepExecutions".to_owned(), steps.iter().map(step_json).collect());
-    }
-    value
+    })
 }
 
-pub(super) fn step_json(step: &StepExecution) -> Value {
+fn step_json(step: &StepExecution, progress: Option<&StepProgress>) -> Value {
+    let counts = counts_of(step, progress);
     let metrics: Map<String, Value> =
-        step.counts.named().iter().map(|(name, count)| ((*name).to_owned(), Value::from(*count))).collect();
-    json!({
+        counts.named().iter().map(|(name, count)| ((*name).to_owned(), Value::from(*count))).collect();
+    let times = &step.times;
+    let mut value = json!({
         "stepExecutionId": step.number,
         "stepName": step.step,
         "batchStatus": step.status.text(),
@@ -165,14 +218,44 @@ pub(super) fn step_json(step: &StepExecution) -> Value {
         "partitions": step.partitions,
         "metrics": metrics,
         "nanoseconds": {
-            "reader": step.times.read_ns,
-            "processor": step.times.process_ns,
-            "writer": step.times.write_ns,
-            "checkpoint": step.times.checkpoint_ns,
-            "commitWait": step.times.commit_ns,
-            "total": step.times.total_ns,
+            "reader": times.read_ns,
+            "processor": times.process_ns,
+            "writer": times.write_ns,
+            "container": times.container_ns(),
+            "checkpoint": times.checkpoint_ns,
+            "commit": times.commit_ns,
+            "wait": times.wait_ns,
+            "total": times.total_ns,
         },
         "cause": step.cause,
+    });
+    if let Some(progress) = progress.filter(|_| step.status.is_running()) {
+        value["progress"] = json!({
+            "itemsPerSecond": rounded(progress.rate, 1),
+            "shareLeft": rounded(progress.share_left, 4),
+            "secondsLeft": rounded(progress.seconds_left, 1),
+            "lastCheckpointTime": progress.at_ms.map(time_text),
+        });
+    }
+    if let Some(found) = progress.and_then(|progress| progress.partitions.as_ref()) {
+        value["partitionProgress"] = json!({
+            "completed": found.completed,
+            "begun": found.begun,
+            "waiting": found.waiting,
+            "slowest": found.slowest.iter().map(slow_json).collect::<Value>(),
+        });
+    }
+    value
+}
+
+fn slow_json(slow: &Slow) -> Value {
+    json!({
+        "partition": slow.partition,
+        "READ_COUNT": slow.counts.read,
+        "itemsPerSecond": rounded(slow.rate(), 1),
+        "secondsLeft": rounded(slow.pace.and_then(|pace| pace.seconds_left()), 1),
+        "lastCheckpointTime": slow.pace.map(|pace| time_text(pace.at_ms)),
+        "straggler": slow.is_straggler,
     })
 }
 
@@ -286,6 +369,9 @@ fn step_plan(step: &Step, indent: &str, text: &mut String) {
                 step.id, chunk.reader.name, chunk.writer.name, chunk.item_count
             );
             let _ = writeln!(text, "{indent}  reader: {}", delivery(&chunk.reader));
+            if let Some(processor) = &chunk.processor {
+                let _ = writeln!(text, "{indent}  processor: {}", delivery(processor));
+            }
             let _ = writeln!(text, "{indent}  writer: {}", delivery(&chunk.writer));
         }
     }
@@ -303,20 +389,49 @@ fn step_plan(step: &Step, indent: &str, text: &mut String) {
 /// What a crash repeats or loses.
 fn delivery(artifact: &ArtifactRef) -> &'static str {
     match artifact.name.as_str() {
-        "quayline.fileReader" => "continues at the offset of the last checkpoint",
-        "quayline.recordFileReader" => "continues after the key of the last checkpoint",
+        "quayline.fileReader" | "quayline.documentReader" => "continues at the offset of the last checkpoint",
+        "quayline.accountReader" => "continues at the line of the last checkpoint",
+        "quayline.folderReader" => "continues after the file of the last checkpoint",
+        "quayline.parquetReader" => "continues at the row of the last checkpoint",
+        "quayline.recordFileReader" | "quayline.sqlReader" => "continues after the key of the last checkpoint",
         "quayline.rejectReader" => "continues after the place of the last checkpoint",
         "quayline.externalReader" => "continues at the position that the program gave with the last checkpoint",
-        "quayline.externalWriter" => "as the program undoes what follows the position of the last checkpoint",
         "quayline.queueReader" => "gets in the unit of work of the chunk: each message once",
+        "quayline.mapProcessor" => "maps the items of the chunk again: nothing outside of it changes",
+        "quayline.cobolProcessor" => "calls the program for the items of the chunk again: at least once each",
+        "quayline.httpProcessor" => "sends the requests of the chunk again: at least once each",
+        "quayline.externalProcessor" => "gives the items of the chunk to the program again: at least once each",
+        "quayline.externalWriter" => "as the program undoes what follows the position of the last checkpoint",
         "quayline.fileWriter" => "cuts the file back to the last checkpoint: each item once",
-        "quayline.sqlReader" => "continues after the key of the last checkpoint",
+        "quayline.parquetWriter" => "continues in the row group of the last checkpoint: each item once",
         "quayline.sqlWriter" => {
             "writes in the transaction of the checkpoint, or with a token in another database: each item once"
         }
-        "quayline.queueWriter" | "quayline.recordFileWriter" => {
+        "quayline.queueWriter" | "quayline.recordFileWriter" | "quayline.accountWriter" => {
             "writes in the unit of work of the chunk: each item once"
         }
-        _ => "as its own code does: at least once unless it uses the unit of work",
+        _ => OWN,
+    }
+}
+
+/// What is known of an artifact that does not come with Quayline.
+const OWN: &str = "as its own code does: at least once unless it uses the unit of work";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whoever adds an artifact says here what a crash repeats.
+    #[test]
+    fn the_plan_knows_every_artifact_of_a_chunk() {
+        let registry = crate::job::artifacts();
+        for kind in ["reader", "processor", "writer"] {
+            let names = quayline_project::job::Artifacts::missing(&registry, kind, "").unwrap_or_default();
+            assert!(names.len() > 3, "{kind}: {names:?}");
+            for name in names {
+                let artifact = ArtifactRef { name: name.clone(), properties: Default::default() };
+                assert_ne!(delivery(&artifact), OWN, "{name}");
+            }
+        }
     }
 }

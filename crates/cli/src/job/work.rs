@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use quayline_batch::context::StopSignal;
 use quayline_batch::record::ExecutionId;
-use quayline_batch::{Assist, BatchError, Engine, StopRequests};
+use quayline_batch::{Assist, BatchError, Engine, StartError, StopRequests};
 
 use super::{IN_USE, Jobs, LOOK, ask, batch, started};
 use crate::args::{SplitArgs, WorkArgs};
@@ -29,18 +29,25 @@ pub(super) fn work(args: &WorkArgs, console: &Console) -> Result<Exit, Stop> {
     let engine = jobs.engine(args.place.store.local(), folder.unwrap_or_default(), console)?;
     let threads = args.threads.map_or_else(cores, usize::from);
     let stop = StopSignal::default();
+    let refused = |id: ExecutionId, step: &str, error: &StartError| {
+        for finding in error.findings().0 {
+            eprintln!("{finding}");
+        }
+        eprintln!("partitions of step {step} of execution {id} do not run here; those of other steps do");
+    };
     let assist = Assist {
         execution: args.execution.map(ExecutionId),
         threads,
         idle: args.idle.map(Duration::from_secs),
         stop: &stop,
+        refused: &refused,
     };
     let assisted = watched(&engine, &assist)?.map_err(started);
     drop(engine);
     match assisted {
         Ok(assisted) => {
             console.line(&format!("{} partitions run", assisted.partitions));
-            jobs.close(Exit::Done)
+            jobs.close(if assisted.refused > 0 { Exit::Rejected } else { Exit::Done })
         }
         Err(stop) => {
             jobs.close(Exit::Done)?;
@@ -53,7 +60,7 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-type Assisted = Result<quayline_batch::Assisted, quayline_batch::StartError>;
+type Assisted = Result<quayline_batch::Assisted, StartError>;
 
 /// Runs partitions while another thread looks at signals.
 fn watched(engine: &Engine, assist: &Assist<'_>) -> Result<Assisted, Stop> {

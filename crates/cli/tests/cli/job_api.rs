@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use crate::world::World;
 
-struct Server {
-    child: Child,
+pub(crate) struct Server {
+    pub(crate) child: Child,
     admin: SocketAddr,
 }
 
@@ -25,10 +25,14 @@ impl Drop for Server {
 
 impl Server {
     fn start(world: &World) -> Server {
+        Server::start_with(world, &[])
+    }
+
+    pub(crate) fn start_with(world: &World, more: &[&str]) -> Server {
         let free = || TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a free port");
         let (api, admin) = (free(), free());
         world.write("quayline.toml", format!("[serve]\nlisten = \"{api}\"\n[serve.admin]\nlisten = \"{admin}\"\n"));
-        let child = world.command(["serve", "."]).stdout(Stdio::null()).spawn().expect("a server");
+        let child = world.command(["serve", "."]).args(more).stdout(Stdio::null()).spawn().expect("a server");
         let server = Server { child, admin };
         let end = Instant::now() + Duration::from_secs(60);
         while server.ask("GET", "/health", b"").is_none_or(|(status, _)| status != 200) {
@@ -38,7 +42,7 @@ impl Server {
         server
     }
 
-    fn ask(&self, method: &str, path: &str, body: &[u8]) -> Option<(u16, Vec<u8>)> {
+    pub(crate) fn ask(&self, method: &str, path: &str, body: &[u8]) -> Option<(u16, Vec<u8>)> {
         let mut stream = TcpStream::connect(self.admin).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(60))).ok()?;
         let head = format!(
@@ -55,19 +59,19 @@ impl Server {
         Some((status, answer[end + 4..].to_vec()))
     }
 
-    fn json(&self, method: &str, path: &str, body: &Value, status: u16) -> Value {
+    pub(crate) fn json(&self, method: &str, path: &str, body: &Value, status: u16) -> Value {
         let bytes = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
         let (found, text) = self.ask(method, path, &bytes).expect("an answer");
         assert_eq!(found, status, "{method} {path}: {}", text.escape_ascii());
         serde_json::from_slice(&text).expect("JSON")
     }
 
-    fn get(&self, path: &str) -> Value {
+    pub(crate) fn get(&self, path: &str) -> Value {
         self.json("GET", path, &Value::Null, 200)
     }
 
     /// Waits until an execution has ended.
-    fn ended(&self, id: u64) -> Value {
+    pub(crate) fn ended(&self, id: u64) -> Value {
         let end = Instant::now() + Duration::from_secs(60);
         loop {
             let shown = self.get(&format!("/batch/jobexecutions/{id}"));
@@ -80,11 +84,11 @@ impl Server {
     }
 }
 
-fn property(name: &str, value: &str) -> String {
+pub(crate) fn property(name: &str, value: &str) -> String {
     format!("<property name=\"{name}\" value=\"{value}\"/>")
 }
 
-fn job(id: &str, inside: &str) -> String {
+pub(crate) fn job(id: &str, inside: &str) -> String {
     format!(
         "<job id=\"{id}\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\"><step id=\"s\">{inside}</step></job>"
     )
@@ -109,7 +113,7 @@ fn world() -> World {
     ])
 }
 
-fn id(value: &Value) -> u64 {
+pub(crate) fn id(value: &Value) -> u64 {
     value["jobExecutionId"].as_u64().unwrap_or_else(|| panic!("no execution: {value}"))
 }
 
@@ -170,6 +174,91 @@ fn jobs_are_started_stopped_restarted_listed_and_purged_over_http() {
     assert!(metrics.contains("quayline_job_executions_total{status=\"COMPLETED\"} 2"), "{metrics}");
 }
 
+/// The relations of links, each with its method and path.
+fn links(value: &Value) -> Vec<(String, String, String)> {
+    let text = |value: &Value| value.as_str().unwrap_or("GET").to_owned();
+    let all = value["_links"].as_array().expect("links").iter();
+    all.map(|link| (text(&link["rel"]), text(&link["method"]), text(&link["href"]))).collect()
+}
+
+/// Lists have filters and links to other pages; an execution links to each action that its state allows, and every link works.
+#[test]
+fn lists_have_filters_and_pages_and_links_have_all_actions() {
+    let world = world();
+    let server = Server::start(&world);
+    for day in ["1", "2", "3"] {
+        let start = json!({ "jobXMLName": "copy", "jobParameters": { "in": "in.txt", "day": day } });
+        server.ended(id(&server.json("POST", "/batch/jobinstances", &start, 201)));
+    }
+    let start = json!({ "jobXMLName": "copy", "jobParameters": { "in": "nothing.txt", "day": "3" } });
+    let failed = server.ended(id(&server.json("POST", "/batch/jobinstances", &start, 201)));
+    assert_eq!((id(&failed), &failed["batchStatus"]), (4, &"FAILED".into()));
+    let found = |query: &str| -> Vec<u64> {
+        let list = server.get(&format!("/batch/jobexecutions?{query}"));
+        assert_eq!(list["complete"], true);
+        list["jobExecutions"].as_array().expect("executions").iter().map(id).collect()
+    };
+    assert_eq!(found("batchStatus=FAILED,STOPPED"), [4]);
+    assert_eq!(found("jobParameter.day=3"), [4, 3]);
+    assert_eq!(found("jobParameter.day=3&batchStatus=COMPLETED&jobName=copy&exitStatus=COMP*"), [3]);
+    assert!(found("createTime=2001-01-01:2001-12-31").is_empty());
+    assert_eq!(found("createTime=2001-01-01:"), [4, 3, 2, 1]);
+    assert!(found("submitter=nobody").is_empty());
+    let instances = server.get("/batch/jobinstances?batchStatus=FAILED");
+    assert_eq!(instances["jobInstances"].as_array().map(Vec::len), Some(1));
+    for (query, message) in [
+        ("batchStatus=DONE", "is not a batch status"),
+        ("createTime=today", "is not a day"),
+        ("jobParameter.=3", "there is no parameter"),
+    ] {
+        let refused = server.json("GET", &format!("/batch/jobexecutions?{query}"), &Value::Null, 400);
+        assert!(refused["findings"][0]["message"].as_str().is_some_and(|text| text.contains(message)), "{refused}");
+    }
+    // From page to page by links, with the filter.
+    let mut page = server.get("/batch/jobexecutions?pageSize=2&jobParameter.in=in.txt");
+    let mut seen = Vec::new();
+    loop {
+        seen.extend(page["jobExecutions"].as_array().expect("executions").iter().map(id));
+        let next = links(&page).into_iter().find(|(rel, ..)| rel == "next");
+        let Some((_, _, href)) = next else { break };
+        page = server.get(&href);
+    }
+    assert_eq!(seen, [3, 2, 1]);
+    let back = links(&page).into_iter().find(|(rel, ..)| rel == "prev").expect("a page before").2;
+    assert_eq!(server.get(&back)["jobExecutions"].as_array().map(Vec::len), Some(2));
+
+    let actions = |value: &Value| -> Vec<String> {
+        links(value).into_iter().filter(|(_, method, _)| method != "GET").map(|(rel, ..)| rel).collect()
+    };
+    assert_eq!(actions(&failed), ["restart", "abandon", "purge"]);
+    assert_eq!(actions(&server.get("/batch/jobinstances/4")), ["restart", "abandon", "purge"]);
+    assert_eq!(actions(&server.get("/batch/jobexecutions/1")), ["purge"]);
+    let again = id(&server.json(
+        "PUT",
+        "/batch/jobexecutions/4?action=restart",
+        &json!({ "jobParameters": { "in": "nothing.txt" } }),
+        200,
+    ));
+    let again = server.ended(again);
+    assert_eq!(actions(&server.get("/batch/jobexecutions/4")), Vec::<String>::new(), "a later execution continued it");
+    for (rel, method, href) in links(&again) {
+        if method == "GET" {
+            assert_eq!(server.ask("GET", &href, b"").expect("an answer").0, 200, "{rel}");
+        }
+    }
+    let refused = server.json("PUT", "/batch/jobexecutions/4?action=abandon", &Value::Null, 409);
+    assert_eq!(refused["findings"][0]["code"], "JOB-033");
+    let (_, method, href) = links(&again).into_iter().find(|(rel, ..)| rel == "abandon").expect("a link");
+    assert_eq!(server.json(&method, &href, &Value::Null, 200)["batchStatus"], "ABANDONED");
+    let (_, method, href) = links(&again).into_iter().find(|(rel, ..)| rel == "purge").expect("a link");
+    assert_eq!(server.json(&method, &href, &Value::Null, 200)["executionsRemoved"], 2);
+    // A log that somebody has removed is no empty log.
+    std::fs::remove_file(world.path("data/job-logs/1.log")).expect("a log");
+    let refused = server.json("GET", "/batch/jobexecutions/1/joblogs", &Value::Null, 404);
+    let message = refused["findings"][0]["message"].as_str().expect("a message");
+    assert!(message.contains("the job log of execution 1 is not in"), "{refused}");
+}
+
 /// A partition gives a half away while it runs; the requests of its items go slowly until then.
 #[test]
 fn a_partition_is_split_over_http() {
@@ -211,6 +300,16 @@ fn a_partition_is_split_over_http() {
     let world = World::with([("in.txt", lines.as_bytes()), ("jobs/long.xml", job("long", &step).as_bytes())]);
     let server = Server::start(&world);
     let run = id(&server.json("POST", "/batch/jobinstances", &json!({ "jobXMLName": "long" }), 201));
+    let begin = Instant::now();
+    let link = loop {
+        let shown = server.get(&format!("/batch/jobexecutions/{run}"));
+        match links(&shown).into_iter().find(|(rel, ..)| rel == "split") {
+            Some((_, method, href)) => break (method, href),
+            None => assert!(begin.elapsed() < Duration::from_secs(60), "{shown}"),
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert_eq!(link, ("PUT".to_owned(), format!("/batch/jobexecutions/{run}?action=split&partition={{partition}}")));
     let path = format!("/batch/jobexecutions/{run}?action=split&partition=0&step=s");
     assert_eq!(id(&server.json("PUT", &path, &Value::Null, 200)), run);
     let begin = Instant::now();

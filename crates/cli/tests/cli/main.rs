@@ -21,6 +21,7 @@ mod job_api;
 mod job_database;
 mod job_documents;
 mod job_kills;
+mod job_nodes;
 mod jobs;
 mod json_docs;
 mod map_functions;

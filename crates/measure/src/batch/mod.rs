@@ -1,5 +1,8 @@
 //! The job of IBM's paper "WebSphere Liberty Batch: Thoughts on Performance", run by this program's own engine.
 
+mod experiments;
+mod floor;
+mod positions;
 mod study;
 
 use std::collections::BTreeMap;
@@ -18,7 +21,7 @@ use quayline_project::job::JobFile;
 use quayline_store::{Access, Clock, Engine, MemoryEngine, Store, StoreLimits, SystemClock};
 use quayline_store_embedded::{EmbeddedEngine, Folder, Settings};
 
-pub use study::{BatchStudy, BatchStudyOptions};
+pub use study::{BatchStudy, BatchStudyOptions, Repositories};
 
 /// How rows are written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -29,6 +32,8 @@ pub enum Rows {
     Pipelined,
     /// One statement for a chunk.
     Set,
+    /// A statement for each row to delete, each answered before the next is sent, as in the paper.
+    OneByOne,
 }
 
 /// A run of the job.
@@ -259,6 +264,20 @@ impl Drop for World {
     }
 }
 
+/// Runs the floor of a load: its SQL over a bare connection, a chunk with its checkpoint and `COMMIT` in one round trip.
+///
+/// # Errors
+/// There is no database; those of the database.
+pub fn floor(world: &World, load: &Load) -> Result<Took, String> {
+    let server = world.server().ok_or("the floor needs a database")?;
+    world.fresh()?;
+    world.sql(
+        "DROP TABLE IF EXISTS floor_ckpt; CREATE TABLE floor_ckpt (id bigint PRIMARY KEY, version bigint NOT NULL, reads bigint, writes bigint, \
+         commits bigint, data bytea, updated timestamptz)",
+    )?;
+    floor::floor(&server.endpoint(), &world.folder().join("accounts.txt"), load, THREADS)
+}
+
 fn fresh_folder(parent: &Path) -> PathBuf {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -288,6 +307,7 @@ pub fn job_xml(load: &Load) -> String {
         Rows::None => "none",
         Rows::Pipelined => "rows",
         Rows::Set => "set",
+        Rows::OneByOne => "one-by-one",
     };
     let property = |name: &str, value: &str| format!("<property name=\"{name}\" value=\"{value}\"/>");
     let (base, partition) = if load.partitions > 1 {

@@ -10,12 +10,14 @@ use super::substitute::{Parameters, Reference, Scope, not_planned, planned_hint}
 use crate::codes;
 
 /// Properties of a step that Quayline reads, each with its words; without words it is a number from 1.
-const STEP_PROPERTIES: [(&str, &[&str]); 5] = [
+const STEP_PROPERTIES: [(&str, &[&str]); 7] = [
     ("quayline.rejects", &["drop", "keep"]),
     ("quayline.stragglers", &["keep", "split"]),
     ("quayline.partitions", &["local", "shared"]),
     ("quayline.checkpoints", &["whole", "delta"]),
     ("quayline.redo-budget-ms", &[]),
+    ("quayline.chunk-bytes-max", &[]),
+    ("quayline.partition-threads-max", &[]),
 ];
 
 /// What artifacts there are: `kind` is the element's name (`reader`, `listener`, ...).

@@ -21,6 +21,7 @@ pub mod events;
 mod grammar;
 mod model;
 mod read;
+mod settings;
 mod substitute;
 mod text;
 
@@ -31,4 +32,5 @@ pub use model::{
     StepBody, Transition, TransitionAction, matches_pattern,
 };
 pub use read::JobFile;
+pub use settings::{JobSettings, TakeOver};
 pub use substitute::{Parameters, Unresolved};

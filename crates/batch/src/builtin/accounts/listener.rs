@@ -1,25 +1,36 @@
 //! `quayline.chunkTimesListener`: times of reader, processor, writer and chunk as CSV, in nanoseconds.
+//!
+//! A chunk commits after its listeners have heard of its end, and the next one waits for that. So the commit of a chunk is in the line of the next
+//! one, which is also where its time went. A line reaches from the end of the chunk before to the end of this one.
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use quayline_core::system_error_text;
 
 use crate::artifact::{Answer, Injected, Item, Listener};
+use crate::context::StepContext;
 use crate::error::Thrown;
+use crate::record::Times;
 
 /// The columns.
-const HEADER: &str = "execution,step,partition,chunk,items,read_ns,process_ns,write_ns,chunk_ns\n";
+const HEADER: &str =
+    "execution,step,partition,chunk,items,read_ns,process_ns,write_ns,chunk_ns,container_ns,commit_ns,wait_ns\n";
 
 pub(in crate::builtin) struct ChunkTimes {
     path: PathBuf,
     /// `execution,step,partition`.
     place: String,
+    step: Option<Arc<StepContext>>,
     file: Option<BufWriter<File>>,
     begin: Instant,
     chunk_begin: Instant,
+    /// Where the line before ended, and the times of the step then.
+    line_begin: Instant,
+    before: Times,
     chunk: u64,
     items: usize,
     read_ns: u128,
@@ -36,9 +47,12 @@ impl ChunkTimes {
         Ok(ChunkTimes {
             path: with.path("File")?,
             place,
+            step: with.step.clone(),
             file: None,
             begin: now,
             chunk_begin: now,
+            line_begin: now,
+            before: Times::default(),
             chunk: 0,
             items: 0,
             read_ns: 0,
@@ -65,8 +79,15 @@ impl ChunkTimes {
         }
         let Some(file) = &mut self.file else { return Ok(()) };
         let chunk_ns = self.chunk_begin.elapsed().as_nanos();
+        let now = Instant::now();
+        let times = self.step.as_ref().map(|step| step.times()).unwrap_or_default();
+        let (commit_ns, wait_ns) =
+            (times.commit_ns.saturating_sub(self.before.commit_ns), times.wait_ns.saturating_sub(self.before.wait_ns));
+        let named = self.read_ns + self.process_ns + self.write_ns + u128::from(commit_ns) + u128::from(wait_ns);
+        let container_ns = now.duration_since(self.line_begin).as_nanos().saturating_sub(named);
+        (self.line_begin, self.before) = (now, times);
         let line = format!(
-            "{},{},{},{},{},{},{chunk_ns}\n",
+            "{},{},{},{},{},{},{chunk_ns},{container_ns},{commit_ns},{wait_ns}\n",
             self.place, self.chunk, self.items, self.read_ns, self.process_ns, self.write_ns
         );
         file.write_all(line.as_bytes())?;

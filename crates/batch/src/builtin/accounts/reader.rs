@@ -80,6 +80,10 @@ impl Reader for AccountReader {
         Ok(Some(padded(&[self.read, self.offset], self.size)))
     }
 
+    fn left(&self) -> Option<u64> {
+        Some(self.records.saturating_sub(self.read))
+    }
+
     fn close(&mut self) -> Answer<()> {
         self.file = None;
         Ok(())

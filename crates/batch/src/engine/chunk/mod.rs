@@ -6,6 +6,8 @@
 //!            └── reopen at the last checkpoint, one item a chunk until past the item that failed
 //! ```
 
+mod gathered;
+mod pace;
 mod recover;
 
 use std::sync::Arc;
@@ -19,14 +21,14 @@ use super::fault::{Faults, Remedy};
 use super::item_clock::{ItemClock, Looks};
 use super::listeners::Listeners;
 use super::origin::{Origin, shown};
-use super::partition::choice;
+use super::partition::{bound, choice};
 use super::step::ns;
 use super::straggler::Splits;
 use crate::artifact::{Answer, CheckpointAlgorithm, Item, ItemPlace, Processor, Reader, Writer};
 use crate::context::{JobContext, StepContext};
 use crate::error::{BatchError, Kind, Thrown};
 use crate::event;
-use crate::record::{Counts, PartitionState, Progress, Reject, Stage, StepState, Times};
+use crate::record::{Counts, Pace, PartitionState, Progress, Reject, Stage, StepState, Times};
 use crate::repository::Large;
 use crate::work::{Pending, Work};
 
@@ -44,6 +46,13 @@ pub(super) enum Place<'s> {
 }
 
 impl Place<'_> {
+    fn pace(&mut self) -> &mut Option<Pace> {
+        match self {
+            Place::Step(state) => &mut state.pace,
+            Place::Partition(_, state, _) => &mut state.pace,
+        }
+    }
+
     fn progress(&mut self) -> &mut Progress {
         match self {
             Place::Step(state) => &mut state.progress,
@@ -110,6 +119,10 @@ pub(super) struct ChunkRun<'c, 's> {
     gathered: Vec<Item>,
     /// Where these come from, if the chunk may skip.
     gathered_from: Vec<Origin>,
+    /// Bytes of items that such a processor took and gave in this step, which say how many a chunk can have.
+    grown: (u64, u64),
+    /// Bytes of items at which a chunk ends.
+    bytes_max: usize,
     /// Number of the item that was read last, or skipped in reading, in the step execution.
     number: u64,
     /// Whether the chunk may skip, so that it is known where each item comes from.
@@ -126,6 +139,9 @@ pub(super) struct ChunkRun<'c, 's> {
 const REJECTS: &str = "quayline.rejects";
 /// The property of a step that says how large positions are written.
 const CHECKPOINTS: &str = "quayline.checkpoints";
+
+/// The property of a step that says at how many bytes of items a chunk ends.
+const CHUNK_BYTES_MAX: &str = "quayline.chunk-bytes-max";
 
 /// What a chunk did whose commit is under way.
 #[derive(Clone, Copy, Default)]
@@ -185,6 +201,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
         let adaptive = Adaptive::of(&step.properties, chunk.item_count)?;
         let keeps_rejects = choice(step, REJECTS, ["drop", "keep"])?;
         let in_pages = choice(step, CHECKPOINTS, ["whole", "delta"])?;
+        let bytes_max = bound(step, CHUNK_BYTES_MAX, run.engine.settings.chunk_bytes_max)?;
         let inject = |artifact| run.inject(artifact, job, Some(context));
         Ok(ChunkRun {
             reader: registry.make_reader(&inject(&chunk.reader))?,
@@ -226,6 +243,8 @@ impl<'c, 's> ChunkRun<'c, 's> {
             times: Times::default(),
             gathered: Vec::new(),
             gathered_from: Vec::new(),
+            grown: (0, 0),
+            bytes_max,
             number: 0,
             is_tracking: !chunk.skippable.include.is_empty(),
             uncounted: 0,
@@ -279,9 +298,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
             self.context.set_exception(Some(thrown));
         }
         opened?;
-        if let Place::Partition(_, _, splits) = &*self.place {
-            splits.straggler.set_left(self.reader.left().unwrap_or_default());
-        }
+        self.set_out();
         Ok(work.commit()?)
     }
 
@@ -301,7 +318,11 @@ impl<'c, 's> ChunkRun<'c, 's> {
             self.settle()?;
             return Ok(Some(ChunkEnd::Stopped));
         }
+        let begin = Instant::now();
         let mut turn = self.run.turn(&self.step.id);
+        if turn.is_some() {
+            self.times.wait_ns += ns(begin);
+        }
         if self.one_by_one == 0
             && let Some(algorithm) = &mut self.algorithm
         {
@@ -372,10 +393,13 @@ impl<'c, 's> ChunkRun<'c, 's> {
             self.settle()?;
             self.write(work)?;
         }
-        let begin = Instant::now();
+        let (begin, commit_ns) = (Instant::now(), self.times.commit_ns);
         self.context.count(|counts| counts.commit += 1);
+        self.context.set_times(self.times);
         self.listeners.each(|listener| listener.after_chunk())?;
+        let left = self.reader.left();
         let given = self.give_away(&filled)?;
+        self.advance(left);
         let has_moved = self.reader.has_moved() || !self.has_written;
         let reader = if has_moved { self.reader.checkpoint()?.map(Arc::new) } else { None };
         let writer = self.writer.checkpoint()?.map(Arc::new);
@@ -393,7 +417,8 @@ impl<'c, 's> ChunkRun<'c, 's> {
         self.counts = self.context.counts();
         let counts = last.counts;
         self.before = Some((last, counts));
-        self.times.checkpoint_ns += ns(begin);
+        // The commit before is not a part of this checkpoint.
+        self.times.checkpoint_ns += ns(begin).saturating_sub(self.times.commit_ns - commit_ns);
         Ok(filled)
     }
 
@@ -509,13 +534,12 @@ impl<'c, 's> ChunkRun<'c, 's> {
         let most = self.adaptive.as_ref().map_or(self.chunk.item_count, Adaptive::count);
         let deadline = (self.chunk.time_limit_s > 0)
             .then(|| Instant::now() + Duration::from_secs(u64::from(self.chunk.time_limit_s)));
-        let bytes_max = self.run.engine.settings.chunk_bytes_max;
-        let mut bytes = 0;
-        let mut count = 0;
+        let (mut bytes, mut waiting, mut count) = (0, 0, 0);
         loop {
             *read += 1;
             self.clock.begin_item();
             match self.read(work)? {
+                Read::End if self.reader.was_interrupted() => return Ok(Filled::Stop),
                 Read::End => {
                     self.one_by_one = 0;
                     return Ok(Filled::AtEnd);
@@ -530,9 +554,13 @@ impl<'c, 's> ChunkRun<'c, 's> {
                     }
                     let from = self.origin();
                     if takes_chunks {
-                        bytes += item.len();
+                        waiting += item.len();
                         self.gathered.push(item);
                         self.gathered_from.extend(from);
+                        if self.is_portion(waiting, bytes) {
+                            bytes += self.process_portion()?;
+                            waiting = 0;
+                        }
                     } else if let Some(item) = self.process(item, from)? {
                         bytes += item.len();
                         self.items.push(item);
@@ -552,7 +580,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
                 Some(algorithm) => algorithm.is_ready()?,
                 None => count >= most || deadline.is_some_and(|deadline| Instant::now() >= deadline),
             };
-            if is_ready || bytes >= bytes_max {
+            if is_ready || bytes + waiting >= self.bytes_max {
                 return Ok(Filled::Full);
             }
         }
@@ -631,66 +659,6 @@ impl<'c, 's> ChunkRun<'c, 's> {
             };
             if !self.processes_again(&item, from.as_ref(), thrown)? {
                 return Ok(None);
-            }
-        }
-    }
-
-    /// Processes the items of a chunk together. Listeners hear of each item when its result is known.
-    fn process_gathered(&mut self) -> Result<(), Broken> {
-        let gathered = std::mem::take(&mut self.gathered);
-        let gathered_from = std::mem::take(&mut self.gathered_from);
-        let mut rest = gathered.as_slice();
-        while !rest.is_empty() {
-            let Some(processor) = &mut self.processor else { break };
-            let begin = Instant::now();
-            let processed = processor.process_all(rest);
-            self.times.process_ns += ns(begin);
-            for result in processed.results {
-                let from = gathered_from.get(gathered.len() - rest.len());
-                let Some((item, after)) = rest.split_first() else { break };
-                rest = after;
-                self.listeners.each(|listener| listener.before_process(item))?;
-                self.listeners.each(|listener| listener.after_process(item, result.as_ref()))?;
-                match result {
-                    Some(result) => {
-                        self.items.push(result);
-                        self.items_from.extend(from);
-                    }
-                    None => self.context.count(|counts| counts.filter += 1),
-                }
-            }
-            let (Some(thrown), Some((item, after))) = (processed.thrown, rest.split_first()) else { break };
-            self.listeners.each(|listener| listener.before_process(item))?;
-            let from = gathered_from.get(gathered.len() - rest.len());
-            if !self.processes_again(item, from, thrown)? {
-                rest = after;
-            }
-        }
-        (self.gathered, self.gathered_from) = (gathered, gathered_from);
-        Ok(())
-    }
-
-    /// What becomes of an item that a processor refuses: whether it is processed again; otherwise it is skipped.
-    fn processes_again(&mut self, item: &Item, from: Option<&Origin>, thrown: Thrown) -> Result<bool, Broken> {
-        self.context.set_exception(Some(&thrown));
-        self.listeners.each(|listener| listener.on_process_error(item, &thrown))?;
-        match self.remedy(&thrown) {
-            Remedy::Fail => Err(Broken::Fail(thrown)),
-            Remedy::Skip => {
-                self.listeners.each(|listener| listener.on_skip_process(item, &thrown))?;
-                self.context.count(|counts| counts.process_skip += 1);
-                self.reject(Stage::Process, Some(item), from, &thrown);
-                let what = format!("{} skipped in processing", shown(from.map_or(&[], std::slice::from_ref), 1));
-                self.run.log_thrown(Some(self.context), &what, &thrown);
-                Ok(false)
-            }
-            Remedy::Retry => {
-                self.listeners.each(|listener| listener.on_retry_process(item, &thrown))?;
-                Ok(true)
-            }
-            Remedy::RollBack => {
-                self.listeners.each(|listener| listener.on_retry_process(item, &thrown))?;
-                Err(Broken::RollBack(thrown))
             }
         }
     }
@@ -808,7 +776,9 @@ impl<'c, 's> ChunkRun<'c, 's> {
     fn commit(&mut self, work: Box<dyn Work>, filled: &Filled) -> Answer<()> {
         self.rejects.clear();
         if !self.is_idle {
+            let begin = Instant::now();
             self.pending = Some(work.submit());
+            self.times.commit_ns += ns(begin);
         }
         if !self.is_retrying
             && let Some(algorithm) = &mut self.algorithm

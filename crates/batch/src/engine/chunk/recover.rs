@@ -53,6 +53,12 @@ impl ChunkRun<'_, '_> {
 
     fn wait(&mut self, thrown: Thrown) -> Answer<()> {
         let begin = Instant::now();
+        let waited = self.wait_since(thrown, begin);
+        self.times.wait_ns += ns(begin);
+        waited
+    }
+
+    fn wait_since(&mut self, thrown: Thrown, begin: Instant) -> Answer<()> {
         let patience = self.run.repository().patience();
         let text = format!("the database does not answer; the step waits for it, at most {} s", patience.as_secs());
         self.run.log_thrown(Some(self.context), &text, &thrown);

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use quayline_batch::artifact::{Answer, Injected, PartitionAnalyzer, PartitionCollector};
+use quayline_batch::artifact::{Answer, Batchlet, Injected, PartitionAnalyzer, PartitionCollector};
 use quayline_batch::context::StopSignal;
-use quayline_batch::{Assist, Assisted, BatchStatus};
+use quayline_batch::record::ExecutionId;
+use quayline_batch::{Assist, Assisted, BatchStatus, StartError};
 use quayline_postgres::server::OwnServer;
 
 use super::{artifact, completed, into, lines, process, sql, value};
@@ -61,7 +62,7 @@ fn node(server: &OwnServer, folder: &Path) -> Process {
 }
 
 fn works(process: &Process, stop: &StopSignal) -> Assisted {
-    let assist = Assist { execution: None, threads: 2, idle: None, stop };
+    let assist = Assist { execution: None, threads: 2, idle: None, stop, refused: &|_, _, _| () };
     process.engine.assist(&assist).unwrap()
 }
 
@@ -175,7 +176,7 @@ pub(super) fn what_a_process_leaves_to_a_step_that_stops_counts(server: &OwnServ
             Ok(Box::new(Waiting { calls: 0, waits: Arc::clone(&waiting), go: Arc::clone(&going) }))
         });
         let stop = StopSignal::default();
-        let assist = Assist { execution: None, threads: 1, idle: None, stop: &stop };
+        let assist = Assist { execution: None, threads: 1, idle: None, stop: &stop, refused: &|_, _, _| () };
         let stopped = std::thread::scope(|scope| {
             let job = scope.spawn(|| own.start(&xml(""), &[]));
             let helping = scope.spawn(|| helper.engine.assist(&assist));
@@ -213,6 +214,63 @@ pub(super) fn what_a_process_leaves_to_a_step_that_stops_counts(server: &OwnServ
         return;
     }
     panic!("the other process ran no partition");
+}
+
+/// Runs until it is let go.
+struct Endless(Arc<AtomicBool>);
+
+impl Batchlet for Endless {
+    fn process(&mut self) -> Answer<Option<String>> {
+        while !self.0.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(None)
+    }
+}
+
+/// One job that does not resolve in a process ended its work for all jobs. Now it is refused once, and partitions of the others run.
+pub(super) fn a_job_that_does_not_resolve_stops_no_other(server: &OwnServer, folder: &Path) {
+    let (mut bad, mut helper, go) = (node(server, folder), node(server, folder), Arc::new(AtomicBool::new(false)));
+    let waits = Arc::clone(&go);
+    bad.engine.registry.batchlet("endless", move |_| Ok(Box::new(Endless(Arc::clone(&waits)))));
+    bad.engine.system = Box::new(|_| Some("5".to_owned()));
+    helper.engine.system = Box::new(|_| Some("many".to_owned()));
+    let never =
+        "<chunk item-count=\"#{systemProperties['items']}\"><reader ref=\"counting\"/><writer ref=\"picky\"/></chunk>";
+    let refusing = format!(
+        "<step id=\"w\" next=\"n\"><properties><property name=\"quayline.partitions\" value=\"shared\"/></properties><batchlet ref=\"endless\"/>\
+         <partition><plan partitions=\"2\" threads=\"1\"/></partition></step><step id=\"n\">{never}</step>"
+    );
+    let (stop, refused) = (StopSignal::default(), parking_lot::Mutex::new(Vec::new()));
+    let hear = |execution: ExecutionId, step: &str, error: &StartError| {
+        refused.lock().push(format!("{execution} {step} {error}"));
+    };
+    let assist = Assist { execution: None, threads: 2, idle: None, stop: &stop, refused: &hear };
+    let ran = std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| bad.start(&refusing, &[]));
+        let helping = scope.spawn(|| helper.engine.assist(&assist));
+        let begin = std::time::Instant::now();
+        while refused.lock().is_empty() && begin.elapsed() < Duration::from_secs(60) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // Where this machine is busy, all may be over before the other process looked.
+        for _ in 0..5 {
+            prepare(server, folder);
+            let own = node(server, folder);
+            let execution = own.start(&xml(""), &[]);
+            completed(&own, &execution);
+        }
+        stop.set();
+        let assisted = helping.join().unwrap();
+        go.store(true, Ordering::SeqCst);
+        waiting.join().unwrap();
+        assisted
+    });
+    let (assisted, refused) = (ran.unwrap(), refused.lock());
+    assert_eq!((assisted.refused, refused.len()), (1, 1), "{refused:?}");
+    assert!(refused[0].contains(" w ") && refused[0].contains("item-count"), "{refused:?}");
+    assert!(assisted.partitions > 0, "it ran partitions of the other job");
+    sql(server, "TRUNCATE u");
 }
 
 /// A stop of the job stops the partitions that others run; a restart ends them.

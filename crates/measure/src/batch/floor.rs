@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use quayline_batch::record::Times;
-use quayline_measure::batch::{Load, Rows, Took};
 use quayline_postgres::{Answers, Connection, Endpoint, Pipeline, SqlError, Statement};
+
+use super::{Load, Rows, Took};
 
 struct Statements {
     begin: Statement,
@@ -140,6 +141,12 @@ fn partition(
             }
             (Rows::Pipelined, false) => {
                 (0..count).for_each(|n| pipeline.change(&statements.delete, &[&(base + n).to_be_bytes()], 0));
+            }
+            (Rows::OneByOne, false) => {
+                for n in 0..count {
+                    pipeline.change(&statements.delete, &[&(base + n).to_be_bytes()], 0);
+                    connection.run(&mut pipeline, &mut answers).map_err(sql)?;
+                }
             }
             (Rows::Set, false) => {
                 let keys = array(20, count, |n, out| keys(out, n));

@@ -1,0 +1,120 @@
+//! Processors that take the items of a chunk together.
+//!
+//! What such a processor gives may be larger than what it takes, and nobody knows by how much before it has run. So it gets the first items of a
+//! step apart. After that, the bytes that it took and gave say when the items that wait would fill the chunk; then it gets these, and the chunk
+//! goes on if there is room left.
+
+use std::time::Instant;
+
+use super::super::fault::Remedy;
+use super::super::origin::{Origin, shown};
+use super::super::step::ns;
+use super::{Broken, ChunkRun};
+use crate::artifact::Item;
+use crate::error::Thrown;
+use crate::record::Stage;
+
+/// Items after which it is known how much larger results are.
+const FIRST: usize = 16;
+
+impl ChunkRun<'_, '_> {
+    /// Whether the items that wait are processed before more are read: `waiting` bytes of them, after `bytes` of results in this chunk.
+    pub(super) fn is_portion(&self, waiting: usize, bytes: usize) -> bool {
+        match self.grown {
+            (0, _) => self.gathered.len() >= FIRST,
+            (read, made) => {
+                let waiting = waiting as u128;
+                let results = waiting * u128::from(made) / u128::from(read);
+                bytes as u128 + results.max(waiting) >= self.bytes_max as u128
+            }
+        }
+    }
+
+    /// Processes the items that wait, while the chunk is not full. Returns the bytes of the results.
+    pub(super) fn process_portion(&mut self) -> Result<usize, Broken> {
+        // Reading has a clock that does not run meanwhile.
+        let looks = self.clock.looks();
+        self.clock.end_chunk(&mut self.times);
+        self.count_reads();
+        let first = self.items.len();
+        let processed = self.process_gathered();
+        self.clock.begin_chunk(looks);
+        processed?;
+        let bytes = bytes_of(self.items.get(first..).unwrap_or_default());
+        Ok(usize::try_from(bytes).unwrap_or(usize::MAX))
+    }
+
+    /// Processes the items of a chunk together. Listeners hear of each item when its result is known.
+    pub(super) fn process_gathered(&mut self) -> Result<(), Broken> {
+        let gathered = std::mem::take(&mut self.gathered);
+        let gathered_from = std::mem::take(&mut self.gathered_from);
+        let first = self.items.len();
+        let mut rest = gathered.as_slice();
+        while !rest.is_empty() {
+            let Some(processor) = &mut self.processor else { break };
+            let begin = Instant::now();
+            let processed = processor.process_all(rest);
+            self.times.process_ns += ns(begin);
+            for result in processed.results {
+                let from = gathered_from.get(gathered.len() - rest.len());
+                let Some((item, after)) = rest.split_first() else { break };
+                rest = after;
+                self.listeners.each(|listener| listener.before_process(item))?;
+                self.listeners.each(|listener| listener.after_process(item, result.as_ref()))?;
+                match result {
+                    Some(result) => {
+                        self.items.push(result);
+                        self.items_from.extend(from);
+                    }
+                    None => self.context.count(|counts| counts.filter += 1),
+                }
+            }
+            let (Some(thrown), Some((item, after))) = (processed.thrown, rest.split_first()) else { break };
+            self.listeners.each(|listener| listener.before_process(item))?;
+            let from = gathered_from.get(gathered.len() - rest.len());
+            if !self.processes_again(item, from, thrown)? {
+                rest = after;
+            }
+        }
+        self.grown.0 += bytes_of(&gathered);
+        self.grown.1 += bytes_of(self.items.get(first..).unwrap_or_default());
+        (self.gathered, self.gathered_from) = (gathered, gathered_from);
+        self.gathered.clear();
+        self.gathered_from.clear();
+        Ok(())
+    }
+
+    /// What becomes of an item that a processor refuses: whether it is processed again; otherwise it is skipped.
+    pub(super) fn processes_again(
+        &mut self,
+        item: &Item,
+        from: Option<&Origin>,
+        thrown: Thrown,
+    ) -> Result<bool, Broken> {
+        self.context.set_exception(Some(&thrown));
+        self.listeners.each(|listener| listener.on_process_error(item, &thrown))?;
+        match self.remedy(&thrown) {
+            Remedy::Fail => Err(Broken::Fail(thrown)),
+            Remedy::Skip => {
+                self.listeners.each(|listener| listener.on_skip_process(item, &thrown))?;
+                self.context.count(|counts| counts.process_skip += 1);
+                self.reject(Stage::Process, Some(item), from, &thrown);
+                let what = format!("{} skipped in processing", shown(from.map_or(&[], std::slice::from_ref), 1));
+                self.run.log_thrown(Some(self.context), &what, &thrown);
+                Ok(false)
+            }
+            Remedy::Retry => {
+                self.listeners.each(|listener| listener.on_retry_process(item, &thrown))?;
+                Ok(true)
+            }
+            Remedy::RollBack => {
+                self.listeners.each(|listener| listener.on_retry_process(item, &thrown))?;
+                Err(Broken::RollBack(thrown))
+            }
+        }
+    }
+}
+
+fn bytes_of(items: &[Item]) -> u64 {
+    items.iter().map(|item| item.len() as u64).sum()
+}

@@ -1,0 +1,340 @@
+//! What is over: lists with filters, giving up for good, removal.
+//!
+//! A removal takes the instance and its executions away in one unit of work, behind the instance's lock, so a restart at the same time happens
+//! either before it, and then there is no removal, or not at all. What these had is removed afterwards; a record `g` names it until then.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::takeover::{left_key, restarts_key};
+use super::{PAGE, Repository, bytes, execution_of, key_of, number, read};
+use crate::error::BatchError;
+use crate::record::{Execution, ExecutionId, Instance, InstanceId};
+use crate::status::BatchStatus;
+use crate::work::PageOf;
+
+/// Executions that one list looks at, so that a filter that fits nothing ends.
+const SCAN_MAX: usize = 200_000;
+
+/// Which executions a list has. Everything that is given must fit.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct ExecutionFilter {
+    /// Id of the job.
+    pub job: Option<String>,
+    /// Batch statuses; any of them.
+    pub statuses: Vec<BatchStatus>,
+    /// Pattern of the exit status, with `*` and `?`.
+    pub exit_status: Option<String>,
+    /// Created at or after this time, in milliseconds since 1970.
+    pub from_ms: Option<u64>,
+    /// Created before this time.
+    pub until_ms: Option<u64>,
+    /// Job parameters with their values.
+    pub parameters: BTreeMap<String, String>,
+    /// Who started it.
+    pub submitter: Option<String>,
+}
+
+impl ExecutionFilter {
+    fn fits(&self, execution: &Execution) -> bool {
+        let exit_status = execution.exit_status.as_deref().unwrap_or("");
+        self.job.as_ref().is_none_or(|job| *job == execution.job)
+            && (self.statuses.is_empty() || self.statuses.contains(&execution.status))
+            && self
+                .exit_status
+                .as_ref()
+                .is_none_or(|pattern| quayline_project::job::matches_pattern(pattern, exit_status))
+            && self.until_ms.is_none_or(|until| execution.created_ms < until)
+            && self.from_ms.is_none_or(|from| execution.created_ms >= from)
+            && self.parameters.iter().all(|(name, value)| execution.parameters.get(name) == Some(value))
+            && self.submitter.as_ref().is_none_or(|submitter| Some(submitter) == execution.submitter.as_ref())
+    }
+}
+
+impl Repository {
+    /// Executions that fit a filter, the newest first. `false`: the list ended early, after the most executions that one list looks at.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn executions_of(
+        &self,
+        filter: &ExecutionFilter,
+        skip: usize,
+        count: usize,
+    ) -> Result<(Vec<Execution>, bool), BatchError> {
+        let (mut found, mut skipped) = (Vec::new(), 0);
+        let is_whole = self.newest(&mut |execution| {
+            if filter.from_ms.is_some_and(|from| execution.created_ms < from) {
+                // Those that follow are older.
+                return false;
+            }
+            if filter.fits(&execution) {
+                if skipped < skip {
+                    skipped += 1;
+                } else {
+                    found.push(execution);
+                }
+            }
+            found.len() < count
+        })?;
+        Ok((found, is_whole))
+    }
+
+    /// Instances whose last execution fits a filter, the newest last execution first.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn instances_of(
+        &self,
+        filter: &ExecutionFilter,
+        skip: usize,
+        count: usize,
+    ) -> Result<(Vec<(InstanceId, Execution)>, bool), BatchError> {
+        let (mut found, mut skipped, mut seen) = (Vec::new(), 0, BTreeSet::new());
+        let is_whole = self.newest(&mut |execution| {
+            // The first of an instance that comes is its last execution.
+            if seen.insert(execution.instance) && filter.fits(&execution) {
+                if skipped < skip {
+                    skipped += 1;
+                } else {
+                    found.push((execution.instance, execution));
+                }
+            }
+            found.len() < count
+        })?;
+        Ok((found, is_whole))
+    }
+
+    /// Visits executions, the newest first, as long as the visitor wants more. `false`: there are more than one list looks at.
+    fn newest(&self, visit: &mut dyn FnMut(Execution) -> bool) -> Result<bool, BatchError> {
+        let mut work = self.begin()?;
+        let mut after: Option<Vec<u8>> = None;
+        let mut looked = 0;
+        loop {
+            let page = work.page(PageOf { prefix: b"e", after: after.as_deref(), newest_first: true, count: PAGE })?;
+            let Some((last, _)) = page.last() else { return Ok(true) };
+            after = Some(last.clone());
+            for (_, value) in &page {
+                if !visit(read("an execution", value)?) {
+                    return Ok(true);
+                }
+            }
+            looked += page.len();
+            if looked >= SCAN_MAX {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Gives the most recent execution of an instance up for good.
+    ///
+    /// # Errors
+    /// [`BatchError::IsRunning`], [`BatchError::NotAbandonable`], [`BatchError::NoSuchExecution`].
+    pub fn abandon(&self, id: ExecutionId) -> Result<Execution, BatchError> {
+        let mut work = self.begin()?;
+        let instance = execution_of(work.as_mut(), id)?.instance;
+        let found = work.get_for_update(&key_of(b'i', instance.0))?.ok_or(BatchError::NoSuchExecution(id))?;
+        let instance: Instance = read("an instance", &found)?;
+        // Behind the lock: a restart has a later execution by now, or none.
+        let mut execution = execution_of(work.as_mut(), id)?;
+        if instance.last != id {
+            let last = execution_of(work.as_mut(), instance.last)?;
+            if last.status.is_running() {
+                return Err(BatchError::IsRunning { execution: instance.last, status: last.status });
+            }
+            return Err(BatchError::NotAbandonable {
+                execution: id,
+                why: "it is not the most recent execution of its instance".to_owned(),
+                remedy: format!("abandon the most recent one: {}", instance.last),
+            });
+        }
+        match execution.status {
+            status if status.is_running() => return Err(BatchError::IsRunning { execution: id, status }),
+            // The specification wants only that nothing runs, so one that completed may be abandoned too.
+            BatchStatus::Abandoned => return Ok(execution),
+            _ => {}
+        }
+        execution.status = BatchStatus::Abandoned;
+        execution.updated_ms = self.now_ms();
+        work.put(&key_of(b'e', id.0), &bytes(&execution))?;
+        work.delete(&left_key(id))?;
+        work.delete(&restarts_key(instance.id))?;
+        work.commit()?;
+        Ok(execution)
+    }
+
+    /// Instances whose last execution ended before a time, in milliseconds since 1970.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn ended_before(&self, ms: u64) -> Result<Vec<InstanceId>, BatchError> {
+        let mut work = self.begin()?;
+        let mut ended = Vec::new();
+        let mut after: Option<Vec<u8>> = None;
+        loop {
+            let page = work.page(PageOf { prefix: b"e", after: after.as_deref(), newest_first: false, count: PAGE })?;
+            let Some((last, _)) = page.last() else { return Ok(ended) };
+            after = Some(last.clone());
+            for (_, value) in &page {
+                let execution: Execution = read("an execution", value)?;
+                if execution.created_ms >= ms {
+                    // Those that follow were created later.
+                    return Ok(ended);
+                }
+                if execution.ended_ms.is_some_and(|at| at < ms) && !execution.status.is_running() {
+                    let found = work.get(&key_of(b'i', execution.instance.0))?;
+                    let instance: Option<Instance> = found.map(|value| read("an instance", &value)).transpose()?;
+                    if instance.is_some_and(|instance| instance.last == execution.id) {
+                        ended.push(execution.instance);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Removes an instance with its executions, and job XML that no other execution refers to. Returns the executions.
+    ///
+    /// # Errors
+    /// [`BatchError::IsRunning`]; errors of the store.
+    pub fn purge(&self, instance: InstanceId) -> Result<Vec<ExecutionId>, BatchError> {
+        let mut digests = BTreeSet::new();
+        let removed = self.purge_instance(instance, &mut digests)?;
+        self.forget_texts(digests)?;
+        Ok(removed)
+    }
+
+    /// Removes instances whose last execution ended before a time, and then all job XML that no execution refers to. Returns the executions, and
+    /// how many instances there were. `over`: whether the rest waits for the next call.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn purge_before(&self, ms: u64, over: &dyn Fn() -> bool) -> Result<(Vec<ExecutionId>, usize), BatchError> {
+        self.finish_purges()?;
+        let (mut removed, mut instances) = (Vec::new(), 0);
+        for instance in self.ended_before(ms)? {
+            if over() {
+                return Ok((removed, instances));
+            }
+            match self.purge_instance(instance, &mut BTreeSet::new()) {
+                Ok(executions) => {
+                    instances += usize::from(!executions.is_empty());
+                    removed.extend(executions);
+                }
+                // Somebody has restarted it since.
+                Err(BatchError::IsRunning { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let mut digests = BTreeSet::new();
+        for key in self.keys(b"d", false, 0, usize::MAX)? {
+            digests.insert(number(&key[1..]));
+        }
+        self.forget_texts(digests)?;
+        Ok((removed, instances))
+    }
+
+    fn purge_instance(
+        &self,
+        instance: InstanceId,
+        digests: &mut BTreeSet<u64>,
+    ) -> Result<Vec<ExecutionId>, BatchError> {
+        let own = instance.0.to_be_bytes();
+        let mut work = self.begin()?;
+        let Some(found) = work.get_for_update(&key_of(b'i', instance.0))? else { return Ok(Vec::new()) };
+        let known: Instance = read("an instance", &found)?;
+        let prefix = [b"x".as_slice(), &own].concat();
+        let mut executions = Vec::new();
+        let mut after: Option<Vec<u8>> = None;
+        loop {
+            let page =
+                work.page(PageOf { prefix: &prefix, after: after.as_deref(), newest_first: true, count: PAGE })?;
+            let Some((last, _)) = page.last() else { break };
+            after = Some(last.clone());
+            executions.extend(page.iter().map(|(key, _)| ExecutionId(number(&key[prefix.len()..]))));
+        }
+        for id in &executions {
+            let execution = execution_of(work.as_mut(), *id)?;
+            if execution.status.is_running() {
+                return Err(BatchError::IsRunning { execution: *id, status: execution.status });
+            }
+            digests.insert(execution.digest);
+            work.delete(&key_of(b'e', id.0))?;
+            work.delete(&[prefix.as_slice(), &id.0.to_be_bytes()].concat())?;
+            work.delete(&left_key(*id))?;
+            work.delete(&key_of(b'q', id.0))?;
+        }
+        work.delete(&[b"n", known.job.as_bytes(), &[0], own.as_slice()].concat())?;
+        work.delete(&restarts_key(instance))?;
+        work.delete(&key_of(b'i', instance.0))?;
+        work.put(&key_of(b'g', instance.0), &bytes(&executions))?;
+        work.commit()?;
+        self.finish_purge(instance, &executions)?;
+        Ok(executions)
+    }
+
+    /// Removes what an instance had that is removed, in units of some hundred records.
+    fn finish_purge(&self, instance: InstanceId, executions: &[ExecutionId]) -> Result<(), BatchError> {
+        let own = instance.0.to_be_bytes();
+        for id in executions {
+            for kind in [b"s", b"r"] {
+                self.remove_all(&[kind.as_slice(), &id.0.to_be_bytes()].concat())?;
+            }
+        }
+        for kind in [b"t", b"b", b"m", b"k"] {
+            self.remove_all(&[kind.as_slice(), &own].concat())?;
+        }
+        let mut work = self.begin()?;
+        work.delete(&key_of(b'g', instance.0))?;
+        work.commit()
+    }
+
+    /// Ends removals during which a process ended.
+    fn finish_purges(&self) -> Result<(), BatchError> {
+        loop {
+            let page = self.begin()?.page(PageOf { prefix: b"g", after: None, newest_first: false, count: PAGE })?;
+            if page.is_empty() {
+                return Ok(());
+            }
+            for (key, value) in &page {
+                let executions: Vec<ExecutionId> = read("a removal", value)?;
+                self.finish_purge(InstanceId(number(&key[1..])), &executions)?;
+            }
+        }
+    }
+
+    /// Removes those of these job XMLs that no execution refers to.
+    fn forget_texts(&self, mut digests: BTreeSet<u64>) -> Result<(), BatchError> {
+        let mut newest: Option<Vec<u8>> = None;
+        let mut after: Option<Vec<u8>> = None;
+        let mut work = self.begin()?;
+        while !digests.is_empty() {
+            let page = work.page(PageOf { prefix: b"e", after: after.as_deref(), newest_first: true, count: PAGE })?;
+            let Some((last, _)) = page.last() else { break };
+            newest = newest.or_else(|| page.first().map(|(key, _)| key.clone()));
+            after = Some(last.clone());
+            for (_, value) in &page {
+                digests.remove(&read::<Execution>("an execution", value)?.digest);
+            }
+        }
+        drop(work);
+        if digests.is_empty() {
+            return Ok(());
+        }
+        let mut work = self.begin()?;
+        // A start takes its number first, so none is under way behind this lock; those since the look above are looked at now.
+        work.get_for_update(b"#e")?;
+        let mut look = self.begin()?;
+        loop {
+            let page =
+                look.page(PageOf { prefix: b"e", after: newest.as_deref(), newest_first: false, count: PAGE })?;
+            let Some((last, _)) = page.last() else { break };
+            newest = Some(last.clone());
+            for (_, value) in &page {
+                digests.remove(&read::<Execution>("an execution", value)?.digest);
+            }
+        }
+        for digest in digests {
+            work.delete(&key_of(b'd', digest))?;
+        }
+        work.commit()
+    }
+}

@@ -1,0 +1,168 @@
+//! Executions whose process ended: they become FAILED, and wait for somebody who continues them.
+
+use std::collections::HashMap;
+
+use super::events::{kept_topics, recovered_event, stored};
+use super::failing::fail_steps;
+use super::{PAGE, Repository, bytes, execution_of, forget_sharing, key_of, number, read};
+use crate::error::BatchError;
+use crate::event;
+use crate::record::{Execution, ExecutionId, InstanceId, Lease};
+use crate::status::BatchStatus;
+use crate::work::{Entry, PageOf, Work};
+
+/// An execution that its process left, and that nobody has continued since.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct LeftBehind {
+    /// The execution, FAILED.
+    pub execution: Execution,
+    /// Where relative paths of the job begin.
+    pub folder: String,
+    /// When somebody noticed that the process had ended, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// Restarts without an operator since the last one by an operator.
+    pub restarts: u64,
+}
+
+impl Repository {
+    /// Ends executions whose process is gone as FAILED, so that they can be restarted. Returns them.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn recover(&self) -> Result<Vec<Execution>, BatchError> {
+        self.take_over(&|_| true)
+    }
+
+    /// Executions that are not over, and whose process is gone.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn gone(&self) -> Result<Vec<ExecutionId>, BatchError> {
+        let mut work = self.begin()?;
+        let (mut owners, mut gone) = (HashMap::new(), Vec::new());
+        self.leases(work.as_mut(), &mut |_, key, lease| {
+            if self.is_owner_gone(lease, &mut owners)? {
+                gone.push(ExecutionId(number(&key[1..])));
+            }
+            Ok(())
+        })?;
+        Ok(gone)
+    }
+
+    /// The same as [`Repository::recover`], but only for some executions.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn take_over(&self, wanted: &dyn Fn(ExecutionId) -> bool) -> Result<Vec<Execution>, BatchError> {
+        let mut work = self.begin()?;
+        let now = self.now_ms();
+        let (mut owners, mut recovered, mut is_changed) = (HashMap::new(), Vec::new(), false);
+        self.leases(work.as_mut(), &mut |work, key, lease| {
+            let id = ExecutionId(number(&key[1..]));
+            if !wanted(id) || !self.is_owner_gone(lease, &mut owners)? {
+                return Ok(());
+            }
+            // Another process may recover it at the same time.
+            if work.get_for_update(key)?.is_none() {
+                return Ok(());
+            }
+            let mut execution = execution_of(work, id)?;
+            if execution.status.is_running() {
+                execution.status = BatchStatus::Failed;
+                execution.exit_status = Some(BatchStatus::Failed.text().to_owned());
+                execution.cause = Some("the process that ran it ended".to_owned());
+                execution.ended_ms = Some(now);
+                execution.updated_ms = now;
+                // First of all nothing of the old process commits any more; then what it had committed is read.
+                work.adopt(&[b"t".as_slice(), &execution.instance.0.to_be_bytes()].concat(), 0)?;
+                fail_steps(work, &execution)?;
+                work.put(&key_of(b'e', id.0), &bytes(&execution))?;
+                work.put(&left_key(id), &now.to_be_bytes())?;
+                if kept_topics(work)?.wants(event::FAILED) {
+                    work.keep_event(stored(&recovered_event(&execution, now)))?;
+                }
+                recovered.push(execution);
+            }
+            // Without the lease, nothing that the old process may still have under way commits.
+            work.delete(key)?;
+            work.delete(&key_of(b'q', id.0))?;
+            forget_sharing(work, id)?;
+            is_changed = true;
+            Ok(())
+        })?;
+        if is_changed {
+            work.commit()?;
+        }
+        Ok(recovered)
+    }
+
+    /// Visits the leases of executions that are not over.
+    fn leases(
+        &self,
+        work: &mut dyn Work,
+        visit: &mut dyn FnMut(&mut dyn Work, &[u8], &Lease) -> Result<(), BatchError>,
+    ) -> Result<(), BatchError> {
+        let mut after: Option<Vec<u8>> = None;
+        loop {
+            let of = PageOf { prefix: b"l", after: after.as_deref(), newest_first: false, count: PAGE };
+            let page: Vec<Entry> = work.page(of)?;
+            let Some((last, _)) = page.last() else { return Ok(()) };
+            after = Some(last.clone());
+            for (key, value) in &page {
+                visit(work, key, &read("a lease", value)?)?;
+            }
+        }
+    }
+
+    /// Whether the owner of a lease is gone; each owner is looked at once.
+    fn is_owner_gone(&self, lease: &Lease, owners: &mut HashMap<u64, bool>) -> Result<bool, BatchError> {
+        if let Some(is_gone) = owners.get(&lease.owner) {
+            return Ok(*is_gone);
+        }
+        let is_gone = self.backend.is_gone(lease)?;
+        owners.insert(lease.owner, is_gone);
+        Ok(is_gone)
+    }
+
+    /// Executions that their processes left, and that nobody has continued, abandoned or forgotten since.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn left_behind(&self) -> Result<Vec<LeftBehind>, BatchError> {
+        let mut work = self.begin()?;
+        let page = work.page(PageOf { prefix: b"w", after: None, newest_first: false, count: PAGE })?;
+        let mut left = Vec::new();
+        for (key, value) in &page {
+            let execution = execution_of(work.as_mut(), ExecutionId(number(&key[1..])))?;
+            let Some(instance) = work.get(&key_of(b'i', execution.instance.0))? else { continue };
+            let instance: crate::record::Instance = read("an instance", &instance)?;
+            let restarts = work.get(&restarts_key(instance.id))?.map_or(0, |count| number(&count));
+            left.push(LeftBehind { execution, folder: instance.folder, at_ms: number(value), restarts });
+        }
+        Ok(left)
+    }
+
+    /// Leaves an execution whose process ended to an operator. Whether this call did it.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn forget_left_behind(&self, id: ExecutionId) -> Result<bool, BatchError> {
+        let mut work = self.begin()?;
+        let is_there = work.get_for_update(&left_key(id))?.is_some();
+        if is_there {
+            work.delete(&left_key(id))?;
+            work.commit()?;
+        }
+        Ok(is_there)
+    }
+}
+
+/// Says that the process of an execution ended, and when somebody noticed.
+pub(super) fn left_key(execution: ExecutionId) -> Vec<u8> {
+    key_of(b'w', execution.0)
+}
+
+/// How often an instance was continued without an operator.
+pub(super) fn restarts_key(instance: InstanceId) -> Vec<u8> {
+    key_of(b'u', instance.0)
+}

@@ -1,0 +1,468 @@
+//! What operators do while jobs run and after they ended: watch, stop, abandon, remove.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use quayline_batch::artifact::{Answer, Item, Processed, Processor, Reader, Writer};
+use quayline_batch::record::{Execution, ExecutionId, InstanceId};
+use quayline_batch::{
+    Backend, BatchError, BatchStatus, Drift, ExecutionFilter, PageOf, StartError, StepProgress, Thrown, Work,
+};
+use quayline_store::queue::QueueDefinition;
+
+use crate::around::{Around, AroundBackend};
+use crate::kit::{Process, backend, ended, given, job, medium, properties, store};
+
+/// Calls somebody after the next commit, and counts what is read.
+#[derive(Default)]
+struct Watched {
+    after_commit: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+    read: AtomicUsize,
+}
+
+impl Around for Watched {
+    fn commit(&self, work: Box<dyn Work>) -> Result<(), BatchError> {
+        let committed = work.commit();
+        let call = self.after_commit.lock().take();
+        call.into_iter().for_each(|call| call());
+        committed
+    }
+
+    fn has_read(&self, bytes: usize) {
+        self.read.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+fn watched(inner: Arc<dyn Backend>) -> (Arc<Watched>, Arc<dyn Backend>) {
+    let around = Arc::new(Watched::default());
+    (Arc::clone(&around), Arc::new(AroundBackend { inner, around }))
+}
+
+const FAILING: &str = "<step id=\"s\"><batchlet ref=\"saying\"><properties><property name=\"fail\" value=\"Bad\"/></properties></batchlet></step>";
+
+/// A removal took records of steps away one by one, and a restart meanwhile lost its states while it ran.
+/// Now the instance and its executions go first, behind the instance's lock, so the restart finds none.
+#[test]
+fn a_restart_during_a_removal_finds_nothing_to_restart() {
+    let (around, backend) = watched(backend(&medium()));
+    let process: &'static Process = Box::leak(Box::new(Process::new(backend, PathBuf::new())));
+    let failed = process.start(FAILING, &[]);
+    let outcome: Arc<Mutex<Option<String>>> = Arc::default();
+    let (restarted, id) = (Arc::clone(&outcome), failed.id);
+    *around.after_commit.lock() = Some(Box::new(move || {
+        let restart = process.engine.restart(id, &job(FAILING), given(&[]), Drift::Accept);
+        *restarted.lock() = Some(restart.map_or_else(|error| error.to_string(), |_| "it runs".to_owned()));
+    }));
+    assert_eq!(process.engine.repository.purge(failed.instance).unwrap(), [failed.id]);
+    assert_eq!(outcome.lock().as_deref(), Some("no job execution has the number 1"));
+    // Nothing of it is left: not its job XML either.
+    let mut work = process.engine.repository.begin().unwrap();
+    for kind in *b"inexstbkdwug" {
+        let of = PageOf { prefix: &[kind], after: None, newest_first: false, count: 10 };
+        let left = work.page(of).unwrap();
+        assert!(left.is_empty(), "{} of {}: {left:?}", left.len(), char::from(kind));
+    }
+}
+
+/// A process that ends during a removal leaves a part of it, which the next removal by age ends.
+#[test]
+fn a_removal_that_was_cut_short_is_ended_by_the_next() {
+    let memory = medium();
+    let process = Process::new(backend(&memory), PathBuf::new());
+    let failed = process.start(FAILING, &[]);
+    let dying = AroundBackend { inner: backend(&memory), around: Arc::new(Dying(AtomicUsize::new(0))) };
+    let dying = quayline_batch::Repository::new(Arc::new(dying));
+    assert!(dying.purge(failed.instance).is_err());
+    let repository = quayline_batch::Repository::new(backend(&memory));
+    assert!(repository.execution(failed.id).is_err(), "the head is removed");
+    assert_eq!(repository.steps(failed.id).unwrap().len(), 1, "what it had is not");
+    assert_eq!(repository.purge_before(0, &|| false).unwrap(), (Vec::new(), 0));
+    assert!(repository.steps(failed.id).unwrap().is_empty());
+    assert_eq!(repository.text(failed.digest).unwrap(), None, "nothing refers to the job XML");
+}
+
+/// Commits once.
+struct Dying(AtomicUsize);
+
+impl Around for Dying {
+    fn commit(&self, work: Box<dyn Work>) -> Result<(), BatchError> {
+        match self.0.fetch_add(1, Ordering::SeqCst) {
+            0 => work.commit(),
+            _ => Err(BatchError::Damaged { what: "a process that ended" }),
+        }
+    }
+}
+
+/// Job XML stays as long as one execution refers to it.
+#[test]
+fn job_xml_goes_with_the_last_execution_that_ran_it() {
+    let process = Process::in_memory();
+    let repository = &process.engine.repository;
+    let (first, second) = (process.start(FAILING, &[]), process.start(FAILING, &[]));
+    let other = process.start("<step id=\"s\"><batchlet ref=\"saying\"/></step>", &[]);
+    assert_eq!(first.digest, second.digest);
+    repository.purge(first.instance).unwrap();
+    assert!(repository.text(second.digest).unwrap().is_some());
+    repository.purge(second.instance).unwrap();
+    assert_eq!(repository.text(second.digest).unwrap(), None);
+    assert!(repository.text(other.digest).unwrap().is_some());
+}
+
+/// Only the most recent execution of an instance is given up, and only while nothing of the instance runs. The TCK gives one up that completed.
+#[test]
+fn only_the_most_recent_execution_is_abandoned() {
+    let process = Process::in_memory();
+    let repository = &process.engine.repository;
+    let first = process.start(FAILING, &[]);
+    let second = process.restart(first.id, FAILING, &[]);
+    let refused = repository.abandon(first.id).unwrap_err();
+    assert!(
+        matches!(&refused, BatchError::NotAbandonable { why, .. } if why.contains("not the most recent")),
+        "{refused}"
+    );
+    assert_eq!(refused.finding().hint.as_deref(), Some("abandon the most recent one: 2"));
+    let running = process.engine.restart(second.id, &job(FAILING), given(&[]), Drift::Accept).unwrap();
+    for id in [second.id, running.id()] {
+        let refused = repository.abandon(id).unwrap_err();
+        assert!(matches!(refused, BatchError::IsRunning { .. }), "{refused}");
+    }
+    let last = running.run().unwrap();
+    assert_eq!(repository.abandon(last.id).unwrap().status, BatchStatus::Abandoned);
+    assert_eq!(repository.abandon(last.id).unwrap().status, BatchStatus::Abandoned, "twice is once");
+    let refused = process.engine.restart(last.id, &job(FAILING), given(&[]), Drift::Accept).err().unwrap();
+    assert!(matches!(refused, StartError::Batch(BatchError::NotRestartable { .. })), "{refused}");
+    let good = process.start("<step id=\"s\"><batchlet ref=\"saying\"/></step>", &[]);
+    assert_eq!(repository.abandon(good.id).unwrap().status, BatchStatus::Abandoned);
+}
+
+/// A process that ends leaves a mark until somebody continues or abandons its execution.
+#[test]
+fn what_a_process_left_is_known_until_somebody_continues_it() {
+    let memory = medium();
+    let first = Process::new(backend(&memory), PathBuf::from("/project"));
+    let id = first.engine.start(&job(FAILING), given(&[("day", "1")])).unwrap().id();
+    // Another opening of the store: the process before is gone.
+    let second = Process::new(backend(&memory), PathBuf::from("/project"));
+    let repository = &second.engine.repository;
+    let left = repository.left_behind().unwrap();
+    assert_eq!(left.len(), 1);
+    assert_eq!((left[0].execution.id, left[0].folder.as_str(), left[0].restarts), (id, "/project", 0));
+    let resumed = second.engine.resume(id, &job(FAILING), given(&[])).unwrap().id();
+    assert_eq!(repository.left_behind().unwrap(), []);
+    let third = Process::new(backend(&memory), PathBuf::from("/project"));
+    let left = third.engine.repository.left_behind().unwrap();
+    assert_eq!(left.iter().map(|left| (left.execution.id, left.restarts)).collect::<Vec<_>>(), [(resumed, 1)]);
+    let by_operator = third.engine.restart(resumed, &job(FAILING), given(&[]), Drift::Accept).unwrap().id();
+    let last = Process::new(backend(&memory), PathBuf::from("/project"));
+    let repository = &last.engine.repository;
+    let left = repository.left_behind().unwrap();
+    assert_eq!(left.iter().map(|left| (left.execution.id, left.restarts)).collect::<Vec<_>>(), [(by_operator, 0)]);
+    repository.abandon(by_operator).unwrap();
+    assert_eq!(repository.left_behind().unwrap(), []);
+}
+
+/// Has a large position. Fails in the partition that the job names.
+struct Heavy {
+    next: u32,
+    fails: bool,
+}
+
+const HEAVY: usize = 100_000;
+
+impl Reader for Heavy {
+    fn open(&mut self, checkpoint: Option<&[u8]>, _: &mut dyn Work) -> Answer<()> {
+        self.next = checkpoint.map_or(0, |bytes| u32::from(bytes[0]));
+        Ok(())
+    }
+
+    fn read(&mut self, _: &mut dyn Work) -> Answer<Option<Item>> {
+        if self.fails && self.next == 2 {
+            return Err(Thrown::new("Bad", "on purpose"));
+        }
+        self.next += 1;
+        Ok((self.next <= 3).then(|| b"item".to_vec()))
+    }
+
+    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
+        // Nothing of it repeats, so no store makes it smaller.
+        let mut bytes: Vec<u8> =
+            (0..HEAVY as u64).map(|at| (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8).collect();
+        bytes[0] = self.next.min(3) as u8;
+        Ok(Some(bytes))
+    }
+}
+
+/// A restart read the large positions of all partitions at once, also of those that had completed: 10,000 of 100 kB were 1 GB.
+/// Now it reads those of partitions that run again, each when it begins.
+#[test]
+fn a_restart_reads_no_positions_of_completed_partitions() {
+    const PARTITIONS: usize = 300;
+    let (around, backend) = watched(backend(&medium()));
+    let mut process = Process::new(backend, PathBuf::new());
+    process.engine.registry.reader("heavy", |with| {
+        let fails = with.property("fails").is_some_and(|partition| {
+            with.step.as_ref().and_then(|step| step.partition).is_some_and(|own| partition == own.to_string())
+        });
+        Ok(Box::new(Heavy { next: 0, fails }))
+    });
+    let xml = format!(
+        "<step id=\"s\"><chunk item-count=\"1\"><reader ref=\"heavy\">{}</reader><writer ref=\"picky\"/></chunk>\
+         <partition><plan partitions=\"{PARTITIONS}\" threads=\"2\"/></partition></step>",
+        properties(&[("fails", "#{jobParameters['fails']}")])
+    );
+    let failed = process.start(&xml, &[("fails", "7")]);
+    assert_eq!(failed.status, BatchStatus::Failed, "{failed:?}");
+    around.read.store(0, Ordering::Relaxed);
+    let last = process.restart(failed.id, &xml, &[("fails", "none")]);
+    let read = around.read.load(Ordering::Relaxed);
+    assert_eq!(ended(&last), "COMPLETED COMPLETED");
+    assert_eq!(process.steps(last.id)[0].counts.read, 1, "one partition continued, at its third item");
+    assert!(read < 8 * HEAVY, "{read} bytes read");
+}
+
+/// A writer that stops at a chunk until it is let go.
+struct Gate(Arc<AtomicUsize>, Arc<AtomicBool>, usize);
+
+impl Writer for Gate {
+    fn open(&mut self, _: Option<&[u8]>, _: &mut dyn Work) -> Answer<()> {
+        Ok(())
+    }
+
+    fn write(&mut self, _: &[Item], _: &mut dyn Work) -> Answer<()> {
+        if self.0.fetch_add(1, Ordering::SeqCst) >= self.2 {
+            while !self.1.load(Ordering::SeqCst) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        } else {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+}
+
+/// Runs a job whose writers wait after so many chunks, and looks at its step then.
+fn looked_at(xml: &str, lines: usize, chunks: usize) -> (StepProgress, Execution) {
+    let folder = tempfile::tempdir().unwrap();
+    let text: String = (0..lines).map(|number| format!("item {number:04}\n")).collect();
+    std::fs::write(folder.path().join("in.txt"), text).unwrap();
+    let mut process = Process::new(backend(&medium()), folder.path().to_owned());
+    let (writes, go) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+    let (count, gate) = (Arc::clone(&writes), Arc::clone(&go));
+    process.engine.registry.writer("gate", move |_| Ok(Box::new(Gate(Arc::clone(&count), Arc::clone(&gate), chunks))));
+    let file = job(xml);
+    let launched = process.engine.start(&file, given(&[])).unwrap();
+    let id = launched.id();
+    let repository = &process.engine.repository;
+    std::thread::scope(|scope| {
+        let running = scope.spawn(|| launched.run().unwrap());
+        let begin = Instant::now();
+        let found = loop {
+            let steps = repository.steps(id).unwrap();
+            let progress = steps.first().map(|step| {
+                assert!(step.status.is_running() && step.counts.read == 0);
+                repository.step_progress(&repository.execution(id).unwrap(), step).unwrap().unwrap()
+            });
+            if let Some(progress) = progress.filter(|progress| progress.counts.write >= 10 * chunks as u64) {
+                break progress;
+            }
+            assert!(begin.elapsed() < Duration::from_secs(60), "the step does not advance");
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        go.store(true, Ordering::SeqCst);
+        (found, running.join().unwrap())
+    })
+}
+
+/// A step without partitions showed no metrics before its end.
+#[test]
+fn a_step_that_runs_shows_its_metrics_rate_and_time_left() {
+    let xml = "<step id=\"s\"><chunk item-count=\"10\"><reader ref=\"quayline.fileReader\"><properties>\
+        <property name=\"file\" value=\"in.txt\"/></properties></reader><writer ref=\"gate\"/></chunk></step>";
+    let (progress, execution) = looked_at(xml, 200, 10);
+    assert_eq!(execution.status, BatchStatus::Completed);
+    assert_eq!((progress.counts.write, progress.counts.commit), (100, 10));
+    // The next chunk may have been read by then, but its checkpoint was not made.
+    assert!(progress.share_left.is_some_and(|left| (0.4..=0.5).contains(&left)), "{progress:?}");
+    assert!(progress.rate.is_some_and(|rate| rate > 1.0 && rate < 1_000.0), "{progress:?}");
+    assert!(progress.seconds_left.is_some() && progress.at_ms.is_some() && progress.partitions.is_none());
+}
+
+/// Of partitions that run, the one that takes longest is called a straggler.
+#[test]
+fn partitions_that_run_show_their_rates_and_the_straggler() {
+    let range = |from: usize, to: usize, number: usize| {
+        format!(
+            "<properties partition=\"{number}\"><property name=\"from\" value=\"{from}\"/><property name=\"to\" value=\"{to}\"/></properties>"
+        )
+    };
+    let plan: String = [range(0, 200, 0), range(200, 400, 1), range(400, 4_000, 2)].concat();
+    let xml = format!(
+        "<step id=\"s\"><chunk item-count=\"10\"><reader ref=\"quayline.fileReader\">{}</reader><writer ref=\"gate\"/></chunk>\
+         <partition><plan partitions=\"3\" threads=\"3\">{plan}</plan></partition></step>",
+        properties(&[("file", "in.txt"), ("from", "#{partitionPlan['from']}"), ("to", "#{partitionPlan['to']}")])
+    );
+    let (progress, execution) = looked_at(&xml, 400, 12);
+    assert_eq!(execution.status, BatchStatus::Completed);
+    let partitions = progress.partitions.as_ref().unwrap();
+    assert_eq!((partitions.completed, partitions.begun), (2, 1), "{progress:?}");
+    let slowest = partitions.slowest[0];
+    assert!(slowest.partition == 2 && slowest.is_straggler, "{progress:?}");
+    assert!(slowest.rate().is_some() && progress.seconds_left.is_some(), "{progress:?}");
+    assert!(progress.share_left.is_some_and(|left| left > 0.0 && left < 0.5), "{progress:?}");
+}
+
+/// Makes a megabyte of each item, together.
+struct Swell;
+
+impl Processor for Swell {
+    fn process(&mut self, item: &Item) -> Answer<Option<Item>> {
+        let mut large = item.clone();
+        large.resize(1 << 20, b' ');
+        Ok(Some(large))
+    }
+
+    fn takes_chunks(&self) -> bool {
+        true
+    }
+
+    fn process_all(&mut self, items: &[Item]) -> Processed {
+        let results = items.iter().map(|item| self.process(item).unwrap()).collect();
+        Processed { results, thrown: None }
+    }
+}
+
+/// Notes the bytes of each chunk.
+struct Weigh(Arc<Mutex<Vec<usize>>>);
+
+impl Writer for Weigh {
+    fn open(&mut self, _: Option<&[u8]>, _: &mut dyn Work) -> Answer<()> {
+        Ok(())
+    }
+
+    fn write(&mut self, items: &[Item], _: &mut dyn Work) -> Answer<()> {
+        self.0.lock().push(items.iter().map(Vec::len).sum());
+        Ok(())
+    }
+}
+
+/// The bound of a chunk counted what such a processor took, and not what it gave. It is a property of the step, too.
+#[test]
+fn a_chunk_ends_at_the_bytes_of_results() {
+    let chunks = |of_step: &str, of_engine: usize| {
+        let (mut process, weights) = (Process::in_memory(), Arc::<Mutex<Vec<usize>>>::default());
+        process.engine.settings.chunk_bytes_max = of_engine;
+        process.engine.registry.processor("swell", |_| Ok(Box::new(Swell)));
+        let noted = Arc::clone(&weights);
+        process.engine.registry.writer("weigh", move |_| Ok(Box::new(Weigh(Arc::clone(&noted)))));
+        let xml = format!(
+            "<step id=\"s\"><properties><property name=\"quayline.chunk-bytes-max\" value=\"{of_step}\"/></properties>\
+             <chunk item-count=\"1000\"><reader ref=\"counting\">{}</reader><processor ref=\"swell\"/><writer ref=\"weigh\"/></chunk></step>",
+            properties(&[("count", "100")])
+        );
+        let execution = process.start(&xml, &[]);
+        let counts = process.steps(execution.id)[0].counts;
+        (ended(&execution), counts.write, weights.lock().iter().map(|bytes| bytes >> 20).collect::<Vec<_>>())
+    };
+    let done = "COMPLETED COMPLETED".to_owned();
+    assert_eq!(chunks("20971520", 16 << 20), (done.clone(), 100, vec![20; 5]));
+    assert_eq!(chunks("", 50 << 20), (done.clone(), 100, vec![50; 2]));
+    // The first 16 items show how large results are.
+    assert_eq!(chunks("4194304", 16 << 20), (done, 100, [vec![16], vec![4; 21]].concat()));
+    let (status, written, _) = chunks("4M", 16 << 20);
+    assert_eq!((status.as_str(), written), ("FAILED FAILED", 0));
+}
+
+/// A reader that waited for a message an hour heard no stop before.
+#[test]
+fn a_stop_ends_the_wait_for_a_message() {
+    let memory = medium();
+    let of = store(&memory);
+    let mut unit = of.begin().unwrap();
+    of.define_queue(&mut unit, QueueDefinition::local("IN")).unwrap();
+    unit.commit().unwrap();
+    let process = Process::new(backend(&memory), PathBuf::new());
+    let xml = format!(
+        "<step id=\"s\"><chunk><reader ref=\"quayline.queueReader\">{}</reader><writer ref=\"picky\"/></chunk></step>",
+        properties(&[("queue", "IN"), ("wait-ms", "3600000")])
+    );
+    let file = job(&xml);
+    let launched = process.engine.start(&file, given(&[])).unwrap();
+    let begin = Instant::now();
+    let execution = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(200));
+            process.engine.stop_all();
+        });
+        launched.run().unwrap()
+    });
+    assert_eq!(ended(&execution), "STOPPED STOPPED");
+    assert!(begin.elapsed() < Duration::from_secs(30), "{:?}", begin.elapsed());
+    // The next start waits again: the step is not complete.
+    let short = xml.replace("3600000", "1");
+    assert_eq!(ended(&process.restart(execution.id, &short, &[])), "COMPLETED COMPLETED");
+}
+
+/// Each line says what the chunk took, and all lines together are the step.
+#[test]
+fn the_times_of_chunks_have_container_commit_and_wait() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = Process::new(backend(&medium()), folder.path().to_owned());
+    let xml = format!(
+        "<step id=\"s\"><listeners><listener ref=\"quayline.chunkTimesListener\">{}</listener></listeners>\
+         <chunk item-count=\"10\"><reader ref=\"counting\">{}</reader><processor ref=\"picky\"/><writer ref=\"picky\"/></chunk></step>",
+        properties(&[("File", "times.csv")]),
+        properties(&[("count", "95")])
+    );
+    let execution = process.start(&xml, &[]);
+    let times = process.steps(execution.id)[0].times;
+    assert!(times.container_ns() > 0 && times.commit_ns > 0, "{times:?}");
+    let named = times.read_ns + times.process_ns + times.write_ns + times.commit_ns + times.wait_ns;
+    assert_eq!(named + times.container_ns(), times.total_ns);
+    let text = std::fs::read_to_string(folder.path().join("times.csv")).unwrap();
+    let mut lines = text.lines();
+    let header =
+        "execution,step,partition,chunk,items,read_ns,process_ns,write_ns,chunk_ns,container_ns,commit_ns,wait_ns";
+    assert_eq!(lines.next(), Some(header));
+    let rows: Vec<Vec<u64>> =
+        lines.map(|line| line.split(',').skip(3).map(|number| number.parse().unwrap()).collect()).collect();
+    assert_eq!(rows.len(), 10);
+    let sum = |column: usize| rows.iter().map(|row| row[column]).sum::<u64>();
+    assert_eq!(sum(1), 95);
+    assert!(sum(6) > 0 && sum(7) > 0 && sum(7) <= times.commit_ns, "{text}");
+    assert_eq!(sum(8), 0, "nothing waited");
+}
+
+/// Lists by job, status, exit status, time, parameter and submitter.
+#[test]
+fn executions_are_found_by_what_they_are() {
+    let mut process = Process::in_memory();
+    let good = "<step id=\"s\"><batchlet ref=\"saying\"><properties><property name=\"exit\" value=\"FINE 7\"/></properties></batchlet></step>";
+    process.start(good, &[("day", "1")]);
+    process.engine.submitter = Some("ann".to_owned());
+    process.start(FAILING, &[("day", "2")]);
+    let last = process.start(good, &[("day", "2")]);
+    let repository = &process.engine.repository;
+    let found = |filter: ExecutionFilter| -> Vec<u64> {
+        let (found, is_whole) = repository.executions_of(&filter, 0, 10).unwrap();
+        assert!(is_whole);
+        found.iter().map(|execution| execution.id.0).collect()
+    };
+    let any = ExecutionFilter::default;
+    assert_eq!(found(any()), [3, 2, 1]);
+    assert_eq!(found(ExecutionFilter { statuses: vec![BatchStatus::Failed], ..any() }), [2]);
+    assert_eq!(found(ExecutionFilter { submitter: Some("ann".to_owned()), ..any() }), [3, 2]);
+    let day = given(&[("day", "2")]);
+    assert_eq!(found(ExecutionFilter { parameters: day, statuses: vec![BatchStatus::Completed], ..any() }), [3]);
+    assert_eq!(found(ExecutionFilter { exit_status: Some("FAIL*".to_owned()), ..any() }), [2]);
+    assert_eq!(found(ExecutionFilter { job: Some("other".to_owned()), ..any() }), Vec::<u64>::new());
+    assert_eq!(found(ExecutionFilter { from_ms: Some(last.created_ms + 1), ..any() }), Vec::<u64>::new());
+    assert_eq!(found(ExecutionFilter { until_ms: Some(last.created_ms + 1), ..any() }), [3, 2, 1]);
+    let instances = repository.instances_of(&any(), 1, 1).unwrap().0;
+    assert_eq!(
+        instances.iter().map(|(id, last)| (*id, last.id)).collect::<Vec<_>>(),
+        [(InstanceId(2), ExecutionId(2))]
+    );
+}

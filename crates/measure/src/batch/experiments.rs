@@ -1,0 +1,455 @@
+//! E1 to E10 on one repository: tables of ours beside the paper's figures, and beside the floor where there is a database.
+
+use std::time::Duration;
+
+use quayline_batch::artifact::Registry;
+use quayline_capacity::Seconds;
+use quayline_capacity::fit::ChunkModel;
+use quayline_report::{Cell, Column, Section};
+
+use super::positions::Positioned;
+use super::study::section;
+use super::{KeptEvents, Load, Rows, THREADS, Took, World, floor};
+
+/// What the paper has for an item-count and 10 million records, in milliseconds.
+struct Paper {
+    items: u64,
+    elapsed: f64,
+    writer: f64,
+    insert: f64,
+    delete: f64,
+    container: f64,
+}
+
+const fn paper(items: u64, elapsed: u32, writer: u32, insert: u32, delete: u32, container: u32) -> Paper {
+    Paper {
+        items,
+        elapsed: elapsed as f64,
+        writer: writer as f64,
+        insert: insert as f64,
+        delete: delete as f64,
+        container: container as f64,
+    }
+}
+
+/// Tables 1 to 5 of the paper.
+const PAPER: [Paper; 12] = [
+    paper(25, 1_438_624, 228_595, 43_231, 185_364, 1_207_965),
+    paper(75, 629_566, 202_233, 27_568, 174_665, 425_263),
+    paper(125, 474_214, 199_447, 25_572, 173_875, 272_758),
+    paper(250, 373_130, 219_000, 23_129, 195_871, 152_184),
+    paper(500, 303_840, 224_786, 21_107, 203_679, 77_179),
+    paper(1_000, 272_783, 229_436, 20_256, 209_180, 41_500),
+    paper(2_000, 256_833, 230_579, 19_562, 211_017, 24_413),
+    paper(4_000, 244_517, 228_580, 18_758, 209_822, 14_068),
+    paper(5_000, 247_129, 232_573, 18_687, 213_886, 12_747),
+    paper(6_000, 244_723, 231_554, 18_278, 213_276, 11_410),
+    paper(7_000, 243_701, 231_179, 18_116, 213_063, 10_742),
+    paper(8_000, 1_117_523, 1_104_194, 18_242, 1_085_952, 11_408),
+];
+/// An item-count that the paper does not have.
+const LARGE: u64 = 100_000;
+/// Item-counts of the runs that compare ways to delete.
+const DELETED: [u64; 4] = [25, 250, 1_000, 4_000];
+/// Bytes of checkpoint data with the milliseconds of container time that the paper has for 10,000 checkpoints.
+const BYTES: [(usize, f64); 5] =
+    [(20, 41_851.0), (2_048, 42_271.0), (20_480, 45_636.0), (204_800, 66_454.0), (2_048_000, 303_026.0)];
+/// Partitions with the milliseconds of the paper for 10 million records, on 20 processors.
+const PARTITIONS: [(u64, f64); 6] =
+    [(1, 272_783.0), (2, 137_946.0), (10, 32_170.0), (20, 17_960.0), (100, 10_485.0), (1_000, 23_204.0)];
+/// Bytes of a written object with the sum of the paper's reader, processor, writer and container, in milliseconds.
+const OBJECTS: [(usize, f64); 2] = [(1_000, 277_853.0), (100_000, 957_716.0)];
+/// Records and checkpoints at item-count 1,000 of the paper's runs.
+const PAPER_RECORDS: u64 = 10_000_000;
+const PAPER_CHECKPOINTS: f64 = 10_000.0;
+/// Item-counts that predict the others.
+const FITTED: [u64; 3] = [25, 250, 4_000];
+
+/// The experiments on one repository.
+pub(super) struct Experiments<'w> {
+    world: &'w World,
+    base: Load,
+}
+
+fn us(seconds: f64, count: u64) -> f64 {
+    seconds * 1e6 / count as f64
+}
+
+fn number(value: Option<f64>) -> Cell {
+    value.map_or(Cell::Empty, Cell::Number)
+}
+
+impl<'w> Experiments<'w> {
+    pub(super) fn new(world: &'w World, base: Load) -> Self {
+        Experiments { world, base }
+    }
+
+    /// Runs all. `say` hears what runs.
+    pub(super) fn all(&self, say: &dyn Fn(&str)) -> Result<Vec<Section>, String> {
+        say("item-counts");
+        let mut sections = self.item_counts()?;
+        say("inserts and deletes");
+        sections.push(self.deletes()?);
+        say("checkpoint data");
+        sections.push(self.checkpoint_data()?);
+        say("write objects");
+        sections.push(self.write_objects()?);
+        say("partitions");
+        sections.push(self.partitions()?);
+        say("events");
+        sections.push(self.events()?);
+        say("listener");
+        sections.push(self.listener()?);
+        Ok(sections)
+    }
+
+    /// The floor of a load in the same run; `None` without a database.
+    fn floor(&self, load: &Load) -> Result<Option<Took>, String> {
+        self.world.server().map(|_| floor(self.world, load)).transpose()
+    }
+
+    /// E1, E2 and E5: elapsed time, writer and container by item-count; and what three of the runs predict of the others.
+    fn item_counts(&self) -> Result<Vec<Section>, String> {
+        let base = self.base;
+        // The first run makes the tables and warms up.
+        self.world.job(&Load { records: base.records / 10, ..base })?;
+        let (mut elapsed, mut container, mut runs) = (Vec::new(), Vec::new(), Vec::new());
+        let counts = PAPER.iter().map(|paper| (paper.items, Some(paper))).chain([(LARGE, None)]);
+        for (items, paper) in counts.filter(|(items, _)| *items <= base.records) {
+            let load = Load { items, ..base };
+            let Took { wall, times } = self.world.job(&load)?;
+            let floor = self.floor(&load)?.map(|floor| floor.wall.as_secs_f64());
+            let (seconds, chunks) = (wall.as_secs_f64(), load.chunks());
+            runs.push((items, Seconds(seconds)));
+            elapsed.push(vec![
+                Cell::text(items.to_string()),
+                Cell::Number(seconds),
+                Cell::Number(us(seconds, load.records)),
+                number(floor.map(|floor| us(floor, load.records))),
+                number(floor.map(|floor| seconds / floor)),
+                number(paper.map(|paper| us(paper.elapsed / 1e3, PAPER_RECORDS))),
+                Cell::Number(times.read_ns as f64 / load.records as f64),
+                Cell::Number(times.write_ns as f64 / 1e3 / load.records as f64),
+                number(paper.map(|paper| us(paper.writer / 1e3, PAPER_RECORDS))),
+            ]);
+            let of_chunk = |ns: u64| Cell::Number(ns as f64 / 1e3 / chunks as f64);
+            container.push(vec![
+                Cell::text(items.to_string()),
+                of_chunk(times.container_ns() + times.commit_ns),
+                of_chunk(times.checkpoint_ns),
+                of_chunk(times.container_ns().saturating_sub(times.checkpoint_ns)),
+                of_chunk(times.commit_ns),
+                number(paper.map(|paper| paper.container * 1e3 * paper.items as f64 / PAPER_RECORDS as f64)),
+            ]);
+        }
+        let columns = vec![
+            Column::new("item-count", ""),
+            Column::lower("elapsed", "s"),
+            Column::lower("record", "µs"),
+            Column::new("record of the floor", "µs"),
+            Column::lower("by the floor", ""),
+            Column::new("record in the paper", "µs"),
+            Column::new("read", "ns"),
+            Column::new("write of a row", "µs"),
+            Column::new("write in the paper", "µs"),
+        ];
+        let first = section(
+            ("item-count", "E1 to E5: item-count"),
+            &["In a database, the writer's statements leave with the commit, so their time is in the commit (E5)."],
+            columns,
+            elapsed,
+            ("time of a record, µs", &[2, 3, 5]),
+        );
+        let columns = vec![
+            Column::new("item-count", ""),
+            Column::lower("container and commit", "µs"),
+            Column::new("checkpoint", "µs"),
+            Column::new("rest of the container", "µs"),
+            Column::new("commit", "µs"),
+            Column::new("container in the paper", "µs"),
+        ];
+        let second = section(
+            ("container", "E5: container and commit of a chunk"),
+            &[
+                "The paper's container has the commit in it. Ours waits for the commit only after the next chunk was read.",
+            ],
+            columns,
+            container,
+            ("time of a chunk, µs", &[1, 2, 4, 5]),
+        );
+        Ok([first, second].into_iter().chain(predicted(base.records, &runs)).collect())
+    }
+
+    /// E3 and E4: inserts and deletes apart, by each way to delete. A listener notes the writer's time of each chunk, so each write is waited for.
+    fn deletes(&self) -> Result<Section, String> {
+        let mut rows = Vec::new();
+        let ways: &[(Rows, &str)] = match self.world.server() {
+            Some(_) => {
+                &[(Rows::OneByOne, "one by one"), (Rows::Pipelined, "sent together"), (Rows::Set, "one statement")]
+            }
+            None => &[(Rows::OneByOne, "one by one")],
+        };
+        for items in DELETED.into_iter().filter(|items| *items * 2 <= self.base.records) {
+            let paper = PAPER.iter().find(|paper| paper.items == items);
+            for (way, name) in ways {
+                let load = Load { items, rows: *way, listens: true, ..self.base };
+                let file = self.world.folder().join("times.csv");
+                // Of the run before.
+                let _ = std::fs::remove_file(&file);
+                self.world.job(&load)?;
+                let text = std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+                let [insert, delete] = written(&text)?;
+                let half = PAPER_RECORDS as f64 / 2.0;
+                let of_paper = |ms: fn(&Paper) -> f64| number(paper.map(|paper| ms(paper) * 1e3 / half));
+                let is_of_paper = *way == Rows::OneByOne;
+                rows.push(vec![
+                    Cell::text(format!("{items}, {name}")),
+                    Cell::Number(insert),
+                    of_paper(|paper| paper.insert),
+                    Cell::Number(delete),
+                    if is_of_paper { of_paper(|paper| paper.delete) } else { Cell::Empty },
+                ]);
+            }
+        }
+        let columns = vec![
+            Column::new("item-count and way to delete", ""),
+            Column::lower("insert of a row", "µs"),
+            Column::new("insert in the paper", "µs"),
+            Column::lower("delete of a row", "µs"),
+            Column::new("delete in the paper", "µs"),
+        ];
+        let notes = ["The paper deletes one by one: a round trip for each row."];
+        Ok(section(
+            ("inserts-deletes", "E3 and E4: inserts and deletes"),
+            &notes,
+            columns,
+            rows,
+            ("time of a row, µs", &[1, 2, 3, 4]),
+        ))
+    }
+
+    /// E6: the size of checkpoint data; and data that does not change, or of which a checkpoint changes a few bytes.
+    fn checkpoint_data(&self) -> Result<Section, String> {
+        let mut rows = Vec::new();
+        let chunks_of = |bytes: usize| if bytes > 1_000_000 { 100 } else { 1_000 };
+        for (bytes, paper) in BYTES {
+            let records = chunks_of(bytes) * 10;
+            let load = Load { records, items: 10, rows: Rows::None, checkpoint_bytes: bytes / 2, ..self.base };
+            let checkpoint = self.world.job(&load)?.checkpoint_us(&load);
+            let floor = self.floor(&load)?.map(|floor| floor.checkpoint_us(&load));
+            rows.push(vec![
+                Cell::text(bytes.to_string()),
+                Cell::Number(checkpoint),
+                number(floor),
+                number(floor.map(|floor| checkpoint / floor)),
+                Cell::Number(paper * 1e3 / PAPER_CHECKPOINTS),
+            ]);
+        }
+        let most = BYTES[BYTES.len() - 1].0;
+        for (name, changes, property) in [
+            ("unchanged", false, ""),
+            ("a few bytes change", true, ""),
+            ("a few bytes change, quayline.checkpoints=delta", true, "delta"),
+        ] {
+            let load = Load { records: chunks_of(most) * 10, items: 10, rows: Rows::None, ..self.base };
+            let mut more = |registry: &mut Registry| {
+                let records = load.records;
+                registry.reader("positioned", move |_| Ok(Box::new(Positioned::new(most, records, changes))));
+            };
+            let checkpoint = self.world.run(&positioned_xml(property), &mut more)?.checkpoint_us(&load);
+            rows.push(vec![
+                Cell::text(format!("{most}, {name}")),
+                Cell::Number(checkpoint),
+                Cell::Empty,
+                Cell::Empty,
+                Cell::Empty,
+            ]);
+        }
+        let columns = vec![
+            Column::new("bytes", ""),
+            Column::lower("checkpoint", "µs"),
+            Column::new("checkpoint of the floor", "µs"),
+            Column::lower("by the floor", ""),
+            Column::new("checkpoint in the paper", "µs"),
+        ];
+        Ok(section(
+            ("checkpoint-data", "E6: checkpoint data, without rows"),
+            &[],
+            columns,
+            rows,
+            ("time of a checkpoint, µs", &[1, 2, 4]),
+        ))
+    }
+
+    /// E7: the size of what is written, and the memory that it takes. Chunks end at 16 MB, so that large items do not fill the memory.
+    fn write_objects(&self) -> Result<Section, String> {
+        let (mut rows, mut seconds) = (Vec::new(), Vec::new());
+        for (bytes, paper) in OBJECTS {
+            let load = Load { rows: Rows::None, object_bytes: bytes, ..self.base };
+            let can_reset = std::fs::write("/proc/self/clear_refs", "5").is_ok();
+            let Took { wall, times } = self.world.job(&load)?;
+            seconds.push(wall.as_secs_f64());
+            rows.push(vec![
+                Cell::text(bytes.to_string()),
+                Cell::Number(wall.as_secs_f64()),
+                Cell::Number(us(wall.as_secs_f64(), load.records)),
+                Cell::Number(paper * 1e3 / PAPER_RECORDS as f64),
+                Cell::Number(times.process_ns as f64 / 1e3 / load.records as f64),
+                number(peak_bytes().filter(|_| can_reset).map(|bytes| bytes as f64 / 1e6)),
+            ]);
+        }
+        let note = format!(
+            "100 kB by 1 kB: {:.1} times; in the paper 3.4 times. Item-count {}. The memory is that of this process, with the store if there is one.",
+            seconds[1] / seconds[0],
+            self.base.items
+        );
+        let columns = vec![
+            Column::new("bytes", ""),
+            Column::lower("elapsed", "s"),
+            Column::lower("record", "µs"),
+            Column::new("record in the paper", "µs"),
+            Column::new("process of a record", "µs"),
+            Column::lower("peak memory", "MB"),
+        ];
+        let title = ("write-object", "E7: write object, without rows");
+        Ok(section(title, &[&note], columns, rows, ("time of a record, µs", &[2, 3])))
+    }
+
+    /// E8: partitions.
+    fn partitions(&self) -> Result<Section, String> {
+        let mut rows = Vec::new();
+        for (partitions, paper) in PARTITIONS.into_iter().filter(|(count, _)| *count <= self.base.records / 10) {
+            let load = Load { partitions, ..self.base };
+            let seconds = self.world.job(&load)?.wall.as_secs_f64();
+            let floor = self.floor(&load)?.map(|floor| floor.wall.as_secs_f64());
+            rows.push(vec![
+                Cell::text(partitions.to_string()),
+                Cell::Number(seconds),
+                Cell::Number(us(seconds, self.base.records)),
+                number(floor.map(|floor| us(floor, self.base.records))),
+                number(floor.map(|floor| seconds / floor)),
+                Cell::Number(us(paper / 1e3, PAPER_RECORDS)),
+            ]);
+        }
+        let columns = vec![
+            Column::new("partitions", ""),
+            Column::lower("elapsed", "s"),
+            Column::lower("record", "µs"),
+            Column::new("record of the floor", "µs"),
+            Column::lower("by the floor", ""),
+            Column::new("record in the paper", "µs"),
+        ];
+        let title = format!("E8: partitions, at most {THREADS} at once");
+        Ok(section(("partitions", &title), &[], columns, rows, ("time of a record, µs", &[2, 3, 5])))
+    }
+
+    /// E9: what durable events cost, each in the unit of work of its checkpoint, and what a filter leaves of that.
+    fn events(&self) -> Result<Section, String> {
+        let load = Load { rows: Rows::None, items: 100, ..self.base };
+        let of = |events| Ok::<f64, String>(self.world.job(&Load { events, ..load })?.wall.as_secs_f64());
+        let (without, filtered, all) = (of(KeptEvents::Off)?, of(KeptEvents::Filtered)?, of(KeptEvents::All)?);
+        let row = |name: &str, seconds: f64, is_base: bool| {
+            let each = (seconds - without) * 1e6 / load.chunks() as f64;
+            vec![Cell::text(name), Cell::Number(seconds), if is_base { Cell::Empty } else { Cell::Number(each) }]
+        };
+        let mut rows = vec![
+            row("none", without, true),
+            row("without those of checkpoints", filtered, false),
+            row("all", all, false),
+        ];
+        rows.extend(self.floor(&load)?.map(|floor| row("the floor, without events", floor.wall.as_secs_f64(), true)));
+        let columns =
+            vec![Column::new("events", ""), Column::lower("elapsed", "s"), Column::new("added to a checkpoint", "µs")];
+        let note = "In the paper: 272 s and 282 s for 10,000 events, 1,000 µs an event, without a filter.";
+        let title = format!("E9: events kept for {} checkpoints, without rows", load.chunks());
+        Ok(section(("events", &title), &[note], columns, rows, ("elapsed, s", &[1])))
+    }
+
+    /// E10: what the listener that measures costs.
+    fn listener(&self) -> Result<Section, String> {
+        let run = |load: &Load| Ok::<f64, String>(self.world.job(load)?.wall.as_secs_f64());
+        let (without, with) = (run(&self.base)?, run(&Load { listens: true, ..self.base })?);
+        let row = |name: &str, seconds: f64| {
+            vec![Cell::text(name), Cell::Number(seconds), Cell::Number((seconds / without - 1.0) * 100.0)]
+        };
+        let mut rows = vec![row("without", without), row("with", with)];
+        rows.extend(self.floor(&self.base)?.map(|floor| row("the floor", floor.wall.as_secs_f64())));
+        let columns = vec![Column::new("listener", ""), Column::lower("elapsed", "s"), Column::new("more", "%")];
+        let note = "In the paper: 268 s and 272.8 s, +1.8 %.";
+        let title = ("listener", "E10: the listener that writes times as CSV");
+        Ok(section(title, &[note], columns, rows, ("elapsed, s", &[1])))
+    }
+}
+
+/// A job whose reader has a large position.
+fn positioned_xml(checkpoints: &str) -> String {
+    format!(
+        "<job id=\"positions\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\"><step id=\"step\">\
+         <properties><property name=\"quayline.checkpoints\" value=\"{checkpoints}\"/></properties><chunk item-count=\"10\">\
+         <reader ref=\"positioned\"/><writer ref=\"quayline.accountWriter\"><properties><property name=\"Deletes\" value=\"none\"/>\
+         <property name=\"WriterCheckpointDataSize\" value=\"10\"/></properties></writer></chunk></step></job>"
+    )
+}
+
+/// Microseconds of a row that is inserted and of one that is deleted, from the times of chunks: the first inserts, the second deletes.
+fn written(csv: &str) -> Result<[f64; 2], String> {
+    let mut sums = [(0u64, 0u64); 2];
+    for line in csv.lines().skip(1) {
+        let fields: Vec<&str> = line.split(',').collect();
+        let number = |at: usize| fields.get(at).and_then(|text| text.parse::<u64>().ok());
+        let (Some(chunk), Some(items), Some(ns)) = (number(3), number(4), number(7)) else {
+            return Err("a line of the times of chunks is not complete".to_owned());
+        };
+        let sum = &mut sums[usize::from(chunk % 2 == 0)];
+        sum.0 += items;
+        sum.1 += ns;
+    }
+    Ok(sums.map(|(items, ns)| Duration::from_nanos(ns).as_secs_f64() * 1e6 / items.max(1) as f64))
+}
+
+/// Largest memory of this process since it was reset.
+fn peak_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kb| kb * 1_024)
+}
+
+/// What the runs of three item-counts predict of all. `None` if too few ran, or if larger item-counts were not faster: then checkpoints cost nothing
+/// that could be told from noise.
+fn predicted(records: u64, runs: &[(u64, Seconds)]) -> Option<Section> {
+    let fitted: Vec<(u64, Seconds)> = runs.iter().copied().filter(|(items, _)| FITTED.contains(items)).collect();
+    let model = (fitted.len() == FITTED.len()).then(|| ChunkModel::fit(records, &fitted))?.ok()?.value;
+    let mut rows = Vec::new();
+    for (items, measured) in runs {
+        let predicted = model.elapsed(*items).ok()?.value;
+        rows.push(vec![
+            Cell::text(items.to_string()),
+            Cell::Number(measured.0),
+            Cell::Number(predicted.0),
+            Cell::Number(100.0 * (predicted.0 / measured.0 - 1.0)),
+            Cell::text(if FITTED.contains(items) { "fitted" } else { "predicted" }),
+        ]);
+    }
+    let columns = vec![
+        Column::new("item-count", ""),
+        Column::new("measured", "s"),
+        Column::new("predicted", "s"),
+        Column::new("error", "%"),
+        Column::new("use", ""),
+    ];
+    let note = "The time without checkpoints and the time of one, from three runs, give the elapsed time for every item-count.";
+    let title = ("predicted", "Elapsed time predicted from three item-counts");
+    Some(section(title, &[note], columns, rows, ("elapsed, s", &[1, 2])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inserts_and_deletes_are_told_apart() {
+        let csv = "execution,step,partition,chunk,items,read_ns,process_ns,write_ns\n1,s,,1,10,0,0,20000\n1,s,,2,10,0,0,400000\n1,s,,3,5,0,0,40000\n";
+        assert_eq!(written(csv), Ok([4.0, 40.0]));
+        assert!(written("h\n1,s,,1\n").is_err());
+    }
+}
