@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 use quayline_core::Limits;
-use quayline_edi::acknowledge::{Acknowledger, AcknowledgmentOptions, MemoryOutput, Stamp, When};
+use quayline_edi::acknowledge::{Acknowledger, AcknowledgmentOptions, MemoryOutput, OnError, Stamp, When};
 use quayline_edi::{EndOfInput, EnvelopeReader, Event, Rules};
 
 pub(crate) const ISA: &str =
@@ -543,4 +543,33 @@ fn dates_are_counted_from_1970() {
     assert_eq!(date(1_775_001_600), "20260401T0000");
     assert_eq!(date(4_107_542_400), "21000301T0000");
     assert_eq!(Stamp::new("20260230", "1200"), None);
+}
+
+/// A caller that knows only at the end of a transaction what rejects it decides in place of the policy.
+#[test]
+fn a_caller_decides_about_a_transaction() {
+    let answer = |decision: OnError, count: u32| {
+        let input = format!(
+            "{ISA}GS*PO*S*R*20260401*1200*1*X*005010~ST*850*0001~BEG*1~SE*{count}*0001~GE*1*1~IEA*1*000000001~"
+        );
+        let mut reader = EnvelopeReader::new(&Limits::default(), Rules::Lenient);
+        let mut acknowledger = Acknowledger::new(options("997"));
+        let mut output = MemoryOutput::default();
+        let mut pass = reader.over(input.as_bytes(), EndOfInput::Yes);
+        loop {
+            let event = pass.advance();
+            let faults: Vec<_> = pass.take_faults().collect();
+            if matches!(event, Event::TransactionEnd(_)) {
+                acknowledger.decide(decision);
+            }
+            acknowledger.event(event, &pass, &faults, &mut output);
+            if event == Event::Done {
+                break;
+            }
+        }
+        String::from_utf8(output.written().to_vec()).expect("text")
+    };
+    assert!(answer(OnError::Reject, 3).contains("~AK5*R*5~AK9*R*1*1*0~"), "{}", answer(OnError::Reject, 3));
+    assert!(answer(OnError::Accept, 9).contains("~AK5*E*4~AK9*E*1*1*1~"), "{}", answer(OnError::Accept, 9));
+    assert!(answer(OnError::Accept, 3).contains("~AK5*A~AK9*A*1*1*1~"), "{}", answer(OnError::Accept, 3));
 }
