@@ -52,6 +52,9 @@ pub struct FileFacts {
     pub index_entries: Vec<(String, u64)>,
 }
 
+/// Takes a record, or what keeps one from being read.
+pub type SalvageVisit<'v> = &'v mut dyn FnMut(Result<&[u8], StoreError>) -> Result<(), StoreError>;
+
 impl RecordFile {
     /// Loads ascending records into a file that is empty and has no alternate index, past the log: the quickest way. `source` fills the buffer with the
     /// next record or says that there is none. After a crash a first part of the records may be there.
@@ -291,11 +294,7 @@ impl RecordFile {
     ///
     /// # Errors
     /// Errors of the visit and of the medium.
-    pub fn salvage(
-        &self,
-        store: &Store,
-        visit: &mut dyn FnMut(Result<&[u8], StoreError>) -> Result<(), StoreError>,
-    ) -> Result<u64, StoreError> {
+    pub fn salvage(&self, store: &Store, visit: SalvageVisit<'_>) -> Result<u64, StoreError> {
         let mut count = 0;
         store.engine().salvage(self.stored.records, &mut |salvaged| match salvaged {
             Salvaged::Entry(_, value) => {
