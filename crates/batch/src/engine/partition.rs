@@ -40,6 +40,10 @@ pub(super) const STACK_BYTES: usize = 4 << 20;
 const LOOK: Duration = Duration::from_millis(10);
 
 /// From a partition to the step's thread.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "an end a partition: a box for each would cost more than its place in the channel"
+)]
 pub(super) enum Message {
     Collected(Option<Vec<u8>>),
     Ended { status: BatchStatus, exit_status: String, counts: Counts, times: Times, cause: Option<Thrown> },
