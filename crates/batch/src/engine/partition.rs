@@ -40,6 +40,7 @@ pub(super) const STACK_BYTES: usize = 4 << 20;
 const LOOK: Duration = Duration::from_millis(10);
 
 /// From a partition to the step's thread.
+#[allow(clippy::large_enum_variant, reason = "at most MESSAGES_MAX of them wait, and one for each partition is an end")]
 pub(super) enum Message {
     Collected(Option<Vec<u8>>),
     Ended { status: BatchStatus, exit_status: String, counts: Counts, times: Times, cause: Option<Thrown> },
