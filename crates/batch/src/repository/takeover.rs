@@ -24,8 +24,8 @@ pub struct LeftBehind {
     pub restarts: u64,
 }
 
-/// Takes the key of a lease and the lease.
-type LeaseVisit<'v> = &'v mut dyn FnMut(&mut dyn Work, &[u8], &Lease) -> Result<(), BatchError>;
+/// Sees a lease and its key.
+type Visit<'v> = &'v mut dyn FnMut(&mut dyn Work, &[u8], &Lease) -> Result<(), BatchError>;
 
 impl Repository {
     /// Ends executions whose process is gone as FAILED, so that they can be restarted. Returns them.
@@ -100,7 +100,7 @@ impl Repository {
     }
 
     /// Visits the leases of executions that are not over.
-    fn leases(&self, work: &mut dyn Work, visit: LeaseVisit<'_>) -> Result<(), BatchError> {
+    fn leases(&self, work: &mut dyn Work, visit: Visit<'_>) -> Result<(), BatchError> {
         let mut after: Option<Vec<u8>> = None;
         loop {
             let of = PageOf { prefix: b"l", after: after.as_deref(), newest_first: false, count: PAGE };

@@ -215,6 +215,9 @@ pub(crate) struct ShowJobArgs {
     pub(crate) execution: u64,
     #[command(flatten)]
     pub(crate) place: RepositoryArg,
+    /// Also print where it ran and where the time of each step went
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) times: bool,
     /// Print the execution as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -13,6 +13,7 @@ use quayline_core::Findings;
 use quayline_project::job::TopicFilter;
 
 use super::events::{self, Wanted};
+use super::show::Form;
 use super::{IN_USE, Jobs, batch, show};
 use crate::args::RepositoryArg;
 use crate::console::write_stdout;
@@ -27,7 +28,7 @@ const LOOK: Duration = Duration::from_millis(20);
 #[derive(Debug, Eq, PartialEq)]
 pub(super) enum Question {
     List { job: Option<String>, count: usize, json: bool },
-    Show { execution: ExecutionId, json: bool },
+    Show { execution: ExecutionId, form: Form },
     Status { execution: ExecutionId },
     Events { wanted: Wanted, after: EventPosition, count: usize, json: bool },
 }
@@ -36,7 +37,10 @@ impl Question {
     fn text(&self) -> String {
         match self {
             Question::List { job, count, json } => format!("list\n{count}\n{json}\n{}", job.as_deref().unwrap_or("")),
-            Question::Show { execution, json } => format!("show\n{execution}\n{json}\n"),
+            Question::Show { execution, form } => {
+                let more = if *form == Form::Times { "times" } else { "" };
+                format!("show\n{execution}\n{}\n{more}", *form == Form::Json)
+            }
             Question::Status { execution } => format!("status\n{execution}\nfalse\n"),
             Question::Events { wanted, after, count, json } => {
                 let execution = wanted.execution.map_or(0, |execution| execution.0);
@@ -64,7 +68,10 @@ impl Question {
                 let wanted = Wanted { topics, job, execution };
                 Some(Question::Events { wanted, after, count: number.parse().ok()?, json })
             }
-            "show" => Some(Question::Show { execution: ExecutionId(number.parse().ok()?), json }),
+            "show" => {
+                let form = if job == "times" { Form::Times } else { Form::of(json) };
+                Some(Question::Show { execution: ExecutionId(number.parse().ok()?), form })
+            }
             _ => None,
         }
     }
@@ -72,11 +79,11 @@ impl Question {
     fn answer(&self, repository: &Repository) -> Result<String, BatchError> {
         match self {
             Question::List { job, count, json } => show::list(job.as_deref(), *count, *json, repository),
-            Question::Show { execution, json } => {
+            Question::Show { execution, form } => {
                 let found = repository.execution(*execution)?;
                 let steps = repository.steps(*execution)?;
                 let progress = show::progress(repository, &found, &steps)?;
-                Ok(show::execution(&found, &steps, &progress, *json))
+                Ok(show::execution(&found, &steps, &progress, *form))
             }
             Question::Status { execution } => match repository.execution(*execution) {
                 Ok(found) => Ok(found.status.text().to_owned()),

@@ -72,7 +72,8 @@ pub(crate) fn run(args: &JobArgs, console: &Console) -> Result<Exit, Stop> {
             ask::answered(&args.place, &question)
         }
         JobCommand::Show(args) => {
-            let question = ask::Question::Show { execution: ExecutionId(args.execution), json: args.json };
+            let form = if args.times { show::Form::Times } else { show::Form::of(args.json) };
+            let question = ask::Question::Show { execution: ExecutionId(args.execution), form };
             ask::answered(&args.place, &question)
         }
         JobCommand::Log(args) => log(args),
@@ -396,7 +397,7 @@ fn finish(jobs: Jobs, ended: Result<Execution, Stop>, is_restartable: bool, cons
     };
     let steps = jobs.repository.steps(execution.id).map_err(batch)?;
     let progress = show::progress(&jobs.repository, &execution, &steps).map_err(batch)?;
-    write_stdout(show::execution(&execution, &steps, &progress, console.json()).as_bytes())?;
+    write_stdout(show::execution(&execution, &steps, &progress, show::Form::of(console.json())).as_bytes())?;
     let exit = match execution.status {
         BatchStatus::Completed => Exit::Done,
         BatchStatus::Stopped => Exit::Resumable,

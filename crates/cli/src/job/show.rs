@@ -71,9 +71,24 @@ fn counts_of(step: &StepExecution, progress: Option<&StepProgress>) -> Counts {
     progress.filter(|_| step.status.is_running()).map_or(step.counts, |progress| progress.counts)
 }
 
+/// How an execution is printed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Form {
+    Text,
+    /// Text with its node and with where the time of each step went, which differ from run to run.
+    Times,
+    Json,
+}
+
+impl Form {
+    pub(super) fn of(as_json: bool) -> Form {
+        if as_json { Form::Json } else { Form::Text }
+    }
+}
+
 /// An execution with its steps.
-pub(super) fn execution(execution: &Execution, steps: &[StepExecution], progress: &Progress, as_json: bool) -> String {
-    if as_json {
+pub(super) fn execution(execution: &Execution, steps: &[StepExecution], progress: &Progress, form: Form) -> String {
+    if form == Form::Json {
         return format!("{}\n", whole_json(execution, steps, progress));
     }
     let mut text = String::new();
@@ -89,19 +104,19 @@ pub(super) fn execution(execution: &Execution, steps: &[StepExecution], progress
     if let Some(submitter) = &execution.submitter {
         let _ = writeln!(text, "  submitter: {submitter}");
     }
-    if !execution.node.is_empty() {
+    if !execution.node.is_empty() && form == Form::Times {
         let _ = writeln!(text, "  node: {}", execution.node);
     }
     if let Some(cause) = &execution.cause {
         let _ = writeln!(text, "  cause: {cause}");
     }
     for (number, step) in steps.iter().enumerate() {
-        step_text(step, progress.get(number).and_then(Option::as_ref), &mut text);
+        step_text(step, progress.get(number).and_then(Option::as_ref), form, &mut text);
     }
     text
 }
 
-fn step_text(step: &StepExecution, progress: Option<&StepProgress>, text: &mut String) {
+fn step_text(step: &StepExecution, progress: Option<&StepProgress>, form: Form, text: &mut String) {
     let partitions = if step.partitions > 0 { format!(", {} partitions", step.partitions) } else { String::new() };
     let exit_status = step.exit_status.as_deref().unwrap_or("-");
     let _ = writeln!(text, "  step {}: {}, exit status {exit_status}{partitions}", step.step, step.status);
@@ -134,7 +149,7 @@ fn step_text(step: &StepExecution, progress: Option<&StepProgress>, text: &mut S
         }
         text.push('\n');
     }
-    if step.times.total_ns > 0 {
+    if step.times.total_ns > 0 && form == Form::Times {
         let s = |ns: u64| ns as f64 / 1e9;
         let times = &step.times;
         let _ = writeln!(

@@ -159,6 +159,15 @@ fn jobs_are_started_stopped_restarted_listed_and_purged_over_http() {
     let listed = world.run("job list");
     assert!(listed.code(0).out().contains("wait") && listed.out().contains("COMPLETED"), "{}", listed.out());
     assert!(world.run(&format!("job show {first}")).code(0).out().contains("execution 1 of job copy"));
+    let times = world.run(&format!("job show {first} --times")).code(0).out();
+    assert!(
+        times.contains("  node: ") && times.contains("seconds: reader 0.") && times.contains(", wait 0."),
+        "{times}"
+    );
+    let ns = &server.get(&format!("/batch/jobexecutions/{first}"))["stepExecutions"][0]["nanoseconds"];
+    let of = |name: &str| ns[name].as_u64().unwrap_or_else(|| panic!("no {name}: {ns}"));
+    let named: u64 = ["reader", "processor", "writer", "container", "commit", "wait"].into_iter().map(of).sum();
+    assert!(named == of("total") && of("checkpoint") <= of("container"), "{ns}");
 
     let instances = server.get("/batch/jobinstances?jobName=wait");
     assert_eq!(instances["jobInstances"][0]["lastExecutionId"], again);
