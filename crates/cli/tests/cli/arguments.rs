@@ -206,6 +206,7 @@ fn short_help_is_a_line_an_option() {
               --to-framing <FRAMING>  Framing of the output records, if different
           -i, --interface <FILE>      Interface file that selects and renames fields and sets defaults
               --store <DIR>           Data folder of the store, or address of its database [default: data]
+              --durability <WHEN>     When a unit of work counts as done: sync or buffered [default: sync]
               --record <NAME>         Record description to use, if the copybook has several
               --dialect <NAME>        Compiler to follow: ibm, gnucobol or microfocus [default: ibm]
               --set <SETTING=VALUE>   Change one dialect setting, such as sync=8
