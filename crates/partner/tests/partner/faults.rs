@@ -233,8 +233,8 @@ fn a_document_goes_from_whom_and_to_whom_it_says() {
     };
     let between = |sender: &str, receiver: &str| {
         orders(7, &["PO1"])
-            .replace("*01*ACME           *", &format!("*{sender:18}*"))
             .replace("*ZZ*US             *", &format!("*{receiver:18}*"))
+            .replace("*01*ACME           *", &format!("*{sender:18}*"))
     };
     assert_eq!(send(between("ZZ*US", "ZZ*12345"), None, None), Some("PTN-200"), "another company may have the id");
     assert_eq!(send(between("ZZ*US", "ZZ*12345"), Some("OTHER"), None), Some("PTN-206"));
