@@ -35,6 +35,9 @@ pub struct LoadStopped {
     pub read: Option<u64>,
 }
 
+/// Takes the records of a salvage, and what cannot be read.
+pub type SalvageRecords<'a> = dyn FnMut(Result<&[u8], StoreError>) -> Result<(), StoreError> + 'a;
+
 /// Figures of a record file, as LISTCAT prints them.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct FileFacts {
@@ -291,11 +294,7 @@ impl RecordFile {
     ///
     /// # Errors
     /// Errors of the visit and of the medium.
-    pub fn salvage(
-        &self,
-        store: &Store,
-        visit: &mut dyn FnMut(Result<&[u8], StoreError>) -> Result<(), StoreError>,
-    ) -> Result<u64, StoreError> {
+    pub fn salvage(&self, store: &Store, visit: &mut SalvageRecords<'_>) -> Result<u64, StoreError> {
         let mut count = 0;
         store.engine().salvage(self.stored.records, &mut |salvaged| match salvaged {
             Salvaged::Entry(_, value) => {
