@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use quayline_store::queue::{Message, QueueDefinition};
 use quayline_store::record_file::{By, FileChange, FileDefinition, KeyPlace, Organisation, RecordFile, Relation};
-use quayline_store::{Engine as _, Space, Store, StoreError};
+use quayline_store::{Space, Store, StoreError};
 use quayline_store_postgres::{Endpoint, PostgresEngine};
 
 use crate::{Server, store};

@@ -35,6 +35,9 @@ pub struct LoadStopped {
     pub read: Option<u64>,
 }
 
+/// Takes the records of a salvage, and what cannot be read.
+pub type SalvageRecords<'a> = dyn FnMut(Result<&[u8], StoreError>) -> Result<(), StoreError> + 'a;
+
 /// Figures of a record file, as LISTCAT prints them.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct FileFacts {
@@ -51,9 +54,6 @@ pub struct FileFacts {
     /// Entries of each alternate index.
     pub index_entries: Vec<(String, u64)>,
 }
-
-/// Takes a record, or what keeps one from being read.
-pub type SalvageVisit<'v> = &'v mut dyn FnMut(Result<&[u8], StoreError>) -> Result<(), StoreError>;
 
 impl RecordFile {
     /// Loads ascending records into a file that is empty and has no alternate index, past the log: the quickest way. `source` fills the buffer with the
@@ -294,7 +294,7 @@ impl RecordFile {
     ///
     /// # Errors
     /// Errors of the visit and of the medium.
-    pub fn salvage(&self, store: &Store, visit: SalvageVisit<'_>) -> Result<u64, StoreError> {
+    pub fn salvage(&self, store: &Store, visit: &mut SalvageRecords<'_>) -> Result<u64, StoreError> {
         let mut count = 0;
         store.engine().salvage(self.stored.records, &mut |salvaged| match salvaged {
             Salvaged::Entry(_, value) => {

@@ -32,7 +32,7 @@ pub use browse::Browse;
 pub(crate) use definition::StoredFile;
 pub use definition::{AlternateIndex, Duplicates, FileDefinition, KeyPlace, Organisation};
 pub(crate) use load::for_each;
-pub use load::{FileFacts, LoadOutcome, LoadStopped, SalvageVisit};
+pub use load::{FileFacts, LoadOutcome, LoadStopped, SalvageRecords};
 pub use rebuild::FileChange;
 pub use script::{ScriptAnswer, ScriptFault, ScriptRun, script_word};
 
