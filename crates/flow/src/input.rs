@@ -138,6 +138,9 @@ struct Keyed {
     waiting: VecDeque<Claimed>,
 }
 
+/// What wakes an input that looks by itself; the others have none.
+type Timer = Option<Pin<Box<Sleep>>>;
+
 impl Input {
     /// The inputs of a flow, and on its first thread what looks for messages to deliver and groups to send. `slots` are the instances of this thread; 0
     /// where the flow runs elsewhere.
@@ -161,7 +164,7 @@ impl Input {
     }
 
     /// Where the messages of an input come from, and its timer.
-    fn origin(run: &Run<'_>, at: usize) -> Result<(Origin, Option<Pin<Box<Sleep>>>), Failure> {
+    fn origin(run: &Run<'_>, at: usize) -> Result<(Origin, Timer), Failure> {
         let node = &run.flow.file.nodes[at];
         let text = |name: &str| node.text(name).unwrap_or_default();
         let time = |name: &str, default_ms| Duration::from_millis(node.number(name).unwrap_or(default_ms));

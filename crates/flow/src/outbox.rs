@@ -261,12 +261,11 @@ pub(crate) fn keys(unit: &Unit, prefix: &str) -> Result<Vec<String>, StoreError>
     Ok(keys)
 }
 
+/// Where names of checkpoints begin.
+type Beginning = Bound<Vec<u8>>;
+
 /// Some names of checkpoints with a prefix, and where the next ones begin.
-fn keys_from(
-    unit: &Unit,
-    prefix: &str,
-    bound: &Bound<Vec<u8>>,
-) -> Result<(Vec<String>, Option<Bound<Vec<u8>>>), StoreError> {
+fn keys_from(unit: &Unit, prefix: &str, bound: &Beginning) -> Result<(Vec<String>, Option<Beginning>), StoreError> {
     let mut keys = Vec::new();
     let mut page = Page::default();
     let range = KeyRange::ALL.after(Direction::Forward, bound);
