@@ -170,8 +170,7 @@ impl Run<'_> {
         if !self.is_success(at, status) {
             let message =
                 format!("{} answers with status {status}", call.uri.authority().map_or("", |place| place.as_str()));
-            let hint =
-                "see what the server expects; `failure` takes the message, and `success` names statuses that are none";
+            let hint = "see what the server expects; connect `failure` to handle the message, or add the status to `success` if it is not a failure";
             return Err(Failure::new(codes::HTTP_STATUS, message, hint));
         }
         Ok(Gives::Out(vec![("out", parcel.with_content(content))]))

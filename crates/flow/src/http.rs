@@ -351,7 +351,9 @@ impl Refused {
             }
             Refused::Broken => return problem(StatusCode::BAD_REQUEST, "the content ended too early"),
             Refused::NoPlace => (StatusCode::SERVICE_UNAVAILABLE, "the flow has too many requests waiting"),
-            Refused::NoRoom => (StatusCode::SERVICE_UNAVAILABLE, "the contents of other requests leave no room"),
+            Refused::NoRoom => {
+                (StatusCode::SERVICE_UNAVAILABLE, "other requests use all memory for content; repeat the request later")
+            }
         };
         let mut response = problem(status, title);
         response.headers_mut().insert(hyper::header::RETRY_AFTER, hyper::header::HeaderValue::from_static("1"));

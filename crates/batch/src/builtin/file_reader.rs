@@ -317,7 +317,7 @@ impl FileReader {
             if self.next()?.is_none() {
                 if self.position().0 < self.length {
                     let message = format!(
-                        "the first range of {} ends after {} items, and the property skip passes over {}",
+                        "the first range of {} ends after {} items, and the property skip leaves out {}",
                         self.path.display(),
                         self.number - 1,
                         self.skip

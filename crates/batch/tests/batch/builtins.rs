@@ -454,7 +454,7 @@ fn a_header_of_a_file_is_skipped_once() {
     assert_eq!(joined, rows);
     let execution = run("90");
     let cause = execution.cause.unwrap_or_default();
-    assert!(cause.contains("the first range of") && cause.contains("passes over 90"), "{cause}");
+    assert!(cause.contains("the first range of") && cause.contains("leaves out 90"), "{cause}");
 }
 
 /// A retry without a rollback reads the same item again, so that it fails again, and none is left out.

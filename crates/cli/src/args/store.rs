@@ -198,7 +198,7 @@ pub(crate) struct UnloadArgs {
     /// Framing of the output: fixed, rdw, vb, vbs, lines, length, ...
     #[arg(short, long, value_name = "FRAMING", default_value = "fixed")]
     pub(crate) framing: String,
-    /// Leave damaged records out and report each, instead of stopping at the first
+    /// Leave damaged records out and report their number, instead of stopping at the first
     #[arg(long)]
     pub(crate) salvage: bool,
 }

@@ -294,7 +294,8 @@ fn stopped_load(args: &LoadArgs, failed: Stopped, read: Option<u64>) -> Stop {
     };
     match read.map(|read| args.skip + read) {
         Some(done) if done > args.skip => {
-            let message = format!("the load stopped at record {} of {input}; those before it are done", done + 1);
+            let message =
+                format!("the load stopped at record {} of {input}; the records before it are in the file", done + 1);
             let sorted = if args.sorted { " and without --sorted" } else { "" };
             let again = format!("after the fix, continue with --skip {done}{sorted}");
             let without = format!("to leave that record out, continue with --skip {}{sorted}", done + 1);

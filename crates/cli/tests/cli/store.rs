@@ -196,7 +196,7 @@ fn a_sorted_load_takes_ascending_keys_into_an_empty_file() {
 
         hint: sort the input by its key, or load it without the sorted option
 
-        note[CLI-004]: the load stopped at record 2 of wrong.dat; those before it are done
+        note[CLI-004]: the load stopped at record 2 of wrong.dat; the records before it are in the file
 
         hint: after the fix, continue with --skip 1 and without --sorted; to leave that record out, continue with --skip 2 and without --sorted
     "#]]);

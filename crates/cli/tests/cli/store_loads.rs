@@ -41,7 +41,7 @@ fn a_load_that_stops_says_where_and_continues() {
 
         hint: the transfer stopped early or the framing is wrong: compare the file's size with the sender's; `inspect` on the file proposes a framing
 
-        note[CLI-004]: the load stopped at record 5501 of bad.dat; those before it are done
+        note[CLI-004]: the load stopped at record 5501 of bad.dat; the records before it are in the file
 
         hint: after the fix, continue with --skip 5500; to leave that record out, continue with --skip 5501
     "#]]);
@@ -64,7 +64,7 @@ fn a_load_that_stops_says_where_and_continues() {
 
         hint: sort the input by its key, or load it without the sorted option
 
-        note[CLI-004]: the load stopped at record 3 of lines.txt; those before it are done
+        note[CLI-004]: the load stopped at record 3 of lines.txt; the records before it are in the file
 
         hint: after the fix, continue with --skip 2 and without --sorted; to leave that record out, continue with --skip 3 and without --sorted
     "#]]);
@@ -78,7 +78,7 @@ fn a_load_that_stops_says_where_and_continues() {
 
         hint: see the allowed lengths with `quayline file facts`
 
-        note[CLI-004]: the load stopped at record 4 of lines.txt; those before it are done
+        note[CLI-004]: the load stopped at record 4 of lines.txt; the records before it are in the file
 
         hint: after the fix, continue with --skip 3; to leave that record out, continue with --skip 4
     "#]]);

@@ -514,7 +514,7 @@ fn settings(file: &mut UserFile, wire: WireSettings) -> Settings {
 fn duplicate_days(file: &mut UserFile, days: &Spanned<u64>) -> u64 {
     if *days.get_ref() == 0 {
         let hint = "write a number of days from 1, or duplicates = \"accept\"";
-        file.find(codes::PARTNER_VALUE, "after no days, nothing is a duplicate", days, hint);
+        file.find(codes::PARTNER_VALUE, "with 0 days, no interchange is a duplicate", days, hint);
     }
     *days.get_ref()
 }

@@ -270,7 +270,7 @@ impl Writer for SqlWriter {
     fn close(&mut self, complete: bool) -> Answer<()> {
         match self.open.take().and_then(|open| open.other) {
             Some(Other { there, .. }) if complete && there > 0 => {
-                let message = format!("the database has {there} items more of this chunk than were read again");
+                let message = format!("the database has {there} more items of this chunk than the reader read again");
                 Err(Thrown::of(&["quayline.Configuration"], message).hint(
                     "the input changed since the execution before: restore it, or start the job anew with an empty table",
                 ))

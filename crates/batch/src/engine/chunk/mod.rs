@@ -611,7 +611,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
                     if at != ItemPlace::default() && self.skipped_at.replace(at) == Some(at) {
                         // Skipping it did not help, and would not help a thousand times.
                         return Err(Broken::Fail(
-                            thrown.hint("the reader cannot get past this place: repair the input"),
+                            thrown.hint("the reader cannot continue after this place: fix the input"),
                         ));
                     }
                     self.listeners.each(|listener| listener.on_skip_read(&thrown))?;
