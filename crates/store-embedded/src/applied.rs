@@ -4,6 +4,7 @@
 //! with a place, not another value.
 
 use std::fmt::Debug;
+use std::io;
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
@@ -136,6 +137,8 @@ const MARK: TableDefinition<'static, u8, (u32, u64, u64, u64)> = TableDefinition
 pub(crate) fn error<E: Into<redb::Error>>(action: &'static str) -> impl FnOnce(E) -> StoreError {
     move |error| match error.into() {
         redb::Error::Io(error) => StoreError::io(FILE, action, &error),
+        // A reader elsewhere still has a snapshot. That is no damage.
+        redb::Error::TransactionInProgress => StoreError::io(FILE, action, &io::ErrorKind::WouldBlock.into()),
         other => StoreError::Damaged { file: FILE.to_owned(), byte: 0, what: other.to_string() },
     }
 }

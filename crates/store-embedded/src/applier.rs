@@ -35,7 +35,7 @@ pub(crate) struct ApplierSignals {
     /// Committers wait here for room.
     room: Condvar,
     /// One apply at a time.
-    running: Mutex<()>,
+    pub(crate) running: Mutex<()>,
 }
 
 #[derive(Debug, Default)]

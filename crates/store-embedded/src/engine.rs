@@ -1,10 +1,12 @@
 //! The engine: opening and recovery, reads, and what holds its parts together.
 
 use std::fmt;
+use std::io;
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use quayline_store::{
@@ -25,6 +27,8 @@ use crate::settings::{Durability, Settings, Work};
 const LOAD_BATCH: (usize, usize) = (500_000, 64 << 20);
 /// Bytes of the log from which closing applies them: below, replay at the next opening costs less.
 const APPLY_AT_CLOSE: u64 = 4 << 20;
+/// How long a check of the structure waits for readers that have a snapshot.
+const READERS_END: Duration = Duration::from_secs(10);
 
 /// Parts that commits, readers and the applier share.
 #[derive(Debug)]
@@ -459,8 +463,19 @@ impl Engine for EmbeddedEngine {
 
     fn structure(&self) -> Result<(), StoreError> {
         let shared = &self.shared;
-        let work = || shared.applied.maintain(Maintenance::Check);
-        if shared.delta.without_views(shared.applied.as_ref(), work)? {
+        // No apply makes snapshots meanwhile; readers that have one finish soon.
+        let _running = shared.applier.running.lock();
+        let began = Instant::now();
+        let is_whole = loop {
+            let work = || shared.applied.maintain(Maintenance::Check);
+            match shared.delta.without_views(shared.applied.as_ref(), work) {
+                Err(StoreError::Io { kind: io::ErrorKind::WouldBlock, .. }) if began.elapsed() < READERS_END => {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                checked => break checked?,
+            }
+        };
+        if is_whole {
             return Ok(());
         }
         let what = "the structure of the tree was damaged".to_owned();

@@ -125,7 +125,10 @@ impl Lower<'_> {
                 self.error(
                     codes::TABLE_ROW,
                     from.span,
-                    format!("line {number} of the file has {} cells, and {wanted} are needed", cells.len()),
+                    match cells.len() {
+                        1 => format!("line {number} of the file has 1 cell, and {wanted} are needed"),
+                        found => format!("line {number} of the file has {found} cells, and {wanted} are needed"),
+                    },
                 )
                 .hint = Some(
                     "write code,value on each line; a value with the separator in it belongs between quotes".to_owned(),
