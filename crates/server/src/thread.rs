@@ -57,7 +57,7 @@ pub(crate) struct Version {
 /// What a provider was made of beside its settings.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Made {
-    /// Modules: see [`ProgramSpec::modules_stamp`].
+    /// Modules: see [`quayline_gateway::ProgramSpec::modules_stamp`].
     Modules(u64),
     /// A file with this size and time, if it is there.
     File(Option<(u64, SystemTime)>),
