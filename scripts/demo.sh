@@ -71,7 +71,9 @@ if ! command -v cobc >/dev/null 2>&1; then
       -e '/^program = /d' -e '/^modules = /d' -e '/^source = /d' -e '/^compiler-options = /d' -e '/^time-limit-ms = /d' "$service"
   done
 fi
-quayline serve "$out/dealership" --listen 127.0.0.1:0 2>"$out/serve.log" &
+# The log is there before somebody looks into it.
+: >"$out/serve.log"
+quayline serve "$out/dealership" --listen 127.0.0.1:0 2>>"$out/serve.log" &
 server=$!
 trap 'kill $server 2>/dev/null || true' EXIT
 for _ in $(seq 300); do
