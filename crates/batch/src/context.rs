@@ -202,8 +202,8 @@ pub struct StepContext {
     pub properties: BTreeMap<String, String>,
     /// The partition, from 0.
     pub partition: Option<u32>,
-    /// The execution in which the step began anew in its instance, as after it had completed; 0 if it never did. What an artifact keeps of a step outside
-    /// of the repository belongs to it.
+    /// Execution in which the step started again from its beginning in this instance, for example after it had completed. 0: never. An artifact that
+    /// keeps data of a step outside the repository must keep it for this execution.
     pub began: ExecutionId,
     item_count: AtomicU32,
     state: Mutex<StepContextState>,

@@ -93,7 +93,7 @@ pub fn time_text(ms: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", of_day % 1_000)
 }
 
-/// The first millisecond since 1970 of a day that is written as `2026-11-22`, in UTC; `None` if there is no such day.
+/// Converts a date such as `2026-11-22` to the first millisecond of that day since 1970 in UTC. Returns `None` if the day does not exist.
 #[must_use]
 pub fn day_ms(text: &str) -> Option<u64> {
     let mut parts = text.split('-').map(|part| part.parse::<u64>().ok());

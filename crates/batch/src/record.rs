@@ -108,7 +108,7 @@ pub struct Execution {
     pub cause: Option<String>,
     /// Where it runs, as `HOST:FOLDER` of its job log; empty if that is not known.
     pub node: String,
-    /// Who started it, as far as the listener for operators asks who somebody is.
+    /// Operator who started it. Empty if the admin listener does not authenticate operators.
     pub submitter: Option<String>,
 }
 
@@ -227,13 +227,13 @@ pub struct Times {
     pub checkpoint_ns: u64,
     /// Commits: handing them over, and waiting until they are durable.
     pub commit_ns: u64,
-    /// All of it.
+    /// Elapsed time of the step.
     pub total_ns: u64,
     /// Waiting for a turn among other work, or for a database that does not answer.
     pub wait_ns: u64,
 }
 
-/// Without the waiting, which came later; whoever has times writes it at its own end.
+/// Packs the times without `wait_ns`, which a later version added. Each record that contains times packs `wait_ns` at its own end.
 impl Packed for Times {
     fn pack(&self, to: &mut Vec<u8>) {
         (self.read_ns, self.process_ns, self.write_ns).pack(to);
@@ -267,7 +267,7 @@ impl Times {
     }
 }
 
-/// How a step or partition advances, up to its last checkpoint.
+/// Progress of a step or partition up to its last checkpoint.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Pace {
     /// When it began in this execution, in milliseconds since 1970.
@@ -281,13 +281,13 @@ pub struct Pace {
 packed!(struct Pace { began_ms, at_ms, ahead });
 
 impl Pace {
-    /// What is left of what it began with: 1 is all, 0 nothing.
+    /// Returns the share of the input that is left, from 1 to 0.
     #[must_use]
     pub fn share_left(&self) -> Option<f64> {
         self.ahead.filter(|(whole, _)| *whole > 0).map(|(whole, left)| (left as f64 / whole as f64).min(1.0))
     }
 
-    /// Seconds that are left after the last checkpoint, if it continues as it went.
+    /// Estimates the seconds that are left after the last checkpoint, at the rate so far.
     #[must_use]
     pub fn seconds_left(&self) -> Option<f64> {
         let left = self.share_left().filter(|left| *left < 1.0)?;
@@ -438,9 +438,9 @@ pub struct StepState {
     pub progress: Progress,
     /// Number of partitions, as they were planned.
     pub plan: Option<u32>,
-    /// How a step without partitions advances.
+    /// Progress of a step without partitions.
     pub pace: Option<Pace>,
-    /// The execution in which the step began anew after it had completed, or its partitions were planned anew. 0 before.
+    /// Execution in which the step started again from its beginning, because it had completed or its partitions were planned again. 0: never.
     pub began: ExecutionId,
 }
 
@@ -482,7 +482,7 @@ pub struct PartitionState {
     pub execution: ExecutionId,
     /// What processes tell one another of a partition that any of them may run.
     pub shared: Option<Shared>,
-    /// How it advances.
+    /// Progress.
     pub pace: Option<Pace>,
 }
 

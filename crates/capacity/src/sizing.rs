@@ -138,7 +138,7 @@ pub fn size(question: &SizingQuestion) -> Result<Estimate<SizingAnswer>, ModelEr
     Ok(Estimate::new(Method::Sizing, Validity::Approximate(text), answer).from_inputs(origin))
 }
 
-/// When the workloads, each with a growth of its own, need `most` together. Their sum is convex, so it reaches a value above that of today once.
+/// Computes when the workloads together need `most`, each with its own growth. Their sum is convex, so it crosses a value above today's need once.
 fn exhaustion_of_mix(question: &SizingQuestion, most: f64) -> Exhaustion {
     let need = |months: f64| -> f64 {
         let grown =
@@ -162,9 +162,9 @@ fn exhaustion_of_mix(question: &SizingQuestion, most: f64) -> Exhaustion {
     Exhaustion::After { months: after }
 }
 
-/// Beyond a hundred thousand years nothing is exhausted.
+/// Number of months after which the answer is [`Exhaustion::Never`]: a hundred thousand years.
 const MONTHS_MAX: f64 = 1.2e6;
-/// Halvings after which a month is exact to all digits that a number has.
+/// Number of bisections that make the result exact to the precision of a number.
 const BISECTIONS: u32 = 64;
 
 #[cfg(test)]

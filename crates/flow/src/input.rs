@@ -535,7 +535,7 @@ fn claimed(
     }
 }
 
-/// The header of a message that comes from nowhere else: a request or a time.
+/// Returns the header of a message that Quayline makes itself, for a request or a timer.
 fn own_header(run: &Run<'_>) -> Message {
     Message {
         id: run.store.new_message_id(),

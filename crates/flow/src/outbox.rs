@@ -126,7 +126,7 @@ fn write_unless_busy(store: &Store, key: &str, wait: LockWait) -> Result<(), Unw
     Ok(())
 }
 
-/// Hears of files that cannot be written: the first of a folder, and how many more wait for it.
+/// Receives files that cannot be written: the first of a folder, and how many more wait for it.
 pub(crate) type Report = Box<dyn Fn(&Unwritten, u64) + Send>;
 
 /// What the thread that writes files again is to do.
@@ -136,7 +136,7 @@ struct Wish {
     is_ending: bool,
 }
 
-/// Asks for files to be written again.
+/// Requests another attempt to write files.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Again(Arc<(Mutex<Wish>, Condvar)>);
 

@@ -606,7 +606,7 @@ fn set_parameter<S: Sink>(
     let range = Range { minimum: parameter.minimum, maximum: parameter.maximum };
     let mut digits = [0u8; 40];
     if !numeric {
-        // Digits as text have bounds as well; what is no number is for the field's type to refuse.
+        // Digits as text have bounds as well. The field's type refuses texts that are not numbers.
         if plain_number(value, Numbers::Lenient, &mut digits).is_some() && !range.holds(value) {
             return Err(("range", format!("expected {}", range.expected())));
         }

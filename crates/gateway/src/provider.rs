@@ -172,17 +172,22 @@ impl ProviderFault {
     }
 }
 
+/// Hashes names, sizes and times of the modules in folders.
+fn modules_stamp(folders: &[PathBuf]) -> u64 {
+    let entries = folders.iter().flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten().flatten());
+    let modules = entries.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "so"));
+    let mut known: Vec<_> = modules
+        .filter_map(|entry| entry.metadata().ok().map(|data| (entry.path(), data.len(), data.modified().ok())))
+        .collect();
+    known.sort();
+    xxhash_rust::xxh3::xxh3_64(format!("{known:?}").as_bytes())
+}
+
 impl ProgramSpec {
-    /// Names, sizes and times of the modules that the program may call, its own among them: another module needs new workers, whatever its time is.
+    /// Stamp of the modules that the program may call, its own among them: their names, sizes and times. Another module needs new workers.
     #[must_use]
     pub fn modules_stamp(&self) -> u64 {
-        let entries = self.modules.iter().flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten().flatten());
-        let modules = entries.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "so"));
-        let mut known: Vec<_> = modules
-            .filter_map(|entry| entry.metadata().ok().map(|data| (entry.path(), data.len(), data.modified().ok())))
-            .collect();
-        known.sort();
-        xxhash_rust::xxh3::xxh3_64(format!("{known:?}").as_bytes())
+        modules_stamp(&self.modules)
     }
 
     /// The module that is compiled from the source; `None` without one.
@@ -316,5 +321,32 @@ impl Provider for CannedRecords {
         let found = self.records.chunks_exact(self.length).find(fits);
         let answer = found.map(|record| Returned::Bytes(record.to_vec())).ok_or(ProviderFault::NoRecord);
         Box::pin(core::future::ready(answer))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use super::*;
+
+    /// The newest time of all modules hid one that was replaced by an older file, as a copy that keeps times does.
+    #[test]
+    fn a_replaced_module_is_noticed_whatever_its_time_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let write = |name: &str, seconds: u64| {
+            let file = std::fs::File::create(folder.path().join(name)).expect("a file");
+            file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).expect("a time");
+        };
+        let stamp = || modules_stamp(&[folder.path().to_owned()]);
+        write("A.so", 10);
+        write("B.so", 20);
+        let before = stamp();
+        assert_eq!(stamp(), before);
+        write("A.so", 15);
+        let after = stamp();
+        assert_ne!(after, before);
+        write("notes.txt", 30);
+        assert_eq!(stamp(), after);
     }
 }

@@ -99,7 +99,7 @@ impl SqlForm {
     ) -> Result<SqlForm, Findings> {
         let probe = Probe::new(layout, &names.parameters, policies, charset)?;
         // Fields without a column are as INITIALIZE leaves them.
-        let policies = Policies { absent: Absent::Initialize, null: Some(NullAs::Value), ..policies.clone() };
+        let policies = Policies { absent: Absent::Initialize, null: Some(NullAs::Zeros), ..policies.clone() };
         let plan = RecordPlan::new(layout, &Interface::default(), &policies, charset)?;
         let node = |field: Option<FieldIndex>| field.and_then(|field| crate::service::node_of(&plan, field));
         let (rows, count) = (node(names.rows), node(names.count));
@@ -113,7 +113,7 @@ impl SqlForm {
     pub fn parameters(&self, record: &[u8]) -> Vec<Vec<u8>> {
         let mut values = Vec::new();
         self.probe.values(&mut self.probe.decoder(), record, &mut values);
-        // Nobody set a text of low-values, and no text of a database has such a character.
+        // Low-values are the initial content of a field that the request does not set. PostgreSQL does not allow the character in a text.
         values.iter_mut().filter(|value| value.iter().all(|byte| *byte == 0)).for_each(Vec::clear);
         values
     }

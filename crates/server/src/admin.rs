@@ -222,7 +222,7 @@ async fn answer(thread: &Rc<Thread>, request: Request<Incoming>) -> Response<Bod
     operate(thread, request, operator).await
 }
 
-/// Whether readiness says why something does not work: reasons name files, fields and users, which are for operators.
+/// Visibility of reasons in `/ready`. Reasons name files, fields and users, which only operators may see.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Reasons {
     Shown,

@@ -70,10 +70,10 @@ impl Known {
     }
 }
 
-/// Status on record of a request whose client left before its answer. What it asked for may have happened all the same.
+/// Status that audit, access log and metrics have for a request whose client left before the answer. Its effect may have happened.
 const CLIENT_LEFT: u16 = 499;
 
-/// A request that is put on record when it is answered, or when its client has left and it is dropped.
+/// Request that [`record`] writes down when it is dropped without an answer, because its client left.
 struct OnRecord {
     thread: Rc<Thread>,
     peer: Rc<Peer>,

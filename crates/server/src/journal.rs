@@ -191,7 +191,7 @@ fn write(target: &mut Target, batch: &mut String, inner: &Inner, log: &Log) {
         while let Err(error) = target.append(batch.as_bytes()) {
             let new = !inner.failing.swap(inner.keeping == Keeping::Required, Ordering::Relaxed);
             if inner.keeping == Keeping::Required {
-                // Whoever waits for room refuses its request now.
+                // Requests that wait for room are refused from now on.
                 inner.emptied.notify_all();
                 if new {
                     log(&format!("{target} cannot be written: {}; requests are refused until it can", error.kind()));

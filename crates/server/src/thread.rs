@@ -54,14 +54,14 @@ pub(crate) struct Version {
 }
 
 /// A provider and what it was made from; it goes on through a reload that changes none of that.
-/// What a provider was made of beside its settings.
+/// Files that a provider depends on in addition to its settings.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Made {
-    /// Modules: see [`quayline_gateway::ProgramSpec::modules_stamp`].
+    /// Modules of a program: see [`quayline_gateway::ProgramSpec::modules_stamp`].
     Modules(u64),
-    /// A file with this size and time, if it is there.
+    /// Size and time of the file, if it exists.
     File(Option<(u64, SystemTime)>),
-    /// Nothing else.
+    /// None.
     Here,
 }
 

@@ -99,8 +99,8 @@ pub trait Reader {
     /// Retried or skipped if the job says so; otherwise the step fails.
     fn read(&mut self, work: &mut dyn Work) -> Answer<Option<Item>>;
 
-    /// Takes the last [`Reader::read`] back, which threw and is retried without a rollback: the next call reads the same item. A reader that stays
-    /// where it is when it throws has nothing to do.
+    /// Prepares a retry without rollback after [`Reader::read`] threw: the next call reads the same item. The default does nothing, which is right for a
+    /// reader that does not advance when it throws.
     ///
     /// # Errors
     /// The step fails.
@@ -214,8 +214,8 @@ pub trait Writer {
         false
     }
 
-    /// Whether the engine rolls a chunk back to find the items that fail, one by one, since the writer does not isolate them itself. A writer that
-    /// says no has all items of a chunk skipped together.
+    /// Returns whether the engine may roll a chunk back and repeat it item by item to find the items that fail. Otherwise the engine skips all items of
+    /// the chunk together, unless [`Writer::isolates`] is true.
     fn isolates_by_rollback(&self) -> bool {
         false
     }

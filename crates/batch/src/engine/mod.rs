@@ -49,11 +49,11 @@ pub use shared::{Assist, Assisted};
 /// Bounds and choices of an engine.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct EngineSettings {
-    /// Partitions of a step that run at once, whatever a plan asks for; the property `quayline.partition-threads-max` of a step says otherwise.
+    /// Maximum number of partitions of a step that run at once. The property `quayline.partition-threads-max` of a step overrides it.
     /// Default 32, at most 1,024.
     pub partition_threads_max: usize,
-    /// Bytes of items at which a chunk ends although its item-count is not reached; the property `quayline.chunk-bytes-max` of a step says
-    /// otherwise. Default 16 MB, so that large items do not fill the memory.
+    /// Number of bytes of items at which a chunk ends before it reaches its item-count. The property `quayline.chunk-bytes-max` of a step
+    /// overrides it. Default 16 MB, so that large items do not fill the memory.
     pub chunk_bytes_max: usize,
 }
 

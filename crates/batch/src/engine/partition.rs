@@ -212,7 +212,7 @@ impl Run<'_> {
         };
         let digest = must_repeat.then(|| digest(&plan.properties));
         if plan.replaces && state.plan.is_some() {
-            // What the partitions before did is for the reducer to take back, before any of the new ones begins.
+            // The reducer rolls the work of the previous partitions back before a new one begins (PartitionPlan, setPartitionsOverride).
             if let Some(reducer) = &mut whole.reducer {
                 reducer.rollback()?;
             }
@@ -607,7 +607,7 @@ fn sharing(step: &Step) -> Answer<bool> {
 
 /// The property of a step that says how many of its partitions run at once.
 const THREADS_MAX: &str = "quayline.partition-threads-max";
-/// Partitions of a step that run at once in one process at most, whatever anybody asks for: each has a thread.
+/// Upper limit of partitions of a step that run at once in one process: each has a thread.
 const PARTITION_THREADS_MAX: usize = 1_024;
 
 /// The number of a property of a step, from 1; the default without it.

@@ -1,7 +1,7 @@
-//! What is over: lists with filters, giving up for good, removal.
+//! Ended executions: lists with filters, abandonment and removal.
 //!
-//! A removal takes the instance and its executions away in one unit of work, behind the instance's lock, so a restart at the same time happens
-//! either before it, and then there is no removal, or not at all. What these had is removed afterwards; a record `g` names it until then.
+//! A removal deletes the instance and its executions in one unit of work that holds the instance's lock. If a restart happens at the same time, one of
+//! the two is refused. Later units of work delete their steps and checkpoints; a record `g` names them until then.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::record::{Execution, ExecutionId, Instance, InstanceId};
 use crate::status::BatchStatus;
 use crate::work::PageOf;
 
-/// Executions that one list looks at, so that a filter that fits nothing ends.
+/// Maximum number of executions that one list examines, so that a filter without matches ends.
 const SCAN_MAX: usize = 200_000;
 
 /// Which executions a list has. Everything that is given must fit.
@@ -125,7 +125,7 @@ impl Repository {
         }
     }
 
-    /// Gives the most recent execution of an instance up for good.
+    /// Abandons the most recent execution of an instance.
     ///
     /// # Errors
     /// [`BatchError::IsRunning`], [`BatchError::NotAbandonable`], [`BatchError::NoSuchExecution`].
@@ -134,7 +134,7 @@ impl Repository {
         let instance = execution_of(work.as_mut(), id)?.instance;
         let found = work.get_for_update(&key_of(b'i', instance.0))?.ok_or(BatchError::NoSuchExecution(id))?;
         let instance: Instance = read("an instance", &found)?;
-        // Behind the lock: a restart has a later execution by now, or none.
+        // With the lock held, a concurrent restart has either created a later execution or will be refused.
         let mut execution = execution_of(work.as_mut(), id)?;
         if instance.last != id {
             let last = execution_of(work.as_mut(), instance.last)?;

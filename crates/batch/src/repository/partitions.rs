@@ -1,4 +1,4 @@
-//! How far steps and their partitions are.
+//! Progress of steps and their partitions.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::work::{PageOf, Work};
 
 /// Partitions that are shown as the slowest.
 const SLOWEST: usize = 5;
-/// How many times the mean of all others a partition takes that is a straggler.
+/// Factor by which a straggler takes longer than the mean of the other partitions.
 const STRAGGLER: f64 = 2.0;
 
 /// How far a step is, up to its last checkpoints.
@@ -171,7 +171,7 @@ fn partitions(
         let duration = state.pace.map(|pace| match (is_over, pace.seconds_left()) {
             (true, _) => pace.at_ms.saturating_sub(pace.began_ms) as f64,
             (false, Some(left)) => pace.at_ms.saturating_sub(pace.began_ms) as f64 + left * 1e3,
-            // Nobody knows how long it takes, but at least so long as it takes already.
+            // Its duration is unknown, but at least the time so far.
             (false, None) => now.saturating_sub(pace.began_ms) as f64,
         });
         match (is_over, is_own) {

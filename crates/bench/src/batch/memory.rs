@@ -1,50 +1,12 @@
-//! Memory of the job as a command, and a reader whose position never changes.
+//! Memory of the job as a command, and jobs whose reader has a position that never changes.
 
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::Path;
 
-use quayline_batch::Work;
-use quayline_batch::artifact::{Answer, Item, Reader};
-use quayline_measure::batch::{Load, Took, World, job_xml};
+use quayline_measure::batch::{Load, Moves, Positioned, Took, World, job_xml};
 
 use crate::process;
-
-/// Reads numbers; its position is the same bytes for ever, as that of a reader that keeps a table.
-struct Constant {
-    left: u64,
-    position: Vec<u8>,
-    /// Whether it says that it has not moved, or gives the same bytes again.
-    says_so: bool,
-}
-
-impl Constant {
-    fn new(bytes: usize, count: u64, says_so: bool) -> Self {
-        Constant { left: count, position: vec![7; bytes], says_so }
-    }
-}
-
-impl Reader for Constant {
-    fn open(&mut self, _: Option<&[u8]>, _: &mut dyn Work) -> Answer<()> {
-        Ok(())
-    }
-
-    fn read(&mut self, _: &mut dyn Work) -> Answer<Option<Item>> {
-        if self.left == 0 {
-            return Ok(None);
-        }
-        self.left -= 1;
-        Ok(Some(vec![b'a'; 20]))
-    }
-
-    fn has_moved(&self) -> bool {
-        !self.says_so
-    }
-
-    fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
-        Ok(Some(self.position.clone()))
-    }
-}
 
 /// Largest memory of `quayline job start` with a load, in bytes.
 ///
@@ -119,6 +81,7 @@ pub fn unchanged(world: &World, bytes: usize, chunks: u64, says_so: bool) -> Res
                <reader ref=\"constant\"/><writer ref=\"quayline.accountWriter\"><properties><property name=\"Deletes\" value=\"none\"/>\
                <property name=\"WriterCheckpointDataSize\" value=\"16\"/></properties></writer></chunk></step></job>";
     world.run(xml, &mut |registry| {
-        registry.reader("constant", move |_| Ok(Box::new(Constant::new(bytes, chunks * 10, says_so))));
+        let moves = if says_so { Moves::Never } else { Moves::Copies };
+        registry.reader("constant", move |_| Ok(Box::new(Positioned::new(bytes, chunks * 10, moves))));
     })
 }

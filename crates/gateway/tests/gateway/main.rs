@@ -15,4 +15,5 @@ mod proposals;
 mod record_files;
 mod requests;
 mod responses;
+mod sql;
 mod world;

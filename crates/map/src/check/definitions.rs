@@ -106,7 +106,7 @@ impl Lower<'_> {
                 return;
             }
         };
-        let separator = text.chars().find(|c| matches!(c, ',' | ';' | '\t')).unwrap_or(',');
+        let separator = separator_of(&text);
         let mut lines: HashMap<String, u64> = HashMap::new();
         for (number, line) in (1u64..).zip(text.lines()) {
             if line.trim().is_empty() {
@@ -312,6 +312,16 @@ impl Lower<'_> {
     }
 }
 
+/// The first separator of a file that is not between quotes.
+fn separator_of(text: &str) -> char {
+    let mut is_quoted = false;
+    let mut separators = text.chars().filter(|c| {
+        is_quoted ^= *c == '"';
+        !is_quoted && matches!(c, ',' | ';' | '\t')
+    });
+    separators.next().unwrap_or(',')
+}
+
 /// The cells of one line. A quote inside of a cell is a character.
 fn cells(line: &str, separator: char) -> Result<Vec<String>, &'static str> {
     let mut cells = vec![String::new()];
@@ -339,13 +349,14 @@ fn cells(line: &str, separator: char) -> Result<Vec<String>, &'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::cells;
+    use super::{cells, separator_of};
 
     #[test]
     fn cells_of_table_files_keep_what_is_in_them() {
         assert_eq!(cells("A;1,5", ';').unwrap(), ["A", "1,5"]);
         assert_eq!(cells("C,6\" tube", ',').unwrap(), ["C", "6\" tube"]);
         assert_eq!(cells("\"a,b\",\"x \"\"y\"\"\"\r", ',').unwrap(), ["a,b", "x \"y\""]);
+        assert_eq!([separator_of("A;1,5"), separator_of("\"a,b\";c"), separator_of("A")], [';', ';', ',']);
         assert!(cells("\"a\"b,c", ',').is_err() && cells("\"a,b", ',').is_err());
     }
 }

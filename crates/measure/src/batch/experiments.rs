@@ -7,7 +7,7 @@ use quayline_capacity::Seconds;
 use quayline_capacity::fit::ChunkModel;
 use quayline_report::{Cell, Column, Section};
 
-use super::positions::Positioned;
+use super::positions::{Moves, Positioned};
 use super::study::section;
 use super::{KeptEvents, Load, Rows, THREADS, Took, World, floor};
 
@@ -246,15 +246,15 @@ impl<'w> Experiments<'w> {
             ]);
         }
         let most = BYTES[BYTES.len() - 1].0;
-        for (name, changes, property) in [
-            ("unchanged", false, ""),
-            ("a few bytes change", true, ""),
-            ("a few bytes change, quayline.checkpoints=delta", true, "delta"),
+        for (name, moves, property) in [
+            ("unchanged", Moves::Never, ""),
+            ("a few bytes change", Moves::Changes, ""),
+            ("a few bytes change, quayline.checkpoints=delta", Moves::Changes, "delta"),
         ] {
             let load = Load { records: chunks_of(most) * 10, items: 10, rows: Rows::None, ..self.base };
             let mut more = |registry: &mut Registry| {
                 let records = load.records;
-                registry.reader("positioned", move |_| Ok(Box::new(Positioned::new(most, records, changes))));
+                registry.reader("positioned", move |_| Ok(Box::new(Positioned::new(most, records, moves))));
             };
             let checkpoint = self.world.run(&positioned_xml(property), &mut more)?.checkpoint_us(&load);
             rows.push(vec![

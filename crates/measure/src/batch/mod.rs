@@ -21,6 +21,7 @@ use quayline_project::job::JobFile;
 use quayline_store::{Access, Clock, Engine, MemoryEngine, Store, StoreLimits, SystemClock};
 use quayline_store_embedded::{EmbeddedEngine, Folder, Settings};
 
+pub use positions::{Moves, Positioned};
 pub use study::{BatchStudy, BatchStudyOptions, Repositories};
 
 /// How rows are written.

@@ -1,22 +1,34 @@
-//! Readers with a large position: one that never changes, and one of which each checkpoint changes a few bytes.
+//! A reader with a large position.
 
 use quayline_batch::Work;
 use quayline_batch::artifact::{Answer, Item, Reader};
 
-/// Reads the same item so many times.
-pub(super) struct Positioned {
+/// Changes of a position from one checkpoint to the next.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Moves {
+    /// None, which the reader reports, so that the engine does not ask for the position.
+    Never,
+    /// None, but the reader returns a copy of the position at each checkpoint.
+    Copies,
+    /// The first eight bytes change at each checkpoint.
+    Changes,
+}
+
+/// Reads the same item several times.
+pub struct Positioned {
     left: u64,
     position: Vec<u8>,
-    changes: bool,
+    moves: Moves,
 }
 
 impl Positioned {
-    /// A reader whose position stays the same, or whose first bytes change.
-    pub(super) fn new(bytes: usize, items: u64, changes: bool) -> Self {
+    /// Returns a reader of `items` items with a position of `bytes` bytes.
+    #[must_use]
+    pub fn new(bytes: usize, items: u64, moves: Moves) -> Self {
         // Bytes that repeat would become smaller in the database.
         let noise = |at: u64| (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (at << 7)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let words = (0..(bytes as u64).div_ceil(8)).flat_map(|at| noise(at + 1).to_le_bytes());
-        Positioned { left: items, position: words.take(bytes).collect(), changes }
+        Positioned { left: items, position: words.take(bytes).collect(), moves }
     }
 }
 
@@ -34,11 +46,11 @@ impl Reader for Positioned {
     }
 
     fn has_moved(&self) -> bool {
-        self.changes
+        self.moves != Moves::Never
     }
 
     fn checkpoint(&mut self) -> Answer<Option<Vec<u8>>> {
-        if self.changes {
+        if self.moves == Moves::Changes {
             let count = self.left.to_le_bytes();
             self.position.iter_mut().zip(count).for_each(|(byte, new)| *byte = new);
         }

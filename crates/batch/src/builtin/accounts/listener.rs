@@ -1,6 +1,6 @@
 //! `quayline.chunkTimesListener`: times of reader, processor, writer and chunk as CSV, in nanoseconds.
 //!
-//! A chunk commits after its listeners have heard of its end, and the next one waits for that. So the commit of a chunk is in the line of the next
+//! A chunk commits after its listeners ran, and the next chunk waits for the commit. So the commit of a chunk is in the line of the next
 //! one, which is also where its time went. A line reaches from the end of the chunk before to the end of this one.
 
 use std::fs::File;

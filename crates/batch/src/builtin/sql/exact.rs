@@ -172,7 +172,7 @@ fn keeps_of(of: &str, modifier: i64) -> Keeps {
     match of {
         // Eleven bits, with a sign.
         "numeric" if modifier >= 4 => Keeps::Decimals((((modifier - 4) & 0x7ff) ^ 1024) - 1024),
-        // In nearly all places of the world; the database does not report its own.
+        // Most locales have two decimals; the database does not report the number of its locale.
         "money" => Keeps::Decimals(2),
         "date" => Keeps::Date,
         "real" => Keeps::Float { is_double: false },
@@ -242,7 +242,7 @@ fn has_time_of_day(text: &[u8]) -> bool {
     hours[start..].iter().chain(&rest[..end]).any(|byte| matches!(byte, b'1'..=b'9'))
 }
 
-/// Where the hours of a time begin and its last digit ends; `None` if there is no time of day.
+/// Finds the first hour digit and the end of the last digit of a time. Returns `None` for a text without a time of day.
 fn time_of_day(text: &[u8]) -> Option<(usize, usize)> {
     let colon = text.iter().position(|byte| *byte == b':')?;
     let begin = text[..colon].iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |at| at + 1);
@@ -251,20 +251,20 @@ fn time_of_day(text: &[u8]) -> Option<(usize, usize)> {
     Some((begin, colon + length))
 }
 
-/// Whether a time of day has a zone after it.
+/// Returns whether a zone follows the time of day.
 fn has_zone(text: &[u8]) -> bool {
     let Some((_, end)) = time_of_day(text) else { return false };
     let rest = text[end..].trim_ascii();
     !rest.is_empty() && ![&b"AM"[..], b"PM", b"BC", b"AD"].iter().any(|known| rest.eq_ignore_ascii_case(known))
 }
 
-/// Whether a time of day has a date before it.
+/// Returns whether a date precedes the time of day.
 fn has_date(text: &[u8]) -> bool {
     time_of_day(text).is_some_and(|(begin, _)| text[..begin].iter().any(u8::is_ascii_digit))
 }
 
-/// Whether the binary number that is nearest to a decimal one is written with the same digits. What is not a number, or out of range, is for the
-/// database to refuse.
+/// Returns whether the nearest binary number shows the same digits as a decimal number. The database refuses texts that are not numbers, and numbers
+/// that are out of range.
 fn is_float(text: &[u8], is_double: bool) -> bool {
     let Ok(text) = std::str::from_utf8(text) else { return true };
     let nearest = match is_double {
@@ -278,7 +278,7 @@ fn is_float(text: &[u8], is_double: bool) -> bool {
     }
 }
 
-/// The digits of a decimal number without zeros at both ends, and its decimals. Signs are those of the nearest number too.
+/// Returns the digits of a decimal number without zeros at both ends, and the number of its decimals. The nearest binary number has the same sign.
 fn digits(text: &[u8]) -> Option<(Vec<u8>, Option<i64>)> {
     let end = text.iter().position(|byte| matches!(byte, b'e' | b'E')).unwrap_or(text.len());
     let all: Vec<u8> = text[..end].iter().copied().filter(u8::is_ascii_digit).collect();
@@ -298,7 +298,7 @@ fn decimals_of_second(text: &[u8]) -> i64 {
     last.and_then(|last| i64::try_from(last + 1).ok()).unwrap_or(0)
 }
 
-/// The first member that an object in JSON has twice, at any depth.
+/// Returns the name of the first member that occurs twice in a JSON object, at any depth.
 fn member_that_is_there_twice(text: &[u8]) -> Option<String> {
     // The names of each object that is open; arrays have none.
     let mut open: Vec<Option<HashSet<String>>> = Vec::new();

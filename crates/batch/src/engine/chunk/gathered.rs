@@ -1,8 +1,8 @@
 //! Processors that take the items of a chunk together.
 //!
-//! What such a processor gives may be larger than what it takes, and nobody knows by how much before it has run. So it gets the first items of a
-//! step apart. After that, the bytes that it took and gave say when the items that wait would fill the chunk; then it gets these, and the chunk
-//! goes on if there is room left.
+//! The results of such a processor may be larger than its items. The engine therefore processes the first items of a step separately and measures
+//! both. From these bytes it predicts when the waiting items fill the chunk. It processes them at that point and continues the chunk if it has
+//! room.
 
 use std::time::Instant;
 
@@ -14,7 +14,7 @@ use crate::artifact::Item;
 use crate::error::Thrown;
 use crate::record::Stage;
 
-/// Items after which it is known how much larger results are.
+/// Number of items from which the engine measures the size of results.
 const FIRST: usize = 16;
 
 impl ChunkRun<'_, '_> {
@@ -44,7 +44,7 @@ impl ChunkRun<'_, '_> {
         Ok(usize::try_from(bytes).unwrap_or(usize::MAX))
     }
 
-    /// Processes the items of a chunk together. Listeners hear of each item when its result is known.
+    /// Processes the items of a chunk together. Calls the listeners of an item when its result is known.
     pub(super) fn process_gathered(&mut self) -> Result<(), Broken> {
         let gathered = std::mem::take(&mut self.gathered);
         let gathered_from = std::mem::take(&mut self.gathered_from);

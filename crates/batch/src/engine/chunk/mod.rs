@@ -102,9 +102,9 @@ pub(super) struct ChunkRun<'c, 's> {
     pending: Option<Pending>,
     /// What that chunk did.
     under_way: UnderWay,
-    /// Why the commit of a single item was refused: the item is left out when it is read again.
+    /// Exception of a refused commit of a single item. The engine skips the item when it reads it again.
     refused: Option<Thrown>,
-    /// Whether a commit was under way when the database was lost, and nobody has looked since whether it is durable.
+    /// Whether the outcome of the last commit is unknown, because the connection to the database was lost.
     pub(super) is_uncertain: bool,
     /// Metrics at the last checkpoint.
     counts: Counts,
@@ -150,7 +150,7 @@ struct UnderWay {
     read: u64,
     /// Items that it gave to the writer.
     written: usize,
-    /// Whether it ran because a chunk was rolled back.
+    /// Whether the chunk repeats items of a chunk that was rolled back.
     is_one_by_one: bool,
 }
 
@@ -259,7 +259,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
         if ended.is_err()
             && let Err(thrown) = self.settle()
         {
-            // The step has failed already; its last checkpoint is the one before.
+            // The step has already failed. Its last checkpoint is the previous one.
             self.run.log_thrown(Some(self.context), "the last commit", &thrown);
         }
         self.tell(self.context.notes_left());
@@ -378,7 +378,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
             Err(Broken::Fail(thrown)) => {
                 // The first exception counts; what listeners add to it does not.
                 let _ = self.roll_back(work, &thrown);
-                // If the step goes on after all, this chunk runs again as it would have now.
+                // If the step recovers, it repeats this chunk in the same mode.
                 self.one_by_one = left;
                 Err(thrown)
             }

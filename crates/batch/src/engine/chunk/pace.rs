@@ -1,10 +1,10 @@
-//! How the step or partition advances, for those who watch it.
+//! Progress of the step or partition, for commands that show it.
 
 use super::{ChunkRun, Place};
 use crate::record::Pace;
 
 impl ChunkRun<'_, '_> {
-    /// Reading begins, or continues after a rollback.
+    /// Notes that reading begins, or continues after a rollback.
     pub(super) fn set_out(&mut self) {
         let (left, now) = (self.reader.left(), self.run.repository().now_ms());
         let begun = || Pace { began_ms: now, at_ms: now, ahead: left.map(|left| (left, left)) };
@@ -12,7 +12,7 @@ impl ChunkRun<'_, '_> {
         self.tell_left(left);
     }
 
-    /// A checkpoint comes. `left`: what was left before the reader gave a part of it away.
+    /// Updates the progress before a checkpoint. `left` is the rest of the input before the reader gave a part of it to another partition.
     pub(super) fn advance(&mut self, left: Option<u64>) {
         let (now_left, now) = (self.reader.left(), self.run.repository().now_ms());
         if let Some(pace) = self.place.pace() {
@@ -23,7 +23,7 @@ impl ChunkRun<'_, '_> {
         }
     }
 
-    /// Says how much is left, so that a thread without work asks whoever has most.
+    /// Publishes the rest of the input. A thread without work splits the partition with the largest rest.
     pub(super) fn tell_left(&self, left: Option<u64>) {
         if let Place::Partition(_, _, splits) = &*self.place {
             splits.straggler.set_left(left.unwrap_or_default());

@@ -1,4 +1,4 @@
-//! What becomes of a chunk whose commit was refused, whose outcome is not known, or which is rolled back.
+//! Recovery of a chunk after a refused commit, a commit of unknown outcome or a rollback.
 
 use std::time::Instant;
 
@@ -36,8 +36,8 @@ impl ChunkRun<'_, '_> {
         }
     }
 
-    /// What becomes of a chunk that was written and whose commit is refused, as by a constraint that is checked then: a failed commit is a failed
-    /// write (section 8.2.1.4.1). Which item is at fault shows when they run one by one.
+    /// Decides what to do after a refused commit of a chunk that was written, for example by a deferred constraint. A failed commit counts as a failed
+    /// write (section 8.2.1.4.1). The items then run one by one, which finds the item at fault.
     fn judge_refused(&mut self, thrown: Thrown) -> Answer<()> {
         let UnderWay { read, written, is_one_by_one } = self.under_way;
         self.is_retrying = is_one_by_one;

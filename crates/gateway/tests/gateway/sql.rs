@@ -1,0 +1,51 @@
+//! Parameters and rows of a statement, without a database.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use quayline_gateway::{ProviderSpec, Service, SqlForm};
+
+fn form(folder: &Path, encoding: &str, rows: &str) -> Arc<SqlForm> {
+    let copybook = "       01 R.\n          05 ASKED PIC X(4).\n          05 N PIC 9(2).\n          05 REF PIC X(2) OCCURS 4 VALUE 'zz'.\n          05 AMOUNT PIC 9(2) OCCURS 4.\n";
+    std::fs::write(folder.join("r.cpy"), copybook).unwrap();
+    let text = format!(
+        "copybook = \"r.cpy\"\nencoding = \"{encoding}\"\n[provider]\nkind = \"sql\"\ndatabase = \"d\"\nuser = \"u\"\nquery = \"SELECT 1\"\nparameters = [\"ASKED\"]\nrows = \"{rows}\"\ncount = \"N\"\n"
+    );
+    let service = Service::compile("services/r.toml", &text, folder).unwrap_or_else(|findings| panic!("{findings}"));
+    match &service.provider {
+        ProviderSpec::Sql(sql) => Arc::clone(&sql.form),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A reload that changed nothing but the encoding kept the old provider, which wrote bytes of the old code page.
+#[test]
+fn another_encoding_is_another_provider() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(form(folder.path(), "ascii", "REF"), form(folder.path(), "ascii", "REF"));
+    assert_ne!(form(folder.path(), "latin1", "REF"), form(folder.path(), "cp037", "REF"));
+}
+
+/// A NULL in a list of one column let all later rows move up.
+#[test]
+fn a_null_keeps_its_place_in_a_list() {
+    let folder = tempfile::tempdir().unwrap();
+    let record = |field: &str, rows: &[Option<&str>]| {
+        let form = form(folder.path(), "ascii", field);
+        let columns = form.columns(&[field.to_ascii_lowercase()]).unwrap();
+        let rows: Vec<_> = rows.iter().map(|value| vec![value.map(str::to_owned)]).collect();
+        String::from_utf8(form.record(&columns, &rows).unwrap()).unwrap()
+    };
+    // INITIALIZE leaves spaces and zeros, whatever the VALUE clause is.
+    assert_eq!(&record("REF", &[Some("A"), None, Some("C")])[..14], "    03A   C   ");
+    assert_eq!(&record("AMOUNT", &[Some("1"), None, Some("3")])[14..], "01000300");
+}
+
+/// What nobody set is low-values by default, which no text of a database may hold.
+#[test]
+fn a_text_of_low_values_is_empty() {
+    let folder = tempfile::tempdir().unwrap();
+    let form = form(folder.path(), "ascii", "REF");
+    assert_eq!(form.parameters(b"\x00\x00\x00\x0000........"), [b""]);
+    assert_eq!(form.parameters(b"AB  00........"), [b"AB"]);
+}
