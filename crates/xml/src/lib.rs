@@ -25,12 +25,13 @@
 //! # Attributes
 //! A field called `@name` is the attribute `name` of the group around it, one called `$text` the text of that group:
 //! `<Money currency="EUR">1.50</Money>` is the group `Money` with `@currency` and `$text`. An attribute that is absent or null is
-//! not written. Characters that XML 1.0 cannot hold are `\uHHHH` in an attribute, for writing and reading.
+//! not written. An attribute with characters that XML 1.0 cannot hold has a mark of its own before it:
+//! `code.escaped="true" code="\u0001"`; that of `$text` is `escaped`, or `text.escaped` beside a field `@escaped`.
 //!
 //! # Departures
 //! * Namespaces are not resolved: prefixes of elements and attributes are cut. A writer may write some ([`XmlStyle::namespaces`]).
-//! * Attributes `nil`, `escaped`, `xmlns` and those prefixed `xmlns:`, `xml:` or `xsi:` are known; others without a field are
-//!   refused, since their values would be lost.
+//! * Attributes without a field are refused, since their values would be lost, except `nil`, `escaped`, `xmlns` and those prefixed
+//!   `xmlns:`, `xml:` or `xsi:`. A field `@nil` or `@escaped` is an ordinary attribute.
 //! * No document type definition is read, so there are no entities except the five of XML and character references: nothing can be
 //!   expanded. A declaration that only names a file is skipped; one with declarations of its own is refused (`XML-011`).
 

@@ -47,6 +47,13 @@ struct Plan {
     text: Vec<Option<NodeId>>,
 }
 
+impl Plan {
+    /// Returns the field of a group for an attribute without its prefix.
+    fn attribute(&self, group: NodeId, name: &str) -> Option<NodeId> {
+        self.attributes[group.index()].iter().copied().find(|field| self.names[field.index()] == name)
+    }
+}
+
 impl XmlReader {
     /// A reader of documents of `shape`.
     ///
@@ -142,6 +149,8 @@ struct Marks<'x> {
     escaped: bool,
     /// The element's own attributes.
     own: Vec<Attribute<'x>>,
+    /// Fields whose attributes are in the form of `escaped="true"`.
+    escaped_fields: Vec<NodeId>,
 }
 
 /// Whether a start tag has an end tag.
@@ -215,12 +224,13 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
     fn element(&mut self, tag: &BytesStart<'x>, form: Form, at: usize) -> Result<(), Stopped> {
         let local = tag.local_name();
         let name = local.as_ref();
-        let marks = self.marks(tag, at);
-        let Some(parent) = self.open.last() else {
+        let Some(group) = self.open.last().map(|open| open.node) else {
+            let marks = self.marks(tag, Some(NodeId::ROOT), at);
             return self.root(name, tag, marks, form, at);
         };
-        let group = parent.node;
-        let Some(node) = self.find(name) else {
+        let node = self.find(name);
+        let marks = self.marks(tag, node, at);
+        let Some(node) = node else {
             let expected = self.similar(group, name);
             self.fault(XmlFaultKind::UnknownElement { name: short(name), expected }, at, None);
             return self.skip(tag, form);
@@ -288,15 +298,23 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         let (stamp, nil, escaped) = (*self.stamp, marks.nil, marks.escaped);
         self.open.push(OpenGroup { node, occurrence, stamp, guess: 0, list: None, text, nil, escaped });
         self.sink.enter(node);
+        let mut sent = Vec::new();
         for attribute in &marks.own {
-            let name = attribute.key.as_ref();
-            let known = &self.plan.attributes[node.index()];
-            let Some(child) = known.iter().copied().find(|child| self.plan.names[child.index()] == name) else {
+            let name = local_name(attribute.key.as_ref());
+            let Some(child) = self.plan.attribute(node, name) else {
                 self.fault(XmlFaultKind::Attribute { name: short(name) }, at, None);
                 continue;
             };
+            if sent.contains(&child) {
+                self.fault(XmlFaultKind::Syntax(Syntax::AttributeForm), at, Some((child, None)));
+                continue;
+            }
+            sent.push(child);
             match attribute.normalized_value(XmlVersion::Implicit1_0) {
-                Ok(value) => self.send(child, None, &Marks::default(), (&value, None), at),
+                Ok(value) => {
+                    let escaped = marks.escaped_fields.contains(&child);
+                    self.send(child, None, &Marks { escaped, ..Marks::default() }, (&value, None), at)
+                }
                 Err(_) => self.fault(XmlFaultKind::Entity, at, Some((child, None))),
             }
         }
@@ -310,7 +328,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             // Between elements, white space alone is not text.
             let between = !self.plan.children[open.node.index()].is_empty() && text.trim_ascii().is_empty();
             if !between {
-                let marks = Marks { nil: open.nil, escaped: open.escaped, own: Vec::new() };
+                let marks = Marks { nil: open.nil, escaped: open.escaped, ..Marks::default() };
                 let at = self.at();
                 self.send(node, None, &marks, (&text, None), at);
             }
@@ -548,7 +566,8 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         }
     }
 
-    fn marks<'t>(&mut self, tag: &'t BytesStart<'x>, at: usize) -> Marks<'t> {
+    /// The attributes of an element that is `node`; a field of that name wins over what an attribute without a prefix means here.
+    fn marks<'t>(&mut self, tag: &'t BytesStart<'x>, node: Option<NodeId>, at: usize) -> Marks<'t> {
         let mut marks = Marks::default();
         if tag.attributes_raw().is_empty() {
             return marks;
@@ -559,17 +578,21 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
                 return marks;
             };
             let name = attribute.key.as_ref();
-            let (prefix, local) = name.split_once(':').unwrap_or(("", name));
+            let prefix = name.split_once(':').map_or("", |(prefix, _)| prefix);
+            let local = local_name(name);
             let yes = matches!(&*attribute.value, "true" | "1");
-            let mut own = false;
+            let field = |name: &str| self.plan.attribute(node?, name);
             match (prefix, local) {
+                ("xmlns", _) | ("", "xmlns") => {}
+                ("", "nil" | "escaped" | "text.escaped") if field(local).is_some() => marks.own.push(attribute),
                 (_, "nil") => marks.nil = yes,
-                ("", "escaped") => marks.escaped = yes,
-                ("xmlns" | "xml" | "xsi", _) | ("", "xmlns") => {}
-                _ => own = true,
-            }
-            if own {
-                marks.own.push(attribute);
+                ("", "escaped" | "text.escaped") => marks.escaped = yes,
+                ("xml" | "xsi", _) => {}
+                _ => match local.strip_suffix(".escaped").and_then(field).filter(|_| field(local).is_none()) {
+                    Some(escaped) if yes => marks.escaped_fields.push(escaped),
+                    Some(_) => {}
+                    None => marks.own.push(attribute),
+                },
             }
         }
         marks
@@ -615,6 +638,11 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         let before = &self.record.raw[..at.min(self.record.raw.len())];
         self.faults.push(XmlFault { kind, at: self.record.at.behind(before), path });
     }
+}
+
+/// Returns the name of an attribute without its prefix.
+fn local_name(name: &str) -> &str {
+    name.split_once(':').map_or(name, |(_, local)| local)
 }
 
 /// Returns a name as messages may show it: a long one is rather data.

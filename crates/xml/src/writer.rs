@@ -41,6 +41,8 @@ struct Tags {
     part: Part,
     /// Whether it is a group that has attributes or text.
     marked: bool,
+    /// Whether it is a group with a field `@escaped`, so that the mark of its text has another name.
+    escaped_is_field: bool,
 }
 
 const XSI: &str = " xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"";
@@ -76,6 +78,9 @@ impl XmlWriter {
                     group: true,
                     marked: has(|part| part != Part::Element),
                     text: has(|part| part == Part::Text),
+                    escaped_is_field: shape
+                        .children(id)
+                        .any(|child| parts[child.index()] == Part::Attribute && names[child.index()] == "escaped"),
                     ..Kind::LEAF
                 },
                 _ => Kind::LEAF,
@@ -157,9 +162,15 @@ impl XmlWriter {
         if kind.part != Part::Element {
             let none = self.add("");
             let open = if kind.part == Part::Attribute { self.add(&format!(" {name}=\"")) } else { none.clone() };
-            let tags =
-                Tags { open, close: none.clone(), escaped: none.clone(), nil: none, part: kind.part, marked: false };
-            self.tags.push(tags);
+            self.tags.push(Tags {
+                open,
+                close: none.clone(),
+                escaped: none.clone(),
+                nil: none,
+                part: kind.part,
+                marked: false,
+                escaped_is_field: false,
+            });
             return;
         }
         let indent = match self.style.spacing {
@@ -183,6 +194,7 @@ impl XmlWriter {
             nil: self.add(&format!("{before}<{name} xsi:nil=\"true\"/>")),
             part: Part::Element,
             marked: kind.marked,
+            escaped_is_field: kind.escaped_is_field,
         };
         self.tags.push(tags);
     }
@@ -250,10 +262,11 @@ struct Kind {
     group: bool,
     marked: bool,
     text: bool,
+    escaped_is_field: bool,
 }
 
 impl Kind {
-    const LEAF: Kind = Kind { part: Part::Element, group: false, marked: false, text: false };
+    const LEAF: Kind = Kind { part: Part::Element, group: false, marked: false, text: false, escaped_is_field: false };
 }
 
 impl XmlWriter {
@@ -265,6 +278,12 @@ impl XmlWriter {
         let from = self.out.len();
         self.tag(node, |tags| &tags.open);
         match value {
+            Value::Text(run) if !text::is_holdable(run.bytes()) => {
+                self.out.truncate(self.out.len() - "=\"".len());
+                self.out.extend_from_slice(b".escaped=\"true\"");
+                self.tag(node, |tags| &tags.open);
+                text::write_attribute(&mut self.out, run.bytes());
+            }
             Value::Text(run) | Value::Ascii(run) => text::write_attribute(&mut self.out, run.bytes()),
             value => plain(&mut self.out, value),
         }
@@ -291,7 +310,10 @@ impl XmlWriter {
             }
             Value::Text(run) if !text::is_holdable(run.bytes()) => {
                 let from = self.out.len();
-                self.out.extend_from_slice(b" escaped=\"true\"");
+                let group = self.attributes.last().map(|(group, _)| *group);
+                let is_taken = group.is_some_and(|group| self.tags[group.index()].escaped_is_field);
+                let mark: &[u8] = if is_taken { b" text.escaped=\"true\"" } else { b" escaped=\"true\"" };
+                self.out.extend_from_slice(mark);
                 self.add_to_start_tag(from);
                 text::write_escaped(&mut self.out, run.bytes());
             }

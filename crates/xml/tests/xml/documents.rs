@@ -30,6 +30,12 @@ pub(crate) fn shape() -> Shape {
     b.scalar("$text", number(), Occurs::Once);
     b.close();
     b.scalar("@seq", text(), Occurs::Optional);
+    // Names that mean something else elsewhere.
+    b.open("MARKED", Occurs::Optional);
+    b.scalar("@escaped", text(), Occurs::Optional);
+    b.scalar("@nil", text(), Occurs::Optional);
+    b.scalar("$text", text(), Occurs::Once);
+    b.close();
     b.finish()
 }
 
@@ -85,9 +91,10 @@ fn one(shape: &Shape, id: NodeId, dice: &mut Dice) -> Part {
     let attribute = shape.node(id).name.starts_with('@');
     match shape.node(id).scalar() {
         None => group(shape, id, dice),
-        // An attribute is no null, and holds what XML can hold.
+        // An attribute is no null.
         Some(_) if attribute => {
-            let alphabet = ["a", "<", "&", ">", "\"", "'", "\n", "\r", "\t", "ü", "\\", "&amp;"];
+            let alphabet =
+                ["a", "<", "&", ">", "\"", "'", "\n", "\r", "\t", "ü", "\\", "&amp;", "\0", "\u{ffff}", "\\u0041"];
             let text = (0..dice.roll(6)).map(|_| alphabet[dice.roll(alphabet.len())]).collect();
             Part::Leaf(id, Some(Cell::Text(text)))
         }

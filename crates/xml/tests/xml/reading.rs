@@ -115,6 +115,38 @@ fn attributes_and_the_text_beside_them_are_fields() {
 }
 
 #[test]
+fn an_attribute_has_its_name_without_a_prefix_and_once() {
+    check(
+        "<records><record q:seq='a' q:seq.escaped='true'/><record a:seq='1' b:seq='2'/><record><MARKED escaped='x' nil='true' \
+         text.escaped='1'>\\u0001</MARKED></record></records>",
+        expect![[r#"
+            0 {
+             16 "a"
+             6 [
+             ]
+             7 [
+             ]
+            }
+            error[XML-010]: an attribute is not of the form name="value", or occurs twice
+              at line 1, column 50, @seq
+
+            hint: correct the file with the program that wrote it: it is not well-formed XML
+            0 {
+             17 {
+              18 "x"
+              19 "true"
+              20 "\u{1}"
+             }
+             6 [
+             ]
+             7 [
+             ]
+            }
+        "#]],
+    );
+}
+
+#[test]
 fn a_document_type_that_only_names_a_file_is_passed_over() {
     let style = XmlStyle { root: None, record: "CUST".into(), ..XmlStyle::default() };
     check_with(

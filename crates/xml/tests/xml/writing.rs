@@ -71,12 +71,12 @@ fn attributes_stand_in_the_tag_whenever_they_come() {
         let written = std::str::from_utf8(writer.bytes()).unwrap();
         match spacing {
             Spacing::Compact => expect![[r#"
-                <order xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" id="1"><money currency="a&quot;&lt;&amp;&#9;&#10;">1.50</money><money escaped="true" kind="\u0001" currency="EUR">\u0000</money><note>n</note></order>
+                <order xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" id="1"><money currency="a&quot;&lt;&amp;&#9;&#10;">1.50</money><money escaped="true" kind.escaped="true" kind="\u0001" currency="EUR">\u0000</money><note>n</note></order>
             "#]].assert_eq(written),
             Spacing::Pretty => expect![[r#"
                 <order xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" id="1">
                   <money currency="a&quot;&lt;&amp;&#9;&#10;">1.50</money>
-                  <money escaped="true" kind="\u0001" currency="EUR">\u0000</money>
+                  <money escaped="true" kind.escaped="true" kind="\u0001" currency="EUR">\u0000</money>
                   <note>n</note>
                 </order>
             "#]].assert_eq(written),
