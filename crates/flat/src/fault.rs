@@ -94,6 +94,11 @@ pub enum FlatFaultKind {
     NotMoment(Moment),
     /// `FLAT-027`: the cell of a truth value holds another word.
     NotBool,
+    /// `FLAT-028`: a document to write has the key of the one before it, or with ascending keys a lesser one.
+    KeyRepeats {
+        /// Whether keys ascend.
+        ascending: bool,
+    },
 }
 
 /// A cell or a column's name is not UTF-8.
@@ -122,6 +127,7 @@ impl FlatFault {
             FlatFaultKind::NoRow => Code("FLAT-025"),
             FlatFaultKind::NotMoment(_) => Code("FLAT-026"),
             FlatFaultKind::NotBool => Code("FLAT-027"),
+            FlatFaultKind::KeyRepeats { .. } => Code("FLAT-028"),
         }
     }
 
@@ -191,6 +197,12 @@ impl FlatFault {
             FlatFaultKind::NotBool => {
                 "correct the cell, or make the field text in the layout and compare it in the map: … = \"Y\""
             }
+            FlatFaultKind::KeyRepeats { ascending: false } => {
+                "make one document of them in the map, or add the field that separates them to `group-by` in the layout"
+            }
+            FlatFaultKind::KeyRepeats { ascending: true } => {
+                "write the documents in ascending order of their keys, or leave `key-order` out of the layout"
+            }
             FlatFaultKind::NotMoment(_) => "write it in this form in the map: format(…, \"YYYY-MM-DD\")",
         };
         let fault = if self.line.is_some() { Fault::Sender } else { Fault::Config };
@@ -238,6 +250,12 @@ impl fmt::Display for FlatFault {
             FlatFaultKind::OtherKind { kind } => write!(f, "the kind cell of {kind} holds a value of another kind"),
             FlatFaultKind::NotMoment(moment) => write!(f, "the cell is not {}, or it does not exist", moment.form()),
             FlatFaultKind::NotBool => f.write_str("the cell is no truth value: expected true, false, 1 or 0"),
+            FlatFaultKind::KeyRepeats { ascending: false } => f.write_str(
+                "the document has the same key as the document before it: their rows would be read as one document",
+            ),
+            FlatFaultKind::KeyRepeats { ascending: true } => {
+                f.write_str("the key of the document is not greater than that of the document before it")
+            }
             FlatFaultKind::NoRow => {
                 f.write_str("the document has no occurrence of the list whose occurrences are rows")
             }

@@ -26,7 +26,8 @@ mod writer;
 
 pub use columns::Columns;
 pub use family::{
-    ColumnRole, FamilyRead, FamilyReader, FamilySplitter, FamilyWriter, KeyOrder, KeyedColumn, RowFamilies, RowKind,
+    ColumnRole, FamilyRead, FamilyReader, FamilySplitter, FamilyWriter, KeyOrder, KeySpan, KeyedColumn, RowFamilies,
+    RowKind,
 };
 pub use fault::{FlatFault, FlatFaultKind};
 pub use reader::{CsvReader, RowRead};

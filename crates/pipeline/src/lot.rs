@@ -8,6 +8,7 @@ use std::sync::Arc;
 use quayline_columnar::{ParquetPages, RecordBatch};
 use quayline_core::{ByteOffset, Code, Finding, Place, RecordNumber, Severity, Tally};
 use quayline_edi::{EdiDraft, Surroundings};
+use quayline_flat::KeySpan;
 
 use crate::block::{Block, Position, Units};
 use crate::error::PipelineError;
@@ -157,6 +158,8 @@ pub struct Payload {
     pub cuts: Vec<usize>,
     /// The documents' own parts of those names.
     pub names: Vec<String>,
+    /// The keys of documents of several rows that have keys.
+    pub keys: Option<KeySpan>,
 }
 
 /// Output that a columnar writer takes.
@@ -206,6 +209,7 @@ impl Payload {
         self.used.retain(|draft| draft.memory() <= DRAFT_KEPT_BYTES);
         self.cuts.clear();
         self.names.clear();
+        self.keys = None;
         self.more.iter_mut().for_each(Payload::clear);
     }
 

@@ -420,6 +420,7 @@ fn write_drafts(
 
 /// Leaves ranges of a payload out; they do not overlap and rise.
 fn without(payload: &mut Payload, dropped: &[Range<u64>], files: &dyn SpoolFiles) -> io::Result<()> {
+    payload.keys = None;
     let in_front = payload.front.as_ref().map_or(0, Spool::len);
     if let Some(mut front) = payload.front.take() {
         let mut kept = Spool::default();

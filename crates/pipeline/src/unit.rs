@@ -500,6 +500,8 @@ pub struct OutputBuffer {
     form: Form,
     /// How often the output was kept or handed out: marks of an earlier count are void.
     kept: u64,
+    /// The key of the last document, where documents of several rows have keys.
+    key: Option<Vec<u8>>,
 }
 
 /// How documents follow each other.
@@ -515,6 +517,7 @@ pub struct OutputMark {
     len: usize,
     edi: Option<EdiMark>,
     kept: u64,
+    key: Option<Vec<u8>>,
 }
 
 impl OutputBuffer {
@@ -527,7 +530,7 @@ impl OutputBuffer {
             OutputStart::Parquet { .. } => (Vec::new(), Form::Pages(Vec::new())),
             OutputStart::Arrow { .. } => unreachable!("a pipeline with batches was refused"),
         };
-        OutputBuffer { bytes, form, kept: 0 }
+        OutputBuffer { bytes, form, kept: 0, key: None }
     }
 
     /// The bytes so far: without the end of the output, and of interchanges without the trailers of those that are open.
@@ -539,6 +542,7 @@ impl OutputBuffer {
     /// Ends the output, hands its bytes out, and begins the next one. Control numbers of interchanges count on.
     pub fn take(&mut self) -> Vec<u8> {
         self.kept += 1;
+        self.key = None;
         match &mut self.form {
             Form::Text { prologue, epilogue, .. } => {
                 self.bytes.extend_from_slice(epilogue);
@@ -580,6 +584,9 @@ impl OutputBuffer {
             }));
             return Ok(());
         }
+        if let Some(keys) = payload.keys.take() {
+            keys.follow(&mut self.key).map_err(|fault| fault.finding())?;
+        }
         let mut skip = match &self.form {
             Form::Text { prologue, separator, .. } if self.bytes.len() == prologue.len() => *separator,
             _ => 0,
@@ -607,7 +614,7 @@ impl Revocable for OutputBuffer {
             Form::Text { .. } | Form::Pages(_) => None,
         };
         let len = if let Form::Pages(pages) = &self.form { pages.len() } else { self.bytes.len() };
-        OutputMark { len, edi, kept: self.kept }
+        OutputMark { len, edi, kept: self.kept, key: self.key.clone() }
     }
 
     /// # Panics
@@ -619,6 +626,7 @@ impl Revocable for OutputBuffer {
             return;
         }
         self.bytes.truncate(mark.len);
+        self.key = mark.key;
         if let (Form::Edi(writer), Some(mark)) = (&mut self.form, mark.edi) {
             Revocable::back_to(&mut **writer, mark);
         }

@@ -223,6 +223,8 @@ pub(crate) struct TextOutput {
     pub(crate) epilogue: Vec<u8>,
     /// Bytes of the first output that are left out: a separator that separates it from nothing.
     pub(crate) drop_first: usize,
+    /// The key of the last document, where documents of several rows have keys.
+    key: Option<Vec<u8>>,
 }
 
 /// Columns on their way out; the file comes back when the writer has written its end.
@@ -244,10 +246,10 @@ impl TextOutput {
         if let OutFile::Folder(folder) = &mut out {
             folder.prologue = prologue.to_vec();
             folder.epilogue = core::mem::take(&mut epilogue);
-            return Ok(TextOutput { out, epilogue, drop_first: 0 });
+            return Ok(TextOutput { out, epilogue, drop_first: 0, key: None });
         }
         let drop_first = if out.bytes() > prologue.len() as u64 { 0 } else { separator };
-        let mut output = TextOutput { out, epilogue, drop_first };
+        let mut output = TextOutput { out, epilogue, drop_first, key: None };
         if output.out.bytes() == 0 {
             output.put(prologue)?;
         }
@@ -256,6 +258,9 @@ impl TextOutput {
 
     /// The output of a lot.
     fn put_lot(&mut self, payload: &mut Payload, mut from: usize) -> Result<(), ConvertError> {
+        if let Some(keys) = payload.keys.take() {
+            keys.follow(&mut self.key).map_err(|fault| fault.finding())?;
+        }
         if let OutFile::Folder(folder) = &mut self.out {
             let all = 0..payload.cuts.len();
             return folder.write(payload, all);
@@ -277,6 +282,8 @@ impl TextOutput {
         if let OutFile::Folder(folder) = &mut self.out {
             return folder.write(payload, part);
         }
+        // Which documents the part has is not known.
+        self.key = None;
         let drop = core::mem::take(&mut self.drop_first);
         self.put(&payload.bytes[part.start + drop..part.end])
     }

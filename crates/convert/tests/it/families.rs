@@ -122,6 +122,47 @@ fn a_key_that_comes_back_ends_the_run_with_its_line() {
     }
 }
 
+/// A blank line was a document with an empty key where the key is in the first column, so the order after it "came back".
+#[test]
+fn a_blank_line_is_no_row() {
+    let layout = "layout = \"csv\"\ngroup-by = [\"order\"]\n[[field]]\nname = \"order\"\n[[field]]\nname = \"sku\"\nlist = \"lines\"\n";
+    let kit = to_json(layout, "order,sku\n\n1,a\n\n1,b\n\n\n2,c\n\n");
+    let report = kit.ok();
+    assert_eq!((report.tally.records_out, report.findings.len()), (2, 0), "{:?}", report.findings);
+    assert_eq!(
+        kit.text("out"),
+        "{\"order\":\"1\",\"lines\":[{\"sku\":\"a\"},{\"sku\":\"b\"}]}\n{\"order\":\"2\",\"lines\":[{\"sku\":\"c\"}]}\n"
+    );
+}
+
+/// Two documents with one key were written as rows that read as one document.
+#[test]
+fn neighbouring_documents_with_equal_keys_are_not_written() {
+    let order = |key: &str, sku: &str| format!("{{\"order\":{key},\"lines\":[{{\"sku\":\"{sku}\"}}]}}\n");
+    let json = order("\"1\"", "a") + &order("\"1\"", "b") + &order("\"2\"", "c") + &order("\"1\"", "d");
+    let kit = to_rows(KEYED, &json);
+    let report = kit.ok();
+    assert_eq!((report.findings[0].code.0, report.findings.len(), report.tally.records_out), ("FLAT-028", 1, 3));
+    assert_eq!(kit.text("out"), "sku,order,customer,quantity\na,1,,\nc,2,,\nd,1,,\n");
+    // Null and empty text are one key for a reader, and so is text in other quotes.
+    let kit = to_rows(KEYED, &(order("\"\"", "a") + "{\"lines\":[{\"sku\":\"b\"}]}\n" + &order("\"a\\\"b\"", "c")));
+    let report = kit.ok();
+    assert_eq!((report.findings[0].code.0, report.tally.records_out), ("FLAT-028", 2));
+    let ascending = KEYED.replace("[[field]]\nname = \"sku\"", "key-order = \"ascending\"\n[[field]]\nname = \"sku\"");
+    let kit = to_rows(&ascending, &json);
+    assert_eq!(kit.ok().findings.len(), 2);
+    // Across blocks, where nothing can be rejected any more, the run ends.
+    let json: String = (0..40_000).map(|n| order(&format!("\"{}\"", n / 2), &"x".repeat(n % 50))).collect();
+    let kit = to_rows(KEYED, &json);
+    let found = kit.run();
+    match found {
+        Ok(report) => assert_eq!(report.tally.records_out, 20_000),
+        Err(error) => assert!(error.to_string().contains("FLAT-028"), "{error}"),
+    }
+    let unique: String = (0..40_000).map(|n| order(&format!("\"{n}\""), &"x".repeat(n % 50))).collect();
+    assert_eq!(to_rows(KEYED, &unique).ok().tally.records_out, 40_000);
+}
+
 /// Memory has a bound for keys that are remembered and for rows of one document.
 #[test]
 fn keys_and_rows_of_a_document_are_bounded() {

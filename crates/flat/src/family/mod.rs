@@ -23,7 +23,7 @@ use quayline_core::{Limits, NodeId, Occurs, Scalar, Shape};
 
 pub use reader::{FamilyRead, FamilyReader};
 pub use splitter::FamilySplitter;
-pub use writer::FamilyWriter;
+pub use writer::{FamilyWriter, KeySpan};
 
 use crate::Columns;
 

@@ -74,6 +74,10 @@ impl FamilySplitter {
     /// `FLAT-017` for a key that comes back or descends, and `FLAT-018` beyond the limit of remembered keys: rows of one document may lie
     /// anywhere, so the file cannot be read on.
     pub fn begins(&mut self, row: Row<'_>) -> Result<bool, FlatFault> {
+        if row.raw.is_empty() {
+            // A blank line is no row: it has no key.
+            return Ok(false);
+        }
         if self.cells.split(row.raw, self.delimiter).is_err() {
             return Ok(false);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use quayline_core::{Findings, Moment, NodeId, Shape, Sink, Value};
 
-use super::{ColumnRole, RowFamilies};
+use super::{ColumnRole, KeyOrder, RowFamilies};
 use crate::writer::{Moments, put_name, put_value};
 use crate::{CsvStyle, FlatFault, FlatFaultKind, Header};
 
@@ -29,6 +29,66 @@ pub struct FamilyWriter {
     open: Vec<usize>,
     fault: Option<FlatFault>,
     moments: Moments,
+    /// With keys: where each document since the last [`FamilyWriter::clear`] ends, and its key.
+    keys: Vec<(usize, Vec<u8>)>,
+}
+
+/// The keys of a part of a file, for the comparison with the part before it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct KeySpan {
+    first: Vec<u8>,
+    last: Vec<u8>,
+    order: KeyOrder,
+}
+
+impl KeySpan {
+    /// Compares the first document of a part with the last one of the part before it, which is `last`, and moves `last` on.
+    ///
+    /// # Errors
+    /// `FLAT-028`: a reader would make one document of both, or refuse the file.
+    pub fn follow(self, last: &mut Option<Vec<u8>>) -> Result<(), FlatFault> {
+        let kind = last.as_ref().and_then(|last| self.order.fault(last, &self.first));
+        *last = Some(self.last);
+        kind.map_or(Ok(()), |kind| Err(FlatFault { kind, line: None, column: None }))
+    }
+}
+
+impl KeySpan {
+    /// Returns the span of this part and the one directly after it.
+    ///
+    /// # Errors
+    /// As [`KeySpan::follow`].
+    pub fn join(self, next: KeySpan) -> Result<KeySpan, FlatFault> {
+        let (first, order, mut last) = (self.first, self.order, Some(self.last));
+        next.follow(&mut last)?;
+        Ok(KeySpan { first, last: last.unwrap_or_default(), order })
+    }
+}
+
+impl KeyOrder {
+    /// The fault of a document with key `next` directly after one with key `last`.
+    fn fault(self, last: &[u8], next: &[u8]) -> Option<FlatFaultKind> {
+        let is_wrong = match self {
+            KeyOrder::Together => next == last,
+            KeyOrder::Ascending => next <= last,
+        };
+        is_wrong.then_some(FlatFaultKind::KeyRepeats { ascending: self == KeyOrder::Ascending })
+    }
+}
+
+/// Appends the text of a cell as a reader sees it: without its quotes.
+fn put_plain(key: &mut Vec<u8>, cell: &[u8]) {
+    match cell.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")) {
+        None => key.extend_from_slice(cell),
+        Some(quoted) => {
+            let mut rest = quoted;
+            while let Some(at) = memchr::memchr(b'"', rest) {
+                key.extend_from_slice(&rest[..=at]);
+                rest = rest.get(at + 2..).unwrap_or_default();
+            }
+            key.extend_from_slice(rest);
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -90,6 +150,7 @@ impl FamilyWriter {
             open: Vec::new(),
             fault: None,
             moments: Moments::default(),
+            keys: Vec::new(),
         })
     }
 
@@ -125,12 +186,22 @@ impl FamilyWriter {
     pub fn clear(&mut self) {
         self.out.clear();
         self.start = 0;
+        self.keys.clear();
+    }
+
+    /// Returns the keys of the documents in [`FamilyWriter::bytes`]; `None` without documents, or for rows of kinds.
+    #[must_use]
+    pub fn key_span(&self) -> Option<KeySpan> {
+        let RowFamilies::Keys { order, .. } = &*self.families else { return None };
+        let ((_, first), (_, last)) = (self.keys.first()?, self.keys.last()?);
+        Some(KeySpan { first: first.clone(), last: last.clone(), order: *order })
     }
 
     /// Goes back to the first `len` bytes of [`FamilyWriter::bytes`], at the end of a document.
     pub fn back_to(&mut self, len: usize) {
         self.out.truncate(len);
         self.start = self.out.len();
+        while self.keys.pop_if(|(end, _)| *end > len).is_some() {}
         self.forget();
     }
 
@@ -179,10 +250,19 @@ impl FamilyWriter {
                     self.out.extend_from_slice(self.style.line_end.bytes());
                 }
             }
-            RowFamilies::Keys { columns, .. } => {
+            RowFamilies::Keys { columns, order, .. } => {
                 let [document, lines @ ..] = self.rows.as_slice() else { return };
                 if lines.is_empty() {
                     self.fault = Some(FlatFault { kind: FlatFaultKind::NoRow, line: None, column: None });
+                    return;
+                }
+                let mut key = Vec::new();
+                for (number, _) in columns.iter().enumerate().filter(|(_, column)| column.role == ColumnRole::Key) {
+                    put_plain(&mut key, row_text(&self.text, document, number));
+                    key.push(0);
+                }
+                if let Some(kind) = self.keys.last().and_then(|(_, last)| order.fault(last, &key)) {
+                    self.fault = Some(FlatFault { kind, line: None, column: None });
                     return;
                 }
                 for line in lines {
@@ -191,14 +271,19 @@ impl FamilyWriter {
                             self.out.push(self.style.delimiter);
                         }
                         let row = if column.role == ColumnRole::Row { line } else { document };
-                        let text = row.cells[number].clone().map(|range| &self.text[range]);
-                        self.out.extend_from_slice(text.unwrap_or_default());
+                        self.out.extend_from_slice(row_text(&self.text, row, number));
                     }
                     self.out.extend_from_slice(self.style.line_end.bytes());
                 }
+                self.keys.push((self.out.len(), key));
             }
         }
     }
+}
+
+/// A cell of a row as it is written; empty without a value.
+fn row_text<'a>(text: &'a [u8], row: &OpenRow, cell: usize) -> &'a [u8] {
+    row.cells[cell].clone().map_or(&[], |range| &text[range])
 }
 
 /// The value of a kind as a cell: as text, and as a number that is never in quotes.
@@ -249,7 +334,6 @@ impl Sink for FamilyWriter {
     }
 
     fn discard(&mut self) {
-        self.out.truncate(self.start);
-        self.forget();
+        self.back_to(self.start);
     }
 }

@@ -1,7 +1,7 @@
 //! Rows of CSV.
 
 use quayline_core::{Finding, Sink};
-use quayline_flat::{CsvWriter, FamilyWriter, FlatFault};
+use quayline_flat::{CsvWriter, FamilyWriter, FlatFault, KeySpan};
 
 use crate::lane::Target;
 use crate::lot::Payload;
@@ -13,10 +13,12 @@ pub(crate) trait RowWriter: Sink + Send {
     fn clear(&mut self);
     /// Why the document left last has no rows.
     fn take_fault(&mut self) -> Option<FlatFault>;
+    /// The keys of the documents.
+    fn keys(&self) -> Option<KeySpan>;
 }
 
 macro_rules! row_writer {
-    ($writer:ty) => {
+    ($writer:ty, $keys:expr) => {
         impl RowWriter for $writer {
             fn bytes(&self) -> &[u8] {
                 <$writer>::bytes(self)
@@ -27,12 +29,15 @@ macro_rules! row_writer {
             fn take_fault(&mut self) -> Option<FlatFault> {
                 <$writer>::take_fault(self)
             }
+            fn keys(&self) -> Option<KeySpan> {
+                $keys(self)
+            }
         }
     };
 }
 
-row_writer!(CsvWriter);
-row_writer!(FamilyWriter);
+row_writer!(CsvWriter, |_| None);
+row_writer!(FamilyWriter, FamilyWriter::key_span);
 
 pub(crate) struct CsvTarget<W>(W);
 
@@ -64,6 +69,7 @@ impl<W: RowWriter> Target for CsvTarget<W> {
 
     fn drain(&mut self, payload: &mut Payload) -> Result<(), Vec<Finding>> {
         payload.fill(self.0.bytes());
+        payload.keys = self.0.keys();
         self.0.clear();
         Ok(())
     }

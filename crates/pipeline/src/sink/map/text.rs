@@ -1,7 +1,7 @@
 //! Documents as text: JSON, XML, CSV.
 
 use quayline_core::{Finding, NodeId, Sink, Value};
-use quayline_flat::{CsvWriter, FamilyWriter};
+use quayline_flat::{CsvWriter, FamilyWriter, KeySpan};
 use quayline_json::JsonWriter;
 use quayline_xml::XmlWriter;
 
@@ -23,6 +23,10 @@ pub(crate) trait TextWriter: Sink + Send {
     /// Whether a value stands where it is written at once.
     fn is_in_order(&self) -> bool {
         true
+    }
+    /// The keys of the documents that [`TextWriter::take`] takes.
+    fn keys(&self) -> Option<KeySpan> {
+        None
     }
     /// Why the document left last cannot be written.
     fn refusal(&mut self) -> Option<Finding> {
@@ -58,7 +62,7 @@ impl TextWriter for XmlWriter {
 
 /// Rows; a row with values that come before their turn is put in order at its end.
 macro_rules! text_writer_of_rows {
-    ($writer:ty) => {
+    ($writer:ty, $keys:expr) => {
         impl TextWriter for $writer {
             fn written(&self) -> usize {
                 self.bytes().len()
@@ -73,6 +77,9 @@ macro_rules! text_writer_of_rows {
             fn is_in_order(&self) -> bool {
                 false
             }
+            fn keys(&self) -> Option<KeySpan> {
+                $keys(self)
+            }
             fn refusal(&mut self) -> Option<Finding> {
                 self.take_fault().map(|fault| fault.finding())
             }
@@ -80,8 +87,8 @@ macro_rules! text_writer_of_rows {
     };
 }
 
-text_writer_of_rows!(CsvWriter);
-text_writer_of_rows!(FamilyWriter);
+text_writer_of_rows!(CsvWriter, |_| None);
+text_writer_of_rows!(FamilyWriter, FamilyWriter::key_span);
 
 /// Text of the documents of a lane.
 pub(crate) struct TextPart<W> {
@@ -95,6 +102,8 @@ pub(crate) struct TextPart<W> {
     /// Where documents end, if each goes to a file of its own.
     cuts: Option<Vec<u64>>,
     refused: Vec<Finding>,
+    /// The keys of documents that were taken and whose source document is not complete.
+    keys: Option<KeySpan>,
     scratch: Vec<u8>,
 }
 
@@ -108,6 +117,7 @@ impl<W: TextWriter> TextPart<W> {
             documents: 0,
             cuts: (apart == Apart::FileEach).then(Vec::new),
             refused: Vec::new(),
+            keys: None,
             scratch: Vec::new(),
         }
     }
@@ -202,10 +212,15 @@ impl<W: TextWriter> Part for TextPart<W> {
         self.cut_to(self.waiting.mark);
         self.documents = 0;
         self.refused.clear();
+        self.keys = None;
     }
 
     fn drain(&mut self, payload: &mut Payload, goes_on: bool) -> Result<(), Vec<Finding>> {
         self.scratch.clear();
+        self.keys = match (self.keys.take(), self.writer.keys()) {
+            (Some(before), Some(next)) => Some(before.join(next).map_err(|fault| vec![fault.finding()])?),
+            (before, next) => next.or(before),
+        };
         self.writer.take(&mut self.scratch);
         if goes_on {
             self.waiting.push(&self.scratch).map_err(spool_error(self.waiting.folder()))?;
@@ -213,6 +228,7 @@ impl<W: TextWriter> Part for TextPart<W> {
             return Ok(());
         }
         self.waiting.leave(payload);
+        payload.keys = self.keys.take();
         if let Some(cuts) = &mut self.cuts {
             payload.cuts.clear();
             payload.cuts.extend(cuts.drain(..).map(|cut| usize::try_from(cut).unwrap_or(usize::MAX)));
