@@ -19,8 +19,33 @@ impl Decimal {
         Decimal { units: n.into(), scale: 0 }
     }
 
-    /// Digits with a minus sign, a decimal mark, and `implied` further places; `None` for anything else.
+    /// Digits with a minus sign, a decimal mark, an exponent of X12, and `implied` further places; `None` for anything else.
+    #[inline]
     pub(crate) fn parse(text: &[u8], mark: u8, implied: u32) -> Option<Self> {
+        match text.iter().position(|byte| *byte == b'E') {
+            None => Decimal::parse_plain(text, mark, implied),
+            Some(at) => {
+                let exponent: i32 = core::str::from_utf8(&text[at + 1..]).ok()?.parse().ok()?;
+                Decimal::parse_plain(&text[..at], mark, implied)?.shifted(exponent)
+            }
+        }
+    }
+
+    /// The number times ten to a power.
+    fn shifted(self, exponent: i32) -> Option<Self> {
+        if self.units == 0 {
+            return Some(Decimal::ZERO);
+        }
+        match self.scale.checked_sub_signed(exponent) {
+            Some(scale) => (scale <= SCALE_MAX).then_some(Decimal { scale, ..self }),
+            None => {
+                let power = 10i128.checked_pow(exponent.unsigned_abs() - self.scale)?;
+                Some(Decimal { units: self.units.checked_mul(power)?, scale: 0 })
+            }
+        }
+    }
+
+    fn parse_plain(text: &[u8], mark: u8, implied: u32) -> Option<Self> {
         let (negative, digits) = match text.split_first() {
             Some((b'-', rest)) => (true, rest),
             _ => (false, text),
@@ -125,7 +150,11 @@ mod tests {
         same(of("2.674").round(2), "2.67");
         same(of("-5").absolute(), "5");
         same(Decimal::parse(b"12345", b'.', 2), "123.45");
-        for text in ["", "-", ".", "1.2.3", "1E5", "A", "99999999999999999999999999999999999"] {
+        same(of("12,5E2"), "1250");
+        same(of("-12.5E-2"), "-0.125");
+        same(of("0E2147483647"), "0");
+        same(of("1E-24"), "0.000000000000000000000001");
+        for text in ["", "-", ".", "1.2.3", "1E", "E5", "1E5.0", "1E5E1", "1E39", "1E-25", "1E99999999999", "A", "99999999999999999999999999999999999"] {
             assert!(Decimal::parse(text.as_bytes(), b'.', 0).is_none(), "{text}");
         }
         let most = of("9999999999999999999999999999999999");

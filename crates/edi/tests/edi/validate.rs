@@ -299,6 +299,15 @@ fn sums_are_exact_and_by_loop() {
     let good =
         format!("TOT*1~CLM*A*0.3~{}{}CLM*B*0~CLM*C*-5~{}{}", line("0.1"), line("0.2"), line("-7.5"), line("2.50"));
     check_rule(balance, &good, expect![[""]]);
+    // X12 numbers may have exponents (X12.6): a sum of them was not compared.
+    check_rule(balance, &format!("TOT*1~CLM*A*5.1E2~{}{}", line("5E2"), line("100E-1")), expect![[""]]);
+    check_rule(
+        balance,
+        &format!("TOT*1~CLM*A*5~{}", line("5E1")),
+        expect![[r#"
+        EDI-130 3.2 8/I12 12: the claim is not the sum of its lines (balance) in loop C
+    "#]],
+    );
     let wrong = format!("TOT*1~CLM*A*0.3~{}{}CLM*B*1~{}CLM*C*2~{}", line("0.1"), line("0.21"), line("1"), line("3"));
     check_rule(
         balance,
