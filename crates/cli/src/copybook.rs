@@ -64,7 +64,9 @@ pub(crate) fn describe(path: &Path, text: String, args: &CopybookArgs) -> Result
     let library = folders(path, &args.include);
     let limits = LimitArg::limits(&args.limit);
     let replacing = (!args.replacing.is_empty()).then(|| args.replacing.join(" "));
+    let picture = dialect.picture_settings();
     let options = ParseOptions {
+        picture: &picture,
         format: match args.source_format {
             SourceFormatArg::Auto => Format::Auto,
             SourceFormatArg::Fixed => Format::Fixed,

@@ -18,6 +18,8 @@ pub enum NoteKind {
     BeyondPicture,
     /// A zero with a minus sign, whose sign the target does not have.
     ZeroSign,
+    /// A hexadecimal COMP-2 has more than the 53 bits of a double, and became the nearest.
+    Rounded,
 }
 
 impl NoteKind {
@@ -29,6 +31,7 @@ impl NoteKind {
             NoteKind::Ignored => "REC-042",
             NoteKind::BeyondPicture => "REC-043",
             NoteKind::ZeroSign => "REC-044",
+            NoteKind::Rounded => "REC-045",
         })
     }
 
@@ -52,6 +55,7 @@ impl NoteKind {
             }
             NoteKind::BeyondPicture => both("value", "values", format!("of {name} with more digits than the picture")),
             NoteKind::ZeroSign => both("value", "values", format!("of {name} lost the minus sign of a zero")),
+            NoteKind::Rounded => both("value", "values", format!("of {name} rounded to 53 bits")),
         }
     }
 
@@ -61,6 +65,7 @@ impl NoteKind {
         match self {
             NoteKind::Nulled => "`--invalid raw` keeps such bytes, and `--preserve` keeps them beside the null",
             NoteKind::Ignored => "`--preserve` keeps these bytes",
+            NoteKind::Rounded => "`--preserve` keeps the bytes beside the number",
             NoteKind::ZeroSign => "the numbers are equal; `--preserve` keeps the bytes of the sign",
             NoteKind::BeyondPicture => {
                 "a program compiled with TRUNC(STD) does not write such numbers: if the values are wrong, check framing and copybook with `quayline inspect`; if they are right, `--set truncate=no` says so"

@@ -72,6 +72,12 @@ fn write_digits(out: &mut Vec<u8>, digits: &[u8], negative: bool, scale: i16) {
     }
 }
 
+/// Whether the digits of a number before its exponent are zeros: a lesser number than every float is not zero.
+fn is_zero(text: &[u8]) -> bool {
+    let end = text.iter().position(|b| matches!(b, b'e' | b'E')).unwrap_or(text.len());
+    !text[..end].iter().any(|b| matches!(b, b'1'..=b'9'))
+}
+
 /// Longest number in characters that [`read_number`] reads: the 38 digits that a field may have, and room for leading zeros.
 const TEXT_MAX: usize = 64;
 
@@ -82,14 +88,21 @@ pub type NumberScratch = [u8; TEXT_MAX + 16];
 ///
 /// A decimal becomes [`Value::Digits`] with every digit as written: an optional sign, digits, and a point among or before them
 /// (`-012.50`, `+7`, `.5`), nothing more. A float may have an exponent and becomes the nearest float. Returns `None` if the leaf is
-/// not a number or the text has another form (blank, raw bytes `0x...`, an exponent in a decimal, more than 64 characters); the
+/// not a number or the text has another form (blank, raw bytes `0x...`, an exponent in a decimal, more than 64 characters), or if it
+/// is not zero and less than every float; the
 /// source then passes the text unchanged and the sink judges it.
 #[must_use]
 pub fn read_number<'a>(scalar: &Scalar, text: &[u8], scratch: &'a mut NumberScratch) -> Option<Value<'a>> {
     match scalar {
         Scalar::Decimal { .. } => read_digits(text, scratch).map(Value::Digits),
-        Scalar::Float32 => float_text(text)?.parse().ok().filter(|x: &f32| x.is_finite()).map(Value::Float32),
-        Scalar::Float64 => float_text(text)?.parse().ok().filter(|x: &f64| x.is_finite()).map(Value::Float64),
+        Scalar::Float32 => {
+            let is_there = |x: &f32| x.is_finite() && (*x != 0.0 || is_zero(text));
+            float_text(text)?.parse().ok().filter(is_there).map(Value::Float32)
+        }
+        Scalar::Float64 => {
+            let is_there = |x: &f64| x.is_finite() && (*x != 0.0 || is_zero(text));
+            float_text(text)?.parse().ok().filter(is_there).map(Value::Float64)
+        }
         Scalar::Text { .. } | Scalar::Bool | Scalar::Bytes { .. } => None,
     }
 }

@@ -89,6 +89,8 @@ fn a_copybook_is_json_for_programs() {
                 "binary-digits": "18",
                 "binary-order": "big",
                 "binary-sizes": "2-4-8",
+                "currency": "$",
+                "decimal": "point",
                 "float": "hexadecimal",
                 "index": "4",
                 "native-order": "big",
@@ -299,14 +301,14 @@ fn dialects_and_settings_change_the_layout() {
         --- stderr
         error[CLI-003]: no dialect setting is named `synk`
 
-        hint: did you mean sync? There are binary-sizes, native-sizes, binary-order, native-order, truncate, binary-digits, sync, pointer, index, float, overpunch, odo-slide
+        hint: did you mean sync? There are binary-sizes, native-sizes, binary-order, native-order, truncate, binary-digits, sync, pointer, index, float, overpunch, odo-slide, decimal, currency
     "#]]);
     world.run("inspect a.cpy --set sync=16").check(expect![[r#"
         exit 2
         --- stderr
         error[CLI-003]: `16` is not a value of the dialect setting sync, which takes 4, 8, no
 
-        hint: the settings are binary-sizes, native-sizes, binary-order, native-order, truncate, binary-digits, sync, pointer, index, float, overpunch, odo-slide
+        hint: the settings are binary-sizes, native-sizes, binary-order, native-order, truncate, binary-digits, sync, pointer, index, float, overpunch, odo-slide, decimal, currency
     "#]]);
     world.run("inspect a.cpy --set sync").check(expect![[r#"
         exit 2

@@ -121,13 +121,24 @@ impl Splitter<'_> {
         self.char(index).is_none_or(char::is_whitespace)
     }
 
+    /// Whether a separator may end here: at a blank, or at the `==` that ends pseudo-text.
+    fn ends_at(&self, index: usize) -> bool {
+        self.blank_at(index) || self.char(index) == Some('=') && self.char(index + 1) == Some('=')
+    }
+
     /// Skips blanks, and commas and semicolons that separate. Returns whether a token follows. A comma directly after `)` belongs to
-    /// a picture: `9(3),9(3)`.
+    /// a picture: `9(3),9(3)`. So does one that begins a picture, or a value with a decimal comma: `PIC ,999`, `VALUE ,25`.
     fn skip_separators(&mut self, last: Option<&Token>) -> bool {
         let behind_paren = !self.starts_line && last.is_some_and(|t| t.kind == Kind::RightParen);
+        let begins = last.is_some_and(|t| {
+            t.kind == Kind::Word && matches!(t.text.as_str(), "PIC" | "PICTURE" | "IS" | "VALUE" | "VALUES")
+        });
         self.spaced = self.starts_line;
         while let Some(c) = self.char(self.at) {
-            let picture_comma = behind_paren && !self.spaced && !self.blank_at(self.at + 1);
+            let picture_comma = c == ','
+                && (behind_paren && !self.spaced || begins && self.spaced)
+                && !self.blank_at(self.at + 1)
+                && !matches!(self.char(self.at + 1), Some('"' | '\''));
             if !(c.is_whitespace() || (matches!(c, ',' | ';') && !picture_comma)) {
                 return true;
             }
@@ -147,7 +158,7 @@ impl Splitter<'_> {
             '(' => self.single(Kind::LeftParen),
             ')' => self.single(Kind::RightParen),
             ':' => self.single(Kind::Colon),
-            '.' if self.blank_at(start + 1) => self.single(Kind::Period),
+            '.' if self.ends_at(start + 1) => self.single(Kind::Period),
             '=' if self.char(start + 1) == Some('=') => {
                 self.at += 2;
                 Kind::PseudoDelimiter
@@ -182,7 +193,7 @@ impl Splitter<'_> {
         while let Some(c) = self.char(self.at) {
             let ends = match c {
                 '(' | ')' | ':' | '"' | '\'' => true,
-                '.' | ',' | ';' => self.blank_at(self.at + 1),
+                '.' | ',' | ';' => self.ends_at(self.at + 1),
                 '=' => self.char(self.at + 1) == Some('='),
                 _ => c.is_whitespace(),
             };

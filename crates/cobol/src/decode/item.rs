@@ -338,7 +338,11 @@ fn edited<'a>(
     }
     let char_at = |i: usize| {
         raw.get(i).map(|b| match plan.text.to_ascii[usize::from(*b)] {
-            0xff => '\u{fffd}',
+            // A currency sign beyond ASCII.
+            0xff => match plan.charset {
+                Charset::SingleByte(page) => page.to_char(*b).unwrap_or('\u{fffd}'),
+                _ => '\u{fffd}',
+            },
             ascii => char::from(ascii),
         })
     };

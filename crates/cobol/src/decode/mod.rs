@@ -51,7 +51,7 @@ use core::mem;
 use quayline_charset::scan;
 use quayline_core::{Decimal, Digits, NodeId, Run, Sink, TextPlace, TextRows, Value};
 
-use crate::layout::{ByteOrder, Encoding, FieldIndex};
+use crate::layout::{ByteOrder, Encoding, FieldIndex, FloatFormat};
 use crate::plan::{Choice, Item, Op, Plan, SignCode, Table};
 use crate::{
     BadValue, FaultKind, NoteKind, Preserve, RecordEncoder, RecordFault, RecordFaults, RecordNote, RecordPlan,
@@ -675,6 +675,9 @@ impl State {
                 let beyond = is_beyond_picture(plan, item, value);
                 let unsigned = matches!(value, Value::Digits(digits) if loses_sign::<S>(digits));
                 sink.value(node, value);
+                if !is_short && is_rounded(item, &self.loaded.raw[at..at + item.size]) {
+                    self.note(plan, NoteKind::Rounded, Some(item.field), at);
+                }
                 if beyond {
                     self.note(plan, NoteKind::BeyondPicture, Some(item.field), at);
                 }
@@ -727,6 +730,14 @@ impl State {
         let path = path(plan, field, &self.indices);
         self.faults.push(RecordFault { kind, field: Some(field), offset, path });
     }
+}
+
+/// Whether a hexadecimal COMP-2 has a fraction that a double does not hold.
+fn is_rounded(item: &Item, raw: &[u8]) -> bool {
+    let Encoding::Float64(FloatFormat::Hexadecimal) = item.encoding else { return false };
+    let Ok(word) = raw.try_into().map(u64::from_be_bytes) else { return false };
+    let fraction = word & 0x00ff_ffff_ffff_ffff;
+    fraction >> fraction.trailing_zeros().min(63) >= 1 << 53
 }
 
 /// Smallest number with more than this many digits. For 0 digits, and for more than 64 bits have, it exceeds all numbers.

@@ -253,9 +253,15 @@ fn national(value: Value<'_>, justified: bool, bytes: &mut [u8]) -> Result<(), F
     let mut scratch = Vec::new();
     let text = as_str(value, &mut scratch)?;
     let mut encoded = Vec::with_capacity(bytes.len());
-    Charset::Utf16(Utf16Order::BigEndian)
-        .encode_into(text.trim_end_matches(' '), &mut encoded)
-        .map_err(|e| FaultKind::Unmappable { code: u32::from(e.char), position: e.index + 1, page: "UTF-16BE" })?;
+    Charset::Utf16(Utf16Order::BigEndian).encode_into(text, &mut encoded).map_err(|e| FaultKind::Unmappable {
+        code: u32::from(e.char),
+        position: e.index + 1,
+        page: "UTF-16BE",
+    })?;
+    // Blanks beyond the field are no text; those within it belong to text that is justified.
+    while encoded.len() > bytes.len() && encoded.ends_with(&[0x00, 0x20]) {
+        encoded.truncate(encoded.len() - 2);
+    }
     if encoded.len() > bytes.len() {
         return Err(FaultKind::TextTooLong { found: encoded.len() / 2, max: bytes.len() / 2, unit: "characters" });
     }
@@ -303,8 +309,8 @@ fn number(plan: &Plan, item: &Item, value: Value<'_>, bytes: &mut [u8]) -> Resul
             }
             parse(text, &mut buffer).ok_or(FaultKind::NotANumber)?
         }
-        Value::Float32(x) => return number_text(plan, item, &x.to_string(), bytes),
-        Value::Float64(x) => return number_text(plan, item, &x.to_string(), bytes),
+        Value::Float32(x) => return number_text(plan, item, &format!("{x:e}"), bytes),
+        Value::Float64(x) => return number_text(plan, item, &format!("{x:e}"), bytes),
         Value::Bool(_) => return Err(FaultKind::WrongKind { expected: "a number", found: "a truth value" }),
         _ => return Err(FaultKind::WrongKind { expected: "a number", found: "bytes" }),
     };
@@ -367,8 +373,13 @@ fn write_number(plan: &Plan, item: &Item, number: &Number<'_>, bytes: &mut [u8])
             }
             let mut chars = Vec::with_capacity(bytes.len());
             edited::edit(picture, digits, negative, &mut chars);
-            for (to, c) in bytes.iter_mut().zip(chars) {
-                *to = char_byte(plan, c);
+            for (position, (to, c)) in (1..).zip(bytes.iter_mut().zip(chars)) {
+                let byte = match plan.charset {
+                    Charset::SingleByte(page) => page.from_char(c),
+                    _ => u8::try_from(c).ok().filter(u8::is_ascii),
+                };
+                let page = plan.charset.name();
+                *to = byte.ok_or(FaultKind::Unmappable { code: u32::from(c), position, page })?;
             }
             Ok(())
         }
@@ -380,8 +391,17 @@ fn write_number(plan: &Plan, item: &Item, number: &Number<'_>, bytes: &mut [u8])
             text.extend_from_slice(number.digits);
             let exponent = format!("e{}", -number.scale);
             text.extend_from_slice(exponent.as_bytes());
-            let x = core::str::from_utf8(&text).ok().and_then(|t| t.parse::<f64>().ok());
-            float(item, x.ok_or(FaultKind::NotANumber)?, bytes)
+            let text = core::str::from_utf8(&text).map_err(|_| FaultKind::NotANumber)?;
+            // An IEEE single is the nearest to the decimal number, not to the nearest double.
+            let x = match item.encoding {
+                Encoding::Float32(FloatFormat::IeeeBig | FloatFormat::IeeeLittle) => text.parse::<f32>().map(f64::from),
+                _ => text.parse::<f64>(),
+            };
+            let x = x.map_err(|_| FaultKind::NotANumber)?;
+            if x == 0.0 && number.digits.iter().any(|digit| *digit != b'0') {
+                return Err(FaultKind::OutOfRange { bytes: bytes.len() });
+            }
+            float(item, x, bytes)
         }
         _ => Err(FaultKind::WrongKind { expected: "text", found: "a number" }),
     }
@@ -509,6 +529,12 @@ fn float(item: &Item, x: f64, bytes: &mut [u8]) -> Result<(), FaultKind> {
     let out_of_range = FaultKind::OutOfRange { bytes: bytes.len() };
     #[expect(clippy::cast_possible_truncation, reason = "rounding to the nearest single is what COMP-1 means")]
     let short = x as f32;
+    if short == 0.0
+        && x != 0.0
+        && matches!(item.encoding, Encoding::Float32(FloatFormat::IeeeBig | FloatFormat::IeeeLittle))
+    {
+        return Err(out_of_range);
+    }
     match item.encoding {
         Encoding::Float32(FloatFormat::IeeeBig) if short.is_finite() => bytes.copy_from_slice(&short.to_be_bytes()),
         Encoding::Float32(FloatFormat::IeeeLittle) if short.is_finite() => bytes.copy_from_slice(&short.to_le_bytes()),

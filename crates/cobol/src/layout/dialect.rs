@@ -1,5 +1,7 @@
 //! Differences between compilers.
 
+use crate::picture::{Currency, PictureSettings};
+
 /// Bytes of binary items by digits.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum BinarySizes {
@@ -80,6 +82,10 @@ pub struct Dialect {
     pub overpunch: OverpunchVariant,
     /// Whether the fields after an OCCURS DEPENDING ON move with its count.
     pub odo_slide: bool,
+    /// DECIMAL-POINT IS COMMA, for copybooks without SPECIAL-NAMES.
+    pub decimal_comma: bool,
+    /// CURRENCY SIGN, likewise.
+    pub currency: char,
 }
 
 impl Dialect {
@@ -97,6 +103,8 @@ impl Dialect {
         float_format: FloatFormat::Hexadecimal,
         overpunch: OverpunchVariant::Ebcdic,
         odo_slide: true,
+        decimal_comma: false,
+        currency: '$',
     };
 
     /// GnuCOBOL 3 with its default configuration on a 64-bit little-endian machine.
@@ -113,6 +121,8 @@ impl Dialect {
         float_format: FloatFormat::IeeeLittle,
         overpunch: OverpunchVariant::Ascii,
         odo_slide: false,
+        decimal_comma: false,
+        currency: '$',
     };
 
     /// Micro Focus (Rocket) COBOL with its defaults on a little-endian machine.
@@ -129,7 +139,19 @@ impl Dialect {
         float_format: FloatFormat::IeeeLittle,
         overpunch: OverpunchVariant::Ascii,
         odo_slide: false,
+        decimal_comma: false,
+        currency: '$',
     };
+}
+
+impl Dialect {
+    /// The settings of pictures, for [`crate::copybook::ParseOptions::picture`].
+    #[must_use]
+    pub fn picture_settings(&self) -> PictureSettings {
+        let currency = Currency { symbol: self.currency, sign: self.currency };
+        let currencies = if self.currency == '$' { Vec::new() } else { vec![currency] };
+        PictureSettings { decimal_comma: self.decimal_comma, currencies }
+    }
 }
 
 impl Default for Dialect {

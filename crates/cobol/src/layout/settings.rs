@@ -41,13 +41,16 @@ pub enum DialectSettingError {
     },
 }
 
+/// Signs that a picture may have in place of `$`.
+const CURRENCIES: [&str; 4] = ["$", "£", "€", "¥"];
+
 const YES_NO: &[&str] = &["yes", "no"];
 /// In the order of the values of the settings `binary-sizes` and `native-sizes`.
 const SIZES: [BinarySizes; 3] = [BinarySizes::TwoFourEight, BinarySizes::OneTwoFourEight, BinarySizes::OneToEight];
 
 impl Dialect {
     /// Every setting, in the order of the fields of [`Dialect`].
-    pub const SETTINGS: [DialectSetting; 12] = [
+    pub const SETTINGS: [DialectSetting; 14] = [
         DialectSetting {
             name: "binary-sizes",
             values: &["2-4-8", "1-2-4-8", "1-to-8"],
@@ -96,6 +99,12 @@ impl Dialect {
             values: YES_NO,
             meaning: "whether fields after an OCCURS DEPENDING ON move with its count",
         },
+        DialectSetting {
+            name: "decimal",
+            values: &["point", "comma"],
+            meaning: "decimal mark of pictures and values; comma: DECIMAL-POINT IS COMMA",
+        },
+        DialectSetting { name: "currency", values: &CURRENCIES, meaning: "CURRENCY SIGN of pictures" },
     ];
 
     /// The preset of this name: `ibm`, `gnucobol` or `microfocus`, in any case.
@@ -139,14 +148,16 @@ impl Dialect {
                 self.float_format = [FloatFormat::Hexadecimal, FloatFormat::IeeeBig, FloatFormat::IeeeLittle][at];
             }
             "overpunch" => self.overpunch = [OverpunchVariant::Ebcdic, OverpunchVariant::Ascii][at],
-            _ => self.odo_slide = at == 0,
+            "odo-slide" => self.odo_slide = at == 0,
+            "decimal" => self.decimal_comma = at == 1,
+            _ => self.currency = value.chars().next().unwrap_or('$'),
         }
         Ok(())
     }
 
     /// The value of every setting, as users write it, in the order of [`Dialect::SETTINGS`].
     #[must_use]
-    pub fn settings(&self) -> [(&'static str, &'static str); 12] {
+    pub fn settings(&self) -> [(&'static str, &'static str); 14] {
         let order = |order| if order == ByteOrder::Big { 0 } else { 1 };
         let bytes = |bytes| if bytes == 4 { 0 } else { 1 };
         let yes = |yes: bool| usize::from(!yes);
@@ -175,6 +186,8 @@ impl Dialect {
                 OverpunchVariant::Ascii => 1,
             },
             yes(self.odo_slide),
+            usize::from(self.decimal_comma),
+            CURRENCIES.iter().position(|sign| sign.starts_with(self.currency)).unwrap_or(0),
         ];
         core::array::from_fn(|i| (Self::SETTINGS[i].name, Self::SETTINGS[i].values[at[i]]))
     }

@@ -188,7 +188,7 @@ fn unknown(c: char, at: usize) -> PictureError {
     let hint = match c {
         '$' => "the currency symbol was set to another character by CURRENCY SIGN; use that one",
         '£' | '€' | '¥' | '¢' => {
-            "name it as the currency symbol: CURRENCY SIGN IS in SPECIAL-NAMES, or the setting for copybooks"
+            "name it as the currency symbol: CURRENCY SIGN IS in SPECIAL-NAMES, or the dialect setting currency"
         }
         'C' | 'D' => "`CR` and `DB` are the two-letter symbols that begin so",
         ')' => "remove the parenthesis, or open it in front of the repeat count",

@@ -9,8 +9,8 @@ use super::names::{Name, Names};
 use super::rows::TextTables;
 use super::select::{Selection, resolve_one};
 use super::{
-    Choice, Item, ItemIndex, ListTarget, Op, OriginNodes, Plan, Slide, Table, Target, TargetKind, Union, View, key,
-    template,
+    Choice, Item, ItemIndex, LastTable, ListTarget, Op, OriginNodes, Plan, Slide, Table, Target, TargetKind, Union,
+    View, key, template,
 };
 use crate::layout::{ByteOrder, EditSymbol, Encoding, Field, FieldIndex, FieldKind, FloatFormat, Layout, ZonedSign};
 use crate::{BadValue, FieldValues, Fillers, Interface, NullAs, Policies, Preserve, RedefinesPolicy, Trim};
@@ -59,6 +59,7 @@ pub(super) fn compile(
     let preserve_node = compiler.preserve();
     compiler.settle_names();
     let slides = compiler.slides();
+    let last_table = compiler.last_table();
     let Compiler {
         shape,
         targets,
@@ -96,6 +97,7 @@ pub(super) fn compile(
         ascii: Vec::new(),
         is_text: Vec::new(),
         slides,
+        last_table,
         tails: Vec::new(),
         extent_ops: Vec::new(),
         preserve_node,
@@ -168,6 +170,7 @@ struct Compiler<'a> {
 struct ChoiceSpec {
     slot: u32,
     cases: Vec<(String, FieldIndex)>,
+    is_number: bool,
     otherwise: Option<FieldIndex>,
 }
 
@@ -224,9 +227,32 @@ impl Compiler<'_> {
                     );
                 }
             }
-            let cases = cases.into_iter().filter_map(|(value, view)| Some((value, view?))).collect();
+            let is_number = matches!(&self.layout.field(by).kind, FieldKind::Item(encoding) if is_decimal(encoding));
+            let cases = cases.into_iter().filter_map(|(value, view)| {
+                Some((if is_number { self.numeric_case(by, value) } else { value }, view?))
+            });
+            let cases = cases.collect();
             let slot = self.slot(by);
-            self.choices.insert(storage, ChoiceSpec { slot, cases, otherwise: otherwise.flatten() });
+            self.choices.insert(storage, ChoiceSpec { slot, cases, is_number, otherwise: otherwise.flatten() });
+        }
+    }
+
+    /// A case as the selector's value is shown: `01` is `1` for a number.
+    fn numeric_case(&mut self, by: FieldIndex, case: String) -> String {
+        let field = self.layout.field(by);
+        match plain_number(&case) {
+            Some(number) => number,
+            None => {
+                self.findings.push(
+                    Finding::error(
+                        Code("PLN-007"),
+                        Fault::Config,
+                        format!("a case of the choice by `{}` is not a number: `{case}`", field.name),
+                    )
+                    .hint(format!("the field is {}: write the cases as numbers", field.description)),
+                );
+                case
+            }
         }
     }
 
@@ -377,6 +403,7 @@ impl Compiler<'_> {
             Choice {
                 slot: spec.slot,
                 depth: index(self.tables_around(self.items[self.captures[spec.slot as usize] as usize].field).len()),
+                is_number: spec.is_number,
                 cases: spec.cases.into_iter().filter_map(|(value, view)| Some((value, position(view)?))).collect(),
                 otherwise: spec.otherwise.and_then(position),
             }
@@ -605,6 +632,28 @@ impl Compiler<'_> {
         })
     }
 
+    /// The table that ends the record, in no other table and no redefinition.
+    fn last_table(&self) -> Option<LastTable> {
+        let layout = self.layout;
+        if layout.dialect.odo_slide {
+            return None;
+        }
+        layout.iter().find_map(|(index, field)| {
+            let occurs = field.occurs?;
+            let counter = *self.slots.get(&occurs.depending_on?)?;
+            let mut around = core::iter::successors(field.parent, |at| layout.field(*at).parent);
+            let is_alone = field.redefines.is_none()
+                && around.all(|at| layout.field(at).occurs.is_none() && layout.field(at).redefines.is_none());
+            let is_last = field.offset + field.stride * occurs.max as usize == layout.length_max;
+            let max = occurs.max;
+            (is_alone && is_last && index != FieldIndex::RECORD).then_some(LastTable {
+                counter,
+                max,
+                stride: field.stride,
+            })
+        })
+    }
+
     /// Tables that slide, and tables around them, in the order of the copybook.
     fn slides(&self) -> Vec<Slide> {
         if !self.layout.dialect.odo_slide {
@@ -786,4 +835,32 @@ fn index(n: usize) -> u32 {
 
 fn offset(n: usize) -> u32 {
     u32::try_from(n).expect("a record is shorter than 4 GiB")
+}
+
+/// Whether an item holds a decimal number.
+fn is_decimal(encoding: &Encoding) -> bool {
+    match encoding {
+        Encoding::Zoned { .. } | Encoding::Packed { .. } | Encoding::PackedUnsigned { .. } => true,
+        Encoding::Binary { .. } | Encoding::Edited(_) => true,
+        Encoding::Float32(_) | Encoding::Float64(_) => false,
+        Encoding::Text { .. } | Encoding::TextEdited { .. } | Encoding::National { .. } => false,
+        Encoding::Utf8 | Encoding::Dbcs | Encoding::Boolean => false,
+    }
+}
+
+/// A number without superfluous zeros, which is its form in comparisons; `None` for other text.
+pub(crate) fn plain_number(text: &str) -> Option<String> {
+    let (is_negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let (whole, decimals) = digits.split_once('.').unwrap_or((digits, ""));
+    if whole.is_empty() && decimals.is_empty() || !whole.bytes().chain(decimals.bytes()).all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let (whole, decimals) = (whole.trim_start_matches('0'), decimals.trim_end_matches('0'));
+    let whole = if whole.is_empty() { "0" } else { whole };
+    let point = if decimals.is_empty() { "" } else { "." };
+    let sign = if is_negative && (whole, decimals) != ("0", "") { "-" } else { "" };
+    Some(format!("{sign}{whole}{point}{decimals}"))
 }

@@ -144,6 +144,8 @@ pub(crate) struct Plan {
     pub(crate) is_text: Vec<u8>,
     /// Walk over sliding tables that compacts an encoded record.
     pub(crate) slides: Vec<Slide>,
+    /// The table at the end of the record whose missing occurrences a record of variable length leaves out, where tables do not slide.
+    pub(crate) last_table: Option<LastTable>,
     /// Storage at the end of the record whose view is chosen.
     pub(crate) tails: Vec<Tail>,
     /// The operations that determine the end of a record: captures and tables that slide.
@@ -248,6 +250,8 @@ impl Plan {
 impl Choice {
     /// The view for a selector's value.
     pub(crate) fn view(&self, value: Option<&str>) -> Option<usize> {
+        let number = value.filter(|_| self.is_number).and_then(compile::plain_number);
+        let value = number.as_deref().or(value);
         let case = value.and_then(|value| self.cases.iter().find(|(case, _)| case == value));
         case.map(|(_, view)| *view).or(self.otherwise)
     }
@@ -318,14 +322,26 @@ pub(crate) struct View {
     pub(crate) scalar: Option<NodeId>,
 }
 
+/// A table at the end of the record in a dialect without sliding: the length of a record that a program writes to a file of variable
+/// length ends with the last occurrence that the counter gives. Source: GnuCOBOL, variable sequential files.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LastTable {
+    /// Captured counter.
+    pub(crate) counter: u32,
+    pub(crate) max: u32,
+    pub(crate) stride: usize,
+}
+
 #[derive(Debug)]
 pub(crate) struct Choice {
     /// Captured selector.
     pub(crate) slot: u32,
     /// Lists around the selector.
     pub(crate) depth: u32,
-    /// Trimmed text and index of the view.
+    /// Trimmed text, or number in its plain form, and index of the view.
     pub(crate) cases: Vec<(String, usize)>,
+    /// Whether the selector is a number.
+    pub(crate) is_number: bool,
     pub(crate) otherwise: Option<usize>,
 }
 

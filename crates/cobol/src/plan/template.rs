@@ -107,17 +107,21 @@ pub(super) fn template(
             continue;
         }
         for (i, start) in starts(plan, index).into_iter().enumerate() {
-            // A table's own slack precedes its first occurrence only.
-            let first = field.occurs.is_none_or(|occurs| i.is_multiple_of(occurs.max as usize));
+            // A table's own slack precedes its first occurrence only; `starts` has those of all its parents together.
+            let first = field.occurs.is_none_or(|occurs| i * (occurs.max as usize) < starts_of(plan, index));
             let before = if first { field.slack_before } else { 0 };
             record[start - before..start].fill(0);
             record[start + field.size..][..behind].fill(0);
         }
     }
+    if plan.policies.absent == Absent::Value {
+        group_values(plan, &mut record);
+    }
     for (index, field) in layout.iter() {
         let FieldKind::Item(encoding) = &field.kind else { continue };
         let default = selection.default[index.index()].as_deref();
-        if in_redefinition(plan, index) && default.is_none() {
+        let has_value = in_redefinition(plan, index) || plan.policies.absent == Absent::Value && in_value(plan, index);
+        if has_value && default.is_none() {
             continue;
         }
         let item = items.get(&index).map_or_else(
@@ -230,21 +234,58 @@ pub(super) fn single(condition: &Condition) -> Option<&Literal> {
 pub(super) fn names(plan: &Plan) -> HashMap<ItemIndex, Vec<(String, Vec<u8>)>> {
     let mut names = HashMap::new();
     for (index, item) in plan.items.iter().enumerate().filter(|(_, item)| item.named) {
+        // A value that is shorter than the item is compared with spaces after it. A value that does not fit names none.
         let bytes = |value: &Literal| {
             let mut bytes = vec![0; item.size];
-            literal(plan, item, value, &mut bytes);
-            bytes
+            initialise(plan, item, &mut bytes);
+            literal(plan, item, value, &mut bytes).then_some(bytes)
         };
         let conditions = plan.layout.field(item.field).conditions.iter();
-        let of_item = conditions.filter_map(|condition| Some((condition.name.clone(), bytes(single(condition)?))));
+        let of_item = conditions.filter_map(|condition| Some((condition.name.clone(), bytes(single(condition)?)?)));
         let index = ItemIndex::try_from(index).expect("a layout has fewer than 2^32 fields");
         names.insert(index, of_item.collect());
     }
     names
 }
 
-/// A VALUE literal; one that does not fit its item leaves the initial value, as the compiler would have refused it.
-fn literal(plan: &Plan, item: &Item, value: &Literal, bytes: &mut [u8]) {
+/// Writes the VALUE clauses of groups, which are text over all items of the group.
+fn group_values(plan: &Plan, record: &mut [u8]) {
+    for (index, field) in plan.layout.iter() {
+        let Some(value) = field.value.as_ref().filter(|_| !field.is_item()) else { continue };
+        if in_redefinition(plan, index) || in_value(plan, index) {
+            continue;
+        }
+        let item = Item {
+            field: index,
+            node: super::compile::HIDDEN,
+            offset: field.offset,
+            size: field.size,
+            encoding: Encoding::Text { justified: false, alphabetic: false },
+            null: crate::NullAs::Error,
+            named: false,
+        };
+        let mut bytes = vec![0; field.size];
+        initial(plan, &item, Some(value), &mut bytes);
+        place(plan, index, &bytes, record);
+    }
+}
+
+/// Whether a group around a field has a VALUE clause.
+fn in_value(plan: &Plan, index: FieldIndex) -> bool {
+    let mut at = plan.layout.field(index).parent;
+    while let Some(field) = at {
+        let field = plan.layout.field(field);
+        if field.value.is_some() {
+            return true;
+        }
+        at = field.parent;
+    }
+    false
+}
+
+/// Writes a VALUE literal and returns whether it fits; one that does not fit leaves the initial value, as the compiler would have
+/// refused it.
+fn literal(plan: &Plan, item: &Item, value: &Literal, bytes: &mut [u8]) -> bool {
     let before = bytes.to_vec();
     let done = match value {
         // JUSTIFIED has no effect on a VALUE.
@@ -261,34 +302,75 @@ fn literal(plan: &Plan, item: &Item, value: &Literal, bytes: &mut [u8]) {
             bytes[..n].copy_from_slice(&hex[..n]);
             true
         }
-        Literal::All(inner) => {
-            let unit = match &**inner {
-                Literal::Hex(hex) => hex.clone(),
-                Literal::Text(text) => text.chars().map(|c| encode::char_byte(plan, c)).collect(),
-                _ => Vec::new(),
-            };
-            if !unit.is_empty() {
+        Literal::All(inner) => match &**inner {
+            Literal::Hex(unit) => {
                 bytes.iter_mut().zip(unit.iter().cycle()).for_each(|(to, from)| *to = *from);
+                true
             }
-            true
-        }
-        Literal::Figurative(figurative) => {
-            match figurative {
-                Figurative::Zero => initialise(plan, item, bytes),
-                Figurative::Space => bytes.fill(plan.text.space),
-                Figurative::HighValue => bytes.fill(0xff),
-                Figurative::LowValue | Figurative::Null => bytes.fill(0),
-                Figurative::Quote => bytes.fill(encode::char_byte(plan, '"')),
+            Literal::Text(unit) => repeated(plan, item, unit, bytes),
+            _ => true,
+        },
+        Literal::Figurative(figurative) => match figurative {
+            Figurative::Zero if is_text(&item.encoding) => repeated(plan, item, "0", bytes),
+            Figurative::Zero => {
+                initialise(plan, item, bytes);
+                true
             }
-            if *figurative == Figurative::Zero && matches!(item.encoding, Encoding::Text { .. }) {
-                bytes.fill(plan.text.zero);
+            Figurative::Space => repeated(plan, item, " ", bytes),
+            Figurative::Quote => repeated(plan, item, "\"", bytes),
+            Figurative::HighValue => {
+                bytes.fill(0xff);
+                true
             }
-            true
-        }
+            Figurative::LowValue | Figurative::Null => {
+                bytes.fill(0);
+                true
+            }
+        },
     };
     if !done {
         bytes.copy_from_slice(&before);
     }
+    done
+}
+
+fn is_text(encoding: &Encoding) -> bool {
+    matches!(encoding, Encoding::Text { .. } | Encoding::National { .. } | Encoding::Utf8)
+}
+
+/// Fills an item with text again and again, in the characters of its class. Source: Enterprise COBOL, Language Reference, figurative
+/// constants: they take the class of the item.
+fn repeated(plan: &Plan, item: &Item, unit: &str, bytes: &mut [u8]) -> bool {
+    let width = match (&item.encoding, plan.charset) {
+        (Encoding::National { .. }, _) => |c: char| 2 * c.len_utf16(),
+        (Encoding::Utf8, _) => char::len_utf8,
+        (Encoding::Text { .. }, Charset::Utf16(_)) => |c: char| 2 * c.len_utf16(),
+        (Encoding::Text { .. }, Charset::Utf8) => char::len_utf8,
+        (Encoding::Dbcs, _) if unit == " " => {
+            initialise(plan, item, bytes);
+            return true;
+        }
+        _ => {
+            let unit: Vec<u8> = unit.chars().map(|c| encode::char_byte(plan, c)).collect();
+            bytes.iter_mut().zip(unit.iter().cycle()).for_each(|(to, from)| *to = *from);
+            return true;
+        }
+    };
+    let mut text = String::new();
+    let mut used = 0;
+    for c in unit.chars().cycle() {
+        used += width(c);
+        if used > bytes.len() {
+            break;
+        }
+        text.push(c);
+    }
+    let encoding = match item.encoding {
+        Encoding::National { .. } => Encoding::National { justified: false },
+        Encoding::Utf8 => Encoding::Utf8,
+        _ => Encoding::Text { justified: false, alphabetic: false },
+    };
+    encode_item(plan, &Item { encoding, ..item.clone() }, Value::Text(Run::from(text.as_bytes())), bytes).is_ok()
 }
 
 /// Writes `bytes` to every occurrence of the item.
@@ -298,7 +380,19 @@ fn place(plan: &Plan, index: FieldIndex, bytes: &[u8], record: &mut [u8]) {
     }
 }
 
-/// Returns the start of each occurrence of an item, tables at their maximum.
+/// Returns how often an item occurs, tables at their maximum.
+fn starts_of(plan: &Plan, index: FieldIndex) -> usize {
+    let mut count = 1;
+    let mut at = Some(index);
+    while let Some(field) = at {
+        let field = plan.layout.field(field);
+        count *= field.occurs.map_or(1, |occurs| occurs.max as usize);
+        at = field.parent;
+    }
+    count
+}
+
+/// Returns the start of each occurrence of an item, tables at their maximum; those of the outer tables together for each of the inner.
 fn starts(plan: &Plan, index: FieldIndex) -> Vec<usize> {
     let mut starts = vec![plan.layout.field(index).offset];
     let mut at = Some(index);

@@ -1,5 +1,6 @@
 //! Records to JSON and back through copybooks, plans and the JSON crate.
 
+mod audited;
 mod contradictions;
 mod found;
 mod laws;

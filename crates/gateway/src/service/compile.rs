@@ -488,7 +488,7 @@ pub(crate) fn layout_at(
     dialect: &Dialect,
     limits: &quayline_core::Limits,
 ) -> Result<Layout, Findings> {
-    let records = records_at(path, folders, limits)?;
+    let records = records_at(path, folders, dialect, limits)?;
     Layout::build(record_of(path, &records, record, "record")?, dialect)
 }
 
@@ -499,7 +499,7 @@ pub(crate) fn layout_of_records(
     dialect: &Dialect,
     limits: &quayline_core::Limits,
 ) -> Result<Layout, Findings> {
-    let records = records_at(path, &[], limits)?;
+    let records = records_at(path, &[], dialect, limits)?;
     let layouts = names.iter().map(|name| Layout::build(record_of(path, &records, Some(name), "parameter")?, dialect));
     let layouts: Vec<Layout> = layouts.collect::<Result<_, Findings>>()?;
     joined("PARAMETERS", layouts).ok_or_else(|| {
@@ -515,6 +515,7 @@ fn at_path(path: &Path, code: quayline_core::Code, message: String, hint: String
 fn records_at(
     path: &Path,
     folders: &[PathBuf],
+    dialect: &Dialect,
     limits: &quayline_core::Limits,
 ) -> Result<Vec<RecordDescription>, Findings> {
     let text = read_source(path).map_err(|error| {
@@ -523,7 +524,8 @@ fn records_at(
     })?;
     let beside = path.parent().map(Path::to_owned);
     let library = CopyFolders::new(beside.into_iter().chain(folders.iter().cloned()).collect());
-    let options = ParseOptions { library: &library, limits, ..ParseOptions::default() };
+    let picture = dialect.picture_settings();
+    let options = ParseOptions { library: &library, limits, picture: &picture, ..ParseOptions::default() };
     Ok(copybook::parse(&SourceText::new(path.display().to_string(), text), &options)?.records)
 }
 

@@ -181,7 +181,8 @@ fn one(
     let shared = Some(root.join("copybooks")).filter(|folder| beside.as_ref() != Some(folder));
     let folders = CopyFolders::new(beside.into_iter().chain(shared).collect());
     let library = Remembering { folders, found: RefCell::new(vec![path.clone()]) };
-    let options = ParseOptions { library: &library, ..ParseOptions::default() };
+    let picture = dialect.picture_settings();
+    let options = ParseOptions { library: &library, picture: &picture, ..ParseOptions::default() };
     let parsed = copybook::parse(&SourceText::new(path.display().to_string(), text), &options)?;
     let names: Vec<&str> = parsed.records.iter().map(|record| record.name()).collect();
     let record = match (named.record, parsed.records.as_slice()) {

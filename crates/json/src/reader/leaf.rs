@@ -151,15 +151,21 @@ fn number_value<'a>(
     match kind {
         Kind::Decimal => number.digits(text, scratch).map(Value::Digits),
         Kind::Float32 => match parsed.parse::<f32>() {
-            Ok(float) if float.is_finite() => Ok(Value::Float32(float)),
+            Ok(float) if float.is_finite() && (float != 0.0 || is_zero(digits)) => Ok(Value::Float32(float)),
             _ => Err(JsonError::Float),
         },
         Kind::Float64 => match parsed.parse::<f64>() {
-            Ok(float) if float.is_finite() => Ok(Value::Float64(float)),
+            Ok(float) if float.is_finite() && (float != 0.0 || is_zero(digits)) => Ok(Value::Float64(float)),
             _ => Err(JsonError::Float),
         },
         _ => Err(JsonError::Kind { expected: expected(kind), found: "a number" }),
     }
+}
+
+/// Whether a number is zero as written, and not only as the nearest float.
+fn is_zero(number: &[u8]) -> bool {
+    let end = number.iter().position(|b| matches!(b, b'e' | b'E')).unwrap_or(number.len());
+    !number[..end].iter().any(|b| matches!(b, b'1'..=b'9'))
 }
 
 pub(super) fn expected(kind: Kind) -> &'static str {

@@ -54,7 +54,9 @@ impl RecordSpec<'_> {
     pub(crate) fn compile(self, options: &ShapeOptions, files: Vec<PathBuf>) -> Result<ShapeFile, Findings> {
         let folder = self.path.parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf);
         let library = CopyFolders::new(vec![folder]);
-        let parse = ParseOptions { library: &library, limits: &options.limits, ..ParseOptions::default() };
+        let picture = self.dialect.picture_settings();
+        let parse =
+            ParseOptions { library: &library, limits: &options.limits, picture: &picture, ..ParseOptions::default() };
         let name = self.path.display().to_string();
         let parsed = copybook::parse(&SourceText::new(name, self.text.as_str()), &parse)?;
         let mut findings = parsed.warnings;
