@@ -134,6 +134,20 @@ impl<'a> Column<'a> {
         Some(Column { nulls: array.nulls(), leaf })
     }
 
+    /// Whether the value of a row is a time that a day has, if it is a time at all.
+    #[inline]
+    pub(super) fn has_time_of_day(&self, row: usize) -> bool {
+        if self.nulls.is_some_and(|nulls| nulls.is_null(row)) {
+            return true;
+        }
+        match &self.leaf {
+            Leaf::Time32(values, unit) => time::is_time_of_day(values[row].into(), *unit),
+            Leaf::Time64(values, unit) => time::is_time_of_day(values[row], *unit),
+            Leaf::Dictionary(places, values) => places.get(row).is_none_or(|place| values.has_time_of_day(*place)),
+            _ => true,
+        }
+    }
+
     /// The value of a row.
     #[inline]
     pub(super) fn value<'s>(&'s self, row: usize, scratch: &'s mut Scratch) -> Value<'s> {
@@ -175,12 +189,8 @@ impl<'a> Column<'a> {
             Leaf::Timestamp(values, unit, is_instant) => {
                 written(&mut scratch.0, |out| time::timestamp(out, values[row], *unit, *is_instant))
             }
-            Leaf::Time32(values, unit) => written(&mut scratch.0, |out| {
-                time::time(out, values[row].into(), *unit);
-            }),
-            Leaf::Time64(values, unit) => written(&mut scratch.0, |out| {
-                time::time(out, values[row], *unit);
-            }),
+            Leaf::Time32(values, unit) => written(&mut scratch.0, |out| time::time(out, values[row].into(), *unit)),
+            Leaf::Time64(values, unit) => written(&mut scratch.0, |out| time::time(out, values[row], *unit)),
             Leaf::Dictionary(places, values) => match places.get(row) {
                 Some(place) => values.value(*place, scratch),
                 None => Value::Null,

@@ -8,9 +8,11 @@ use arrow_array::RecordBatch;
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::file::reader::{ChunkReader, Length};
 
+use super::int96::{self, Int96};
 use super::{BATCH_BYTES, BATCH_ROWS_MAX, ColumnReadError};
 
 /// The form of a file of columns.
@@ -179,6 +181,14 @@ pub struct ColumnReader {
 
 enum Batches {
     Parquet(Box<ParquetRecordBatchReader>),
+    /// Parquet with INT96 columns.
+    Int96 {
+        /// All columns, those in microseconds.
+        wide: Box<ParquetRecordBatchReader>,
+        /// Those columns in nanoseconds, which wrap outside of the years 1677 to 2262.
+        exact: Box<ParquetRecordBatchReader>,
+        columns: Vec<usize>,
+    },
     File(Box<FileReader<Bytewise>>),
     Stream(Box<StreamReader<Bytewise>>),
     /// The input has ended.
@@ -245,7 +255,17 @@ impl ColumnReader {
 
     fn parquet(input: ColumnInput, bytes: u64, row: u64) -> Result<ColumnReader, ColumnReadError> {
         let form = ColumnForm::Parquet;
-        let builder = ParquetRecordBatchReaderBuilder::try_new(input).map_err(|e| damaged(form, &e))?;
+        let again = input.twin().map_err(ColumnReadError::Input)?;
+        let plain = ParquetRecordBatchReaderBuilder::try_new(input).map_err(|e| damaged(form, &e))?;
+        let int96 = Int96::find(&plain);
+        let (builder, plain) = match &int96 {
+            None => (plain, None),
+            Some(int96) => {
+                let options = ArrowReaderOptions::new().with_schema(int96.schema.clone());
+                let wide = ParquetRecordBatchReaderBuilder::try_new_with_options(again, options);
+                (wide.map_err(|e| damaged(form, &e))?, Some(plain))
+            }
+        };
         let groups = builder.metadata().row_groups();
         let rows: u64 = groups.iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(0)).sum();
         let size = |group: &parquet::file::metadata::RowGroupMetaData| {
@@ -264,12 +284,21 @@ impl ColumnReader {
             }
             (before, first) = (end, first + 1);
         }
-        let left = (first..groups.len()).collect();
+        let left: Vec<usize> = (first..groups.len()).collect();
         let skipped = usize::try_from(row.min(rows) - before).unwrap_or(usize::MAX);
-        let builder = builder.with_row_groups(left).with_offset(skipped).with_batch_size(rows_max);
-        let reader = builder.build().map_err(|e| damaged(form, &e))?;
-        let mut reader =
-            ColumnReader::of(form, schema, Batches::Parquet(Box::new(reader)), Some(rows), bytes, rows_max);
+        let same_rows = |builder: ParquetRecordBatchReaderBuilder<ColumnInput>| {
+            let builder = builder.with_row_groups(left.clone()).with_offset(skipped).with_batch_size(rows_max);
+            builder.build().map(Box::new).map_err(|e| damaged(form, &e))
+        };
+        let wide = same_rows(builder)?;
+        let batches = match (int96, plain) {
+            (Some(int96), Some(plain)) if !int96.columns.is_empty() => {
+                let mask = ProjectionMask::roots(plain.parquet_schema(), int96.columns.iter().copied());
+                Batches::Int96 { wide, exact: same_rows(plain.with_projection(mask))?, columns: int96.columns }
+            }
+            _ => Batches::Parquet(wide),
+        };
+        let mut reader = ColumnReader::of(form, schema, batches, Some(rows), bytes, rows_max);
         reader.rows_done = row.min(rows);
         Ok(reader)
     }
@@ -351,6 +380,12 @@ impl ColumnReader {
             let next = guarded(form, || {
                 let next = match batches {
                     Batches::Parquet(reader) => reader.next(),
+                    Batches::Int96 { wide, exact, columns } => match (wide.next(), exact.next()) {
+                        (Some(Ok(wide)), Some(Ok(exact))) => return int96::exact(&wide, &exact, columns).map(Some),
+                        (None, _) => None,
+                        (wide, Some(Err(error))) => Some(wide.and_then(Result::err).map_or(Err(error), Err)),
+                        (wide, _) => wide,
+                    },
                     Batches::File(reader) => reader.next(),
                     Batches::Stream(reader) => reader.next(),
                     Batches::Ended => None,
@@ -365,7 +400,7 @@ impl ColumnReader {
     }
 }
 
-fn damaged(form: ColumnForm, error: &dyn core::fmt::Display) -> ColumnReadError {
+pub(super) fn damaged(form: ColumnForm, error: &dyn core::fmt::Display) -> ColumnReadError {
     // The library's messages may go over lines.
     let message = error.to_string().lines().map(str::trim).collect::<Vec<_>>().join(" ");
     ColumnReadError::Damaged { form: form.words(), message }

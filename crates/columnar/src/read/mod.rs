@@ -35,6 +35,7 @@ mod bind;
 mod column;
 mod error;
 mod input;
+mod int96;
 mod shape;
 mod time;
 mod walk;

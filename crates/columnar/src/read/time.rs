@@ -36,12 +36,15 @@ pub(super) fn timestamp(out: &mut Vec<u8>, value: i64, unit: TimeUnit, is_instan
     }
 }
 
-/// A time of day of this unit since midnight; `false` for one that no day has.
-pub(super) fn time(out: &mut Vec<u8>, value: i64, unit: TimeUnit) -> bool {
+/// A time of day of this unit since midnight.
+pub(super) fn time(out: &mut Vec<u8>, value: i64, unit: TimeUnit) {
     let second = per_second(unit);
-    let (seconds, fraction) = (value.div_euclid(second), value.rem_euclid(second));
-    clock(out, seconds, fraction, unit);
-    (0..DAY_SECONDS).contains(&seconds)
+    clock(out, value.div_euclid(second), value.rem_euclid(second), unit);
+}
+
+/// Whether a day has a time of this unit since midnight.
+pub(super) fn is_time_of_day(value: i64, unit: TimeUnit) -> bool {
+    (0..DAY_SECONDS).contains(&value.div_euclid(per_second(unit)))
 }
 
 fn clock(out: &mut Vec<u8>, seconds: i64, fraction: i64, unit: TimeUnit) {
@@ -103,7 +106,9 @@ mod tests {
         assert_eq!(text(|out| timestamp(out, -1, TimeUnit::Millisecond, true)), "1969-12-31T23:59:59.999Z");
         assert_eq!(text(|out| timestamp(out, 1, TimeUnit::Nanosecond, false)), "1970-01-01T00:00:00.000000001");
         assert_eq!(text(|out| timestamp(out, 86_399, TimeUnit::Second, false)), "1970-01-01T23:59:59");
-        assert_eq!(text(|out| assert!(time(out, 3_661_000_001, TimeUnit::Microsecond))), "01:01:01.000001");
-        assert_eq!(text(|out| assert!(!time(out, 86_400, TimeUnit::Second))), "24:00:00");
+        assert_eq!(text(|out| time(out, 3_661_000_001, TimeUnit::Microsecond)), "01:01:01.000001");
+        assert_eq!(text(|out| time(out, 86_400, TimeUnit::Second)), "24:00:00");
+        assert!(is_time_of_day(0, TimeUnit::Second) && is_time_of_day(86_399_999, TimeUnit::Millisecond));
+        assert!(!is_time_of_day(86_400, TimeUnit::Second) && !is_time_of_day(-1, TimeUnit::Millisecond));
     }
 }

@@ -169,6 +169,9 @@ impl<S: Sink> Walk<'_, S> {
                 value => {
                     let value = finite::<S>(bind.node, value, &mut self.fault);
                     self.sink.value(bind.node, value);
+                    if !column.has_time_of_day(row) {
+                        self.fault = Some(RowFault::NotTime(bind.node));
+                    }
                 }
             },
             (BindKind::Group(members), View::Group { nulls, members: views }) => {
@@ -185,6 +188,9 @@ impl<S: Sink> Walk<'_, S> {
                 for at in offsets.of_row(row) {
                     let value = finite::<S>(bind.node, leaf.value(at, self.scratch), &mut self.fault);
                     self.sink.value(bind.node, value);
+                    if !leaf.has_time_of_day(at) {
+                        self.fault = Some(RowFault::NotTime(bind.node));
+                    }
                 }
                 self.sink.close_list(bind.node);
             }
@@ -216,6 +222,8 @@ pub enum RowFault {
     NullElement(NodeId),
     /// `COL-042`: a float is an infinity or no number, and the sink has no such values.
     NotFinite(NodeId),
+    /// `COL-043`: a time is before midnight or after the end of the day.
+    NotTime(NodeId),
 }
 
 impl RowFault {
@@ -234,6 +242,12 @@ impl RowFault {
                 node,
                 "the float is an infinity or NaN, expected a number",
                 "write null instead in the program that writes the file, or convert to Parquet or Arrow, which have such floats",
+            ),
+            RowFault::NotTime(node) => (
+                Code("COL-043"),
+                node,
+                "no day has the time of the column, expected at least 0 and less than 24 hours",
+                "correct it in the program that writes the file",
             ),
         };
         let place = Place { path: Some(shape.path(node)), ..Place::default() };

@@ -396,3 +396,83 @@ fn drain(bytes: Vec<u8>) -> Result<usize, String> {
     }
     Ok(rows)
 }
+
+/// A Parquet file with one column of INT96 timestamps: days since the Julian epoch, and nanoseconds in the day.
+fn int96_file(instants: &[(u32, u64)]) -> Vec<u8> {
+    use parquet::data_type::{Int96, Int96Type};
+    let schema =
+        parquet::schema::parser::parse_message_type("message m { required int96 T; optional int32 N; }").unwrap();
+    let mut writer =
+        parquet::file::writer::SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    let value = |(day, nanos): &(u32, u64)| {
+        let mut value = Int96::new();
+        let (low, high) = (u32::try_from(nanos & 0xffff_ffff).unwrap(), u32::try_from(nanos >> 32).unwrap());
+        value.set_data(low, high, *day);
+        value
+    };
+    let values: Vec<Int96> = instants.iter().map(value).collect();
+    column.typed::<Int96Type>().write_batch(&values, None, None).unwrap();
+    column.close().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    let numbers: Vec<i32> = (0..).take(instants.len()).collect();
+    column.typed::<parquet::data_type::Int32Type>().write_batch(&numbers, Some(&vec![1; numbers.len()]), None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.into_inner().unwrap()
+}
+
+fn texts(file: Vec<u8>) -> Result<Vec<String>, String> {
+    let mut reader = ColumnReader::open(ColumnInput::Memory(Bytes::from(file))).map_err(|error| error.to_string())?;
+    let shape = shape_of(reader.schema(), &Limits::default()).map_err(|findings| findings.to_string())?;
+    let source = RowSource::new(reader.schema(), &shape, UnknownColumn::Error).map_err(|f| f.to_string())?;
+    let mut rows = Vec::new();
+    while let Some(batch) = reader.next_batch().map_err(|error| error.to_string())? {
+        for row in 0..batch.num_rows() {
+            let mut text = Text(&shape, String::new());
+            source.rows(&batch).send(row, &mut text).map_err(|fault| fault.finding(&shape).to_string())?;
+            rows.push(text.1);
+        }
+    }
+    Ok(rows)
+}
+
+/// INT96 outside of the years 1677 to 2262 wrapped to other dates.
+#[test]
+fn int96_timestamps_are_exact_in_every_year() {
+    // 1970-01-01 is day 2,440,588.
+    let day = |days: i64| u32::try_from(2_440_588 + days).unwrap();
+    let said = texts(int96_file(&[(day(0), 1_000_000_001), (day(20_000), 0)])).unwrap();
+    assert_eq!(
+        said,
+        [r#" row={ T="1970-01-01T00:00:01.000000001" N=0}"#, r#" row={ T="2024-10-04T00:00:00.000000000" N=1}"#]
+    );
+    let said = texts(int96_file(&[(day(2_932_896), 0), (day(-719_162), 1_000), (day(0), 5_000)])).unwrap();
+    assert_eq!(
+        said,
+        [
+            r#" row={ T="9999-12-31T00:00:00.000000" N=0}"#,
+            r#" row={ T="0001-01-01T00:00:00.000001" N=1}"#,
+            r#" row={ T="1970-01-01T00:00:00.000005" N=2}"#
+        ]
+    );
+    let said = texts(int96_file(&[(day(2_932_896), 0), (day(0), 1)])).unwrap_err();
+    assert!(said.contains("INT96") && said.contains("1677"), "{said}");
+}
+
+/// A time that no day has was written as digits that are none: `00:00:-1.999`.
+#[test]
+fn a_time_that_no_day_has_is_refused() {
+    for (millis, is_time) in [(0, true), (86_399_999, true), (86_400_000, false), (-1, false)] {
+        let array: ArrayRef = Arc::new(Time32MillisecondArray::from(vec![millis]));
+        let mut file = Vec::new();
+        let rows = batch(vec![("T", array)]);
+        let mut writer = ArrowWriter::try_new(&mut file, rows.schema(), None).unwrap();
+        writer.write(&rows).unwrap();
+        writer.close().unwrap();
+        let said = texts(file);
+        assert_eq!(said.is_ok(), is_time, "{said:?}");
+        assert!(is_time || said.unwrap_err().contains("COL-043"));
+    }
+}
