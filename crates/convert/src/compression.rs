@@ -7,10 +7,10 @@
 //! Memory is that of one window: 32 KiB for gzip, at most [`WINDOW_BYTES_MAX`] for Zstandard.
 
 use std::ffi::OsStr;
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 
-use flate2::read::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
 
 /// Largest window of a Zstandard frame that is read: what `zstd` itself reads without `--long`.
@@ -44,6 +44,8 @@ impl Compression {
             // Deflate is the only method, and the upper bits of the flags are reserved.
             [0x1f, 0x8b, 8, flags, ..] if flags & 0xe0 == 0 => Some(Compression::Gzip),
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Compression::Zstd),
+            // A skippable frame, as pzstd writes one before each frame (RFC 8878, 3.1.2).
+            [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Compression::Zstd),
             _ => None,
         }
     }
@@ -74,13 +76,76 @@ impl Compression {
     /// Where no memory is left.
     pub fn reader(self, reader: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
-            Compression::Gzip => Box::new(Named(MultiGzDecoder::new(BufReader::with_capacity(64 << 10, reader)), self)),
+            Compression::Gzip => {
+                let input = BufReader::with_capacity(64 << 10, reader);
+                Box::new(Named(GzipMembers { state: Some(Members::In(GzDecoder::new(input))) }, self))
+            }
             Compression::Zstd => {
                 let mut decoder = zstd::stream::read::Decoder::new(reader)?;
                 decoder.window_log_max(WINDOW_LOG_MAX)?;
                 Box::new(Named(decoder, self))
             }
         })
+    }
+}
+
+/// The members of a gzip file. Zeros after the last one are padding, as tapes and data sets of fixed records have it; gzip ignores
+/// them too.
+struct GzipMembers<R: BufRead> {
+    state: Option<Members<R>>,
+}
+
+enum Members<R: BufRead> {
+    In(GzDecoder<R>),
+    Between(R),
+}
+
+impl<R: BufRead> Read for GzipMembers<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        if to.is_empty() {
+            return Ok(0);
+        }
+        while let Some(state) = self.state.take() {
+            match state {
+                Members::In(mut decoder) => match decoder.read(to) {
+                    Ok(0) => self.state = Some(Members::Between(decoder.into_inner())),
+                    done => {
+                        self.state = Some(Members::In(decoder));
+                        return done;
+                    }
+                },
+                Members::Between(mut input) => match input.fill_buf() {
+                    Ok([]) => {}
+                    Ok([0, ..]) => {
+                        only_zeros(&mut input)?;
+                    }
+                    Ok(_) => self.state = Some(Members::In(GzDecoder::new(input))),
+                    Err(error) => {
+                        self.state = Some(Members::Between(input));
+                        return Err(error);
+                    }
+                },
+            }
+        }
+        Ok(0)
+    }
+}
+
+/// Reads to the end, where there may be zeros only.
+fn only_zeros(input: &mut impl BufRead) -> io::Result<()> {
+    loop {
+        let bytes = input.fill_buf()?;
+        if bytes.iter().any(|byte| *byte != 0) {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "other bytes than a gzip member or zeros follow a member",
+            ));
+        }
+        let read = bytes.len();
+        if read == 0 {
+            return Ok(());
+        }
+        input.consume(read);
     }
 }
 

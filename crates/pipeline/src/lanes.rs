@@ -269,7 +269,9 @@ impl<'c> Ends<'c> {
     /// An XML style whose names are not names of XML.
     pub fn reject_form(&self, head: Option<&SourceHead>) -> Result<RejectForm, PipelineError> {
         Ok(match self.source {
-            SourceFormat::Records(spec) => RejectForm::records(spec, self.limits, self.schema.pad_byte().unwrap_or(0)),
+            SourceFormat::Records(spec) => {
+                RejectForm::records(self.schema, spec, self.limits, self.schema.pad_byte().unwrap_or(0))
+            }
             SourceFormat::Json(_) => RejectForm::Line { prologue: Vec::new(), epilogue: Vec::new() },
             SourceFormat::Csv(_) => {
                 let header = head.and_then(SourceHead::csv);

@@ -43,6 +43,8 @@ pub struct Lot {
     pub errors: u64,
     /// Findings about the documents, up to a bound.
     pub findings: Vec<Finding>,
+    /// Rejected records whose findings are all beyond the bound, with the code of the first.
+    pub bare: Vec<(RecordNumber, Code)>,
     /// How often each code was found, those beyond the bound too.
     pub counts: CodeCounts,
     /// Findings that are one however often they come.
@@ -243,6 +245,7 @@ impl Lot {
             page_raw: Vec::new(),
             errors: 0,
             findings: Vec::new(),
+            bare: Vec::new(),
             counts: CodeCounts::default(),
             repeats: Repeats::default(),
             tally: Tally::default(),
@@ -265,6 +268,7 @@ impl Lot {
         self.page_raw.clear();
         self.errors = 0;
         self.findings.clear();
+        self.bare.clear();
         self.counts.0.clear();
         self.repeats.clear();
         self.tally = Tally::default();
@@ -462,6 +466,11 @@ impl Lot {
     pub(crate) fn rejected_already(&mut self, findings: Vec<Finding>) {
         self.tally.records_in += 1;
         self.tally.records_rejected += 1;
+        if self.findings.len() >= FINDINGS_A_LOT
+            && let Some((record, first)) = findings.iter().find_map(|finding| Some((finding.place.record?, finding)))
+        {
+            self.bare.push((record, first.code));
+        }
         self.keep(findings);
     }
 

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use quayline_core::Limits;
 use quayline_frame::{Framer, FramerOptions, FramingSpec, LineEnd};
 
+use quayline_project::{RecordTypes, Schema};
+
 use crate::block::{Block, Units};
 use crate::source_head::ColumnsHead;
 
@@ -12,7 +14,12 @@ use crate::source_head::ColumnsHead;
 #[derive(Debug)]
 pub enum RejectForm {
     /// The bytes of the source from the record's framing to its end, terminator included.
-    Raw(FramingSpec),
+    Raw {
+        /// The framing.
+        spec: FramingSpec,
+        /// What the settings leave out.
+        edges: Fillers,
+    },
     /// The body framed anew: blocks and segments cannot be taken out of a file as they stand.
     Framed {
         /// The framing.
@@ -21,6 +28,8 @@ pub enum RejectForm {
         limits: Limits,
         /// The byte that pads a short record.
         pad: u8,
+        /// What the settings leave out.
+        edges: Fillers,
     },
     /// Rows of columns, as lines of JSON of the source's shape.
     Rows(Arc<ColumnsHead>),
@@ -35,17 +44,52 @@ pub enum RejectForm {
     },
 }
 
+/// Bytes in place of those that the settings leave out at both ends of a file (`skip-first`, `skip-bytes-first` and so on): without
+/// them the same settings would leave rejected records out.
+#[derive(Clone, Debug, Default)]
+pub struct Fillers {
+    before: Vec<u8>,
+    after: Vec<u8>,
+}
+
+impl Fillers {
+    pub(crate) fn new(schema: &Schema, spec: &FramingSpec, limits: &Limits, pad: u8) -> Fillers {
+        let (edges, skip) = (schema.types().map(RecordTypes::edges).unwrap_or_default(), schema.skip_bytes());
+        let records = |count: u64| {
+            let mut bytes = Vec::new();
+            if count > 0
+                && let Ok(mut framer) = Framer::new(spec, options(pad), limits)
+            {
+                for _ in 0..count {
+                    // One byte, which is padded where records have one length.
+                    if framer.frame(&[pad], &mut bytes).is_err() {
+                        break;
+                    }
+                }
+                framer.flush(&mut bytes);
+            }
+            bytes
+        };
+        let filled = |count: u64| vec![pad; usize::try_from(count).unwrap_or(0)];
+        Fillers {
+            before: [filled(skip.first), records(edges.skip_first)].concat(),
+            after: [records(edges.skip_last as u64), filled(skip.last as u64)].concat(),
+        }
+    }
+}
+
 impl RejectForm {
-    pub(crate) fn records(spec: &FramingSpec, limits: &Limits, pad: u8) -> Self {
+    pub(crate) fn records(schema: &Schema, spec: &FramingSpec, limits: &Limits, pad: u8) -> Self {
+        let edges = Fillers::new(schema, spec, limits, pad);
         match spec {
             FramingSpec::Blocked(_) | FramingSpec::Spanned(_) | FramingSpec::MicroFocus => {
-                RejectForm::Framed { spec: *spec, limits: limits.clone(), pad }
+                RejectForm::Framed { spec: *spec, limits: limits.clone(), pad, edges }
             }
             FramingSpec::Fixed { .. }
             | FramingSpec::Rdw(_)
             | FramingSpec::Lines(_)
             | FramingSpec::LengthField(_)
-            | FramingSpec::Layout => RejectForm::Raw(*spec),
+            | FramingSpec::Layout => RejectForm::Raw { spec: *spec, edges },
         }
     }
 
@@ -53,12 +97,14 @@ impl RejectForm {
     #[must_use]
     pub fn prologue(&self) -> Vec<u8> {
         match self {
-            RejectForm::Raw(_) | RejectForm::Interchanges | RejectForm::Rows(_) => Vec::new(),
-            RejectForm::Framed { spec, limits, pad } => {
+            RejectForm::Interchanges | RejectForm::Rows(_) => Vec::new(),
+            RejectForm::Raw { edges, .. } => edges.before.clone(),
+            RejectForm::Framed { spec, limits, pad, edges } => {
                 let mut bytes = Vec::new();
                 if let Ok(mut framer) = Framer::new(spec, options(*pad), limits) {
                     framer.finish(&mut bytes);
                 }
+                bytes.extend_from_slice(&edges.before);
                 bytes
             }
             RejectForm::Line { prologue, .. } => prologue.clone(),
@@ -69,7 +115,8 @@ impl RejectForm {
     #[must_use]
     pub fn epilogue(&self) -> &[u8] {
         match self {
-            RejectForm::Raw(_) | RejectForm::Framed { .. } | RejectForm::Interchanges | RejectForm::Rows(_) => &[],
+            RejectForm::Raw { edges, .. } | RejectForm::Framed { edges, .. } => &edges.after,
+            RejectForm::Interchanges | RejectForm::Rows(_) => &[],
             RejectForm::Line { epilogue, .. } => epilogue,
         }
     }
@@ -77,14 +124,18 @@ impl RejectForm {
     /// Appends record `i`.
     pub(crate) fn append(&self, block: &Block, i: usize, out: &mut Vec<u8>) {
         match (self, block.record_span(i)) {
-            (RejectForm::Raw(spec), Some(span)) => {
+            (RejectForm::Raw { spec, .. }, Some(span)) => {
                 let body_end = (span.body + span.len) as usize;
                 let end = body_end + terminator(spec, &block.bytes[body_end..block.filled]);
                 out.extend_from_slice(&block.bytes[span.frame as usize..end]);
             }
-            (RejectForm::Framed { spec, limits, pad }, _) => {
+            (RejectForm::Framed { spec, limits, pad, .. }, _) => {
                 let body = block.body(i);
-                let resumed = Framer::resume(spec, options(*pad), limits, block.offset(i), block.number(i));
+                let mut options = options(*pad);
+                // A block that was longer than those that Quayline writes.
+                let needed = u32::try_from(body.len() + BLOCK_HEADERS).unwrap_or(u32::MAX);
+                options.block_bytes = options.block_bytes.max(needed);
+                let resumed = Framer::resume(spec, options, limits, block.offset(i), block.number(i));
                 let framed = resumed.ok().and_then(|mut framer| {
                     let done = framer.frame(body, out).is_ok();
                     framer.flush(out);
@@ -101,13 +152,16 @@ impl RejectForm {
                 }
             }
             (RejectForm::Interchanges, _) => out.extend_from_slice(block.body(i)),
-            (RejectForm::Raw(_) | RejectForm::Line { .. }, _) => {
+            (RejectForm::Raw { .. } | RejectForm::Line { .. }, _) => {
                 out.extend_from_slice(block.body(i));
                 out.push(b'\n');
             }
         }
     }
 }
+
+/// Bytes of a block descriptor, extended, and a record descriptor.
+const BLOCK_HEADERS: usize = 12;
 
 fn options(pad: u8) -> FramerOptions {
     FramerOptions { pad, block_bytes: 32_760, ..FramerOptions::default() }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 
-use quayline_core::{Finding, RecordNumber, Severity};
+use quayline_core::{Code, Fault, Finding, Place, RecordNumber, Severity};
 use quayline_pipeline::write_json_string;
 
 use crate::engine::destination::partial_path;
@@ -42,10 +42,19 @@ impl FindingsFile {
     }
 
     /// Appends all findings: the limit of findings is for what is shown, and each rejected record has its reason here.
-    pub(crate) fn append(&mut self, findings: &[Finding]) -> io::Result<()> {
+    pub(crate) fn append(&mut self, findings: &[Finding], bare: &[(RecordNumber, Code)]) -> io::Result<()> {
         self.line.clear();
         for finding in findings {
             json(finding, &mut self.line);
+        }
+        for (record, code) in bare {
+            let place = Place { record: Some(*record), ..Place::default() };
+            let message = "rejected; too many records near it were rejected to keep the details";
+            let finding = Finding::error(*code, Fault::Sender, message).at(place);
+            json(
+                &finding.hint("correct the cause of the other findings, and convert the rejects again"),
+                &mut self.line,
+            );
         }
         self.file.write_all(&self.line)
     }

@@ -13,7 +13,7 @@ use quayline_edi::{EdiWriterOptions, ExcerptWriter};
 use quayline_meter::{Meter, Phase, Totals};
 use quayline_pipeline::{
     Apart, Clock, CodeCounts, Ends, Exchange, Intake, Lane, LaneFacts, MapEnds, Paging, PipelineError, Position,
-    Repeats, SourceFacts, SourceHead, SpoolFolder, Unsettled, read_csv_header,
+    RejectForm, Repeats, SourceFacts, SourceHead, SpoolFolder, Unsettled, read_csv_header,
 };
 use quayline_project::{SourceFormat, TargetFormat};
 
@@ -245,9 +245,11 @@ impl Run {
         }
         let form = ends(&self.conversion).reject_form(self.head.as_ref())?;
         let epilogue = form.epilogue().to_vec();
+        let is_lazy = matches!(form, RejectForm::Raw { .. });
         let files = match &self.resumed {
             Some(checkpoint) => RejectFiles {
                 records: resume::reopen(path, checkpoint.rejects_bytes)?,
+                prologue: if is_lazy && checkpoint.rejects_bytes == 0 { form.prologue() } else { Vec::new() },
                 findings: FindingsFile::resume(&findings_path, checkpoint.next).map_err(io(&findings_path))?,
                 epilogue,
                 excerpt: match &self.states.rejects[..] {
@@ -257,10 +259,12 @@ impl Run {
             },
             None => {
                 let mut records = PartialFile::create(path)?;
-                io::Write::write_all(&mut records, &form.prologue())
-                    .map_err(ConvertError::io("write", records.partial()))?;
+                let (prologue, at_once) =
+                    if is_lazy { (form.prologue(), Vec::new()) } else { (Vec::new(), form.prologue()) };
+                io::Write::write_all(&mut records, &at_once).map_err(ConvertError::io("write", records.partial()))?;
                 RejectFiles {
                     records,
+                    prologue,
                     findings: FindingsFile::create(&findings_path)?,
                     epilogue,
                     excerpt: ExcerptWriter::new(),

@@ -66,6 +66,8 @@ pub(crate) struct Written {
 pub(crate) struct RejectFiles {
     pub(crate) records: PartialFile,
     pub(crate) findings: FindingsFile,
+    /// What precedes the first rejected record, if it is only written with one.
+    pub(crate) prologue: Vec<u8>,
     /// What stands behind the last rejected record.
     pub(crate) epilogue: Vec<u8>,
     /// Puts envelopes around rejected parts of interchanges.
@@ -204,9 +206,13 @@ impl Writer<'_> {
                     files.write_long(&excerpt.around, excerpt.is_transaction, front, bytes, &mut lot.rejects)?;
                 }
             }
+            if !lot.rejects.is_empty() {
+                let prologue = core::mem::take(&mut files.prologue);
+                files.records.write_all(&prologue).map_err(ConvertError::io("write", &path))?;
+            }
             files.records.write_all(&lot.rejects).map_err(ConvertError::io("write", path))?;
             let path = files.findings.file.partial().to_owned();
-            files.findings.append(&lot.findings).map_err(ConvertError::io("write", path))?;
+            files.findings.append(&lot.findings, &lot.bare).map_err(ConvertError::io("write", path))?;
         }
         Ok(())
     }
@@ -323,7 +329,10 @@ impl Writer<'_> {
         if let Some(files) = &mut self.rejects {
             let path = files.records.partial().to_owned();
             files.excerpt.finish(&mut files.epilogue);
-            files.records.write_all(&files.epilogue).map_err(ConvertError::io("write", path))?;
+            // A file without rejected records is empty.
+            if files.records.len() > 0 {
+                files.records.write_all(&files.epilogue).map_err(ConvertError::io("write", path))?;
+            }
         }
         clock.enter(Phase::Commit);
         self.sync_files()?;

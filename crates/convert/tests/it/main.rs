@@ -1,5 +1,6 @@
 //! Conversions from file to file.
 
+mod audited;
 mod binary;
 mod crash;
 mod edi;

@@ -144,20 +144,28 @@ fn records_that_belong_nowhere_are_rejected() {
         NESTED,
         &["O01", "LAAAA", "C001", "LBBBB", "X", "O02", "LCCCC"],
         expect![[r#"
-            {"customer":{"CUST-ID":1,"orders":[{"ORDER-NO":2,"lines":[{"ITEM":"CCCC"}]}]}}
-            in 7 out 3 rejected 4 skipped 0 documents 1
+            {"customer":{"CUST-ID":1}}
+            in 7 out 1 rejected 6 skipped 0 documents 1
             error[CNV-022]: no CUSTOMER-REC precedes this record as its parent
               at in.dat, record 1, byte 0
 
-            hint: the file is not in order, or the parent was rejected as being of no known type
+            hint: the file is not in order, or a record before it, which may be its parent, is of no known type
             error[CNV-022]: no ORDER-REC precedes this record as its parent
               at in.dat, record 2, byte 4
 
-            hint: the file is not in order, or the parent was rejected as being of no known type
+            hint: the file is not in order, or a record before it, which may be its parent, is of no known type
             error[CNV-022]: no ORDER-REC precedes this record as its parent
               at in.dat, record 4, byte 15
 
-            hint: the file is not in order, or the parent was rejected as being of no known type
+            hint: the file is not in order, or a record before it, which may be its parent, is of no known type
+            error[CNV-022]: no CUSTOMER-REC precedes this record as its parent
+              at in.dat, record 6, byte 23
+
+            hint: the file is not in order, or a record before it, which may be its parent, is of no known type
+            error[CNV-022]: no ORDER-REC precedes this record as its parent
+              at in.dat, record 7, byte 27
+
+            hint: the file is not in order, or a record before it, which may be its parent, is of no known type
             error[CNV-026]: 1 record has the value `X` (1 byte from byte 0 on), which no record type has
               at in.dat, record 5, byte 21
 

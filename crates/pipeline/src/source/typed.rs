@@ -13,7 +13,7 @@ use crate::codes;
 use crate::lane::{LaneFacts, Source, Target};
 use crate::lot::{Lot, locate, place_of};
 use crate::repeats::{RepeatKey, Repeats, Words};
-use crate::source::record::decoder;
+use crate::source::record::{decoder, may_have_carriage_return, note_carriage_return};
 
 /// Decodes a record with everything below it into one document.
 pub(crate) struct TypedSource<'s> {
@@ -24,6 +24,7 @@ pub(crate) struct TypedSource<'s> {
     ranks: Vec<usize>,
     /// The first record of the family that comes before a sibling which documents show first.
     misordered: Option<usize>,
+    notes_carriage_returns: bool,
 }
 
 /// What was found in the records of a family.
@@ -62,7 +63,8 @@ impl<'s> TypedSource<'s> {
             siblings.iter().position(|sibling| *sibling == index).unwrap_or(0)
         };
         let ranks = (0..types.count()).map(rank).collect();
-        TypedSource { types, decoders, family: Vec::new(), ranks, misordered: None }
+        let notes_carriage_returns = may_have_carriage_return(framing);
+        TypedSource { types, decoders, family: Vec::new(), ranks, misordered: None, notes_carriage_returns }
     }
 
     /// Gathers the records that belong to the one at `at`; skips and rejects those that belong to none. The index behind them.
@@ -73,10 +75,15 @@ impl<'s> TypedSource<'s> {
         let mut open: Vec<Above> = Vec::new();
         let mut next = at;
         while next < block.len() {
+            if self.notes_carriage_returns && block.body(next).ends_with(b"\r") {
+                note_carriage_return(lot, block, next, facts);
+            }
             match self.types.find(block.body(next)) {
                 Found::Skip => lot.skipped(1),
                 Found::Unknown => {
                     self.refuse(facts, block, next, lot, None);
+                    // It may have been the parent of the records after it, which so belong to none before it.
+                    open.clear();
                     if facts.stop_at_reject {
                         return next + 1;
                     }
@@ -139,7 +146,9 @@ impl<'s> TypedSource<'s> {
                 let name =
                     self.types.plan(parent).map_or("its parent", |plan| plan.shape().node(NodeId::ROOT).name.as_str());
                 Finding::error(codes::NO_PARENT, Fault::Sender, format!("no {name} precedes this record as its parent"))
-                    .hint("the file is not in order, or the parent was rejected as being of no known type")
+                    .hint(
+                        "the file is not in order, or a record before it, which may be its parent, is of no known type",
+                    )
             }
         };
         lot.rejected(&facts.reject_form, block, at, locate(vec![finding], &place_of(block, at, &facts.file)));

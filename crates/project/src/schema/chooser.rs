@@ -22,11 +22,11 @@ const SHOWN_MAX: usize = 16;
 #[derive(Clone, Copy, Debug)]
 enum Form {
     /// As text without the blanks around it.
-    Text { blank: u8 },
-    /// Zoned digits; values are digits without leading zeros.
+    Text,
+    /// Zoned digits, the last of which may have a positive sign; values are digits without leading zeros.
     Zoned,
-    /// Packed digits, with or without a sign nibble at the end.
-    Packed { sign: bool },
+    /// Packed digits, with or without a sign nibble at the end. A nibble before them is no part of the number.
+    Packed { sign: bool, digits: usize },
     /// A binary number; values are 16 bytes, big-endian, two's complement.
     Binary { order: ByteOrder, signed: bool },
 }
@@ -68,12 +68,10 @@ impl Test {
             return Err(Unfit::Slides);
         }
         let form = match encoding {
-            Encoding::Text { .. } | Encoding::TextEdited { .. } | Encoding::Boolean => {
-                Form::Text { blank: blank(charset) }
-            }
+            Encoding::Text { .. } | Encoding::TextEdited { .. } | Encoding::Boolean => Form::Text,
             Encoding::Zoned { scale: 0, sign: ZonedSign::Unsigned | ZonedSign::TrailingOverpunch, .. } => Form::Zoned,
-            Encoding::Packed { scale: 0, .. } => Form::Packed { sign: true },
-            Encoding::PackedUnsigned { scale: 0, .. } => Form::Packed { sign: false },
+            Encoding::Packed { scale: 0, digits, .. } => Form::Packed { sign: true, digits: usize::from(*digits) },
+            Encoding::PackedUnsigned { scale: 0, digits } => Form::Packed { sign: false, digits: usize::from(*digits) },
             Encoding::Binary { scale: 0, order, signed, .. } => Form::Binary { order: *order, signed: *signed },
             _ => return Err(Unfit::Kind),
         };
@@ -82,7 +80,7 @@ impl Test {
 
     /// A test on bytes as text.
     pub(crate) fn on_bytes(offset: usize, length: usize, values: &[String], charset: Charset) -> Result<Self, Unfit> {
-        Test::new(offset, length, Form::Text { blank: blank(charset) }, values, charset)
+        Test::new(offset, length, Form::Text, values, charset)
     }
 
     fn new(offset: usize, length: usize, form: Form, written: &[String], charset: Charset) -> Result<Self, Unfit> {
@@ -104,12 +102,12 @@ impl Test {
             digits.map(|digit| (digit <= 9).then(|| char::from(b'0' + digit))).collect()
         };
         let shown = match self.form {
-            Form::Text { .. } => {
+            Form::Text => {
                 let mut text = Vec::new();
                 self.charset.decode_into(bytes, &mut text).ok().and_then(|()| String::from_utf8(text).ok())
             }
-            Form::Zoned => digits(&mut bytes.iter().map(|byte| byte & 0x0f)),
-            Form::Packed { sign } => {
+            Form::Zoned => self.zoned(bytes).map(|digits| digits.map(|digit| char::from(b'0' + digit)).collect()),
+            Form::Packed { sign, .. } => {
                 let nibbles = bytes.iter().flat_map(|byte| [byte >> 4, byte & 0x0f]);
                 digits(&mut nibbles.take((bytes.len() * 2).saturating_sub(usize::from(sign))))
             }
@@ -142,15 +140,24 @@ impl Test {
         let bytes = &record[start..end];
         let whole = bytes.len() == self.length;
         match self.form {
-            Form::Text { blank } => {
-                let first = bytes.iter().position(|b| *b != blank).unwrap_or(bytes.len());
-                let last = bytes.iter().rposition(|b| *b != blank).map_or(first, |at| at + 1);
+            Form::Text => {
+                let space = self.charset.space();
+                // A character of UTF-16 has two bytes, either of which may be that of a blank.
+                let mut units = bytes.chunks(space.len());
+                let first = units.clone().position(|unit| unit != space).map_or(bytes.len(), |at| at * space.len());
+                let last =
+                    units.rposition(|unit| unit != space).map_or(first, |at| ((at + 1) * space.len()).min(bytes.len()));
                 self.values.iter().any(|value| *value == bytes[first..last])
             }
-            Form::Zoned => whole && self.has(bytes.iter().map(|b| b & 0x0f)),
-            Form::Packed { sign } => {
+            Form::Zoned => whole && self.zoned(bytes).is_some_and(|digits| self.has(digits)),
+            Form::Packed { sign, digits } => {
                 let nibbles = bytes.iter().flat_map(|b| [b >> 4, b & 0x0f]);
-                whole && self.has(nibbles.take(bytes.len() * 2 - usize::from(sign)))
+                let count = (bytes.len() * 2).saturating_sub(usize::from(sign));
+                let digits = nibbles.take(count).skip(count.saturating_sub(digits));
+                // Values are not negative.
+                let is_positive =
+                    !sign || bytes.last().is_some_and(|byte| matches!(byte & 0x0f, 0x0a | 0x0c | 0x0e | 0x0f));
+                whole && is_positive && self.has(digits)
             }
             Form::Binary { order, signed } => {
                 whole
@@ -158,6 +165,27 @@ impl Test {
                         .is_some_and(|n| self.values.iter().any(|value| *value == n.to_be_bytes()))
             }
         }
+    }
+
+    /// The digits of a zoned number that is not negative; `None` for other bytes.
+    fn zoned<'b>(&self, bytes: &'b [u8]) -> Option<impl Iterator<Item = u8> + Clone + use<'b>> {
+        let zone = if matches!(self.charset, Charset::SingleByte(page) if page.is_ebcdic()) { 0xf0 } else { 0x30 };
+        let (last, others) = bytes.split_last()?;
+        let is_digit = |byte: u8| byte & 0xf0 == zone && byte & 0x0f <= 9;
+        let is_ebcdic = zone == 0xf0;
+        // Positive overpunch: zones C, A and E of EBCDIC; `{` and `A` to `I` in ASCII data, or plain digits.
+        let is_last = is_digit(*last)
+            || match is_ebcdic {
+                true => matches!(last & 0xf0, 0xa0 | 0xc0 | 0xe0) && last & 0x0f <= 9,
+                false => matches!(last, b'{' | b'A'..=b'I'),
+            };
+        if !is_last || !others.iter().all(|byte| is_digit(*byte)) {
+            return None;
+        }
+        Some(bytes.iter().map(move |byte| match (is_ebcdic, byte) {
+            (false, b'{') => 0,
+            (_, byte) => byte & 0x0f,
+        }))
     }
 
     /// Whether these digits, without leading zeros, are one of the values.
@@ -170,7 +198,7 @@ impl Test {
 impl Form {
     fn value(self, text: &str, charset: Charset) -> Option<Vec<u8>> {
         match self {
-            Form::Text { .. } => {
+            Form::Text => {
                 let mut bytes = Vec::new();
                 charset.encode_into(text, &mut bytes).ok()?;
                 Some(bytes)
@@ -199,8 +227,4 @@ fn binary(bytes: &[u8], order: ByteOrder, signed: bool) -> Option<i128> {
         wide[..start].fill(0xff);
     }
     Some(i128::from_be_bytes(wide))
-}
-
-fn blank(charset: Charset) -> u8 {
-    charset.space().first().copied().unwrap_or(b' ')
 }

@@ -67,7 +67,7 @@ sign = "leading"
               'order no' text(12)
               amount decimal(8,2)
               count decimal(3)
-            Lines(LineSpec { end: Lf, carriage_return: Keep }) true
+            Lines(LineSpec { end: Lf, carriage_return: Strip }) true
         "#]],
     );
 }
@@ -108,7 +108,7 @@ type = "integer"
                 lines*
                   kind text(1)
                   quantity unsigned(6)
-            Lines(LineSpec { end: Lf, carriage_return: Keep }) true
+            Lines(LineSpec { end: Lf, carriage_return: Strip }) true
         "#]],
     );
 }

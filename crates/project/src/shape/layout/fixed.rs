@@ -101,8 +101,18 @@ impl Writer<'_> {
             TypeName::Text if field.decimals.is_none() && field.point.is_none() && field.sign.is_none() => {
                 return Some((format!("X({length})"), length));
             }
-            TypeName::Integer => 0,
-            TypeName::Decimal => u32::try_from(field.decimals.unwrap_or(0)).unwrap_or(0),
+            TypeName::Integer if field.decimals.is_none() => 0,
+            TypeName::Integer => {
+                wrong(format!("`{name}` is an integer and has decimals"), "write type = \"decimal\"");
+                return None;
+            }
+            TypeName::Decimal => match u32::try_from(field.decimals.unwrap_or(0)) {
+                Ok(decimals) => decimals,
+                Err(_) => {
+                    wrong(format!("`{name}` has fewer than no decimals"), "a fixed field has 0 or more decimals");
+                    return None;
+                }
+            },
             TypeName::Text | TypeName::Float | TypeName::Bool | TypeName::Date | TypeName::Timestamp => {
                 wrong(
                     format!("`{name}` cannot be such a field"),

@@ -128,21 +128,30 @@ impl Loader<'_> {
             &["copybook", "record-name", "interface", "dialect", "delimiter", "header", "line-end", "quotes"],
         )?;
         let written = fixed::as_copybook(self, layout)?;
+        let encoding = self.encoding(layout)?;
+        if let Some(wide @ (Charset::Utf8 | Charset::Utf16(_))) = encoding {
+            let at = layout.encoding.as_ref().map_or_else(|| layout.layout.span(), toml::Spanned::span);
+            let message = format!("a fixed layout counts bytes, and a character of {} may have several", wide.name());
+            let hint =
+                "name a code page with one byte for each character, such as iso8859-1; convert the file to it first";
+            return Err(self.wrong(&at, message, hint).into());
+        }
         let spec = RecordSpec {
             path: &self.reference.path,
             text: written.copybook,
             record: None,
             interface: InterfaceFile::parse(&self.file.text.name, &written.interface)?,
             dialect: Dialect::default(),
-            encoding: self.encoding(layout)?,
+            encoding,
             framing: Some(
-                layout.framing.clone().or_else(|| self.options.framing.clone()).unwrap_or_else(|| "lines".to_owned()),
+                layout
+                    .framing
+                    .clone()
+                    .or_else(|| self.options.framing.clone())
+                    .unwrap_or_else(|| "lines:strip-cr".to_owned()),
             ),
         };
-        let mut options = self.options.clone();
-        // Lines lose the blanks at their end in many editors.
-        options.policies.short = Some(quayline_cobol::ShortRecord::Null);
-        spec.compile(&options, vec![self.reference.path.clone()])
+        spec.compile(&self.options, vec![self.reference.path.clone()])
     }
 
     fn records(&self, layout: &wire::Layout) -> Result<ShapeFile, Findings> {
