@@ -328,6 +328,11 @@ impl EnvelopePass<'_> {
         self.pass.segment_start()
     }
 
+    /// The segment as it stands in the input, without its terminator, where that is not its text.
+    pub(crate) fn source(&self) -> Option<&[u8]> {
+        self.pass.source()
+    }
+
     /// Bytes of the input that are done with.
     #[inline(always)]
     #[must_use]

@@ -37,7 +37,9 @@ pub fn renumbered<E>(edi: &[u8], limits: &Limits, take: &mut dyn FnMut(Level) ->
             _ => continue,
         };
         let start = pass.segment_start();
-        let raw = pass.segment().raw();
+        let segment = pass.segment();
+        // In text by code extension, the segment is what its bytes say, and not these.
+        let raw = pass.source().unwrap_or(segment.raw());
         out.extend_from_slice(&edi[copied..start]);
         out.extend_from_slice(&with_element(raw, pass.delimiters(), element, number.as_bytes()));
         copied = start + raw.len();
@@ -46,11 +48,27 @@ pub fn renumbered<E>(edi: &[u8], limits: &Limits, take: &mut dyn FnMut(Level) ->
     Ok(out)
 }
 
+const ESCAPE: u8 = 0x1b;
+
+/// Bytes from an escape sequence of ISO 2022 to behind the one that returns to a set of one byte for each character: between them, bytes
+/// of delimiters are parts of characters. At least the escape itself.
+fn designated(text: &[u8]) -> usize {
+    if text.get(1) != Some(&b'$') {
+        return 1;
+    }
+    let back = (2..text.len()).find(|at| text[*at] == ESCAPE && text.get(at + 1).is_some_and(|next| *next != b'$'));
+    back.map_or(text.len(), |at| (at + 3).min(text.len()))
+}
+
 /// Range of an element of a segment, the tag as number 0, release characters minded.
 fn element_range(segment: &[u8], delimiters: &Delimiters, number: usize) -> Option<core::ops::Range<usize>> {
     let (mut at, mut start, mut count) = (0, 0, 0);
     while at <= segment.len() {
         let byte = segment.get(at).copied();
+        if byte == Some(ESCAPE) {
+            at += designated(&segment[at..]);
+            continue;
+        }
         if byte.is_some() && byte == delimiters.release {
             at += 2;
             continue;
@@ -90,6 +108,17 @@ mod tests {
         let expected = "UNA:+.? 'UNB+UNOA:3+A?+:14+B+260401:1200+41'UNH+1+CONTRL:D:3:UN'UCI+1+A+B+7'UNT+3+1'UNZ+1+41'";
         assert_eq!(String::from_utf8(out.expect("numbers")).expect("text"), expected);
     }
+    /// Numbers went to other places where a character of several bytes stood before them.
+    #[test]
+    fn numbers_are_replaced_in_text_by_code_extension() {
+        let edi = b"UNB+UNOX:4+\x1b$B$++'\x1b(B:14+\x1b-A\x1b.A:14+260401:1200+1'UNH+1+ORDERS:D:96A:UN'FTX+AAI+++\x1b$B$+\x1b(B'UNT+3+1'UNZ+1+1'";
+        let out = renumbered(edi, &Limits::default(), &mut |_| Ok::<u64, ()>(4711)).expect("numbers");
+        let expected = edi.to_vec();
+        let text = |bytes: &[u8]| bytes.iter().map(|b| char::from(*b)).collect::<String>();
+        let expected = text(&expected).replace("1200+1'", "1200+4711'").replace("UNZ+1+1'", "UNZ+1+4711'");
+        assert_eq!(text(&out), expected);
+    }
+
     #[test]
     fn an_interchange_of_x12_has_nine_digits_and_its_groups_theirs() {
         let edi = b"ISA*00*          *00*          *ZZ*A              *ZZ*B              *260101*1200*^*00501*000000001*0*P*:~GS*PO*A*B*20260101*1200*1*X*005010~ST*997*0001~SE*2*0001~GE*1*1~IEA*1*000000001~";

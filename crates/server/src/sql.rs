@@ -20,10 +20,15 @@ use crate::tls;
 
 /// Connections to one database from one thread, for one statement.
 pub(crate) struct Database {
+    pool: Rc<Pool>,
+    places: Arc<Semaphore>,
+}
+
+/// What a request needs for as long as its statement runs, even after its client has gone.
+struct Pool {
     spec: SqlSpec,
     tls: Option<TlsConnector>,
     idle: RefCell<Vec<Session>>,
-    places: Semaphore,
     /// Why the last connection could not be made.
     down: RefCell<Option<String>>,
 }
@@ -53,10 +58,31 @@ impl Database {
                 Some(TlsConnector::from(Arc::new(config)))
             }
         };
-        let places = Semaphore::new(spec.connections);
-        Ok(Database { spec: spec.clone(), tls, idle: RefCell::default(), places, down: RefCell::default() })
+        let places = Arc::new(Semaphore::new(spec.connections));
+        let pool = Pool { spec: spec.clone(), tls, idle: RefCell::default(), down: RefCell::default() };
+        Ok(Database { pool: Rc::new(pool), places })
     }
 
+    async fn ask(&self, parameters: Vec<Vec<u8>>) -> Result<Returned, ProviderFault> {
+        let wait_limit = self.pool.spec.wait_limit;
+        let busy = || ProviderFault::Busy { retry_after: wait_limit };
+        let place = tokio::time::timeout(wait_limit, Arc::clone(&self.places).acquire_owned());
+        let place = place.await.map_err(|_| busy())?.map_err(|_| busy())?;
+        let pool = Rc::clone(&self.pool);
+        // A request that its client abandons keeps its place until the database has ended its statement: otherwise the next one would
+        // be a connection more than `connections`.
+        let asked = tokio::task::spawn_local(async move {
+            let returned = pool.ask(parameters).await;
+            drop(place);
+            returned
+        });
+        asked.await.unwrap_or_else(|error| {
+            Err(ProviderFault::BadAnswer { reason: format!("the request to the database ended: {error}") })
+        })
+    }
+}
+
+impl Pool {
     async fn connect(&self) -> Result<Session, String> {
         let spec = &self.spec;
         let mut config = Config::new();
@@ -107,9 +133,6 @@ impl Database {
     }
 
     async fn ask(&self, parameters: Vec<Vec<u8>>) -> Result<Returned, ProviderFault> {
-        let busy = || ProviderFault::Busy { retry_after: self.spec.wait_limit };
-        let place = tokio::time::timeout(self.spec.wait_limit, self.places.acquire());
-        let _place = place.await.map_err(|_| busy())?.map_err(|_| busy())?;
         // The borrow ends here: what follows waits.
         let kept = self.idle.borrow_mut().pop();
         let session = match kept.filter(|session| !session.client.is_closed()) {
@@ -158,17 +181,18 @@ impl Database {
 
 impl Provider for Database {
     fn call<'a>(&'a self, record: Outgoing<'_>, _: &dyn Fn() -> String) -> Answered<'a> {
-        let parameters = self.spec.form.parameters(&record.to_vec());
+        let spec = &self.pool.spec;
+        let parameters = spec.form.parameters(&record.to_vec());
         Box::pin(async move {
             // Beyond the database's own limit: a network that does not answer.
-            let limit = self.spec.wait_limit + self.spec.time_limit * 2;
+            let limit = spec.wait_limit + spec.time_limit * 2;
             let asked = tokio::time::timeout(limit, self.ask(parameters));
-            asked.await.unwrap_or(Err(ProviderFault::TimeLimit { limit: self.spec.time_limit }))
+            asked.await.unwrap_or(Err(ProviderFault::TimeLimit { limit: spec.time_limit }))
         })
     }
 
     fn ready(&self) -> Result<(), String> {
-        self.down.borrow().clone().map_or(Ok(()), Err)
+        self.pool.down.borrow().clone().map_or(Ok(()), Err)
     }
 }
 

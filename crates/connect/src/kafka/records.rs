@@ -112,16 +112,24 @@ pub(super) fn write(record: &KafkaRecord, producer: Producer) -> Vec<u8> {
 }
 
 /// The records of the batches of an answer, from `offset` on, and the offset after them. Records of aborted transactions and of Kafka itself are left
-/// out. `aborted` are producers and the first offsets of their aborted transactions. The last batch may be cut off.
-pub(super) fn read(
+/// out. `aborted` are producers and the first offsets of their aborted transactions. The last batch may be cut off. Batches after
+/// [`BATCH_BYTES_MAX`] of decompressed bytes are left for the next answer.
+pub(super) fn read(bytes: &[u8], offset: i64, aborted: Vec<(i64, i64)>) -> Result<(Vec<KafkaRecord>, i64), KafkaError> {
+    read_within(bytes, offset, aborted, BATCH_BYTES_MAX)
+}
+
+fn read_within(
     bytes: &[u8],
     offset: i64,
     mut aborted: Vec<(i64, i64)>,
+    held_max: u64,
 ) -> Result<(Vec<KafkaRecord>, i64), KafkaError> {
     // The last is the next.
     aborted.sort_by_key(|(_, first)| std::cmp::Reverse(*first));
     let mut is_aborting = HashSet::new();
     let (mut records, mut next) = (Vec::new(), offset);
+    // Bytes after decompression.
+    let mut held = 0;
     let mut input = In(bytes);
     while input.0.len() >= CRC_END {
         let mut head = input;
@@ -157,6 +165,7 @@ pub(super) fn read(
             is_aborting.remove(&producer);
         } else if !(is_transactional && is_aborting.contains(&producer)) {
             let plain = uncompressed(attributes & 7, batch.0, base)?;
+            held += plain.len() as u64;
             let mut input = In(&plain);
             for _ in 0..count {
                 let record = input.var_bytes()?.ok_or(KafkaError::Answer("a record is null"))?;
@@ -171,6 +180,10 @@ pub(super) fn read(
             }
         }
         next = next.max(end);
+        // Batches that compress well: the next answer begins with the rest.
+        if held >= held_max {
+            break;
+        }
     }
     Ok((records, next))
 }
@@ -318,6 +331,24 @@ mod tests {
         old[16] = 1;
         assert!(read(&old, 0, vec![]).expect_err("version 1").to_string().contains("version 1, expected 2"));
         assert!(read(&placed(0, 5, -1, <[u8]>::to_vec), 0, vec![]).is_err());
+    }
+
+    /// An answer of many batches that compress well took memory without a bound.
+    #[test]
+    fn batches_beyond_a_bound_of_bytes_are_left_for_the_next_answer() {
+        let batches: Vec<u8> = (0..10).flat_map(|offset| placed(offset, 0, -1, <[u8]>::to_vec)).collect();
+        let (all, _) = read(&batches, 0, vec![]).expect("records");
+        assert_eq!(all.len(), 10);
+        let (mut found, mut next) = (Vec::new(), 0);
+        while next < 10 {
+            let size = batches.len() / 10;
+            let (records, after) =
+                read_within(&batches[usize::try_from(next).expect("few") * size..], next, vec![], 40).expect("records");
+            assert!(records.len() <= 2 && after > next, "{} {after}", records.len());
+            found.extend(records);
+            next = after;
+        }
+        assert_eq!(found, all);
     }
 
     #[test]

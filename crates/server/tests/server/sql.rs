@@ -1,5 +1,6 @@
 //! A PostgreSQL server of the test's own as provider.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -219,6 +220,30 @@ fn a_statement_has_a_time_limit_and_waits_for_a_place() {
         assert!(slow.status == 504 && slow.text().contains("GTW-122"), "{}", slow.text());
     });
     assert_eq!(server.get("/v1/stock/FAST", "").status, 200, "the connection is as good as before");
+}
+
+/// Each request that its client abandoned left its statement running, and the next one opened a connection more.
+#[test]
+fn abandoned_requests_keep_their_places() {
+    let Some(postgres) = Postgres::start() else {
+        eprintln!("skipped: abandoned_requests_keep_their_places: PostgreSQL's server is not installed");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let query = "SELECT $1::text AS ref FROM (SELECT pg_sleep(CASE WHEN $1 = 'SLOW' THEN 60 ELSE 0 END)) AS s WHERE $2::numeric >= 0";
+    project(folder.path(), &postgres, query, "time-limit-ms = 3000\nwait-limit-ms = 100\nconnections = 1");
+    let server = Server::start(folder);
+    assert_eq!(server.get("/v1/stock/FAST", "").status, 200);
+    for _ in 0..12 {
+        let mut client = std::net::TcpStream::connect(server.address).unwrap();
+        client.write_all(b"GET /v1/stock/SLOW HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    let threads = std::thread::available_parallelism().unwrap().get();
+    let running = "DO $$ BEGIN IF (SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep%' AND state = 'active' AND \
+                   pid <> pg_backend_pid()) > ";
+    assert!(postgres.sql(&format!("{running}{threads} THEN RAISE EXCEPTION 'more'; END IF; END $$;")));
+    wait_for("the places", || server.get("/v1/stock/FAST", "").status == 200);
 }
 
 /// A server that speaks TLS, and only TLS, with a certificate of an authority of ours for `names`.
