@@ -5,6 +5,7 @@
 mod batch;
 mod capacity;
 mod flow;
+mod gateway;
 mod growth;
 mod interchanges;
 mod maps;
@@ -206,6 +207,7 @@ pub fn all() -> Vec<Bar> {
         interchanges::BARS,
         maps::BARS,
         growth::BARS,
+        gateway::BARS,
         store::BARS,
         flow::BARS,
         batch::BARS,
