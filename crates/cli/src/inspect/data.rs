@@ -103,7 +103,7 @@ impl Answer<'_> {
         let looked = if self.sample.is_whole() {
             String::new()
         } else {
-            format!(", of which the first {} were looked at", grouped(self.sample.bytes.len() as u64))
+            format!(", of which the first {} were read", grouped(self.sample.bytes.len() as u64))
         };
         let mut text = format!("{}  {length}{looked}\n", paint.text(Style::Strong, &name));
         if self.sample.bytes.is_empty() {

@@ -124,7 +124,7 @@ fn csv_and_xml_have_their_own_words() {
     world.run("convert items.dat -c items.cpy -e cp037 --to xml --xml-root <a>").check(expect![[r#"
         exit 2
         --- stderr
-        error[XML-002]: `<a>` is no XML element name
+        error[XML-002]: `<a>` is not an XML element name
 
         hint: write for example `_x003C_a_x003E_`
     "#]]);
@@ -287,7 +287,7 @@ fn rejects_of_several_inputs_go_to_a_folder() {
 
         hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
 
-        1 of 4 records rejected: bad/more.dat holds them whole, bad/more.dat.findings.jsonl says why
+        1 of 4 records rejected: bad/more.dat contains the rejected ones, bad/more.dat.findings.jsonl the reasons
     "#]]);
     assert_eq!(world.read("bad/more.dat"), records[records.len() - 14..]);
     assert_eq!(world.read("bad/items.dat"), b"");

@@ -105,7 +105,7 @@ fn nobody_can_connect_unless_the_settings_say_who() {
     world.run("queue serve").check(expect![[r#"
         exit 2
         --- stderr
-        error[CLI-003]: nobody could connect: there are no users
+        error[CLI-003]: no client could connect: there are no users
 
         hint: name the folder of a project whose quayline.toml has users with --project, or add --anonymous
     "#]]);

@@ -136,7 +136,7 @@ fn all_that_is_wrong_is_told_at_once_with_its_place_and_remedy() {
 
         hint: leave the key out for its default, which docs/reference/gateway.md gives
 
-        error[SRV-003]: serve.tls.minimum-version: this is no version of TLS that is spoken
+        error[SRV-003]: serve.tls.minimum-version: this version of TLS is not supported
           at quayline.toml:7:19
           |
         7 | minimum-version = "1.0"

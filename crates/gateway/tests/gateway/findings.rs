@@ -17,9 +17,9 @@ fn services() {
     finds(&SERVICE.replace("\"canned\"", "\"magic\""), GET, &["GTW-005", "program, canned, http, sql, file or queue"]);
     finds(&SERVICE.replace("file =", "files ="), GET, &["GTW-001", "files", "did you mean `file`?"]);
     for (more, found) in [
-        ("url = \"http://x\"", "`url` is no key of a canned provider, but of http"),
-        ("workers = 2", "`workers` is no key of a canned provider, but of program"),
-        ("plain-text = true", "`plain-text` is no key of a canned provider, but of sql"),
+        ("url = \"http://x\"", "`url` is not a key of a canned provider, but of http"),
+        ("workers = 2", "`workers` is not a key of a canned provider, but of program"),
+        ("plain-text = true", "`plain-text` is not a key of a canned provider, but of sql"),
     ] {
         finds(&SERVICE.replace("[provider]\n", &format!("[provider]\n{more}\n")), GET, &["GTW-012", found]);
     }
@@ -133,8 +133,8 @@ fn constants_are_values_that_their_fields_take() {
     for (name, place, found) in [
         ("", "query", "no name of a parameter"),
         ("a b", "header", "no name of a parameter"),
-        ("Authorization", "header", "means something of its own"),
-        ("X-API-Key", "header", "means something of its own"),
+        ("Authorization", "header", "is reserved"),
+        ("X-API-Key", "header", "is reserved"),
     ] {
         finds(SERVICE, &parameter(name, place, "REQ-NAME", ""), &["GTW-005", found]);
     }
