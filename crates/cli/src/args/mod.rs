@@ -132,6 +132,9 @@ pub(crate) enum Command {
     /// List and release delayed envelopes
     Envelope(EnvelopeArgs),
     /// Serve a project: APIs, message flows, jobs, queues and trading partners
+    ///
+    /// Serves until SIGTERM or Ctrl-C, and finishes work in progress first. Unless `quayline.toml` says otherwise, only this machine can connect, and
+    /// clients must authenticate. SIGHUP or a change of their files reloads the services and APIs, and a change of its files a flow.
     Serve(ServeArgs),
     /// Propose a service for a copybook
     Service(ServiceArgs),

@@ -433,16 +433,16 @@ pub(crate) struct EnvelopeListArgs {
 
 /// Arguments of `quayline envelope release`.
 #[derive(Debug, clap::Args)]
+#[command(group(clap::ArgGroup::new("which").required(true).args(["partner", "all", "due"])))]
 pub(crate) struct ReleaseArgs {
     /// Release the envelopes of this partner
-    #[arg(required_unless_present_any = ["all", "due"])]
     pub(crate) partner: Option<String>,
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
     /// Release all envelopes
-    #[arg(long, conflicts_with_all = ["partner", "due"])]
+    #[arg(long)]
     pub(crate) all: bool,
     /// Release only envelopes that are due
-    #[arg(long, conflicts_with = "partner")]
+    #[arg(long)]
     pub(crate) due: bool,
 }

@@ -6,10 +6,7 @@ use std::path::PathBuf;
 use super::ReportArgs;
 use crate::quantity::Duration;
 
-/// Serve a project until SIGTERM or Ctrl-C: APIs, message flows, jobs, queues and trading partners. Work in progress ends first.
-///
-/// Unless `quayline.toml` says otherwise, only this machine can connect, and clients must authenticate. SIGHUP or a change of their files
-/// reloads the services and APIs, and a change of its files a flow.
+/// Arguments of `quayline serve`.
 #[derive(Debug, clap::Args)]
 #[command(
     after_long_help = "Examples:\n  quayline serve examples/dealership\n  quayline serve --listen 127.0.0.1:9000 --threads 1"

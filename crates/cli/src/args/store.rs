@@ -538,7 +538,7 @@ pub(crate) struct GetMessageArgs {
     pub(crate) group: Option<String>,
     /// Seconds to wait for a message
     ///
-    /// Useful with a store in PostgreSQL, where another process may put the message meanwhile.
+    /// Useful with a store in PostgreSQL, where another process may put the message while this one waits.
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     pub(crate) wait: u64,
     /// Print one JSON object with the content and all that belongs to the message

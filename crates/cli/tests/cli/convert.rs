@@ -429,10 +429,11 @@ fn statistics_add_up() {
     assert_eq!(line("records"), "records   4 read = 3 written + 1 rejected + 0 skipped");
     assert!(line("bytes").starts_with("bytes     56 in, "), "{err}");
     assert!(line("rate").contains("MB/s") && line("rate").contains("µs CPU a record"), "{err}");
-    assert!(line("identity").contains(" s of 1 thread = ") && line("identity").ends_with(" unaccounted"), "{err}");
+    assert!(line("phases").contains(" s of 1 thread = ") && line("phases").ends_with(" unaccounted"), "{err}");
     assert!(line("waits").contains(" on a processor + "), "{err}");
     assert!(
-        line("measuring").contains(" % of the time, ") && line("measuring").ends_with(" readings of the clocks"),
+        line("overhead").contains(" % of the time for measuring, ")
+            && line("overhead").ends_with(" readings of the clock"),
         "{err}"
     );
     assert!(line("memory").ends_with(" MB at most"), "{err}");

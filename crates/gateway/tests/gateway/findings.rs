@@ -146,7 +146,7 @@ fn constants_are_values_that_their_fields_take() {
     finds(SERVICE, &assigned, &["GTW-004", "a parameter sets this field already"]);
     let twice = parameter("a", "path", "REQ-NAME", "").replace("/orders\"", "/orders/{a}/{a}\"");
     finds(SERVICE, &twice, &["GTW-011", "`{a}` twice"]);
-    finds(SERVICE, &GET.replace("[[operation]]", "roles = []\n[[operation]]"), &["GTW-012", "nobody may call"]);
+    finds(SERVICE, &GET.replace("[[operation]]", "roles = []\n[[operation]]"), &["GTW-012", "no client may call"]);
     let unknown = format!("{GET}[[operation.response]]\nstatus = 200\nexclude = [\"NOPE\"]\n");
     finds(SERVICE, &unknown, &["PLN-001", "hint: names are those of the copybook"]);
 }

@@ -145,7 +145,7 @@ const CASES: &[(&str, &str, &str, &str)] = &[
         "0.5",
     ),
     (
-        "a result that is no date",
+        "a result that is not a date",
         "fn again(a: text) -> date\nid = id\nname = format(again(\"2026-02-30\"), \"DD\")\n",
         "0.5",
         "0.5",

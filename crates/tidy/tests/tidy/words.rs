@@ -12,7 +12,10 @@ fn documents_use_plain_words() {
         if EXEMPT.iter().any(|(folder, _)| file.path.starts_with(folder)) {
             continue;
         }
-        for found in refused_words(&file.text) {
+        // The help texts are prose in fences: without them, all of it is checked. A fence leaves an empty line, so that numbers stay.
+        let is_help = file.path.ends_with("reference/cli.md");
+        let text = if is_help { file.text.replace("```text", "").replace("```", "") } else { file.text.clone() };
+        for found in refused_words(&text) {
             let refused = found.refused;
             wrong.push(format!("{}:{}: `{}`: write {}", file.path, found.line, refused.phrase, refused.instead));
         }
