@@ -274,7 +274,7 @@ fn the_store_is_checked_and_compacted() {
     let compacted = world.run("store compact");
     assert!(compacted.err().contains("bytes before"), "{}", compacted.err());
     let facts = world.run("store facts");
-    assert!(facts.out().contains("bytes of the log to apply"), "{}", facts.out());
+    assert!(facts.out().contains("bytes of log not yet in store.redb"), "{}", facts.out());
     let path = world.path("data/store.redb");
     let mut bytes = std::fs::read(&path).expect("the applied store");
     let at = bytes.windows(5).position(|found| found == b"rest5").expect("a record in it");

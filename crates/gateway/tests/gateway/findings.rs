@@ -35,7 +35,7 @@ fn services() {
         ("\"program\"\nprogram = \"X\"\nsource = \"absent.cbl\"", "GTW-002", "there is no source `absent.cbl`"),
         ("\"program\"\nprogram = \"X\"\nworking-storage = \"new\"", "GTW-005", "`fresh`, the default, or `keep`"),
         ("\"program\"\nprogram = \"X\"\ncompiler-options = [\"-O2\"]", "GTW-012", "without a `source`"),
-        ("\"http\"\nurl = \"ftp://x\"", "GTW-005", "no URL of a service"),
+        ("\"http\"\nurl = \"ftp://x\"", "GTW-005", "not a URL of a service"),
         ("\"http\"\nurl = \"http://me:pw@x/\"", "GTW-005", "credentials go into `headers`"),
     ] {
         finds(&kind(text), GET, &[code, found]);
@@ -131,8 +131,8 @@ fn constants_are_values_that_their_fields_take() {
         &["GTW-012", "at least 5 and at most 2"],
     );
     for (name, place, found) in [
-        ("", "query", "no name of a parameter"),
-        ("a b", "header", "no name of a parameter"),
+        ("", "query", "not a valid parameter name"),
+        ("a b", "header", "not a valid parameter name"),
         ("Authorization", "header", "is reserved"),
         ("X-API-Key", "header", "is reserved"),
     ] {
