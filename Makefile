@@ -13,13 +13,13 @@ help: ## list the commands
 setup: ## check for (as root on Debian: install) what building and testing need
 	@scripts/setup.sh test
 
-demo: ## convert an EBCDIC file of this repository to JSON, and back
+demo: ## convert records, validate EDI, and serve a COBOL program as a REST API
 	@scripts/demo.sh
 
-test: ## run every check: format, lints, tests, documents, arrows, licences, fuzz targets
+test: ## run every check: format, lints, tests, documents, dependencies, licences, fuzz targets
 	@scripts/test.sh
 
-bench: ## measure every ratio that has a bar, or with AREA=NAME those of one area; exits 1 if one falls short
+bench: ## measure every figure that has a target, or with AREA=NAME those of one area; exits 1 if one misses it
 	@scripts/setup.sh demo
 	@$(CARGO) build $(CARGO_FLAGS) --release --quiet -p quayline-cli -p quayline-bench
 	@target/release/quayline-bench $(if $(AREA),--area $(AREA))

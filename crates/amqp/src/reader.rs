@@ -20,7 +20,7 @@ pub enum DecodeError {
         at: usize,
     },
     /// No such constructor.
-    #[error("byte {at} is {code:#04x}, which is no constructor of a type")]
+    #[error("byte {at} is {code:#04x}, which is not a constructor of a type")]
     Constructor {
         /// Place of the constructor.
         at: usize,

@@ -73,7 +73,7 @@ pub enum ModelError {
         found: usize,
     },
     /// The measurements do not vary in a way that tells the parameters apart.
-    #[error("the measurements do not tell {what} apart")]
+    #[error("the measurements cannot separate {what}")]
     NotIdentifiable {
         /// What cannot be told apart.
         what: &'static str,

@@ -24,7 +24,7 @@ pub enum Utf16Order {
 
 /// The first bytes that are not a character.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("byte {offset} of the text is no character of the code page")]
+#[error("byte {offset} of the text is not a character of the code page")]
 pub struct Undecodable {
     /// Offset in the bytes to decode, from 0.
     pub offset: usize,

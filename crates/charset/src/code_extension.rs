@@ -96,13 +96,13 @@ pub enum CodeProblem {
         number: u8,
     },
     /// Bytes that are not a character of a known set.
-    #[error("bytes are no character of the set {0}")]
+    #[error("bytes are not a character of the set {0}")]
     NoCharacter(GraphicSet),
     /// An escape sequence with another meaning.
     #[error("the escape sequence {0} does not belong to a supported code extension")]
     Escape(EscapeSequence),
     /// Bytes that are not UTF-8 after an escape sequence that selects it.
-    #[error("bytes are not UTF-8, which an escape sequence before them says")]
+    #[error("bytes are not UTF-8, although an escape sequence before them announces it")]
     Utf8,
     /// The text ends inside of a character or an escape sequence.
     #[error("the text ends inside of a character or an escape sequence")]
@@ -655,11 +655,15 @@ mod tests {
             "\u{fffd}a",
             "the escape sequence ESC 2/5 2/15 4/0 does not belong to a supported code extension",
         );
-        problem(b"\x1b-G\xa1", "\u{fffd}", "bytes are no character of the set ESC 2/13 4/7 (ISO-8859-6)");
-        problem(b"\x1b%G\xe9+", "\u{fffd}+", "bytes are not UTF-8, which an escape sequence before them says");
+        problem(b"\x1b-G\xa1", "\u{fffd}", "bytes are not a character of the set ESC 2/13 4/7 (ISO-8859-6)");
+        problem(
+            b"\x1b%G\xe9+",
+            "\u{fffd}+",
+            "bytes are not UTF-8, although an escape sequence before them announces it",
+        );
         problem(b"\x1b$B%", "\u{fffd}", "the text ends inside of a character or an escape sequence");
         // Half a character before a line end or an escape sequence.
-        problem(b"\x1b$B%\n%J", "\u{fffd}\nナ", "bytes are no character of the set ESC 2/4 2/8 4/2 (JIS X 0208)");
+        problem(b"\x1b$B%\n%J", "\u{fffd}\nナ", "bytes are not a character of the set ESC 2/4 2/8 4/2 (JIS X 0208)");
     }
 
     proptest! {

@@ -152,7 +152,7 @@ fn compile(name: &str, proposal: &FileProposal, root: &Path) -> Result<FileSpec,
     Api::compile(&format!("apis/{name}.toml"), &proposal.api, std::slice::from_ref(&service))?;
     match &service.provider {
         ProviderSpec::File(spec) => Ok(spec.clone()),
-        _ => Err(argument("the service is no record file").into()),
+        _ => Err(argument("the service is not a record file").into()),
     }
 }
 

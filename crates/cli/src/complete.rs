@@ -1,14 +1,12 @@
 //! `quayline completions`.
 
-use clap::CommandFactory as _;
-
 use crate::args::{Cli, Shell};
 use crate::console::Console;
 use crate::exit::{Exit, Stop};
 
 /// Writes the completion script of a shell to standard output.
 pub(crate) fn run(shell: Shell, _console: &Console) -> Result<Exit, Stop> {
-    let mut command = Cli::command();
+    let mut command = Cli::whole();
     // `generate` panics where the pipe is closed, so it writes to memory.
     let mut script = Vec::new();
     let generator = match shell {

@@ -98,7 +98,7 @@ fn looks_like_cobol(text: &str) -> bool {
 fn no_copybook(name: &str) -> Findings {
     let place = Place { file: Some(name.into()), ..Place::default() };
     let finding =
-        Finding::error(CLI_NO_COPYBOOK, Fault::Caller, "the file is no copybook: no line describes a data item");
+        Finding::error(CLI_NO_COPYBOOK, Fault::Caller, "the file is not a copybook: no line describes a data item");
     finding.at(place).hint("name the copybook with --copybook, and the data file as INPUT").into()
 }
 

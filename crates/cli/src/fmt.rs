@@ -62,7 +62,7 @@ pub(crate) fn maps_of(named: &[PathBuf]) -> Result<Vec<PathBuf>, Stop> {
     for path in named {
         if !path.is_dir() {
             if path.extension().is_some_and(|extension| extension != "qmap") {
-                return Err(argument(format!("{} is no map", shown(path)))
+                return Err(argument(format!("{} is not a map", shown(path)))
                     .hint("maps are called *.qmap; other files have no common layout")
                     .into());
             }
@@ -118,12 +118,12 @@ pub(crate) fn read_map(file: &Path) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
 }
 
-/// Writes a map so that at no time half of it stands there; what is no regular file is not replaced.
+/// Writes a map so that at no time half of it stands there; what is not a regular file is not replaced.
 fn replace(file: &Path, text: &str) -> io::Result<()> {
     let target = fs::canonicalize(file)?;
     let known = fs::metadata(&target)?;
     if !known.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
     }
     let partial = target.with_extension("qmap.partial");
     fs::write(&partial, text)?;

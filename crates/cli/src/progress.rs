@@ -23,7 +23,7 @@ pub(crate) struct Bar {
 
 #[derive(Default)]
 struct State {
-    /// Source bytes at the first advance: what a resumed run did before is no part of its rate.
+    /// Source bytes at the first advance: what a resumed run did before is not part of its rate.
     from: Option<u64>,
     bar: Option<ProgressBar>,
 }

@@ -12,10 +12,10 @@ fn reference() -> String {
     let mut text = String::from(
         "# The command line\n\nMade from the program (`UPDATE_EXPECT=1 cargo test -p quayline-cli reference`); do not edit.\nWhat `--json` prints is described in [json.md](json.md), every code of a finding in [errors](errors/README.md).\n",
     );
-    let mut command = Cli::command().term_width(100);
+    let mut command = Cli::described().term_width(100);
     command.build();
     section(&mut text, &command, 2);
-    for command in command.get_subcommands() {
+    for command in command.get_subcommands().filter(|command| command.get_name() != "help") {
         section(&mut text, command, 2);
         for command in command.get_subcommands() {
             section(&mut text, command, 3);
@@ -34,6 +34,40 @@ fn section(text: &mut String, command: &Command, depth: usize) {
 #[test]
 fn the_reference_is_what_the_program_says() {
     expect_file!["../../../docs/reference/cli.md"].assert_eq(&reference());
+}
+
+/// The list of commands in `quayline --help` is written by group, so a new command must be put into one.
+#[test]
+fn every_command_is_in_one_group_of_the_help() {
+    let help = Cli::described().render_long_help().to_string();
+    let listed: Vec<&str> = help
+        .lines()
+        .filter(|line| line.starts_with("  ") && line.as_bytes().get(2).is_some_and(u8::is_ascii_lowercase))
+        .filter_map(|line| line.split_whitespace().next())
+        .take_while(|word| *word != "quayline")
+        .collect();
+    for command in Cli::command().get_subcommands() {
+        let times = listed.iter().filter(|name| **name == command.get_name()).count();
+        assert_eq!(times, 1, "{} is in {times} groups of args/help.rs", command.get_name());
+    }
+    assert!(listed.contains(&"help"));
+}
+
+/// People start from an example, so each command has one: in its own text, or in `args/examples.txt`.
+#[test]
+fn every_command_has_examples() {
+    let all = Cli::described();
+    let mut left: Vec<(String, &Command)> = all.get_subcommands().map(|one| (one.get_name().to_owned(), one)).collect();
+    let mut without = Vec::new();
+    while let Some((path, command)) = left.pop() {
+        left.extend(command.get_subcommands().map(|one| (format!("{path} {}", one.get_name()), one)));
+        let text = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
+        if !command.has_subcommands() && !text.contains("Example") {
+            without.push(path);
+        }
+    }
+    without.sort();
+    assert!(without.is_empty(), "without examples: {without:?}");
 }
 
 #[test]

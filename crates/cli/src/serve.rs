@@ -46,9 +46,11 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     let has_jobs = config.admin.listen.is_some() && has_jobs(&root);
     let has_queues = config.amqp.is_some() || config.queues.is_some();
     if definitions.operations.is_empty() && !has_flows && !has_queues && !has_partners && !has_jobs {
-        let what =
-            format!("{} has no API: expected services in services/*.toml and APIs in apis/*.toml", root.display());
-        let hint = "`quayline service new COPYBOOK` proposes a service; docs/reference/gateway.md shows both files";
+        let what = format!(
+            "{} has nothing to serve: expected APIs in apis/*.toml, flows in flows/*.toml, `[serve.queues]`, or `[serve.admin]` for jobs and partners",
+            root.display()
+        );
+        let hint = "`quayline new` writes a project that serves an API; docs/reference/project.md lists the files of a project";
         return Err(Finding::error(CLI_INPUT, Fault::Config, what).hint(hint).into());
     }
     if let Some(listen) = args.listen {

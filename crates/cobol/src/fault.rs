@@ -62,7 +62,7 @@ pub enum FaultKind {
     #[error("field holds only low-values (0x00)")]
     LowValues,
     /// A byte has no character in the code page.
-    #[error("byte {byte:#04x} at position {position} is no character of {page}")]
+    #[error("byte {byte:#04x} at position {position} is not a character of {page}")]
     BadCharacter {
         /// The byte.
         byte: u8,
@@ -210,13 +210,13 @@ pub enum FaultKind {
     #[error("{0}")]
     OtherView(Box<OtherView>),
     /// Bytes as `0x…` where bytes that are no value of a field are not read either.
-    #[error("bytes written as 0x… are no value of this field")]
+    #[error("bytes written as 0x… are not a value of this field")]
     RawBytes,
     /// Null, and no rule or policy defines its bytes.
-    #[error("null is no value of a record's field")]
+    #[error("null is not a value of a record's field")]
     NullValue,
     /// A text that documents would show as the name of another value.
-    #[error("text is the name of a level-88 condition, which stands for another value")]
+    #[error("text is the name of a level-88 condition, which has another value")]
     LooksLikeName,
     /// A member that must be there is not.
     #[error("member is missing")]

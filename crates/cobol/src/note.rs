@@ -47,7 +47,7 @@ impl NoteKind {
         let both = |one: &str, many: &str, what: String| (format!("{one} {what}"), format!("{many} {what}"));
         match self {
             NoteKind::Nulled => {
-                both("value", "values", format!("of {name} became null: the bytes are no value of the field"))
+                both("value", "values", format!("of {name} became null: the bytes are not a value of the field"))
             }
             NoteKind::Ignored => {
                 let what = "more bytes after the last field, which were ignored";

@@ -6,7 +6,7 @@
 //!
 //! * A [`Conversion`] says from where, to where and how; [`Conversion::run`] does it and gives a [`Report`].
 //! * Every record is written, rejected or skipped, and exactly one of these: the [`Tally`](quayline_core::Tally) of the report adds up.
-//! * An output file is complete or it is named `.partial`; what is no regular file is written as bytes are made, never replaced.
+//! * An output file is complete or it is named `.partial`; what is not a regular file is written as bytes are made, never replaced.
 //! * The same source and settings give the same bytes for any number of lanes, and after a stop and a resume.
 
 mod codes;

@@ -66,7 +66,7 @@ impl<'a> Schema<'a> {
         let element = schema.child("element").ok_or_else(|| self.refused(schema, "the schema has no element"))?;
         let head = guide_of(schema).or_else(|| guide_of(element)).ok_or_else(|| {
             let expected = "expected <guide standard=\"X12\" version=\"…\" transaction=\"…\"/> in an appinfo";
-            self.refused(element, &format!("the schema does not say what it is for: {expected}"))
+            self.refused(element, &format!("the schema does not name its message: {expected}"))
         })?;
         let said = |name: &str| head.attribute(name).map(str::to_owned);
         let standard = match head.attribute("standard") {

@@ -18,7 +18,7 @@
 //! is rejected what was said of its transactions: what is rejected is not accepted in parts.
 //!
 //! # Zeros
-//! Where an acknowledgment must repeat a value that is missing or unfit to be repeated (GS06 that is no number, ST02 that is empty), zeros
+//! Where an acknowledgment must repeat a value that is missing or unfit to be repeated (GS06 that is not a number, ST02 that is empty), zeros
 //! stand in its place, `UNKNOWN` for the identification of a partner; the code beside it says what is wrong with it.
 //!
 //! Sources: ASC X12.5 (TA1), X12.20 (997), 999 and its guide 005010X231A1; ISO 9735 (1988) with CONTRL version D release 3 for syntax versions 1

@@ -240,7 +240,7 @@ pub enum EdiError {
     #[error("no segment terminator follows the binary data at the end that its length gives")]
     BinaryEnd,
     /// `EDI-019`: a segment without a proper tag.
-    #[error("a segment begins with {bytes} bytes that are no tag, expected two or three capital letters or digits")]
+    #[error("a segment begins with {bytes} bytes that are not a tag, expected two or three capital letters or digits")]
     Tag {
         /// Bytes before the first separator.
         bytes: usize,
@@ -284,7 +284,7 @@ pub enum EdiError {
         /// What there is.
         counted: u64,
     },
-    /// `EDI-034`: a count that is no number.
+    /// `EDI-034`: a count that is not a number.
     #[error("{} is not a number, expected {counted} ({})", level.trailer_count(*standard), level.counted(*standard))]
     CountFormat {
         /// Standard.

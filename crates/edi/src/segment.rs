@@ -283,7 +283,7 @@ impl<'a> Element<'a> {
         self.split(self.delimiters.repetition.unwrap_or(self.delimiters.element))
     }
 
-    /// The components; one where the element is no composite.
+    /// The components; one where the element is not a composite.
     #[inline(always)]
     #[must_use]
     pub fn components(&self) -> Parts<'a> {

@@ -249,7 +249,7 @@ impl fmt::Display for FlatFault {
             }
             FlatFaultKind::OtherKind { kind } => write!(f, "the kind cell of {kind} holds a value of another kind"),
             FlatFaultKind::NotMoment(moment) => write!(f, "the cell is not {}, or it does not exist", moment.form()),
-            FlatFaultKind::NotBool => f.write_str("the cell is no truth value: expected true, false, 1 or 0"),
+            FlatFaultKind::NotBool => f.write_str("the cell is not a truth value: expected true, false, 1 or 0"),
             FlatFaultKind::KeyRepeats { ascending: false } => f.write_str(
                 "the document has the same key as the document before it: their rows would be read as one document",
             ),

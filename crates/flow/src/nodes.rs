@@ -138,7 +138,8 @@ impl Run<'_> {
         let Some(length) = self.flow.nodes[at].record_length else { return Ok(None) };
         let bytes = parcel.content.len();
         if !bytes.is_multiple_of(length) {
-            let message = format!("the message has {bytes} bytes, which is no multiple of the record length {length}");
+            let message =
+                format!("the message has {bytes} bytes, which is not a multiple of the record length {length}");
             return Err(Failure::new(codes::NOT_READABLE, message, "check the record length of the shape"));
         }
         Ok(Some((0..bytes / length).map(|number| number * length..(number + 1) * length).collect()))

@@ -479,7 +479,7 @@ fn components(security: Security) -> Json {
         ("TooSlow", response("The body did not arrive in time.")),
         ("TooLarge", response("The body is larger than its limit.")),
         ("MediaType", response("The body is not application/json.")),
-        ("Failed", response("The service behind the API failed.")),
+        ("Failed", response("The service of the API failed.")),
     ]);
     let schemes = schemes(security);
     let schemes = Json::Object(schemes.into_iter().map(|(name, scheme)| (name.to_owned(), scheme)).collect());

@@ -74,7 +74,7 @@ impl Proposal {
     /// An unknown code page, and the faults of the record in it.
     pub fn new(layout: &Layout, from: Proposed<'_>) -> Result<Proposal, Findings> {
         let Ok(page) = CodePage::by_name(from.encoding) else {
-            let message = format!("`{}` is no single-byte code page", from.encoding);
+            let message = format!("`{}` is not a single-byte code page", from.encoding);
             let hint = "write `--encoding ascii` for a program compiled by GnuCOBOL, `cp037` or another EBCDIC page for records of z/OS";
             return Err(Finding::error(codes::VALUE, Fault::Config, message).hint(hint).into());
         };
@@ -299,7 +299,7 @@ impl FileProposal {
     /// Proposes an API that reads, inserts, replaces, updates, deletes and browses the records of a file.
     ///
     /// # Errors
-    /// A key or index that is no field of the copybook, or has no elementary field with a name.
+    /// A key or index that is not a field of the copybook, or has no elementary field with a name.
     pub fn new(layout: &Layout, of: ProposedFile<'_>) -> Result<FileProposal, Findings> {
         let key = members(layout, of.key)?;
         let indexes: Vec<(&str, &str, Vec<String>)> = of

@@ -163,10 +163,12 @@ impl ProviderFault {
                 problem.logged(reason.clone())
             }
             ProviderFault::NoRecord => Problem::new(404, codes::NO_RECORD, "no record has this value"),
-            ProviderFault::BadAnswer { reason } => {
-                Problem::new(502, codes::BAD_ANSWER, "the service answered with something that is no record of it")
-                    .logged(reason.clone())
-            }
+            ProviderFault::BadAnswer { reason } => Problem::new(
+                502,
+                codes::BAD_ANSWER,
+                "the service answered with something that is not one of its records",
+            )
+            .logged(reason.clone()),
             ProviderFault::Refused(problem) => Problem::clone(problem),
         }
     }
@@ -303,7 +305,10 @@ impl CannedRecords {
     /// The fault of the file, for an operator.
     pub fn new(records: Vec<u8>, length: usize, by: Option<(usize, usize)>) -> Result<Self, String> {
         if records.is_empty() || !records.len().is_multiple_of(length) {
-            return Err(format!("it has {} bytes, which is no number of records of {length} bytes", records.len()));
+            return Err(format!(
+                "it has {} bytes, which is not a whole number of records of {length} bytes",
+                records.len()
+            ));
         }
         Ok(CannedRecords { records, length, by })
     }

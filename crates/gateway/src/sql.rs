@@ -152,7 +152,9 @@ impl SqlForm {
                     && inside(*id)
             });
             let [node] = fits.map(|(id, _)| id).collect::<Vec<_>>()[..] else {
-                return Err(format!("the column `{name}` is no field of the copybook, or several: rename it with AS"));
+                return Err(format!(
+                    "the column `{name}` is not a field of the copybook, or several: rename it with AS"
+                ));
             };
             if nodes.contains(&node) {
                 return Err(format!("two columns are the field `{field}`"));

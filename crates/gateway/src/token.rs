@@ -33,7 +33,7 @@ pub struct TokenClaims {
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum TokenFault {
     /// It is not three parts of base64url, or its header is not a JSON object with `alg`.
-    #[error("the token is no signed JWT")]
+    #[error("the token is not a signed JWT")]
     Malformed,
     /// It has extensions that must be understood (RFC 7515, section 4.1.11).
     #[error("the token has critical extensions")]
@@ -60,7 +60,7 @@ pub enum TokenFault {
     #[error("the token is for another audience")]
     Audience,
     /// `sub` is missing.
-    #[error("the token names nobody")]
+    #[error("the token has no subject")]
     Nobody,
 }
 
@@ -95,7 +95,7 @@ impl KeySet {
     /// # Errors
     /// The fault of the set, without a key.
     pub fn parse(bytes: &[u8]) -> Result<KeySet, &'static str> {
-        let set: Value = serde_json::from_slice(bytes).map_err(|_| "it is no JSON")?;
+        let set: Value = serde_json::from_slice(bytes).map_err(|_| "it is not JSON")?;
         let all = set["keys"].as_array().ok_or("it has no list `keys`")?;
         let keys: Vec<TokenKey> = all.iter().filter_map(token_key).collect();
         if keys.is_empty() { Err("it has no key of a kind that is known") } else { Ok(KeySet(keys)) }
@@ -367,7 +367,7 @@ mod tests {
     #[test]
     fn a_set_has_keys_that_sign() {
         let why = |text: &str| KeySet::parse(text.as_bytes()).map(|set| set.0.len());
-        assert_eq!(why("{"), Err("it is no JSON"));
+        assert_eq!(why("{"), Err("it is not JSON"));
         assert_eq!(why("[]"), Err("it has no list `keys`"));
         let key = r#"{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo""#;
         assert_eq!(why(&format!("{{\"keys\":[{key}}},{{\"kty\":\"oct\",\"k\":\"AAAA\"}}]}}")), Ok(1));

@@ -57,7 +57,7 @@ impl Samples {
             self.delimiter = Some(csv::delimiter(text));
         }
         if self.root.groups == 0 {
-            return Err(wrong(name, text, 0, "the documents are no objects", "a document has fields with names"));
+            return Err(wrong(name, text, 0, "the documents are not objects", "a document has fields with names"));
         }
         Ok(())
     }
@@ -85,7 +85,7 @@ struct Drafting {
 pub(crate) const FEW: u64 = 3;
 
 impl Drafting {
-    /// Whether elements of this place may be empty: that is no truth value (XML Schema part 2, 3.2.2). An empty cell of CSV is no value at all.
+    /// Whether elements of this place may be empty: that is not a truth value (XML Schema part 2, 3.2.2). An empty cell of CSV is no value at all.
     fn may_be_empty(&self, name: &str, leaf: &Leaf) -> bool {
         self.is_xml && (leaf.empty > 0 || name == TEXT)
     }

@@ -20,7 +20,7 @@ pub(crate) fn read(name: &str, text: &str, root: &mut Seen) -> Result<u64, Findi
         let start = reader.at;
         let mut whole = Seen::default();
         reader.value(&mut whole).ok_or_else(|| {
-            wrong(name, text, reader.at, "this is no JSON", "a sample is a file of JSON, or of one document a line")
+            wrong(name, text, reader.at, "this is not JSON", "a sample is a file of JSON, or of one document a line")
         })?;
         reader.at = start;
         // An array at the outside holds documents.

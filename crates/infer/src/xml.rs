@@ -24,7 +24,7 @@ pub(crate) fn read(name: &str, text: &str, root: &mut Seen) -> Result<String, Fi
     let mut open: Vec<(String, Element)> = Vec::new();
     let bad = |reader: &Reader<&[u8]>| {
         let at = usize::try_from(reader.buffer_position()).unwrap_or(0);
-        wrong(name, text, at, "this is no well-formed XML", "name a file of one whole document")
+        wrong(name, text, at, "this is not well-formed XML", "name a file of one whole document")
     };
     loop {
         match reader.read_event().map_err(|_| bad(&reader))? {

@@ -20,7 +20,7 @@ impl MapPlan {
         line(
             &mut out,
             0,
-            &format!("source {}: {kept} of {leaves} leaves are read", self.source.node(NodeId::ROOT).name),
+            &format!("source {}: the map reads {kept} of {leaves} fields", self.source.node(NodeId::ROOT).name),
         );
         for scope in self.scopes.iter().skip(1) {
             line(&mut out, 1, &self.scope_words(scope));
@@ -52,17 +52,18 @@ impl MapPlan {
         let how = if scope.retained {
             "kept"
         } else if scope.streamed {
-            "mapped while it is read"
+            "mapped while read"
         } else {
-            "looked at while it is read"
+            "read for its values"
         };
+        let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
         let also = match (scope.picks.len(), scope.folds.len()) {
             (0, 0) => String::new(),
-            (picks, 0) => format!("; {picks} choices"),
-            (0, folds) => format!("; {folds} folds"),
-            (picks, folds) => format!("; {picks} choices, {folds} folds"),
+            (picks, 0) => format!("; {}", count(picks, "choice")),
+            (0, folds) => format!("; {}", count(folds, "fold")),
+            (picks, folds) => format!("; {}, {}", count(picks, "choice"), count(folds, "fold")),
         };
-        format!("list {path}: {how}, {fields} slots{also}")
+        format!("list {path}: {how}, {} kept{also}", count(fields, "value"))
     }
 
     fn explain_block(&self, block: &Block, scope: NodeId, depth: usize, output: u16, out: &mut String) {
@@ -75,7 +76,7 @@ impl MapPlan {
                 && let Some(path) = self.behind(scope, *ready)
             {
                 waits = *ready;
-                line(out, indent, &format!("behind {path}"));
+                line(out, indent, &format!("after {path}"));
             }
             match op {
                 Op::Open { what, output: of, node } => {

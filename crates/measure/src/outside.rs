@@ -28,8 +28,8 @@ impl OutsideLoad {
             return Err("load needs ADDRESS TARGET PROCESS-ID".to_owned());
         };
         let mut outside = OutsideLoad {
-            address: address.parse().map_err(|_| format!("{address} is no address with a port"))?,
-            process: process.parse().map_err(|_| format!("{process} is no process id"))?,
+            address: address.parse().map_err(|_| format!("{address} is not an address with a port"))?,
+            process: process.parse().map_err(|_| format!("{process} is not a process id"))?,
             core: None,
             load: Load {
                 clients: 100,
@@ -44,9 +44,10 @@ impl OutsideLoad {
             let [option, value] = pair else { return Err(format!("{} needs a value", pair.concat())) };
             let number = || match value.parse::<f64>() {
                 Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
-                _ => Err(format!("{option}: {value} is no number from 0")),
+                _ => Err(format!("{option}: {value} is not a number from 0")),
             };
-            let whole = || value.parse::<usize>().map_err(|_| format!("{option}: {value} is no whole number from 0"));
+            let whole =
+                || value.parse::<usize>().map_err(|_| format!("{option}: {value} is not a whole number from 0"));
             match option.as_str() {
                 "--clients" => outside.load.clients = whole()?,
                 "--seconds" => outside.load.time = Duration::from_secs_f64(number()?),
@@ -54,7 +55,7 @@ impl OutsideLoad {
                 "--think-ms" => outside.load.pace = Pace::Think(Duration::from_secs_f64(number()? / 1e3)),
                 "--rate" => outside.load.pace = Pace::Open(number()?),
                 "--core" => outside.core = Some(whole()?),
-                other => return Err(format!("{other} is no option")),
+                other => return Err(format!("{other} is not an option")),
             }
         }
         Ok(outside)
@@ -130,10 +131,10 @@ mod tests {
         assert_eq!(outside.load.time, Duration::from_millis(500));
         for (line, why) in [
             ("127.0.0.1:80 /a", "load needs ADDRESS TARGET PROCESS-ID"),
-            ("localhost /a 12", "localhost is no address with a port"),
+            ("localhost /a 12", "localhost is not an address with a port"),
             ("127.0.0.1:80 /a 12 --clients", "--clients needs a value"),
-            ("127.0.0.1:80 /a 12 --seconds -1", "--seconds: -1 is no number from 0"),
-            ("127.0.0.1:80 /a 12 --loud 1", "--loud is no option"),
+            ("127.0.0.1:80 /a 12 --seconds -1", "--seconds: -1 is not a number from 0"),
+            ("127.0.0.1:80 /a 12 --loud 1", "--loud is not an option"),
         ] {
             assert_eq!(words(line).expect_err("refused"), why);
         }

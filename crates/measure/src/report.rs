@@ -15,9 +15,9 @@ impl GatewayStudy {
         } else if self.short {
             (Verdict::Good, "A short run, to see that every part works: its figures mean nothing.".to_owned())
         } else if missed.is_empty() {
-            (Verdict::Good, "Every bar holds.".to_owned())
+            (Verdict::Good, "Every target is met.".to_owned())
         } else {
-            (Verdict::ObjectiveMissed, format!("Missed bars: {}.", missed.join("; ")))
+            (Verdict::ObjectiveMissed, format!("Missed targets: {}.", missed.join("; ")))
         };
         let mut sections = vec![self.saturated_section()];
         sections.extend((!self.linear.is_empty()).then(|| self.linearity_section()));
@@ -85,7 +85,7 @@ impl GatewayStudy {
                     Column::new("static bytes", "µs"),
                     Column::lower("ratio", ""),
                     Column::new("middle half", ""),
-                    Column::new("bar", ""),
+                    Column::new("target", ""),
                     Column::lower("instructions", "thousands"),
                     Column::new("gateway rate", "1/s"),
                 ],

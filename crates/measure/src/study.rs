@@ -50,7 +50,7 @@ impl StudyOptions {
                 "--saturated" => options.saturated_only = true,
                 "--short" => options.short = true,
                 folder if !folder.starts_with('-') => options.project = folder.into(),
-                other => return Err(format!("{other} is no option")),
+                other => return Err(format!("{other} is not an option")),
             }
         }
         Ok(options)
@@ -346,14 +346,14 @@ impl GatewayStudy {
     pub(crate) fn missed(&self) -> Vec<String> {
         let mut missed = Vec::new();
         for twin in self.twins.iter().filter(|twin| twin.ratio() > twin.bar) {
-            missed.push(format!("{}: {:.2} times static bytes, bar {}", twin.title, twin.ratio(), twin.bar));
+            missed.push(format!("{}: {:.2} times static bytes, target {}", twin.title, twin.ratio(), twin.bar));
         }
         for spread in self.spreads().iter().filter(|spread| !self.is_constant(spread)) {
             missed.push(format!("{}: cost by clients {}", spread.title, spread.text()));
         }
         let counted = self.fit_instructions().filter(|_| !self.machine_is_constant());
         if let Some(fit) = counted.or_else(|| self.fit(Runs::cpu_us)).filter(|fit| fit.explained < LINEAR_MIN) {
-            missed.push(format!("linearity: r² {:.4}, bar {LINEAR_MIN}", fit.explained));
+            missed.push(format!("linearity: r² {:.4}, target {LINEAR_MIN}", fit.explained));
         }
         missed
     }
@@ -410,7 +410,7 @@ impl Spread {
 
     pub(crate) fn text(&self) -> String {
         let instructions = self.instructions.map_or_else(String::new, |spread| format!(", instructions {spread:.2}"));
-        format!("CPU time {:.2}{instructions} (largest by smallest, bar {SPREAD_MAX:.2})", self.time)
+        format!("CPU time {:.2}{instructions} (largest by smallest, target {SPREAD_MAX:.2})", self.time)
     }
 }
 

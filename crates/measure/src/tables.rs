@@ -35,7 +35,7 @@ impl GatewayStudy {
         writeln!(text, "{title}\n")?;
         writeln!(
             text,
-            "| payload | bytes | gateway µs | of it program µs | static µs | ratio | middle half of its turns | bar | gateway k instr. | static k instr. | gateway req/s | static req/s |"
+            "| payload | bytes | gateway µs | of it program µs | static µs | ratio | middle half of its turns | target | gateway k instr. | static k instr. | gateway req/s | static req/s |"
         )?;
         writeln!(text, "|---|---|---|---|---|---|---|---|---|---|---|---|")?;
         for twin in &self.twins {
@@ -73,7 +73,7 @@ impl GatewayStudy {
             let (rest, slope, explained) = (fit.rest, fit.slope, fit.explained);
             writeln!(
                 text,
-                "\nCPU time: {rest:.2} µs and {slope:.4} µs a kilobyte of JSON, r² {explained:.4} (bar {LINEAR_MIN})."
+                "\nCPU time: {rest:.2} µs and {slope:.4} µs a kilobyte of JSON, r² {explained:.4} (target {LINEAR_MIN})."
             )?;
         }
         if let Some(fit) = self.fit_instructions() {
@@ -114,7 +114,7 @@ impl GatewayStudy {
             counted.map_or_else(String::new, |(read, not)| format!(", {:.1} % more instructions", more(read, not)));
         writeln!(
             text,
-            "\nReading what nobody is shown costs {time:.1} % more CPU time{counted} (the report: 83 % more time)."
+            "\nReading fields that are not shown costs {time:.1} % more CPU time{counted} (the report: 83 % more time)."
         )
     }
 

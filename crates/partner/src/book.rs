@@ -257,7 +257,7 @@ impl Book {
             let answers = rule.deliver.values().any(|to| *to == Delivery::Answer);
             let hint = "name a map with an EDI target, or deliver to a folder or queue";
             return if answers {
-                wrong("the document itself is no answer to its sender".to_owned(), hint)
+                wrong("the document itself is not an answer to its sender".to_owned(), hint)
             } else {
                 None
             };

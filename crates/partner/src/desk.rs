@@ -297,7 +297,7 @@ impl<'b> Desk<'b> {
                 Ok(format!("queue:{queue}"))
             }
             Delivery::Answer => {
-                let message = "a document without a partner has nobody to answer";
+                let message = "a document without a partner has no sender to answer";
                 let finding = Finding::error(codes::NO_PARTNER, Fault::Config, message);
                 Err(finding.hint("add the sender to a partner file, then run again").into())
             }

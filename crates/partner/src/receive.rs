@@ -222,7 +222,7 @@ impl Desk<'_> {
             let place = Place { file: Some(name.into()), ..Place::default() };
             let message = format!("the same bytes were received before, at {}", crate::time_text(arrival.at_ms));
             let finding = Finding::error(codes::SAME_FILE, Fault::Sender, message).at(place);
-            let finding = finding.hint("nothing was done; --again receives them again, and finds duplicates by number");
+            let finding = finding.hint("the file counts as rejected and changes nothing; --again receives it again, and finds duplicates by number");
             report.find(EntryId(0), &finding);
             report.rejected = 1;
             self.finish()?;

@@ -52,7 +52,7 @@ impl Desk<'_> {
         let name = format!("{}-{}-{id}-again-{times}.{extension}", entry.partner, entry.number);
         let place = self.deliver(&to, id, u16::try_from(times).unwrap_or(u16::MAX), &name, bytes.as_slice().into())?;
         entry.details.happened(now, format!("sent again to {place}"));
-        let due = now + settings.due_s.unwrap_or(DUE_S) * 1_000;
+        let due = now + settings.due.map_or(DUE_S, |due| due.seconds) * 1_000;
         let (state_of_groups, state) = expected(&settings, standard_of(&entry.details.standard));
         // An answer is awaited anew, also where the partner refused what it got. Acknowledgments are not answered.
         if entry.details.transactions > 0 {

@@ -213,7 +213,7 @@ impl Desk<'_> {
             let finding = Finding::error(codes::SAME_FILE, Fault::Caller, message).at(place);
             report
                 .findings
-                .push((EntryId(0), finding.hint("nothing was done; --again sends them again, with new numbers")));
+                .push((EntryId(0), finding.hint("the file changes nothing; --again sends it again, with new numbers")));
             report.repeated = true;
             return Ok(report);
         }

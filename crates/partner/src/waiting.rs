@@ -287,7 +287,7 @@ fn is_due(close: &ClosePolicy, waiting: &Waiting, now_ms: u64) -> bool {
     if waiting.count == 0 {
         return false;
     }
-    let old = close.age_s.is_some_and(|age| now_ms >= waiting.since_ms.saturating_add(age * 1_000));
+    let old = close.age.is_some_and(|age| now_ms >= waiting.since_ms.saturating_add(age.seconds * 1_000));
     // A time of day that passed since the first document came.
     let struck = close.at_minutes.iter().any(|minutes| {
         let (day, at) = (86_400_000, minutes * 60_000);
@@ -301,6 +301,8 @@ fn is_due(close: &ClosePolicy, waiting: &Waiting, now_ms: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use quayline_project::partner::Period;
+
     use super::*;
 
     #[test]
@@ -317,10 +319,10 @@ mod tests {
             bytes: count * 100,
             since_ms,
         };
-        let by = |count, bytes, age_s, at_minutes: &[u64]| ClosePolicy {
+        let by = |count, bytes, age: Option<&str>, at_minutes: &[u64]| ClosePolicy {
             count,
             bytes,
-            age_s,
+            age: age.and_then(Period::parse),
             at_minutes: at_minutes.to_vec(),
         };
         let day = 24 * hour;
@@ -328,8 +330,8 @@ mod tests {
         assert!(is_due(&by(Some(5), None, None, &[]), &waiting(5, day), day));
         assert!(!is_due(&by(Some(6), Some(501), None, &[]), &waiting(5, day), day));
         assert!(is_due(&by(None, Some(500), None, &[]), &waiting(5, day), day));
-        assert!(!is_due(&by(None, None, Some(3_600), &[]), &waiting(5, day), day + hour - 1));
-        assert!(is_due(&by(None, None, Some(3_600), &[]), &waiting(5, day), day + hour));
+        assert!(!is_due(&by(None, None, Some("1h"), &[]), &waiting(5, day), day + hour - 1));
+        assert!(is_due(&by(None, None, Some("1h"), &[]), &waiting(5, day), day + hour));
         // 18:00: a document that came at 17:00 leaves at 18:00, one of 19:00 the next day.
         let at_six = by(None, None, None, &[18 * 60]);
         assert!(!is_due(&at_six, &waiting(1, day + 17 * hour), day + 18 * hour - 1));

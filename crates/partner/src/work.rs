@@ -143,7 +143,7 @@ impl Work<'_> {
                 let finding = Finding::error(
                     codes::NO_PARTNER,
                     Fault::Config,
-                    "a document without a partner has nobody to answer",
+                    "a document without a partner has no sender to answer",
                 );
                 self.find(finding.hint("add the sender to a partner file, then reprocess the document"));
                 return Ok(State::Rejected);

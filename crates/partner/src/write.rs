@@ -107,7 +107,7 @@ impl Desk<'_> {
         let bytes = text.close();
         let book = self.book;
         let partner = book.partner(route.partner).name.clone();
-        let due = now + settings.due_s.unwrap_or(DUE_S) * 1_000;
+        let due = now + settings.due.map_or(DUE_S, |due| due.seconds) * 1_000;
         let (state_of_groups, state) = expected(&settings, standard);
         let details = Details {
             standard: standard.name().to_owned(),

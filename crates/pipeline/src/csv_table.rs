@@ -71,5 +71,5 @@ impl Lookup for CsvTable {
 }
 
 fn utf8(bytes: &[u8]) -> Result<&str, String> {
-    core::str::from_utf8(bytes).map_err(|_| "a key that is no UTF-8".to_owned())
+    core::str::from_utf8(bytes).map_err(|_| "a key that is not UTF-8".to_owned())
 }

@@ -108,7 +108,7 @@ pub(crate) fn check(map: &MapEnds<'_>, formats: &[&TargetFormat]) -> Result<(), 
     if formats.iter().any(|format| is_edi(format)) && formats.iter().any(|format| cannot_cut(format)) {
         let message = "interchanges and columns, or blocked records, cannot be outputs of one run";
         let finding = Finding::error(codes::OTHER_SHAPE, Fault::Config, message);
-        return Err(finding.hint("an interchange may be refused when its envelope is written, and the others cannot be taken back then: run two maps").into());
+        return Err(finding.hint("an interchange may be refused when its envelope is written, and the others cannot be undone then: run two maps").into());
     }
     Ok(())
 }

@@ -136,7 +136,7 @@ impl ServerCertVerifier for Verifier {
 /// # Errors
 /// The host is neither.
 pub fn server_name(host: &str) -> io::Result<ServerName<'static>> {
-    let wrong = |_| io::Error::new(ErrorKind::InvalidInput, "the host is no name that a certificate can have");
+    let wrong = |_| io::Error::new(ErrorKind::InvalidInput, "the host is not a name that a certificate can have");
     ServerName::try_from(host.to_owned()).map_err(wrong)
 }
 

@@ -13,7 +13,7 @@ pub enum ProgramError {
         error: std::io::Error,
     },
     /// A name that no COBOL program has.
-    #[error("`{name}` is no program name: letters, digits, `-` and `_`, at most 60")]
+    #[error("`{name}` is not a program name: letters, digits, `-` and `_`, at most 60")]
     Name {
         /// The name as given.
         name: String,

@@ -184,7 +184,7 @@ fn add_balances(guides: &mut [Guide]) -> Result<(), Findings> {
     }
     let message = "none of the guides is for a transaction that has balances";
     let place = Place { file: Some(BALANCES.into()), ..Place::default() };
-    let hint = "name a guide of 835, or of 837 for professional, institutional or dental claims, besides";
+    let hint = "also name a guide for 835 or 837 (professional, institutional or dental claims)";
     Err(Findings(vec![Finding::error(codes::NO_GUIDE, Fault::Caller, message).at(place).hint(hint)]))
 }
 

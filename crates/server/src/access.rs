@@ -275,7 +275,7 @@ fn keys(path: &Path) -> Result<HashMap<[u8; 32], Key>, String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.kind().to_string())?;
     // What stands in the file is secret enough that a message does not quote it.
     let file: KeyFile =
-        toml::from_str(&text).map_err(|_| "it is no list of [[key]] with id, sha256, roles, expires".to_owned())?;
+        toml::from_str(&text).map_err(|_| "it is not a list of [[key]] with id, sha256, roles, expires".to_owned())?;
     let mut keys = HashMap::new();
     for entry in file.key {
         let digest: [u8; 32] = from_hex(&entry.sha256)

@@ -306,7 +306,7 @@ async fn operate(thread: &Rc<Thread>, request: Request<Incoming>, operator: Opti
                     response(StatusCode::UNPROCESSABLE_ENTITY, text, "text/plain; charset=utf-8")
                 }
                 Err(_) => {
-                    counted.reload_failed(0, "a bug of ours ended the reload; its place stands in the log");
+                    counted.reload_failed(0, "a bug in Quayline ended the reload; the log has its place");
                     json(StatusCode::INTERNAL_SERVER_ERROR, &Status::new("not read"))
                 }
             }

@@ -231,8 +231,8 @@ pub struct LimitsConfig {
     pub body_seconds: u64,
     /// Seconds without progress after which a client that does not read its answer is cut off. Default 30.
     pub write_seconds: u64,
-    /// Connections. Default 20,000.
-    pub connections: usize,
+    /// Connections. Default: 20,000, or as many as the limit of open files allows.
+    pub connections: Option<usize>,
     /// Connections from one address, or from one /64 network of IPv6. Default: half of the connections that there may be, all of them up to 64.
     pub connections_per_address: Option<usize>,
     /// Requests in progress. Default 10,000.
@@ -262,7 +262,7 @@ impl JwtConfig {
                     || self.jwks_keep_seconds.is_some()
                     || self.jwks_time_limit_ms.is_some();
                 if of_url {
-                    let message = "the keys come from a file, which is looked at every `reload-seconds`";
+                    let message = "the keys come from a file, which is checked every `reload-seconds`";
                     value(path, message, "remove the keys that are about `jwks-url`");
                 }
             }
@@ -278,7 +278,7 @@ impl JwtConfig {
                     Some("http") => {
                         value(key, "others on the network could replace the issuer's keys", "write https://")
                     }
-                    _ => value(key, "this is no URL", "write https:// and what follows it"),
+                    _ => value(key, "this is not a URL", "write https:// and what follows it"),
                 }
             }
         }
@@ -304,7 +304,7 @@ impl Default for LimitsConfig {
             idle_seconds: 75,
             body_seconds: 20,
             write_seconds: 30,
-            connections: 20_000,
+            connections: None,
             connections_per_address: None,
             requests: 10_000,
             client_requests_per_second: None,
@@ -451,14 +451,14 @@ impl ServeConfig {
         if let Some(tls) = &self.tls {
             let version = tls.minimum_version.as_deref();
             if version.is_some_and(|version| !matches!(version, "1.2" | "1.3")) {
-                value("tls.minimum-version", "this is no version of TLS that is spoken", "write \"1.2\" or \"1.3\"");
+                value("tls.minimum-version", "this version of TLS is not supported", "write \"1.2\" or \"1.3\"");
             }
             if tls.require_client_certificate && tls.client_authorities.is_none() {
-                let message = "clients must have a certificate that nobody has signed";
+                let message = "require-client-certificate is true, but client-authorities is missing";
                 value(
                     "tls.require-client-certificate",
                     message,
-                    "add `client-authorities`, the file of who signs them",
+                    "add `client-authorities`, the file with the certificates that sign those of clients",
                 );
             }
         }
@@ -528,7 +528,7 @@ impl ServeConfig {
             ("limits.idle-seconds", limits.idle_seconds >= 1, "at least 1 second"),
             ("limits.body-seconds", limits.body_seconds >= 1, "at least 1 second"),
             ("limits.write-seconds", limits.write_seconds >= 1, "at least 1 second"),
-            ("limits.connections", limits.connections >= 1, "at least 1 connection"),
+            ("limits.connections", limits.connections != Some(0), "at least 1 connection"),
             ("limits.requests", limits.requests >= 1, "at least 1 request"),
             ("limits.client-concurrent", limits.client_concurrent != Some(0), "at least 1 request"),
             (

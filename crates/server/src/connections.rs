@@ -11,6 +11,9 @@ use tokio::sync::watch;
 
 use crate::config::LimitsConfig;
 
+/// Connections at once unless the settings say otherwise, or as many as the open files allow. A client that needs more sets its own limit.
+pub(crate) const DEFAULT_CONNECTIONS: usize = 20_000;
+
 /// Connections that are open, and how many there may be.
 #[derive(Debug)]
 pub(crate) struct Connections {
@@ -47,7 +50,7 @@ pub(crate) enum Full {
 
 impl Connections {
     pub(crate) fn new(limits: &LimitsConfig, fit: usize) -> Arc<Self> {
-        let limit = limits.connections.min(fit);
+        let limit = limits.connections.unwrap_or(DEFAULT_CONNECTIONS).min(fit);
         Arc::new(Connections {
             open: AtomicUsize::new(0),
             limit,

@@ -151,7 +151,7 @@ pub(crate) async fn handle(
                 version.forget_lane(*operation);
             }
             let problem = Problem::broken().logged(
-                "a bug of ours ended the request; its place stands in the log before this line, or where it was first",
+                "a bug in Quayline ended the request; the log has its place before this line, or at its first occurrence",
             );
             problem_response(&thread, &problem, trace)
         }
@@ -221,7 +221,7 @@ async fn respond(
         return Err(Box::new(Problem::bad_header("host", "once", "the request has one Host header")));
     }
     if !head.headers.get(header::HOST).is_none_or(|host| is_host(host.as_bytes())) {
-        return Err(Box::new(Problem::bad_header("host", "form", "the value is no host and port")));
+        return Err(Box::new(Problem::bad_header("host", "form", "the value is not a host and port")));
     }
     if head.method == Method::OPTIONS && head.uri.path() == "*" {
         return Ok(options(thread, &["GET", "POST", "PUT", "PATCH", "DELETE"], Vec::new(), &head.headers));

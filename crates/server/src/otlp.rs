@@ -74,16 +74,16 @@ impl OtlpConfig {
                 "others on the network could read spans, metrics and headers",
                 "write https://, or `plain-text = true` if that is meant",
             ),
-            _ => value("otlp.url", "this is no URL of a collector", "write for example http://127.0.0.1:4318"),
+            _ => value("otlp.url", "this is not a URL of a collector", "write for example http://127.0.0.1:4318"),
         }
         if self.sample.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
-            value("otlp.sample", "this is no share", "write a number from 0 to 1");
+            value("otlp.sample", "this is not a share", "write a number from 0 to 1");
         }
         if self.queue.is_some_and(|n| !(1..=QUEUE_MAX).contains(&n)) {
-            value("otlp.queue", "this is no number of spans that can wait", "write 1 to 1000000");
+            value("otlp.queue", "the number of waiting spans is out of range", "write 1 to 1000000");
         }
         if self.batch.is_some_and(|n| !(1..=BATCH_MAX).contains(&n)) {
-            value("otlp.batch", "this is no number of spans of a request", "write 1 to 10000");
+            value("otlp.batch", "the number of spans of a request is out of range", "write 1 to 10000");
         }
         if self.interval_ms == Some(0) || self.time_limit_ms == Some(0) {
             value("otlp", "an interval or a time limit of nothing", "leave the key out for its default");
@@ -181,7 +181,7 @@ impl Otlp {
         };
         let mut headers = Vec::new();
         for (name, value) in &config.headers {
-            let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| format!("`{name}` is no header"))?;
+            let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| format!("`{name}` is not a header"))?;
             let value = HeaderValue::from_str(&from_environment(value)?);
             let mut value = value.map_err(|_| format!("the value of `{name}` has characters that no header has"))?;
             value.set_sensitive(true);

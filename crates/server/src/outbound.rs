@@ -53,7 +53,7 @@ impl Endpoint {
         url: &str,
         authorities: impl FnOnce() -> Result<RootCertStore, String>,
     ) -> Result<Endpoint, String> {
-        let uri: Uri = url.parse().map_err(|_| "it is no URL".to_owned())?;
+        let uri: Uri = url.parse().map_err(|_| "it is not a URL".to_owned())?;
         let host = uri.host().ok_or("the URL has no host")?.trim_matches(['[', ']']).to_owned();
         if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
             return Err("the URL has a user and password, which would appear in logs".to_owned());
@@ -102,7 +102,7 @@ impl Endpoint {
             None => greet(TokioIo::new(stream)).await,
             Some(connector) => {
                 let name = ServerName::try_from(self.host.clone())
-                    .map_err(|_| "the host is no name of a server".to_owned())?;
+                    .map_err(|_| "the host is not a name of a server".to_owned())?;
                 let stream = connector.connect(name, stream).await.map_err(|e| e.to_string())?;
                 greet(TokioIo::new(stream)).await
             }

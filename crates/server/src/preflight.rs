@@ -53,7 +53,7 @@ pub fn cannot_work(config: &ServeConfig, definitions: &Definitions) -> Vec<Findi
                     "set the variable for the server's process, and for the check".to_owned(),
                 )),
                 SqlPassword::File(path) if !path.is_file() => Some((
-                    format!("{} is no file, and holds the password of the database", path.display()),
+                    format!("{} is not a file, and holds the password of the database", path.display()),
                     "put the password on its first line".to_owned(),
                 )),
                 _ => None,

@@ -426,7 +426,7 @@ impl Messages {
                         Ok(false) if until <= now => {}
                         Ok(false) => waiting.late.borrow_mut().push_back((id, until)),
                         Err(error) => say(&format!(
-                            "a reply that nobody waits for stays on {}: {error}; define its backout queue",
+                            "a reply for which no request waits stays on {}: {error}; define its backout queue",
                             queue.name()
                         )),
                     }
@@ -586,7 +586,7 @@ pub fn file_misfit(store: &Store, spec: &FileSpec) -> Option<Box<Finding>> {
         Ok(file) => {
             let what = misfit(file.definition(), spec)?;
             let hint = format!("`quayline file facts {name}` shows the file; change the service, or alter the file");
-            (format!("the record file {name} is not what the service says: {what}"), hint)
+            (format!("the record file {name} does not match the service: {what}"), hint)
         }
     };
     Some(Box::new(Finding::error(STORE, Fault::Config, why).hint(hint)))

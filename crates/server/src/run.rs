@@ -300,7 +300,7 @@ async fn reload(shared: Arc<Shared>, again: Again) -> [Reloaded; 2] {
         ended
     };
     tokio::task::spawn_blocking(read).await.unwrap_or_else(|_| {
-        shared.reload_failed(0, "a bug of ours ended the reload; its place stands in the log");
+        shared.reload_failed(0, "a bug in Quayline ended the reload; the log has its place");
         [Reloaded::Refused; 2]
     })
 }

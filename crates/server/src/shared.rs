@@ -146,10 +146,9 @@ impl Shared {
         let tls = config.tls.as_ref().map(tls::load).transpose().map_err(ServeError::Settings)?;
         let log: Log = Arc::from(log);
         let fit = room_for_connections(other_files(&config, &definitions));
-        if fit < config.limits.connections {
+        if let Some(wanted) = config.limits.connections.filter(|wanted| fit < *wanted) {
             log(&format!(
-                "the system allows open files for {fit} connections, `limits.connections` is {}: raise the limit of open files (`ulimit -n`, LimitNOFILE of systemd), or lower `connections`",
-                config.limits.connections
+                "the system allows open files for {fit} connections, `limits.connections` is {wanted}: raise the limit of open files (`ulimit -n`, LimitNOFILE of systemd), or lower `connections`"
             ));
         }
         let connections = Connections::new(&config.limits, fit);

@@ -36,7 +36,7 @@ impl Upstream {
         })?;
         let mut headers = Vec::new();
         for (name, value) in &spec.headers {
-            let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| format!("`{name}` is no header"))?;
+            let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| format!("`{name}` is not a header"))?;
             let mut value = HeaderValue::from_str(&from_environment(value)?)
                 .map_err(|_| format!("the value of the header `{name}` has characters that a header does not have"))?;
             value.set_sensitive(header == AUTHORIZATION);

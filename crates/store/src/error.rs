@@ -502,7 +502,9 @@ impl StoreError {
                 "roll back and repeat the unit of work; read records for update in the same order everywhere"
             }
             StoreError::DuplicateKey { .. } => "read the record for update and rewrite it, or use another key",
-            StoreError::NotFound { .. } => "look for the next greater key with KEY_GE, or insert the record",
+            StoreError::NotFound { .. } => {
+                "read the next greater key (`--at-least`, `at-least`, or `KEY_GE` in a flow), or insert the record"
+            }
             StoreError::WrongLength { .. } => "see the allowed lengths with `quayline file facts`",
             StoreError::Immutable { .. } => "delete the record and insert it under its new key",
             StoreError::NotReadForUpdate { .. } => "read the record for update in the same unit of work first",
@@ -538,7 +540,7 @@ impl StoreError {
                 "correct the definition; `quayline file define --help` and `quayline queue define --help` show its parts"
             }
             StoreError::NoMessage { .. } => {
-                "see the messages with `quayline queue browse`, or wait for one with --wait"
+                "see the messages with `quayline queue browse`; in a database, `--wait` waits for a message of another process"
             }
         }
     }

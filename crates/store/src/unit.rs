@@ -419,7 +419,7 @@ impl Unit {
     }
 
     /// Commits without holding the thread. Await the ticket, or wait for it.
-    #[must_use = "the outcome of a commit must be looked at"]
+    #[must_use = "the outcome of a commit must be checked"]
     pub fn submit(self) -> Ticket {
         let (ticket, completion) = Ticket::new();
         self.submit_with(completion);
@@ -429,7 +429,7 @@ impl Unit {
     /// Commits without holding the thread, and without waiting for a sync: a power cut may lose the last such units, the end of the process does not.
     /// What remains is whole units in their order. Use it where nobody relies on the outcome after a power cut, such as for messages that are not
     /// persistent.
-    #[must_use = "the outcome of a commit must be looked at"]
+    #[must_use = "the outcome of a commit must be checked"]
     pub fn submit_written(self) -> Ticket {
         let (ticket, completion) = Ticket::new();
         self.submit_by(completion, |engine, batch, after| engine.submit_written(batch, after));

@@ -54,6 +54,17 @@ pub const REFUSED: &[Refused] = &[
     refused("takes back", "withdraws, undoes"),
     refused("as it were", "nothing"),
     Refused {
+        phrase: "is no",
+        instead: "is not a",
+        unless: &["there is no", "is no longer", "is no more", "is no less", "is no better"],
+    },
+    Refused { phrase: "are no", instead: "are not", unless: &["there are no", "are no longer", "are no more"] },
+    refused("seen from", "relative to"),
+    refused("looked at", "read, checked"),
+    refused("anew", "again, from the beginning"),
+    refused("besides", "also"),
+    refused("meanwhile", "at the same time"),
+    Refused {
         phrase: "else",
         instead: "otherwise",
         unless: &["everything else", "nothing else", "anything else", "something else", "nobody else", "anybody else"],
@@ -64,8 +75,31 @@ pub const REFUSED: &[Refused] = &[
 #[must_use]
 pub fn refused_words(markdown: &str) -> Vec<Occurrence> {
     let (prose, lines) = prose(markdown);
+    refused_in(&prose, &lines, REFUSED)
+}
+
+/// The refused phrases of a message in the sources: a string literal as it is written. Code spans, place holders and single words (keywords, names) are
+/// not prose. `else` is a word of the languages whose faults messages explain.
+#[must_use]
+pub fn refused_in_message(literal: &str) -> Vec<Occurrence> {
+    if !literal.trim().contains(' ') {
+        return Vec::new();
+    }
+    let text = literal.replace("\\\n", " ").replace("\\n", "\n\n").replace("\\\"", "\"");
+    let mut spoken = String::new();
+    for part in text.split('{') {
+        let end = part.find('}').map_or(0, |at| at + 1);
+        spoken.push('\u{2026}');
+        spoken.push_str(if spoken.len() > 3 { &part[end..] } else { part });
+    }
+    let (prose, lines) = prose(&spoken);
+    let words: Vec<Refused> = REFUSED.iter().filter(|refused| refused.phrase != "else").copied().collect();
+    refused_in(&prose, &lines, &words)
+}
+
+fn refused_in(prose: &str, lines: &[usize], words: &[Refused]) -> Vec<Occurrence> {
     let mut found = Vec::new();
-    for refused in REFUSED {
+    for refused in words {
         for (at, _) in prose.match_indices(refused.phrase) {
             let end = at + refused.phrase.len();
             let whole = !prose[..at].ends_with(is_word) && !prose[end..].starts_with(is_word);
@@ -142,6 +176,17 @@ mod tests {
     #[test]
     fn code_and_targets_of_links_are_not_prose() {
         assert_eq!(lines_of("`else` and [x](behind.md)\n```\ntold\n```\n"), []);
+    }
+
+    #[test]
+    fn messages_are_prose_without_place_holders() {
+        let phrases = |literal: &str| -> Vec<&'static str> {
+            refused_in_message(literal).iter().map(|occurrence| occurrence.refused.phrase).collect()
+        };
+        assert_eq!(phrases("{} is no map, {told}"), ["is no"]);
+        assert_eq!(phrases("there is no map; it is no longer here, `is no` code"), Vec::<&str>::new());
+        assert_eq!(phrases("write it\\n  anew"), ["anew"]);
+        assert_eq!(phrases("behind"), Vec::<&str>::new());
     }
 
     #[test]

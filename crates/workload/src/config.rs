@@ -204,7 +204,7 @@ impl WorkloadConfig {
                 add(
                     "class",
                     message,
-                    "write `api:OPERATION`, `flow:FLOW`, `job:JOB` or `translation:ACTION`; `*` stands at the end only",
+                    "write `api:OPERATION`, `flow:FLOW`, `job:JOB` or `translation:ACTION`; `*` may be at the end only",
                 );
             }
             if !percent(class.entitlement_percent) || !percent(class.threshold_percent) {

@@ -222,7 +222,7 @@ impl fmt::Display for XmlFault {
             XmlFaultKind::Entity => f.write_str("a reference to an entity that is not lt, gt, amp, apos or quot"),
             XmlFaultKind::Escape => f.write_str("a backslash begins neither \\\\ nor \\uHHHH"),
             XmlFaultKind::NilWithContent => f.write_str("the element is null (nil) and has content"),
-            XmlFaultKind::NotBool => f.write_str("the content is no truth value: expected true, false, 1 or 0"),
+            XmlFaultKind::NotBool => f.write_str("the content is not a truth value: expected true, false, 1 or 0"),
             XmlFaultKind::Hex => {
                 f.write_str("the element holds bytes, but its content is not an even number of hexadecimal digits")
             }

@@ -68,7 +68,7 @@ impl XmlStyle {
     pub fn check(&self) -> Result<(), Findings> {
         let bad = self.root.iter().chain([&self.record]).find(|name| !is_name(name));
         bad.map_or(Ok(()), |name| {
-            let message = format!("`{name}` is no XML element name");
+            let message = format!("`{name}` is not an XML element name");
             let hint = format!("write for example `{}`", element_name(name));
             Err(Finding::error(Code("XML-002"), Fault::Config, message).hint(hint).into())
         })

@@ -113,7 +113,7 @@ fn bytes_that_are_no_values_are_named_with_their_place() {
     check("", "the bytes end at 0, inside a value");
     check("70 0000", "the bytes end at 3, inside a value");
     check("a1 05 6162", "the bytes end at 4, inside a value");
-    check("46", "byte 0 is 0x46, which is no constructor of a type");
+    check("46", "byte 0 is 0x46, which is not a constructor of a type");
     check("56 02", "the size or count at byte 1 contradicts what follows");
     check("a1 01 ff", "the text at byte 2 is not UTF-8");
     check("a3 02 c3a4", "the text at byte 2 is not ASCII");

@@ -120,7 +120,7 @@ impl Reader for DocumentReader {
                     let (path, now) = (self.path.display(), self.length);
                     let message = format!("{path} has {now} bytes, but had {length} at the checkpoint");
                     return Err(Thrown::of(&["quayline.Environment"], message)
-                        .hint("restore the file that the job began with, or start the job anew"));
+                        .hint("restore the file that the job began with, or start a new instance of the job"));
                 }
                 DocumentsPlace::from_bytes(place).ok_or_else(damaged)?
             }

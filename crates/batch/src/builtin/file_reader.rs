@@ -295,7 +295,7 @@ impl FileReader {
                         self.length
                     );
                     return Err(Thrown::of(&["quayline.Environment"], message)
-                        .hint("restore the file that the job began with, or start the job anew"));
+                        .hint("restore the file that the job began with, or start a new instance of the job"));
                 }
                 (offset, number, state)
             }
@@ -371,7 +371,7 @@ pub(super) fn numbers<const N: usize>(bytes: &[u8]) -> Option<[u64; N]> {
 /// A checkpoint of no known form.
 pub(super) fn damaged() -> Thrown {
     Thrown::of(&["quayline.Environment"], "the checkpoint is of no known form")
-        .hint("the step had another reader or writer: restore the job XML, or start the job anew")
+        .hint("the step had another reader or writer: restore the job XML, or start a new instance of the job")
 }
 
 /// The first finding as an exception.

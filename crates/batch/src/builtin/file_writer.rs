@@ -166,11 +166,11 @@ impl FileWriter {
             Some([length, items]) if self.file.is_some() && length == self.length && items == self.items => Ok(()),
             Some(_) => {
                 let message = format!(
-                    "{} is a pipe or a device: what was written there cannot be taken back",
+                    "{} is a pipe or a device: what was written there cannot be undone",
                     self.to.path.display()
                 );
                 Err(Thrown::of(&["quayline.Environment"], message)
-                    .hint("start the job anew, or write a file and send it afterwards"))
+                    .hint("start a new instance of the job, or write a file and send it afterwards"))
             }
             None => {
                 let file = OpenOptions::new().write(true).open(&self.to.path);

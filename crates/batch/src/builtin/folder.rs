@@ -242,7 +242,7 @@ impl Batchlet for Transfer {
     fn process(&mut self) -> Answer<Option<String>> {
         let files = self.files()?;
         if files.len() > 1 && !self.to.is_dir() {
-            let message = format!("{} files fit, and {} is no folder", files.len(), self.to.display());
+            let message = format!("{} files fit, and {} is not a folder", files.len(), self.to.display());
             return Err(
                 Thrown::of(&["quayline.Configuration"], message).hint("name a folder that exists in the property to")
             );

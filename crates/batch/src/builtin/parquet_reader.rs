@@ -163,7 +163,7 @@ impl Reader for ParquetReader {
                 self.rows_total
             );
             return Err(Thrown::of(&["quayline.Environment"], message)
-                .hint("restore the file that the job began with, or start the job anew"));
+                .hint("restore the file that the job began with, or start a new instance of the job"));
         }
         let shape = match &self.shape {
             Some(file) => file.shape().clone(),
@@ -189,7 +189,7 @@ impl Reader for ParquetReader {
         if open.items.is_empty() && !open.fill(self.row)? {
             let message = format!("{} ends before row {} of {}", self.path.display(), self.row + 1, self.rows_total);
             return Err(Thrown::of(&["quayline.Environment"], message)
-                .hint("the file is damaged: write it anew, then start the job anew"));
+                .hint("the file is damaged: write it again, then start a new instance of the job"));
         }
         let item = open.items.pop_front().transpose();
         self.row += 1;

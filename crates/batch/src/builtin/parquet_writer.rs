@@ -233,7 +233,7 @@ impl ParquetWriter {
         if schema != self.schema {
             let message = format!("{} has other columns than the property shape says", self.to.path.display());
             return Err(Thrown::of(&["quayline.Configuration"], message)
-                .hint("restore the file of the shape, or start the job anew"));
+                .hint("restore the file of the shape, or start a new instance of the job"));
         }
         let mut file = self.to.locked(false)?;
         if length > 0 {

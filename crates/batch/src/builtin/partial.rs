@@ -117,14 +117,14 @@ pub(super) fn io(path: &Path, doing: &str, error: &std::io::Error) -> Thrown {
 pub(super) fn too_short(path: &Path, found: u64, needed: u64) -> Thrown {
     let message = format!("{} has {found} bytes, but the checkpoint needs {needed}", path.display());
     Thrown::of(&["quayline.Environment"], message)
-        .hint("the file was changed after the run stopped: start the job anew")
+        .hint("the file was changed after the run stopped: start a new instance of the job")
 }
 
 /// An execution finds other bytes in a file than it wrote.
 pub(super) fn changed(path: &Path) -> Thrown {
     let message = format!("{} is not as this execution left it", path.display());
     Thrown::of(&["quayline.Environment"], message)
-        .hint("another run has written it since: start the job anew, and give each run its own file")
+        .hint("another run has written it since: start a new instance of the job, and give each run its own file")
 }
 
 /// The first and the last bytes of what was written.

@@ -234,7 +234,7 @@ impl Engine {
             return Err(BatchError::NotRestartable {
                 execution: last,
                 why: "the job has restartable=\"false\"".to_owned(),
-                remedy: "start the job anew: quayline job start".to_owned(),
+                remedy: "start a new instance of the job: quayline job start".to_owned(),
             }
             .into());
         }

@@ -235,7 +235,7 @@ impl Run<'_> {
                     format!("{what}, now in {now}")
                 };
                 return Err(Thrown::of(&["quayline.Configuration"], message).hint(
-                    "restore the input and the parameters of the first execution (--same-params), or start the job anew",
+                    "restore the input and the parameters of the first execution (--same-params), or start a new instance of the job",
                 ));
             }
         }

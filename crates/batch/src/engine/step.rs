@@ -57,7 +57,7 @@ impl Run<'_> {
             let message =
                 format!("step {} started {} times, and its start-limit is {}", step.id, state.starts, step.start_limit);
             let thrown = Thrown::new("quayline.StartLimitReached", message)
-                .hint("raise start-limit and restart with --accept-drift, or start the job anew");
+                .hint("raise start-limit and restart with --accept-drift, or start a new instance of the job");
             self.log_thrown(None, &format!("step {}", step.id), &thrown);
             // Section 8.2.4: the job fails, whatever the transitions of the step are.
             return Ok(Err(Termination::Failed { exit_status: None, cause: Some(thrown) }));

@@ -184,11 +184,11 @@ impl Repository {
         }
         match before.status {
             BatchStatus::Completed => {
-                let remedy = "start the job anew: quayline job start".to_owned();
+                let remedy = "start a new instance of the job: quayline job start".to_owned();
                 return Err(refuse("it is COMPLETED".to_owned(), remedy));
             }
             BatchStatus::Abandoned => {
-                let remedy = "start the job anew: quayline job start".to_owned();
+                let remedy = "start a new instance of the job: quayline job start".to_owned();
                 return Err(refuse("it is ABANDONED".to_owned(), remedy));
             }
             status if status.is_running() => return Err(BatchError::IsRunning { execution: last, status }),

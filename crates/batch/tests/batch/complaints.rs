@@ -1,4 +1,4 @@
-//! What users of other batch engines complain about, each with a test. `docs/concepts/batch.md` lists all twelve and says where the others are.
+//! What users of other batch engines complain about, each with a test. `docs/studies/batch.md` lists all twelve and says where the others are.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

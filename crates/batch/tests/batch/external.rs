@@ -349,7 +349,7 @@ fn a_restart_with_another_plan_of_a_program_is_refused() {
     assert_eq!(of_partitions(folder.path()), names(40, "Ada Lovelace"));
 }
 
-/// A program that is no mapper, and one whose plan ends too soon, fail the step with what is wrong.
+/// A program that is not a mapper, and one whose plan ends too soon, fail the step with what is wrong.
 #[test]
 fn a_plan_that_is_none_fails_the_step() {
     let folder = tempfile::tempdir().unwrap();

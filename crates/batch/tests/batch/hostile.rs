@@ -143,7 +143,7 @@ fn pipes_are_written_and_links_are_followed() {
         } else {
             assert_eq!(execution.status, BatchStatus::Failed);
             assert_eq!(reader.join().unwrap(), lines(10..12));
-            failed(&process.restart(execution.id, &xml(fail), &[]), "cannot be taken back");
+            failed(&process.restart(execution.id, &xml(fail), &[]), "cannot be undone");
         }
         assert!(!std::fs::metadata(at("out")).unwrap().is_file() && !at("out.partial").exists());
     }

@@ -115,7 +115,7 @@ pub(super) const SERVICES: &[Rule] = &[
         "give each class its own pool and priority",
         "one class does not delay another", "IBM iSeries Performance Capabilities Reference V5R3, ch. 11"),
     rule("costly-options-unused", &[above(M::UnusedOptionsOn, 0.0)],
-        "turn options off that nobody uses",
+        "turn off options that are not used",
         "up to 10 % less CPU", "IBM iSeries Performance Capabilities Reference V5R3, ch. 11"),
     rule("offload-for-resumed", &[is(M::OffloadDevice), below(M::FullHandshakeRate, 1.0)],
         "an offload device does not help resumed handshakes",

@@ -32,7 +32,7 @@ pub(super) const WORKLOADS: &[Rule] = &[
         "the regulator can hold the class to its share", "IBM iSeries Performance Capabilities Reference V5R3, ch. 2"),
     rule("single-job-throttled", &[is(M::ClassThrottled), at_most(M::ClassJobs, 1.0)],
         "do not throttle a class of one job",
-        "the job ends sooner; nobody else loses", "IBM iSeries Performance Capabilities Reference V5R3, ch. 2"),
+        "the job ends sooner; nothing else becomes slower", "IBM iSeries Performance Capabilities Reference V5R3, ch. 2"),
     rule("scans-share-a-pool", &[above(M::LongScans, 0.0), above(M::ShortTransactions, 0.0)],
         "move scans to their own pool, with all their parallelism",
         "short transactions keep their pages", "IBM iSeries Performance Capabilities Reference V5R3, ch. 4"),

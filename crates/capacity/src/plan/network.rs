@@ -78,7 +78,7 @@ pub fn size_fit(small: (f64, f64), large: (f64, f64)) -> Result<Estimate<SizeFit
     positive("difference of sizes", large.0 - small.0)?;
     let per_unit = (high - low) / (large.0 - small.0);
     let fit = SizeFit { fixed: low - per_unit * small.0, per_unit };
-    Ok(Estimate::new(Method::NormalisedCapacity, Validity::OurRule("two points; no error can be told"), fit))
+    Ok(Estimate::new(Method::NormalisedCapacity, Validity::OurRule("two points; the error is unknown"), fit))
 }
 
 /// What TLS handshakes take of a machine.

@@ -118,10 +118,10 @@ pub(crate) struct PredictArgs {
     pub(crate) json: bool,
 }
 
-/// What `quayline predict` does with kept predictions.
+/// What `quayline predict` does with saved predictions.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PredictCommand {
-    /// Score a kept prediction by what was measured
+    /// Compare a saved prediction with measurements
     Audit(PredictAuditArgs),
     /// Predict the elapsed time of a batch step by its item count
     ItemCount(PredictItemCountArgs),
@@ -436,7 +436,7 @@ Examples:
 /// Where collected intervals come from.
 #[derive(Debug, clap::Args)]
 pub(crate) struct IntervalArgs {
-    /// Folder of the project, whose server is asked [default: .]
+    /// Folder of the project whose server is queried [default: .]
     #[arg(long, value_name = "DIR")]
     pub(crate) project: Option<PathBuf>,
     /// Address and port of a listener for operators

@@ -503,7 +503,7 @@ Framing of the records, as NAME or NAME:OPTION,OPTION...
 - mf: Micro Focus variable format with its file header";
 
 const EXAMPLES: &str = "\
-Quayline recognises the input format from the name or otherwise the content, and the output format from
+Quayline recognizes the input format from the name or otherwise the content, and the output format from
 the name of --output. Everything except the output goes to standard error.
 
 Examples:

@@ -37,7 +37,7 @@ pub(crate) enum FlowCommand {
     Run(FlowRunArgs),
     /// Print figures of flows that a server runs, as JSON
     Stats(FlowAdminArgs),
-    /// Print the way of messages through a flow that a server runs, a line of JSON for each step
+    /// Print the path of messages through a flow that a server runs, a line of JSON for each step
     #[command(
         after_long_help = "A step names the node, the terminal and the time, and never the content.\n\nExamples:\n  quayline flow trace orders\n  quayline flow trace orders --for 10s"
     )]

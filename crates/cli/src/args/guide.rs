@@ -56,7 +56,7 @@ pub(crate) struct GuideListArgs {
 /// Arguments of `quayline guide import`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ImportArgs {
-    /// Files or folders of dictionaries; Quayline recognises their form
+    /// Files or folders of dictionaries; Quayline recognizes their form
     #[arg(required = true, value_name = "SOURCE")]
     pub(crate) sources: Vec<PathBuf>,
     /// Folder for the guide files, each named NAME.guide

@@ -27,14 +27,14 @@ pub(crate) enum JobCommand {
     Start(StartArgs),
     /// Restart an execution that failed or was stopped
     Restart(RestartArgs),
-    /// Ask a running execution to stop at its next checkpoint
+    /// Request that a running execution stop at its next checkpoint
     Stop(IdArgs),
     /// Run partitions of jobs that other processes have started
     #[command(after_long_help = WORK_EXAMPLES)]
     Work(WorkArgs),
-    /// Give half of what is left of a running partition to a new one
+    /// Move half of the remaining input of a running partition to a new partition
     Split(SplitArgs),
-    /// Give an execution up, so that it cannot be restarted
+    /// Mark an execution as abandoned, so that it cannot be restarted
     Abandon(IdArgs),
     /// List executions, the newest first
     List(ListJobsArgs),
@@ -134,7 +134,7 @@ pub(crate) struct WorkArgs {
     /// Partitions at once [default: one for each core]
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
-    /// End after so long without work [default: never]
+    /// End after this time without work [default: never]
     #[arg(long, value_name = "SECONDS")]
     pub(crate) idle: Option<u64>,
     /// Folder at which relative paths of the jobs begin [default: the folder where each job was started]
@@ -290,8 +290,8 @@ Examples:
   quayline job restart 1 --same-params";
 
 const EVENTS_EXAMPLES: &str = "\
-The file jobs/events.toml of a project says which events Quayline keeps. An event is kept in the unit of work that makes it true, so what happened
-is among them, in the order of commits.
+The file jobs/events.toml of a project says which events Quayline keeps. Quayline stores an event in the same unit of work as the change that
+it reports, in the order of commits.
 
 Examples:
   quayline job events --store data --topic 'jobs/execution/*'

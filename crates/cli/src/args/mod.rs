@@ -5,6 +5,7 @@ mod convert;
 mod flow;
 mod fmt;
 mod guide;
+mod help;
 mod infer;
 mod inspect;
 mod job;
@@ -92,7 +93,6 @@ static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
     version,
     long_version = LONG_VERSION.as_str(),
     max_term_width = 100,
-    disable_help_subcommand = true,
     subcommand_required = true,
     arg_required_else_help = true,
     after_help = "Run a command with --help for every detail and examples.",
@@ -131,7 +131,10 @@ pub(crate) enum Command {
     Interchange(InterchangeArgs),
     /// List and release delayed envelopes
     Envelope(EnvelopeArgs),
-    /// Serve a project's APIs over HTTP
+    /// Serve a project: APIs, message flows, jobs, queues and trading partners
+    ///
+    /// Serves until SIGTERM or Ctrl-C, and finishes work in progress first. Unless `quayline.toml` says otherwise, only this machine can connect, and
+    /// clients must authenticate. SIGHUP or a change of their files reloads the services and APIs, and a change of its files a flow.
     Serve(ServeArgs),
     /// Propose a service for a copybook
     Service(ServiceArgs),
@@ -155,13 +158,13 @@ pub(crate) enum Command {
     Size(SizeArgs),
     /// Rate this machine, compare profiles, and project costs to another machine
     Calibrate(Box<CalibrateArgs>),
-    /// Print the rules of advice that apply to a server, a class of its work, or measured values
+    /// Print the rules of advice that apply to a server, a class of work, or measured values
     Advise(AdviseArgs),
     /// Report what the classes of work of a server did, interval by interval
     Report(WorkReportArgs),
     /// Check figures of a performance report against the laws that they must obey
     CheckReport(CheckReportArgs),
-    /// Compute published answers again
+    /// Check the capacity models against published results
     Selftest(SelftestArgs),
     /// Define, load, read and change keyed, entry-sequenced and relative record files
     File(FileArgs),
@@ -169,7 +172,7 @@ pub(crate) enum Command {
     Queue(QueueArgs),
     /// Run Jakarta Batch jobs: check, start, restart, stop and list them
     Job(JobArgs),
-    /// Check and compact the store of record files and queues
+    /// Check, compact, save and restore the store
     Store(StoreArgs),
     /// Check, show and run message flows
     Flow(FlowArgs),
@@ -239,19 +242,32 @@ impl Cli {
     pub(crate) fn of(arguments: &[OsString]) -> Result<Cli, clap::Error> {
         // `-h` is one line an option, so it leaves the lists of values to `--help`. An argument that only looks like `-h` changes nothing but
         // a help text that is not asked for.
-        let command = if arguments.len() < 2 || arguments.iter().any(|argument| argument == "-h") {
+        let has = |wanted: &[&str]| arguments.iter().any(|argument| wanted.iter().any(|word| argument == word));
+        let mut command = if arguments.len() < 2 || has(&["-h"]) {
             Cli::brief()
+        } else if has(&["--help", "help"]) {
+            help::described(Cli::command())
         } else {
-            Cli::command()
+            Cli::whole()
         };
-        let mut command = command;
         let matches = command.try_get_matches_from_mut(arguments)?;
         Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
     }
 
+    /// The command without the texts that only help shows.
+    pub(crate) fn whole() -> clap::Command {
+        help::only_at_top(Cli::command())
+    }
+
+    /// The command as `--help` shows it.
+    #[cfg(test)]
+    pub(crate) fn described() -> clap::Command {
+        help::described(Cli::command())
+    }
+
     /// The command as `-h` shows it.
     pub(crate) fn brief() -> clap::Command {
-        let mut command = Cli::command().mut_args(without_values);
+        let mut command = help::grouped(Cli::command()).mut_args(without_values);
         for sub in command.get_subcommands_mut() {
             *sub = sub.clone().mut_args(without_values);
         }

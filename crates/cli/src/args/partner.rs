@@ -158,10 +158,10 @@ pub(crate) struct SendArgs {
     /// Partner [default: the receiver that the map writes]
     #[arg(long, value_name = "NAME")]
     pub(crate) to: Option<String>,
-    /// Our identity [default: the first own partner file]
+    /// Own partner file whose identity sends [default: the first one]
     #[arg(long, value_name = "NAME")]
     pub(crate) from: Option<String>,
-    /// Kind of document, which rules look at [default: EDI that is sent as it is]
+    /// Kind of document, by which the rule is chosen [default: EDI that is sent as it is]
     #[arg(long, value_name = "NAME", default_value = "")]
     pub(crate) document: String,
     /// Send a file again although the same bytes were sent before
@@ -192,10 +192,10 @@ pub(crate) struct RunArgs {
     /// Seconds that a file must be unchanged before it is read
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     pub(crate) settle: u64,
-    /// Seconds between two looks
+    /// Seconds between two checks
     #[arg(long, value_name = "SECONDS", default_value_t = 1)]
     pub(crate) interval: u64,
-    /// Look once, process what is there, and end
+    /// Check once, process what is there, and end
     #[arg(long)]
     pub(crate) once: bool,
 }
@@ -215,9 +215,9 @@ pub(crate) enum TransactionCommand {
     /// List documents, the newest first
     #[command(visible_alias = "search", after_long_help = LIST_EXAMPLES)]
     List(ListArgs),
-    /// Print one document's story: state, numbers, findings, history, bytes
+    /// Print one document: state, numbers, findings, history, bytes
     Show(EntryArgs),
-    /// Process a received document again, by the definitions of now
+    /// Process a document again with the current maps, guides and rules
     Reprocess(ReprocessArgs),
     /// Write entries as JSON lines or CSV
     Export(ExportArgs),
@@ -359,9 +359,9 @@ pub(crate) struct InterchangeArgs {
 pub(crate) enum InterchangeCommand {
     /// List interchanges, the newest first
     List(ListArgs),
-    /// Print one interchange's story
+    /// Print one interchange: state, numbers, findings, history, bytes
     Show(EntryArgs),
-    /// List what was sent and whose acknowledgment is overdue
+    /// List sent interchanges, groups and documents whose acknowledgment is overdue
     Overdue(OverdueArgs),
     /// Send the bytes of an interchange again, as they were
     Resend(InterchangeEntryArgs),
@@ -386,7 +386,7 @@ impl InterchangeCommand {
 pub(crate) struct OverdueArgs {
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
-    /// Time in UTC to look from [default: now]
+    /// Reference time in UTC [default: now]
     #[arg(long, value_name = "TIME")]
     pub(crate) at: Option<String>,
     /// Print one JSON object a line
@@ -417,7 +417,7 @@ pub(crate) struct EnvelopeArgs {
 pub(crate) enum EnvelopeCommand {
     /// List envelopes that documents wait for
     List(EnvelopeListArgs),
-    /// Close envelopes: write and send their interchanges
+    /// Release envelopes: write and send their interchanges
     Release(ReleaseArgs),
 }
 
@@ -433,16 +433,16 @@ pub(crate) struct EnvelopeListArgs {
 
 /// Arguments of `quayline envelope release`.
 #[derive(Debug, clap::Args)]
+#[command(group(clap::ArgGroup::new("which").required(true).args(["partner", "all", "due"])))]
 pub(crate) struct ReleaseArgs {
-    /// Envelopes of this partner
-    #[arg(required_unless_present_any = ["all", "due"])]
+    /// Release the envelopes of this partner
     pub(crate) partner: Option<String>,
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
-    /// All envelopes
-    #[arg(long, conflicts_with_all = ["partner", "due"])]
+    /// Release all envelopes
+    #[arg(long)]
     pub(crate) all: bool,
-    /// Envelopes whose close policy says so now
-    #[arg(long, conflicts_with = "partner")]
+    /// Release only envelopes that are due
+    #[arg(long)]
     pub(crate) due: bool,
 }

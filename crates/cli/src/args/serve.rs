@@ -6,16 +6,13 @@ use std::path::PathBuf;
 use super::ReportArgs;
 use crate::quantity::Duration;
 
-/// Serve a project's APIs over HTTP, and run its message flows, until SIGTERM or Ctrl-C; what is in progress is finished first.
-///
-/// Unless `quayline.toml` says otherwise, only this machine can connect, and clients must authenticate. SIGHUP or a change of their files
-/// reloads the services and APIs, and a change of its files a flow.
+/// Arguments of `quayline serve`.
 #[derive(Debug, clap::Args)]
 #[command(
     after_long_help = "Examples:\n  quayline serve examples/dealership\n  quayline serve --listen 127.0.0.1:9000 --threads 1"
 )]
 pub(crate) struct ServeArgs {
-    /// Folder of the project: quayline.toml, services/, apis/, copybooks/
+    /// Folder of the project, with quayline.toml
     #[arg(default_value = ".", value_name = "FOLDER")]
     pub(crate) project: PathBuf,
     /// Address and port, instead of those in quayline.toml
@@ -96,7 +93,7 @@ pub(crate) struct ApiNewArgs {
     pub(crate) store: Option<PathBuf>,
 }
 
-/// Measure the cost of transactions on this machine; the exit code is 1 if a bar is missed, 4 if a figure is worse than in the baseline.
+/// Measure the cost of transactions on this machine; the exit code is 1 if a target is missed, 4 if a figure is worse than in the baseline.
 #[derive(Debug, clap::Args)]
 pub(crate) struct MeasureArgs {
     /// What is measured.

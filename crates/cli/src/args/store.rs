@@ -127,7 +127,7 @@ pub(crate) enum FileCommand {
     Alter(AlterArgs),
     /// Copy a file under another name
     Copy(CopyArgs),
-    /// Store all records of a file anew, which closes its gaps
+    /// Rewrite all records of a file, which closes its gaps
     Reorganise(VerifyArgs),
     /// Read a file once, so that the operating system has it in memory
     Preload(VerifyArgs),
@@ -177,7 +177,7 @@ pub(crate) struct LoadArgs {
     /// Framing of the input: fixed, rdw, vb, vbs, lines, length, ...
     #[arg(short, long, value_name = "FRAMING", default_value = "fixed")]
     pub(crate) framing: String,
-    /// Write an empty file past the log: the input is sorted by its key
+    /// Bypass the log; requires an empty file and an input that is sorted by key
     #[arg(long)]
     pub(crate) sorted: bool,
     /// Leave out the first records of the input, to continue a load that stopped
@@ -362,7 +362,7 @@ pub(crate) struct QueueArgs {
 /// What to do with queues.
 #[derive(Debug, Subcommand)]
 pub(crate) enum QueueCommand {
-    /// Define a queue, an alias or a topic
+    /// Define a queue, an alias or a topic; `alias` is shorter for an alias
     Define(DefineQueueArgs),
     /// Change limits, backout or targets of a queue, alias or topic; messages stay
     Alter(AlterQueueArgs),
@@ -372,15 +372,15 @@ pub(crate) enum QueueCommand {
     Put(PutMessageArgs),
     /// Get a message and print its content
     Get(GetMessageArgs),
-    /// List messages without taking them
+    /// List messages without removing them
     Browse(BrowseQueueArgs),
     /// Print the depth of a queue, or of all
     Depth(DepthArgs),
     /// Move messages to another queue
     Move(MoveArgs),
-    /// Drop all messages of a queue
+    /// Remove all messages of a queue
     Purge(PurgeArgs),
-    /// Give a queue another name
+    /// Define a further name for a queue, as `define --alias` does
     Alias(AliasArgs),
     /// Return failed messages to the queues on which they failed
     Retry(RetryArgs),
@@ -538,7 +538,7 @@ pub(crate) struct GetMessageArgs {
     pub(crate) group: Option<String>,
     /// Seconds to wait for a message
     ///
-    /// Useful with a store in PostgreSQL, where another process may put the message meanwhile.
+    /// Useful with a store in PostgreSQL, where another process may put the message while this one waits.
     #[arg(long, value_name = "SECONDS", default_value_t = 0)]
     pub(crate) wait: u64,
     /// Print one JSON object with the content and all that belongs to the message
@@ -634,7 +634,7 @@ pub(crate) enum StoreCommand {
     Check(StoreFolderArgs),
     /// Print figures of the store
     Facts(StoreFolderArgs),
-    /// Give unused space back to the file system
+    /// Return unused space to the file system
     Compact(StoreFolderArgs),
     /// Save everything that the store holds to one file
     Save(SaveArgs),

@@ -57,7 +57,7 @@ pub(crate) struct ValidateArgs {
     pub(crate) limit: Vec<super::LimitArg>,
     /// Number of threads
     ///
-    /// Findings and acknowledgments are the same for any number. Threads check transactions of up to 6 MB side by side, longer ones in turns.
+    /// Findings and acknowledgments are the same for any number. Threads check whole transactions of up to 5 MiB in parallel, and longer ones in turns.
     #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Running")]
     pub(crate) jobs: u16,
     /// Maximum number of findings to print; the rest are counted

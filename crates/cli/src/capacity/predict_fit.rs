@@ -23,7 +23,7 @@ fn with_width(of: Coefficient, show: impl Fn(f64) -> String) -> String {
     if of.half_width.is_finite() {
         format!("{} ± {}", show(of.value), show(of.half_width))
     } else {
-        format!("{} (no spare run to tell its error)", show(of.value))
+        format!("{} (too few runs for a confidence interval)", show(of.value))
     }
 }
 
@@ -145,7 +145,7 @@ pub(super) fn scaling(args: &PredictScalingArgs) -> Result<Exit, Stop> {
         for ThroughputWire { workers, throughput, least, most } in &rows {
             let interval = match (least, most) {
                 (Some(least), Some(most)) => format!("{least:.1} to {most:.1}"),
-                _ => "no spare run".to_owned(),
+                _ => "too few runs".to_owned(),
             };
             text.push_str(&format!("{workers:>8} {throughput:>12.1}  {interval}\n"));
         }

@@ -202,7 +202,7 @@ impl Definitions {
     /// For interchanges at one end at least: their documents have a shape of their own.
     fn edi(args: &ConvertArgs, jobs: &[Job]) -> Result<Self, Stop> {
         if let Some(job) = jobs.iter().find(|job| !job.is_edi()) {
-            let finding = argument(format!("{} is no EDI, and other inputs are", shown(&job.input)));
+            let finding = argument(format!("{} is not EDI, and other inputs are", shown(&job.input)));
             return Err(finding.hint("convert interchanges and other files in runs of their own").into());
         }
         if jobs.iter().any(|job| job.rows != jobs[0].rows) {
@@ -353,7 +353,7 @@ pub(crate) fn types(args: &ConvertArgs) -> Result<Vec<OnlyType>, Stop> {
         types.push(OnlyType { name, index, is_first: types.is_empty() });
     }
     if types.is_empty() {
-        let finding = argument("--by-type needs record types, and there are none");
+        let finding = argument("--by-type needs record types, and the interface file has none");
         return Err(finding.hint("list them in [records] of the interface file").into());
     }
     Ok(types)

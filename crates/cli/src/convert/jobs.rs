@@ -85,7 +85,7 @@ fn check_split(folder: &Path, several: bool) -> Result<(), Stop> {
 
 /// What stands in the place of a folder for the files of `--split`, or nothing.
 pub(crate) fn no_folder(folder: &Path) -> Finding {
-    let finding = argument(format!("{} is no folder", shown(folder)));
+    let finding = argument(format!("{} is not a folder", shown(folder)));
     let hint = if folder.exists() { "name a folder" } else { "make it first" };
     finding.hint(hint)
 }
@@ -219,7 +219,7 @@ impl Job {
             && !is_columns(from);
         if (args.resume || args.checkpoint.is_some()) && !resumable {
             let finding = argument(match no_file {
-                Some(path) => format!("{} is no regular file, so a run that writes it cannot be resumed", shown(path)),
+                Some(path) => format!("{} is not a regular file, so a run that writes it cannot be resumed", shown(path)),
                 None => "only a conversion from a file to a file of lines or records can be resumed; compressed files and columns cannot".to_owned(),
             });
             return Err(finding.hint("leave --checkpoint and --resume out").into());

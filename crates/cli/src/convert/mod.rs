@@ -213,7 +213,7 @@ fn tell(
         let of = count_of(report.tally.records_in, unit);
         let place = report.rejects.as_ref().map_or_else(String::new, |path| {
             let path = shown(path);
-            format!(": {path} holds them whole, {path}.findings.jsonl says why")
+            format!(": {path} contains the rejected ones, {path}.findings.jsonl the reasons")
         });
         console.paragraph(&format!("{} of {of} rejected{place}", grouped(rejected)));
     }

@@ -62,16 +62,16 @@ pub(crate) fn stats_text(source: &str, report: &Report) -> String {
     let sum = phases.into_iter().chain([rest]).collect::<Vec<_>>().join(" + ");
     let holds = cost.identity_holds(IDENTITY_TOLERANCE);
     let sign = if holds { "=" } else { "is not" };
-    line("identity", format!("{} s of {threads} {sign} {sum}", seconds(cost.lane_time.wall)));
+    line("phases", format!("{} s of {threads} {sign} {sum}", seconds(cost.lane_time.wall)));
     if !holds {
         let percent = 100.0 * cost.unaccounted_share();
         line("verdict", format!("untrustworthy: {percent:.1} % of the time is in no phase, expected at most 2 %"));
     }
     line("waits", waits_text(cost));
     line(
-        "measuring",
+        "overhead",
         format!(
-            "{:.2} % of the time, {} readings of the clocks",
+            "{:.2} % of the time for measuring, {} readings of the clock",
             100.0 * cost.measuring_share(),
             grouped(cost.switches)
         ),

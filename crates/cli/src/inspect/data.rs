@@ -103,7 +103,7 @@ impl Answer<'_> {
         let looked = if self.sample.is_whole() {
             String::new()
         } else {
-            format!(", of which the first {} were looked at", grouped(self.sample.bytes.len() as u64))
+            format!(", of which the first {} were read", grouped(self.sample.bytes.len() as u64))
         };
         let mut text = format!("{}  {length}{looked}\n", paint.text(Style::Strong, &name));
         if self.sample.bytes.is_empty() {
@@ -121,7 +121,7 @@ impl Answer<'_> {
             push_evidence(&mut text, &proposal.evidence);
         }
         if self.charsets.is_empty() {
-            text.push_str("  none: hardly any of it is text; it may be compressed, encrypted or all binary\n");
+            text.push_str("  none: too few bytes are text; the file may be compressed, encrypted or binary\n");
         }
         text.push_str(&format!("\n{}\n", paint.text(Style::Faint, "framing")));
         for proposal in self.framings {

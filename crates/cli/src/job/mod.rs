@@ -299,7 +299,7 @@ fn collected(engine: &mut Engine, path: &Path) -> Result<Option<Collecting>, Sto
         Err(error) => return Err(unreadable(path, &error)),
     };
     if known.lines().next().is_some_and(|line| Interval::from_json(line).is_err()) {
-        let wrong = argument(format!("--intervals: {} holds something else than intervals", path.display()));
+        let wrong = argument(format!("--intervals: {} does not hold intervals", path.display()));
         return Err(wrong.hint("name a file that does not exist, or one of earlier intervals").into());
     }
     let config = WorkloadConfig { govern: false, keep_file: Some(path.to_owned()), ..WorkloadConfig::default() };

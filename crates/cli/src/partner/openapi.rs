@@ -90,8 +90,8 @@ pub(super) const OPERATIONS: &[Operation] = &[
         "/envelopes/release",
         "post",
         "release",
-        "Closes envelopes: all, those of a partner, or those that are due",
-        &[("partner", "Name of the partner"), ("due", "`true`: those whose close policy says so now")],
+        "Releases envelopes: all, those of a partner, or those that are due",
+        &[("partner", "Name of the partner"), ("due", "`true`: only envelopes that are due")],
         None,
     ),
     (

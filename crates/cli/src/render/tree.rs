@@ -95,7 +95,7 @@ impl Rows {
         if field.stride > field.size {
             let place = Some((field.offset + field.size, field.stride - field.size));
             let name = format!("{indent}-- slack");
-            self.0.push(Row { place, slides, name, kind: format!("behind each {}", field.name), faint: true });
+            self.0.push(Row { place, slides, name, kind: format!("after each {}", field.name), faint: true });
         }
     }
 

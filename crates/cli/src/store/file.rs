@@ -77,7 +77,7 @@ fn perform(command: &FileCommand, store: &Store, console: &Console) -> Result<Ex
         }
         FileCommand::Reorganise(args) => {
             let count = store.alter_file(&args.name, FileChange::default()).map_err(stop)?;
-            console.line(&format!("{count} records stored anew"));
+            console.line(&format!("{count} records reorganised"));
             Exit::Done
         }
         FileCommand::Preload(args) => {

@@ -184,10 +184,10 @@ pub(crate) fn run(args: &StoreArgs, console: &Console) -> Result<Exit, Stop> {
         StoreCommand::Facts(_) => {
             let facts = engine.facts();
             let rows = [
-                ("position", facts.position.0),
-                ("applied position", facts.applied.0),
-                ("bytes of the log to apply", facts.log_bytes),
-                ("bytes of the applied store", facts.store_bytes),
+                ("position of the log", facts.position.0),
+                ("of it in store.redb", facts.applied.0),
+                ("bytes of log not yet in store.redb", facts.log_bytes),
+                ("bytes of store.redb", facts.store_bytes),
                 ("bytes of changes in memory", facts.delta_bytes),
             ];
             write_stdout(table(&rows).as_bytes())?;

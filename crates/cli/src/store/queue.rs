@@ -171,7 +171,7 @@ fn put(args: &PutMessageArgs, store: &Store) -> Result<(), Stop> {
     if let Some(digits) = &args.id {
         message.id = id("--id", digits)?;
         if message.id == [0; 24] {
-            return Err(argument("--id has zeros only, which is no id")
+            return Err(argument("--id has zeros only, which is not an id")
                 .hint("write other digits, or leave it out")
                 .into());
         }

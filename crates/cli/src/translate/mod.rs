@@ -150,7 +150,7 @@ fn keep_apart(args: &TranslateArgs, map: &MapFile, jobs: &[Job]) -> Result<(), S
 /// The file that a trace goes to.
 fn trace_file(path: &Path) -> Result<Arc<Mutex<Box<dyn Write + Send>>>, Stop> {
     if path == Path::new("-") || !Destination::is_file(path) {
-        return Err(argument(format!("{} is no regular file", shown(path))).hint("a trace goes to a file").into());
+        return Err(argument(format!("{} is not a regular file", shown(path))).hint("a trace goes to a file").into());
     }
     let file = fs::File::create(path).map_err(|error| unreadable(path, &error))?;
     Ok(Arc::new(Mutex::new(Box::new(BufWriter::new(file)))))
@@ -356,7 +356,7 @@ impl Shared<'_> {
                 }
                 (Form::Guide(_) | Form::Records { .. }, _)
                 | (_, FromFormat::Edi | FromFormat::Record | FromFormat::Parquet | FromFormat::Arrow) => {
-                    let finding = argument("the map's source says another format than --from");
+                    let finding = argument("the map's source has another format than --from");
                     Err(finding
                         .hint("leave --from out; records and EDI follow from the copybook or guide of the source")
                         .into())
@@ -489,7 +489,7 @@ impl Shared<'_> {
         if rejected > 0 {
             let place = report.rejects.as_ref().map_or_else(String::new, |path| {
                 let path = shown(path);
-                format!(": {path} holds them whole, {path}.findings.jsonl says why")
+                format!(": {path} contains the rejected ones, {path}.findings.jsonl the reasons")
             });
             let of = count_of(report.tally.records_in, "document");
             self.console.paragraph(&format!("{} of {of} rejected{place}", grouped(rejected)));

@@ -46,7 +46,7 @@ impl Wanted {
         let mut targets = Vec::new();
         for (((target, output), split), to) in map.targets.iter().zip(outputs).zip(splits).zip(formats) {
             if output.is_some() && split.is_some() {
-                return Err(argument("--output and --split say two things of one target")
+                return Err(argument("--output and --split contradict each other for one target")
                     .hint("leave one of them out")
                     .into());
             }
@@ -282,7 +282,7 @@ fn format_of(target: &WantedTarget, file: Option<&Path>) -> Result<ToFormat, Sto
     match target.to {
         Some(to) if fixed == matches!(to, ToFormat::Record | ToFormat::Edi) && (!fixed || to == native) => Ok(to),
         Some(_) => {
-            let finding = argument(format!("the target `{}` is of another format than --to says", target.name));
+            let finding = argument(format!("the target `{}` has another format than --to", target.name));
             Err(finding
                 .hint("records and EDI follow from the copybook or guide of the target; others have none")
                 .into())

@@ -28,7 +28,7 @@ pub(super) fn read(args: &TranslateArgs, plan: &MapPlan, kept: Option<&[u8]>) ->
     let (now, seed) = match &args.now {
         Some(text) => {
             let now = micros(text).ok_or_else(|| {
-                argument(format!("`{text}` is no date and time")).hint("write it so: 2026-01-31T12:00:00")
+                argument(format!("`{text}` is not a date and time")).hint("write it so: 2026-01-31T12:00:00")
             })?;
             let began = kept.and_then(of_kept).map_or(now, |(began, _)| began);
             if began != now {

@@ -5,6 +5,21 @@ use proptest::prelude::*;
 
 use crate::world::World;
 
+/// `quayline help` was not a command, and `envelope release` named only one of the three things that it accepts.
+#[test]
+fn help_is_a_command_and_an_error_names_every_choice() {
+    let world = World::new();
+    let help = world.run("help");
+    assert!(help.code(0).out().contains("\nStore:\n  file "), "{}", help.out());
+    let help = world.run("help file put");
+    assert!(help.code(0).out().contains("Usage: quayline file put"), "{}", help.out());
+    assert!(help.out().contains("Examples:\n  quayline file put"), "{}", help.out());
+    world.run("help nothing").code(2);
+    world.run("file help").code(2);
+    let missing = world.run("envelope release");
+    assert!(missing.code(2).err().contains("<PARTNER|--all|--due>"), "{}", missing.err());
+}
+
 #[test]
 fn nothing_at_all_is_answered_with_help() {
     World::new().run("").check(expect![[r#"
@@ -14,39 +29,51 @@ fn nothing_at_all_is_answered_with_help() {
 
         Usage: quayline [OPTIONS] <COMMAND>
 
-        Commands:
+        Data:
           inspect       Show what a copybook, an EDI file or a data file contains
           convert       Convert record files and EDI to JSON, CSV, XML, Parquet or Arrow, and back
           translate     Translate documents with a map
+          validate      Check X12 and EDIFACT interchanges, and acknowledge them
+
+        Descriptions of data:
+          infer         Guess a shape from samples of JSON, XML, CSV or EDI
+          guide         Import, check and show guides, which describe EDI transaction sets and messages
+          map           Propose, check, test and format maps
+
+        Projects and servers:
           new           Write a small, complete project to start from
           check         Compile everything in a project and report all faults at once
+          service       Propose a service for a copybook
+          api           Make a REST API of a record file
+          serve         Serve a project: APIs, message flows, jobs, queues and trading partners
+          flow          Check, show and run message flows
+          job           Run Jakarta Batch jobs: check, start, restart, stop and list them
+
+        Trading partners:
           partner       Receive from and send to trading partners
           transaction   Find, show and reprocess documents of trading partners
           interchange   Find and show interchanges of trading partners, and send them again
           envelope      List and release delayed envelopes
-          serve         Serve a project's APIs over HTTP
-          service       Propose a service for a copybook
-          api           Make a REST API of a record file
-          measure       Measure the cost of transactions on this machine
-          validate      Check X12 and EDIFACT interchanges, and acknowledge them
-          guide         Import, check and show guides, which describe EDI transaction sets and messages
-          infer         Guess a shape from samples of JSON, XML, CSV or EDI
-          map           Propose, check, test and format maps
-          predict       Predict throughput and response times for a number of users
-          profile       Show what transactions cost, and make a model of them for `predict`
-          size          Find the smallest machine for a mix of workloads
-          calibrate     Rate this machine, compare profiles, and project costs to another machine
-          advise        Print the rules of advice that apply to a server, a class of its work, or measured
-                        values
-          report        Report what the classes of work of a server did, interval by interval
-          check-report  Check figures of a performance report against the laws that they must obey
-          selftest      Compute published answers again
+
+        Store:
           file          Define, load, read and change keyed, entry-sequenced and relative record files
           queue         Define queues, and put, get and list messages
-          job           Run Jakarta Batch jobs: check, start, restart, stop and list them
-          store         Check and compact the store of record files and queues
-          flow          Check, show and run message flows
+          store         Check, compact, save and restore the store
+
+        Cost and capacity:
+          measure       Measure the cost of transactions on this machine
+          profile       Show what transactions cost, and make a model of them for `predict`
+          predict       Predict throughput and response times for a number of users
+          size          Find the smallest machine for a mix of workloads
+          calibrate     Rate this machine, compare profiles, and project costs to another machine
+          advise        Print the rules of advice that apply to a server, a class of work, or measured values
+          report        Report what the classes of work of a server did, interval by interval
+          check-report  Check figures of a performance report against the laws that they must obey
+          selftest      Check the capacity models against published results
+
+        Other:
           completions   Print the completion script for a shell
+          help          Print the help of a command, as in `quayline help file put`
 
         Options:
               --color <WHEN>  When to colour: auto, always or never [default: auto]
@@ -90,39 +117,51 @@ fn short_help_is_a_line_an_option() {
 
         Usage: quayline [OPTIONS] <COMMAND>
 
-        Commands:
+        Data:
           inspect       Show what a copybook, an EDI file or a data file contains
           convert       Convert record files and EDI to JSON, CSV, XML, Parquet or Arrow, and back
           translate     Translate documents with a map
+          validate      Check X12 and EDIFACT interchanges, and acknowledge them
+
+        Descriptions of data:
+          infer         Guess a shape from samples of JSON, XML, CSV or EDI
+          guide         Import, check and show guides, which describe EDI transaction sets and messages
+          map           Propose, check, test and format maps
+
+        Projects and servers:
           new           Write a small, complete project to start from
           check         Compile everything in a project and report all faults at once
+          service       Propose a service for a copybook
+          api           Make a REST API of a record file
+          serve         Serve a project: APIs, message flows, jobs, queues and trading partners
+          flow          Check, show and run message flows
+          job           Run Jakarta Batch jobs: check, start, restart, stop and list them
+
+        Trading partners:
           partner       Receive from and send to trading partners
           transaction   Find, show and reprocess documents of trading partners
           interchange   Find and show interchanges of trading partners, and send them again
           envelope      List and release delayed envelopes
-          serve         Serve a project's APIs over HTTP
-          service       Propose a service for a copybook
-          api           Make a REST API of a record file
-          measure       Measure the cost of transactions on this machine
-          validate      Check X12 and EDIFACT interchanges, and acknowledge them
-          guide         Import, check and show guides, which describe EDI transaction sets and messages
-          infer         Guess a shape from samples of JSON, XML, CSV or EDI
-          map           Propose, check, test and format maps
-          predict       Predict throughput and response times for a number of users
-          profile       Show what transactions cost, and make a model of them for `predict`
-          size          Find the smallest machine for a mix of workloads
-          calibrate     Rate this machine, compare profiles, and project costs to another machine
-          advise        Print the rules of advice that apply to a server, a class of its work, or measured
-                        values
-          report        Report what the classes of work of a server did, interval by interval
-          check-report  Check figures of a performance report against the laws that they must obey
-          selftest      Compute published answers again
+
+        Store:
           file          Define, load, read and change keyed, entry-sequenced and relative record files
           queue         Define queues, and put, get and list messages
-          job           Run Jakarta Batch jobs: check, start, restart, stop and list them
-          store         Check and compact the store of record files and queues
-          flow          Check, show and run message flows
+          store         Check, compact, save and restore the store
+
+        Cost and capacity:
+          measure       Measure the cost of transactions on this machine
+          profile       Show what transactions cost, and make a model of them for `predict`
+          predict       Predict throughput and response times for a number of users
+          size          Find the smallest machine for a mix of workloads
+          calibrate     Rate this machine, compare profiles, and project costs to another machine
+          advise        Print the rules of advice that apply to a server, a class of work, or measured values
+          report        Report what the classes of work of a server did, interval by interval
+          check-report  Check figures of a performance report against the laws that they must obey
+          selftest      Check the capacity models against published results
+
+        Other:
           completions   Print the completion script for a shell
+          help          Print the help of a command, as in `quayline help file put`
 
         Options:
               --color <WHEN>  When to colour: auto, always or never [default: auto]

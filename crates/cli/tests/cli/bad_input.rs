@@ -136,7 +136,7 @@ fn a_table_count_out_of_range_or_not_numeric() {
 
         hint: no other framing fits better; where most records are wrong, code page or copybook are often those of another file, and `quayline inspect` shows what they make of it
 
-        3 of 4 records rejected: bad.dat holds them whole, bad.dat.findings.jsonl says why
+        3 of 4 records rejected: bad.dat contains the rejected ones, bad.dat.findings.jsonl the reasons
     "#]]);
     assert!(world.read("bad.dat") == [record("06"), record("X1"), record("00")].concat());
     let findings = String::from_utf8(world.read("bad.dat.findings.jsonl")).expect("UTF-8");
@@ -148,7 +148,7 @@ fn a_wrong_code_page() {
     world().run("convert items.dat -c items.cpy -e ascii").check(expect![[r#"
         exit 1
         --- stderr
-        error[REC-006]: byte 0xc1 at position 1 is no character of US-ASCII
+        error[REC-006]: byte 0xc1 at position 1 is not a character of US-ASCII
           at items.dat, record 1, byte 0, SKU (offset 0 in the record, 4 bytes, PIC X(4))
 
         error[REC-001]: digit 1 is 0xf0, expected a digit character
@@ -575,7 +575,7 @@ fn bad_values_by_policy() {
 
         hint: no other framing fits better; where most records are wrong, code page or copybook are often those of another file, and `quayline inspect` shows what they make of it
 
-        2 of 3 records rejected: bad.dat holds them whole, bad.dat.findings.jsonl says why
+        2 of 3 records rejected: bad.dat contains the rejected ones, bad.dat.findings.jsonl the reasons
     "#]]);
     world.run("convert items.dat -c items.cpy -e cp037 --rejects bad.dat --max-rejects 0").check(expect![[r#"
         exit 1

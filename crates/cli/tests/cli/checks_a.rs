@@ -46,7 +46,7 @@ fn a4_null_is_no_value() {
     let world = world("       01 R.\n          05 A PIC S9(5) COMP-3.\n          05 B PIC X.\n");
     world.write("in.jsonl", "{\"A\":null,\"B\":\"B\"}\n");
     let ran = world.run("convert in.jsonl -c c.cpy -e cp037 -o out.dat");
-    assert!(ran.code(1).err().contains("error[REC-035]: null is no value"), "{}", ran.err());
+    assert!(ran.code(1).err().contains("error[REC-035]: null is not a value"), "{}", ran.err());
     world.run("convert in.jsonl -c c.cpy -e cp037 -o out.dat --null spaces").code(0);
     assert_eq!(world.read("out.dat"), b"\x40\x40\x40\xc2");
 }

@@ -124,7 +124,7 @@ fn csv_and_xml_have_their_own_words() {
     world.run("convert items.dat -c items.cpy -e cp037 --to xml --xml-root <a>").check(expect![[r#"
         exit 2
         --- stderr
-        error[XML-002]: `<a>` is no XML element name
+        error[XML-002]: `<a>` is not an XML element name
 
         hint: write for example `_x003C_a_x003E_`
     "#]]);
@@ -287,7 +287,7 @@ fn rejects_of_several_inputs_go_to_a_folder() {
 
         hint: if whole records look shifted, check code page, framing and copybook with `quayline inspect`; to keep such bytes, `--invalid raw`
 
-        1 of 4 records rejected: bad/more.dat holds them whole, bad/more.dat.findings.jsonl says why
+        1 of 4 records rejected: bad/more.dat contains the rejected ones, bad/more.dat.findings.jsonl the reasons
     "#]]);
     assert_eq!(world.read("bad/more.dat"), records[records.len() - 14..]);
     assert_eq!(world.read("bad/items.dat"), b"");
@@ -429,10 +429,11 @@ fn statistics_add_up() {
     assert_eq!(line("records"), "records   4 read = 3 written + 1 rejected + 0 skipped");
     assert!(line("bytes").starts_with("bytes     56 in, "), "{err}");
     assert!(line("rate").contains("MB/s") && line("rate").contains("µs CPU a record"), "{err}");
-    assert!(line("identity").contains(" s of 1 thread = ") && line("identity").ends_with(" unaccounted"), "{err}");
+    assert!(line("phases").contains(" s of 1 thread = ") && line("phases").ends_with(" unaccounted"), "{err}");
     assert!(line("waits").contains(" on a processor + "), "{err}");
     assert!(
-        line("measuring").contains(" % of the time, ") && line("measuring").ends_with(" readings of the clocks"),
+        line("overhead").contains(" % of the time for measuring, ")
+            && line("overhead").ends_with(" readings of the clock"),
         "{err}"
     );
     assert!(line("memory").ends_with(" MB at most"), "{err}");

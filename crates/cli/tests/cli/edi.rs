@@ -148,7 +148,7 @@ fn transactions_go_to_files_of_their_own() {
     world.run("convert orders.edi --split none").check(expect![[r#"
         exit 2
         --- stderr
-        error[CLI-003]: none is no folder
+        error[CLI-003]: none is not a folder
 
         hint: make it first
     "#]]);
@@ -161,7 +161,7 @@ fn a_data_file_in_the_copybooks_place_is_not_shown() {
     world.run("convert items.dat -c items.dat -e cp037").check(expect![[r#"
         exit 2
         --- stderr
-        error[CLI-007]: the file is no copybook: no line describes a data item
+        error[CLI-007]: the file is not a copybook: no line describes a data item
           at items.dat
 
         hint: name the copybook with --copybook, and the data file as INPUT

@@ -227,7 +227,7 @@ get 02
         --- stdout
         {"line":1,"operation":"open","status":"00"}
         {"line":2,"operation":"get","record":"02A\u001f","status":"00"}
-        {"code":"STO-013","hint":"look for the next greater key with KEY_GE, or insert the record","line":3,"message":"no record of CUST has this key","operation":"get","status":"23"}
+        {"code":"STO-013","hint":"read the next greater key (`--at-least`, `at-least`, or `KEY_GE` in a flow), or insert the record","line":3,"message":"no record of CUST has this key","operation":"get","status":"23"}
     "#]]);
 }
 

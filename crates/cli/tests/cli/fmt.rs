@@ -75,7 +75,7 @@ fn what_cannot_be_laid_out_is_told_and_the_rest_is_done() {
     world.run("map fmt x.guide").check(expect![[r#"
         exit 2
         --- stderr
-        error[CLI-003]: x.guide is no map
+        error[CLI-003]: x.guide is not a map
 
         hint: maps are called *.qmap; other files have no common layout
     "#]]);

@@ -232,7 +232,7 @@ fn built_in_guides_are_listed_shown_and_used() {
         error[CNV-013]: none of the guides is for a transaction that has balances
           at builtin:balances
 
-        hint: name a guide of 835, or of 837 for professional, institutional or dental claims, besides
+        hint: also name a guide for 835 or 837 (professional, institutional or dental claims)
     "#]]);
 }
 

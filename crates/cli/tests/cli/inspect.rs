@@ -687,7 +687,7 @@ fn an_empty_file_and_noise_are_said_to_be_that() {
         noise.bin  4,000 bytes
 
         code page
-          none: hardly any of it is text; it may be compressed, encrypted or all binary
+          none: too few bytes are text; the file may be compressed, encrypted or binary
 
         framing
           none: no framing explains the bytes; ask the sender for RECFM and LRECL

@@ -65,7 +65,7 @@ fn values<'t>(text: &'t str, name: &str) -> Vec<&'t str> {
 #[test]
 fn rows_of_csv_go_through_a_map_and_a_restart() {
     let world = csv_world(50);
-    // A row that is no number, as long as the one that replaces it later.
+    // A row that is not a number, as long as the one that replaces it later.
     let good = rows(50);
     world.write("in.csv", good.replace("\n33,", "\nxx,").as_bytes());
     let failed = world.run("job start job.xml");

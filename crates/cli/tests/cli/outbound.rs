@@ -103,7 +103,7 @@ fn documents_that_break_the_guide_are_rejected_with_both_places() {
 
         hint: the rule is in the guide's `rules`
 
-        3 of 5 documents rejected: bad.csv holds them whole, bad.csv.findings.jsonl says why
+        3 of 5 documents rejected: bad.csv contains the rejected ones, bad.csv.findings.jsonl the reasons
     "#]]
     .assert_eq(&ran.err());
     expect!["ST*810*0001~BIG*20260415*A1*****DI~N1*ST*ACME~IT1**1*EA*2~TDS*500~CTT*1~SE*7*0001~ST*810*0002~BIG*20260415*A5*****DI~N1*ST*ACME~IT1**1*EA*2~TDS*500~CTT*1~SE*7*0002~"].assert_eq(&transactions(&ran));
@@ -168,7 +168,7 @@ fn control_numbers_that_are_none_or_repeat_are_refused() {
 
         hint: leave control numbers out, so that they count, or give each its own
 
-        1 of 2 documents rejected: bad.csv holds them whole, bad.csv.findings.jsonl says why
+        1 of 2 documents rejected: bad.csv contains the rejected ones, bad.csv.findings.jsonl the reasons
     "#]].assert_eq(&ran.err());
     accepted(&world, &ran);
 }
@@ -202,7 +202,7 @@ fn json_without_what_is_mandatory_is_refused() {
 
         hint: write TDS before this segment
 
-        1 of 3 records rejected: bad.jsonl holds them whole, bad.jsonl.findings.jsonl says why
+        1 of 3 records rejected: bad.jsonl contains the rejected ones, bad.jsonl.findings.jsonl the reasons
     "#]].assert_eq(&ran.err());
     assert_eq!(world.read("bad.jsonl"), format!("{without}\n").as_bytes());
     accepted(&world, &ran);

@@ -56,7 +56,7 @@ fn rejects_go_to_a_pipe() {
 
         hint: write 3, or look for what is missing or superfluous
 
-        1 of 2 transactions rejected: pipe holds them whole, pipe.findings.jsonl says why
+        1 of 2 transactions rejected: pipe contains the rejected ones, pipe.findings.jsonl the reasons
     "#]]);
     assert_eq!(world.read("got"), world.read("want.x12"));
     assert_eq!(world.read("pipe.findings.jsonl"), world.read("want.x12.findings.jsonl"));
@@ -68,7 +68,7 @@ fn what_is_a_pipe_cannot_be_resumed() {
     world.run("convert claims.x12 --to jsonl -o pipe --checkpoint at").check(expect![[r#"
         exit 2
         --- stderr
-        error[CLI-003]: pipe is no regular file, so a run that writes it cannot be resumed
+        error[CLI-003]: pipe is not a regular file, so a run that writes it cannot be resumed
 
         hint: leave --checkpoint and --resume out
     "#]]);
@@ -82,7 +82,7 @@ fn what_is_a_pipe_cannot_be_resumed() {
     world.run("convert claims.x12 -o out.jsonl --rejects pipe --checkpoint at").check(expect![[r#"
         exit 2
         --- stderr
-        error[CLI-003]: pipe is no regular file, so a run that writes it cannot be resumed
+        error[CLI-003]: pipe is not a regular file, so a run that writes it cannot be resumed
 
         hint: leave --checkpoint and --resume out
     "#]]);

@@ -132,5 +132,5 @@ fn a_check_finds_queues_that_the_store_does_not_have() {
     }
     world.write("quayline.toml", "[serve.queues.queue.ORDERS]\n");
     let refused = world.run("serve --check --store data").code(2).err();
-    assert!(refused.contains("SRV-003") && refused.contains("nobody may use the queue ORDERS"), "{refused}");
+    assert!(refused.contains("SRV-003") && refused.contains("no client may use the queue ORDERS"), "{refused}");
 }

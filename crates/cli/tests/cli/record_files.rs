@@ -54,7 +54,7 @@ fn each_record_type_becomes_a_file_of_its_own() {
         ran.err()
     );
     let ran = world.run(&format!("convert in.dat {BOTH} -o in.csv --by-type"));
-    assert!(ran.code(2).err().contains("in.csv is no folder"), "{}", ran.err());
+    assert!(ran.code(2).err().contains("in.csv is not a folder"), "{}", ran.err());
     // Faults of the interface file are told, and types that are nested stay with their parents.
     world.write("types.toml", format!("{TYPES}parent = \"CUSTOMER\"\n"));
     world.run(&format!("convert in.dat {BOTH} --parent-number of -o out --to jsonl --by-type")).code(0);

@@ -100,7 +100,7 @@ fn what_does_not_fit_is_refused_before_anything_is_written() {
         ("--file CUSTOMER --key NOWHERE", "the copybook has no field `NOWHERE`"),
         ("--file CUSTOMER --key CUSTOMER-ID --index CITY", "--index is not an index"),
         ("--file CUSTOMER --key CUSTOMER-ID --name a/b", "`a/b` is not a name for a service"),
-        ("--file CUSTOMER --key CUSTOMER-ID --encoding nothing", "`nothing` is no single-byte code page"),
+        ("--file CUSTOMER --key CUSTOMER-ID --encoding nothing", "`nothing` is not a single-byte code page"),
     ] {
         let ran = world.run(&format!("api new customer.cpy {arguments}"));
         assert!(ran.code(2).err().contains(told), "{told}: {}", ran.err());

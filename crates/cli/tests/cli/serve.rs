@@ -136,7 +136,7 @@ fn all_that_is_wrong_is_told_at_once_with_its_place_and_remedy() {
 
         hint: leave the key out for its default, which docs/reference/gateway.md gives
 
-        error[SRV-003]: serve.tls.minimum-version: this is no version of TLS that is spoken
+        error[SRV-003]: serve.tls.minimum-version: this version of TLS is not supported
           at quayline.toml:7:19
           |
         7 | minimum-version = "1.0"
@@ -203,8 +203,8 @@ fn all_that_is_wrong_is_told_at_once_with_its_place_and_remedy() {
     world.run("serve --check nowhere").check(expect![[r#"
         exit 2
         --- stderr
-        error[CLI-002]: nowhere has no API: expected services in services/*.toml and APIs in apis/*.toml
+        error[CLI-002]: nowhere has nothing to serve: expected APIs in apis/*.toml, flows in flows/*.toml, `[serve.queues]`, or `[serve.admin]` for jobs and partners
 
-        hint: `quayline service new COPYBOOK` proposes a service; docs/reference/gateway.md shows both files
+        hint: `quayline new` writes a project that serves an API; docs/reference/project.md lists the files of a project
     "#]]);
 }

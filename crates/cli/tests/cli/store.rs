@@ -83,7 +83,7 @@ fn what_a_file_refuses_is_named_with_its_remedy() {
         --- stderr
         error[STO-013]: no record of CUST has this key
 
-        hint: look for the next greater key with KEY_GE, or insert the record
+        hint: read the next greater key (`--at-least`, `at-least`, or `KEY_GE` in a flow), or insert the record
     "#]]);
     world.run("file get NONE --key 99").check(expect![[r#"
         exit 2
@@ -246,7 +246,7 @@ fn messages_go_through_queues_in_order() {
         --- stderr
         error[STO-032]: no message of queue OUT fits, waited 0 ms
 
-        hint: see the messages with `quayline queue browse`, or wait for one with --wait
+        hint: see the messages with `quayline queue browse`; in a database, `--wait` waits for a message of another process
     "#]]);
     world.run("queue get NONE").check(expect![[r#"
         exit 2
@@ -274,7 +274,7 @@ fn the_store_is_checked_and_compacted() {
     let compacted = world.run("store compact");
     assert!(compacted.err().contains("bytes before"), "{}", compacted.err());
     let facts = world.run("store facts");
-    assert!(facts.out().contains("bytes of the log to apply"), "{}", facts.out());
+    assert!(facts.out().contains("bytes of log not yet in store.redb"), "{}", facts.out());
     let path = world.path("data/store.redb");
     let mut bytes = std::fs::read(&path).expect("the applied store");
     let at = bytes.windows(5).position(|found| found == b"rest5").expect("a record in it");
@@ -320,7 +320,7 @@ fn convert_reads_and_writes_record_files() {
         --- stderr
         error[STO-013]: no record of COPY has this key
 
-        hint: look for the next greater key with KEY_GE, or insert the record
+        hint: read the next greater key (`--at-least`, `at-least`, or `KEY_GE` in a flow), or insert the record
     "#]]);
     world.run("convert file:CUST -c cust.cpy -e ascii --framing rdw").check(expect![[r#"
         exit 2
@@ -368,7 +368,7 @@ fn a_file_is_copied_altered_and_stored_anew() {
     world.run("file reorganise CUST").check(expect![[r#"
         exit 0
         --- stderr
-        10 records stored anew
+        10 records reorganised
     "#]]);
     world.run("file preload CUST").check(expect![[r#"
         exit 0
@@ -541,7 +541,7 @@ fn what_a_queue_refuses_is_named_with_its_remedy() {
 
         error[STO-032]: no message of queue Q fits, waited 0 ms
 
-        hint: see the messages with `quayline queue browse`, or wait for one with --wait
+        hint: see the messages with `quayline queue browse`; in a database, `--wait` waits for a message of another process
     "#]]);
     assert_eq!(world.run("queue depth Q").code(0).out(), "Q  0\n");
     // A second process waits for nothing; the first one goes on.

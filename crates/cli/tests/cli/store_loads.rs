@@ -177,7 +177,7 @@ fn a_message_is_put_and_printed_with_all_that_belongs_to_it() {
     world.run("queue put Q m --id 00").check(expect![[r#"
         exit 2
         --- stderr
-        error[CLI-003]: --id has zeros only, which is no id
+        error[CLI-003]: --id has zeros only, which is not an id
 
         hint: write other digits, or leave it out
     "#]]);

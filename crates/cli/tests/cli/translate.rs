@@ -69,22 +69,22 @@ fn the_plan_is_explained() {
         exit 0
         --- stdout
         map "claims"
-        source edi: 2 of 1185 leaves are read
-          list 2000A: mapped while it is read, 1 slots
-          list 2000A.2000B: mapped while it is read, 1 slots
-          list 2000A.2000B.2300: mapped while it is read, 4 slots
-          list 2000A.2000B.2300.2400: looked at while it is read, 0 slots; 1 folds
+        source edi: the map reads 2 of 1185 fields
+          list 2000A: mapped while read, 1 value kept
+          list 2000A.2000B: mapped while read, 1 value kept
+          list 2000A.2000B.2300: mapped while read, 4 values kept
+          list 2000A.2000B.2300.2400: read for its values, 0 values kept; 1 fold
         memory: one occurrence of each loop at a time, however long the document is
         steps
           line 5: each 2000A, while it is read
             line 5: each 2000A.2000B, while it is read
               line 5: each 2000A.2000B.2300, while it is read
                 document claim
-                  behind 2000A.2000B.2300.CLM.CLM01
+                  after 2000A.2000B.2300.CLM.CLM01
                   line 6: set number from 2000A.2000B.2300.CLM.CLM01
-                  behind 2000A.2000B.2300.CLM.CLM02
+                  after 2000A.2000B.2300.CLM.CLM02
                   line 7: set amount from 2000A.2000B.2300.CLM.CLM02
-                  behind 2000A.2000B.2300.2400
+                  after 2000A.2000B.2300.2400
                   line 8: set lines
                   line 9: set at
     "#]]);
@@ -116,7 +116,7 @@ fn acknowledgment_rejects_and_trace_stand_beside() {
 
             hint: write 42, or look for what is missing or superfluous
 
-            1 of 2 documents rejected: bad.x12 holds them whole, bad.x12.findings.jsonl says why
+            1 of 2 documents rejected: bad.x12 contains the rejected ones, bad.x12.findings.jsonl the reasons
         "#]]);
     world.shell("cat claims.jsonl; grep -c . bad.x12; cat bad.x12.findings.jsonl; grep -o 'IK5.[A-Z]' claims.999; cat trace.jsonl").check(expect![[r#"
         exit 0
@@ -170,7 +170,7 @@ fn several_targets_and_a_lookup() {
         error[MAP-200]: R-1: no buyer
           at orders.csv, record 3, byte 61 (orders.qmap:9)
 
-        1 of 3 documents rejected: bad.csv holds them whole, bad.csv.findings.jsonl says why
+        1 of 3 documents rejected: bad.csv contains the rejected ones, bad.csv.findings.jsonl the reasons
     "#]]);
     world.shell("cat o.jsonl log.csv bad.csv bad.csv.findings.jsonl").check(expect![[r#"
         exit 0
@@ -320,7 +320,7 @@ fn what_does_not_go_together_is_said() {
         error[SHP-001]: cannot be read: no such file or directory
           at gone.qmap
 
-        hint: check the path; paths in a map are seen from the map's folder
+        hint: check the path; paths in a map are relative to the map's folder
     "#]]);
     world.run("translate --map claims.qmap gone.x12").check(expect![[r#"
         exit 2
@@ -333,14 +333,14 @@ fn what_does_not_go_together_is_said() {
     world.run("translate --map claims.qmap claims.x12 --to record").check(expect![[r#"
         exit 2
         --- stderr
-        error[CLI-003]: the target `claim` is of another format than --to says
+        error[CLI-003]: the target `claim` has another format than --to
 
         hint: records and EDI follow from the copybook or guide of the target; others have none
     "#]]);
     world.run("translate --map claims.qmap claims.x12 --from json").check(expect![[r#"
         exit 2
         --- stderr
-        error[CLI-003]: the map's source says another format than --from
+        error[CLI-003]: the map's source has another format than --from
 
         hint: leave --from out; records and EDI follow from the copybook or guide of the source
     "#]]);
@@ -354,7 +354,7 @@ fn what_does_not_go_together_is_said() {
     world.run("translate --map claims.qmap claims.x12 --now yesterday").check(expect![[r#"
         exit 2
         --- stderr
-        error[CLI-003]: `yesterday` is no date and time
+        error[CLI-003]: `yesterday` is not a date and time
 
         hint: write it so: 2026-01-31T12:00:00
     "#]]);
@@ -486,7 +486,7 @@ fn names_that_mean_nothing_are_told() {
     world.run("translate -q -m claims.qmap claims.x12 --trace -").check(expect![[r#"
         exit 2
         --- stderr
-        error[CLI-003]: - is no regular file
+        error[CLI-003]: - is not a regular file
 
         hint: a trace goes to a file
     "#]]);

@@ -317,7 +317,7 @@ fn a_run_of_a_job_predicts_each_of_its_steps() {
     let twice = predict("jobs/two.xml", "");
     assert!(twice["steps"][2]["demands"]["transactions"].as_u64() >= Some(40_000), "{twice}");
     let refused = world.run("job start jobs/two.xml --intervals in.txt -p run=3").code(2).err();
-    assert!(refused.contains("in.txt holds something else than intervals"), "{refused}");
+    assert!(refused.contains("in.txt does not hold intervals"), "{refused}");
     assert!(world.run("report component --intervals run.json").out().contains("job:two"));
 }
 

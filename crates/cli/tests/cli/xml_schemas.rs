@@ -124,7 +124,7 @@ fn one_name_in_two_namespaces_is_refused() {
         --- stdout
         order.qmap: 1 error; it cannot run
         --- stderr
-        error[SHP-005]: `amount` is here in two namespaces
+        error[SHP-005]: `amount` occurs in two namespaces
           at order.xsd:5:5
           |
         5 |     <xs:element ref="q:amount"/>

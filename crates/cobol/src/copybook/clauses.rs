@@ -26,7 +26,7 @@ pub(super) fn entry(p: &mut Parser<'_>) {
         _ => Err(p.fail(
             codes::LEVEL_NUMBER,
             level.at,
-            format!("{} is no level number", level.text),
+            format!("{} is not a level number", level.text),
             "levels are 01 to 49, 66, 77 and 88",
         )),
     };

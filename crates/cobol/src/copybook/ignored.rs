@@ -42,6 +42,6 @@ pub(super) fn ignored(p: &mut Parser<'_>, word: &str, at: Span) -> Result<(), Fa
             "RENAMES belongs to level 66",
             "change the level to 66, or use REDEFINES",
         )),
-        _ => Err(p.fail(codes::UNEXPECTED, at, format!("{word} is no clause"), "check its spelling")),
+        _ => Err(p.fail(codes::UNEXPECTED, at, format!("{word} is not a clause"), "check its spelling")),
     }
 }

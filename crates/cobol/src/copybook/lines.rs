@@ -133,7 +133,7 @@ impl Reader<'_> {
             found => {
                 let at = self.span(number, indicator.column as usize, 1);
                 let hint = "column 7 holds a blank, `*`, `/`, `-` or `D`; if the text is in free form, add `--source-format free`";
-                self.error(codes::INDICATOR, at, format!("column 7 holds `{found}`, which is no indicator"), hint);
+                self.error(codes::INDICATOR, at, format!("column 7 holds `{found}`, which is not an indicator"), hint);
             }
         }
         if first.is_none() && matches!(indicator.c, ' ' | '-') {

@@ -599,7 +599,7 @@ impl State {
         };
         let counter = self.counters[item as usize];
         let index = item;
-        // Bytes that are no value of the field are written only if they are read so.
+        // Bytes that are not a value of the field are written only if they are read so.
         let is_strange = matches!(value, Value::Raw(_)) && !item::keeps_raw(plan);
         let value = named(plan, item, value);
         let item = &plan.items[item as usize];

@@ -148,7 +148,7 @@ fn counter(
             "" => "a group",
             description => description,
         };
-        let message = format!("the counter {name} is no whole number: {description}");
+        let message = format!("the counter {name} is not a whole number: {description}");
         context.error(
             codes::COUNTER_NOT_INTEGER,
             reference.at,

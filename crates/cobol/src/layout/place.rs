@@ -134,7 +134,7 @@ impl Placing<'_, '_> {
     fn misaligned(&mut self, index: FieldIndex, storage: FieldIndex, boundary: usize) {
         let original = self.layout.field(storage);
         let message = format!(
-            "{} is SYNCHRONIZED, but {}, which it redefines, begins at byte {}, which is no multiple of {boundary}",
+            "{} is SYNCHRONIZED, but {}, which it redefines, begins at byte {}, which is not a multiple of {boundary}",
             self.layout.field(index).name,
             original.name,
             original.offset

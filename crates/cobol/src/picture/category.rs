@@ -197,7 +197,7 @@ pub(super) fn digits_and_scale(runs: &[Run], transparent: impl Fn(Symbol) -> boo
             code: codes::PICTURE_DIGITS,
             at,
             message: format!("the picture has {all} digit positions, at most {} are supported", Picture::DIGITS_MAX),
-            hint: "if the field is no number, describe it as text, `PIC X(n)`",
+            hint: "if the field is not a number, describe it as text, `PIC X(n)`",
         });
     }
     let fits = "at most 38 digit positions, checked above";

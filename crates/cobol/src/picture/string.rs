@@ -196,5 +196,10 @@ fn unknown(c: char, at: usize) -> PictureError {
             "the symbols are X A 9 N G U 1 S V P, and for edited items Z * + - CR DB , . B 0 / and the currency symbol"
         }
     };
-    PictureError { code: codes::PICTURE_SYMBOL, at: at..at + 1, message: format!("`{c}` is no picture symbol"), hint }
+    PictureError {
+        code: codes::PICTURE_SYMBOL,
+        at: at..at + 1,
+        message: format!("`{c}` is not a picture symbol"),
+        hint,
+    }
 }

@@ -74,7 +74,7 @@ fn random_layouts_agree_with_gnucobol() {
 }
 
 fn setting(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is no number: {text}")))
+    std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is not a number: {text}")))
 }
 
 /// Compiles, runs and compares some cases.

@@ -146,7 +146,7 @@ fn nulls_of_an_absent_view_say_nothing() {
         let some = sent(&plan, &[("T", text("2")), ("B1", text("pq"))]);
         match null {
             None => {
-                expect!["REC-035 $.B.B2: null is no value of a record's field\n"].assert_eq(&some.expect_err("null"))
+                expect!["REC-035 $.B.B2: null is not a value of a record's field\n"].assert_eq(&some.expect_err("null"))
             }
             Some(NullAs::LowValues) => assert_eq!(some.as_deref(), Ok(&b"2pq\0\0"[..])),
             _ => assert_eq!(some.as_deref(), Ok(&b"2pq  "[..])),
@@ -167,9 +167,9 @@ fn raw_bytes_are_written_only_where_they_are_read() {
     let json = r#"{"Z":"0x414243","P":"0xffff","F":"0x0000000000000000"}"#;
     let plan = |policies: &Policies| plan_in(&layout(lines), "ascii", &Interface::default(), policies);
     expect![[r#"
-        REC-026 $.Z: bytes written as 0x… are no value of this field
-        REC-026 $.P: bytes written as 0x… are no value of this field
-        REC-026 $.F: bytes written as 0x… are no value of this field
+        REC-026 $.Z: bytes written as 0x… are not a value of this field
+        REC-026 $.P: bytes written as 0x… are not a value of this field
+        REC-026 $.F: bytes written as 0x… are not a value of this field
     "#]]
     .assert_eq(&encode(&plan(&Policies::default()), json).expect_err("bytes"));
     for raw in [

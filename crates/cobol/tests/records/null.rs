@@ -33,18 +33,18 @@ fn null_is_a_finding_unless_something_says_what_it_becomes() {
     for absent in [Absent::Value, Absent::Initialize, Absent::LowValues, Absent::Error] {
         let plan = ascii(ACCOUNT, &Policies { absent, ..Policies::default() });
         expect![[r#"
-            REC-035 $.ID: null is no value of a record's field
-            REC-035 $.NAME: null is no value of a record's field
-            REC-035 $.BAL: null is no value of a record's field
-            REC-035 $.G.QTY: null is no value of a record's field
-            REC-035 $.ITEM[0].SKU: null is no value of a record's field
+            REC-035 $.ID: null is not a value of a record's field
+            REC-035 $.NAME: null is not a value of a record's field
+            REC-035 $.BAL: null is not a value of a record's field
+            REC-035 $.G.QTY: null is not a value of a record's field
+            REC-035 $.ITEM[0].SKU: null is not a value of a record's field
         "#]]
         .assert_eq(&encode(&plan, json).expect_err("null"));
     }
     let branches = r#"{"ID":1,"NAME":"A","BAL":1,"G":null,"ITEM":null}"#;
     expect![[r#"
-        REC-035 $.G.QTY: null is no value of a record's field
-        REC-035 $.ITEM: null is no value of a record's field
+        REC-035 $.G.QTY: null is not a value of a record's field
+        REC-035 $.ITEM: null is not a value of a record's field
     "#]]
     .assert_eq(&encode(&ascii(ACCOUNT, &Policies::default()), branches).expect_err("null"));
     for (null, bytes) in [
@@ -57,7 +57,7 @@ fn null_is_a_finding_unless_something_says_what_it_becomes() {
     }
     let spaces = ascii(ACCOUNT, &Policies { null: Some(NullAs::Spaces), ..Policies::default() });
     expect![[r#"
-        REC-035 $.G.QTY: null is no value of a record's field
+        REC-035 $.G.QTY: null is not a value of a record's field
     "#]]
     .assert_eq(&encode(&spaces, json).expect_err("spaces are a number in COMP"));
     let rule = |field: &str, null| FieldRule { field: field.into(), null: Some(null), ..FieldRule::default() };
@@ -84,8 +84,8 @@ fn a_null_view_needs_another_view() {
     let plan = plan(text, &Interface::default(), &Policies::default());
     assert_eq!(encode(&plan, r#"{"A":null,"B":"xy","C":"z"}"#), Ok(ebcdic("xyz")));
     expect![[r#"
-        REC-035 $.A: null is no value of a record's field
-        REC-035 $.B: null is no value of a record's field
+        REC-035 $.A: null is not a value of a record's field
+        REC-035 $.B: null is not a value of a record's field
     "#]]
     .assert_eq(&encode(&plan, r#"{"A":null,"B":null,"C":"z"}"#).expect_err("no view"));
 }

@@ -74,7 +74,7 @@ fn a_cut_text_keeps_its_characters_and_a_cut_number_is_refused() {
     }
     let plan = ascii(TEXTS, &short(ShortRecord::Null));
     assert_eq!(decode(&plan, b"AAAAA").as_deref(), Ok(r#"{"A":"AAAAA","B":null,"C":null}"#));
-    // Half a character is no character.
+    // Half a character is not a character.
     let wide = plan_in(&layout("01 R.\n 05 A PIC X(8)."), "utf-16be", &Interface::default(), &short(ShortRecord::Pad));
     assert_eq!(decode(&wide, &hex("00410042")).as_deref(), Ok(r#"{"A":"AB"}"#));
     assert!(decode(&wide, &hex("004100")).expect_err("cut").starts_with("REC-014"));

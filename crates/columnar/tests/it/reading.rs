@@ -333,7 +333,7 @@ fn a_null_among_structs_refuses_its_row() {
     assert_eq!(fault.finding(&shape).place.path.as_deref(), Some("people"));
 }
 
-/// NaN and infinities became null of JSON, and a text that is no number of CSV and XML, without a finding.
+/// NaN and infinities became null of JSON, and a text that is not a number of CSV and XML, without a finding.
 #[test]
 fn a_float_that_is_no_number_is_a_finding_unless_the_sink_has_it() {
     let floats = Float32Array::from(vec![Some(1.5), Some(f32::NAN), Some(f32::INFINITY), None]);

@@ -190,7 +190,7 @@ fn headers(bytes: &[u8], message: &mut NatsMessage) -> Result<(), &'static str> 
     let first = first.trim();
     if !first.is_empty() {
         let (code, text) = first.split_once(' ').unwrap_or((first, ""));
-        message.status = Some((code.parse().map_err(|_| "its status is no number")?, text.to_owned()));
+        message.status = Some((code.parse().map_err(|_| "its status is not a number")?, text.to_owned()));
     }
     for line in lines {
         let Some((name, value)) = line.split_once(':') else {
@@ -289,7 +289,7 @@ mod tests {
             (&b"NATS/1.0\r\nA: \xff\r\nB: c\r\n\r\n"[..], "its headers are not UTF-8", 1),
             (many.as_bytes(), "it has more than 256 headers", 256),
             (b"NATS/1.0\r\nA\r\nB: c\r\n\r\n", "a header has no colon", 1),
-            (b"NATS/1.0 soon\r\n\r\n", "its status is no number", 0),
+            (b"NATS/1.0 soon\r\n\r\n", "its status is not a number", 0),
             (b"NATS/1.0\r\nA: b", "its headers have no end", 0),
             (b"abcd", "its headers have no end", 0),
             (b"HTTP/1.1\r\n\r\n", "its headers have no version", 0),

@@ -139,7 +139,7 @@ fn kill_9_loses_no_accepted_message_and_no_transaction_happens_in_part() {
     let place = tempfile::tempdir().unwrap();
     let folder = place.path().join("store");
     {
-        // Poison is no part of this: rollbacks and broken connections count, but nothing moves away.
+        // Poison is not part of this: rollbacks and broken connections count, but nothing moves away.
         let store = store(&folder);
         for name in ["TX.IN", "MANY"] {
             store.delete_queue(name).unwrap();

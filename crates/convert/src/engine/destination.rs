@@ -50,7 +50,7 @@ impl Destination {
     }
 }
 
-/// Opens what is no regular file. A pipe waits for its reader.
+/// Opens what is not a regular file. A pipe waits for its reader.
 pub(crate) fn open_stream(path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     if let Ok(found) = fs::metadata(path)
@@ -78,7 +78,7 @@ pub(crate) fn real_path(path: &Path) -> PathBuf {
 /// would let us write anywhere.
 pub(crate) fn create_beside(path: &Path) -> io::Result<File> {
     if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) {
-        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "something is there that is no regular file"));
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "something is there that is not a regular file"));
     }
     OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
 }

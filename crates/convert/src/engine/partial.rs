@@ -101,7 +101,7 @@ impl PartialFile {
     }
 }
 
-/// Writes a small file as a whole: at no time does half of it stand under its name. What is no regular file is written as it is.
+/// Writes a small file as a whole: at no time does half of it stand under its name. What is not a regular file is written as it is.
 ///
 /// # Errors
 /// As [`Destination::of`]; where it cannot be written.

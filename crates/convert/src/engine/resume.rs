@@ -81,7 +81,7 @@ pub(crate) fn take_name(
     let found = std::fs::metadata(path).map_err(ConvertError::io("open", path))?.len();
     match len {
         Some(len) if len != found => {
-            let message = format!("the run that ends here left {len} bytes in it, but it has {found}");
+            let message = format!("the stopped run wrote {len} bytes, but the file has {found}");
             let place = Place { file: Some(path.display().to_string().into()), ..Place::default() };
             let finding = Finding::error(codes::PARTIAL_SHORT, Fault::Environment, message).at(place);
             Err(finding.hint("it was changed after the run stopped; convert again").into())

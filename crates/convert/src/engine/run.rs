@@ -138,7 +138,7 @@ impl Run {
         if self.conversion.checkpoints.is_some() {
             let message = "a Parquet or Arrow source cannot be resumed";
             let finding = Finding::error(codes::NOT_RESUMABLE, Fault::Caller, message);
-            return Err(finding.hint("leave checkpoints out; such a run begins anew").into());
+            return Err(finding.hint("leave out checkpoints; such a run starts from the beginning").into());
         }
         let file = match file {
             Some(file) => file,

@@ -215,7 +215,7 @@ impl Validation {
 }
 
 fn stopped(bytes: u64) -> ConvertError {
-    let message = format!("stopped at byte {bytes}: what follows was not looked at");
+    let message = format!("stopped at byte {bytes}: what follows was not checked");
     Finding::error(codes::STOPPED, Fault::Environment, message).into()
 }
 

@@ -73,7 +73,7 @@ fn a_link_under_the_partial_name_is_not_followed() {
     std::os::unix::fs::symlink("other", kit.path("out.partial")).expect("made");
     let error = kit.run().expect_err("refused");
     expect![[r#"
-        error[CNV-001]: cannot create: something is there that is no regular file
+        error[CNV-001]: cannot create: something is there that is not a regular file
           at out.partial
 
         hint: remove it, or name a file elsewhere"#]]

@@ -68,7 +68,7 @@ fn what_policies_pass_over_is_counted() {
         assert_eq!(
             said,
             [
-                "REC-041 10000 values of N (PIC 9(3)) became null: the bytes are no value of the field; the first is here Some(1)",
+                "REC-041 10000 values of N (PIC 9(3)) became null: the bytes are not a value of the field; the first is here Some(1)",
                 "REC-042 6000 records have more bytes after the last field, which were ignored; the first is here Some(5)",
                 "REC-043 4285 values of C (PIC S9(4) COMP) with more digits than the picture; the first is here Some(7)",
             ]

@@ -367,7 +367,7 @@ value = "O"
 
             hint: check its spelling, or add the record that has it to [records]
 
-            error[CNV-024]: `KINDD` is no field of record CUSTOMER-REC
+            error[CNV-024]: `KINDD` is not a field of record CUSTOMER-REC
               at test.toml:4:6
               |
             4 | by = "KINDD"

@@ -102,7 +102,7 @@ fn what_a_schema_must_have_is_told() {
     check(
         &ORDER.replace("<guide standard=\"X12\"", "<other"),
         expect![[r#"
-        error[DIC-010]: the schema does not say what it is for: expected <guide standard="X12" version="…" transaction="…"/> in an appinfo
+        error[DIC-010]: the schema does not name its message: expected <guide standard="X12" version="…" transaction="…"/> in an appinfo
           at mine.xsd:3:3
           |
         3 |   <xs:element name="Order"><xs:annotation><xs:documentation>Our   order</xs:documentation></xs:annotation>

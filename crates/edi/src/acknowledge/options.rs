@@ -172,7 +172,7 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// From `CCYYMMDD` and `HHMM`; `None` for what is no date or time.
+    /// From `CCYYMMDD` and `HHMM`; `None` for what is not a date or time.
     #[must_use]
     pub fn new(date: &str, time: &str) -> Option<Self> {
         let stamp = Stamp { date: date.as_bytes().try_into().ok()?, time: time.as_bytes().try_into().ok()? };

@@ -23,7 +23,7 @@ pub struct HeaderField {
     pub reference: &'static str,
     /// Element of the header, from 1.
     pub element: usize,
-    /// Component of the element, from 1; an element that is no composite has one.
+    /// Component of the element, from 1; an element that is not a composite has one.
     pub component: usize,
     pub(crate) check: Check,
 }

@@ -144,7 +144,7 @@ impl EdiWriteError {
             ),
             EdiWriteError::LineBreak => finding
                 .hint("replace line breaks with spaces, for example in the map, or write a segment for each line"),
-            EdiWriteError::PageBehindCheckpoint => finding.hint("convert the source anew, without `--resume`"),
+            EdiWriteError::PageBehindCheckpoint => finding.hint("convert the source again, without `--resume`"),
             EdiWriteError::TooLong => finding.hint("give a transaction in pages, or several transactions"),
         }
     }

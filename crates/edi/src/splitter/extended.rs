@@ -45,7 +45,7 @@ struct Read {
     /// Bytes of the segment with its terminator; `None` where the input ends before.
     len: Option<usize>,
     behind: CodeExtension,
-    /// The first thing that is no character.
+    /// The first thing that is not a character.
     problem: Option<CodeProblem>,
 }
 

@@ -113,7 +113,7 @@ impl Pass<'_> {
     }
 
     /// Drops the white space before a segment, up to byte `begin` of the input, if it is more than a line break and some indentation: a gap
-    /// is no part of the segment behind it, is never held in memory and does not count towards the segment's limit. `None` where there is no
+    /// is not part of the segment behind it, is never held in memory and does not count towards the segment's limit. `None` where there is no
     /// such gap.
     pub(super) fn leave_gap(&mut self, begin: usize) -> Option<Verdict> {
         let blanks = begin - self.at;

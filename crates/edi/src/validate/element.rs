@@ -85,7 +85,7 @@ fn decimal_is_right(cell: &Cell, key: Key<'_>, numbers: Numbers) -> bool {
 }
 
 /// Digits of a number in the form that the standard gives decimals: a minus sign, digits, a decimal mark. In X12, an exponent may follow,
-/// which does not count; in EDIFACT, a digit follows the mark. `None` where it is no number.
+/// which does not count; in EDIFACT, a digit follows the mark. `None` where it is not a number.
 ///
 /// Source: X12.6, decimal data elements (R); ISO 9735-1, numeric data elements.
 #[inline]

@@ -472,7 +472,7 @@ impl fmt::Display for ContentError {
                 write!(f, " has {found} elements, expected at most {max}")
             }
             ContentErrorKind::ComponentsTooMany { max: 1, found } => {
-                write!(f, " has {found} components, but is no composite")
+                write!(f, " has {found} components, but is not a composite")
             }
             ContentErrorKind::ComponentsTooMany { max, found } => {
                 write!(f, " has {found} components, expected at most {max}")
@@ -493,7 +493,7 @@ impl fmt::Display for ContentError {
             ContentErrorKind::HlLevel { allowed: Some(allowed) } => {
                 write!(f, " puts it below a level that does not allow it, expected {allowed}")
             }
-            ContentErrorKind::HlLevel { allowed: None } => f.write_str(" is no level of the guide"),
+            ContentErrorKind::HlLevel { allowed: None } => f.write_str(" is not a level of the guide"),
             ContentErrorKind::HlChild { has: true } => {
                 f.write_str(" says that no HL of a lower level follows, but one does")
             }

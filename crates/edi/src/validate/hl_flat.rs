@@ -30,7 +30,7 @@ pub(super) struct FlatHl {
     gaps: Vec<(u64, u64)>,
     /// Something names the wrong one above or is missing, so that one without a level below proves nothing.
     orphan: bool,
-    /// HL01 of one is no number that others can name.
+    /// HL01 of one is not a number that others can name.
     blurred: bool,
     unsure: bool,
 }

@@ -314,7 +314,7 @@ impl RuleRun {
                 held.there = true;
                 match result {
                     Some(number) => held.number = number,
-                    // What is no number has its own finding.
+                    // What is not a number has its own finding.
                     None => held.broken = true,
                 }
             }

@@ -83,7 +83,7 @@ fn errors() -> Vec<(EdiError, &'static str)> {
             ),
             (
                 EdiError::CountFormat { standard, level, counted: 1 },
-                ["IEA01 or UNZ is no number", "GE01 or UNE is no number", "SE01 or UNT is no number"],
+                ["IEA01 or UNZ is not a number", "GE01 or UNE is not a number", "SE01 or UNT is not a number"],
             ),
             (EdiError::ControlTwice { standard, level }, ["ISA13 came before", "GS06 came before", "ST02 came before"]),
             (

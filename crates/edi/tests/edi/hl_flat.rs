@@ -175,7 +175,7 @@ fn levels_stand_where_the_guide_allows_them() {
         expect![[r#"
             EDI-129 4.2 7/I12 12: HL02 in loop HL puts it below a level that does not allow it, expected O, T, P
             EDI-129 6.2 7/I12 12: HL02 in loop HL puts it below a level that does not allow it, expected O, T
-            EDI-129 7.3 7/I12 12: HL03 in loop HL is no level of the guide
+            EDI-129 7.3 7/I12 12: HL03 in loop HL is not a level of the guide
         "#]],
     );
     assert_eq!(told(false, "HL*1**S~HL*2*1*I~HL*3*1*O~HL*4**P~HL*5*1*Z~"), "");

@@ -223,7 +223,7 @@ fn edifact_without_una_has_its_defaults() {
         expect![[r#"
         EDIFACT + : \' repetition no release ? decimal .
         1 UNB@0 |UNOA : 1 |A |B |990802 : 1557 |1
-        error EDI-019 at 29 (interchange 1, segment 2): a segment begins with 4 bytes that are no tag, expected two or three capital letters or digits
+        error EDI-019 at 29 (interchange 1, segment 2): a segment begins with 4 bytes that are not a tag, expected two or three capital letters or digits
         2 ALI*@29 |A*B
         3 UNZ@38 |0 |1
     "#]],
@@ -514,11 +514,11 @@ fn empty_segments_and_bad_tags() {
         1 ISA@0 |00 |           |00 |           |ZZ |SENDER          |ZZ |RECEIVER        |260401 |1200 |^ |00401 |000000001 |0 |T |:
         2 ST@106 |850 |1
         warning EDI-020 at 115 (interchange 1, segment 3): a segment is empty
-        error EDI-019 at 117 (interchange 1, segment 3): a segment begins with 0 bytes that are no tag, expected two or three capital letters or digits
+        error EDI-019 at 117 (interchange 1, segment 3): a segment begins with 0 bytes that are not a tag, expected two or three capital letters or digits
         3 @117 |A
-        error EDI-019 at 120 (interchange 1, segment 4): a segment begins with 7 bytes that are no tag, expected two or three capital letters or digits
+        error EDI-019 at 120 (interchange 1, segment 4): a segment begins with 7 bytes that are not a tag, expected two or three capital letters or digits
         4 TOOLONG@120 |1
-        error EDI-019 at 130 (interchange 1, segment 5): a segment begins with 3 bytes that are no tag, expected two or three capital letters or digits
+        error EDI-019 at 130 (interchange 1, segment 5): a segment begins with 3 bytes that are not a tag, expected two or three capital letters or digits
         5 \xc3\xa9X@130 |1
         6 IEA@136 |0 |1
     "#]],

@@ -197,7 +197,7 @@ fn components_and_repetitions() {
             EDI-124 4.7-3 8/2 13: AAA07-3 (Text) is missing by the note P0203
             EDI-122 5.7 8/12 35: AAA07 (Pair) is repeated 3 times, expected at most 2
             EDI-114 6.7^2-1 8/7 12: AAA07-1 (Code) is not in its code list
-            EDI-121 7.1-2 8/13 16: AAA01-2 (Text) has 2 components, but is no composite
+            EDI-121 7.1-2 8/13 16: AAA01-2 (Text) has 2 components, but is not a composite
             EDI-122 8.1 8/12 35: AAA01 (Text) is repeated 2 times, expected at most 1
             warning EDI-123 9.7 -/- 45: AAA07 (Pair) has separators after its last value
         "#]],
@@ -479,7 +479,7 @@ fn rules_that_do_not_compile() {
         : CLM02 = => GDE-114: the expression is not understood at character 8, expected a path, a number, a text in quotes or a function
         : CLM02 = sum( => GDE-114: the expression is not understood at character 13, expected a path, a number, a text in quotes or a function
         : sum(1) = 1 => GDE-115: there is no path to take values from
-        : CLM02 = NOPE01 => GDE-115: `NOPE01` is no loop, segment or element of the guide's structure
+        : CLM02 = NOPE01 => GDE-115: `NOPE01` is not a loop, segment or element of the guide's structure
         at C: CLM09 = 1 => GDE-115: CLM has no element 09
         at NOPE: 1 = 1 => GDE-007: loop NOPE is not in the structure
         at C: CLM = 1 => GDE-115: `CLM` is not an element

@@ -49,7 +49,7 @@ impl Api {
         let roles = wire.operations.iter().map(|operation| &operation.get_ref().roles);
         if roles.chain([&wire.roles]).any(|roles| roles.as_ref().is_some_and(Vec::is_empty)) {
             let hint = "name at least one, or leave `roles` out for everybody who is authenticated";
-            file.find(codes::RULES, "`roles` is an empty list, so nobody may call", &wire.base_path, hint);
+            file.find(codes::RULES, "`roles` is an empty list, so no client may call", &wire.base_path, hint);
         }
         if wire.operations.is_empty() {
             file.find(codes::INCOMPLETE, "the API has no operation", &wire.base_path, "add `[[operation]]`");
@@ -110,7 +110,7 @@ impl Compiler<'_> {
         if !METHODS.contains(&method.as_str()) {
             self.file.find(
                 codes::VALUE,
-                format!("`{method}` is no method of an API"),
+                format!("`{method}` is not a method of an API"),
                 &wire.method,
                 format!("write one of {}", METHODS.join(", ")),
             );
@@ -155,7 +155,7 @@ impl Compiler<'_> {
             if let (Some(at), Err(why)) =
                 (&parameter.get_ref().default, crate::lane::default_fits(&request, &gate, compiled))
             {
-                let message = format!("the default of `{}` is no value that it may have: {why}", compiled.name);
+                let message = format!("the default of `{}` is not a value that it may have: {why}", compiled.name);
                 self.file.find(codes::VALUE, message, at, "write a value that requests may send too");
             }
         }
@@ -295,13 +295,13 @@ impl Compiler<'_> {
         if name.is_empty() || place == ParameterPlace::Header && !name.chars().all(is_token) {
             self.file.find(
                 codes::VALUE,
-                "this is no name of a parameter",
+                "this is not a valid parameter name",
                 at,
                 "write for example `maxCars` or `X-Model`",
             );
         } else if place == ParameterPlace::Header && TAKEN.iter().any(|taken| name.eq_ignore_ascii_case(taken)) {
-            let message = format!("the header `{name}` means something of its own");
-            self.file.find(codes::VALUE, message, at, "take a header that HTTP and the server do not read");
+            let message = format!("the header `{name}` is reserved");
+            self.file.find(codes::VALUE, message, at, "use a header that HTTP and the server do not read");
         }
     }
 
@@ -446,7 +446,7 @@ impl Compiler<'_> {
             if !(200..=599).contains(&status) || status == 304 {
                 self.file.find(
                     codes::VALUE,
-                    format!("{status} is no status of an answer"),
+                    format!("{status} is not a status of an answer"),
                     &wire.status,
                     "write a status from 200 to 599",
                 );

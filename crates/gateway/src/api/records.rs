@@ -137,7 +137,8 @@ impl Compiler<'_> {
             [("action", of(&wire.action)), ("by", of(&wire.by)), ("match", of(&wire.matching)), ("page", page)]
         {
             if let Some(at) = at {
-                let message = format!("`{key}` belongs to operations of a record file, and the service is none");
+                let message =
+                    format!("`{key}` belongs to operations of a record file, but the service is not a record file");
                 self.file.find(codes::RULES, message, &at, "remove it, or write `kind = \"file\"` in the service");
             }
         }
@@ -239,7 +240,7 @@ impl Compiler<'_> {
             !operation.action.takes_body() && operation.key_nodes.iter().all(|(node, _)| *node != parameter.node)
         });
         if let Some(parameter) = stranger {
-            let message = format!("the parameter `{}` is no part of the key {}", parameter.name, key.field);
+            let message = format!("the parameter `{}` is not part of the key {}", parameter.name, key.field);
             let hint = match spec.indexes.as_slice() {
                 [] => "remove it: records are found by their key".to_owned(),
                 _ => "remove it, or name the index that it belongs to with `by`".to_owned(),

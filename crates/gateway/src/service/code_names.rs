@@ -46,7 +46,7 @@ pub(super) fn ambiguous<'w>(
         let several = by_name.into_iter().find(|(name, of)| of.len() > 1 && !hint.get_ref().write.contains_key(*name));
         found.extend(several.map(|(name, of)| {
             let message = format!(
-                "the name `{name}` stands for {} codes, so a request with it does not say which to write",
+                "the name `{name}` belongs to {} codes, so a request with it does not determine the code",
                 of.len()
             );
             (index, hint, message)

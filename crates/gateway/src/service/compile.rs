@@ -147,7 +147,7 @@ pub(super) fn dialect(file: &mut UserFile, wire: &wire::File) -> Dialect {
 fn charset(file: &mut UserFile, name: &Spanned<String>) -> Option<Charset> {
     let found = CodePage::by_name(name.get_ref()).ok().map(Charset::SingleByte);
     if found.is_none() {
-        let message = format!("`{}` is no single-byte code page", name.get_ref());
+        let message = format!("`{}` is not a single-byte code page", name.get_ref());
         let hint = "`ascii` for a program compiled by GnuCOBOL, `cp037` or another EBCDIC page for records of z/OS";
         file.find(codes::VALUE, message, name, hint);
     }

@@ -89,7 +89,7 @@ pub(super) fn provider(file: &mut UserFile, wire: &wire::File, known: &Known<'_>
             let host = rest.map(|rest| rest.split(['/', '?', '#']).next().unwrap_or(""));
             if host.is_none_or(|host| host.is_empty() || host.contains('@')) {
                 let hint = "write `https://` or `http://`, a host and a path; credentials go into `headers`";
-                file.find(codes::VALUE, "`url` is no URL of a service", url, hint);
+                file.find(codes::VALUE, "`url` is not a URL of a service", url, hint);
             }
             Some(ProviderSpec::Http(HttpSpec {
                 url: url.get_ref().clone(),
@@ -106,7 +106,7 @@ pub(super) fn provider(file: &mut UserFile, wire: &wire::File, known: &Known<'_>
                 "records" => "`records` is now `canned`",
                 _ => "write program, canned, http, sql, file or queue",
             };
-            file.find(codes::VALUE, format!("`{other}` is no kind of provider"), &wire.kind, hint);
+            file.find(codes::VALUE, format!("`{other}` is not a kind of provider"), &wire.kind, hint);
             None
         }
     }
@@ -195,7 +195,7 @@ fn strangers(file: &mut UserFile, wire: &wire::Provider, kind: &str) {
     }
     for (name, at, kinds) in keys {
         if let Some(at) = at.filter(|_| !kinds.contains(&kind)) {
-            let message = format!("`{name}` is no key of a {kind} provider, but of {}", kinds.join(" and "));
+            let message = format!("`{name}` is not a key of a {kind} provider, but of {}", kinds.join(" and "));
             file.find(codes::RULES, message, &at, "remove it, or change `kind`");
         }
     }

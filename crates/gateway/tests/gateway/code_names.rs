@@ -86,7 +86,7 @@ fn ranges_and_leading_zeros_are_values_and_classes_of_codes_are_no_names() {
 #[test]
 fn a_name_that_does_not_say_which_code_is_refused_in_requests() {
     let Err(found) = world(&codes("STATE", ""), "") else { panic!("nothing was found") };
-    assert!(found.contains("GTW-007") && found.contains("the name `open` stands for 2 codes"), "{found}");
+    assert!(found.contains("GTW-007") && found.contains("the name `open` belongs to 2 codes"), "{found}");
     assert!(found.contains("`write = { name = \"code\" }`"), "{found}");
     // Answers alone need no choice.
     let world = world(&codes("STATE", ""), "exclude = [\"STATE\"]").unwrap();

@@ -17,9 +17,9 @@ fn services() {
     finds(&SERVICE.replace("\"canned\"", "\"magic\""), GET, &["GTW-005", "program, canned, http, sql, file or queue"]);
     finds(&SERVICE.replace("file =", "files ="), GET, &["GTW-001", "files", "did you mean `file`?"]);
     for (more, found) in [
-        ("url = \"http://x\"", "`url` is no key of a canned provider, but of http"),
-        ("workers = 2", "`workers` is no key of a canned provider, but of program"),
-        ("plain-text = true", "`plain-text` is no key of a canned provider, but of sql"),
+        ("url = \"http://x\"", "`url` is not a key of a canned provider, but of http"),
+        ("workers = 2", "`workers` is not a key of a canned provider, but of program"),
+        ("plain-text = true", "`plain-text` is not a key of a canned provider, but of sql"),
     ] {
         finds(&SERVICE.replace("[provider]\n", &format!("[provider]\n{more}\n")), GET, &["GTW-012", found]);
     }
@@ -35,7 +35,7 @@ fn services() {
         ("\"program\"\nprogram = \"X\"\nsource = \"absent.cbl\"", "GTW-002", "there is no source `absent.cbl`"),
         ("\"program\"\nprogram = \"X\"\nworking-storage = \"new\"", "GTW-005", "`fresh`, the default, or `keep`"),
         ("\"program\"\nprogram = \"X\"\ncompiler-options = [\"-O2\"]", "GTW-012", "without a `source`"),
-        ("\"http\"\nurl = \"ftp://x\"", "GTW-005", "no URL of a service"),
+        ("\"http\"\nurl = \"ftp://x\"", "GTW-005", "not a URL of a service"),
         ("\"http\"\nurl = \"http://me:pw@x/\"", "GTW-005", "credentials go into `headers`"),
     ] {
         finds(&kind(text), GET, &[code, found]);
@@ -131,10 +131,10 @@ fn constants_are_values_that_their_fields_take() {
         &["GTW-012", "at least 5 and at most 2"],
     );
     for (name, place, found) in [
-        ("", "query", "no name of a parameter"),
-        ("a b", "header", "no name of a parameter"),
-        ("Authorization", "header", "means something of its own"),
-        ("X-API-Key", "header", "means something of its own"),
+        ("", "query", "not a valid parameter name"),
+        ("a b", "header", "not a valid parameter name"),
+        ("Authorization", "header", "is reserved"),
+        ("X-API-Key", "header", "is reserved"),
     ] {
         finds(SERVICE, &parameter(name, place, "REQ-NAME", ""), &["GTW-005", found]);
     }
@@ -146,7 +146,7 @@ fn constants_are_values_that_their_fields_take() {
     finds(SERVICE, &assigned, &["GTW-004", "a parameter sets this field already"]);
     let twice = parameter("a", "path", "REQ-NAME", "").replace("/orders\"", "/orders/{a}/{a}\"");
     finds(SERVICE, &twice, &["GTW-011", "`{a}` twice"]);
-    finds(SERVICE, &GET.replace("[[operation]]", "roles = []\n[[operation]]"), &["GTW-012", "nobody may call"]);
+    finds(SERVICE, &GET.replace("[[operation]]", "roles = []\n[[operation]]"), &["GTW-012", "no client may call"]);
     let unknown = format!("{GET}[[operation.response]]\nstatus = 200\nexclude = [\"NOPE\"]\n");
     finds(SERVICE, &unknown, &["PLN-001", "hint: names are those of the copybook"]);
 }

@@ -48,7 +48,7 @@ fn leading_zeros_numbers_in_strings_and_null_are_taken_where_the_service_says_so
     }
     // An empty text is a value: blanks.
     assert_ne!(record(&lenient, "/v1/orders/42", r#"{"req":{"reqName":""}}"#).as_ref(), Ok(&absent));
-    // What is no number is refused, bytes of the record too.
+    // What is not a number is refused, bytes of the record too.
     for amount in ["\"x\"", "\"0x123C\"", "\"12-\"", "true"] {
         let body = format!(r#"{{"req":{{"reqAmount":{amount}}}}}"#);
         assert!(record(&lenient, "/v1/orders/42", &body).is_err(), "{amount}");

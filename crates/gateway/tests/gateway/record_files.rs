@@ -63,7 +63,7 @@ fn providers() {
         ("kind = \"file\"\nfile = \"F\"\nkey = \"LINE-TEXT\"", ["GTW-012", "a key is not in a table", "s.toml"]),
         (
             "kind = \"file\"\nfile = \"F\"\nkey = \"CUST-KEY\"\nworkers = 2",
-            ["GTW-012", "`workers`", "no key of a file provider"],
+            ["GTW-012", "`workers`", "not a key of a file provider"],
         ),
         ("kind = \"queue\"", ["GTW-006", "needs `queue`", "s.toml"]),
         ("kind = \"queue\"\nqueue = 4", ["GTW-005", "`queue` is not a name", "s.toml"]),
@@ -111,7 +111,7 @@ fn operations() {
     finds(&get(&format!("action = \"browse\"\n{}", parameter("limit", "query", "BRANCH"))), &["GTW-004", "`limit`"]);
     finds(
         &get(&format!("action = \"browse\"\n{}", parameter("n", "query", "NAME"))),
-        &["GTW-012", "no part of the key"],
+        &["GTW-012", "not part of the key"],
     );
     finds(
         &found(&format!("method = \"GET\"\npath = \"/c/{{branch}}\"\n{branch}")),

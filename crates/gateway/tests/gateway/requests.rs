@@ -241,7 +241,7 @@ fn ranges_bound_numbers_of_requests_and_not_of_answers() {
         }
     }
     let problem = world.record("POST", "/v1/orders", r#"{"req":{"reqAmount":"1"}}"#).unwrap_err();
-    assert_eq!(problem.errors[0].rule, "JSON-012", "text is no number, in the range or not");
+    assert_eq!(problem.errors[0].rule, "JSON-012", "text is not a number, in the range or not");
 }
 
 #[test]

@@ -332,7 +332,7 @@ impl Lower<'_> {
                 let word = Self::word(argument).map(|name| name.text.clone()).unwrap_or_default();
                 let Some(mode) = Mode::by_name(&word) else {
                     let near = offer(&nearest(&word, Mode::NAMES.iter().copied()));
-                    self.error(codes::OPERAND_VALUE, argument.span, "this is no way of rounding").hint =
+                    self.error(codes::OPERAND_VALUE, argument.span, "unknown rounding mode").hint =
                         Some(near.unwrap_or_else(|| format!("there are {}", Mode::NAMES.join(", "))));
                     return None;
                 };
@@ -454,7 +454,7 @@ impl Lower<'_> {
             }
             Err(error) => {
                 let message = match error {
-                    FormatError::Letter(c) => format!("`{c}` is no part of a date or time"),
+                    FormatError::Letter(c) => format!("`{c}` is not part of a date or time"),
                     FormatError::Twice => "a part occurs twice in this format".to_owned(),
                     FormatError::Empty => "the format has no part of a date or time".to_owned(),
                 };
@@ -496,7 +496,7 @@ impl Lower<'_> {
             Kind::Decimal(digits) => {
                 let text = self.constant_text(&arguments[1])?.to_owned();
                 let Some(picture) = crate::functions::decimal::Picture::parse(&text) else {
-                    self.error(codes::FORMAT, arguments[1].span, "this is no picture of a number").hint =
+                    self.error(codes::FORMAT, arguments[1].span, "this is not a picture of a number").hint =
                         Some("0 is a digit, # a digit that may be missing, one point, one leading - for a sign: \"-00000.00\"".to_owned());
                     return None;
                 };
@@ -872,9 +872,11 @@ impl Lower<'_> {
             ("datetime", 0) => Kind::DateTime,
             ("bytes", 0 | 1) => Kind::Bytes(n(0)),
             _ => {
-                self.error(codes::TYPE_NAME, name.span, format!("`{}` is no type", self.slice(name.span))).hint = Some(
-                    "types are text, text(30), decimal, decimal(11, 2), bool, date, time, datetime, bytes".to_owned(),
-                );
+                self.error(codes::TYPE_NAME, name.span, format!("`{}` is not a type", self.slice(name.span))).hint =
+                    Some(
+                        "types are text, text(30), decimal, decimal(11, 2), bool, date, time, datetime, bytes"
+                            .to_owned(),
+                    );
                 return None;
             }
         };

@@ -300,7 +300,7 @@ impl Lower<'_> {
             (Kind::Decimal(x), Kind::Decimal(y)) => (x, y),
             (Kind::Bad, _) | (_, Kind::Bad) => return None,
             (Kind::Absent, _) | (_, Kind::Absent) => {
-                self.error(codes::TYPE, span, "`absent` is no number").hint = Some("write a number".to_owned());
+                self.error(codes::TYPE, span, "`absent` is not a number").hint = Some("write a number".to_owned());
                 return None;
             }
             _ => {
@@ -418,17 +418,17 @@ impl Lower<'_> {
         };
         let reason = match (known.ty.kind, other.ty.kind, val) {
             (Kind::Text(Some(len)), Kind::Text(Some(max)), _) if len > max => {
-                format!("it has {len} characters, and the other side at most {max}")
+                format!("it has {len} characters, but the compared value has at most {max}")
             }
             (Kind::Decimal(n), Kind::Decimal(bound), _) if n.whole > bound.whole && bound.whole.is_some() => {
                 format!(
-                    "it has {} digits, and the other side at most {}",
+                    "it has {} digits, but the compared value has at most {}",
                     n.whole.unwrap_or(0),
                     bound.whole.unwrap_or(0)
                 )
             }
             (_, Kind::Decimal(Digits { signed: false, .. }), Val::Num(n, _)) if n < 0 => {
-                "it is below zero, and the other side never is".to_owned()
+                "it is below zero, but the compared value never is".to_owned()
             }
             _ if never.is_some() => never.unwrap_or_default(),
             _ => return,

@@ -270,7 +270,7 @@ impl Lower<'_> {
                     self.error(
                         codes::CARDINALITY,
                         target.span,
-                        format!("`{name}` is no list of values, and a loop gives many"),
+                        format!("`{name}` is not a list of values, and a loop gives many"),
                     )
                     .hint = Some(format!("make groups: for … make {name} {{ … }}; or give it one value"));
                     return None;

@@ -119,7 +119,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
     }
 
-    /// Whether a condition holds. What is absent does not; a value that is no truth value is a fault, never silently false.
+    /// Whether a condition holds. What is absent does not; a value that is not a truth value is a fault, never silently false.
     pub(super) fn truth(&mut self, id: ExprId) -> bool {
         match self.eval(id) {
             Val::Bool(truth) => truth,

@@ -142,12 +142,12 @@ impl RunFault {
             ),
             What::NotANumber => (
                 codes::NOT_A_NUMBER,
-                "the text is no number".to_owned(),
+                "the text is not a number".to_owned(),
                 hint("a sign or none, digits, and one point; is-number(…) tests it first"),
             ),
             What::NotADate => (
                 codes::NOT_A_DATE,
-                "the text is no date or time of this format".to_owned(),
+                "the text is not a date or time of this format".to_owned(),
                 hint("is-date(…, \"…\") tests it first"),
             ),
             What::Overflow => {
@@ -183,7 +183,7 @@ impl RunFault {
             ),
             What::Raw => (
                 codes::RAW_VALUE,
-                "the source's bytes are no value of its type".to_owned(),
+                "the source's bytes are not a value of its type".to_owned(),
                 hint("fix the source, or read it with a policy that gives text or nothing instead"),
             ),
             What::Kind { wanted } => (
@@ -225,7 +225,7 @@ impl RunFault {
             ),
             What::Whole => (
                 codes::COUNT_RANGE,
-                "a number of days or months has decimals, or is no number of a calendar".to_owned(),
+                "a number of days or months has decimals, or is not a number of a calendar".to_owned(),
                 hint("round it: round(…, 0)"),
             ),
             What::Position => (
@@ -248,7 +248,7 @@ impl RunFault {
             }
             What::Float => (
                 codes::FLOAT_RANGE,
-                "the float is no finite number, or too large for the target".to_owned(),
+                "the float is not a finite number, or too large for the target".to_owned(),
                 hint("correct how it is computed"),
             ),
         }

@@ -712,7 +712,7 @@ impl Parser<'_> {
                         None => self.finding(
                             codes::BAD_ESCAPE,
                             span,
-                            "`\\u{…}` is no character".to_owned(),
+                            "`\\u{…}` is not a character".to_owned(),
                             Some("write its number in hexadecimal: \\u{e9}"),
                         ),
                     }

@@ -1,4 +1,4 @@
-//! What a map may not do silently or without end: conditions on what is no truth value, fractions that are cut, texts that grow.
+//! What a map may not do silently or without end: conditions on what is not a truth value, fractions that are cut, texts that grow.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};

@@ -133,7 +133,7 @@ const CASES: &[(&str, &str, &str, &str)] = &[
     ),
     ("a result that is too long", "fn again(a: text) -> text(2)\nid = id\nname = again(\"abc\")\n", "0.5", "0.5"),
     (
-        "a result that is no number",
+        "a result that is not a number",
         "fn again(a: text) -> decimal(2)\nid = id\nsmall = abs(again(\"abc\"))\n",
         "0.5",
         "0.5",
@@ -145,7 +145,7 @@ const CASES: &[(&str, &str, &str, &str)] = &[
         "0.5",
     ),
     (
-        "a result that is no date",
+        "a result that is not a date",
         "fn again(a: text) -> date\nid = id\nname = format(again(\"2026-02-30\"), \"DD\")\n",
         "0.5",
         "0.5",
@@ -209,8 +209,8 @@ fn raw_bytes_are_a_finding_where_they_are_used() {
         .map(|finding| finding.to_string().lines().next().unwrap_or("").to_owned())
         .collect();
     expect![[r#"
-        error[MAP-213]: the source's bytes are no value of its type
-        error[MAP-213]: the source's bytes are no value of its type"#]]
+        error[MAP-213]: the source's bytes are not a value of its type
+        error[MAP-213]: the source's bytes are not a value of its type"#]]
     .assert_eq(&findings.join("\n"));
     assert_eq!(mapper.into_parts().0.0.text(), "");
 }
@@ -332,38 +332,38 @@ fn a_transaction_of_any_size_takes_the_memory_of_one_claim() {
     // The sum stands before the lines in the target: it makes the lines of one claim wait.
     let compiled = case.compile(CLAIM_MAP).expect("a sound map");
     expect![[r#"
-        source 837: 9 of 9 leaves are read
-          list 2000A: mapped while it is read, 2 slots
-          list 2000A.2300: mapped while it is read, 6 slots
-          list 2000A.2300.REF: looked at while it is read, 2 slots; 1 choices
-          list 2000A.2300.2400: kept, 2 slots; 1 folds
+        source 837: the map reads 9 of 9 fields
+          list 2000A: mapped while read, 2 values kept
+          list 2000A.2300: mapped while read, 6 values kept
+          list 2000A.2300.REF: read for its values, 2 values kept; 1 choice
+          list 2000A.2300.2400: kept, 2 values kept; 1 fold
         memory: kept until the occurrence around it ends
           2000A.2300.2400: any number of occurrences of 96 bytes and their values; line 9: line 9 precedes it in the target and needs 2000A.2300.2400.SV102, which comes after it in the source
         steps
           document out
-            behind BHT
+            after BHT
             line 2: copy batch from BHT.BHT03
             list claims
               line 3: each 2000A, while it is read
-                behind 2000A.NM103
+                after 2000A.NM103
                 line 4: each 2000A.2300, while it is read
                   one claims
                     line 5: copy claims.provider from 2000A.NM103
-                    behind 2000A.2300.CLM01
+                    after 2000A.2300.CLM01
                     line 6: copy claims.id from 2000A.2300.CLM01
-                    behind 2000A.2300.REF
+                    after 2000A.2300.REF
                     line 7: set claims.reference from 2000A.2300.REF.REF01, 2000A.2300.REF.REF02
                     line 8: copy claims.amount from 2000A.2300.CLM02
-                    behind 2000A.2300.2400
+                    after 2000A.2300.2400
                     line 9: set claims.sum from 2000A.2300.2400.SV102
                     list lines
                       line 10: each 2000A.2300.2400, as kept
                         one lines
-                          behind 2000A.2300.2400.SV101
+                          after 2000A.2300.2400.SV101
                           line 11: copy claims.lines.code from 2000A.2300.2400.SV101
-                          behind 2000A.2300.2400.SV102
+                          after 2000A.2300.2400.SV102
                           line 12: copy claims.lines.amount from 2000A.2300.2400.SV102
-            behind the whole document
+            after the whole document
             line 16: copy segments from SE01
     "#]].assert_eq(&compiled.plan.explain());
     let kept = |count| {

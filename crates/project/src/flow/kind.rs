@@ -280,7 +280,7 @@ pub const NODE_KINDS: &[NodeKind] = &[
             optional(
                 "content_bytes_max",
                 Form::Number(1, 100 << 20),
-                "longest content of a request in bytes, beyond which the client gets 413. Default 104857600 (100 MB)",
+                "longest content of a request in bytes, beyond which the client gets 413. Default 104857600 (100 MiB)",
             ),
             optional(
                 "connections",

@@ -22,13 +22,13 @@ struct Found<'b> {
 /// The text of a job XML.
 ///
 /// # Errors
-/// The declaration names an unknown encoding, or bytes are no characters of the encoding.
+/// The declaration names an unknown encoding, or bytes are not characters of the encoding.
 pub(super) fn decode(name: &str, bytes: &[u8]) -> Result<String, Box<Finding>> {
     let found = find(name, bytes)?;
     let mut text = Vec::with_capacity(found.bytes.len());
     if let Err(wrong) = found.charset.decode_into(found.bytes, &mut text) {
         let encoding = found.charset.name();
-        let message = format!("byte {} of the file is no character in {encoding}, {}", wrong.offset, found.why);
+        let message = format!("byte {} of the file is not a character in {encoding}, {}", wrong.offset, found.why);
         // Line ends are one byte in all of them but UTF-16, where the place is that of the file.
         let before = &found.bytes[..wrong.offset.min(found.bytes.len())];
         let line = match found.charset {
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(line, Some(3));
         assert_eq!(
             message,
-            "byte 11 of the file is no character in UTF-8, which a job XML has unless it says otherwise"
+            "byte 11 of the file is not a character in UTF-8, which a job XML has unless it says otherwise"
         );
         assert!(hint.contains("encoding=\"ISO-8859-1\""), "{hint}");
         let (line, message, _) = refused(&bytes(&with("UTF-8"), "ISO-8859-1", &[]));

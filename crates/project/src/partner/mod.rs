@@ -22,8 +22,8 @@ use crate::codes;
 use crate::user_file::UserFile;
 
 pub use settings::{
-    AckKind, ClosePolicy, DuplicatePolicy, EnvelopePolicy, GapPolicy, KeepPolicy, LowestRefused, NumberRange, Settings,
-    Usage,
+    AckKind, ClosePolicy, DuplicatePolicy, EnvelopePolicy, GapPolicy, KeepPolicy, LowestRefused, NumberRange, Period,
+    Settings, Usage,
 };
 
 /// The page that shows every key of a partner file.

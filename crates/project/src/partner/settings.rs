@@ -26,8 +26,8 @@ pub struct Settings {
     pub acknowledge_to: Option<super::Delivery>,
     /// The acknowledgments that we expect for what we send: those of the standard of what is sent count. Default: none.
     pub expect: Option<Vec<AckKind>>,
-    /// Seconds until an expected acknowledgment is overdue. Default: 24 hours.
-    pub due_s: Option<u64>,
+    /// Time until an expected acknowledgment is overdue. Default: 24 hours.
+    pub due: Option<Period>,
     /// Guides to check by.
     pub guides: Option<Vec<PathBuf>>,
     /// Which bytes the store keeps. Default: all.
@@ -94,7 +94,7 @@ impl Settings {
             acknowledge,
             acknowledge_to,
             expect,
-            due_s,
+            due,
             guides,
             keep,
             keep_days,
@@ -142,7 +142,7 @@ impl Settings {
         }
         show!(
             "usage" usage, "validate" validate, "reject-on" reject_on, "duplicates" duplicates, "duplicate-days" duplicate_days, "gaps" gaps,
-            "acknowledge" acknowledge, "acknowledge-to" acknowledge_to, "expect" expect, "due" due_s, "guides" guides,
+            "acknowledge" acknowledge, "acknowledge-to" acknowledge_to, "expect" expect, "due" due, "guides" guides,
             "keep" keep, "keep-days" keep_days, "envelope" envelope, "close" close, "send-to" send_to,
             "delimiters.x12" delimiters_x12, "delimiters.edifact" delimiters_edifact, "version.x12" version_x12,
             "version.edifact" version_edifact, "line-breaks" line_breaks,
@@ -181,6 +181,7 @@ shown!(
     EnvelopePolicy,
     ClosePolicy,
     NumberRange,
+    Period,
     super::Delivery,
 );
 
@@ -333,6 +334,33 @@ impl AckKind {
     }
 }
 
+/// A length of time in the unit in which a user wrote it: `90s`, `15m`, `24h`, `7d`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Period {
+    /// Seconds, from 1 to 366 days.
+    pub seconds: u64,
+    unit: (char, u64),
+}
+
+impl Period {
+    /// Every unit, with its seconds.
+    const UNITS: [(char, u64); 4] = [('s', 1), ('m', 60), ('h', 3_600), ('d', 86_400)];
+
+    /// By its text.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let unit = Period::UNITS.into_iter().find(|(letter, _)| text.ends_with(*letter))?;
+        let seconds = text.strip_suffix(unit.0)?.parse::<u64>().ok()?.checked_mul(unit.1)?;
+        (1..=366 * 86_400).contains(&seconds).then_some(Period { seconds, unit })
+    }
+}
+
+impl core::fmt::Display for Period {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{}{}", self.seconds / self.unit.1, self.unit.0)
+    }
+}
+
 /// When a delayed envelope closes: as soon as one of these is reached.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ClosePolicy {
@@ -340,8 +368,8 @@ pub struct ClosePolicy {
     pub count: Option<u64>,
     /// Bytes of the documents.
     pub bytes: Option<u64>,
-    /// Seconds since the first document came.
-    pub age_s: Option<u64>,
+    /// Time since the first document came.
+    pub age: Option<Period>,
     /// Minutes after midnight UTC, each day.
     pub at_minutes: Vec<u64>,
 }
@@ -351,7 +379,7 @@ impl core::fmt::Display for ClosePolicy {
         let mut parts = Vec::new();
         parts.extend(self.count.map(|count| format!("{count} documents")));
         parts.extend(self.bytes.map(|bytes| format!("{bytes} bytes")));
-        parts.extend(self.age_s.map(|age| format!("{age} s")));
+        parts.extend(self.age.map(|age| age.to_string()));
         parts.extend(self.at_minutes.iter().map(|at| format!("{:02}:{:02} UTC", at / 60, at % 60)));
         f.write_str(&if parts.is_empty() { "by command".to_owned() } else { parts.join(" or ") })
     }

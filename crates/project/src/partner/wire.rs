@@ -9,8 +9,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::settings::{
-    AckKind, ClosePolicy, DuplicatePolicy, EnvelopePolicy, GapPolicy, KeepPolicy, LowestRefused, NumberRange, Settings,
-    Usage,
+    AckKind, ClosePolicy, DuplicatePolicy, EnvelopePolicy, GapPolicy, KeepPolicy, LowestRefused, NumberRange, Period,
+    Settings, Usage,
 };
 use super::{Agreement, Delivery, Direction, Identity, PartnerFile, Rule, RuleMap};
 use crate::codes;
@@ -492,7 +492,7 @@ fn settings(file: &mut UserFile, wire: WireSettings) -> Settings {
         acknowledge,
         acknowledge_to: wire.acknowledge_to.and_then(|to| outside(file, &to)),
         expect,
-        due_s: wire.due.and_then(|value| duration(file, &value)),
+        due: wire.due.and_then(|value| period(file, &value)),
         guides: wire.guides,
         keep: one(file, wire.keep, KeepPolicy::parse, KeepPolicy::WORDS),
         keep_days: wire.keep_days,
@@ -520,19 +520,10 @@ fn duplicate_days(file: &mut UserFile, days: &Spanned<u64>) -> u64 {
 }
 
 /// `90s`, `15m`, `24h`, `7d`.
-fn duration(file: &mut UserFile, value: &Spanned<String>) -> Option<u64> {
+fn period(file: &mut UserFile, value: &Spanned<String>) -> Option<Period> {
     let text = value.get_ref();
-    let digits = text.trim_end_matches(['s', 'm', 'h', 'd']);
-    let unit = match &text[digits.len()..] {
-        "s" => Some(1),
-        "m" => Some(60),
-        "h" => Some(3_600),
-        "d" => Some(86_400),
-        _ => None,
-    };
-    let seconds = digits.parse::<u64>().ok().zip(unit).and_then(|(number, unit)| number.checked_mul(unit));
-    let seconds = seconds.filter(|seconds| (1..=366 * 86_400).contains(seconds));
-    if seconds.is_none() {
+    let period = Period::parse(text);
+    if period.is_none() {
         file.find(
             codes::PARTNER_VALUE,
             format!("`{text}` is not a duration of 1s to 366d"),
@@ -540,7 +531,7 @@ fn duration(file: &mut UserFile, value: &Spanned<String>) -> Option<u64> {
             "write 90s, 15m, 24h or 7d",
         );
     }
-    seconds
+    period
 }
 
 fn close(file: &mut UserFile, wire: WireClose) -> ClosePolicy {
@@ -566,7 +557,7 @@ fn close(file: &mut UserFile, wire: WireClose) -> ClosePolicy {
         }
         bytes
     });
-    let age_s = wire.age.and_then(|value| duration(file, &value));
+    let age = wire.age.and_then(|value| period(file, &value));
     let mut at_minutes = Vec::new();
     for value in wire.at {
         let time = value.get_ref().split_once(':').and_then(|(hours, minutes)| {
@@ -582,7 +573,7 @@ fn close(file: &mut UserFile, wire: WireClose) -> ClosePolicy {
         }
     }
     at_minutes.sort_unstable();
-    ClosePolicy { count, bytes, age_s, at_minutes }
+    ClosePolicy { count, bytes, age, at_minutes }
 }
 
 fn range(file: &mut UserFile, wire: Option<Spanned<WireRange>>) -> Option<NumberRange> {

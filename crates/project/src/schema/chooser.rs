@@ -38,7 +38,7 @@ pub(crate) enum Unfit {
     Kind,
     /// A table of variable length stands in front of it.
     Slides,
-    /// A value is no whole number, or has a character that the code page lacks.
+    /// A value is not a whole number, or has a character that the code page lacks.
     Value,
 }
 

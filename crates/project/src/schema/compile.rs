@@ -178,7 +178,7 @@ impl Compiler<'_> {
                         );
                         let hint =
                             "give the type a `by` of its own, or bytes: by = { offset = 0, length = 2 }".to_owned();
-                        self.chooser(format!("`{name}` is no field of {of}"), name, of_type, hint);
+                        self.chooser(format!("`{name}` is not a field of {of}"), name, of_type, hint);
                         return None;
                     }
                 }

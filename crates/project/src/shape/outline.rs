@@ -238,7 +238,7 @@ fn line(file: &SourceFile, raw: &str, start: usize) -> Result<Option<Line>, Box<
         "" => None,
         kind => Some(scalar(kind).ok_or_else(|| {
             wrong(
-                format!("`{kind}` is no type"),
+                format!("`{kind}` is not a type"),
                 "types are text, text(n), decimal(digits, scale), unsigned(digits, scale), float, float32, bool, bytes",
             )
         })?),

@@ -27,12 +27,12 @@ impl SourceFile {
         };
         let unreadable = |error: &std::io::Error| {
             let finding = refused(format!("cannot be read: {}", system_error_text(error)));
-            finding.hint("check the path; paths in a map are seen from the map's folder")
+            finding.hint("check the path; paths in a map are relative to the map's folder")
         };
         let meta = std::fs::metadata(path).map_err(|error| unreadable(&error))?;
         if meta.len() > BYTES_MAX {
             return Err(refused(format!("has {} bytes, more than {BYTES_MAX}", meta.len()))
-                .hint("it is no description of a shape")
+                .hint("it is not a description of a shape")
                 .into());
         }
         let bytes = std::fs::read(path).map_err(|error| unreadable(&error))?;

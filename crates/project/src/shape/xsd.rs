@@ -518,7 +518,7 @@ impl<'d> Reader<'d> {
         };
         let Some(model) = model else {
             let hint = "a shape is finite: a document that has it is refused when it is read; write down as many levels as documents have";
-            let message = format!("`{name}` holds itself, and is left out here");
+            let message = format!("`{name}` contains itself, and is left out here");
             let mut finding = self.documents.files[file].file.warning(codes::ITSELF, of.at, message).hint(hint);
             if !(optional || content.choice) {
                 finding.severity = quayline_core::Severity::Error;
@@ -547,7 +547,7 @@ impl<'d> Reader<'d> {
         match content.members.iter_mut().find(|member| member.name == name) {
             None => content.members.push(Member { name: name.to_owned(), namespace, occurs, model }),
             Some(known) if known.namespace != namespace => {
-                let message = format!("`{name}` is here in two namespaces");
+                let message = format!("`{name}` occurs in two namespaces");
                 self.refuse(file, of.at, codes::NOT_HELD, message, "give both different names");
             }
             // Again in another branch, or further on.
@@ -558,7 +558,7 @@ impl<'d> Reader<'d> {
                 };
             }
             Some(_) => {
-                let message = format!("`{name}` is here with two types");
+                let message = format!("`{name}` has two types");
                 self.refuse(file, of.at, codes::NOT_HELD, message, "give both the same type, or different names");
             }
         }

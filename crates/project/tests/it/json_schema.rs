@@ -106,7 +106,7 @@ fn what_no_shape_holds_is_refused() {
             Error SHP-005 order.schema.json:2:87: an object with members of any name (a shape has members with names; list them as `properties`)
             Error SHP-005 order.schema.json:4:52: a list whose places differ in meaning (describe it as an object)
             Error SHP-005 order.schema.json:5:18: alternatives of which one is a value and another an object or list (a node is a value, an object or a list; describe the one that your partner sends)
-            Error SHP-007 order.schema.json:6:28: `#` holds itself (a shape is finite: write down as many levels as documents have)
+            Error SHP-007 order.schema.json:6:28: `#` contains itself (a shape is finite: write down as many levels as documents have)
             Error SHP-004 order.schema.json:6:51: there is no `#/$defs/gone` (check its spelling: `#/$defs/Name` or `#/definitions/Name`)
             Error SHP-005 order.schema.json:6:84: a schema on the network: https://example.com/x.json (Quayline downloads nothing: put a copy next to the schema, and refer to its file)
             Error SHP-005 order.schema.json:7:59: `patternProperties`: members without names of their own (list them as `properties`)
@@ -116,13 +116,13 @@ fn what_no_shape_holds_is_refused() {
     check(
         r#"{"type": "string"}"#,
         expect![[r#"
-        Error SHP-005 order.schema.json:1:1: documents are no objects (a document is an object with members; give the schema properties)
+        Error SHP-005 order.schema.json:1:1: documents are not objects (a document is an object with members; give the schema properties)
     "#]],
     );
     check(
         r#"{"type": "object", "properties": {"#,
         expect![[r#"
-        Error SHP-003 order.schema.json:1:35: expected a member's name (the file is no JSON)
+        Error SHP-003 order.schema.json:1:35: expected a member's name (the file is not JSON)
     "#]],
     );
 }

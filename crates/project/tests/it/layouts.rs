@@ -185,7 +185,7 @@ fn outlines() {
     "#]]
     .assert_eq(&load("a.shape", &[("a.shape", outline)]));
     expect![[r#"
-        Error SHP-003 a.shape:5:3: `money` is no type (types are text, text(n), decimal(digits, scale), unsigned(digits, scale), float, float32, bool, bytes)
+        Error SHP-003 a.shape:5:3: `money` is not a type (types are text, text(n), decimal(digits, scale), unsigned(digits, scale), float, float32, bool, bytes)
         Error SHP-003 a.shape:6:3: `*x` is not a valid count (write `name`, `name?`, `name*` or `name*1..5`)
         Error SHP-003 a.shape:3:5: a node inside of a field (a node with a type holds a value; leave the type out to make it a group)
         Error SHP-003 a.shape:4:3: `a` occurs here twice (names are unique in their group; what repeats is a list: `name*`)
@@ -195,7 +195,7 @@ fn outlines() {
         Error SHP-002 a.docx: the name does not say what describes the shape (it ends in .guide, .cpy, .toml (a layout), .json (JSON Schema), .xsd or .shape (an outline))
     "#]].assert_eq(&load("a.docx", &[("a.docx", "")]));
     expect![[r#"
-        Error SHP-001 gone.shape: cannot be read: no such file or directory (check the path; paths in a map are seen from the map's folder)
+        Error SHP-001 gone.shape: cannot be read: no such file or directory (check the path; paths in a map are relative to the map's folder)
     "#]].assert_eq(&load("gone.shape", &[]));
 }
 

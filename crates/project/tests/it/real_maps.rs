@@ -107,7 +107,7 @@ fn one(dice: &mut Dice, shape: &Shape, node: NodeId, depth: usize) -> Json {
             let behind = dice.roll(decimals + 1);
             let point = if behind > 0 { format!(".{}", "7".repeat(behind)) } else { String::new() };
             let whole = if whole.is_empty() || (whole.len() > 1 && dice.chance(20)) { "0".to_owned() } else { whole };
-            // What a scale below zero cannot hold is no value of the field.
+            // What a scale below zero cannot hold is not a value of the field.
             Json::Number(if *scale < 0 { "0".to_owned() } else { format!("{sign}{whole}{point}") })
         }
         Some(Scalar::Bool) => Json::Bool(dice.chance(50)),

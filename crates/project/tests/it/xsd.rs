@@ -101,7 +101,7 @@ fn groups_circles_and_what_is_missing() {
                 Value*1.. float
               Key*1.. text
               Value*1.. float
-            Warning SHP-007 order.xsd:4:2: `Tree` holds itself, and is left out here (a shape is finite: a document that has it is refused when it is read; write down as many levels as documents have)
+            Warning SHP-007 order.xsd:4:2: `Tree` contains itself, and is left out here (a shape is finite: a document that has it is refused when it is read; write down as many levels as documents have)
             Note SHP-006 order.xsd:7:45: `anyAttribute` is not checked
             Note SHP-006 order.xsd:6:2: `any` is not checked
         "#]],
@@ -111,7 +111,7 @@ fn groups_circles_and_what_is_missing() {
         expect![[r#"
             Error SHP-004 order.xsd:2:51: there is no type `Gone` (define it, or include the schema that does from a file next to this one)
             Error SHP-004 order.xsd:2:85: there is no element `C` (define it, or include or import its schema from a file next to this one)
-            Error SHP-005 order.xsd:2:145: `D` is here with two types (give both the same type, or different names)
+            Error SHP-005 order.xsd:2:145: `D` has two types (give both the same type, or different names)
         "#]],
     );
     check(

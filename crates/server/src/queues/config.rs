@@ -113,7 +113,7 @@ impl QueuesConfig {
         }
         for (name, rights) in &self.queue {
             if rights.put.is_empty() && rights.get.is_empty() && rights.browse.is_empty() {
-                let message = format!("nobody may use the queue {name}");
+                let message = format!("no client may use the queue {name}");
                 let hint =
                     "add `put`, `get` or `browse`, each a list of roles; `[\"*\"]` is every client that authenticates";
                 value("queues.queue", &message, hint);

@@ -215,7 +215,7 @@ fn openapi(serve: &ServeConfig, config: &QueuesConfig) -> Json {
         vec![id(), wait()],
         vec![("200", got()), ("404", no_queue()), ("409", topic())],
     );
-    let claimed = message("The message. Nobody else gets it while the claim in `quayline-claim` is open.");
+    let claimed = message("The message. No other client gets it while the claim in `quayline-claim` is open.");
     let claim_one = of.operation(
         ("claimMessage", "Claim a message"),
         Some(Right::Get),

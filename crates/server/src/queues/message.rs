@@ -38,7 +38,7 @@ pub(crate) const SETTABLE: [(&str, &str); 9] = [
     (SEQUENCE, "Number in the group, from 1."),
     (PRIORITY, "0 to 9; 9 is got first. Default 0."),
     (PERSISTENT, "`true` (default), or `false` for a message that ends with the server's process."),
-    (EXPIRES_MS, "Milliseconds after which nobody may get the message. By default it never expires."),
+    (EXPIRES_MS, "Milliseconds after which the message expires. By default it never expires."),
     (REPLY_TO, "Queue for the reply."),
     (FORMAT, "Format name, percent-encoded."),
     (PROPERTY, "`name=value`, both percent-encoded. The header may occur more than once."),
@@ -56,7 +56,7 @@ pub(crate) fn id_of(place: &'static str, name: &str, digits: &str) -> Result<Mes
     })?;
     id[..bytes.len()].copy_from_slice(&bytes);
     if id == [0; 24] {
-        return Err(Box::new(Problem::bad_parameter(place, name, "form", "zeros are no id")));
+        return Err(Box::new(Problem::bad_parameter(place, name, "form", "zeros are not an id")));
     }
     Ok(id)
 }

@@ -221,6 +221,18 @@ fn one_address_has_a_limit_of_connections() {
     assert_eq!(server.get("/v1/echo/x", "").status, 200);
 }
 
+/// A server with the default limits wrote a warning about `limits.connections`, which its user had not set, before it listened.
+#[test]
+fn the_default_of_connections_adapts_to_the_open_files_silently() {
+    let folder = tempfile::tempdir().unwrap();
+    crate::world::project(folder.path(), OPEN, crate::world::RECORDS, "");
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "ulimit -n 160; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_quayline_serve")]);
+    let server = Server::start_by(command, folder);
+    assert!(!server.log().contains("limits.connections"), "{}", server.log());
+    assert_eq!(server.get("/v1/echo/x", "").status, 200);
+}
+
 /// 1,200 connections that send nothing took all APIs away, since no file could be opened any more.
 #[test]
 fn idle_connections_make_room_where_files_run_out() {
@@ -229,7 +241,7 @@ fn idle_connections_make_room_where_files_run_out() {
     crate::world::project(
         folder.path(),
         &format!(
-            "reload-seconds = 1\n{OPEN}\n[serve.limits]\nconnections-per-address = 1000\n[serve.admin]\nlisten = \"127.0.0.1:{port}\""
+            "reload-seconds = 1\n{OPEN}\n[serve.limits]\nconnections = 20000\nconnections-per-address = 1000\n[serve.admin]\nlisten = \"127.0.0.1:{port}\""
         ),
         crate::world::RECORDS,
         "",

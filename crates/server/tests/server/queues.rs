@@ -425,7 +425,9 @@ fn settings_that_let_nothing_through_are_refused() {
     };
     assert!(wrong("[serve.queues]\n").contains("no queue is listed"));
     let text = wrong("[serve.queues]\npath = \"queues/\"\npage = 0\nclaim-seconds = 0\n[serve.queues.queue.A]\n");
-    for part in ["serve.queues.path", "serve.queues.page", "serve.queues.claim-seconds", "nobody may use the queue A"] {
+    for part in
+        ["serve.queues.path", "serve.queues.page", "serve.queues.claim-seconds", "no client may use the queue A"]
+    {
         assert!(text.contains(part), "{part} is not in {text}");
     }
     assert!(wrong("[serve.queues.queue.A]\nputs = [\"x\"]\n").contains("puts"));

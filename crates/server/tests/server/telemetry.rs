@@ -178,7 +178,7 @@ fn settings_that_cannot_work_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     for (settings, expected) in [
         ("url = \"http://collector.example:4318\"", "SRV-003"),
-        ("url = \"ftp://127.0.0.1\"", "this is no URL of a collector"),
+        ("url = \"ftp://127.0.0.1\"", "this is not a URL of a collector"),
         ("url = \"http://127.0.0.1\"\nsample = 1.5", "write a number from 0 to 1"),
         ("url = \"http://127.0.0.1\"\nqueue = 0", "write 1 to 1000000"),
         ("url = \"http://127.0.0.1\"\nbatch = 10001", "write 1 to 10000"),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use quayline_tidy::{TrackedFile, tracked_files};
+use quayline_tidy::{TrackedFile, anchors, root, tracked_files};
 
 /// One meaning, one place: what shares a code shares a file; elsewhere a constant of that file is used.
 #[test]
@@ -28,6 +28,7 @@ fn every_code_is_explained_and_every_explained_code_exists() {
     let documents: Vec<&TrackedFile> = files
         .iter()
         .filter(|file| file.path.starts_with("docs/reference/errors/") && file.path.ends_with(".md"))
+        .filter(|file| !file.path.ends_with(INDEX))
         .collect();
     let explained: Vec<&str> = documents.iter().flat_map(|file| file.text.lines()).filter_map(explained_code).collect();
     let sources = sources();
@@ -39,6 +40,78 @@ fn every_code_is_explained_and_every_explained_code_exists() {
     for (i, code) in explained.iter().enumerate() {
         assert!(!explained[..i].contains(code), "{code} is explained twice in docs/reference/errors/");
     }
+}
+
+/// The page that lists every code.
+const INDEX: &str = "errors/README.md";
+
+const BEGIN: &str = "<!-- made by the tests: codes -->\n";
+const END: &str = "<!-- end -->\n";
+
+/// A finding leads to its page. `UPDATE_EXPECT=1` writes the list.
+#[test]
+fn the_index_lists_every_code() {
+    let mut pages: BTreeMap<String, (BTreeSet<String>, String)> = BTreeMap::new();
+    let files = tracked_files();
+    let explaining = |file: &&TrackedFile| {
+        file.path.starts_with("docs/reference/errors/") && file.path.ends_with(".md") && !file.path.ends_with(INDEX)
+    };
+    for file in files.iter().filter(explaining) {
+        let page = file.path.rsplit('/').next().unwrap_or_default();
+        let title = file.text.lines().next().unwrap_or_default().trim_start_matches("# ");
+        for line in file.text.lines() {
+            let Some(code) = explained_code(line) else { continue };
+            let (meaning, link) = if line.starts_with('#') {
+                let heading = line.trim_start_matches('#').trim();
+                let anchor = anchors(line).pop().unwrap_or_default();
+                (heading.replace('`', "").replacen(code, "", 1).trim().to_owned(), format!("{page}#{anchor}"))
+            } else {
+                let meaning = line.split('|').nth(2).unwrap_or_default().trim();
+                (meaning.split("; ").next().unwrap_or_default().to_owned(), page.to_owned())
+            };
+            let area = code.split('-').next().unwrap_or_default().to_owned();
+            let (titles, list) = pages.entry(area).or_default();
+            titles.insert(format!("[{title}]({page})"));
+            list.push_str(&format!("- [{code}]({link}) {}\n", meaning.trim_end_matches('.')));
+        }
+    }
+    let mut made = String::from("| code | page |\n|---|---|\n");
+    for (area, (titles, _)) in &pages {
+        let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
+        made.push_str(&format!("| {area} | {} |\n", titles.join(", ")));
+    }
+    for (area, (_, list)) in &pages {
+        made.push_str(&format!("\n## {area}\n\n{list}"));
+    }
+    let path = root().join("docs/reference").join(INDEX);
+    let text = std::fs::read_to_string(&path).expect("the index");
+    let (head, rest) = text.split_once(BEGIN).expect("the index has a place for the list");
+    let (list, tail) = rest.split_once(END).expect("the list has an end");
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(&path, format!("{head}{BEGIN}{made}{END}{tail}")).expect("the index can be written");
+    } else {
+        assert!(list == made, "{INDEX} is not what the pages have: UPDATE_EXPECT=1 cargo test --workspace --test tidy");
+    }
+}
+
+/// A reader looks for a code by its number: the entries of a section are in order.
+#[test]
+fn codes_of_a_section_are_in_order() {
+    let mut wrong = Vec::new();
+    for file in tracked_files().iter().filter(|file| file.path.starts_with("docs/reference/errors/")) {
+        let mut last = String::new();
+        for line in file.text.lines() {
+            if line.starts_with("## ") || line.is_empty() && !last.is_empty() && !file.text.contains("\n### ") {
+                last.clear();
+            }
+            let Some(code) = explained_code(line) else { continue };
+            if last.split('-').next() == code.split('-').next() && last.as_str() > code {
+                wrong.push(format!("{}: {code} comes after {last}", file.path));
+            }
+            last = code.to_owned();
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// Rust sources without their tests.

@@ -150,7 +150,7 @@ fn names_that_fall_together_or_are_none_are_refused() {
         hint: rename one of them in the interface"#]]
     .assert_eq(&refused(XmlStyle::default()));
     expect![[r#"
-        error[XML-002]: `my record` is no XML element name
+        error[XML-002]: `my record` is not an XML element name
 
         hint: write for example `my_x0020_record`"#]]
     .assert_eq(&refused(XmlStyle { record: "my record".into(), ..XmlStyle::default() }));

@@ -272,7 +272,7 @@ impl Writer for SqlWriter {
             Some(Other { there, .. }) if complete && there > 0 => {
                 let message = format!("the database has {there} more items of this chunk than the reader read again");
                 Err(Thrown::of(&["quayline.Configuration"], message).hint(
-                    "the input changed since the execution before: restore it, or start the job anew with an empty table",
+                    "the input changed since the execution before: restore it, or start a new instance of the job with an empty table",
                 ))
             }
             _ => Ok(()),

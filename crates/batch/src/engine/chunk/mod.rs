@@ -195,7 +195,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
         place: &'c mut Place<'s>,
         committed: &'c mut dyn FnMut(&StepContext) -> Answer<()>,
     ) -> Answer<Self> {
-        let StepBody::Chunk(chunk) = &step.body else { unreachable!("a batchlet is no chunk") };
+        let StepBody::Chunk(chunk) = &step.body else { unreachable!("a batchlet is not a chunk") };
         let registry = &run.engine.registry;
         context.set_item_count(chunk.item_count);
         let adaptive = Adaptive::of(&step.properties, chunk.item_count)?;

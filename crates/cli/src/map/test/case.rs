@@ -131,7 +131,7 @@ impl Case {
                 || name.to_ascii_uppercase().starts_with("README")
                 || name.starts_with('.');
             if !known {
-                let message = format!("{name} is no part of a case");
+                let message = format!("{name} is not part of a case");
                 let hint = "a case has input.*, expected.*, acknowledgment.*, findings.txt, case.toml and the tables that it names";
                 return Err(wrong(folder, message, hint));
             }

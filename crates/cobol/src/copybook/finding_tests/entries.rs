@@ -106,7 +106,7 @@ fn level_number() {
     free(
         "01 A.\n  50 B PIC X.\n  00 C PIC X.\n  123456 D PIC X.",
         expect![[r#"
-            error[COB-023]: 50 is no level number
+            error[COB-023]: 50 is not a level number
               at a.cpy:2:3
               |
             2 |   50 B PIC X.
@@ -114,7 +114,7 @@ fn level_number() {
 
             hint: levels are 01 to 49, 66, 77 and 88
 
-            error[COB-023]: 00 is no level number
+            error[COB-023]: 00 is not a level number
               at a.cpy:3:3
               |
             3 |   00 C PIC X.
@@ -122,7 +122,7 @@ fn level_number() {
 
             hint: levels are 01 to 49, 66, 77 and 88
 
-            error[COB-023]: 123456 is no level number
+            error[COB-023]: 123456 is not a level number
               at a.cpy:4:3
               |
             4 |   123456 D PIC X.
@@ -518,7 +518,7 @@ fn picture_findings_point_into_the_picture() {
     free(
         "01 A.\n 05 B PIC X(3)Q(2).\n 05 C PIC 9(3)S.\n 05 D PIC X(0).\n 05 E PIC 9(20)V9(20).\n 05 F PIC +9.9(3)E+99.",
         expect![[r#"
-            error[COB-040]: `Q` is no picture symbol
+            error[COB-040]: `Q` is not a picture symbol
               at a.cpy:2:15
               |
             2 |  05 B PIC X(3)Q(2).
@@ -548,7 +548,7 @@ fn picture_findings_point_into_the_picture() {
             5 |  05 E PIC 9(20)V9(20).
               |           ^^^^^^^^^^^
 
-            hint: if the field is no number, describe it as text, `PIC X(n)`
+            hint: if the field is not a number, describe it as text, `PIC X(n)`
 
             error[COB-044]: external floating-point items (`E`) are not supported
               at a.cpy:6:18

@@ -58,7 +58,7 @@ fn indicator() {
     fixed(
         "      Q01 A PIC X.\n",
         expect![[r#"
-        error[COB-003]: column 7 holds `Q`, which is no indicator
+        error[COB-003]: column 7 holds `Q`, which is not an indicator
           at a.cpy:1:7
           |
         1 |       Q01 A PIC X.
@@ -129,7 +129,7 @@ fn source_too_large() {
         &Limits { findings_max: 1, ..Limits::default() },
         "01 A PIC Q. 01 B PIC Q. 01 C PIC Q.",
         expect![[r#"
-            error[COB-040]: `Q` is no picture symbol
+            error[COB-040]: `Q` is not a picture symbol
               at a.cpy:1:10
               |
             1 | 01 A PIC Q. 01 B PIC Q. 01 C PIC Q.

@@ -102,7 +102,7 @@ fn redefinitions_that_are_odd() {
               |       ^^^^^^^^^
 
             hint: the storage is taken to be as large as the largest view; the Language Reference allows a larger view at level 01 only
-            warning[COB-064]: F is SYNCHRONIZED, but E, which it redefines, begins at byte 5, which is no multiple of 2
+            warning[COB-064]: F is SYNCHRONIZED, but E, which it redefines, begins at byte 5, which is not a multiple of 2
               at a.cpy:6:5
               |
             6 |  05 F REDEFINES E PIC S9(4) COMP SYNC.
@@ -116,7 +116,7 @@ fn redefinitions_that_are_odd() {
               |       ^^^^^^^^^^^
 
             hint: the storage of all its occurrences is taken; Enterprise COBOL refuses this: put the table in a group and redefine that
-            warning[COB-064]: J is SYNCHRONIZED, but I, which it redefines, begins at byte 9, which is no multiple of 2
+            warning[COB-064]: J is SYNCHRONIZED, but I, which it redefines, begins at byte 9, which is not a multiple of 2
               at a.cpy:10:5
                |
             10 |  05 J REDEFINES I PIC S9(4) COMP SYNC.
@@ -230,7 +230,7 @@ fn counters() {
 
             hint: say which: `N OF group`
 
-            error[COB-074]: the counter X is no whole number: PIC X
+            error[COB-074]: the counter X is not a whole number: PIC X
               at a.cpy:9:40
               |
             9 |  05 D PIC X OCCURS 1 TO 3 DEPENDING ON X.
@@ -238,7 +238,7 @@ fn counters() {
 
             hint: use a numeric field without V, such as `PIC 9(3)`
 
-            error[COB-074]: the counter V is no whole number: PIC 9V9
+            error[COB-074]: the counter V is not a whole number: PIC 9V9
               at a.cpy:10:40
                |
             10 |  05 E PIC X OCCURS 1 TO 3 DEPENDING ON V.
@@ -270,7 +270,7 @@ fn counters() {
 
             hint: move the counter in front of the table, outside other tables
 
-            error[COB-074]: the counter G1 is no whole number: a group
+            error[COB-074]: the counter G1 is not a whole number: a group
               at a.cpy:14:40
                |
             14 |  05 L PIC X OCCURS 1 TO 3 DEPENDING ON G1.

@@ -141,7 +141,7 @@ fn slack_in_nested_tables_and_redefinitions() {
             42   1         10 K PIC X
             44   2         10 L slack 1 PIC S9(4) COMP SYNC
             46   2       05 M [3..3] PIC S9(4) COMP SYNC
-            warning[COB-064]: I is SYNCHRONIZED, but H, which it redefines, begins at byte 42, which is no multiple of 4
+            warning[COB-064]: I is SYNCHRONIZED, but H, which it redefines, begins at byte 42, which is not a multiple of 4
               at test.cpy:2:40
               |
             2 |          05 G PIC X. 05 H PIC X(4). 05 I REDEFINES H PIC S9(9) COMP SYNC. 05 J REDEFINES H. 10 K PIC X. 10 L PIC S9(4) COMP SYNC. 05 M COMP SYNC PIC S9(4) OCCURS 3.

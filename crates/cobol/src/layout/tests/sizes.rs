@@ -432,17 +432,17 @@ fn pictures_are_refused_with_the_rule() {
         -   PIC $ -> error[COB-041]: the picture has no digit position
         -   PIC . -> error[COB-041]: the picture has no digit position
         -   PIC B -> error[COB-041]: the picture has no digit position
-        -   PIC Q -> error[COB-040]: `Q` is no picture symbol
-        -   PIC C9 -> error[COB-040]: `C` is no picture symbol
+        -   PIC Q -> error[COB-040]: `Q` is not a picture symbol
+        -   PIC C9 -> error[COB-040]: `C` is not a picture symbol
         -   PIC +9.99E+99 -> error[COB-044]: external floating-point items (`E`) are not supported
         -   PIC S9.9 -> error[COB-041]: S does not belong to an edited picture
-        -   PIC 9)9 -> error[COB-040]: `)` is no picture symbol
+        -   PIC 9)9 -> error[COB-040]: `)` is not a picture symbol
         -   PIC Z(40000) -> error[COB-042]: an edited picture of 40000 positions, more than 32760
         -   PIC X(40000)B -> error[COB-042]: an edited picture of 40001 positions, more than 32760
         -   PIC -> error[COB-040]: PICTURE is followed by a period, expected a character-string
-        -   PIC (3) -> error[COB-040]: `(` is no picture symbol
+        -   PIC (3) -> error[COB-040]: `(` is not a picture symbol
         -   PIC 9 (3) -> error[COB-041]: the picture contains a blank
-        -   PIC £9 -> error[COB-040]: `£` is no picture symbol
+        -   PIC £9 -> error[COB-040]: `£` is not a picture symbol
     "#]].assert_eq(&sizes(&items, &Dialect::IBM));
 }
 

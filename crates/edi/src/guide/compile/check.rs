@@ -98,11 +98,11 @@ fn composite(guide: &Guide, id: &str, def: &CompositeDef, findings: &mut Vec<Fin
 fn lengths(at: &str, data_type: DataType, min: u32, max: u32, findings: &mut Vec<Finding>) {
     let mut wrong = |message: String| findings.push(error(LENGTHS, at, message));
     if min > max {
-        wrong(format!("at least {min} characters and at most {max} is no length"));
+        wrong(format!("at least {min} characters and at most {max} is not a length"));
         return;
     }
     if max == 0 {
-        wrong("at most 0 characters is no length".to_owned());
+        wrong("at most 0 characters is not a length".to_owned());
     }
     match data_type {
         DataType::Date if max < 6 || min > 8 => wrong(format!("a date has 6 or 8 digits, not {min} to {max}")),

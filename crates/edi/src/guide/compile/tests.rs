@@ -157,7 +157,7 @@ fn all_findings_at_once() {
     check(
         guide,
         expect![[r#"
-        error[GDE-103]: at least 9 characters and at most 8 is no length
+        error[GDE-103]: at least 9 characters and at most 8 is not a length
           at element 373
         error[GDE-102]: the code list `none` is not defined
           at element 373
@@ -201,7 +201,7 @@ fn all_findings_at_once() {
           at BEG
         error[GDE-112]: BEG03 has an empty list of codes, so nothing is valid
           at BEG
-        error[GDE-103]: at least 99 characters and at most 80 is no length
+        error[GDE-103]: at least 99 characters and at most 80 is not a length
           at BEG, BEG03
         error[GDE-101]: the segment REF is not defined
           at REF

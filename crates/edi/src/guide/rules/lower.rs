@@ -15,7 +15,7 @@ pub(super) fn lower(
 ) -> Result<(), String> {
     let places = scopes(items, &rule.at);
     if places.is_empty() {
-        return Err(format!("`at {}` is no loop or segment of the structure", rule.at));
+        return Err(format!("`at {}` is not a loop or segment of the structure", rule.at));
     }
     for at in places {
         let mut lowering = Lowering { guide, items, at, plan, places: Vec::new(), here: None };
@@ -310,7 +310,7 @@ impl Lowering<'_, '_> {
             {
                 Ok(Last::Element { tag: tag.to_owned(), element, component })
             }
-            _ => Err(format!("`{name}` is no loop, segment or element of the guide's structure")),
+            _ => Err(format!("`{name}` is not a loop, segment or element of the guide's structure")),
         }
     }
 

@@ -407,7 +407,7 @@ fn missing<'a>(report: &mut Report, what: &str, name: &str, at: Span, known: imp
     let known: Vec<&str> = known.into_iter().collect();
     let hint = match nearest(name, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`? There are {}", known.join(", ")),
-        None if known.is_empty() => "there is none".to_owned(),
+        None if known.is_empty() => format!("the base has no {what}"),
         None => format!("there are {}", known.join(", ")),
     };
     report.error(codes::NOT_IN_BASE, at, format!("the base has no {what} {name} here"), hint);

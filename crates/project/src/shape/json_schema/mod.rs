@@ -31,7 +31,7 @@ pub(crate) fn load(reference: &Reference, _: &ShapeOptions) -> Result<ShapeFile,
         _ => (false, root),
     };
     let Kind::Object(members) = model.kind else {
-        let finding = file.error(codes::NOT_HELD, model.at, "documents are no objects");
+        let finding = file.error(codes::NOT_HELD, model.at, "documents are not objects");
         return Err(finding.hint("a document is an object with members; give the schema properties").into());
     };
     let mut builder = Builder { file: &file, shape: Shape::builder(title), nodes: 0, findings: Vec::new() };

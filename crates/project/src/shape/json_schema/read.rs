@@ -79,7 +79,7 @@ impl Documents {
 
 fn parse(path: &Path, file: SourceFile) -> Result<Document, Findings> {
     let root = Json::parse(&file.text.text)
-        .map_err(|(at, what)| file.error(codes::SYNTAX, at, what).hint("the file is no JSON"))?;
+        .map_err(|(at, what)| file.error(codes::SYNTAX, at, what).hint("the file is not JSON"))?;
     Ok(Document { path: path.to_owned(), file, root })
 }
 
@@ -282,7 +282,7 @@ impl<'d> Reader<'d> {
             self.refuse(
                 document,
                 reference.at,
-                "`$ref` is no text",
+                "`$ref` is not a text",
                 "write the place of the definition: \"#/$defs/Name\"",
             );
             return None;
@@ -307,7 +307,7 @@ impl<'d> Reader<'d> {
         };
         let key = (index, pointer.to_owned());
         if self.open.contains(&key) {
-            let finding = own.file.error(codes::ITSELF, reference.at, format!("`{target}` holds itself"));
+            let finding = own.file.error(codes::ITSELF, reference.at, format!("`{target}` contains itself"));
             self.findings.push(finding.hint("a shape is finite: write down as many levels as documents have"));
             return None;
         }

@@ -63,7 +63,8 @@ impl Loader<'_> {
                 b"tab" | b"\t" => b'\t',
                 [byte] if byte.is_ascii() && !byte.is_ascii_alphanumeric() && !b"\"\r\n".contains(byte) => *byte,
                 _ => {
-                    let hint = "it is one character that is no letter, digit, quote or line end, or the word \"tab\"";
+                    let hint =
+                        "it is one character that is not a letter, digit, quote or line end, or the word \"tab\"";
                     return Err(self.wrong(&delimiter.span(), "no separator of cells", hint).into());
                 }
             };
