@@ -194,8 +194,9 @@ impl Lower<'_> {
         let typed = match takes {
             Takes::Text => return self.text(argument),
             Takes::Number => return self.number(argument),
+            Takes::Exact => return self.exact_number(argument),
             Takes::Count => {
-                let typed = self.number(argument);
+                let typed = self.exact_number(argument);
                 if let Expr::Const(Val::Num(n, scale)) = self.exprs[typed.id as usize]
                     && (scale != 0 || !(0..=1_000_000).contains(&n))
                 {
@@ -224,6 +225,30 @@ impl Lower<'_> {
         self.error(codes::TYPE, typed.span, format!("{wanted} is needed here; this is {}", typed.ty.kind)).hint =
             Some(hint.to_owned());
         Typed { ty: Ty::BAD, ..typed }
+    }
+
+    /// An expression that must be an exact number.
+    fn exact_number(&mut self, expr: &ast::Expr) -> Typed {
+        let typed = self.number(expr);
+        if typed.ty.kind != Kind::Float {
+            return typed;
+        }
+        self.error(codes::TYPE, typed.span, "an exact number is needed here; this is a float").hint =
+            Some("round it to a number of decimals: round(…, 2)".to_owned());
+        Typed { ty: Ty::BAD, ..typed }
+    }
+
+    /// The digits of an exact number that is not just `absent`.
+    fn digits_needed(&mut self, typed: &Typed) -> Option<Digits> {
+        match typed.ty.kind {
+            Kind::Decimal(digits) => Some(digits),
+            Kind::Bad => None,
+            kind => {
+                self.error(codes::TYPE, typed.span, format!("a number is needed here; this is {kind}")).hint =
+                    Some("name a number".to_owned());
+                None
+            }
+        }
     }
 
     fn constant_count(&self, part: &Typed) -> Option<u32> {
@@ -356,7 +381,7 @@ impl Lower<'_> {
                 let ty = Ty { kind: Kind::Decimal(Digits { whole: None, scale: Some(scale), signed: true }), maybe };
                 return Some(self.builtin(Builtin::Round, &[quotient, places, mode], ty, span));
             }
-            let (Kind::Decimal(x), Kind::Decimal(y)) = (a.ty.kind, b.ty.kind) else { return None };
+            let (x, y) = (self.digits_needed(&a)?, self.digits_needed(&b)?);
             let whole = x
                 .whole
                 .zip(y.scale)
@@ -368,11 +393,7 @@ impl Lower<'_> {
             return Some(self.builtin(Builtin::Divide, &[a, b, places, mode], ty, span));
         }
         let value = self.number(&arguments[0]);
-        let digits = match value.ty.kind {
-            Kind::Decimal(digits) => digits,
-            Kind::Float => Digits::UNKNOWN,
-            _ => return None,
-        };
+        let digits = if value.ty.kind == Kind::Float { Digits::UNKNOWN } else { self.digits_needed(&value)? };
         // Rounding up may need one more digit, but only where digits are cut.
         let cuts = digits.scale.is_none_or(|from| from > scale);
         let whole = digits.whole.map(|whole| whole + u16::from(cuts));
@@ -589,9 +610,9 @@ impl Lower<'_> {
     }
 
     fn scale(&mut self, arguments: &[ast::Expr], span: Span) -> Option<Typed> {
-        let value = self.number(&arguments[0]);
+        let value = self.exact_number(&arguments[0]);
         let places = self.constant_integer(&arguments[1], -30..=30, "places")?;
-        let Kind::Decimal(digits) = value.ty.kind else { return None };
+        let digits = self.digits_needed(&value)?;
         let by = i16::try_from(places).unwrap_or(0);
         let kind = Kind::Decimal(Digits {
             whole: digits.whole.and_then(|whole| u16::try_from((i32::from(whole) - i32::from(by)).max(0)).ok()),
@@ -604,10 +625,10 @@ impl Lower<'_> {
     }
 
     fn fit_call(&mut self, arguments: &[ast::Expr], span: Span) -> Option<Typed> {
-        let value = self.number(&arguments[0]);
+        let value = self.exact_number(&arguments[0]);
         let digits = self.constant_integer(&arguments[1], 1..=38, "digits")?;
         let scale = self.constant_integer(&arguments[2], 0..=38, "decimals")?;
-        let Kind::Decimal(own) = value.ty.kind else { return None };
+        let own = self.digits_needed(&value)?;
         if scale > digits {
             self.error(codes::OPERAND_VALUE, arguments[2].span, "there are more decimals than digits").hint =
                 Some("digits include those before and after the point".to_owned());
@@ -805,7 +826,7 @@ impl Lower<'_> {
         let mut parts = Vec::new();
         for ((_, wanted), argument) in lookup.keys.iter().zip(arguments) {
             let part = match wanted.name.text.as_str() {
-                "decimal" => self.number(argument),
+                "decimal" => self.exact_number(argument),
                 "date" => self.operand(argument, Takes::Date),
                 _ => self.text(argument),
             };
