@@ -4,6 +4,7 @@ mod call;
 mod definitions;
 mod expression;
 mod fold;
+mod lookup;
 mod loops;
 mod names;
 mod order;
