@@ -42,6 +42,12 @@ impl<'a> Run<'a> {
         self.len
     }
 
+    /// Returns whether all bytes are printable ASCII, as [`Value::Ascii`] promises.
+    #[must_use]
+    pub fn is_printable(self) -> bool {
+        self.bytes().iter().all(|byte| (0x20..0x7f).contains(byte))
+    }
+
     /// Returns the run without its first `n` bytes.
     #[inline(always)]
     #[must_use]

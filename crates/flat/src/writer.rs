@@ -335,7 +335,10 @@ impl Moments {
 pub(crate) fn put_value(out: &mut Vec<u8>, value: Value<'_>, style: CsvStyle) {
     match value {
         Value::Null => {}
-        Value::Ascii(run) => ascii(out, run.bytes(), style.delimiter, style.quotes),
+        Value::Ascii(run) => {
+            debug_assert!(run.is_printable());
+            ascii(out, run.bytes(), style.delimiter, style.quotes)
+        }
         Value::Text(run) => text(out, run.bytes(), style.delimiter, style.quotes),
         Value::Bool(true) => out.extend_from_slice(b"true"),
         Value::Bool(false) => out.extend_from_slice(b"false"),

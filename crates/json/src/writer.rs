@@ -412,7 +412,10 @@ impl Sink for JsonWriter {
     #[inline(always)]
     fn value(&mut self, node: NodeId, value: Value<'_>) {
         match value {
-            Value::Ascii(run) => self.string(node, run, |block| mask_eq(block, b'"') | mask_eq(block, b'\\')),
+            Value::Ascii(run) => {
+                debug_assert!(run.is_printable());
+                self.string(node, run, |block| mask_eq(block, b'"') | mask_eq(block, b'\\'))
+            }
             Value::Text(run) => self.string(node, run, mask_json_special),
             Value::Digits(digits) => self.digits(node, digits),
             Value::Int(n, scale) => self.int(node, n, scale),

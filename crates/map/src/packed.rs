@@ -177,6 +177,7 @@ packed!(enum Fit {
 });
 packed!(struct TablePlan { name, forward, back, otherwise });
 packed!(struct LookupPlan { name, function, keys, fields });
+packed!(enum ColumnType { 0 Text, 1 Decimal, 2 Bool, 3 Date, 4 Time, 5 DateTime, 6 Bytes });
 packed!(struct BufferPlan { path, statement, line, reason, bytes_per_occurrence, occurrences_max });
 packed!(struct Bytes { start, len });
 packed!(enum Val {

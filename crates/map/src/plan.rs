@@ -425,9 +425,56 @@ pub(crate) struct LookupPlan {
     pub(crate) name: String,
     /// It is a function.
     pub(crate) function: Option<OwnFunction>,
-    /// Columns of its table: how many are keys, and how many fields the map declares.
-    pub(crate) keys: u16,
-    pub(crate) fields: u16,
+    /// Columns of its table that are keys, and those that the map reads.
+    pub(crate) keys: Vec<(String, ColumnType)>,
+    pub(crate) fields: Vec<(String, ColumnType)>,
+}
+
+/// What the cells of a column are.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ColumnType {
+    /// Characters.
+    Text,
+    /// An exact number: `-12.50`.
+    Decimal,
+    /// `true` or `1`, `false` or `0`.
+    Bool,
+    /// `2026-01-31`.
+    Date,
+    /// `12:30:45.5`; seconds and decimals may be missing.
+    Time,
+    /// `2026-01-31T12:30:45.5`.
+    DateTime,
+    /// Hexadecimal digits.
+    Bytes,
+}
+
+impl ColumnType {
+    /// The type of this name in a map.
+    pub(crate) fn named(name: &str) -> ColumnType {
+        match name {
+            "decimal" => ColumnType::Decimal,
+            "bool" => ColumnType::Bool,
+            "date" => ColumnType::Date,
+            "time" => ColumnType::Time,
+            "datetime" => ColumnType::DateTime,
+            "bytes" => ColumnType::Bytes,
+            _ => ColumnType::Text,
+        }
+    }
+
+    /// A value of the type, in words.
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            ColumnType::Text => "text",
+            ColumnType::Decimal => "a number such as -12.50",
+            ColumnType::Bool => "true or false",
+            ColumnType::Date => "a date such as 2026-01-31",
+            ColumnType::Time => "a time such as 12:30:45",
+            ColumnType::DateTime => "a date and time such as 2026-01-31T12:30:45",
+            ColumnType::Bytes => "an even number of hexadecimal digits",
+        }
+    }
 }
 
 /// A table that a map looks up, as the map declares it.
@@ -435,10 +482,10 @@ pub(crate) struct LookupPlan {
 pub struct DeclaredLookup<'p> {
     /// Its name.
     pub name: &'p str,
-    /// Number of keys.
-    pub keys: usize,
-    /// Number of fields.
-    pub fields: usize,
+    /// Names and types of its keys.
+    pub keys: &'p [(String, ColumnType)],
+    /// Names and types of its fields.
+    pub fields: &'p [(String, ColumnType)],
 }
 
 /// A source list that is kept, and why.
@@ -485,11 +532,7 @@ impl MapPlan {
     /// The tables that the map looks up, in its order.
     pub fn lookups(&self) -> impl Iterator<Item = DeclaredLookup<'_>> {
         let tables = self.lookups.iter().filter(|lookup| lookup.function.is_none());
-        tables.map(|lookup| DeclaredLookup {
-            name: &lookup.name,
-            keys: usize::from(lookup.keys),
-            fields: usize::from(lookup.fields),
-        })
+        tables.map(|lookup| DeclaredLookup { name: &lookup.name, keys: &lookup.keys, fields: &lookup.fields })
     }
 
     /// The name of an output.

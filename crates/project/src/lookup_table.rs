@@ -3,13 +3,16 @@
 //! One function reads them for all of these, so a table that one refuses none takes. Everything that could give another value than the user expects
 //! is an error: two rows with the same keys, a row with another number of cells than the header, a quote that does not end.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use quayline_core::{Fault, Finding, Findings, Place, system_error_text};
-use quayline_map::MapPlan;
+use quayline_core::{
+    Digits, Fault, Finding, Findings, NumberScratch, Place, Scalar, Value, read_number, system_error_text, write_number,
+};
+use quayline_map::{ColumnType, DeclaredLookup, MapPlan};
 
 use crate::codes;
 
@@ -64,7 +67,7 @@ impl LookupTable {
                 found.push(error(message).hint(format!("name its file in {option}: {}=FILE.csv", lookup.name)));
                 continue;
             };
-            match text_of(file).and_then(|text| LookupTable::new(lookup.name, lookup.keys, lookup.fields, &text)) {
+            match text_of(file).and_then(|text| LookupTable::new(&lookup, &text)) {
                 Ok(table) => tables.push(table),
                 Err(Findings(mut wrong)) => {
                     for finding in &mut wrong {
@@ -87,11 +90,13 @@ impl LookupTable {
         error(format!("the map does not look up `{name}`")).hint(format!("remove the table from {option}"))
     }
 
-    /// The table of a file's content: `keys` columns are the keys, and the next `fields` columns the fields.
+    /// The table of a file's content: its first columns are the declared keys, and the next ones the fields. A key that is declared as a
+    /// number is kept in one form, so that `1.50`, `01.5` and `1.5` are one key.
     ///
     /// # Errors
     /// The content is not such a table; findings have the line as their place.
-    pub fn new(name: &str, keys: usize, fields: usize, text: &str) -> Result<LookupTable, Findings> {
+    pub fn new(declared: &DeclaredLookup<'_>, text: &str) -> Result<LookupTable, Findings> {
+        let (name, keys, fields) = (declared.name, declared.keys.len(), declared.fields.len());
         let mut rows = Rows::new(text.strip_prefix('\u{feff}').unwrap_or(text));
         let Some(header) = rows.next().transpose()? else {
             return Err(error("the table has no row that names its columns")
@@ -128,6 +133,20 @@ impl LookupTable {
                 continue;
             }
             let of = cells.split_off(keys);
+            let columns = cells.iter_mut().zip(declared.keys);
+            let mut numbers = columns.filter(|(cell, (_, column))| *column == ColumnType::Decimal && !cell.is_empty());
+            let wrong = numbers.find_map(|(cell, (key, _))| match plain_number(cell) {
+                Some(number) => {
+                    *cell = number.into_owned();
+                    None
+                }
+                None => Some(key),
+            });
+            if let Some(key) = wrong {
+                let message = format!("the key `{key}` is declared as a number, and this row has another text");
+                found.push(error(message).at(line(at)).hint("write it as 1250 or -12.50, or declare the key as text"));
+                continue;
+            }
             match table.index.entry(cells.join("\u{1f}")) {
                 Entry::Vacant(entry) => {
                     entry.insert(table.rows.len());
@@ -169,6 +188,24 @@ impl core::fmt::Debug for LookupTable {
         // Rows are the user's data.
         f.debug_struct("LookupTable").field("name", &self.name).field("rows", &self.rows.len()).finish_non_exhaustive()
     }
+}
+
+/// A number without the zeros, the sign and the point that do not count; `None` for what is no exact number.
+fn plain_number(text: &str) -> Option<Cow<'_, str>> {
+    let scalar = Scalar::Decimal { digits: 38, scale: 0, signed: true };
+    let mut scratch: NumberScratch = [0; 80];
+    let Some(Value::Digits(mut number)) = read_number(&scalar, text.as_bytes(), &mut scratch) else { return None };
+    let digits = number.digits.bytes();
+    let mut kept = digits.len();
+    while number.scale > 0 && kept > 1 && digits[kept - 1] == b'0' {
+        (kept, number.scale) = (kept - 1, number.scale - 1);
+    }
+    if number.is_zero() {
+        return Some(Cow::Borrowed("0"));
+    }
+    let mut plain = Vec::new();
+    write_number(&mut plain, Value::Digits(Digits { digits: digits[..kept].into(), ..number }))?;
+    String::from_utf8(plain).ok().map(Cow::Owned)
 }
 
 /// Most findings about one table.
@@ -280,7 +317,16 @@ mod tests {
     use super::*;
 
     fn check(keys: usize, fields: usize, text: &str, expected: &Expect) {
-        let shown = match LookupTable::new("t", keys, fields, text) {
+        check_types(&vec![ColumnType::Text; keys], fields, text, expected);
+    }
+
+    fn check_types(keys: &[ColumnType], fields: usize, text: &str, expected: &Expect) {
+        let named = |types: &[ColumnType]| -> Vec<(String, ColumnType)> {
+            types.iter().enumerate().map(|(at, column)| (format!("c{at}"), *column)).collect()
+        };
+        let (keys, fields) = (named(keys), named(&vec![ColumnType::Text; fields]));
+        let declared = DeclaredLookup { name: "t", keys: &keys, fields: &fields };
+        let shown = match LookupTable::new(&declared, text) {
             Ok(table) => {
                 let mut rows: Vec<_> = table.index.iter().map(|(key, row)| (key, &table.rows[*row])).collect();
                 rows.sort();
@@ -330,6 +376,36 @@ mod tests {
             "1\u{1f}2" ["3"]
             "1\u{1f}3" ["4"]
         "#]],
+        );
+    }
+
+    /// Keys that are numbers were compared as text: 1.5 did not find the row of 1.50.
+    #[test]
+    fn keys_that_are_numbers_have_one_form() {
+        let number = [ColumnType::Decimal];
+        check_types(
+            &number,
+            1,
+            "n,x\n1.50,a\n0042,b\n-0.0,c\n+7,d\n-007.250,e\n100,f\n.5,g\n",
+            &expect![[r#"
+                "-7.25" ["e"]
+                "0" ["c"]
+                "0.5" ["g"]
+                "1.5" ["a"]
+                "100" ["f"]
+                "42" ["b"]
+                "7" ["d"]
+            "#]],
+        );
+        check_types(
+            &number,
+            1,
+            "n,x\n1.50,a\n01.5,b\nx,c\n1e3,d\n",
+            &expect![[r#"
+                line 3: this row has the same keys as line 2
+                line 4: the key `c0` is declared as a number, and this row has another text
+                line 5: the key `c0` is declared as a number, and this row has another text
+            "#]],
         );
     }
 

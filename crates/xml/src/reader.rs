@@ -14,7 +14,7 @@ use quick_xml::events::{BytesRef, BytesStart, Event};
 use crate::fault::{Syntax, XmlFault, XmlFaultKind, XmlFaults};
 use crate::names::{Part, element_names, parts};
 use crate::splitter::RawRecord;
-use crate::style::XmlStyle;
+use crate::style::{LeafTexts, Namespaces, WhiteSpace, XmlStyle};
 use crate::text;
 
 /// Turns record elements into documents of a shape. The content of a number is a number if [`read_number`] reads it as one; that of
@@ -45,12 +45,43 @@ struct Plan {
     /// Attributes of each node, and its text.
     attributes: Vec<Vec<NodeId>>,
     text: Vec<Option<NodeId>>,
+    /// Whether each node is an attribute in the namespace of XML itself, such as `xml:lang`.
+    is_of_xml: Vec<bool>,
+    leaves: LeafTexts,
 }
 
 impl Plan {
     /// Returns the field of a group for an attribute without its prefix.
     fn attribute(&self, group: NodeId, name: &str) -> Option<NodeId> {
         self.attributes[group.index()].iter().copied().find(|field| self.names[field.index()] == name)
+    }
+
+    /// Returns the value that the schema gives a node whose attribute is missing or whose element is empty.
+    fn default_of(&self, node: NodeId) -> Option<&str> {
+        self.leaves.defaults.get(node.index())?.as_deref()
+    }
+
+    /// Returns a text with the white space that its type has, and where it begins in the record if it is unchanged there.
+    fn spaced<'t>(&self, node: NodeId, text: &'t str, start: Option<usize>) -> (Cow<'t, str>, Option<usize>) {
+        let is_space = |c: char| matches!(c, ' ' | '\t' | '\n' | '\r');
+        match self.leaves.white_space.get(node.index()).copied().unwrap_or_default() {
+            WhiteSpace::Preserve => (Cow::Borrowed(text), start),
+            WhiteSpace::Replace if text.contains(['\t', '\n', '\r']) => {
+                (Cow::Owned(text.replace(['\t', '\n', '\r'], " ")), None)
+            }
+            WhiteSpace::Replace => (Cow::Borrowed(text), start),
+            WhiteSpace::Collapse => {
+                let after = text.trim_start_matches(is_space);
+                let start = start.map(|start| start + text.len() - after.len());
+                let text = after.trim_end_matches(is_space);
+                if text.contains(['\t', '\n', '\r']) || text.contains("  ") {
+                    let words: Vec<&str> = text.split(is_space).filter(|word| !word.is_empty()).collect();
+                    (Cow::Owned(words.join(" ")), None)
+                } else {
+                    (Cow::Borrowed(text), start)
+                }
+            }
+        }
     }
 }
 
@@ -72,7 +103,10 @@ impl XmlReader {
         let mut by_name = children.clone();
         by_name.iter_mut().for_each(|ids| ids.sort_by_key(|id| names[id.index()].as_str()));
         let seen = vec![0; shape.len()];
-        let plan = Plan { shape: shape.clone(), names, children, by_name, attributes, text };
+        let of_node = style.namespaces.as_ref().map(|namespaces| namespaces.of_node.as_slice()).unwrap_or_default();
+        let is_of_xml = (0..shape.len()).map(|at| of_node.get(at) == Some(&Namespaces::OF_XML)).collect();
+        let leaves = style.leaves.clone();
+        let plan = Plan { shape: shape.clone(), names, children, by_name, attributes, text, is_of_xml, leaves };
         Ok(XmlReader { plan, faults_max: limits.findings_max.max(1), seen, stamp: 0, text: String::new() })
     }
 
@@ -250,14 +284,51 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             return self.leaf(node, occurrence, marks, form, at);
         }
         if marks.nil && occurrence.is_none() && self.plan.text[node.index()].is_none() {
-            self.sink.null_branch(node);
-            return self.skip(tag, form);
+            // XML Schema part 1, clause 3.3.4: no content, but attributes.
+            if marks.own.is_empty() {
+                self.sink.null_branch(node);
+                return self.no_content(node, form, at);
+            }
+            self.enter(node, occurrence, &marks, at);
+            let read = self.no_content(node, form, at);
+            if let Some(open) = self.open.pop() {
+                self.leave(open);
+            }
+            return read;
         }
         self.enter(node, occurrence, &marks, at);
         if form == Form::Empty
             && let Some(open) = self.open.pop()
         {
             self.leave(open);
+        }
+        Ok(())
+    }
+
+    /// Reads up to the end of a null element, which has white space and comments in it at most.
+    fn no_content(&mut self, node: NodeId, form: Form, at: usize) -> Result<(), Stopped> {
+        if form == Form::Empty {
+            return Ok(());
+        }
+        let mut is_wrong = false;
+        loop {
+            match self.event()? {
+                Event::End(_) => break,
+                Event::Comment(_) | Event::PI(_) => {}
+                Event::Text(part) if part.trim_ascii().is_empty() => {}
+                Event::Start(inner) => {
+                    is_wrong = true;
+                    self.skip(&inner, Form::Open)?;
+                }
+                Event::Eof => {
+                    self.fault(XmlFaultKind::Truncated, at, Some((node, None)));
+                    return Err(Stopped);
+                }
+                _ => is_wrong = true,
+            }
+        }
+        if is_wrong {
+            self.fault(XmlFaultKind::NilWithContent, at, Some((node, None)));
         }
         Ok(())
     }
@@ -316,6 +387,14 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
                     self.send(child, None, &Marks { escaped, ..Marks::default() }, (&value, None), at)
                 }
                 Err(_) => self.fault(XmlFaultKind::Entity, at, Some((child, None))),
+            }
+        }
+        let plan = self.plan;
+        for child in &plan.attributes[node.index()] {
+            if let Some(default) = plan.default_of(*child)
+                && !sent.contains(child)
+            {
+                self.send(*child, None, &Marks::default(), (default, None), at);
             }
         }
     }
@@ -437,6 +516,14 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
                 None => self.fault(XmlFaultKind::Escape, at, Some((node, occurrence))),
             };
         }
+        let plan = self.plan;
+        // An attribute that is there has a value, be it empty (XML Schema part 1, clauses 3.2.1 and 3.3.1).
+        let (text, start) = match plan.default_of(node) {
+            Some(default) if text.is_empty() && !plan.shape.node(node).name.starts_with('@') => (default, None),
+            _ => (text, start),
+        };
+        let (text, start) = plan.spaced(node, text, start);
+        let text = &*text;
         if let Some(Scalar::Bytes { .. }) = self.plan.shape.node(node).scalar() {
             return self.bytes(node, occurrence, text.trim_ascii(), at);
         }
@@ -447,10 +534,16 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             };
         }
         // White space around a number means nothing (XML Schema part 2, whiteSpace of `decimal` and `double` is `collapse`).
-        if let Some(scalar) = self.plan.shape.node(node).scalar()
-            && let Some(number) = read_number(scalar, text.trim_ascii().as_bytes(), &mut [0; _])
-        {
-            return self.sink.value(node, number);
+        if let Some(scalar) = self.plan.shape.node(node).scalar() {
+            let number = text.trim_ascii();
+            // A decimal may end with its point (XML Schema part 2, clause 3.3.3).
+            let number = match (scalar, number.strip_suffix('.')) {
+                (Scalar::Decimal { .. }, Some(whole)) if whole.ends_with(|c: char| c.is_ascii_digit()) => whole,
+                _ => number,
+            };
+            if let Some(number) = read_number(scalar, number.as_bytes(), &mut [0; _]) {
+                return self.sink.value(node, number);
+            }
         }
         // Text that is unchanged in the record can be copied in blocks, because the bytes after it are known.
         let run = match start {
@@ -569,6 +662,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
     /// The attributes of an element that is `node`; a field of that name wins over what an attribute without a prefix means here.
     fn marks<'t>(&mut self, tag: &'t BytesStart<'x>, node: Option<NodeId>, at: usize) -> Marks<'t> {
         let mut marks = Marks::default();
+        let mut of_xml = Vec::new();
         if tag.attributes_raw().is_empty() {
             return marks;
         }
@@ -587,12 +681,22 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
                 ("", "nil" | "escaped" | "text.escaped") if field(local).is_some() => marks.own.push(attribute),
                 (_, "nil") => marks.nil = yes,
                 ("", "escaped" | "text.escaped") => marks.escaped = yes,
+                ("xml", _) if field(local).is_some() => of_xml.push(attribute),
                 ("xml" | "xsi", _) => {}
                 _ => match local.strip_suffix(".escaped").and_then(field).filter(|_| field(local).is_none()) {
                     Some(escaped) if yes => marks.escaped_fields.push(escaped),
                     Some(_) => {}
                     None => marks.own.push(attribute),
                 },
+            }
+        }
+        // `xml:lang` is the field of its name, unless that is the element's own attribute `lang`.
+        for attribute in of_xml {
+            let name = local_name(attribute.key.as_ref());
+            let is_own = |own: &Attribute<'_>| local_name(own.key.as_ref()) == name;
+            let of_xml = node.and_then(|node| self.plan.attribute(node, name));
+            if of_xml.is_some_and(|field| self.plan.is_of_xml[field.index()]) || !marks.own.iter().any(is_own) {
+                marks.own.push(attribute);
             }
         }
         marks

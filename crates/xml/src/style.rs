@@ -15,6 +15,31 @@ pub struct XmlStyle {
     pub spacing: Spacing,
     /// Namespaces for writing; readers go by names alone.
     pub namespaces: Option<Namespaces>,
+    /// What a schema says of the text of leaves; for reading.
+    pub leaves: LeafTexts,
+}
+
+/// What an XML schema says of the text of the leaves of one shape. An empty list says nothing.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct LeafTexts {
+    /// For each node of the shape, what white space in its text means.
+    pub white_space: Vec<WhiteSpace>,
+    /// For each node of the shape, the value of an attribute that is missing and of an element that is empty.
+    pub defaults: Vec<Option<Box<str>>>,
+}
+
+/// What white space in a text means.
+///
+/// Source: XML Schema part 2, clause 4.3.6.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum WhiteSpace {
+    /// It is part of the text.
+    #[default]
+    Preserve,
+    /// Each character of it is a space.
+    Replace,
+    /// What is around the text is no part of it, and between its words is one space.
+    Collapse,
 }
 
 /// The namespaces of the elements and attributes of one shape, as XML schemas give them.
@@ -46,7 +71,13 @@ impl Namespaces {
 
 impl Default for XmlStyle {
     fn default() -> Self {
-        XmlStyle { root: Some("records".into()), record: "record".into(), spacing: Spacing::Compact, namespaces: None }
+        XmlStyle {
+            root: Some("records".into()),
+            record: "record".into(),
+            spacing: Spacing::Compact,
+            namespaces: None,
+            leaves: LeafTexts::default(),
+        }
     }
 }
 

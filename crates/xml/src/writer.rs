@@ -324,6 +324,9 @@ impl XmlWriter {
 
 /// A value between tags.
 fn plain(out: &mut Vec<u8>, value: Value<'_>) {
+    if let Value::Ascii(run) = value {
+        debug_assert!(run.is_printable());
+    }
     match value {
         Value::Null => {}
         Value::Text(run) | Value::Ascii(run) => text::write(out, run.bytes()),

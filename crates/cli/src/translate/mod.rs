@@ -6,7 +6,7 @@ mod outputs;
 mod world;
 
 use std::fs;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Read as _, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -132,20 +132,34 @@ fn keep_apart(args: &TranslateArgs, map: &MapFile, jobs: &[Job]) -> Result<(), S
     map.files.iter().for_each(|file| apart.reads(file));
     let lookups = args.lookup.iter().filter_map(|lookup| lookup.split_once('='));
     lookups.for_each(|(_, file)| apart.reads(Path::new(file)));
-    for job in jobs {
-        // Rejects are compared with outputs where they are written.
-        for path in job.outputs.files().chain(job.ack.as_deref()).chain(job.checkpoint.as_deref()) {
-            apart.writes(path)?;
-        }
+    for path in jobs.iter().filter_map(|job| job.rejects.as_deref()).filter(|path| Destination::is_file(path)) {
+        apart.writes(path)?;
+        apart.writes(&with_suffix(path, ".findings.jsonl"))?;
     }
-    for path in jobs.iter().filter_map(|job| job.rejects.as_deref()) {
-        let of_other = args.ack_output.as_deref() == Some(path) || args.trace.as_deref() == Some(path);
-        if of_other {
+    for job in jobs {
+        for path in job.outputs.files().chain(job.ack.as_deref()).chain(job.checkpoint.as_deref()) {
             apart.writes(path)?;
         }
     }
     args.trace.as_deref().map_or(Ok(()), |trace| apart.writes(trace))
 }
+
+/// Digest of a file that may be too large to hold twice: of each piece, with that of what is before it.
+fn digest_of(path: &Path) -> Result<u64, Stop> {
+    let file = fs::File::open(path).map_err(|error| unreadable(path, &error))?;
+    let (mut digest, mut piece) = (0u64, Vec::new());
+    loop {
+        piece.clear();
+        (&file).take(PIECE).read_to_end(&mut piece).map_err(|error| unreadable(path, &error))?;
+        if piece.is_empty() {
+            return Ok(digest);
+        }
+        digest = definition_digest([&digest.to_le_bytes()[..], &piece]);
+    }
+}
+
+/// Bytes of a file that are digested at once.
+const PIECE: u64 = 1 << 20;
 
 /// The file that a trace goes to.
 fn trace_file(path: &Path) -> Result<Arc<Mutex<Box<dyn Write + Send>>>, Stop> {
@@ -419,15 +433,20 @@ impl Shared<'_> {
         Ok((input, Some(acknowledging)))
     }
 
-    /// Digest of all that shapes the output beyond the formats: the map with its shapes, and the arguments.
+    /// Digest of all that shapes the output beyond the formats: the map with its shapes, its tables, and the arguments.
     fn digest(&self) -> Result<u64, Stop> {
         let mut parts: Vec<Vec<u8>> = Vec::new();
         for file in &self.map.files {
             parts.push(fs::read(file).map_err(|error| unreadable(file, &error))?);
         }
         let args = self.args;
+        for lookup in &args.lookup {
+            let (name, file) = lookup.split_once('=').unwrap_or((lookup, ""));
+            parts.push(name.as_bytes().to_vec());
+            parts.push(digest_of(Path::new(file))?.to_le_bytes().to_vec());
+        }
         let settings = format!(
-            "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+            "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
             args.from_encoding,
             args.to_encoding,
             args.from_framing,
@@ -435,7 +454,10 @@ impl Shared<'_> {
             args.to,
             args.envelope,
             args.sender,
-            args.receiver
+            args.receiver,
+            args.control_number,
+            args.function,
+            args.function_folder
         );
         parts.push(settings.into_bytes());
         Ok(definition_digest(parts.iter().map(Vec::as_slice)))

@@ -223,3 +223,38 @@ fn wait_for(mut so: impl FnMut() -> bool) {
         std::thread::yield_now();
     }
 }
+
+/// A run that was stopped went on with other control numbers, another program, or another table: half of the output was of each.
+#[test]
+fn a_translation_resumes_with_its_own_arguments_only() {
+    let world = World::new();
+    world
+        .write("in.shape", "in\n  id text(9)\n  amount decimal(9)\n")
+        .write("out.shape", "out\n  id text(9)\n  name? text(9)\n");
+    world.write("names.csv", "id,name\nK1,one\n");
+    world.write(
+        "t.qmap",
+        "source \"in.shape\"\ntarget out \"out.shape\"\nlookup names(id: text) -> (name: text(9))\nid = id\nname = names(id).name\n",
+    );
+    let mut rows = String::new();
+    (0..400_000).for_each(|n| rows.push_str(&format!("{{\"id\":\"K{}\",\"amount\":{n}}}\n", n % 7)));
+    world.write("large.jsonl", rows);
+    let line = "translate -m t.qmap large.jsonl -o out.jsonl --lookup names=names.csv";
+    let child = start(&world, line);
+    let partial = world.path("out.jsonl.partial");
+    wait_for(|| std::fs::metadata(&partial).is_ok_and(|metadata| metadata.len() > 0));
+    interrupt(&child);
+    end(child).code(3);
+    for more in ["--control-number 7", "--function-folder .."] {
+        let ran = world.run(&format!("{line} {more} --resume"));
+        assert!(ran.code(2).err().contains("error[CNV-007]"), "{more}: {}", ran.err());
+    }
+    world.write("names.csv", "id,name\nK1,two\n");
+    let ran = world.run(&format!("{line} --resume"));
+    assert!(ran.code(2).err().contains("error[CNV-007]"), "{}", ran.err());
+    world.write("names.csv", "id,name\nK1,one\n");
+    world.run(&format!("{line} --resume")).code(0);
+    let whole = world.read("out.jsonl");
+    world.run(&format!("{line} --quiet")).code(0);
+    assert!(world.read("out.jsonl") == whole, "the resumed output differs");
+}

@@ -532,3 +532,35 @@ fn what_is_read_is_never_written() {
     assert_eq!(ran.code, Some(2));
     assert!(String::from_utf8(ran.stderr).expect("UTF-8").contains("out/a.jsonl would be written twice"));
 }
+
+/// Rejects of several inputs went to one file, or to the input itself.
+#[test]
+fn rejects_of_several_inputs_are_apart_from_each_other_and_from_the_inputs() {
+    let world = World::new();
+    world.write("in.shape", "in\n  id text(2)\n").write("out.shape", "out\n  id text(1)\n");
+    world.write("t.qmap", "source \"in.shape\"\ntarget out \"out.shape\"\nid = id\n");
+    let rows = "{\"id\":\"a\"}\n{\"id\":\"bb\"}\n";
+    for file in ["one/a.jsonl", "two/a.jsonl", "bad/.keep", "out/.keep", "one/b.jsonl"] {
+        world.write(file, rows);
+    }
+    let refused = |line: &str, message: &str| {
+        let ran = world.run(line);
+        assert!(ran.code(2).err().contains(message), "{line}: {}", ran.err());
+        for file in ["one/a.jsonl", "two/a.jsonl", "one/b.jsonl"] {
+            assert_eq!(world.read(file), rows.as_bytes(), "{line}: {file}");
+        }
+    };
+    refused("translate -m t.qmap one/a.jsonl two/a.jsonl --rejects bad", "bad/a.jsonl would be written twice");
+    refused("translate -m t.qmap one/a.jsonl one/b.jsonl -o out --rejects one", "one/a.jsonl is both read and written");
+    refused(
+        "translate -m t.qmap one/a.jsonl -o out.jsonl --rejects one/a.jsonl",
+        "one/a.jsonl is both read and written",
+    );
+    world.write("one/b.jsonl.findings.jsonl", rows);
+    refused(
+        "translate -m t.qmap one/b.jsonl one/b.jsonl.findings.jsonl -o out --rejects one",
+        "is both read and written",
+    );
+    world.run("translate -m t.qmap one/a.jsonl one/b.jsonl -o out --rejects bad --quiet").code(1);
+    assert_eq!(world.read("bad/b.jsonl"), b"{\"id\":\"bb\"}\n");
+}

@@ -133,3 +133,155 @@ fn one_name_in_two_namespaces_is_refused() {
         hint: give both different names
     "#]]);
 }
+
+/// Reads documents by a schema: each as JSON, or the first line of its findings.
+fn read(body: &str, out: &str, map: &str, documents: &[&str]) -> String {
+    let world = World::new();
+    let schema = format!(
+        "<xs:schema xmlns:xs=\"http://www.w3.org/2001/XMLSchema\" xmlns:xml=\"http://www.w3.org/XML/1998/namespace\">{body}</xs:schema>"
+    );
+    world.write("in.xsd", schema);
+    world.write("out.shape", out);
+    world.write("in.qmap", format!("source \"in.xsd#doc\"\ntarget out \"out.shape\"\n{map}"));
+    let mut all = String::new();
+    for document in documents {
+        let ran = world.run_with("translate --map in.qmap - --quiet", document.as_bytes());
+        let text = String::from_utf8(if ran.code == Some(0) { ran.stdout } else { ran.stderr }).expect("UTF-8");
+        let is_shown = |line: &&str| line.starts_with('{') || line.starts_with("error");
+        all.push_str(text.lines().find(is_shown).unwrap_or_default());
+        all.push('\n');
+    }
+    all
+}
+
+/// `xml:lang` was a field of the shape and never had a value.
+#[test]
+fn attributes_of_xml_are_read_where_the_schema_has_them() {
+    let body = r#"<xs:element name="doc"><xs:complexType><xs:sequence><xs:element name="a" minOccurs="0"><xs:complexType><xs:simpleContent><xs:extension base="xs:string"><xs:attribute ref="xml:lang"/></xs:extension></xs:simpleContent></xs:complexType></xs:element></xs:sequence><xs:attribute name="lang" type="xs:string"/></xs:complexType></xs:element>"#;
+    let out = "out\n  doc? text\n  lang? text\n  a? text\n";
+    let map = "doc = @lang\nlang = a.@lang\na = a.$text\n";
+    expect![[r#"
+        {"lang":"de","a":"x"}
+        {"doc":"en","a":"x"}
+        {"doc":"en","lang":"de","a":"x"}
+        {}
+    "#]]
+    .assert_eq(&read(
+        body,
+        out,
+        map,
+        &[
+            "<doc><a xml:lang='de'>x</a></doc>",
+            "<doc lang='en'><a xml:space='preserve'>x</a></doc>",
+            "<doc xml:lang='fr' lang='en'><a xml:lang='de'>x</a></doc>",
+            "<doc xml:base='http://x'/>",
+        ],
+    ));
+}
+
+/// A group that is null lost its attributes, and its content without a finding.
+#[test]
+fn a_group_that_is_null_has_attributes_and_no_content() {
+    let body = r#"<xs:element name="doc"><xs:complexType><xs:sequence><xs:element name="g" nillable="true"><xs:complexType><xs:sequence><xs:element name="x" type="xs:string"/></xs:sequence><xs:attribute name="why" type="xs:string"/></xs:complexType></xs:element><xs:element name="z" type="xs:string"/></xs:sequence></xs:complexType></xs:element>"#;
+    let out = "out\n  why? text\n  x? text\n  z? text\n";
+    let map = "why = g.@why\nx = g.x\nz = z\n";
+    let of = |g: &str| format!("<doc xmlns:xsi='http://www.w3.org/2001/XMLSchema-instance'>{g}<z>1</z></doc>");
+    let documents = [
+        "<g xsi:nil='true'/>",
+        "<g xsi:nil='true' why='lost'> <!-- nothing --> </g>",
+        "<g xsi:nil='true'><x>1</x></g>",
+        "<g xsi:nil='true'><x/></g>",
+        "<g xsi:nil='true' why='lost'>text</g>",
+        "<g xsi:nil='false'><x>1</x></g>",
+    ]
+    .map(of);
+    let documents: Vec<&str> = documents.iter().map(String::as_str).collect();
+    expect![[r#"
+        {"z":"1"}
+        {"why":"lost","z":"1"}
+        error[XML-027]: the element is null (nil) and has content
+        error[XML-027]: the element is null (nil) and has content
+        error[XML-027]: the element is null (nil) and has content
+        {"x":"1","z":"1"}
+    "#]]
+    .assert_eq(&read(body, out, map, &documents));
+}
+
+/// Values that a schema gives where a document has none were ignored.
+#[test]
+fn defaults_of_schemas_are_values() {
+    let body = r#"<xs:element name="doc"><xs:complexType><xs:sequence><xs:element name="a" type="xs:int" default="7" minOccurs="0"/><xs:element name="b" default="kg"><xs:complexType><xs:simpleContent><xs:extension base="xs:string"><xs:attribute name="unit" type="xs:string" fixed="SI"/></xs:extension></xs:simpleContent></xs:complexType></xs:element></xs:sequence><xs:attribute name="v" type="xs:decimal" default="1.0"/></xs:complexType></xs:element>"#;
+    let out = "out\n  a? decimal(9)\n  b? text\n  unit? text\n  v? decimal(9,2)\n";
+    let map = "a = a\nb = b.$text\nunit = b.@unit\nv = fit(@v, 9, 2)\n";
+    expect![[r#"
+        {"a":7,"b":"kg","unit":"SI","v":1.0}
+        {"b":"g","unit":"","v":2}
+        {"a":3,"b":"g","unit":"SI","v":1.0}
+    "#]]
+    .assert_eq(&read(
+        body,
+        out,
+        map,
+        &["<doc><a/><b/></doc>", "<doc v='2'><b unit=''>g</b></doc>", "<doc><a>3</a><b>g</b></doc>"],
+    ));
+}
+
+/// White space around a code was part of the code; the schema says that it is not.
+#[test]
+fn white_space_is_what_the_type_says() {
+    let body = r#"<xs:element name="doc"><xs:complexType><xs:sequence><xs:element name="t" type="xs:token"/><xs:element name="n" type="xs:normalizedString"/><xs:element name="s" type="xs:string"/><xs:element name="d" type="xs:date"/><xs:element name="c" type="code"/></xs:sequence><xs:attribute name="i" type="xs:NMTOKEN"/></xs:complexType></xs:element>
+      <xs:simpleType name="code"><xs:restriction base="xs:string"><xs:whiteSpace value="collapse"/><xs:maxLength value="3"/></xs:restriction></xs:simpleType>"#;
+    let out = "out\n  t text\n  n text\n  s text\n  d text\n  c text\n  i text\n";
+    let map = "t = t\nn = n\ns = s\nd = format(date(d, \"CCYY-MM-DD\"), \"CCYYMMDD\")\nc = c\ni = @i\n";
+    expect![[r#"
+        {"t":"A b c","n":" A  b ","s":" A\tb ","d":"20260131","c":"K 9","i":"x"}
+    "#]]
+    .assert_eq(&read(
+        body,
+        out,
+        map,
+        &["<doc i=' x '><t> A b\n\t c </t><n>\tA\n\nb </n><s> A\tb </s><d> 2026-01-31\n</d><c> K \n 9 </c></doc>"],
+    ));
+}
+
+/// Numbers that a schema allows were refused.
+#[test]
+fn numbers_are_as_wide_as_their_schema_says() {
+    let body = r#"<xs:element name="doc"><xs:complexType><xs:sequence><xs:element name="n" type="iso" maxOccurs="9"/><xs:element name="t" type="total"/><xs:element name="b" type="bounds" maxOccurs="9"/><xs:element name="h" type="hex"/></xs:sequence></xs:complexType></xs:element>
+      <xs:simpleType name="iso"><xs:restriction base="xs:decimal"><xs:totalDigits value="18"/><xs:fractionDigits value="17"/></xs:restriction></xs:simpleType>
+      <xs:simpleType name="total"><xs:restriction base="xs:decimal"><xs:totalDigits value="9"/></xs:restriction></xs:simpleType>
+      <xs:simpleType name="bounds"><xs:restriction base="xs:integer"><xs:minInclusive value="-999"/><xs:maxInclusive value="9"/></xs:restriction></xs:simpleType>
+      <xs:simpleType name="hex"><xs:restriction base="xs:hexBinary"><xs:length value="2"/></xs:restriction></xs:simpleType>"#;
+    let out = "out\n  n* decimal(38,17)\n  t decimal(38,12)\n  b* decimal(9)\n  h text\n";
+    let map = "for n make n = it\nt = t\nfor b make b = it\nh = h\n";
+    expect![[r#"
+        {"n":[12345.67,0.12345678901234567,210],"t":12345.67,"b":[-999,9],"h":"00fF"}
+    "#]]
+    .assert_eq(&read(
+        body,
+        out,
+        map,
+        &["<doc><n>12345.67</n><n>0.12345678901234567</n><n>210.</n><t>12345.67</t><b>-999</b><b>9</b><h>00fF</h></doc>"],
+    ));
+}
+
+/// An element of a substitution group was not known in the place of its head.
+#[test]
+fn members_of_substitution_groups_come_in_the_place_of_their_head() {
+    let body = r#"<xs:element name="doc"><xs:complexType><xs:sequence><xs:element ref="payment"/></xs:sequence></xs:complexType></xs:element>
+      <xs:element name="payment" type="xs:string" abstract="true"/>
+      <xs:element name="card" type="xs:string" substitutionGroup="payment"/>
+      <xs:element name="visa" type="xs:string" substitutionGroup="card"/>"#;
+    let out = "out\n  card? text\n  visa? text\n";
+    expect![[r#"
+        {"card":"1"}
+        {"visa":"2"}
+        error[XML-020]: the element payment is not known here
+    "#]]
+    .assert_eq(&read(
+        body,
+        out,
+        "card = card\nvisa = visa\n",
+        &["<doc><card>1</card></doc>", "<doc><visa>2</visa></doc>", "<doc><payment>3</payment></doc>"],
+    ));
+}

@@ -59,7 +59,7 @@ impl Lower<'_> {
     }
 
     /// Checks how many operands there are.
-    fn operands(&mut self, name: &Name, form: &str, found: usize, least: usize, most: usize) -> Option<()> {
+    pub(super) fn operands(&mut self, name: &Name, form: &str, found: usize, least: usize, most: usize) -> Option<()> {
         if (least..=most).contains(&found) {
             return Some(());
         }
@@ -190,12 +190,13 @@ impl Lower<'_> {
         }
     }
 
-    fn operand(&mut self, argument: &ast::Expr, takes: Takes) -> Typed {
+    pub(super) fn operand(&mut self, argument: &ast::Expr, takes: Takes) -> Typed {
         let typed = match takes {
             Takes::Text => return self.text(argument),
             Takes::Number => return self.number(argument),
+            Takes::Exact => return self.exact_number(argument),
             Takes::Count => {
-                let typed = self.number(argument);
+                let typed = self.exact_number(argument);
                 if let Expr::Const(Val::Num(n, scale)) = self.exprs[typed.id as usize]
                     && (scale != 0 || !(0..=1_000_000).contains(&n))
                 {
@@ -224,6 +225,30 @@ impl Lower<'_> {
         self.error(codes::TYPE, typed.span, format!("{wanted} is needed here; this is {}", typed.ty.kind)).hint =
             Some(hint.to_owned());
         Typed { ty: Ty::BAD, ..typed }
+    }
+
+    /// An expression that must be an exact number.
+    pub(super) fn exact_number(&mut self, expr: &ast::Expr) -> Typed {
+        let typed = self.number(expr);
+        if typed.ty.kind != Kind::Float {
+            return typed;
+        }
+        self.error(codes::TYPE, typed.span, "an exact number is needed here; this is a float").hint =
+            Some("round it to a number of decimals: round(…, 2)".to_owned());
+        Typed { ty: Ty::BAD, ..typed }
+    }
+
+    /// The digits of an exact number that is not just `absent`.
+    fn digits_needed(&mut self, typed: &Typed) -> Option<Digits> {
+        match typed.ty.kind {
+            Kind::Decimal(digits) => Some(digits),
+            Kind::Bad => None,
+            kind => {
+                self.error(codes::TYPE, typed.span, format!("a number is needed here; this is {kind}")).hint =
+                    Some("name a number".to_owned());
+                None
+            }
+        }
     }
 
     fn constant_count(&self, part: &Typed) -> Option<u32> {
@@ -356,7 +381,7 @@ impl Lower<'_> {
                 let ty = Ty { kind: Kind::Decimal(Digits { whole: None, scale: Some(scale), signed: true }), maybe };
                 return Some(self.builtin(Builtin::Round, &[quotient, places, mode], ty, span));
             }
-            let (Kind::Decimal(x), Kind::Decimal(y)) = (a.ty.kind, b.ty.kind) else { return None };
+            let (x, y) = (self.digits_needed(&a)?, self.digits_needed(&b)?);
             let whole = x
                 .whole
                 .zip(y.scale)
@@ -368,11 +393,7 @@ impl Lower<'_> {
             return Some(self.builtin(Builtin::Divide, &[a, b, places, mode], ty, span));
         }
         let value = self.number(&arguments[0]);
-        let digits = match value.ty.kind {
-            Kind::Decimal(digits) => digits,
-            Kind::Float => Digits::UNKNOWN,
-            _ => return None,
-        };
+        let digits = if value.ty.kind == Kind::Float { Digits::UNKNOWN } else { self.digits_needed(&value)? };
         // Rounding up may need one more digit, but only where digits are cut.
         let cuts = digits.scale.is_none_or(|from| from > scale);
         let whole = digits.whole.map(|whole| whole + u16::from(cuts));
@@ -589,9 +610,9 @@ impl Lower<'_> {
     }
 
     fn scale(&mut self, arguments: &[ast::Expr], span: Span) -> Option<Typed> {
-        let value = self.number(&arguments[0]);
+        let value = self.exact_number(&arguments[0]);
         let places = self.constant_integer(&arguments[1], -30..=30, "places")?;
-        let Kind::Decimal(digits) = value.ty.kind else { return None };
+        let digits = self.digits_needed(&value)?;
         let by = i16::try_from(places).unwrap_or(0);
         let kind = Kind::Decimal(Digits {
             whole: digits.whole.and_then(|whole| u16::try_from((i32::from(whole) - i32::from(by)).max(0)).ok()),
@@ -604,10 +625,10 @@ impl Lower<'_> {
     }
 
     fn fit_call(&mut self, arguments: &[ast::Expr], span: Span) -> Option<Typed> {
-        let value = self.number(&arguments[0]);
+        let value = self.exact_number(&arguments[0]);
         let digits = self.constant_integer(&arguments[1], 1..=38, "digits")?;
         let scale = self.constant_integer(&arguments[2], 0..=38, "decimals")?;
-        let Kind::Decimal(own) = value.ty.kind else { return None };
+        let own = self.digits_needed(&value)?;
         if scale > digits {
             self.error(codes::OPERAND_VALUE, arguments[2].span, "there are more decimals than digits").hint =
                 Some("digits include those before and after the point".to_owned());
@@ -789,97 +810,5 @@ impl Lower<'_> {
         }
         reads.add(&body.reads);
         Some(Typed { id, ty: body.ty, reads, span })
-    }
-
-    fn lookup(&mut self, name: &Name, arguments: &[ast::Expr], field: Option<&Name>, span: Span) -> Option<Typed> {
-        let (lookup, index, used) = self.lookups.get_mut(&name.text)?;
-        *used = true;
-        let (lookup, index) = (lookup.clone(), *index);
-        let form = format!(
-            "{}({}){}",
-            name.text,
-            lookup.keys.iter().map(|(key, _)| key.text.as_str()).collect::<Vec<_>>().join(", "),
-            if lookup.function.is_some() { "" } else { ".field" }
-        );
-        self.operands(name, &form, arguments.len(), lookup.keys.len(), lookup.keys.len())?;
-        let mut parts = Vec::new();
-        for ((_, wanted), argument) in lookup.keys.iter().zip(arguments) {
-            let part = match wanted.name.text.as_str() {
-                "decimal" => self.number(argument),
-                "date" => self.operand(argument, Takes::Date),
-                _ => self.text(argument),
-            };
-            parts.push(part);
-        }
-        if let (Some(field), Some(_)) = (field, lookup.function) {
-            self.error(codes::NO_LIST, field.span, format!("`{}` gives one value, which has no fields", name.text))
-                .hint = Some("only lookups have fields".to_owned());
-            return None;
-        }
-        let fields = || lookup.fields.iter().map(|(field, _)| field.text.as_str());
-        let field = field.or_else(|| lookup.function.and_then(|_| lookup.fields.first().map(|(name, _)| name)));
-        let Some(field) = field else {
-            let list: Vec<&str> = fields().collect();
-            self.error(codes::UNKNOWN_FIELD, span, format!("`{}` gives several fields: which one?", name.text)).hint =
-                Some(format!("write .{} after it", list.join(" or .")));
-            return None;
-        };
-        let Some(at) = fields().position(|known| known == field.text) else {
-            let near = offer(&nearest(&field.text, fields()));
-            let list: Vec<&str> = fields().collect();
-            self.error(codes::UNKNOWN_FIELD, field.span, format!("`{}` has no field `{}`", name.text, field.text))
-                .hint = Some(near.unwrap_or_else(|| format!("there is {}", list.join(", "))));
-            return None;
-        };
-        let kind = self.declared(&lookup.fields[at].1)?;
-        let (first, count) = self.list(&parts);
-        let field = u16::try_from(at).unwrap_or(u16::MAX);
-        let id = self.expr(Expr::Lookup { lookup: index, field, first, count });
-        let mut reads = Reads::default();
-        for part in &parts {
-            reads.add(&part.reads);
-        }
-        reads.bound = true;
-        Some(Typed { id, ty: Ty { kind, maybe: true }, reads, span })
-    }
-
-    /// A type that the author wrote.
-    pub(crate) fn declared(&mut self, name: &ast::TypeName) -> Option<Kind> {
-        let n = |at: usize| name.arguments.get(at).copied();
-        let kind = match (name.name.text.as_str(), name.arguments.len()) {
-            ("text", 0 | 1) => Kind::Text(n(0)),
-            ("decimal", 0) => Kind::Decimal(Digits::UNKNOWN),
-            ("decimal", 1 | 2) => {
-                let (digits, scale) = (n(0).unwrap_or(38), n(1).unwrap_or(0));
-                if digits == 0 || digits > 38 || scale > digits {
-                    self.error(
-                        codes::TYPE_NAME,
-                        name.span,
-                        "a decimal has 1 to 38 digits, and no more decimals than digits",
-                    )
-                    .hint = Some("decimal(11, 2) has nine digits before the point and two after it".to_owned());
-                    return None;
-                }
-                Kind::Decimal(Digits {
-                    whole: u16::try_from(digits - scale).ok(),
-                    scale: i16::try_from(scale).ok(),
-                    signed: true,
-                })
-            }
-            ("bool", 0) => Kind::Bool,
-            ("date", 0) => Kind::Date,
-            ("time", 0) => Kind::Time,
-            ("datetime", 0) => Kind::DateTime,
-            ("bytes", 0 | 1) => Kind::Bytes(n(0)),
-            _ => {
-                self.error(codes::TYPE_NAME, name.span, format!("`{}` is not a type", self.slice(name.span))).hint =
-                    Some(
-                        "types are text, text(30), decimal, decimal(11, 2), bool, date, time, datetime, bytes"
-                            .to_owned(),
-                    );
-                return None;
-            }
-        };
-        Some(kind)
     }
 }

@@ -1,6 +1,6 @@
 //! Tables, headers, and definitions that nothing uses.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use quayline_core::Severity;
 
@@ -29,14 +29,14 @@ impl Lower<'_> {
             self.read_rows(from, table.codes, resolver, &mut rows);
         }
         let of_file = rows.len();
-        let mut seen: Vec<(&str, &Quote)> = Vec::new();
+        let mut seen: HashMap<&str, &Quote> = HashMap::new();
         for (key, value) in &table.rows {
-            if let Some((_, first)) = seen.iter().find(|(known, _)| *known == key.text) {
+            if let Some(first) = seen.get(key.text.as_str()) {
                 let line = self.line(first.span);
                 self.error(codes::TWICE, key.span, format!("this code is already in line {line}")).hint =
                     Some("remove one of them".to_owned());
             }
-            seen.push((&key.text, key));
+            seen.entry(&key.text).or_insert(key);
             match (value, table.codes) {
                 (Some(value), true) => {
                     self.error(codes::TABLE_ROW, value.span, "a code list has no second column").hint =
@@ -64,7 +64,8 @@ impl Lower<'_> {
         let boxed = |text: &str| text.as_bytes().to_vec().into_boxed_slice();
         let mut forward: Vec<Row> =
             rows.iter().map(|(key, value)| (boxed(key), boxed(value.as_deref().unwrap_or_default()))).collect();
-        let both_ways = |at: usize| at < of_file || !table.one_way.contains(&(at - of_file));
+        let one_way: HashSet<usize> = table.one_way.iter().map(|at| at + of_file).collect();
+        let both_ways = |at: usize| !one_way.contains(&at);
         let mut back: Vec<Row> = forward
             .iter()
             .enumerate()
@@ -188,6 +189,7 @@ impl Lower<'_> {
 
     /// Functions are checked where they are called; one that is never called is checked with operands of unknown type.
     pub(crate) fn check_definitions(&mut self) {
+        self.is_uncalled = true;
         for name in self.functions.keys().cloned().collect::<Vec<_>>() {
             let Some((function, _)) = self.functions.get(&name) else { continue };
             let function = function.clone();
@@ -234,6 +236,7 @@ impl Lower<'_> {
                     Some("remove it".to_owned());
             }
         }
+        self.is_uncalled = false;
         for (_, used) in self.functions.values_mut() {
             *used = false;
         }

@@ -1,5 +1,7 @@
 //! Expressions: types, and what each needs of the source.
 
+use std::collections::HashMap;
+
 use quayline_core::Decimal;
 
 use super::fold::order_of;
@@ -49,7 +51,12 @@ impl Lower<'_> {
             ExprKind::In { value, set, negated } => self.member(value, set, *negated, expr.span),
             ExprKind::Bad => None,
         };
-        typed.unwrap_or_else(|| self.bad(expr.span))
+        let typed = typed.unwrap_or_else(|| self.bad(expr.span));
+        // Only where something is wrong has an expression no type; a statement with such an expression is dropped.
+        if typed.ty.is_bad() && !self.is_uncalled && self.untyped.is_none() {
+            self.untyped = Some(expr.span);
+        }
+        typed
     }
 
     pub(crate) fn bad(&mut self, span: Span) -> Typed {
@@ -514,28 +521,24 @@ impl Lower<'_> {
         var: u16,
         arms: impl Iterator<Item = &'p [Pattern]>,
     ) -> Vec<Typed> {
-        let mut seen: Vec<(String, Span)> = Vec::new();
+        let mut seen: HashMap<String, Span> = HashMap::new();
         let mut conditions = Vec::new();
         for patterns in arms {
-            let mut joined: Option<Typed> = None;
-            for pattern in patterns {
-                let condition = self.pattern(subject, var, pattern, &mut seen);
-                joined = Some(match joined {
-                    None => condition,
-                    Some(before) => {
-                        let id = self.expr(Expr::Or(before.id, condition.id));
-                        let span = before.span;
-                        self.both(id, Ty::BOOL, before, condition, span)
-                    }
-                });
+            let mut all: Vec<Typed> =
+                patterns.iter().map(|pattern| self.pattern(subject, var, pattern, &mut seen)).collect();
+            // The first one outermost: a run goes from one to the next without a stack.
+            let mut condition = all.pop().unwrap_or_else(|| self.bad(subject.span));
+            while let Some(before) = all.pop() {
+                let id = self.expr(Expr::Or(before.id, condition.id));
+                let span = before.span;
+                condition = self.both(id, Ty::BOOL, before, condition, span);
             }
-            let condition = joined.unwrap_or_else(|| self.bad(subject.span));
             conditions.push(condition);
         }
         conditions
     }
 
-    fn pattern(&mut self, subject: &Typed, var: u16, pattern: &Pattern, seen: &mut Vec<(String, Span)>) -> Typed {
+    fn pattern(&mut self, subject: &Typed, var: u16, pattern: &Pattern, seen: &mut HashMap<String, Span>) -> Typed {
         let bound = |this: &mut Self| {
             let id = this.expr(Expr::Bound(var));
             Typed { id, ty: subject.ty, reads: Reads::default(), span: subject.span }
@@ -551,8 +554,8 @@ impl Lower<'_> {
                 let key = format!("{:?}", value.kind);
                 if matches!(value.kind, ExprKind::Text(_) | ExprKind::Number(_) | ExprKind::Date(_) | ExprKind::Bool(_))
                 {
-                    if let Some((_, first)) = seen.iter().find(|(known, _)| *known == key) {
-                        let line = self.line(*first);
+                    if let Some(first) = seen.get(&key).copied() {
+                        let line = self.line(first);
                         self.warning(
                             codes::NEVER,
                             value.span,
@@ -560,7 +563,7 @@ impl Lower<'_> {
                         )
                         .hint = Some("remove one of them".to_owned());
                     }
-                    seen.push((key, value.span));
+                    seen.entry(key).or_insert(value.span);
                 }
                 let (left, right) = (bound(self), self.expression(value));
                 self.compare(Binary::Equal, left, right, value.span).unwrap_or_else(|| self.bad(value.span))

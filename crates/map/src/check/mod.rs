@@ -4,6 +4,7 @@ mod call;
 mod definitions;
 mod expression;
 mod fold;
+mod lookup;
 mod loops;
 mod names;
 mod order;
@@ -23,12 +24,12 @@ use quayline_core::{Code, DistinctFindings, Fault, Finding, Findings, NodeId, Se
 use crate::codes;
 use crate::map_spec::MapSpec;
 use crate::plan::{
-    Action, Block, BufferPlan, Expr, ExprId, FoldPlan, LookupPlan, LoopPlan, MapPlan, OutputPlan, PickPlan, ScopePlan,
-    StatementPlan, TablePlan, TargetPlan, VarPlan,
+    Action, Block, BufferPlan, ColumnType, Expr, ExprId, FoldPlan, LookupPlan, LoopPlan, MapPlan, OutputPlan, PickPlan,
+    ScopePlan, StatementPlan, TablePlan, TargetPlan, VarPlan,
 };
 use crate::run::date::Format;
 use crate::run::value::{Bytes, Val, small};
-use crate::syntax::ast::{Function, Item, Lookup, Part, Stmt};
+use crate::syntax::ast::{Function, Item, Lookup, Name, Part, Stmt, TypeName};
 use crate::syntax::parser;
 use crate::syntax::text::{SourceText, Span};
 use source::Context;
@@ -173,6 +174,7 @@ pub fn compile_by(
     lower.check_headers(spec);
     lower.check_definitions();
     let plan = lower.map(spec.body());
+    lower.check_untyped();
     lower.check_unused();
     lower.check_envelope();
     let mut distinct = DistinctFindings::default();
@@ -321,6 +323,10 @@ pub(crate) struct Lower<'a> {
     pub(crate) mutable_vars: BTreeSet<u16>,
     pub(crate) loops_open: usize,
     pub(crate) overflow: bool,
+    /// The first expression of the body that has no type although nothing was wrong.
+    pub(crate) untyped: Option<Span>,
+    /// Functions that nothing calls are checked: their operands have no type.
+    pub(crate) is_uncalled: bool,
 }
 
 impl<'a> Lower<'a> {
@@ -384,6 +390,8 @@ impl<'a> Lower<'a> {
             mutable_vars: BTreeSet::new(),
             loops_open: 0,
             overflow: false,
+            untyped: None,
+            is_uncalled: false,
         }
     }
 
@@ -477,8 +485,11 @@ impl<'a> Lower<'a> {
                     } else {
                         let index = u16::try_from(self.lookup_plans.len()).unwrap_or(u16::MAX);
                         let function = self.own_function_plan(&lookup);
-                        let count = |parts: usize| u16::try_from(parts).unwrap_or(u16::MAX);
-                        let (keys, fields) = (count(lookup.keys.len()), count(lookup.fields.len()));
+                        let column = |(name, wanted): &(Name, TypeName)| {
+                            (name.text.clone(), ColumnType::named(&wanted.name.text))
+                        };
+                        let keys = lookup.keys.iter().map(column).collect();
+                        let fields = lookup.fields.iter().map(column).collect();
                         self.lookup_plans.push(LookupPlan { name: name.text.clone(), function, keys, fields });
                         self.lookups.insert(name.text, (lookup, index, false));
                     }
@@ -559,6 +570,18 @@ impl<'a> Lower<'a> {
             OutputPlan { name: output.name.to_owned(), shape: output.shape.clone(), mandatory, required }
         };
         self.outputs.iter().zip(&self.written).enumerate().map(plan).collect()
+    }
+
+    /// A statement whose value has no type is dropped, so a map without an error must have none.
+    fn check_untyped(&mut self) {
+        if let Some(span) = self.untyped
+            && !self.overflow
+            && self.findings.iter().all(|finding| finding.severity != Severity::Error)
+        {
+            let found = self.error(codes::TYPE, span, "this has no type that Quayline knows, and it found no reason");
+            found.fault = Fault::Ours;
+            found.hint = Some("report the map; until then, write the expression in another way".to_owned());
+        }
     }
 
     // What every part of the checker uses.

@@ -1,5 +1,7 @@
 //! Statements: each becomes units, which are put in order later.
 
+use std::collections::HashMap;
+
 use quayline_core::{NodeId, Occurs};
 
 use super::source::Context;
@@ -7,7 +9,7 @@ use super::target::{Goal, Guard, Step, TargetContext};
 use super::types::{Digits, Kind, Ty};
 use super::{Local, Lower, Reads, Typed};
 use crate::codes;
-use crate::plan::{Expr, RaisePlan, SortPlan, TargetPlan};
+use crate::plan::{Expr, FloatOp, RaisePlan, SortPlan, TargetPlan};
 use crate::run::value::Val;
 use crate::syntax::ast::{self, ForBody, Name, Pattern, SetOp, Stmt, StmtKind, TargetPath};
 use crate::syntax::text::Span;
@@ -569,7 +571,10 @@ impl Lower<'_> {
                 let zero = self.expr(Expr::Const(Val::int(0)));
                 let amount = self.expr(Expr::Otherwise(value.id, zero));
                 let own = self.expr(Expr::Otherwise(own, zero));
-                if op == SetOp::Add {
+                if local.ty.kind == Kind::Float || value.ty.kind == Kind::Float {
+                    let float = if op == SetOp::Add { FloatOp::Add } else { FloatOp::Subtract };
+                    self.expr(Expr::FloatOp(float, own, amount))
+                } else if op == SetOp::Add {
                     self.expr(Expr::Add(own, amount))
                 } else {
                     self.expr(Expr::Subtract(own, amount))
@@ -623,11 +628,13 @@ impl Lower<'_> {
         units: &mut Vec<Unit>,
     ) {
         let conditions: Vec<Typed> = arms.iter().map(|(condition, _)| self.condition(condition)).collect();
-        for (i, condition) in conditions.iter().enumerate() {
+        let mut seen: HashMap<String, Span> = HashMap::new();
+        for condition in &conditions {
             self.constant_condition(condition);
             let text = self.slice(condition.span).to_owned();
-            if let Some(first) = conditions[..i].iter().find(|first| self.slice(first.span) == text) {
-                let line = self.line(first.span);
+            let first = *seen.entry(text).or_insert(condition.span);
+            if first != condition.span {
+                let line = self.line(first);
                 self.warning(
                     codes::NEVER,
                     condition.span,

@@ -165,7 +165,7 @@ pub(crate) struct Picture {
     /// Those of them that are always written.
     pub(crate) least: u8,
     pub(crate) decimals: u8,
-    /// A sign has a place of its own, `-` or `+`, in front.
+    /// A number below zero has a `-` in front; others have nothing there.
     pub(crate) sign: bool,
     pub(crate) point: Option<char>,
     /// `#` in front: more digits may follow.
@@ -224,11 +224,8 @@ impl Picture {
         if whole > usize::from(self.whole) && !self.open {
             return None;
         }
-        if self.sign {
-            out.push(if n < 0 { b'-' } else { b'+' });
-            if n >= 0 {
-                out.pop();
-            }
+        if n < 0 {
+            out.push(b'-');
         }
         let start = out.len();
         out.extend(core::iter::repeat_n(b'0', zeros));

@@ -74,6 +74,8 @@ pub(crate) enum Builtin {
 pub(crate) enum Takes {
     Text,
     Number,
+    /// A number that is no float.
+    Exact,
     /// A whole number.
     Count,
     Date,
@@ -130,7 +132,7 @@ const fn maybe(signature: Signature) -> Signature {
     Signature { maybe: true, ..signature }
 }
 
-use Takes::{Any, Count, Date, DateTime, Number, Text, Time};
+use Takes::{Any, Count, Date, DateTime, Exact, Number, Text, Time};
 
 /// All functions that the checker treats by their signature. Those with words and formats as operands are in `check::call`.
 pub(crate) const SIGNATURES: &[Signature] = &[
@@ -189,14 +191,14 @@ pub(crate) const SIGNATURES: &[Signature] = &[
     signature("sign", "sign(number)", &[Number], 1, Gives::Special, Builtin::Sign),
     signature("min", "min(number, number, …)", &[Number, Number], 2, Gives::Special, Builtin::Least),
     signature("max", "max(number, number, …)", &[Number, Number], 2, Gives::Special, Builtin::Greatest),
-    signature("remainder", "remainder(number, by)", &[Number, Number], 2, Gives::Special, Builtin::Remainder),
+    signature("remainder", "remainder(number, by)", &[Exact, Exact], 2, Gives::Special, Builtin::Remainder),
     signature("is-number", "is-number(text)", &[Any], 1, Gives::Bool, Builtin::IsNumber),
-    signature("add-days", "add-days(date, days)", &[Date, Number], 2, Gives::Date, Builtin::AddDays),
-    signature("add-months", "add-months(date, months)", &[Date, Number], 2, Gives::Date, Builtin::AddMonths),
+    signature("add-days", "add-days(date, days)", &[Date, Exact], 2, Gives::Date, Builtin::AddDays),
+    signature("add-months", "add-months(date, months)", &[Date, Exact], 2, Gives::Date, Builtin::AddMonths),
     signature(
         "add-seconds",
         "add-seconds(datetime, seconds)",
-        &[DateTime, Number],
+        &[DateTime, Exact],
         2,
         Gives::DateTime,
         Builtin::AddSeconds,

@@ -9,7 +9,7 @@ use crate::functions::decimal::{self, Mode, Picture};
 use crate::functions::{Builtin, hash, texts};
 use crate::host::{Host, Outputs};
 use crate::observe::Observer;
-use crate::plan::{Expr, ExprId};
+use crate::plan::{Expr, ExprId, Order};
 
 impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
     pub(super) fn call(&mut self, function: Builtin, first: u32, count: u32) -> Val {
@@ -335,10 +335,12 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                 let mut best: Option<Val> = None;
                 for part in parts {
                     let val = self.eval(*part);
-                    let order = if matches!(val, Val::Float32(_) | Val::Float64(_)) {
-                        crate::plan::Order::Float
+                    let is_float = |val: &Val| matches!(val, Val::Float32(_) | Val::Float64(_));
+                    // A number beside a float is ordered as one.
+                    let order = if is_float(&val) || best.as_ref().is_some_and(is_float) {
+                        Order::Float
                     } else {
-                        crate::plan::Order::Number
+                        Order::Number
                     };
                     let wanted = if function == Builtin::Least {
                         core::cmp::Ordering::Less
@@ -449,6 +451,8 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                         let (from, to) = (texts::trim_start(all), texts::trim_end(all));
                         Val::Ascii(Self::part(bytes, from.min(to), to))
                     }
+                    Val::Float32(x) => return Some(Val::Bool(x.is_finite())),
+                    Val::Float64(x) => return Some(Val::Bool(x.is_finite())),
                     val => val,
                 };
                 Some(Val::Bool(self.exact(val).is_ok()))
@@ -492,6 +496,11 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
             // Dates by their days, so that equal ones agree.
             Val::Date(n) => self.arena.keep(&n.to_be_bytes()),
             Val::Time(n) | Val::DateTime(n) => self.arena.keep(&n.to_be_bytes()),
+            // Numbers without the zeros that their source writes after the point, and without a sign of zero.
+            Val::Digits { .. } | Val::Num(..) => {
+                let (n, scale) = decimal::trimmed(self.number_value(val, parts[0])?);
+                self.text_of(Val::Num(n, scale))?
+            }
             val => self.text_of(val)?,
         };
         let all = self.arena.get(bytes);

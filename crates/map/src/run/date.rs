@@ -41,6 +41,20 @@ pub(crate) fn iso_day(text: &[u8]) -> Option<i32> {
     days_from_civil(number(&text[..4])?, number(&text[5..7])?, number(&text[8..])?)
 }
 
+/// The microseconds of the day of `12:30:45.5`; seconds and decimals may be missing.
+pub(crate) fn iso_time(text: &[u8]) -> Option<i64> {
+    use Piece::{Fraction, Hour, Literal, Minute, Second};
+    let pieces = vec![Hour, Literal(':'), Minute, Literal(':'), Second, Literal('.'), Fraction(6)];
+    Format { pieces, century: 1950, is_ascii: true }.read(text).map(|(_, micros)| micros)
+}
+
+/// The microseconds since 1970-01-01 of `2026-01-31T12:30:45.5`.
+pub(crate) fn iso_moment(text: &[u8]) -> Option<i64> {
+    let (day, time) = text.split_at_checked(10)?;
+    let [b'T', time @ ..] = time else { return None };
+    Some(i64::from(iso_day(day)?) * DAY + iso_time(time)?)
+}
+
 pub(crate) fn days_in_month(year: i32, month: i32) -> i32 {
     match month {
         4 | 6 | 9 | 11 => 30,
@@ -87,10 +101,32 @@ pub(crate) enum Piece {
     Minute,
     /// `SS`.
     Second,
-    /// `.fff`-like: so many digits of a second.
+    /// `.fff`-like: so many digits of a second. Those after the sixth are zeros, since moments are whole microseconds.
     Fraction(u8),
     /// A character as it is.
     Literal(char),
+}
+
+impl Piece {
+    /// Whether two pieces are one part of a date or time, be it with other widths.
+    fn says_the_same(self, other: Piece) -> bool {
+        match (self, other) {
+            (Piece::Literal(_), _) => false,
+            (Piece::Year | Piece::ShortYear, Piece::Year | Piece::ShortYear) => true,
+            (Piece::Fraction(_), Piece::Fraction(_)) => true,
+            (a, b) => a == b,
+        }
+    }
+
+    fn width(self) -> usize {
+        match self {
+            Piece::Year => 4,
+            Piece::YearDay => 3,
+            Piece::Fraction(n) => usize::from(n),
+            Piece::Literal(_) => 1,
+            _ => 2,
+        }
+    }
 }
 
 /// A date or time format, compiled.
@@ -139,14 +175,14 @@ impl Format {
                 let minute = pieces.contains(&Piece::Hour) && !pieces.contains(&Piece::Minute);
                 (if minute { Piece::Minute } else { Piece::Month }, 2)
             } else if first == 'f' {
-                let len = rest.bytes().take_while(|byte| *byte == b'f').count().min(6);
-                (Piece::Fraction(u8::try_from(len).unwrap_or(6)), len)
+                let len = rest.bytes().take_while(|byte| *byte == b'f').count().min(usize::from(u8::MAX));
+                (Piece::Fraction(u8::try_from(len).unwrap_or(u8::MAX)), len)
             } else if first.is_alphabetic() && !matches!(first, 'T' | 'Z') {
                 return Err(FormatError::Letter(first));
             } else {
                 (Piece::Literal(first), first.len_utf8())
             };
-            if !matches!(piece, Piece::Literal(_)) && pieces.contains(&piece) {
+            if pieces.iter().any(|before| before.says_the_same(piece)) {
                 return Err(FormatError::Twice);
             }
             pieces.push(piece);
@@ -191,39 +227,39 @@ impl Format {
 
     /// Characters that it writes.
     pub(crate) fn width(&self) -> usize {
-        self.pieces
-            .iter()
-            .map(|piece| match piece {
-                Piece::Year => 4,
-                Piece::YearDay => 3,
-                Piece::Fraction(n) => usize::from(*n),
-                Piece::Literal(_) => 1,
-                _ => 2,
-            })
-            .sum()
+        self.pieces.iter().map(|piece| piece.width()).sum()
     }
 
     /// Fewest characters that it reads.
     pub(crate) fn width_least(&self) -> usize {
-        let seconds = if self.pieces.contains(&Piece::Second) { 2 } else { 0 };
-        let fraction = self
-            .pieces
-            .iter()
-            .map(|piece| if let Piece::Fraction(n) = piece { usize::from(*n) } else { 0 })
-            .sum::<usize>();
-        let marks = self.pieces.iter().filter(|piece| matches!(piece, Piece::Literal(':' | '.' | 'Z'))).count();
-        self.width() - seconds - fraction - marks
+        let end = (0..self.pieces.len()).find(|at| self.may_end(*at)).unwrap_or(self.pieces.len());
+        self.pieces[..end].iter().map(|piece| piece.width()).sum()
     }
 
-    /// Reads a text: days and microseconds of the day. A shorter text may end before seconds and fractions (X12 `TM` leaves them out).
+    /// Whether a text may end before a piece: all that follows are seconds and fractions, each with the mark in front of it.
+    fn may_end(&self, at: usize) -> bool {
+        let mut rest = &self.pieces[at..];
+        loop {
+            rest = match rest {
+                [] => return true,
+                [Piece::Literal(':' | '.' | ','), Piece::Second | Piece::Fraction(_), rest @ ..]
+                | [Piece::Second | Piece::Fraction(_), rest @ ..] => rest,
+                _ => return false,
+            };
+        }
+    }
+
+    /// Reads a text: days and microseconds of the day. A text may end before seconds and fractions (X12 `TM` leaves them out); a fraction
+    /// may have fewer digits, and no more than microseconds hold.
     pub(crate) fn read(&self, text: &[u8]) -> Option<(i32, i64)> {
         let (mut year, mut month, mut day, mut year_day) = (1970, 1, 1, None);
         let (mut hour, mut minute, mut second, mut micros) = (0i64, 0i64, 0i64, 0i64);
         let mut rest = text;
-        for piece in &self.pieces {
-            if rest.is_empty() && matches!(piece, Piece::Second | Piece::Fraction(_) | Piece::Literal(':' | '.' | 'Z'))
-            {
-                continue;
+        for (at, piece) in self.pieces.iter().enumerate() {
+            // After the mark of seconds there are seconds.
+            let is_marked = at > 0 && matches!(self.pieces[at - 1], Piece::Literal(':' | '.' | ','));
+            if rest.is_empty() && !is_marked && self.may_end(at) {
+                break;
             }
             match piece {
                 Piece::Year => year = take(&mut rest, 4)?,
@@ -239,12 +275,9 @@ impl Format {
                 Piece::Minute => minute = i64::from(take(&mut rest, 2)?),
                 Piece::Second => second = i64::from(take(&mut rest, 2)?),
                 Piece::Fraction(n) => {
-                    let len = usize::from(*n).min(rest.len());
-                    let mut read = i64::from(take(&mut rest, len)?);
-                    for _ in len..6 {
-                        read *= 10;
-                    }
-                    micros = read;
+                    let (digits, after) = rest.split_at(usize::from(*n).min(rest.len()));
+                    rest = after;
+                    micros = micros_of(digits)?;
                 }
                 Piece::Literal(c) => {
                     let mut bytes = [0; 4];
@@ -280,7 +313,10 @@ impl Format {
                 Piece::Hour => (seconds / 3600, 2),
                 Piece::Minute => (seconds / 60 % 60, 2),
                 Piece::Second => (seconds % 60, 2),
-                Piece::Fraction(n) => (micros % 1_000_000 / 10i64.pow(6 - u32::from(*n)), usize::from(*n).min(6)),
+                Piece::Fraction(n) => {
+                    let kept = (*n).min(6);
+                    (micros % 1_000_000 / 10i64.pow(6 - u32::from(kept)), usize::from(kept))
+                }
                 Piece::Literal(c) => {
                     out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
                     continue;
@@ -293,6 +329,7 @@ impl Format {
                 rest /= 10;
             }
             out.extend_from_slice(&digits[..width]);
+            out.extend(core::iter::repeat_n(b'0', piece.width() - width));
         }
     }
 }
@@ -302,6 +339,16 @@ fn take(rest: &mut &[u8], len: usize) -> Option<i32> {
     let (digits, behind) = rest.split_at_checked(len)?;
     *rest = behind;
     digits.iter().try_fold(0i32, |n, digit| digit.is_ascii_digit().then(|| n * 10 + i32::from(digit - b'0')))
+}
+
+/// The microseconds of a fraction of a second, one digit at least; `None` where a digit after the sixth is not 0.
+fn micros_of(digits: &[u8]) -> Option<i64> {
+    let (kept, more) = digits.split_at(digits.len().min(6));
+    if kept.is_empty() || !kept.iter().all(u8::is_ascii_digit) || more.iter().any(|digit| *digit != b'0') {
+        return None;
+    }
+    let read = kept.iter().fold(0, |n, digit| n * 10 + i64::from(digit - b'0'));
+    Some((kept.len()..6).fold(read, |n, _| n * 10))
 }
 
 #[cfg(test)]

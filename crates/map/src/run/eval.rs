@@ -2,17 +2,18 @@
 
 use core::cmp::Ordering;
 
-use quayline_core::{NodeId, Value};
+use quayline_core::{NodeId, Value, read_bool};
 
+use super::date::{iso_day, iso_moment, iso_time};
 use super::fault::What;
 use super::mapper::Mapper;
 use super::value::{Bytes, Val};
 use crate::check::KEYS_MAX;
-use crate::functions::decimal;
+use crate::functions::{decimal, hash};
 use crate::host::{Host, Outputs};
 use crate::observe::Observer;
 use crate::own_function::{Checked, OwnFunction, OwnType};
-use crate::plan::{Compare, Direction, Expr, ExprId, FloatOp, Order, Row};
+use crate::plan::{ColumnType, Compare, Direction, Expr, ExprId, FloatOp, Order, Row};
 
 impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
     pub(super) fn eval(&mut self, id: ExprId) -> Val {
@@ -50,8 +51,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                 }
             }
             Expr::Not(value) => Val::Bool(!self.truth(value)),
-            Expr::And(a, b) => Val::Bool(self.truth(a) && self.truth(b)),
-            Expr::Or(a, b) => Val::Bool(self.truth(a) || self.truth(b)),
+            Expr::And(..) | Expr::Or(..) => Val::Bool(self.truth(id)),
             Expr::Minus(value) => match self.eval(value) {
                 Val::Absent => Val::Absent,
                 Val::Float32(x) => Val::Float32(-x),
@@ -72,12 +72,13 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
             }
             Expr::Concat { first, count } => self.concat(first, count),
             Expr::Joined { first, count } => self.joined(first, count),
-            Expr::If(condition, then, otherwise) => {
-                if self.truth(condition) {
-                    self.eval(then)
-                } else {
-                    self.eval(otherwise)
+            Expr::If(..) => {
+                // A match of many arms is as many of them, one in the other: a loop, since the stack ends before they do.
+                let mut id = id;
+                while let Expr::If(condition, then, otherwise) = plan.exprs[id as usize] {
+                    id = if self.truth(condition) { then } else { otherwise };
                 }
+                self.eval(id)
             }
             Expr::Call { function, first, count } => {
                 let val = self.call(function, first, count);
@@ -121,6 +122,24 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
 
     /// Whether a condition holds. What is absent does not; a value that is not a truth value is a fault, never silently false.
     pub(super) fn truth(&mut self, id: ExprId) -> bool {
+        let mut id = id;
+        loop {
+            match self.plan.exprs[id as usize] {
+                Expr::Or(a, b) => {
+                    if self.truth(a) {
+                        return true;
+                    }
+                    id = b;
+                }
+                Expr::And(a, b) => {
+                    if !self.truth(a) {
+                        return false;
+                    }
+                    id = b;
+                }
+                _ => break,
+            }
+        }
         match self.eval(id) {
             Val::Bool(truth) => truth,
             Val::Absent => false,
@@ -369,7 +388,8 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         let separator = self.eval(parts[0]);
         let separator = self.text_of(separator).map(|bytes| self.arena.get(bytes).to_vec()).unwrap_or_default();
         let (mut joined, mut any) = (core::mem::take(&mut self.scratch), false);
-        let mut ascii = separator.is_ascii();
+        // ASCII has control characters, which a sink of printable text does not look for.
+        let mut ascii = separator.iter().all(|byte| (0x20..0x7f).contains(byte));
         joined.clear();
         for part in &parts[1..] {
             let val = self.eval(*part);
@@ -442,8 +462,18 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         if let Some(function) = &over.function {
             return self.own_function(function, &vals[..len]);
         }
-        for val in &mut vals[..len] {
-            *val = self.crossing(*val);
+        for ((val, part), (_, column)) in vals[..len].iter_mut().zip(parts).zip(&over.keys) {
+            *val = match column {
+                // Equal numbers are one key, however many decimals they are written with.
+                ColumnType::Decimal => match self.number_value(*val, *part) {
+                    Some(number) => {
+                        let (n, scale) = decimal::trimmed(number);
+                        Val::Num(n, scale)
+                    }
+                    None => return Val::Absent,
+                },
+                _ => self.crossing(*val),
+            };
         }
         let mut keys = [Value::Null; KEYS_MAX];
         for (key, val) in keys.iter_mut().zip(&vals[..len]) {
@@ -459,13 +489,44 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
             at += 1;
         });
         match answer {
-            Ok(true) => self.adopt(val, &result),
+            Ok(true) => {
+                let val = self.adopt(val, &result);
+                self.cell(lookup, field, val)
+            }
             Ok(false) => Val::Absent,
             Err(reason) => {
                 self.fault(What::Lookup(reason), None, None);
                 Val::Absent
             }
         }
+    }
+
+    /// A cell of a table, which may be text, as a value of the type that the map declares.
+    fn cell(&mut self, lookup: u16, field: u16, val: Val) -> Val {
+        let Some((_, column)) = self.plan.lookups[usize::from(lookup)].fields.get(usize::from(field)) else {
+            return val;
+        };
+        let (Val::Text(bytes) | Val::Ascii(bytes), false) = (val, *column == ColumnType::Text) else { return val };
+        if bytes.len == 0 {
+            return Val::Absent;
+        }
+        let text = self.arena.get(bytes);
+        let read = match column {
+            ColumnType::Text => Some(val),
+            ColumnType::Decimal => self.exact(val).ok().map(|(n, scale)| Val::Num(n, scale)),
+            ColumnType::Bool => read_bool(text).map(Val::Bool),
+            ColumnType::Date => iso_day(text).map(Val::Date),
+            ColumnType::Time => iso_time(text).map(Val::Time),
+            ColumnType::DateTime => iso_moment(text).map(Val::DateTime),
+            ColumnType::Bytes => {
+                let bytes = hash::unhex(text);
+                bytes.map(|bytes| Val::Bytes(self.arena.keep(&bytes)))
+            }
+        };
+        read.unwrap_or_else(|| {
+            self.fault(What::Cell { lookup, field }, None, None);
+            Val::Absent
+        })
     }
 
     /// A value that leaves the map: a date as text.
@@ -529,9 +590,9 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                     Some(reason) => Err(reason),
                 }
             }
-            OwnType::Date => super::date::iso_day(&result)
-                .map(Val::Date)
-                .ok_or_else(|| format!("{what} is not a date, expected CCYY-MM-DD")),
+            OwnType::Date => {
+                iso_day(&result).map(Val::Date).ok_or_else(|| format!("{what} is not a date, expected CCYY-MM-DD"))
+            }
         }
     }
 
@@ -580,54 +641,47 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
     /// All leaves that an expression is made of now, with where they were read.
     pub(super) fn sources_of(&self, expr: ExprId, out: &mut Vec<(NodeId, u64)>) {
         let plan = self.plan;
-        match plan.exprs[expr as usize] {
-            Expr::Slot { cursor, slot, statement_node } => {
-                let at = self.cursors[usize::from(cursor)].wrapping_add(slot) as usize;
-                if self.slots.get(at).is_some_and(|val| !val.is_absent()) {
-                    out.push((statement_node, self.origins.get(at).copied().unwrap_or(0)));
+        // The next one is the last: a list that grows instead of the stack, as a match may have many arms.
+        let mut todo = vec![expr];
+        while let Some(expr) = todo.pop() {
+            match plan.exprs[expr as usize] {
+                Expr::Slot { cursor, slot, statement_node } => {
+                    let at = self.cursors[usize::from(cursor)].wrapping_add(slot) as usize;
+                    if self.slots.get(at).is_some_and(|val| !val.is_absent()) {
+                        out.push((statement_node, self.origins.get(at).copied().unwrap_or(0)));
+                    }
                 }
-            }
-            Expr::Present(a)
-            | Expr::Not(a)
-            | Expr::Minus(a)
-            | Expr::Text(a)
-            | Expr::Table { key: a, .. }
-            | Expr::InTable { key: a, .. }
-            | Expr::Pick { value: a, .. } => {
-                self.sources_of(a, out);
-            }
-            Expr::And(a, b)
-            | Expr::Or(a, b)
-            | Expr::Compare(_, _, a, b)
-            | Expr::Add(a, b)
-            | Expr::Subtract(a, b)
-            | Expr::Multiply(a, b)
-            | Expr::FloatOp(_, a, b)
-            | Expr::Otherwise(a, b)
-            | Expr::Bind(_, a, b) => {
-                self.sources_of(a, out);
-                self.sources_of(b, out);
-            }
-            Expr::If(a, b, c) => {
-                for part in [a, b, c] {
-                    self.sources_of(part, out);
+                Expr::Present(a)
+                | Expr::Not(a)
+                | Expr::Minus(a)
+                | Expr::Text(a)
+                | Expr::Table { key: a, .. }
+                | Expr::InTable { key: a, .. }
+                | Expr::Pick { value: a, .. } => todo.push(a),
+                Expr::And(a, b)
+                | Expr::Or(a, b)
+                | Expr::Compare(_, _, a, b)
+                | Expr::Add(a, b)
+                | Expr::Subtract(a, b)
+                | Expr::Multiply(a, b)
+                | Expr::FloatOp(_, a, b)
+                | Expr::Otherwise(a, b)
+                | Expr::Bind(_, a, b) => todo.extend([b, a]),
+                Expr::If(a, b, c) => todo.extend([c, b, a]),
+                Expr::Concat { first, count }
+                | Expr::Joined { first, count }
+                | Expr::Call { first, count, .. }
+                | Expr::Lookup { first, count, .. } => {
+                    todo.extend(plan.lists[first as usize..(first + count) as usize].iter().rev());
                 }
-            }
-            Expr::Concat { first, count }
-            | Expr::Joined { first, count }
-            | Expr::Call { first, count, .. }
-            | Expr::Lookup { first, count, .. } => {
-                for part in &plan.lists[first as usize..(first + count) as usize] {
-                    self.sources_of(*part, out);
+                // Of many occurrences there is no one place.
+                Expr::Fold(fold) => {
+                    let fold = &plan.folds[usize::from(fold)];
+                    let nodes = &plan.statements[fold.statement as usize].sources;
+                    out.extend(nodes.iter().map(|node| (*node, u64::MAX)));
                 }
+                _ => {}
             }
-            // Of many occurrences there is no one place.
-            Expr::Fold(fold) => {
-                let fold = &plan.folds[usize::from(fold)];
-                let nodes = &plan.statements[fold.statement as usize].sources;
-                out.extend(nodes.iter().map(|node| (*node, u64::MAX)));
-            }
-            _ => {}
         }
     }
 }

@@ -56,6 +56,11 @@ pub(crate) enum What {
         wanted: &'static str,
     },
     Lookup(String),
+    /// A cell of a look-up that has not the declared type.
+    Cell {
+        lookup: u16,
+        field: u16,
+    },
     /// A function, and why it gave no value.
     Function(String, String),
     Order,
@@ -96,7 +101,7 @@ impl RunFault {
         place.detail = self.source.as_ref().map(|source| format!("from {source}"));
         let mut finding = Finding::error(code, Fault::Sender, message).at(place);
         finding.severity = self.severity(plan);
-        if matches!(self.what, What::Order | What::Kind { .. } | What::Size | What::Lookup(_)) {
+        if matches!(self.what, What::Order | What::Kind { .. } | What::Size | What::Lookup(_) | What::Cell { .. }) {
             finding.fault = Fault::Config;
         }
         finding.hint = hint;
@@ -192,6 +197,17 @@ impl RunFault {
                 hint("compare the source's definition with what it sends"),
             ),
             What::Lookup(reason) => (codes::LOOKUP, format!("the lookup failed: {reason}"), hint("connect it")),
+            What::Cell { lookup, field } => {
+                let table = plan.lookups.get(usize::from(*lookup));
+                let column = table.and_then(|table| table.fields.get(usize::from(*field)));
+                let (name, wanted) = column.map_or(("", "another value"), |(name, column)| (name, column.words()));
+                let table = table.map_or("", |table| table.name.as_str());
+                (
+                    codes::LOOKUP,
+                    format!("the field `{name}` of `{table}` is not what the map declares: {wanted} is needed"),
+                    hint("correct the cell in the table, or declare the field as text"),
+                )
+            }
             What::Function(name, reason) => (
                 codes::OWN_FUNCTION,
                 format!("the function `{name}` failed: {reason}"),

@@ -8,7 +8,7 @@ use super::value::{NONE, Val};
 use crate::functions::decimal;
 use crate::host::{Host, Outputs};
 use crate::observe::Observer;
-use crate::plan::{ExprId, FoldOp, FoldPlan, PickSelect, ScopeId};
+use crate::plan::{ExprId, FoldOp, FoldPlan, Order, PickSelect, ScopeId};
 
 /// A fold as it grows.
 struct Growing {
@@ -200,17 +200,8 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
             (FoldOp::Sum, Some(value)) => self.grow_sum(value, growing),
             (FoldOp::Min | FoldOp::Max, Some(value)) => {
                 let val = self.eval(value);
-                if val.is_absent() {
-                    return;
-                }
-                // Digits lie in memory that is given back: the sum is an integer.
-                let val = match val {
-                    Val::Digits { .. } => match self.number_value(val, value) {
-                        Some((n, scale)) => Val::Num(n, scale),
-                        None => return,
-                    },
-                    val => val,
-                };
+                // Digits and texts lie in memory that is given back; numbers do not.
+                let Some(val) = self.ordered(fold.order, val, value) else { return };
                 let wanted = if fold.op == FoldOp::Min { Ordering::Less } else { Ordering::Greater };
                 if growing.val.is_absent() || self.ordering(fold.order, val, growing.val, value, value) == Some(wanted)
                 {
@@ -240,6 +231,24 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
                     growing.done = true;
                 }
             }
+        }
+    }
+
+    /// A value that is ordered as a number, as one; `None`, and a fault, for what is none.
+    fn ordered(&mut self, order: Order, val: Val, value: ExprId) -> Option<Val> {
+        match (order, val) {
+            (_, Val::Absent) => None,
+            (Order::Number, val) => self.number_value(val, value).map(|(n, scale)| Val::Num(n, scale)),
+            (Order::Float, Val::Float32(_) | Val::Float64(_)) => Some(val),
+            (Order::Float, val) => {
+                let float = self.float(val);
+                if float.is_none() {
+                    let source = self.source_of(value);
+                    self.fault(What::NotANumber, None, source);
+                }
+                float.map(Val::Float64)
+            }
+            _ => Some(val),
         }
     }
 

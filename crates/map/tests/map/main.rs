@@ -8,5 +8,6 @@ mod inverse;
 mod law;
 mod occurrences;
 mod run;
+mod silent;
 mod support;
 mod twin;

@@ -67,6 +67,7 @@ fn parts_alternatives_and_definitions() {
               amount? unsigned(2)
               either? text
             in an array
+            Warning SHP-005 order.schema.json:8:36: alternatives of text and numbers are text here (a document with a number there is refused when it is read (JSON-012): choose one type)
             Note SHP-006 order.schema.json:5:126: `format` is not checked
         "#]],
     );
@@ -124,5 +125,31 @@ fn what_no_shape_holds_is_refused() {
         expect![[r#"
         Error SHP-003 order.schema.json:1:35: expected a member's name (the file is not JSON)
     "#]],
+    );
+}
+
+/// What must be there beside `allOf` and `$ref` was lost unless the same part described it.
+#[test]
+fn required_names_members_of_every_part() {
+    check(
+        r##"{"required": ["a", "b"], "allOf": [
+          {"$ref": "#/$defs/base"},
+          {"properties": {"b": {"type": "string"}, "c": {"type": "string"}}, "required": ["d"]},
+          {"required": ["c"]},
+          {"allOf": [{"required": ["e"]}, {"properties": {"f": {"type": "string"}}}], "required": ["f"]}],
+        "$defs": {"base": {"type": "object", "required": ["g"], "properties": {"a": {"type": "string"}, "d": {"type": "string"}, "e": {"type": "string"}}}},
+        "properties": {"g": {"type": "string"}, "h": {"type": ["string", "integer"]}}}"##,
+        expect![[r#"
+            order
+              a text
+              d text
+              e text
+              b text
+              c text
+              f text
+              g text
+              h? text
+            Warning SHP-005 order.schema.json:7:54: a value that may be string or integer is text here (a document with a number there is refused when it is read (JSON-012): choose one type)
+        "#]],
     );
 }

@@ -1,6 +1,7 @@
 //! Schemas to a model of documents: references followed, `allOf` merged, alternatives put together.
 
 use core::cell::RefCell;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use quayline_core::{DistinctFindings, Finding, Findings, Scalar};
@@ -26,6 +27,8 @@ pub(crate) struct Model {
     pub(crate) at: usize,
     pub(crate) kind: Kind,
     pub(crate) nullable: bool,
+    /// Names of members that must be there, whichever part describes them.
+    required: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -224,6 +227,7 @@ impl<'d> Reader<'d> {
             return None;
         }
         let mut drafts = Vec::new();
+        let mut required = names_required(schema);
         if let Some(reference) = schema.get("$ref") {
             drafts.push(self.follow(document, reference)?);
         }
@@ -236,6 +240,7 @@ impl<'d> Reader<'d> {
             {
                 drafts.push(self.schema(document, part)?);
             } else {
+                required.extend(names_required(part));
                 self.unknown(document, part);
             }
         }
@@ -245,8 +250,6 @@ impl<'d> Reader<'d> {
         self.unknown(document, schema);
         if says_a_type(schema) {
             drafts.push(self.own(document, schema)?);
-        } else if let (Some(required), Some(model)) = (schema.get("required"), drafts.last_mut()) {
-            require(model, required);
         }
         let mut drafts = drafts.into_iter();
         let Some(mut model) = drafts.next() else {
@@ -257,6 +260,8 @@ impl<'d> Reader<'d> {
             model = self.merge(document, model, next)?;
         }
         model.at = schema.at;
+        model.required.extend(required);
+        model.require();
         model.nullable |= schema.get("nullable").and_then(Json::bool) == Some(true);
         Some(model)
     }
@@ -349,6 +354,7 @@ impl<'d> Reader<'d> {
 
     fn either(&mut self, document: usize, at: usize, a: Model, b: Model) -> Option<Model> {
         let nullable = a.nullable || b.nullable;
+        let required = a.required.into_iter().filter(|name| b.required.contains(name)).collect();
         let kind = match (a.kind, b.kind) {
             (Kind::Object(mut all), Kind::Object(others)) => {
                 for member in &mut all {
@@ -373,7 +379,13 @@ impl<'d> Reader<'d> {
                 Kind::Array { items: Box::new(items), min: min.min(less), max }
             }
             (Kind::Scalar(a), Kind::Scalar(b)) => match wider(&a, &b) {
-                Some(scalar) => Kind::Scalar(scalar),
+                Some(scalar) => {
+                    let is_number = |scalar: &Scalar| matches!(scalar, Scalar::Decimal { .. });
+                    if is_number(&a) != is_number(&b) {
+                        self.only_text(document, at, "alternatives of text and numbers are text here");
+                    }
+                    Kind::Scalar(scalar)
+                }
                 None => {
                     self.refuse(document, at, "alternatives of types that no field holds both", "choose one of them");
                     return None;
@@ -385,13 +397,15 @@ impl<'d> Reader<'d> {
                 return None;
             }
         };
-        Some(Model { at, kind, nullable })
+        Some(Model { at, kind, nullable, required })
     }
 
     /// Both hold.
     fn merge(&mut self, document: usize, a: Model, b: Model) -> Option<Model> {
         let at = b.at;
         let nullable = a.nullable && b.nullable;
+        let mut required = a.required;
+        required.extend(b.required);
         let kind = match (a.kind, b.kind) {
             (Kind::Object(mut all), Kind::Object(others)) => {
                 for other in others {
@@ -427,7 +441,16 @@ impl<'d> Reader<'d> {
                 return None;
             }
         };
-        Some(Model { at, kind, nullable })
+        let mut model = Model { at, kind, nullable, required };
+        model.require();
+        Some(model)
+    }
+
+    /// A value that may be text or a number is text, and a reader refuses numbers.
+    fn only_text(&mut self, document: usize, at: usize, message: impl Into<String>) {
+        let finding = self.documents.get(document).file.warning(codes::NOT_HELD, at, message);
+        let hint = "a document with a number there is refused when it is read (JSON-012): choose one type";
+        self.findings.push(finding.hint(hint));
     }
 
     fn contradiction(&mut self, document: usize, at: usize) {
@@ -455,7 +478,8 @@ impl<'d> Reader<'d> {
                 return None;
             }
             several if several.iter().all(|of| matches!(*of, "string" | "integer" | "number")) => {
-                // A number is a text all the same.
+                let message = format!("a value that may be {} is text here", several.join(" or "));
+                self.only_text(document, schema.at, message);
                 Kind::Scalar(text_of(schema))
             }
             several => {
@@ -464,7 +488,9 @@ impl<'d> Reader<'d> {
                 return None;
             }
         };
-        Some(Model { at: schema.at, kind, nullable })
+        let mut model = Model { at: schema.at, kind, nullable, required: names_required(schema) };
+        model.require();
+        Some(model)
     }
 
     fn members(&mut self, document: usize, schema: &Json) -> Option<Vec<Member>> {
@@ -486,14 +512,7 @@ impl<'d> Reader<'d> {
             self.refuse(document, more.at, "an object with members of any name", hint);
             whole = false;
         }
-        let mut model = Model { at: schema.at, kind: Kind::Object(members), nullable: false };
-        if let Some(required) = schema.get("required") {
-            require(&mut model, required);
-        }
-        match model.kind {
-            Kind::Object(members) if whole => Some(members),
-            _ => None,
-        }
+        whole.then_some(members)
     }
 
     fn array(&mut self, document: usize, schema: &Json) -> Option<Kind> {
@@ -532,13 +551,18 @@ fn alternatives(schema: &Json) -> Option<&[Json]> {
         .then_some(branches)
 }
 
-fn require(model: &mut Model, required: &Json) {
-    let Kind::Object(members) = &mut model.kind else { return };
-    for name in required.items().iter().filter_map(Json::text) {
-        if let Some(member) = members.iter_mut().find(|member| member.name == name) {
-            member.required = true;
-        }
+impl Model {
+    /// Marks the members that must be there.
+    fn require(&mut self) {
+        let Kind::Object(members) = &mut self.kind else { return };
+        let names: HashSet<&str> = self.required.iter().map(String::as_str).collect();
+        members.iter_mut().for_each(|member| member.required |= names.contains(member.name.as_str()));
     }
+}
+
+fn names_required(schema: &Json) -> Vec<String> {
+    let names = schema.get("required").map(Json::items).unwrap_or_default();
+    names.iter().filter_map(Json::text).map(str::to_owned).collect()
 }
 
 /// The types that a schema allows but null, and whether it allows that; where it does not say, its other words do.

@@ -2,12 +2,14 @@
 //!
 //! An attribute is a field `@name`; the text of an element that has attributes, or of mixed content, is a field `$text`.
 
+mod simple;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use quayline_core::{DistinctFindings, Findings, Occurs, Scalar, Shape, ShapeBuilder};
+use quayline_core::{DistinctFindings, Findings, Occurs, Shape, ShapeBuilder};
 use quayline_dictionary::{SourceText, XmlElement};
-use quayline_xml::{Namespaces, Spacing, XmlStyle};
+use quayline_xml::{LeafTexts, Namespaces, Spacing, WhiteSpace, XmlStyle};
 
 use crate::Schema;
 use crate::shape::codes;
@@ -15,6 +17,7 @@ use crate::shape::notes::Notes;
 use crate::shape::reference::Reference;
 use crate::shape::shape_file::{Form, ShapeFile, ShapeOptions};
 use crate::shape::source_file::SourceFile;
+use simple::{Simple, built_in};
 
 /// Types inside each other.
 const DEPTH_MAX: usize = 64;
@@ -40,20 +43,24 @@ pub(crate) fn load(reference: &Reference, _: &ShapeOptions) -> Result<ShapeFile,
     let mut findings = core::mem::take(&mut reader.findings).into_vec();
     let notes = core::mem::take(&mut reader.notes);
     findings.extend(notes.findings(&documents.files[0].file));
-    let mut builder = Shape::builder(name.clone());
-    let mut of_node = vec![outermost];
-    match model {
-        Some(Model::Group(members)) => {
-            members.into_iter().for_each(|member| build(&mut builder, &mut of_node, member));
+    let members = match model {
+        Some(Model::Group(mut members)) => {
+            if let Some(text) = members.iter_mut().find(|member| member.name == "$text") {
+                text.default = default_of(root);
+            }
+            members
         }
-        Some(Model::Leaf(scalar)) => {
-            builder.scalar("$text", scalar, Occurs::Optional);
-            of_node.push(0);
-        }
+        Some(Model::Leaf(simple)) => vec![text_beside(simple, default_of(root))],
         None => return Err(Findings(findings)),
-    }
+    };
+    let mut building =
+        Building { builder: Shape::builder(name.clone()), of_node: vec![outermost], leaves: LeafTexts::default() };
+    building.leaves.white_space.push(WhiteSpace::default());
+    building.leaves.defaults.push(None);
+    members.into_iter().for_each(|member| building.add(member));
+    let Building { builder, of_node, leaves } = building;
     let namespaces = of_node.iter().any(|of| *of != 0).then_some(Namespaces { uris: reader.uris, of_node });
-    let style = XmlStyle { root: None, record: name, spacing: Spacing::Compact, namespaces };
+    let style = XmlStyle { root: None, record: name, spacing: Spacing::Compact, namespaces, leaves };
     Ok(ShapeFile {
         path: reference.path.clone(),
         form: Form::Xml(style),
@@ -63,24 +70,47 @@ pub(crate) fn load(reference: &Reference, _: &ShapeOptions) -> Result<ShapeFile,
     })
 }
 
-fn build(builder: &mut ShapeBuilder, of_node: &mut Vec<u16>, member: Member) {
-    of_node.push(member.namespace);
-    match member.model {
-        Model::Leaf(scalar) => {
-            builder.scalar(member.name, scalar, member.occurs);
-        }
-        Model::Group(members) => {
-            builder.open(member.name, member.occurs);
-            members.into_iter().for_each(|member| build(builder, of_node, member));
-            builder.close();
+/// The shape as it grows, with what the form says of each node.
+struct Building {
+    builder: ShapeBuilder,
+    of_node: Vec<u16>,
+    leaves: LeafTexts,
+}
+
+impl Building {
+    fn add(&mut self, member: Member) {
+        self.of_node.push(member.namespace);
+        match member.model {
+            Model::Leaf(simple) => {
+                self.leaves.white_space.push(simple.white_space);
+                self.leaves.defaults.push(member.default.map(Into::into));
+                self.builder.scalar(member.name, simple.scalar, member.occurs);
+            }
+            Model::Group(members) => {
+                self.leaves.white_space.push(WhiteSpace::default());
+                self.leaves.defaults.push(None);
+                self.builder.open(member.name, member.occurs);
+                members.into_iter().for_each(|member| self.add(member));
+                self.builder.close();
+            }
         }
     }
+}
+
+/// The value that a declaration gives where a document has none.
+fn default_of(declared: &XmlElement) -> Option<String> {
+    declared.attribute("default").or_else(|| declared.attribute("fixed")).map(str::to_owned)
+}
+
+/// The text of an element that has attributes.
+fn text_beside(simple: Simple, default: Option<String>) -> Member {
+    Member { name: "$text".to_owned(), namespace: 0, occurs: Occurs::Optional, model: Model::Leaf(simple), default }
 }
 
 /// What an element holds.
 #[derive(Clone, Debug, PartialEq)]
 enum Model {
-    Leaf(Scalar),
+    Leaf(Simple),
     Group(Vec<Member>),
 }
 
@@ -91,6 +121,8 @@ struct Member {
     namespace: u16,
     occurs: Occurs,
     model: Model,
+    /// The value of an attribute that is missing, or of an element that is empty.
+    default: Option<String>,
 }
 
 /// A schema with those that it includes and imports.
@@ -194,6 +226,31 @@ impl Documents {
     }
 }
 
+impl Documents {
+    /// The elements that may stand in the place of a global element, those of its members included.
+    fn substitutes(&self, file: usize, head: &XmlElement) -> Vec<(usize, &XmlElement)> {
+        let mut all: Vec<(usize, &XmlElement)> = Vec::new();
+        let mut heads = vec![(file, head.attribute("name"))];
+        while let Some((of_file, name)) = heads.pop() {
+            let elements = self.files.iter().enumerate().flat_map(|(number, document)| {
+                document.root.children.iter().filter(|child| child.name == "element").map(move |child| (number, child))
+            });
+            for (number, element) in elements {
+                let groups = element.attribute("substitutionGroup").unwrap_or_default();
+                let is_member = groups.split_ascii_whitespace().any(|group| {
+                    let found = self.global("element", group, number);
+                    found.is_some_and(|(found, head)| found == of_file && head.attribute("name") == name)
+                });
+                if is_member && !all.iter().any(|(_, known)| core::ptr::eq(*known, element)) {
+                    all.push((number, element));
+                    heads.push((number, element.attribute("name")));
+                }
+            }
+        }
+        all
+    }
+}
+
 /// The namespace of XML Schema itself.
 const XSD: &str = "http://www.w3.org/2001/XMLSchema";
 
@@ -212,10 +269,27 @@ struct Reader<'d> {
 #[derive(Default)]
 struct Content {
     members: Vec<Member>,
-    /// In a choice: what stands once does so at most.
-    choice: bool,
+    /// In a choice, or in a group that may be missing: what stands once does so at most.
+    is_optional: bool,
     /// In a group of particles that repeats.
     repeats: bool,
+    /// The branches that are open: number of the choice, and of its branch.
+    branches: Vec<(usize, usize)>,
+    choices: usize,
+    /// The branches of each element that was met.
+    met: Vec<(String, Vec<(usize, usize)>)>,
+}
+
+impl Content {
+    /// Notes an element; whether it is in another branch of a choice than each of its name before.
+    fn meets(&mut self, name: &str) -> bool {
+        let excludes = |other: &[(usize, usize)]| {
+            self.branches.iter().any(|(choice, branch)| other.iter().any(|(of, other)| of == choice && other != branch))
+        };
+        let is_alone = self.met.iter().filter(|(known, _)| known == name).all(|(_, branches)| excludes(branches));
+        self.met.push((name.to_owned(), self.branches.clone()));
+        is_alone
+    }
 }
 
 impl<'d> Reader<'d> {
@@ -279,7 +353,7 @@ impl<'d> Reader<'d> {
             Some(of) => self.complex(file, of),
             None => {
                 self.notes.add("an element without a type", element.at);
-                Some(Model::Leaf(Scalar::Text { chars_max: None }))
+                Some(Model::Leaf(Simple::text(None)))
             }
         }
     }
@@ -299,7 +373,7 @@ impl<'d> Reader<'d> {
             return self.simple(file, of, 0).map(Model::Leaf);
         }
         match built_in(local(name)) {
-            Some(scalar) => Some(Model::Leaf(scalar)),
+            Some(simple) => Some(Model::Leaf(simple)),
             None => {
                 let hint = "define it, or include the schema that does from a file next to this one";
                 self.refuse(file, from.at, codes::NO_SUCH_PART, format!("there is no type `{name}`"), hint);
@@ -320,12 +394,7 @@ impl<'d> Reader<'d> {
             if attributes.is_empty() {
                 return Some(Model::Leaf(text.0));
             }
-            attributes.push(Member {
-                name: "$text".to_owned(),
-                namespace: 0,
-                occurs: Occurs::Optional,
-                model: Model::Leaf(text.0),
-            });
+            attributes.push(text_beside(text.0, None));
             return Some(Model::Group(attributes));
         }
         let mut mixed = of.attribute("mixed") == Some("true");
@@ -334,8 +403,8 @@ impl<'d> Reader<'d> {
             mixed |= content.attribute("mixed") == Some("true");
             let derived =
                 content.children.iter().find(|child| matches!(child.name.as_str(), "extension" | "restriction"))?;
+            let base = derived.attribute("base").unwrap_or_default();
             if derived.name == "extension" {
-                let base = derived.attribute("base").unwrap_or_default();
                 match self.named_type(file, derived, base)? {
                     Model::Group(base) => members = base,
                     Model::Leaf(_) => {
@@ -344,6 +413,9 @@ impl<'d> Reader<'d> {
                         return None;
                     }
                 }
+            }
+            if derived.name == "restriction" {
+                self.inherited(file, base, &mut members, 0);
             }
             holder = derived;
         }
@@ -356,25 +428,39 @@ impl<'d> Reader<'d> {
         // Attributes first, whatever they were inherited behind.
         members.sort_by_key(|member| !member.name.starts_with('@'));
         if mixed && !members.iter().any(|member| member.name == "$text") {
-            let text = Model::Leaf(Scalar::Text { chars_max: None });
-            members.push(Member { name: "$text".to_owned(), namespace: 0, occurs: Occurs::Optional, model: text });
+            members.push(text_beside(Simple::text(None), None));
         }
         Some(Model::Group(members))
     }
 
     /// A simple type as the base of another, with the attributes that it has where it is a complex type with simple content.
-    fn simple_base(&mut self, file: usize, derived: &'d XmlElement, base: &str) -> Option<(Scalar, Vec<Member>)> {
-        let (scalar, attributes) = match self.named_type(file, derived, base)? {
-            Model::Leaf(scalar) => (scalar, Vec::new()),
+    fn simple_base(&mut self, file: usize, derived: &'d XmlElement, base: &str) -> Option<(Simple, Vec<Member>)> {
+        let (simple, attributes) = match self.named_type(file, derived, base)? {
+            Model::Leaf(simple) => (simple, Vec::new()),
             Model::Group(mut members) => {
                 let text = members.iter().position(|member| member.name == "$text")?;
                 match members.remove(text).model {
-                    Model::Leaf(scalar) => (scalar, members),
+                    Model::Leaf(simple) => (simple, members),
                     Model::Group(_) => return None,
                 }
             }
         };
-        Some((self.faceted(derived, scalar), attributes))
+        Some((self.faceted(derived, simple), attributes))
+    }
+
+    /// The attributes of a type that another restricts: a restriction writes its content again, but only the attributes that change.
+    fn inherited(&mut self, file: usize, base: &str, members: &mut Vec<Member>, depth: usize) {
+        let Some((file, of)) = self.documents.global("complexType", base, file).filter(|_| depth < DEPTH_MAX) else {
+            return;
+        };
+        let mut holder = of;
+        if let Some(content) = of.child("complexContent") {
+            let is_derived = |child: &&XmlElement| matches!(child.name.as_str(), "extension" | "restriction");
+            let Some(derived) = content.children.iter().find(is_derived) else { return };
+            self.inherited(file, derived.attribute("base").unwrap_or_default(), members, depth + 1);
+            holder = derived;
+        }
+        self.attributes(file, holder, members);
     }
 
     fn attributes(&mut self, file: usize, of: &'d XmlElement, members: &mut Vec<Member>) {
@@ -384,7 +470,12 @@ impl<'d> Reader<'d> {
                 "attributeGroup" => {
                     let name = child.attribute("ref").unwrap_or_default();
                     match self.documents.global("attributeGroup", name, file) {
-                        Some((file, group)) => self.attributes(file, group, members),
+                        Some((of_file, group)) => {
+                            if self.enters("attributeGroup", of_file, name, file, child.at) {
+                                self.attributes(of_file, group, members);
+                                self.open.pop();
+                            }
+                        }
                         None => {
                             let message = format!("there is no group of attributes `{name}`");
                             self.refuse(
@@ -403,6 +494,21 @@ impl<'d> Reader<'d> {
         }
     }
 
+    /// Opens a group, unless it is open already or lies too deep, which is reported.
+    fn enters(&mut self, kind: &'d str, of_file: usize, name: &str, file: usize, at: usize) -> bool {
+        let key = (kind, format!("{of_file} {}", local(name)));
+        // A group that an element of it refers to again is that element holding itself, which is finite here.
+        let is_inside = |(kind, _): &&(&str, String)| matches!(*kind, "group" | "attributeGroup");
+        let is_circle = self.open.iter().rev().take_while(is_inside).any(|open| *open == key);
+        if !is_circle && self.open.len() < DEPTH_MAX {
+            self.open.push(key);
+            return true;
+        }
+        let message = format!("the group `{}` holds itself", local(name));
+        self.refuse(file, at, codes::ITSELF, message, "a shape is finite: end the circle");
+        false
+    }
+
     fn attribute(&mut self, file: usize, of: &'d XmlElement, members: &mut Vec<Member>) {
         let required = of.attribute("use") == Some("required");
         if of.attribute("use") == Some("prohibited") {
@@ -410,13 +516,15 @@ impl<'d> Reader<'d> {
             members.retain(|member| member.name != name);
             return;
         }
-        let (name, namespace, scalar) = match of.attribute("ref") {
+        let mut default = default_of(of);
+        let (name, namespace, simple) = match of.attribute("ref") {
             // The attributes of XML itself, such as xml:lang.
             Some(reference) if reference.starts_with("xml:") => {
-                (local(reference).to_owned(), Namespaces::OF_XML, Some(Scalar::Text { chars_max: None }))
+                (local(reference).to_owned(), Namespaces::OF_XML, Some(Simple::text(None)))
             }
             Some(reference) => match self.documents.global("attribute", reference, file) {
                 Some((file, global)) => {
+                    default = default.or_else(|| default_of(global));
                     (local(reference).to_owned(), self.target_namespace(file), self.attribute_type(file, global))
                 }
                 None => {
@@ -430,21 +538,24 @@ impl<'d> Reader<'d> {
                 (of.attribute("name").unwrap_or_default().to_owned(), namespace, self.attribute_type(file, of))
             }
         };
-        let Some(scalar) = scalar else { return };
+        let Some(simple) = simple else { return };
+        if of.attribute("fixed").is_some() {
+            self.notes.add("fixed", of.at);
+        }
         let name = format!("@{name}");
         members.retain(|member| member.name != name);
         let occurs = if required { Occurs::Once } else { Occurs::Optional };
-        members.push(Member { name, namespace, occurs, model: Model::Leaf(scalar) });
+        members.push(Member { name, namespace, occurs, model: Model::Leaf(simple), default });
     }
 
-    fn attribute_type(&mut self, file: usize, of: &'d XmlElement) -> Option<Scalar> {
+    fn attribute_type(&mut self, file: usize, of: &'d XmlElement) -> Option<Simple> {
         match (of.attribute("type"), of.child("simpleType")) {
             (Some(name), _) => match self.named_type(file, of, name)? {
-                Model::Leaf(scalar) => Some(scalar),
+                Model::Leaf(simple) => Some(simple),
                 Model::Group(_) => None,
             },
             (None, Some(simple)) => self.simple(file, simple, 0),
-            (None, None) => Some(Scalar::Text { chars_max: None }),
+            (None, None) => Some(Simple::text(None)),
         }
     }
 
@@ -458,19 +569,36 @@ impl<'d> Reader<'d> {
         if max == Some(0) {
             return;
         }
-        let outer = (content.choice, content.repeats);
+        let outer = (content.is_optional, content.repeats);
+        let met = content.met.len();
         match of.name.as_str() {
             "sequence" | "all" | "choice" => {
-                content.choice |= optional || of.name == "choice";
+                let is_choice = of.name == "choice";
+                content.is_optional |= optional || is_choice;
                 content.repeats |= max != Some(1);
-                of.children.iter().for_each(|child| self.particle(file, child, content));
+                let choice = content.choices;
+                content.choices += usize::from(is_choice);
+                for (branch, child) in of.children.iter().enumerate() {
+                    if is_choice {
+                        content.branches.push((choice, branch));
+                    }
+                    self.particle(file, child, content);
+                    if is_choice {
+                        content.branches.pop();
+                    }
+                }
             }
             "group" => {
                 let name = of.attribute("ref").unwrap_or_default();
-                content.choice |= optional;
+                content.is_optional |= optional;
                 content.repeats |= max != Some(1);
                 match self.documents.global("group", name, file) {
-                    Some((file, group)) => group.children.iter().for_each(|child| self.particle(file, child, content)),
+                    Some((of_file, group)) => {
+                        if self.enters("group", of_file, name, file, of.at) {
+                            group.children.iter().for_each(|child| self.particle(of_file, child, content));
+                            self.open.pop();
+                        }
+                    }
                     None => {
                         let message = format!("there is no group `{name}`");
                         self.refuse(file, of.at, codes::NO_SUCH_PART, message, "define it, or include its schema");
@@ -481,7 +609,30 @@ impl<'d> Reader<'d> {
             "any" => self.notes.add("any", of.at),
             _ => {}
         }
-        (content.choice, content.repeats) = outer;
+        if content.repeats && !outer.1 {
+            self.check_repeated(file, of, &content.met[met..]);
+        }
+        (content.is_optional, content.repeats) = outer;
+    }
+
+    /// Elements that repeat together are lists of their own in a shape, which has no order across them.
+    fn check_repeated(&mut self, file: usize, of: &XmlElement, met: &[(String, Vec<(usize, usize)>)]) {
+        let mut names: Vec<&str> = Vec::new();
+        for (name, _) in met {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+        if names.len() < 2 {
+            return;
+        }
+        let more = if names.len() > 5 { ", …" } else { "" };
+        let list = names[..names.len().min(5)].join(", ");
+        let message = format!("elements that repeat together are a list each here: {list}{more}");
+        let hint = "a document in which they alternate is refused when it is read (XML-022), and one that is written has all of one name \
+                    together; put them into an element that repeats";
+        let finding = self.documents.files[file].file.warning(codes::NOT_HELD, of.at, message).hint(hint);
+        self.findings.push(finding);
     }
 
     fn member(&mut self, file: usize, of: &'d XmlElement, optional: bool, max: Option<u32>, content: &mut Content) {
@@ -496,6 +647,36 @@ impl<'d> Reader<'d> {
             },
             None => (file, of),
         };
+        let substitutes =
+            if of.attribute("ref").is_some() { self.documents.substitutes(of_file, element) } else { Vec::new() };
+        if substitutes.is_empty() {
+            return self.one_member(file, of, (of_file, element), optional, max, content);
+        }
+        // One of them is there, as in a choice.
+        let choice = content.choices;
+        content.choices += 1;
+        let is_abstract = element.attribute("abstract") == Some("true");
+        let head = (!is_abstract).then_some((of_file, element));
+        for (branch, (of_file, element)) in head.into_iter().chain(substitutes).enumerate() {
+            if element.attribute("abstract") == Some("true") {
+                continue;
+            }
+            content.branches.push((choice, branch));
+            self.one_member(file, of, (of_file, element), true, max, content);
+            content.branches.pop();
+        }
+    }
+
+    /// An element in its place: `of` is the particle there, and `element` what it refers to or the particle itself.
+    fn one_member(
+        &mut self,
+        file: usize,
+        of: &'d XmlElement,
+        (of_file, element): (usize, &'d XmlElement),
+        optional: bool,
+        max: Option<u32>,
+        content: &mut Content,
+    ) {
         let Some(name) = element.attribute("name") else { return };
         let namespace = if of.attribute("ref").is_some() {
             self.target_namespace(of_file)
@@ -520,13 +701,13 @@ impl<'d> Reader<'d> {
             let hint = "a shape is finite: a document that has it is refused when it is read; write down as many levels as documents have";
             let message = format!("`{name}` contains itself, and is left out here");
             let mut finding = self.documents.files[file].file.warning(codes::ITSELF, of.at, message).hint(hint);
-            if !(optional || content.choice) {
+            if !(optional || content.is_optional) {
                 finding.severity = quayline_core::Severity::Error;
             }
             self.findings.push(finding);
             return;
         };
-        let least = u32::from(!(optional || content.choice || element.attribute("nillable") == Some("true")));
+        let least = u32::from(!(optional || content.is_optional || element.attribute("nillable") == Some("true")));
         let occurs = match max {
             Some(1) if !content.repeats => {
                 if least == 1 {
@@ -544,15 +725,26 @@ impl<'d> Reader<'d> {
                 max: max.filter(|_| !content.repeats),
             },
         };
+        let mut default = default_of(element);
+        if element.attribute("fixed").is_some() {
+            self.notes.add("fixed", element.at);
+        }
+        let mut model = model;
+        if let (Model::Group(members), Some(_)) = (&mut model, &default)
+            && let Some(text) = members.iter_mut().find(|member| member.name == "$text")
+        {
+            text.default = default.take();
+        }
+        let is_alone = content.meets(name);
         match content.members.iter_mut().find(|member| member.name == name) {
-            None => content.members.push(Member { name: name.to_owned(), namespace, occurs, model }),
+            None => content.members.push(Member { name: name.to_owned(), namespace, occurs, model, default }),
             Some(known) if known.namespace != namespace => {
                 let message = format!("`{name}` occurs in two namespaces");
                 self.refuse(file, of.at, codes::NOT_HELD, message, "give both different names");
             }
             // Again in another branch, or further on.
             Some(known) if known.model == model || outline(&known.model) == outline(&model) => {
-                known.occurs = match (content.choice, known.occurs, occurs) {
+                known.occurs = match (is_alone, known.occurs, occurs) {
                     (true, Occurs::Once | Occurs::Optional, Occurs::Once | Occurs::Optional) => Occurs::Optional,
                     _ => Occurs::Many { min: 0, max: None },
                 };
@@ -563,86 +755,12 @@ impl<'d> Reader<'d> {
             }
         }
     }
-
-    /// The type of a simple type.
-    fn simple(&mut self, file: usize, of: &'d XmlElement, depth: usize) -> Option<Scalar> {
-        if depth > DEPTH_MAX {
-            self.refuse(file, of.at, codes::ITSELF, "a type that restricts itself".to_owned(), "end the circle");
-            return None;
-        }
-        if let Some(restriction) = of.child("restriction") {
-            let base = match (restriction.attribute("base"), restriction.child("simpleType")) {
-                (Some(name), _) => match self.documents.global("simpleType", name, file) {
-                    Some((file, base)) => self.simple(file, base, depth + 1)?,
-                    None => match built_in(local(name)) {
-                        Some(scalar) => scalar,
-                        None => {
-                            let message = format!("there is no type `{name}`");
-                            self.refuse(
-                                file,
-                                restriction.at,
-                                codes::NO_SUCH_PART,
-                                message,
-                                "define it, or include its schema",
-                            );
-                            return None;
-                        }
-                    },
-                },
-                (None, Some(inner)) => self.simple(file, inner, depth + 1)?,
-                (None, None) => Scalar::Text { chars_max: None },
-            };
-            return Some(self.faceted(restriction, base));
-        }
-        // A list is one text; of a union, text holds all.
-        Some(Scalar::Text { chars_max: None })
-    }
-
-    /// A type as facets restrict it.
-    fn faceted(&mut self, of: &XmlElement, base: Scalar) -> Scalar {
-        let facet = |name: &str| of.child(name).and_then(|facet| facet.attribute("value"));
-        let mut listed = false;
-        for child in &of.children {
-            // A list of values is one restriction.
-            if core::mem::replace(&mut listed, child.name == "enumeration") && listed {
-                continue;
-            }
-            if matches!(child.name.as_str(), "pattern" | "minLength" | "enumeration" | "assertion") {
-                self.notes.add(&child.name, child.at);
-            }
-        }
-        match base {
-            Scalar::Text { chars_max } => {
-                let values = of.children_named("enumeration").filter_map(|value| value.attribute("value"));
-                let longest =
-                    values.map(|value| value.chars().count()).max().and_then(|longest| u32::try_from(longest).ok());
-                let said = facet("maxLength").or_else(|| facet("length")).and_then(|max| max.parse().ok());
-                Scalar::Text { chars_max: said.or(longest).or(chars_max) }
-            }
-            Scalar::Decimal { digits, scale, signed } => {
-                let fraction = facet("fractionDigits").and_then(|n| n.parse::<i16>().ok());
-                let scale = fraction.map_or(scale, |fraction| fraction.clamp(0, 30));
-                let total = facet("totalDigits").and_then(|n| n.parse::<u16>().ok());
-                let bound = ["minInclusive", "minExclusive"].iter().find_map(|name| facet(name));
-                let signed = signed && bound.is_none_or(|bound| bound.starts_with('-'));
-                let high = ["maxInclusive", "maxExclusive"].iter().find_map(|name| facet(name));
-                let whole = high.filter(|_| bound.is_some() && total.is_none()).map(|high| {
-                    let whole =
-                        high.trim_start_matches('-').split('.').next().unwrap_or_default().trim_start_matches('0');
-                    u16::try_from(whole.len()).unwrap_or(38).max(1)
-                });
-                let digits = total.or_else(|| whole.map(|whole| whole + scale.unsigned_abs())).unwrap_or(digits);
-                Scalar::Decimal { digits: digits.clamp(1, 38), scale, signed }
-            }
-            other => other,
-        }
-    }
 }
 
 /// Two models with the same names.
 fn outline(model: &Model) -> Vec<String> {
     match model {
-        Model::Leaf(scalar) => vec![format!("{scalar:?}")],
+        Model::Leaf(simple) => vec![format!("{:?}", simple.scalar)],
         Model::Group(members) => members.iter().map(|member| member.name.clone()).collect(),
     }
 }
@@ -663,32 +781,4 @@ fn misnamed(element: &XmlElement) -> Option<&XmlElement> {
 
 fn local(name: &str) -> &str {
     name.rsplit(':').next().unwrap_or(name)
-}
-
-/// A type of XML Schema part 2.
-fn built_in(name: &str) -> Option<Scalar> {
-    let text = |chars_max| Some(Scalar::Text { chars_max });
-    let whole = |digits, signed| Some(Scalar::Decimal { digits, scale: 0, signed });
-    match name {
-        "string" | "normalizedString" | "token" | "language" | "Name" | "NCName" | "NMTOKEN" | "NMTOKENS" | "ID"
-        | "IDREF" | "IDREFS" | "ENTITY" | "ENTITIES" | "anyURI" | "QName" | "NOTATION" | "anySimpleType"
-        | "anyAtomicType" | "anyType" | "dateTime" | "dateTimeStamp" | "time" | "duration" | "dayTimeDuration"
-        | "yearMonthDuration" | "base64Binary" | "hexBinary" => text(None),
-        "date" => text(Some(16)),
-        "gYear" | "gYearMonth" | "gMonth" | "gMonthDay" | "gDay" => text(Some(16)),
-        "boolean" => Some(Scalar::Bool),
-        "decimal" => Some(Scalar::Decimal { digits: 36, scale: 12, signed: true }),
-        "float" => Some(Scalar::Float32),
-        "double" => Some(Scalar::Float64),
-        "integer" | "nonPositiveInteger" | "negativeInteger" | "long" => whole(19, true),
-        "nonNegativeInteger" | "positiveInteger" => whole(19, false),
-        "unsignedLong" => whole(20, false),
-        "int" => whole(10, true),
-        "unsignedInt" => whole(10, false),
-        "short" => whole(5, true),
-        "unsignedShort" => whole(5, false),
-        "byte" => whole(3, true),
-        "unsignedByte" => whole(3, false),
-        _ => None,
-    }
 }

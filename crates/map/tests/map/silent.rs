@@ -1,0 +1,269 @@
+//! Values that a map lost or changed without a word, and statements that it dropped: each has a finding now, or its value.
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use quayline_core::{NodeId, Sink, Value};
+use quayline_map::{Mapper, One, SourceOrder};
+
+use crate::run::{JSON, ORDER};
+use crate::support::{Case, World, shape};
+
+/// Whether each value that the map called printable ASCII is that.
+#[derive(Default)]
+struct Printable(Vec<(bool, bool)>);
+
+impl Sink for Printable {
+    fn enter(&mut self, _: NodeId) {}
+    fn leave(&mut self, _: NodeId) {}
+    fn open_list(&mut self, _: NodeId) {}
+    fn close_list(&mut self, _: NodeId) {}
+    fn value(&mut self, _: NodeId, value: Value<'_>) {
+        let is_printable = |bytes: &[u8]| bytes.iter().all(|byte| (0x20..0x7f).contains(byte));
+        match value {
+            Value::Ascii(run) => self.0.push((true, is_printable(run.bytes()))),
+            Value::Text(run) => self.0.push((false, is_printable(run.bytes()))),
+            _ => {}
+        }
+    }
+    fn discard(&mut self) {}
+}
+
+/// `joined` with a line feed as its separator was sent as printable text: CSV and JSON wrote the line feed as it is.
+#[test]
+fn joined_texts_with_control_characters_are_not_called_printable() {
+    let case = Case::new("s\n  a text(3)\n  b text(3)\n", "t\n  x text\n  y text\n  z text\n");
+    let map = "x = joined(\"\\n\", a, b)\ny = joined(\"\\u{7f}\", a, b)\nz = joined(\" \", a, b)\n";
+    let compiled = case.compile(map).unwrap_or_else(|findings| panic!("{findings}"));
+    let source = shape(case.source);
+    let mut mapper = Mapper::new(&compiled.plan, One(Printable::default()), World::default());
+    mapper.enter(NodeId::ROOT);
+    for name in ["a", "b"] {
+        mapper.value(source.child(NodeId::ROOT, name).expect("a field"), Value::Ascii(b"q"[..].into()));
+    }
+    mapper.leave(NodeId::ROOT);
+    let Printable(sent) = mapper.into_parts().0.0;
+    assert_eq!(sent, [(false, false), (false, false), (true, true)]);
+}
+
+/// A fold of numbers kept the place of a text instead of its value: the next field of the document became the greatest price.
+#[test]
+fn folds_of_numbers_keep_no_text() {
+    let map = "number = \"1\"\nmake lines { line = \"1\" quantity = 1 }\ncount = CTT.CTT01\ntotal = round(max(PO104 for PO1), 2)\n";
+    let document = r#"{"BEG":{"BEG03":"1"},"PO1":[{"PO102":1,"PO104":"1x"}],"CTT":{"CTT01":17}}"#;
+    for order in [SourceOrder::AsShape, SourceOrder::Any] {
+        let case = Case { order, ..Case::new(ORDER, JSON) };
+        let said = case.run(map, &[document]);
+        assert!(said.contains("error[MAP-205]: the text is no number") && !said.contains("17.00"), "{order:?}: {said}");
+        // A text that is a number counts as one.
+        let other = document.replace("1x", " 2").replace("\" 2\"", "\"0002.50\"");
+        let said = case.run(map, &[&other]);
+        assert!(said.contains("\"total\":2.50"), "{order:?}: {said}");
+    }
+    let floats = Case::new("s\n  n*\n    x float\n  last text(9)\n", "t\n  last text(9)\n  y? float\n");
+    let said = floats.run("last = last\ny = min(x for n)\n", &[r#"{"n":[{"x":"1x"}],"last":"123456789"}"#]);
+    assert!(said.contains("error[MAP-205]") && !said.contains("\"y\""), "{said}");
+}
+
+const TYPED: &str =
+    "lookup typed(n: decimal(5, 2)) -> (day: date, hour: time, at: datetime, is: bool, n: decimal(5, 2), raw: bytes)\n";
+
+/// A look-up is text in its table: dates, times and truth values were absent in every document.
+#[test]
+fn look_ups_have_the_types_that_they_declare() {
+    let case = Case::new(
+        "s\n  n decimal(5,3)\n",
+        "t\n  day? text(10)\n  hour? text(8)\n  at? text(19)\n  is? text(3)\n  n? decimal(6,3)\n  raw? bytes(4)\n",
+    );
+    let map = format!(
+        "{TYPED}day = format(typed(n).day, \"DD.MM.CCYY\")\nhour = format(typed(n).hour, \"HHMMSSff\")\n\
+         at = format(typed(n).at, \"CCYYMMDDHHMMSS\")\nis = if typed(n).is then \"yes\" else \"no\"\nn = typed(n).n * 2\nraw = typed(n).raw\n"
+    );
+    let said = case.run(&map, &[r#"{"n":1.500}"#, r#"{"n":001.5}"#, r#"{"n":9}"#, r#"{"n":2}"#]);
+    expect_test::expect![[r#"
+        warning[MAP-052]: `n` has 3 digits before the point, and this up to 4
+        error[MAP-215]: the field `day` of `typed` is not what the map declares: a date such as 2026-01-31 is needed
+          at t.qmap:2:1
+          |
+        2 | day = format(typed(n).day, "DD.MM.CCYY")
+          | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+        hint: correct the cell in the table, or declare the field as text
+        error[MAP-215]: the field `hour` of `typed` is not what the map declares: a time such as 12:30:45 is needed
+          at t.qmap:3:1
+          |
+        3 | hour = format(typed(n).hour, "HHMMSSff")
+          | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+        hint: correct the cell in the table, or declare the field as text
+        error[MAP-215]: the field `at` of `typed` is not what the map declares: a date and time such as 2026-01-31T12:30:45 is needed
+          at t.qmap:4:1
+          |
+        4 | at = format(typed(n).at, "CCYYMMDDHHMMSS")
+          | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+        hint: correct the cell in the table, or declare the field as text
+        error[MAP-215]: the field `is` of `typed` is not what the map declares: true or false is needed
+          at t.qmap:5:1
+          |
+        5 | is = if typed(n).is then "yes" else "no"
+          | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+        hint: correct the cell in the table, or declare the field as text
+        error[MAP-215]: the field `n` of `typed` is not what the map declares: a number such as -12.50 is needed
+          at t.qmap:6:1
+          |
+        6 | n = typed(n).n * 2
+          | ^^^^^^^^^^^^^^^^^^
+
+        hint: correct the cell in the table, or declare the field as text
+        error[MAP-215]: the field `raw` of `typed` is not what the map declares: an even number of hexadecimal digits is needed
+          at t.qmap:7:1
+          |
+        7 | raw = typed(n).raw
+          | ^^^^^^^^^^^^^^^^^^
+
+        hint: correct the cell in the table, or declare the field as text
+        refused 1
+        {"day":"31.01.2026","hour":"12304550","at":"20260131123045","is":"yes","n":3.00,"raw":[0, 255]}
+        {"day":"31.01.2026","hour":"12304550","at":"20260131123045","is":"yes","n":3.00,"raw":[0, 255]}
+        {"is":"no"}
+    "#]].assert_eq(&said);
+    let float = Case::new("s\n  x float\n", "t\n  n? decimal(6,3)\n");
+    let said = float.findings(&format!("{TYPED}n = typed(x).n\n"));
+    assert!(
+        said.contains("error[MAP-040]") && said.contains("an exact number is needed here; this is a float"),
+        "{said}"
+    );
+}
+
+/// `scale` and `fit` of a float, and `round` of nothing, had no type and no finding: the statement was not there.
+#[test]
+fn no_statement_is_dropped_without_an_error() {
+    let case = Case::new("s\n  x float\n  n decimal(5,2)\n  day text(8)\n", "t\n  n? decimal(9,2)\n  d? text(8)\n");
+    for value in [
+        "scale(x, 2)",
+        "fit(x, 5, 2)",
+        "remainder(x, 2)",
+        "remainder(n, x)",
+        "round(absent, 2)",
+        "round(absent / 2, 2)",
+        "scale(absent, 2)",
+        "fit(absent, 5, 2)",
+        "round(n / absent, 2)",
+    ] {
+        let said = case.findings(&format!("n = {value}\n"));
+        assert!(said.contains("error[MAP-040]"), "{value}: {said}");
+    }
+    for value in ["add-days(date(day, \"CCYYMMDD\"), x)", "add-months(date(day, \"CCYYMMDD\"), x)"] {
+        let said = case.findings(&format!("d = format({value}, \"CCYYMMDD\")\n"));
+        assert!(said.contains("error[MAP-040]"), "{value}: {said}");
+    }
+    let said = case.findings("d = left(day, x)\n");
+    assert!(said.contains("error[MAP-040]"), "{said}");
+}
+
+/// Functions of numbers took floats in the checker and refused every document.
+#[test]
+fn floats_and_numbers_mix_where_the_checker_takes_them() {
+    let case =
+        Case::new("s\n  x float\n  n decimal(5,2)\n", "t\n  a float\n  b float\n  c float\n  d bool\n  e float\n");
+    let map = "var t = float(\"0\")\na = min(x, n)\nb = max(n, x, 3)\nset t += x\nset t -= float(\"0.25\")\nc = t\nd = is-number(x)\ne = max(x, 2)\n";
+    assert_eq!(
+        case.run(map, &[r#"{"x":2.5,"n":1.25}"#, r#"{"x":0.5,"n":4}"#]),
+        "{\"a\":1.25,\"b\":3,\"c\":2.25,\"d\":true,\"e\":2.5}\n{\"a\":0.5,\"b\":4,\"c\":0.25,\"d\":true,\"e\":2}\n"
+    );
+}
+
+/// Fractions of seven digits and more read the seventh as a second fraction that overwrote the first.
+#[test]
+fn fractions_of_any_width_and_texts_that_end_early() {
+    let case = Case::new("s\n  a text\n", "t\n  x? text(40)\n");
+    let read = |format: &str, text: &str| {
+        let map = format!("x = format(datetime(a, \"{format}\"), \"CCYYMMDDHHMMSSffffff\")\n");
+        let said = case.run(&map, &[&format!("{{\"a\":\"{text}\"}}")]);
+        match said.lines().last().and_then(|line| line.strip_prefix("{\"x\":\"")) {
+            Some(rest) => rest.trim_end_matches("\"}").to_owned(),
+            None => said.lines().next().unwrap_or_default().chars().take(14).collect(),
+        }
+    };
+    let refused = "error[MAP-206]";
+    for (format, text, expected) in [
+        ("CCYYMMDDHHMMSSfffffff", "202601311230451234560", "20260131123045123456"),
+        ("CCYYMMDDHHMMSSffffffffff", "202601311230451234560000", "20260131123045123456"),
+        ("CCYYMMDDHHMMSSfffffff", "20260131123045123", "20260131123045123000"),
+        // What a microsecond cannot hold is not cut.
+        ("CCYYMMDDHHMMSSfffffff", "202601311230451234567", refused),
+        ("CCYYMMDDHHMMSSfffffff", "20260131123045123456x", refused),
+        // X12 leaves seconds and fractions out, with what separates them; nothing else is left out.
+        ("CCYY-MM-DDTHH:MM:SS", "2026-01-31T12:30", "20260131123000000000"),
+        ("CCYY-MM-DDTHH:MM:SS.fff", "2026-01-31T12:30:45", "20260131123045000000"),
+        ("CCYY-MM-DDTHH:MM:SS,fff", "2026-01-31T12:30:45", "20260131123045000000"),
+        ("CCYY-MM-DDTHH:MM:SS", "2026-01-31T12:30:", refused),
+        ("CCYY-MM-DDTHH:MM:SS.fff", "2026-01-31T12:30:45.", refused),
+        ("CCYY-MM-DDTHH:MM:SSZ", "2026-01-31T12:30:45", refused),
+        ("CCYY-MM-DDTHH:MM:SSZ", "2026-01-31T12:30", refused),
+        ("CCYY-MM-DDTHH:MM:SSZ", "2026-01-31T12:30:45Z", "20260131123045000000"),
+    ] {
+        assert_eq!(read(format, text), expected, "{format} of {text}");
+    }
+    let said =
+        case.run("x = format(datetime(a, \"CCYYMMDDHHMM\"), \"HHMM.ffffffffff\")\n", &[r#"{"a":"202601311230"}"#]);
+    assert!(said.ends_with("{\"x\":\"1230.0000000000\"}\n"), "{said}");
+    for twice in ["HHMMff.fff", "YYCCYY", "HHHH"] {
+        let said = case.findings(&format!("x = format(now(), \"{twice}\")\n"));
+        assert!(said.contains("a part occurs twice"), "{twice}: {said}");
+    }
+}
+
+/// Equal numbers have one digest, however many decimals their source writes.
+#[test]
+fn equal_numbers_have_equal_digests() {
+    let case =
+        Case::new("s\n  a decimal(9,4)\n  b decimal(9,4)\n", "t\n  same bool\n  id bool\n  sha bool\n  texts bool\n");
+    let map = "same = hash(a) = hash(b)\nid = id-of(a) = id-of(b)\nsha = sha256(a) = sha256(b)\ntexts = hash(text(a)) = hash(text(b))\n";
+    let said = case.run(map, &[r#"{"a":1.5,"b":001.500}"#, r#"{"a":-0,"b":0.00}"#, r#"{"a":1.5,"b":1.51}"#]);
+    let lines: Vec<&str> = said.lines().filter(|line| line.starts_with('{')).collect();
+    assert_eq!(
+        lines,
+        [
+            "{\"same\":true,\"id\":true,\"sha\":true,\"texts\":false}",
+            "{\"same\":true,\"id\":true,\"sha\":true,\"texts\":false}",
+            "{\"same\":false,\"id\":false,\"sha\":false,\"texts\":false}"
+        ]
+    );
+}
+
+/// Each row of a table was compared with all before it, each arm of a match too; the arms also used the stack.
+#[test]
+fn large_tables_matches_and_lists_compile_and_run_in_linear_time() {
+    let case = Case::new("s\n  a text\n", "t\n  x? text\n  y? bool\n  z? text\n");
+    let took = |count: usize| {
+        let mut rows = String::new();
+        let (mut arms, mut values) = (String::new(), String::new());
+        for n in 0..count {
+            write!(rows, "\"k{n}\" => \"v{}\"{}, ", n % 100, if n % 100 < 90 { " one-way" } else { "" })
+                .expect("writes");
+            if n < count / 5 {
+                write!(arms, "\"k{n}\" => \"{n}\", ").expect("writes");
+                write!(values, "\"k{n}\", ").expect("writes");
+            }
+        }
+        let map = format!(
+            "table t {{ {rows} \"end\" => \"e\" }}\nx = translate(a, t) ?? \"-\"\ny = a in ({values}\"end\")\nz = match a {{ {arms} else => \"-\" }}\n"
+        );
+        let started = Instant::now();
+        let last = format!("k{}", count / 5 - 1);
+        let said = case.run(&map, &[&format!("{{\"a\":\"{last}\"}}"), "{\"a\":\"end\"}"]);
+        let tail: String = said.chars().rev().take(200).collect::<Vec<_>>().into_iter().rev().collect();
+        assert!(
+            said.contains(&format!("\"z\":\"{}\"", count / 5 - 1)) && said.contains("\"y\":true,\"z\":\"-\""),
+            "{tail}"
+        );
+        started.elapsed()
+    };
+    took(1_000);
+    let (few, many) = (took(10_000), took(100_000));
+    // Ten times the rows: quadratic time would be a hundred times as long.
+    assert!(many < few * 35 + Duration::from_millis(500), "{few:?} and {many:?}");
+}

@@ -1,0 +1,192 @@
+//! Simple types: what a text or an attribute holds, and how facets restrict it.
+
+use quayline_core::Scalar;
+use quayline_dictionary::XmlElement;
+use quayline_xml::WhiteSpace;
+
+use super::{DEPTH_MAX, Reader, local};
+use crate::shape::codes;
+
+/// The type of a text.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Simple {
+    pub(super) scalar: Scalar,
+    pub(super) white_space: WhiteSpace,
+    pub(super) counted: Counted,
+}
+
+/// What `length` and `maxLength` count.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Counted {
+    Characters,
+    /// Bytes of two hexadecimal digits.
+    HexBytes,
+    /// Something that bounds no characters: the items of a list, bytes in base64.
+    Unbounded,
+}
+
+impl Simple {
+    /// Text of at most so many characters.
+    pub(super) fn text(chars_max: Option<u32>) -> Simple {
+        Simple { scalar: Scalar::Text { chars_max }, white_space: WhiteSpace::Preserve, counted: Counted::Characters }
+    }
+}
+
+impl<'d> Reader<'d> {
+    /// The type of a simple type.
+    pub(super) fn simple(&mut self, file: usize, of: &'d XmlElement, depth: usize) -> Option<Simple> {
+        if depth > DEPTH_MAX {
+            self.refuse(file, of.at, codes::ITSELF, "a type that restricts itself".to_owned(), "end the circle");
+            return None;
+        }
+        if let Some(restriction) = of.child("restriction") {
+            let base = match (restriction.attribute("base"), restriction.child("simpleType")) {
+                (Some(name), _) => match self.documents.global("simpleType", name, file) {
+                    Some((file, base)) => self.simple(file, base, depth + 1)?,
+                    None => match built_in(local(name)) {
+                        Some(simple) => simple,
+                        None => {
+                            let message = format!("there is no type `{name}`");
+                            self.refuse(
+                                file,
+                                restriction.at,
+                                codes::NO_SUCH_PART,
+                                message,
+                                "define it, or include its schema",
+                            );
+                            return None;
+                        }
+                    },
+                },
+                (None, Some(inner)) => self.simple(file, inner, depth + 1)?,
+                (None, None) => Simple::text(None),
+            };
+            return Some(self.faceted(restriction, base));
+        }
+        // A list is one text, whose white space is collapsed; of a union, text holds all.
+        Some(match of.child("list") {
+            Some(_) => Simple { white_space: WhiteSpace::Collapse, counted: Counted::Unbounded, ..Simple::text(None) },
+            None => Simple::text(None),
+        })
+    }
+
+    /// A type as facets restrict it.
+    pub(super) fn faceted(&mut self, of: &XmlElement, base: Simple) -> Simple {
+        let facet = |name: &str| of.child(name).and_then(|facet| facet.attribute("value"));
+        let mut listed = false;
+        for child in &of.children {
+            // A list of values is one restriction.
+            if core::mem::replace(&mut listed, child.name == "enumeration") && listed {
+                continue;
+            }
+            let is_unchecked = match child.name.as_str() {
+                "pattern" | "minLength" | "enumeration" | "assertion" => true,
+                "length" | "maxLength" => base.counted == Counted::Unbounded,
+                "maxInclusive" | "maxExclusive" => true,
+                // A number without a sign is not below zero.
+                "minInclusive" => child.attribute("value") != Some("0"),
+                "minExclusive" => true,
+                _ => false,
+            };
+            if is_unchecked {
+                self.notes.add(&child.name, child.at);
+            }
+        }
+        let white_space = match facet("whiteSpace") {
+            Some("collapse") => WhiteSpace::Collapse,
+            Some("replace") => WhiteSpace::Replace,
+            _ => base.white_space,
+        };
+        let scalar = match base.scalar {
+            Scalar::Text { chars_max } => {
+                let values = of.children_named("enumeration").filter_map(|value| value.attribute("value"));
+                let longest =
+                    values.map(|value| value.chars().count()).max().and_then(|longest| u32::try_from(longest).ok());
+                let said = facet("maxLength").or_else(|| facet("length")).and_then(|max| max.parse::<u32>().ok());
+                let said = match base.counted {
+                    Counted::Characters => said,
+                    Counted::HexBytes => said.and_then(|bytes| bytes.checked_mul(2)),
+                    Counted::Unbounded => None,
+                };
+                Scalar::Text { chars_max: said.or(longest).or(chars_max) }
+            }
+            Scalar::Decimal { digits, scale, signed } => self.number(of, digits, scale, signed),
+            other => other,
+        };
+        Simple { scalar, white_space, counted: base.counted }
+    }
+
+    /// A number as facets restrict it: room for each value that they allow.
+    fn number(&mut self, of: &XmlElement, digits: u16, scale: i16, signed: bool) -> Scalar {
+        let facet = |name: &str| of.child(name).and_then(|facet| facet.attribute("value"));
+        let fraction = facet("fractionDigits").and_then(|n| n.parse::<i16>().ok());
+        let total = facet("totalDigits").and_then(|n| n.parse::<u16>().ok());
+        let low = ["minInclusive", "minExclusive"].iter().find_map(|name| facet(name));
+        let high = ["maxInclusive", "maxExclusive"].iter().find_map(|name| facet(name));
+        let signed = signed && low.is_none_or(|low| low.starts_with('-'));
+        let mut scale = fraction.map_or(scale, |fraction| fraction.clamp(0, 30));
+        if let Some(total) = total {
+            // Digits before and after the point share the total, and either side may have all of them (part 2, clause 4.3.11).
+            scale = scale.min(i16::try_from(total).unwrap_or(i16::MAX));
+            if let (true, Some(facet)) = (scale > 0, of.child("totalDigits")) {
+                self.notes.add("totalDigits of numbers with decimals", facet.at);
+            }
+            let digits = total.saturating_add(scale.unsigned_abs()).clamp(1, 38);
+            return Scalar::Decimal { digits, scale, signed };
+        }
+        let whole = |bound: &str| {
+            let whole = bound.trim_start_matches(['-', '+']).split('.').next().unwrap_or_default();
+            u16::try_from(whole.trim_start_matches('0').len()).unwrap_or(38).max(1)
+        };
+        let digits = match (low, high) {
+            (Some(low), Some(high)) => whole(low).max(whole(high)).saturating_add(scale.unsigned_abs()),
+            _ => digits,
+        };
+        Scalar::Decimal { digits: digits.clamp(1, 38), scale, signed }
+    }
+}
+
+/// A type of XML Schema part 2.
+pub(super) fn built_in(name: &str) -> Option<Simple> {
+    let scalar = scalar_of(name)?;
+    // Only texts for people keep their white space (part 2, clause 3.3).
+    let white_space = match name {
+        "string" | "anySimpleType" | "anyAtomicType" | "anyType" => WhiteSpace::Preserve,
+        "normalizedString" => WhiteSpace::Replace,
+        _ => WhiteSpace::Collapse,
+    };
+    let counted = match name {
+        "hexBinary" => Counted::HexBytes,
+        // Base64 may have spaces anywhere, and a list any number of characters.
+        "base64Binary" | "NMTOKENS" | "IDREFS" | "ENTITIES" => Counted::Unbounded,
+        _ => Counted::Characters,
+    };
+    Some(Simple { scalar, white_space, counted })
+}
+
+fn scalar_of(name: &str) -> Option<Scalar> {
+    let text = |chars_max| Some(Scalar::Text { chars_max });
+    let whole = |digits, signed| Some(Scalar::Decimal { digits, scale: 0, signed });
+    match name {
+        "string" | "normalizedString" | "token" | "language" | "Name" | "NCName" | "NMTOKEN" | "NMTOKENS" | "ID"
+        | "IDREF" | "IDREFS" | "ENTITY" | "ENTITIES" | "anyURI" | "QName" | "NOTATION" | "anySimpleType"
+        | "anyAtomicType" | "anyType" | "dateTime" | "dateTimeStamp" | "time" | "duration" | "dayTimeDuration"
+        | "yearMonthDuration" | "base64Binary" | "hexBinary" => text(None),
+        "date" => text(Some(16)),
+        "gYear" | "gYearMonth" | "gMonth" | "gMonthDay" | "gDay" => text(Some(16)),
+        "boolean" => Some(Scalar::Bool),
+        "decimal" => Some(Scalar::Decimal { digits: 36, scale: 12, signed: true }),
+        "float" => Some(Scalar::Float32),
+        "double" => Some(Scalar::Float64),
+        "integer" | "nonPositiveInteger" | "negativeInteger" | "long" => whole(19, true),
+        "nonNegativeInteger" | "positiveInteger" => whole(19, false),
+        "unsignedLong" => whole(20, false),
+        "int" => whole(10, true),
+        "unsignedInt" => whole(10, false),
+        "short" => whole(5, true),
+        "unsignedShort" => whole(5, false),
+        "byte" => whole(3, true),
+        "unsignedByte" => whole(3, false),
+        _ => None,
+    }
+}
