@@ -21,6 +21,7 @@ use quayline_store::{Store, StoreError};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::codes;
+use crate::program::Program;
 use crate::expression::{Expressions, Gives, Written, same_shape};
 
 /// A flow, compiled. It never changes; threads share it.
@@ -43,6 +44,7 @@ pub struct Flow {
 pub(crate) struct Node {
     pub(crate) expressions: Option<Expressions>,
     pub(crate) map: Option<CompiledMap>,
+    pub(crate) program: Option<Program>,
     /// Shape of the messages that arrive; for inputs, of those that leave.
     pub(crate) shape: Option<Arc<ShapeFile>>,
     /// Code page of keys.
@@ -336,7 +338,7 @@ impl Compiler<'_> {
         };
         let record = self.shape(node, "layout");
         // Known before the wires are followed.
-        for property in ["part", "whole", "row", "answer"] {
+        for property in ["part", "whole", "row", "answer", "request", "response"] {
             let _ = self.shape(node, property);
         }
         self.outside(node);
@@ -360,6 +362,7 @@ impl Compiler<'_> {
             }
         }
         let map = self.map(node, &arriving);
+        let program = self.program(node, &arriving);
         if matches!(node.kind.name, "validate") && self.shape(node, "message").is_none() && shape.is_none() {
             let hint = "set `message`, here or at the input";
             self.error(codes::NO_SHAPE, &node.span, "the shape of the messages is not known here", hint);
@@ -390,14 +393,57 @@ impl Compiler<'_> {
             Form::Records { encoding, .. } => *encoding,
             _ => None,
         });
-        self.leave(at, &arriving, record, map.as_ref().map(|(_, made)| made.clone()));
+        let answer = program.as_ref().map(|program| Arriving::One(Arc::clone(program.response())));
+        self.leave(at, &arriving, record, map.as_ref().map(|(_, made)| made.clone()).or(answer));
         let shape = match self.shape(&self.file.nodes[at], "message") {
             Some(own) if !self.file.nodes[at].kind.is_input => Some(own),
             _ => shape,
         };
         let record_length = shape.as_deref().and_then(crate::nodes::record_length);
         let digest = xxh3_64(format!("{}/{}", self.file.name, node.name).as_bytes());
-        Node { expressions, map: map.map(|(map, _)| map), shape, charset, record_length, digest }
+        Node { expressions, map: map.map(|(map, _)| map), program, shape, charset, record_length, digest }
+    }
+
+    /// The COBOL program of a node.
+    fn program(&mut self, node: &FlowNode, arriving: &Arriving) -> Option<Program> {
+        let property = node.property("program")?;
+        let request = self.shape(node, "request")?;
+        let response = match node.property("response") {
+            Some(_) => self.shape(node, "response")?,
+            None => Arc::clone(&request),
+        };
+        let program = match Program::new(self.root, node, request, response) {
+            Ok(program) => program,
+            Err((name, message, hint)) => {
+                let span = node.property(name).map_or(&property.span, |property| &property.span);
+                self.error(codes::PROGRAM, span, message, hint);
+                return None;
+            }
+        };
+        match arriving {
+            Arriving::One(shape) if !program.accepts(shape) => {
+                let (expected, found) = (program.request().path().display(), shape.path().display());
+                let message = format!("the program takes records of {expected}, but the messages here are {found}");
+                let hint = "make the records with a map node whose target is the shape of `request`";
+                self.error(codes::OTHER_SHAPE, &property.span, message, hint);
+            }
+            Arriving::Several(one, other) => {
+                let message = format!("messages of two shapes arrive at this program, {one} and {other}");
+                self.error(codes::TWO_SHAPES, &property.span, message, "map both to the shape of `request` first");
+            }
+            _ => {}
+        }
+        match program.module(node) {
+            // Another module needs other processes, so the flow is loaded again if it changes.
+            Some(module) => self.files.push(module),
+            None => {
+                let name = node.text("program").unwrap_or_default();
+                let message = format!("the program {name} has no module: {name}.so is not in {}", program.folders());
+                let hint = "compile it with `cobc -m -o FOLDER/PROGRAM.so SOURCE`, or name its folder with `modules`";
+                self.error(codes::PROGRAM, &property.span, message, hint);
+            }
+        }
+        Some(program)
     }
 
     /// The map of a node, and the shape of what it makes.
@@ -499,7 +545,7 @@ impl Compiler<'_> {
         };
         for (terminal, to) in node.targets() {
             let leaves = match (node.kind.name, terminal) {
-                ("map", "out") => made.clone().unwrap_or(Arriving::Unread),
+                ("map" | "cobol_program", "out") => made.clone().unwrap_or(Arriving::Unread),
                 (_, "status") => status().unwrap_or(Arriving::Unread),
                 ("record_input", "record") | ("record_read", "out") => {
                     record.clone().map_or(Arriving::Unread, Arriving::One)

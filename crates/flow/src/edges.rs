@@ -89,6 +89,9 @@ fn guarantee(node: &FlowNode) -> Option<&'static str> {
         "file_output" => "exactly once: the file is written after the commit, and again after a crash",
         "sql_query" => "at least once: the query runs again after a rollback, so it should only read",
         "sql_output" => "exactly once: the database remembers the message in the transaction of the statement",
+        "cobol_program" => {
+            "at least once: the program runs again after a rollback, so what it changes outside of its record happens again"
+        }
         "http_request" => "at least once: the request is sent again after a rollback, with the same Idempotency-Key",
         "http_output" => {
             "at least once: the request is sent after the commit until it is accepted, with the same Idempotency-Key; \

@@ -44,6 +44,7 @@ mod numbers;
 mod outbox;
 mod owner;
 mod picture;
+mod program;
 mod pipes;
 mod records;
 mod run;

@@ -69,6 +69,7 @@ impl Run<'_> {
             "reply" => self.reply(work, at, parcel).await,
             "queue_output" => self.queue_output(work, at, &values, parcel).await,
             "file_output" => self.file_output(work, at, &values, parcel),
+            "cobol_program" => self.cobol_program(work, at, parcel).await,
             "aggregate" => self.aggregate(work, at, &values, parcel).await,
             "sql_query" => self.sql_query(work, at, &values, parcel).await,
             "sql_output" => self.sql_output(work, at, &values, parcel).await,

@@ -611,6 +611,46 @@ pub const NODE_KINDS: &[NodeKind] = &[
         help: "Puts the message on a queue or topic.",
     },
     NodeKind {
+        name: "cobol_program",
+        is_input: false,
+        terminals: &[
+            wired("out", "the record as the program left it; `envelope.return_code` is its RETURN-CODE"),
+            terminal(
+                "failure",
+                "the message, if it is not a record of `request`, or the program ends without GOBACK, exceeds `time_limit` or returns a RETURN-CODE above `return_code_max`",
+            ),
+        ],
+        properties: &[
+            required("program", Form::Constant, "PROGRAM-ID"),
+            required("request", Form::Shape, "shape of the record that the program gets as its parameter: a layout or copybook"),
+            optional("response", Form::Shape, "shape of the record that it leaves there. Default that of `request`"),
+            optional(
+                "modules",
+                Form::Constant,
+                "folders with `PROGRAM.so`, relative to the project, with a colon between them. Default `modules`",
+            ),
+            optional(
+                "work_folder",
+                Form::Constant,
+                "folder that the program runs in, relative to the project. Default that of the project",
+            ),
+            optional("workers", Form::Number(1, 64), "processes on each thread of the flow, with one call at a time each. Default 1"),
+            optional("time_limit", Form::Time, "longest time of a call, after which Quayline stops the process. Default 5s"),
+            optional("memory_mib", Form::Number(16, 1 << 20), "memory of a process in MiB. Default 512"),
+            optional(
+                "working_storage",
+                Form::Choice(&["fresh", "keep"]),
+                "WORKING-STORAGE at the start of a call: `fresh`: its VALUE clauses; `keep`: what the last call of the same process left. Default fresh",
+            ),
+            optional(
+                "return_code_max",
+                Form::Number(0, 0x7fff_ffff),
+                "highest RETURN-CODE that is success. Default 0",
+            ),
+        ],
+        help: "Calls a COBOL program with the message as its parameter and continues with what the program leaves there.",
+    },
+    NodeKind {
         name: "sql_query",
         is_input: false,
         terminals: &[
