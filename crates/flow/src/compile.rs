@@ -12,7 +12,7 @@ use quayline_cache::Cache;
 use quayline_charset::Charset;
 use quayline_core::{Code, Fault, Finding, Findings, Place, Severity};
 use quayline_map::MapPlan;
-use quayline_pipeline::CsvTable;
+use quayline_pipeline::{Acknowledging, CsvTable};
 use quayline_project::{
     FlowFile, FlowNode, Form, LookupTable, MapFile, PropertyForm, PropertyValue, Schema, ShapeFile, ShapeOptions,
     SourceFormat, TargetFormat, parse_outline,
@@ -21,8 +21,8 @@ use quayline_store::{Store, StoreError};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::codes;
-use crate::program::Program;
 use crate::expression::{Expressions, Gives, Written, same_shape};
+use crate::program::Program;
 
 /// A flow, compiled. It never changes; threads share it.
 #[derive(Debug)]
@@ -45,6 +45,8 @@ pub(crate) struct Node {
     pub(crate) expressions: Option<Expressions>,
     pub(crate) map: Option<CompiledMap>,
     pub(crate) program: Option<Program>,
+    /// How interchanges are acknowledged.
+    pub(crate) acknowledging: Option<Acknowledging>,
     /// Shape of the messages that arrive; for inputs, of those that leave.
     pub(crate) shape: Option<Arc<ShapeFile>>,
     /// Code page of keys.
@@ -181,7 +183,7 @@ pub fn missing_definitions<'f>(
                     "queue",
                     "define it with `quayline queue define NAME` or `quayline flow define`",
                 ),
-                "nats_input" | "amqp_input" | "kafka_input" => (
+                "nats_input" | "amqp_input" | "kafka_input" | "sql_input" => (
                     "backout",
                     &queues,
                     "queue",
@@ -400,8 +402,29 @@ impl Compiler<'_> {
             _ => shape,
         };
         let record_length = shape.as_deref().and_then(crate::nodes::record_length);
+        let acknowledging = self.acknowledging(&self.file.nodes[at], shape.as_deref());
         let digest = xxh3_64(format!("{}/{}", self.file.name, node.name).as_bytes());
-        Node { expressions, map: map.map(|(map, _)| map), program, shape, charset, record_length, digest }
+        Node {
+            expressions,
+            map: map.map(|(map, _)| map),
+            program,
+            acknowledging,
+            shape,
+            charset,
+            record_length,
+            digest,
+        }
+    }
+
+    /// How a node acknowledges the interchanges of its messages.
+    fn acknowledging(&mut self, node: &FlowNode, shape: Option<&ShapeFile>) -> Option<Acknowledging> {
+        let (kind, property) = (node.text("acknowledge")?, node.property("acknowledge")?);
+        let acknowledging = shape.and_then(|shape| Acknowledging::new(&shape.source().ok()?, kind));
+        if acknowledging.is_none() && shape.is_some() {
+            let hint = "name a guide or a folder of guides with `message`";
+            self.error(codes::NO_SHAPE, &property.span, "only interchanges with a guide are acknowledged", hint);
+        }
+        acknowledging
     }
 
     /// The COBOL program of a node.
@@ -563,6 +586,7 @@ impl Compiler<'_> {
                 ("aggregate", "out" | "incomplete") => self.named_shape(node, "whole"),
                 ("sql_query", "out") => self.named_shape(node, "row"),
                 ("http_request", "out") => self.named_shape(node, "answer"),
+                ("validate", "acknowledgment") => Arriving::Unread,
                 ("validate", "out") => {
                     match node.text("message").and_then(|name| self.shapes.get(name)).cloned().flatten() {
                         Some(own) => Arriving::One(own),

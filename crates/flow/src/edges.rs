@@ -86,6 +86,13 @@ fn guarantee(node: &FlowNode) -> Option<&'static str> {
             "exactly once while an outage is shorter than the time for which Kafka remembers a producer, because each attempt has the \
              same producer id and sequence number; at least once after a longer one"
         }
+        "sql_input" if node.text("done").is_some() => {
+            "exactly once if no key is used again: the unit of work remembers the row until the database has committed `done`"
+        }
+        "sql_input" => {
+            "exactly once for rows that become visible in the order of `key`: the unit of work remembers the key; a row that becomes \
+             visible after rows with greater keys is never read, which `done` avoids"
+        }
         "file_output" => "exactly once: the file is written after the commit, and again after a crash",
         "sql_query" => "at least once: the query runs again after a rollback, so it should only read",
         "sql_output" => "exactly once: the database remembers the message in the transaction of the statement",

@@ -113,10 +113,9 @@ pub struct FlowState {
 impl Deployed {
     fn new(flow: Arc<Flow>, threads: usize, first: usize) -> Self {
         // Order is kept by one thread, which needs no agreement with others. And a timer fires once, a folder and an address have one owner.
-        let is_ordered =
-            flow.file.nodes.iter().filter(|node| node.kind.is_input).any(|node| {
-                node.kind.name != "queue_input" || matches!(node.text("order"), Some("by_queue" | "by_key"))
-            });
+        let is_ordered = flow.file.nodes.iter().filter(|node| node.kind.is_input).any(|node| {
+            node.kind.name != "queue_input" || matches!(node.text("order"), Some("by_queue" | "by_user" | "by_key"))
+        });
         let instances = usize::try_from(flow.file.additional_instances).unwrap_or(0) + 1;
         let mut slots = vec![0; threads];
         if is_ordered {

@@ -26,6 +26,7 @@ use crate::message::{Parcel, Received};
 use crate::nats::Subscription;
 use crate::owner::Ownership;
 use crate::run::{After, Run};
+use crate::sql_input::SqlInput;
 use crate::taken::Taken;
 
 /// Messages and bytes that wait for others of their key, above which an input takes no more from its queue. Default 1,024 and 16 MiB.
@@ -102,6 +103,7 @@ enum Origin {
     Nats(Box<Subscription>),
     Amqp(Box<BrokerInput>),
     Kafka(Box<KafkaInput>),
+    Sql(Box<SqlInput>),
     Groups {
         groups: Groups,
         timeout: Duration,
@@ -128,6 +130,7 @@ struct QueueFrom {
 enum Order {
     None,
     ByQueue,
+    ByUser,
     ByKey,
 }
 
@@ -205,10 +208,12 @@ impl Input {
             "nats_input" => (Origin::Nats(Box::new(Subscription::start(run, at)?)), None),
             "amqp_input" => (Origin::Amqp(Box::new(BrokerInput::start(run, at)?)), None),
             "kafka_input" => (Origin::Kafka(Box::new(KafkaInput::start(run, at)?)), None),
+            "sql_input" => (Origin::Sql(Box::new(SqlInput::start(run, at)?)), None),
             kind if DELIVERED.contains(&kind) => (Origin::Outbox(run.queue(text("outbox"))?), None),
             _ => {
                 let order = match node.text("order") {
                     Some("by_queue") => Order::ByQueue,
+                    Some("by_user") => Order::ByUser,
                     Some("by_key") => Order::ByKey,
                     _ => Order::None,
                 };
@@ -309,6 +314,15 @@ impl Input {
                 let taken = taken?;
                 *used += 1;
                 Poll::Ready(Ok(claimed_outside(run, taken, &input.topic, *slots)))
+            }
+            Origin::Sql(input) => {
+                if *used >= *slots {
+                    return Poll::Pending;
+                }
+                let Poll::Ready(taken) = input.poll(run, *node, context) else { return Poll::Pending };
+                let taken = taken?;
+                *used += 1;
+                Poll::Ready(Ok(claimed_outside(run, taken, &input.name, *slots)))
             }
             Origin::Outbox(queue) => {
                 if *used >= *slots {
@@ -437,6 +451,10 @@ impl Input {
                 let outcome = if ended.is_good { Ok(()) } else { Err(ended.why.clone().unwrap_or_default()) };
                 input.ended(store, &ended.id, outcome)
             }
+            Origin::Sql(input) => {
+                let outcome = if ended.is_good { Ok(()) } else { Err(ended.why.clone().unwrap_or_default()) };
+                input.ended(store, &ended.id, outcome)
+            }
             Origin::Unowned(_)
             | Origin::Timer { .. }
             | Origin::Http(..)
@@ -463,6 +481,7 @@ impl Input {
                 let _ = queue.wake_all();
             }
             Origin::Kafka(input) => input.raise_all(store)?,
+            Origin::Sql(input) => input.raise_head(store)?,
             _ => {}
         }
         Ok(())
@@ -474,6 +493,7 @@ fn slots_of(node: &FlowNode, slots: usize) -> usize {
     let is_one_by_one = match node.kind.name {
         "nats_input" => node.text("order") == Some("by_stream"),
         "queue_input" | "amqp_input" => node.text("order") == Some("by_queue"),
+        "sql_input" => crate::sql_input::is_ordered(node),
         "http_input" | "kafka_input" => false,
         // A timer and a folder make one message after another.
         _ => true,
@@ -670,6 +690,11 @@ impl QueueFrom {
             match self.order {
                 Order::None => {}
                 Order::ByQueue => claimed.key = Some("".into()),
+                // Messages without a user are in one order, too.
+                Order::ByUser => {
+                    let user = Parcel::new(Rc::clone(&claimed.received)).envelope("user_id");
+                    claimed.key = Some(user.unwrap_or_default().into());
+                }
                 Order::ByKey => match run.values(node, &Parcel::new(Rc::clone(&claimed.received))) {
                     Ok(values) => {
                         let key = values.first().map_or("", |value| match value {

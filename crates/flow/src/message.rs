@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use quayline_store::queue::{Message, MessageId, Persistence};
+use quayline_store::queue::{Message, MessageId, Persistence, USER_ID};
 
 use crate::failure::Failure;
 
@@ -33,8 +33,6 @@ pub const ENVELOPE_NAMES: &[&str] = &[
     "error_node",
 ];
 
-/// Property of a message that holds the user's id, as `envelope.user_id` reads it.
-pub const USER_ID: &str = "user_id";
 /// Property that counts the queues that a message and what was made of it have passed.
 pub(crate) const HOPS: &str = "quayline_hops";
 
@@ -87,7 +85,17 @@ pub(crate) struct Parcel {
 impl Parcel {
     pub(crate) fn new(received: Rc<Received>) -> Self {
         let (content, group) = (Rc::clone(&received.content), received.group.clone());
-        Parcel { content, received, part: 0, path: 0, status: None, return_code: None, failure: None, group, is_record: false }
+        Parcel {
+            content,
+            received,
+            part: 0,
+            path: 0,
+            status: None,
+            return_code: None,
+            failure: None,
+            group,
+            is_record: false,
+        }
     }
 
     pub(crate) fn with_content(&self, content: impl Into<Rc<[u8]>>) -> Self {

@@ -67,7 +67,8 @@ impl Program {
             }
             let longest = shape.schema().record_bytes_max().ok_or_else(|| wrong("it describes no record"))?;
             if longest > LENGTH_MAX {
-                let message = format!("`{property}`: a record has up to {longest} bytes, at most {LENGTH_MAX} are possible");
+                let message =
+                    format!("`{property}`: a record has up to {longest} bytes, at most {LENGTH_MAX} are possible");
                 return Err((property, message, "call the program for parts of the message".to_owned()));
             }
             Ok(longest)
@@ -197,7 +198,10 @@ impl Run<'_> {
         }
         let executable = std::env::current_exe().map_err(|error| {
             let why = quayline_core::system_error_text(&error);
-            environment(format!("the program of this process is not known: {why}"), "check the installation of Quayline")
+            environment(
+                format!("the program of this process is not known: {why}"),
+                "check the installation of Quayline",
+            )
         })?;
         let node = &self.flow.file.nodes[at];
         let root = std::path::absolute(&self.flow.root).unwrap_or_else(|_| self.flow.root.clone());

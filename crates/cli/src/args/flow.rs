@@ -71,6 +71,12 @@ pub(crate) struct FlowShowArgs {
     /// Print an SVG picture
     #[arg(long)]
     pub(crate) svg: bool,
+    /// Show state, messages and last failure of each node, of the flow that a server runs
+    #[arg(long, conflicts_with = "svg")]
+    pub(crate) live: bool,
+    /// Listener for operators of the server [default: that of the project]
+    #[arg(long, value_name = "ADDRESS", requires = "live")]
+    pub(crate) admin: Option<SocketAddr>,
 }
 
 /// The store of a project, the same that `quayline serve` uses.

@@ -3,7 +3,7 @@
 mod admin;
 mod serve;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -113,9 +113,19 @@ fn check(args: &FlowNamesArgs, console: &Console) -> Result<Exit, Stop> {
 
 fn show(args: &FlowShowArgs) -> Result<Exit, Stop> {
     let paths = paths(&args.project, std::slice::from_ref(&args.name))?;
+    let figures = if args.live {
+        let (name, project, admin) = (Some(args.name.clone()), args.project.clone(), args.admin);
+        admin::figures(&FlowAdminArgs { name, project, admin })?
+    } else {
+        BTreeMap::new()
+    };
     for path in paths {
         let flow = FlowFile::open(&path)?;
-        let picture = if args.svg { quayline_flow::svg(&flow) } else { quayline_flow::text(&flow) };
+        let picture = if args.svg {
+            quayline_flow::svg(&flow)
+        } else {
+            quayline_flow::text_with(&flow, &|node| figures.get(node).cloned())
+        };
         write_stdout(picture.as_bytes())?;
     }
     Ok(Exit::Done)

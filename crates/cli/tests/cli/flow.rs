@@ -1,6 +1,7 @@
 //! `quayline flow`, and flows of a server.
 
-use std::net::TcpListener;
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -83,6 +84,25 @@ impl Drop for Server {
     }
 }
 
+fn metrics_of(admin: SocketAddr) -> String {
+    let mut stream = TcpStream::connect(admin).expect("a connection");
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").expect("a request");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    answer
+}
+
+/// The user who sends a message is kept with it, and properties cannot pretend one.
+#[test]
+fn a_message_is_put_for_a_user() {
+    let world = World::with([("m", b"hello".as_slice())]);
+    world.run("queue define IN").code(0);
+    world.run("queue put IN m --user-id rita").code(0);
+    assert!(world.run("queue get IN --json").out().contains("\"amqp.user-id\":\"rita\""));
+    let refused = world.run("queue put IN m --property amqp.user-id=boss").code(2).err();
+    assert!(refused.contains("names that begin with amqp. are those of AMQP's own parts"), "{refused}");
+}
+
 #[test]
 fn a_server_runs_flows_reloads_them_and_answers_operators() {
     let world = World::with([("flows/copy.toml", COPY.as_bytes())]);
@@ -100,7 +120,26 @@ fn a_server_runs_flows_reloads_them_and_answers_operators() {
         }
     };
     wait("the server answers", &|| world.run("flow stats").out().contains("\"name\":\"copy\""));
+    // A message of a user, with the figures of the nodes that it passes.
+    world.run("flow show copy --live").check(expect![[r#"
+        exit 0
+        --- stdout
+        copy: Copies
+          get [queue_input] IN (running, 0 messages)
+            out -> put [queue_output] OUT (running, 0 messages)
+    "#]]);
+    let metrics = metrics_of(admin);
+    for line in [
+        "quayline_flow_running{flow=\"copy\"} 1",
+        "quayline_flow_node_messages_total{flow=\"copy\",node=\"get\",type=\"queue_input\"} 0",
+        "quayline_flow_node_failures_total{flow=\"copy\",node=\"put\",type=\"queue_output\"} 0",
+        "quayline_flow_node_running{flow=\"copy\",node=\"get\",type=\"queue_input\"} 1",
+        "quayline_flow_cpu_seconds_per_message{flow=\"copy\",part=\"commit\"} 0",
+    ] {
+        assert!(metrics.lines().any(|found| found == line), "{line} is not in\n{metrics}");
+    }
     assert!(world.run("flow stop copy").out().contains("\"running\":false"));
+    assert!(world.run("flow show copy --live").out().contains("put [queue_output] OUT (stopped, 0 messages)"));
     assert!(world.run("flow stats copy").out().contains("\"running\":false"));
     assert!(world.run("flow start copy").out().contains("\"running\":true"));
     assert_eq!(world.run("flow stop other").code, Some(1));

@@ -115,7 +115,10 @@ fn a_program_answers_a_message_and_its_end_is_a_failure_with_the_reason() {
     assert_eq!(answers, ["A00020001       ", "A00030001       ", "A00040001       ", "R00040001       "]);
     for (message, why) in [
         ("S00000000       ", "FLO-075 WORKER: the program ended its process with STOP RUN instead of GOBACK"),
-        ("X00000000       ", "FLO-075 WORKER: the program ended its process with code 1: a run-time error, or STOP RUN"),
+        (
+            "X00000000       ",
+            "FLO-075 WORKER: the program ended its process with code 1: a run-time error, or STOP RUN",
+        ),
         ("R00080000       ", "FLO-076 the program WORKER returned RETURN-CODE 8"),
         ("A0001", "FLO-040 the message has 5 bytes, and the record of the program WORKER has 16"),
     ] {
@@ -149,7 +152,9 @@ fn a_program_holds_no_thread_while_it_runs() {
 #[test]
 fn working_storage_may_be_kept() {
     let Some(world) = project(PROGRAM, COPYBOOK) else { return };
-    let keep = FLOW.replace("workers = 2", "workers = 1\nworking_storage = \"keep\"").replace("instances = 1", "instances = 0");
+    let keep = FLOW
+        .replace("workers = 2", "workers = 1\nworking_storage = \"keep\"")
+        .replace("instances = 1", "instances = 0");
     world.write("flows/call.toml", keep);
     put(&world, "IN", "A00010000       ");
     put(&world, "IN", "A00010000       ");

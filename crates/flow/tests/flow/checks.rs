@@ -100,7 +100,7 @@ fn wires_have_an_input_reach_every_node_and_form_no_loop() {
             error[FLO-007]: the flow has no input, so no message enters it
               at test.toml
 
-            hint: add a node of type queue_input, folder_input, timer_input, http_input, nats_input, amqp_input, kafka_input
+            hint: add a node of type queue_input, folder_input, timer_input, http_input, nats_input, amqp_input, kafka_input, sql_input
         "#]],
     );
     check(

@@ -1,5 +1,6 @@
 //! Flows over a store: definitions, nodes, order, failures, exactly once.
 
+mod acknowledge;
 mod aggregate;
 mod amqp;
 mod bridge;
@@ -19,5 +20,6 @@ mod postgres;
 mod processes;
 mod requests;
 mod robust;
+mod sql_rows;
 mod support;
 mod turns;
