@@ -86,7 +86,7 @@ impl Drop for Server {
 
 fn metrics_of(admin: SocketAddr) -> String {
     let mut stream = TcpStream::connect(admin).expect("a connection");
-    stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").expect("a request");
+    write!(stream, "GET /metrics HTTP/1.1\r\nhost: {admin}\r\nconnection: close\r\n\r\n").expect("a request");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("an answer");
     answer

@@ -223,3 +223,25 @@ fn what_a_call_cannot_take_is_found_by_the_check() {
     let found = check(FLOW.replacen("request = \"layouts/area.toml\"", "request = \"layouts/missing.toml\"", 1));
     assert!(found.contains("missing.toml"), "{found}");
 }
+
+/// The commands of the example's page.
+#[test]
+fn the_example_runs_as_its_page_shows() {
+    if !std::process::Command::new("cobc").arg("--version").output().is_ok_and(|done| done.status.success()) {
+        eprintln!("skipped: GnuCOBOL is not installed");
+        return;
+    }
+    let world = World::new();
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/interest");
+    world.shell(&format!("cp -r {example}/. .")).code(0);
+    let page = String::from_utf8(world.read("README.md")).expect("UTF-8");
+    let commands = page.split_once("```sh\n").and_then(|(_, rest)| rest.split_once("```")).expect("a block").0;
+    let mut printed = String::new();
+    for command in commands.lines() {
+        let ran = world.shell(&command.replace("quayline ", "$Q "));
+        assert_eq!(ran.code, Some(0), "{command}: {}", ran.err());
+        printed.push_str(&ran.out());
+    }
+    assert!(printed.contains("{\"account\":\"4711\",\"interest\":22.51}"), "{printed}");
+    assert!(printed.ends_with("INTEREST.REFUSED  1\n"), "{printed}");
+}

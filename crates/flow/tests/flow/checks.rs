@@ -317,6 +317,23 @@ fn the_reference_page_lists_every_type_of_node() {
     expect_test::expect_file![path].assert_eq(&expected);
 }
 
+/// Set `UPDATE_EXPECT=1` to write the table.
+#[test]
+fn the_page_lists_every_metric() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/flows.md");
+    let page = std::fs::read_to_string(path).expect("the page");
+    let before = "Counters start at zero when the flow starts.\n\n";
+    let (head, rest) = page.split_once(before).expect("the section");
+    let (_, tail) = rest.split_once("\n## Traces\n").expect("the next section");
+    let mut table = "| metric | type | further labels | meaning |\n|---|---|---|---|\n".to_owned();
+    for metric in quayline_flow::METRICS {
+        let labels: Vec<String> = metric.labels.iter().map(|label| format!("`{label}`")).collect();
+        let (name, kind, help) = (metric.name, metric.kind, metric.help);
+        table.push_str(&format!("| `{name}` | {kind} | {} | {help} |\n", labels.join(", ")));
+    }
+    expect_test::expect_file![path].assert_eq(&format!("{head}{before}{table}\n## Traces\n{tail}"));
+}
+
 #[test]
 fn the_sync_of_a_flow_is_one_of_two_words() {
     let world = World::new();
