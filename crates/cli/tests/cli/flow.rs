@@ -187,6 +187,36 @@ fn a_server_runs_flows_reloads_them_and_answers_operators() {
     drop(server);
 }
 
+/// The command of the B2B example's page, with and without its switches, on a port of its own.
+#[test]
+fn the_b2b_orders_are_received_and_processed() {
+    if !std::process::Command::new("curl").arg("--version").output().is_ok_and(|done| done.status.success()) {
+        eprintln!("skipped: curl is not installed");
+        return;
+    }
+    let world = World::new();
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+    let port = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a free port").port();
+    let prepare = format!(
+        "mkdir -p examples/maps bin && cp -r {examples}/b2b examples && cp -r {examples}/maps/shapes {examples}/maps/data examples/maps \
+         && sed -i s/8471/{port}/ examples/b2b/b2b.sh examples/b2b/flows/receive.toml && ln -s $Q bin/quayline"
+    );
+    world.shell(&prepare).code(0);
+    let run = |switches: &str| {
+        let ran = world.shell(&format!("PATH=$PWD/bin:$PATH examples/b2b/b2b.sh 12 {switches}"));
+        assert_eq!(ran.code, Some(0), "{}", ran.err());
+        ran.out()
+    };
+    let both = "process: 12 messages received, 12 units of work committed, 0 rolled back\n\
+                receive: 12 messages received, 12 units of work committed, 0 rolled back\n";
+    let records = "  12 records, 744 bytes, the shortest 62, the longest 62\n";
+    assert_eq!(run(""), format!("{both}B2B.AUDIT  12\nB2B.BACK-END  12\nB2B.ORDER  0\n{records}"));
+    assert_eq!(run("no-validation no-audit"), format!("{both}B2B.BACK-END  12\nB2B.ORDER  0\n{records}"));
+    // What is not persistent ends with its process, but the records stay.
+    assert_eq!(run("no-recovery"), format!("{both}B2B.AUDIT  0\nB2B.BACK-END  0\nB2B.ORDER  0\n{records}"));
+    assert_eq!(world.shell("PATH=$PWD/bin:$PATH examples/b2b/b2b.sh no-such").code, Some(2));
+}
+
 #[test]
 fn the_samples_are_measured_and_their_records_are_written() {
     let world = World::new();
