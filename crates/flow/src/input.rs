@@ -108,6 +108,8 @@ enum Origin {
         groups: Groups,
         timeout: Duration,
         terminal: &'static str,
+        /// Time at which groups of earlier runs are due at the latest, until all are.
+        latest_ms: Option<u64>,
     },
 }
 
@@ -198,9 +200,13 @@ impl Input {
             }
             "aggregate" => {
                 let counts = node.property("count").is_some() || node.property("last").is_some();
+                let timeout = time("timeout", 1_000);
                 let from = Origin::Groups {
                     groups: Groups::new(&run.name, &node.name, node.text("join")),
-                    timeout: time("timeout", 1_000),
+                    timeout,
+                    latest_ms: Some(
+                        run.even_ms().saturating_add(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX)),
+                    ),
                     terminal: if counts { "incomplete" } else { "out" },
                 };
                 (from, Some(Duration::ZERO))
@@ -345,10 +351,20 @@ impl Input {
                 claimed.outgoing = Some((claim, message));
                 Poll::Ready(Ok(claimed))
             }
-            Origin::Groups { groups, timeout, terminal } => {
+            Origin::Groups { groups, timeout, terminal, latest_ms } => {
                 while *used < *slots && due(timer, context) {
+                    // What this run adds is due within the timeout, too, so a later pass would find nothing new.
+                    if let Some(latest) = *latest_ms {
+                        let now_ms =
+                            run.even_ms().saturating_add(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
+                        if !groups.bring_forward(&run.store, latest.max(now_ms))? {
+                            set(timer, LOCKED_PAUSE);
+                            continue;
+                        }
+                        *latest_ms = None;
+                    }
                     let mut unit = run.store.begin()?;
-                    let now_ms = run.clock.now_ms();
+                    let now_ms = run.even_ms();
                     let pause = match groups.overdue(&mut unit, now_ms)? {
                         Overdue::Group(complete) => {
                             *used += 1;
@@ -363,7 +379,7 @@ impl Input {
                         Overdue::Locked => LOCKED_PAUSE,
                         Overdue::Next(due_ms) => {
                             let until = due_ms.map(|due_ms| Duration::from_millis(due_ms.saturating_sub(now_ms)));
-                            // A group that begins now is due after the whole time; the clock may be set meanwhile.
+                            // A group that begins now is due after the whole time.
                             until.unwrap_or(*timeout).clamp(LOCKED_PAUSE, GROUP_LOOK)
                         }
                     };

@@ -56,6 +56,7 @@ pub(crate) struct Run<'p> {
     pub(crate) name: Rc<str>,
     pub(crate) store: Store,
     pub(crate) clock: Arc<dyn Clock>,
+    base_ms: u64,
     pub(crate) lanes: Lanes<'p>,
     pub(crate) stats: Arc<FlowStats>,
     pub(crate) observer: Arc<dyn Observer>,
@@ -132,12 +133,13 @@ pub(crate) enum Gives {
 impl<'p> Run<'p> {
     pub(crate) fn new(flow: &'p Flow, pipes: &'p Pipes, around: Around, stop: (Arc<Deployed>, usize)) -> Self {
         let stats = Arc::clone(&stop.0.stats);
-        let Around { store, clock, observer, commits, files, workload: _ } = around;
+        let Around { store, clock, observer, commits, files, workload: _, base_ms } = around;
         Run {
             flow,
             name: flow.name().into(),
             store,
             clock,
+            base_ms,
             lanes: Lanes::new(pipes, flow),
             stats,
             observer,
@@ -176,6 +178,11 @@ impl<'p> Run<'p> {
             template: None,
             files: BTreeMap::new(),
         }
+    }
+
+    /// Milliseconds since 1970 that no change of the wall clock affects while the engine runs.
+    pub(crate) fn even_ms(&self) -> u64 {
+        self.base_ms.saturating_add(self.clock.steady_ms())
     }
 
     /// Charges CPU time from here to a part.

@@ -26,6 +26,9 @@ pub(crate) enum FlowCommand {
         after_long_help = "Examples:\n  quayline flow show orders\n  quayline flow show orders --svg > orders.svg"
     )]
     Show(FlowShowArgs),
+    /// Write a page of Markdown and an SVG picture for each flow
+    #[command(after_long_help = "Examples:\n  quayline flow pages --out docs/flows")]
+    Pages(FlowPagesArgs),
     /// List the flows of a project with their queues and record files
     List(FlowNamesArgs),
     /// Define the queues that flows use and that do not exist
@@ -57,6 +60,17 @@ pub(crate) struct FlowNamesArgs {
     /// Folder of the project
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) project: PathBuf,
+}
+
+/// Arguments of `quayline flow pages`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct FlowPagesArgs {
+    /// Flows to write pages of
+    #[command(flatten)]
+    pub(crate) flows: FlowNamesArgs,
+    /// Folder for the pages
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
 }
 
 /// Arguments of `quayline flow show`.

@@ -25,6 +25,10 @@ fn a_flow_is_checked_listed_shown_and_its_queues_are_defined() {
         copy  IN -> OUT  Copies
     "#]]);
     assert!(world.run("flow show copy --svg").out().starts_with("<svg "));
+    world.run("flow pages --out pages").code(0);
+    let page = String::from_utf8(world.read("pages/copy.md")).expect("UTF-8");
+    assert!(page.starts_with("# Flow copy\n") && page.contains("](copy.svg)\n"), "{page}");
+    assert_eq!(world.read("pages/copy.svg"), world.run("flow show copy --svg").stdout);
     world.shell("$Q queue define OUT").check(expect![[r#"
         exit 0
     "#]]);

@@ -317,6 +317,25 @@ fn the_reference_page_lists_every_type_of_node() {
     expect_test::expect_file![path].assert_eq(&expected);
 }
 
+/// The shipped examples have their pages and pictures in `docs/flows`. Set `UPDATE_EXPECT=1` to write them.
+#[test]
+fn every_example_has_its_page_and_picture() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let mut names = Vec::new();
+    for project in ["flows", "interest", "b2b"] {
+        let project = std::path::PathBuf::from(format!("{root}/examples/{project}"));
+        for path in quayline_flow::flow_files(&project).expect("flows") {
+            let flow = quayline_project::FlowFile::open(&path).unwrap_or_else(|findings| panic!("{findings}"));
+            let place = |extension: &str| format!("{root}/docs/flows/{}.{extension}", flow.name);
+            expect_test::expect_file![place("svg")].assert_eq(&quayline_flow::svg(&flow));
+            expect_test::expect_file![place("md")]
+                .assert_eq(&quayline_flow::page(&flow, &format!("{}.svg", flow.name)));
+            names.push(flow.name);
+        }
+    }
+    assert_eq!(names.len(), 8, "{names:?}");
+}
+
 /// Set `UPDATE_EXPECT=1` to write the table.
 #[test]
 fn the_page_lists_every_metric() {

@@ -5,6 +5,7 @@ mod aggregate;
 mod amqp;
 mod bridge;
 mod checks;
+mod clocks;
 mod crash;
 mod crash_files;
 mod files;
