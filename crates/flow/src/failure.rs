@@ -39,7 +39,7 @@ impl Failure {
     /// What is wrong with a message that was checked by its standard.
     pub(crate) fn rejected(code: Code, first: Finding) -> Self {
         let message = format!("the message does not fit its shape: {} ({})", first.message, first.code);
-        let finding = Finding { code, message: message.into(), ..first };
+        let finding = Finding { code, message, ..first };
         Failure { finding: Box::new(finding), node: None, status: None }
     }
 

@@ -64,7 +64,7 @@ pub use engine::{Commits, Engine, EngineOptions, FlowState};
 pub use message::ENVELOPE_NAMES;
 pub use metrics::{METRICS, Metric, metrics};
 pub use page::page;
-pub use picture::{svg, text, text_with};
+pub use picture::{Note, svg, text, text_with};
 pub use run::Observer;
 pub use stats::{CpuPart, CpuSplit, FlowStats, LastError, NodeStats};
 pub use trace::TraceEvent;

@@ -8,6 +8,9 @@ use quayline_project::{FlowFile, FlowNode};
 const NODE: (usize, usize) = (190, 46);
 const GAP: (usize, usize) = (70, 24);
 
+/// What is said of a node beside its type, by its name.
+pub type Note<'n> = dyn Fn(&str) -> Option<String> + 'n;
+
 /// The flow as an indented list: each node with its type and main property, its terminals below it.
 #[must_use]
 pub fn text(flow: &FlowFile) -> String {
@@ -16,7 +19,7 @@ pub fn text(flow: &FlowFile) -> String {
 
 /// The same with a note at each node, by its name.
 #[must_use]
-pub fn text_with(flow: &FlowFile, note: &dyn Fn(&str) -> Option<String>) -> String {
+pub fn text_with(flow: &FlowFile, note: &Note<'_>) -> String {
     let mut out = String::new();
     if let Some(title) = &flow.title {
         let _ = writeln!(out, "{}: {title}", flow.name);
@@ -31,7 +34,7 @@ pub fn text_with(flow: &FlowFile, note: &dyn Fn(&str) -> Option<String>) -> Stri
 }
 
 fn node(
-    (flow, note): (&FlowFile, &dyn Fn(&str) -> Option<String>),
+    (flow, note): (&FlowFile, &Note<'_>),
     at: usize,
     terminal: &str,
     depth: usize,

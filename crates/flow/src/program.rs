@@ -20,7 +20,7 @@ use quayline_project::{FlowNode, Form, ShapeFile};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::Semaphore;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout};
 
 use crate::codes;
 use crate::expression::same_shape;
@@ -34,6 +34,11 @@ const TIME_LIMIT_MS: u64 = 5_000;
 const MEMORY_MIB: u64 = 512;
 /// Longest parameter of a program. Default 64 MiB: as in jobs.
 const LENGTH_MAX: usize = 64 << 20;
+
+/// What a process may take beside its call, such as loading the program.
+const SLACK: Duration = Duration::from_secs(5);
+/// Pause between two looks whether a program has begun.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// What a node calls, compiled.
 #[derive(Clone, Debug)]
@@ -143,11 +148,12 @@ impl Process {
         Ok(Process { worker, bell, death })
     }
 
-    /// Waits for the end of a call. `None` after the time limit; the process may then do anything.
-    async fn call(&mut self, content: &[u8], until: Instant) -> Result<Option<Returned>, End> {
+    /// Waits for the end of a call. `None` after the time limit, which begins when the program does; the process may then do anything.
+    async fn call(&mut self, content: &[u8], limit: Duration) -> Result<Option<Returned>, End> {
         // A free worker has no call, so there is a slot.
         let Some(slot) = self.worker.submit(&[content]) else { return Err(End::Exited(-1)) };
         self.worker.ring();
+        let submitted = Instant::now();
         loop {
             let mut code = None;
             self.worker.completions(|done| code = (done.slot == slot).then_some(done.return_code).or(code));
@@ -158,6 +164,15 @@ impl Process {
             }
             if let Some((end, _)) = self.worker.end() {
                 return Err(end);
+            }
+            // What the process says of itself is not believed for ever: its program may have written over it.
+            let left = (limit * 2 + SLACK).saturating_sub(submitted.elapsed());
+            let left = match self.worker.running() {
+                Some((_, ran)) => left.min(limit.saturating_sub(ran)),
+                None => left.min(LOOK),
+            };
+            if left.is_zero() {
+                return Ok(None);
             }
             let rung = async {
                 tokio::select! {
@@ -173,9 +188,8 @@ impl Process {
                     }
                 }
             };
-            if timeout_at(until, rung).await.is_err() {
-                return Ok(None);
-            }
+            // Whether a bell rang or the time is over shows in the next look.
+            let _ = timeout(left, rung).await;
         }
     }
 }
@@ -279,7 +293,7 @@ impl Pool {
             Some(process) => process,
             None => Process::start(&self.spec)?,
         };
-        match process.call(content, Instant::now() + limit).await {
+        match process.call(content, limit).await {
             Ok(Some(returned)) => {
                 self.free.borrow_mut().push(process);
                 Ok(Ok(returned))

@@ -19,6 +19,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use futures_util::future::try_join_all;
 use quayline_project::FlowNode;
 use quayline_store::queue::{DEAD_LETTER, Message, MessageId, Persistence};
 use quayline_store::{Space, Store};
@@ -248,17 +249,25 @@ impl Session {
     async fn finish(&self, prepared: &Prepared) -> Result<(), Failure> {
         let Some(done) = &prepared.done else { return Ok(()) };
         loop {
-            let next = self.shared.borrow().finished.front().cloned();
-            let Some(key) = next else { return Ok(()) };
-            let parameter = Parameter(Some(key.to_string()));
-            let all: [&(dyn ToSql + Sync); 1] = [&parameter];
-            answered(prepared.client.execute(done, &all)).await?;
+            let keys: Vec<Rc<str>> = self.shared.borrow().finished.iter().take(PAGE).cloned().collect();
+            if keys.is_empty() {
+                return Ok(());
+            }
+            // They travel together. What is executed when one fails is executed again.
+            let executed = keys.iter().map(|key| async move {
+                let parameter = Parameter(Some(key.to_string()));
+                let all: [&(dyn ToSql + Sync); 1] = [&parameter];
+                prepared.client.execute(done, &all).await
+            });
+            answered(try_join_all(executed)).await?;
             let mut unit = self.store.begin()?;
-            unit.delete(Space::CHECKPOINTS, entry(&self.prefix, &key).as_bytes())?;
+            for key in &keys {
+                unit.delete(Space::CHECKPOINTS, entry(&self.prefix, key).as_bytes())?;
+            }
             unit.submit().await?;
             let mut shared = self.shared.borrow_mut();
-            shared.finished.pop_front();
-            shared.known.remove(&key);
+            shared.finished.drain(..keys.len());
+            keys.iter().for_each(|key| drop(shared.known.remove(key)));
         }
     }
 
