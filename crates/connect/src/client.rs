@@ -66,7 +66,7 @@ pub(crate) struct Client {
     /// Whether a link could not be served for lack of room in the output.
     pub(crate) is_starved: bool,
     certificate: Option<Vec<u8>>,
-    identity: Option<Identity>,
+    pub(crate) identity: Option<Identity>,
     pub(crate) end: End,
 }
 

@@ -32,6 +32,8 @@ pub(crate) struct Arrived {
     pub(crate) message: Message,
     /// The destination that it names; an anonymous link needs it.
     pub(crate) to: Option<String>,
+    /// The user that the message names as its producer.
+    pub(crate) user: Option<Vec<u8>>,
 }
 
 /// Converts a message of AMQP.
@@ -84,7 +86,7 @@ pub(crate) fn from_amqp(mut bytes: Vec<u8>, now_ms: u64) -> Result<Arrived, Amqp
     bytes.truncate(end);
     bytes.drain(..end - length);
     message.payload = bytes;
-    Ok(Arrived { message, to: properties.to })
+    Ok(Arrived { message, to: properties.to, user: properties.user_id })
 }
 
 /// Writes a message for AMQP.

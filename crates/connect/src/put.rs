@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use quayline_amqp::{
-    AmqpError, Attach, Delivery, DeliveryState, LinkId, LinkTarget, Message as Transferred, condition,
+    AmqpError, Attach, Delivery, DeliveryState, Identity, LinkId, LinkTarget, Message as Transferred, condition,
 };
-use quayline_store::queue::{Message, Persistence, Queue};
+use quayline_store::queue::{Message, Persistence, Queue, USER_ID};
 
 use crate::client::{Client, Link, amqp_error, message_bytes_max};
-use crate::convert;
+use crate::convert::{self, Arrived};
 use crate::facts::count;
 use crate::get::now_ms;
 use crate::mailbox::Committed;
@@ -77,8 +77,9 @@ impl Client {
         }
         let size = bytes.len() as u64;
         let arrived = convert::from_amqp(bytes, now_ms());
-        let found = arrived.and_then(|arrived| {
+        let found = arrived.and_then(|mut arrived| {
             let queue = self.queue_of(delivery.link, arrived.to.as_deref())?;
+            self.sign(&mut arrived)?;
             Ok((queue, arrived.message))
         });
         let (queue, mut message) = match found {
@@ -96,6 +97,19 @@ impl Client {
             return self.put_in_transaction(delivery, waits, &state, &queue, &message);
         }
         self.put(delivery, waits, &queue, &message, size);
+    }
+
+    /// Keeps the user who sent a message with it. A client with a login cannot send for another user. Source: AMQP 1.0, part 3, section 3.2.4,
+    /// `user-id`.
+    fn sign(&self, arrived: &mut Arrived) -> Result<(), AmqpError> {
+        let Some(Identity::Named(user)) = &self.identity else { return Ok(()) };
+        if arrived.user.as_ref().is_some_and(|named| named != user.as_bytes()) {
+            let what =
+                "the property user-id names another user than the login; send the name of the login, or leave it out";
+            return Err(AmqpError::new(condition::UNAUTHORIZED, what));
+        }
+        arrived.message.properties.push((USER_ID.to_owned(), user.clone().into_bytes()));
+        Ok(())
     }
 
     fn queue_of(&mut self, link: LinkId, to: Option<&str>) -> Result<Queue, AmqpError> {

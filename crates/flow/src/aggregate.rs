@@ -13,7 +13,7 @@
 use std::ops::Bound;
 use std::rc::Rc;
 
-use quayline_store::{Direction, KeyRange, LockWait, Page, PageLimit, Space, StoreError, Unit};
+use quayline_store::{Direction, KeyRange, LockWait, Page, PageLimit, Space, Store, StoreError, Unit};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::codes;
@@ -27,6 +27,8 @@ use crate::stats::CpuPart;
 const PARTS_MAX: u64 = 900_000;
 /// Bytes of the content of one group. Default 100 MB: the longest message of a queue.
 const BYTES_MAX: u64 = 100 << 20;
+/// Groups that one unit of work brings forward.
+const FORWARD_AT_ONCE: usize = 256;
 /// Version of the head of a group.
 const VERSION: u8 = 1;
 
@@ -171,6 +173,39 @@ impl Groups {
         Ok(Complete { content, group: Rc::new((head.key.clone(), head.count)), id })
     }
 
+    /// Makes groups due at this time that are due later, because the clock was set back while no flow ran. Returns whether there is none.
+    pub(crate) fn bring_forward(&self, store: &Store, latest_ms: u64) -> Result<bool, Failure> {
+        let (from, to) = (self.due_key(latest_ms.saturating_add(1), ""), self.due_key(u64::MAX, "~"));
+        let range = KeyRange { from: Bound::Included(&from), to: Bound::Excluded(&to) };
+        let mut unit = store.begin()?;
+        let mut page = Page::default();
+        let limit = PageLimit { entries: FORWARD_AT_ONCE, ..PageLimit::default() };
+        unit.page(Space::CHECKPOINTS, range, Direction::Forward, limit, &mut page)?;
+        let late: Vec<Vec<u8>> = page.iter().map(|(key, _)| key.to_vec()).collect();
+        if late.is_empty() {
+            return Ok(true);
+        }
+        for key in &late {
+            let place = key.get(self.dues.len()..).and_then(<[u8]>::split_first_chunk::<8>).ok_or_else(damaged)?;
+            let digest = std::str::from_utf8(place.1).map_err(|_| damaged())?;
+            let head_key = self.head_key(digest);
+            let head = match unit.read_for_update(Space::CHECKPOINTS, &head_key, LockWait::No) {
+                Ok(Some(head)) => Head::decode(&head).ok_or_else(damaged)?,
+                // It left meanwhile, or a unit of work is adding to it.
+                Ok(None) | Err(StoreError::LockTimeout { .. }) => continue,
+                Err(error) => return Err(error.into()),
+            };
+            if head.due_ms == u64::from_be_bytes(*place.0) {
+                unit.delete(Space::CHECKPOINTS, key)?;
+                unit.put(Space::CHECKPOINTS, &self.due_key(latest_ms, digest), digest.as_bytes())?;
+                unit.put(Space::CHECKPOINTS, &head_key, Head { due_ms: latest_ms, ..head }.encode())?;
+            }
+        }
+        // Nobody waits: the next look sees whether any is left.
+        unit.submit_with(Box::new(|_| ()));
+        Ok(false)
+    }
+
     /// The first group whose time is over, as a part of a unit of work.
     pub(crate) fn overdue(&self, unit: &mut Unit, now_ms: u64) -> Result<Overdue, Failure> {
         let from = self.dues.as_bytes();
@@ -268,7 +303,7 @@ impl Run<'_> {
         if head.count == 1
             && let Some(timeout_ms) = node.number("timeout")
         {
-            head.due_ms = self.clock.now_ms().saturating_add(timeout_ms).max(1);
+            head.due_ms = self.even_ms().saturating_add(timeout_ms).max(1);
             unit.put(Space::CHECKPOINTS, &groups.due_key(head.due_ms, &digest), digest.as_bytes())?;
         }
         unit.put(Space::CHECKPOINTS, &head_key, head.encode())?;

@@ -12,7 +12,7 @@ use quayline_cache::Cache;
 use quayline_charset::Charset;
 use quayline_core::{Code, Fault, Finding, Findings, Place, Severity};
 use quayline_map::MapPlan;
-use quayline_pipeline::CsvTable;
+use quayline_pipeline::{Acknowledging, CsvTable};
 use quayline_project::{
     FlowFile, FlowNode, Form, LookupTable, MapFile, PropertyForm, PropertyValue, Schema, ShapeFile, ShapeOptions,
     SourceFormat, TargetFormat, parse_outline,
@@ -22,6 +22,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::codes;
 use crate::expression::{Expressions, Gives, Written, same_shape};
+use crate::program::Program;
 
 /// A flow, compiled. It never changes; threads share it.
 #[derive(Debug)]
@@ -43,6 +44,9 @@ pub struct Flow {
 pub(crate) struct Node {
     pub(crate) expressions: Option<Expressions>,
     pub(crate) map: Option<CompiledMap>,
+    pub(crate) program: Option<Program>,
+    /// How interchanges are acknowledged.
+    pub(crate) acknowledging: Option<Acknowledging>,
     /// Shape of the messages that arrive; for inputs, of those that leave.
     pub(crate) shape: Option<Arc<ShapeFile>>,
     /// Code page of keys.
@@ -179,7 +183,7 @@ pub fn missing_definitions<'f>(
                     "queue",
                     "define it with `quayline queue define NAME` or `quayline flow define`",
                 ),
-                "nats_input" | "amqp_input" | "kafka_input" => (
+                "nats_input" | "amqp_input" | "kafka_input" | "sql_input" => (
                     "backout",
                     &queues,
                     "queue",
@@ -336,7 +340,7 @@ impl Compiler<'_> {
         };
         let record = self.shape(node, "layout");
         // Known before the wires are followed.
-        for property in ["part", "whole", "row", "answer"] {
+        for property in ["part", "whole", "row", "answer", "request", "response"] {
             let _ = self.shape(node, property);
         }
         self.outside(node);
@@ -360,6 +364,7 @@ impl Compiler<'_> {
             }
         }
         let map = self.map(node, &arriving);
+        let program = self.program(node, &arriving);
         if matches!(node.kind.name, "validate") && self.shape(node, "message").is_none() && shape.is_none() {
             let hint = "set `message`, here or at the input";
             self.error(codes::NO_SHAPE, &node.span, "the shape of the messages is not known here", hint);
@@ -390,14 +395,78 @@ impl Compiler<'_> {
             Form::Records { encoding, .. } => *encoding,
             _ => None,
         });
-        self.leave(at, &arriving, record, map.as_ref().map(|(_, made)| made.clone()));
+        let answer = program.as_ref().map(|program| Arriving::One(Arc::clone(program.response())));
+        self.leave(at, &arriving, record, map.as_ref().map(|(_, made)| made.clone()).or(answer));
         let shape = match self.shape(&self.file.nodes[at], "message") {
             Some(own) if !self.file.nodes[at].kind.is_input => Some(own),
             _ => shape,
         };
         let record_length = shape.as_deref().and_then(crate::nodes::record_length);
+        let acknowledging = self.acknowledging(&self.file.nodes[at], shape.as_deref());
         let digest = xxh3_64(format!("{}/{}", self.file.name, node.name).as_bytes());
-        Node { expressions, map: map.map(|(map, _)| map), shape, charset, record_length, digest }
+        Node {
+            expressions,
+            map: map.map(|(map, _)| map),
+            program,
+            acknowledging,
+            shape,
+            charset,
+            record_length,
+            digest,
+        }
+    }
+
+    /// How a node acknowledges the interchanges of its messages.
+    fn acknowledging(&mut self, node: &FlowNode, shape: Option<&ShapeFile>) -> Option<Acknowledging> {
+        let (kind, property) = (node.text("acknowledge")?, node.property("acknowledge")?);
+        let acknowledging = shape.and_then(|shape| Acknowledging::new(&shape.source().ok()?, kind));
+        if acknowledging.is_none() && shape.is_some() {
+            let hint = "name a guide or a folder of guides with `message`";
+            self.error(codes::NO_SHAPE, &property.span, "only interchanges with a guide are acknowledged", hint);
+        }
+        acknowledging
+    }
+
+    /// The COBOL program of a node.
+    fn program(&mut self, node: &FlowNode, arriving: &Arriving) -> Option<Program> {
+        let property = node.property("program")?;
+        let request = self.shape(node, "request")?;
+        let response = match node.property("response") {
+            Some(_) => self.shape(node, "response")?,
+            None => Arc::clone(&request),
+        };
+        let program = match Program::new(self.root, node, request, response) {
+            Ok(program) => program,
+            Err((name, message, hint)) => {
+                let span = node.property(name).map_or(&property.span, |property| &property.span);
+                self.error(codes::PROGRAM, span, message, hint);
+                return None;
+            }
+        };
+        match arriving {
+            Arriving::One(shape) if !program.accepts(shape) => {
+                let (expected, found) = (program.request().path().display(), shape.path().display());
+                let message = format!("the program takes records of {expected}, but the messages here are {found}");
+                let hint = "make the records with a map node whose target is the shape of `request`";
+                self.error(codes::OTHER_SHAPE, &property.span, message, hint);
+            }
+            Arriving::Several(one, other) => {
+                let message = format!("messages of two shapes arrive at this program, {one} and {other}");
+                self.error(codes::TWO_SHAPES, &property.span, message, "map both to the shape of `request` first");
+            }
+            _ => {}
+        }
+        match program.module(node) {
+            // Another module needs other processes, so the flow is loaded again if it changes.
+            Some(module) => self.files.push(module),
+            None => {
+                let name = node.text("program").unwrap_or_default();
+                let message = format!("the program {name} has no module: {name}.so is not in {}", program.folders());
+                let hint = "compile it with `cobc -m -o FOLDER/PROGRAM.so SOURCE`, or name its folder with `modules`";
+                self.error(codes::PROGRAM, &property.span, message, hint);
+            }
+        }
+        Some(program)
     }
 
     /// The map of a node, and the shape of what it makes.
@@ -499,7 +568,7 @@ impl Compiler<'_> {
         };
         for (terminal, to) in node.targets() {
             let leaves = match (node.kind.name, terminal) {
-                ("map", "out") => made.clone().unwrap_or(Arriving::Unread),
+                ("map" | "cobol_program", "out") => made.clone().unwrap_or(Arriving::Unread),
                 (_, "status") => status().unwrap_or(Arriving::Unread),
                 ("record_input", "record") | ("record_read", "out") => {
                     record.clone().map_or(Arriving::Unread, Arriving::One)
@@ -517,6 +586,7 @@ impl Compiler<'_> {
                 ("aggregate", "out" | "incomplete") => self.named_shape(node, "whole"),
                 ("sql_query", "out") => self.named_shape(node, "row"),
                 ("http_request", "out") => self.named_shape(node, "answer"),
+                ("validate", "acknowledgment") => Arriving::Unread,
                 ("validate", "out") => {
                     match node.text("message").and_then(|name| self.shapes.get(name)).cloned().flatten() {
                         Some(own) => Arriving::One(own),

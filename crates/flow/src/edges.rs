@@ -1,6 +1,6 @@
 //! What is certain at each place where a flow meets something other than its store.
 
-use quayline_project::FlowNode;
+use quayline_project::{FlowFile, FlowNode};
 
 use crate::compile::Flow;
 
@@ -19,20 +19,25 @@ impl Flow {
     /// The nodes that reach something other than the store, with what is certain there, and the inputs from queues that may lose something. Otherwise queues
     /// and record files commit with the unit of work.
     pub fn edges(&self) -> impl Iterator<Item = Edge<'_>> {
-        self.file.nodes.iter().flat_map(move |node| {
-            let all = [guarantee(node), lost_first(node), self.lost_by_power(node)];
-            all.into_iter().flatten().map(move |guarantee| Edge { node: &node.name, kind: node.kind.name, guarantee })
-        })
+        edges(&self.file)
     }
+}
 
-    /// What a power failure undoes, because the flow does not sync everything.
-    fn lost_by_power(&self, node: &FlowNode) -> Option<&'static str> {
-        let is_lossy = self.file.syncs_persistent_only && node.kind.name == "queue_input";
-        is_lossy.then_some(
-            "`sync = \"persistent\"`: a power failure may undo the units of work of non-persistent messages from about the last second, \
-             with their changes of record files and even if clients have their replies; persistent messages lose nothing",
-        )
-    }
+/// The same of a flow file.
+pub(crate) fn edges(file: &FlowFile) -> impl Iterator<Item = Edge<'_>> {
+    file.nodes.iter().flat_map(move |node| {
+        let all = [guarantee(node), lost_first(node), lost_by_power(file, node)];
+        all.into_iter().flatten().map(move |guarantee| Edge { node: &node.name, kind: node.kind.name, guarantee })
+    })
+}
+
+/// What a power failure undoes, because the flow does not sync everything.
+fn lost_by_power(file: &FlowFile, node: &FlowNode) -> Option<&'static str> {
+    let is_lossy = file.syncs_persistent_only && node.kind.name == "queue_input";
+    is_lossy.then_some(
+        "`sync = \"persistent\"`: a power failure may undo the units of work of non-persistent messages from about the last second, \
+         with their changes of record files and even if clients have their replies; persistent messages lose nothing",
+    )
 }
 
 /// What an input loses whose get commits before the flow runs.
@@ -86,9 +91,19 @@ fn guarantee(node: &FlowNode) -> Option<&'static str> {
             "exactly once while an outage is shorter than the time for which Kafka remembers a producer, because each attempt has the \
              same producer id and sequence number; at least once after a longer one"
         }
+        "sql_input" if node.text("done").is_some() => {
+            "exactly once if no key is used again: the unit of work remembers the row until the database has committed `done`"
+        }
+        "sql_input" => {
+            "exactly once for rows that become visible in the order of `key`: the unit of work remembers the key; a row that becomes \
+             visible after rows with greater keys is never read, which `done` avoids"
+        }
         "file_output" => "exactly once: the file is written after the commit, and again after a crash",
         "sql_query" => "at least once: the query runs again after a rollback, so it should only read",
         "sql_output" => "exactly once: the database remembers the message in the transaction of the statement",
+        "cobol_program" => {
+            "at least once: the program runs again after a rollback, so what it changes outside of its record happens again"
+        }
         "http_request" => "at least once: the request is sent again after a rollback, with the same Idempotency-Key",
         "http_output" => {
             "at least once: the request is sent after the commit until it is accepted, with the same Idempotency-Key; \

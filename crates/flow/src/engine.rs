@@ -113,10 +113,9 @@ pub struct FlowState {
 impl Deployed {
     fn new(flow: Arc<Flow>, threads: usize, first: usize) -> Self {
         // Order is kept by one thread, which needs no agreement with others. And a timer fires once, a folder and an address have one owner.
-        let is_ordered =
-            flow.file.nodes.iter().filter(|node| node.kind.is_input).any(|node| {
-                node.kind.name != "queue_input" || matches!(node.text("order"), Some("by_queue" | "by_key"))
-            });
+        let is_ordered = flow.file.nodes.iter().filter(|node| node.kind.is_input).any(|node| {
+            node.kind.name != "queue_input" || matches!(node.text("order"), Some("by_queue" | "by_user" | "by_key"))
+        });
         let instances = usize::try_from(flow.file.additional_instances).unwrap_or(0) + 1;
         let mut slots = vec![0; threads];
         if is_ordered {
@@ -227,12 +226,13 @@ impl Engine {
         let files = Writer::start(store, report).map_err(no_thread)?;
         // Set here and nowhere else.
         let _ = left.again.set(files.again.clone());
+        let base_ms = clock.now_ms().saturating_sub(clock.steady_ms());
         let mut threads = Vec::new();
         for number in 0..options.threads.max(1) {
             let (sender, receiver) = unbounded_channel();
             let (store, clock, observer) = (store.clone(), Arc::clone(clock), Arc::clone(observer));
             let (commits, files, workload) = (options.commits, Arc::clone(&left), workload.cloned());
-            let around = Around { store, clock, observer, commits, files, workload };
+            let around = Around { store, clock, observer, commits, files, workload, base_ms };
             let handle = std::thread::Builder::new()
                 .name(format!("flow-{number}"))
                 .spawn(move || thread(number, receiver, &around))
@@ -430,6 +430,8 @@ pub(crate) struct Around {
     pub(crate) commits: Commits,
     pub(crate) files: Arc<FilesLeft>,
     pub(crate) workload: Option<Arc<Workload>>,
+    /// The wall clock when the steady clock was zero, as it was when the engine started.
+    pub(crate) base_ms: u64,
 }
 
 fn thread(number: usize, mut receiver: UnboundedReceiver<Arc<Deployed>>, around: &Around) {

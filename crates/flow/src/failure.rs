@@ -36,6 +36,13 @@ impl Failure {
         Failure { finding: Box::new(finding), node: None, status: None }
     }
 
+    /// What is wrong with a message that was checked by its standard.
+    pub(crate) fn rejected(code: Code, first: Finding) -> Self {
+        let message = format!("the message does not fit its shape: {} ({})", first.message, first.code);
+        let finding = Finding { code, message, ..first };
+        Failure { finding: Box::new(finding), node: None, status: None }
+    }
+
     /// What a message carries to its backout queue.
     pub(crate) fn cause(&self, flow: &str) -> Cause {
         let finding = self.located(flow);

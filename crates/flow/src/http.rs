@@ -26,6 +26,7 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use quayline_project::FlowNode;
+use quayline_store::queue::USER_ID;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc::{OwnedPermit, Receiver, Sender, channel};
@@ -113,13 +114,15 @@ pub(crate) struct Asked {
     pub(crate) reply: ReplyTo,
     /// The `Idempotency-Key`.
     pub(crate) key: Option<String>,
-    /// Trace context, as properties.
+    /// Trace context and user, as properties.
     pub(crate) context: Vec<(String, Vec<u8>)>,
 }
 
 /// What a listener lets in.
 struct Door {
     path: String,
+    /// Header with the user that a proxy authenticated.
+    user_header: Option<String>,
     wait: Duration,
     content_bytes_max: usize,
     sender: Sender<Asked>,
@@ -154,6 +157,7 @@ impl Listener {
         let limit = |name: &str, default| usize::try_from(node.number(name).unwrap_or(default)).unwrap_or(usize::MAX);
         let door = Door {
             path: node.text("path").unwrap_or_default().to_owned(),
+            user_header: node.text("user_header").map(str::to_ascii_lowercase),
             wait,
             content_bytes_max: limit("content_bytes_max", CONTENT_BYTES_MAX),
             sender,
@@ -286,7 +290,9 @@ async fn serve(request: Request<Incoming>, door: &Door) -> Response<Once> {
         return problem(StatusCode::METHOD_NOT_ALLOWED, "a flow takes POST requests");
     }
     let header = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok());
-    let context = crate::trace::context(header("traceparent"), header("tracestate"));
+    let mut context = crate::trace::context(header("traceparent"), header("tracestate"));
+    let user = door.user_header.as_deref().and_then(header).filter(|user| !user.is_empty());
+    context.extend(user.map(|user| (USER_ID.to_owned(), user.as_bytes().to_vec())));
     let key = match request.headers().get("idempotency-key").map(idempotency_key) {
         Some(None) => {
             let title = "Idempotency-Key is not 1 to 255 visible ASCII characters";

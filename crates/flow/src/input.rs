@@ -26,6 +26,7 @@ use crate::message::{Parcel, Received};
 use crate::nats::Subscription;
 use crate::owner::Ownership;
 use crate::run::{After, Run};
+use crate::sql_input::SqlInput;
 use crate::taken::Taken;
 
 /// Messages and bytes that wait for others of their key, above which an input takes no more from its queue. Default 1,024 and 16 MiB.
@@ -102,10 +103,13 @@ enum Origin {
     Nats(Box<Subscription>),
     Amqp(Box<BrokerInput>),
     Kafka(Box<KafkaInput>),
+    Sql(Box<SqlInput>),
     Groups {
         groups: Groups,
         timeout: Duration,
         terminal: &'static str,
+        /// Time at which groups of earlier runs are due at the latest, until all are.
+        latest_ms: Option<u64>,
     },
 }
 
@@ -128,6 +132,7 @@ struct QueueFrom {
 enum Order {
     None,
     ByQueue,
+    ByUser,
     ByKey,
 }
 
@@ -195,9 +200,13 @@ impl Input {
             }
             "aggregate" => {
                 let counts = node.property("count").is_some() || node.property("last").is_some();
+                let timeout = time("timeout", 1_000);
                 let from = Origin::Groups {
                     groups: Groups::new(&run.name, &node.name, node.text("join")),
-                    timeout: time("timeout", 1_000),
+                    timeout,
+                    latest_ms: Some(
+                        run.even_ms().saturating_add(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX)),
+                    ),
                     terminal: if counts { "incomplete" } else { "out" },
                 };
                 (from, Some(Duration::ZERO))
@@ -205,10 +214,12 @@ impl Input {
             "nats_input" => (Origin::Nats(Box::new(Subscription::start(run, at)?)), None),
             "amqp_input" => (Origin::Amqp(Box::new(BrokerInput::start(run, at)?)), None),
             "kafka_input" => (Origin::Kafka(Box::new(KafkaInput::start(run, at)?)), None),
+            "sql_input" => (Origin::Sql(Box::new(SqlInput::start(run, at)?)), None),
             kind if DELIVERED.contains(&kind) => (Origin::Outbox(run.queue(text("outbox"))?), None),
             _ => {
                 let order = match node.text("order") {
                     Some("by_queue") => Order::ByQueue,
+                    Some("by_user") => Order::ByUser,
                     Some("by_key") => Order::ByKey,
                     _ => Order::None,
                 };
@@ -310,6 +321,15 @@ impl Input {
                 *used += 1;
                 Poll::Ready(Ok(claimed_outside(run, taken, &input.topic, *slots)))
             }
+            Origin::Sql(input) => {
+                if *used >= *slots {
+                    return Poll::Pending;
+                }
+                let Poll::Ready(taken) = input.poll(run, *node, context) else { return Poll::Pending };
+                let taken = taken?;
+                *used += 1;
+                Poll::Ready(Ok(claimed_outside(run, taken, &input.name, *slots)))
+            }
             Origin::Outbox(queue) => {
                 if *used >= *slots {
                     return Poll::Pending;
@@ -331,10 +351,20 @@ impl Input {
                 claimed.outgoing = Some((claim, message));
                 Poll::Ready(Ok(claimed))
             }
-            Origin::Groups { groups, timeout, terminal } => {
+            Origin::Groups { groups, timeout, terminal, latest_ms } => {
                 while *used < *slots && due(timer, context) {
+                    // What this run adds is due within the timeout, too, so a later pass would find nothing new.
+                    if let Some(latest) = *latest_ms {
+                        let now_ms =
+                            run.even_ms().saturating_add(u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX));
+                        if !groups.bring_forward(&run.store, latest.max(now_ms))? {
+                            set(timer, LOCKED_PAUSE);
+                            continue;
+                        }
+                        *latest_ms = None;
+                    }
                     let mut unit = run.store.begin()?;
-                    let now_ms = run.clock.now_ms();
+                    let now_ms = run.even_ms();
                     let pause = match groups.overdue(&mut unit, now_ms)? {
                         Overdue::Group(complete) => {
                             *used += 1;
@@ -349,7 +379,7 @@ impl Input {
                         Overdue::Locked => LOCKED_PAUSE,
                         Overdue::Next(due_ms) => {
                             let until = due_ms.map(|due_ms| Duration::from_millis(due_ms.saturating_sub(now_ms)));
-                            // A group that begins now is due after the whole time; the clock may be set meanwhile.
+                            // A group that begins now is due after the whole time.
                             until.unwrap_or(*timeout).clamp(LOCKED_PAUSE, GROUP_LOOK)
                         }
                     };
@@ -437,6 +467,10 @@ impl Input {
                 let outcome = if ended.is_good { Ok(()) } else { Err(ended.why.clone().unwrap_or_default()) };
                 input.ended(store, &ended.id, outcome)
             }
+            Origin::Sql(input) => {
+                let outcome = if ended.is_good { Ok(()) } else { Err(ended.why.clone().unwrap_or_default()) };
+                input.ended(store, &ended.id, outcome)
+            }
             Origin::Unowned(_)
             | Origin::Timer { .. }
             | Origin::Http(..)
@@ -463,6 +497,7 @@ impl Input {
                 let _ = queue.wake_all();
             }
             Origin::Kafka(input) => input.raise_all(store)?,
+            Origin::Sql(input) => input.raise_head(store)?,
             _ => {}
         }
         Ok(())
@@ -474,6 +509,7 @@ fn slots_of(node: &FlowNode, slots: usize) -> usize {
     let is_one_by_one = match node.kind.name {
         "nats_input" => node.text("order") == Some("by_stream"),
         "queue_input" | "amqp_input" => node.text("order") == Some("by_queue"),
+        "sql_input" => crate::sql_input::is_ordered(node),
         "http_input" | "kafka_input" => false,
         // A timer and a folder make one message after another.
         _ => true,
@@ -670,6 +706,11 @@ impl QueueFrom {
             match self.order {
                 Order::None => {}
                 Order::ByQueue => claimed.key = Some("".into()),
+                // Messages without a user are in one order, too.
+                Order::ByUser => {
+                    let user = Parcel::new(Rc::clone(&claimed.received)).envelope("user_id");
+                    claimed.key = Some(user.unwrap_or_default().into());
+                }
                 Order::ByKey => match run.values(node, &Parcel::new(Rc::clone(&claimed.received))) {
                     Ok(values) => {
                         let key = values.first().map_or("", |value| match value {

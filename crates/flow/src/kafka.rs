@@ -22,7 +22,7 @@ use std::time::Duration;
 use futures_util::future::try_join_all;
 use quayline_connect::{KafkaAddress, KafkaConnection, KafkaError, KafkaLogin, KafkaRecord, Leader};
 use quayline_project::FlowNode;
-use quayline_store::queue::{DEAD_LETTER, Message, MessageId};
+use quayline_store::queue::{DEAD_LETTER, Message, MessageId, USER_ID};
 use quayline_store::{Space, Store};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -537,7 +537,8 @@ impl KafkaInput {
         let null = record.value.is_none().then(|| ("null", b"yes".to_vec()));
         let own = own.into_iter().chain(key).chain(null);
         header.properties = own.map(|(name, value)| (format!("{PREFIX}{name}"), value)).collect();
-        header.properties.extend(record.headers.iter().cloned());
+        // Who sent a message is what a listener of ours knows, not what a header says.
+        header.properties.extend(record.headers.iter().filter(|(name, _)| name != USER_ID).cloned());
         header
     }
 

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use quayline_store::queue::{Message, MessageId, Persistence};
+use quayline_store::queue::{Message, MessageId, Persistence, USER_ID};
 
 use crate::failure::Failure;
 
@@ -27,13 +27,12 @@ pub const ENVELOPE_NAMES: &[&str] = &[
     "group_key",
     "group_count",
     "status",
+    "return_code",
     "error_code",
     "error_text",
     "error_node",
 ];
 
-/// Property of a message that holds the user's id, as `envelope.user_id` reads it.
-pub const USER_ID: &str = "user_id";
 /// Property that counts the queues that a message and what was made of it have passed.
 pub(crate) const HOPS: &str = "quayline_hops";
 
@@ -73,6 +72,8 @@ pub(crate) struct Parcel {
     pub(crate) path: u64,
     /// COBOL file status of the last record operation.
     pub(crate) status: Option<&'static str>,
+    /// RETURN-CODE of the last COBOL program.
+    pub(crate) return_code: Option<i32>,
     /// The failure that led here.
     pub(crate) failure: Option<Rc<Failure>>,
     /// Key and number of messages of the group that it was made of.
@@ -84,7 +85,17 @@ pub(crate) struct Parcel {
 impl Parcel {
     pub(crate) fn new(received: Rc<Received>) -> Self {
         let (content, group) = (Rc::clone(&received.content), received.group.clone());
-        Parcel { content, received, part: 0, path: 0, status: None, failure: None, group, is_record: false }
+        Parcel {
+            content,
+            received,
+            part: 0,
+            path: 0,
+            status: None,
+            return_code: None,
+            failure: None,
+            group,
+            is_record: false,
+        }
     }
 
     pub(crate) fn with_content(&self, content: impl Into<Rc<[u8]>>) -> Self {
@@ -131,6 +142,7 @@ impl Parcel {
             "group_key" => self.group.as_ref().map(|group| group.0.clone()),
             "group_count" => self.group.as_ref().map(|group| group.1.to_string()),
             "status" => self.status.map(str::to_owned),
+            "return_code" => self.return_code.map(|code| code.to_string()),
             "error_code" => self.failure.as_ref().map(|failure| failure.finding.code.to_string()),
             "error_text" => self.failure.as_ref().map(|failure| failure.finding.message.clone()),
             "error_node" => self.failure.as_ref().and_then(|failure| failure.node.clone()),

@@ -22,7 +22,7 @@ use quayline_connect::{
     NatsMessage,
 };
 use quayline_project::FlowNode;
-use quayline_store::queue::{DEAD_LETTER, Message};
+use quayline_store::queue::{DEAD_LETTER, Message, USER_ID};
 use quayline_store::{Clock, Space, Store, Unit};
 use tokio::sync::mpsc::{Receiver, Sender, UnboundedReceiver, UnboundedSender, channel, unbounded_channel};
 use tokio::task::JoinHandle;
@@ -503,6 +503,10 @@ impl Subscription {
         header.properties.push((SUBJECT.to_owned(), message.subject.into_bytes()));
         // A name that occurs several times is one property with all values, as properties have one value each.
         for (name, value) in message.headers {
+            // Who sent a message is what a listener of ours knows, not what a header says.
+            if name == USER_ID {
+                continue;
+            }
             match header.properties.iter_mut().find(|(known, _)| *known == name) {
                 Some((_, known)) => known.extend([b", ", value.as_bytes()].concat()),
                 None => header.properties.push((name, value.into_bytes())),
@@ -577,7 +581,9 @@ impl Run<'_> {
         let mut headers = vec![("Nats-Msg-Id", id.as_str())];
         for (name, value) in &message.properties {
             // Headers of the server itself belong to the received message.
-            let is_own = name.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("nats-")) || name == SUBJECT;
+            let is_own = name.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("nats-"))
+                || name == SUBJECT
+                || name.starts_with("amqp.");
             let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b':');
             if let (Ok(value), true, false) = (std::str::from_utf8(value), is_name, is_own)
                 && !value.contains(['\r', '\n'])

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use quayline_pipeline::Acknowledged;
 use quayline_project::{Form, PropertyValue, ShapeFile, SourceFormat};
 use quayline_store::StoreError;
 use quayline_store::queue::{Message, Persistence};
@@ -62,13 +63,11 @@ impl Run<'_> {
                 self.observer.trace(&self.name, &node.name, text);
                 Ok(Gives::Same("out"))
             }
-            "validate" => Ok(Gives::Out(vec![match self.lanes.check(at, parcel)? {
-                Ok(_) => ("out", parcel.clone()),
-                Err(failure) => ("no_match", Parcel { failure: Some(Rc::new(failure)), ..parcel.clone() }),
-            }])),
+            "validate" => self.validate(work, at, parcel).await,
             "reply" => self.reply(work, at, parcel).await,
             "queue_output" => self.queue_output(work, at, &values, parcel).await,
             "file_output" => self.file_output(work, at, &values, parcel),
+            "cobol_program" => self.cobol_program(work, at, parcel).await,
             "aggregate" => self.aggregate(work, at, &values, parcel).await,
             "sql_query" => self.sql_query(work, at, &values, parcel).await,
             "sql_output" => self.sql_output(work, at, &values, parcel).await,
@@ -80,6 +79,31 @@ impl Run<'_> {
             "record_input" => self.record_input(work, at, &values, parcel).await,
             _ => self.record(work, at, &values, parcel).await,
         }
+    }
+
+    /// Checks a message, and acknowledges its interchanges.
+    async fn validate(&self, work: &mut Work, at: usize, parcel: &Parcel) -> Result<Gives, Failure> {
+        let mut out = Vec::new();
+        let checked = match &self.flow.nodes[at].acknowledging {
+            None => self.lanes.check(at, parcel)?.map(drop),
+            Some(acknowledging) => {
+                let Acknowledged { mut content, rejected } =
+                    acknowledging.acknowledge(&parcel.content, self.clock.now_ms() / 1_000);
+                if !content.is_empty() {
+                    self.number(work, at, &mut content).await?;
+                    out.push(("acknowledgment", parcel.with_content(content)));
+                }
+                match rejected {
+                    None => Ok(()),
+                    Some(finding) => Err(Failure::rejected(codes::NOT_READABLE, finding)),
+                }
+            }
+        };
+        out.push(match checked {
+            Ok(()) => ("out", parcel.clone()),
+            Err(failure) => ("no_match", Parcel { failure: Some(Rc::new(failure)), ..parcel.clone() }),
+        });
+        Ok(Gives::Out(out))
     }
 
     fn route(&self, at: usize, values: &[Evaluated], parcel: &Parcel) -> Result<Gives, Failure> {

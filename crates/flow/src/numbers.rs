@@ -21,33 +21,35 @@ impl Run<'_> {
         mut made: Vec<Vec<u8>>,
     ) -> Result<Vec<Vec<u8>>, Failure> {
         let Some(map) = &self.flow.nodes[at].map else { return Ok(made) };
-        if !map.targets.iter().any(has_control_numbers) {
-            return Ok(made);
+        for (content, target) in made.iter_mut().zip(&map.targets) {
+            if has_control_numbers(target) && !content.is_empty() {
+                self.number(work, at, content).await?;
+            }
         }
+        Ok(made)
+    }
+
+    /// Gives interchanges the next numbers of a node.
+    pub(crate) async fn number(&self, work: &mut Work, at: usize, content: &mut Vec<u8>) -> Result<(), Failure> {
         let node = &self.flow.file.nodes[at];
         let name = match node.text("control_numbers") {
             Some(name) => name.to_owned(),
             None => format!("{}.{}", self.name, node.name),
         };
         let names = [format!("flow/{name}/interchanges"), format!("flow/{name}/groups")];
-        for (content, target) in made.iter_mut().zip(&map.targets) {
-            if !has_control_numbers(target) || content.is_empty() {
-                continue;
-            }
-            for name in &names {
-                // Waits for the lock without holding the thread; what follows does not wait.
-                self.locked(work, |unit| {
-                    unit.read_for_update(Space::NUMBERS, name.as_bytes(), LockWait::Default).map(drop)
-                })
-                .await?;
-            }
-            renumber(content, &mut |kind| -> Result<u64, StoreError> {
-                let name = &names[usize::from(kind == NumberKind::Group)];
-                let next = work.unit.last_number(name)? % NUMBER_MAX + 1;
-                work.unit.set_number(name, next)?;
-                Ok(next)
-            })?;
+        for name in &names {
+            // Waits for the lock without holding the thread; what follows does not wait.
+            self.locked(work, |unit| {
+                unit.read_for_update(Space::NUMBERS, name.as_bytes(), LockWait::Default).map(drop)
+            })
+            .await?;
         }
-        Ok(made)
+        renumber(content, &mut |kind| -> Result<u64, StoreError> {
+            let name = &names[usize::from(kind == NumberKind::Group)];
+            let next = work.unit.last_number(name)? % NUMBER_MAX + 1;
+            work.unit.set_number(name, next)?;
+            Ok(next)
+        })?;
+        Ok(())
     }
 }

@@ -33,7 +33,7 @@ pub(crate) fn needs_one(store: &Store, node: &FlowNode) -> bool {
     }
     match node.kind.name {
         "http_input" => false,
-        "queue_input" => matches!(node.text("order"), Some("by_queue" | "by_key")),
+        "queue_input" => matches!(node.text("order"), Some("by_queue" | "by_user" | "by_key")),
         _ => true,
     }
 }

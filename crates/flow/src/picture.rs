@@ -8,9 +8,18 @@ use quayline_project::{FlowFile, FlowNode};
 const NODE: (usize, usize) = (190, 46);
 const GAP: (usize, usize) = (70, 24);
 
+/// What is said of a node beside its type, by its name.
+pub type Note<'n> = dyn Fn(&str) -> Option<String> + 'n;
+
 /// The flow as an indented list: each node with its type and main property, its terminals below it.
 #[must_use]
 pub fn text(flow: &FlowFile) -> String {
+    text_with(flow, &|_| None)
+}
+
+/// The same with a note at each node, by its name.
+#[must_use]
+pub fn text_with(flow: &FlowFile, note: &Note<'_>) -> String {
     let mut out = String::new();
     if let Some(title) = &flow.title {
         let _ = writeln!(out, "{}: {title}", flow.name);
@@ -19,12 +28,19 @@ pub fn text(flow: &FlowFile) -> String {
     }
     let mut shown = vec![false; flow.nodes.len()];
     for at in (0..flow.nodes.len()).filter(|at| flow.nodes[*at].kind.is_input) {
-        node(flow, at, "", 1, &mut shown, &mut out);
+        node((flow, note), at, "", 1, &mut shown, &mut out);
     }
     out
 }
 
-fn node(flow: &FlowFile, at: usize, terminal: &str, depth: usize, shown: &mut [bool], out: &mut String) {
+fn node(
+    (flow, note): (&FlowFile, &Note<'_>),
+    at: usize,
+    terminal: &str,
+    depth: usize,
+    shown: &mut [bool],
+    out: &mut String,
+) {
     let node_ = &flow.nodes[at];
     let indent = "  ".repeat(depth);
     let arrow = if terminal.is_empty() { String::new() } else { format!("{terminal} -> ") };
@@ -32,15 +48,16 @@ fn node(flow: &FlowFile, at: usize, terminal: &str, depth: usize, shown: &mut [b
         let _ = writeln!(out, "{indent}{arrow}{} (see above)", node_.name);
         return;
     }
-    let _ = writeln!(out, "{indent}{arrow}{} [{}]{}", node_.name, node_.kind.name, detail(node_));
+    let note_ = note(&node_.name).map_or_else(String::new, |note| format!(" ({note})"));
+    let _ = writeln!(out, "{indent}{arrow}{} [{}]{}{note_}", node_.name, node_.kind.name, detail(node_));
     for (terminal, to) in node_.targets() {
-        node(flow, to, terminal, depth + 1, shown, out);
+        node((flow, note), to, terminal, depth + 1, shown, out);
     }
 }
 
 /// The property that says most.
 fn detail(node: &FlowNode) -> String {
-    let names = ["queue", "file", "map", "folder", "every", "by"];
+    let names = ["queue", "file", "map", "program", "folder", "every", "by"];
     names.iter().find_map(|name| node.text(name)).map_or_else(String::new, |text| format!(" {text}"))
 }
 

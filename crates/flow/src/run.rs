@@ -56,6 +56,7 @@ pub(crate) struct Run<'p> {
     pub(crate) name: Rc<str>,
     pub(crate) store: Store,
     pub(crate) clock: Arc<dyn Clock>,
+    base_ms: u64,
     pub(crate) lanes: Lanes<'p>,
     pub(crate) stats: Arc<FlowStats>,
     pub(crate) observer: Arc<dyn Observer>,
@@ -66,6 +67,7 @@ pub(crate) struct Run<'p> {
     stop: (Arc<Deployed>, usize),
     pub(crate) sql: crate::sql::Sessions,
     pub(crate) http: crate::call::Connections,
+    pub(crate) programs: crate::program::Pools,
     pub(crate) nats: crate::nats::Publishers,
     pub(crate) amqp: crate::amqp::Senders,
     pub(crate) kafka: crate::kafka_output::Senders,
@@ -131,12 +133,13 @@ pub(crate) enum Gives {
 impl<'p> Run<'p> {
     pub(crate) fn new(flow: &'p Flow, pipes: &'p Pipes, around: Around, stop: (Arc<Deployed>, usize)) -> Self {
         let stats = Arc::clone(&stop.0.stats);
-        let Around { store, clock, observer, commits, files, workload: _ } = around;
+        let Around { store, clock, observer, commits, files, workload: _, base_ms } = around;
         Run {
             flow,
             name: flow.name().into(),
             store,
             clock,
+            base_ms,
             lanes: Lanes::new(pipes, flow),
             stats,
             observer,
@@ -146,6 +149,7 @@ impl<'p> Run<'p> {
             stop,
             sql: crate::sql::Sessions::default(),
             http: crate::call::Connections::default(),
+            programs: crate::program::Pools::default(),
             nats: crate::nats::Publishers::default(),
             amqp: crate::amqp::Senders::default(),
             kafka: crate::kafka_output::Senders::default(),
@@ -174,6 +178,11 @@ impl<'p> Run<'p> {
             template: None,
             files: BTreeMap::new(),
         }
+    }
+
+    /// Milliseconds since 1970 that no change of the wall clock affects while the engine runs.
+    pub(crate) fn even_ms(&self) -> u64 {
+        self.base_ms.saturating_add(self.clock.steady_ms())
     }
 
     /// Charges CPU time from here to a part.

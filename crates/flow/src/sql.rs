@@ -47,7 +47,7 @@ pub(crate) struct Sessions(RefCell<HashMap<usize, Rc<Session>>>);
 
 /// A parameter as the text that PostgreSQL reads as the type of its place.
 #[derive(Debug)]
-struct Parameter(Option<String>);
+pub(crate) struct Parameter(pub(crate) Option<String>);
 
 impl ToSql for Parameter {
     fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
@@ -79,8 +79,30 @@ pub(crate) fn check(database: &str) -> Result<Config, String> {
     Ok(config)
 }
 
+/// How the database of a node is reached.
+///
+/// # Errors
+/// The connection string is wrong.
+pub(crate) fn config(node: &FlowNode, flow: &str) -> Result<Config, String> {
+    let mut config = check(node.text("database").unwrap_or_default())?;
+    config.connect_timeout(CONNECT_WAIT).application_name(format!("quayline {flow}"));
+    let variable = node.text("password_variable").unwrap_or(PASSWORD);
+    if let Some(password) = std::env::var_os(variable) {
+        config.password(password.as_encoded_bytes());
+    }
+    Ok(config)
+}
+
+/// A connection, served by a task of this thread.
+pub(crate) async fn open(config: &Config) -> Result<Client, tokio_postgres::Error> {
+    let (client, connection) = config.connect(NoTls).await?;
+    // Its end shows as an error of the next statement.
+    tokio::task::spawn_local(async move { drop(connection.await) });
+    Ok(client)
+}
+
 /// An error without values: the messages of a server quote them.
-fn failure(error: &tokio_postgres::Error) -> Failure {
+pub(crate) fn failure(error: &tokio_postgres::Error) -> Failure {
     let Some(db) = error.as_db_error() else {
         let hint = "check the server and the network; the flow tries again";
         return Failure::new(codes::SQL_UNREACHABLE, "the database cannot be reached, or the connection ended", hint);
@@ -124,16 +146,9 @@ impl Run<'_> {
         {
             return Ok(Rc::clone(session));
         }
-        let node = &self.flow.file.nodes[at];
-        let mut config = Config::from_str(node.text("database").unwrap_or_default())?;
-        config.connect_timeout(CONNECT_WAIT).application_name(format!("quayline {}", self.name));
-        let variable = node.text("password_variable").unwrap_or(PASSWORD);
-        if let Some(password) = std::env::var_os(variable) {
-            config.password(password.as_encoded_bytes());
-        }
-        let (client, connection) = config.connect(NoTls).await?;
-        // Its end shows as an error of the next statement.
-        tokio::task::spawn_local(async move { drop(connection.await) });
+        // `flow check` has read the connection string.
+        let config = config(&self.flow.file.nodes[at], &self.name).unwrap_or_default();
+        let client = open(&config).await?;
         let statement = client.prepare(text).await?;
         let session = Rc::new(Session { client, statement, has_table: Cell::new(false) });
         self.sql.0.borrow_mut().insert(at, Rc::clone(&session));

@@ -23,6 +23,7 @@
 //! * The same bytes and settings give the same output for any number of lanes.
 //! * Only [`SpoolFiles`] opens temporary files, and the caller hands it in.
 
+mod acknowledge;
 mod block;
 mod codes;
 mod csv_header;
@@ -50,6 +51,7 @@ mod text_place;
 mod unit;
 mod world;
 
+pub use acknowledge::{Acknowledged, Acknowledging};
 pub use block::{BLOCK_BYTES, Block, DocumentSpan, EdiPart, Position, Units};
 pub use codes::UNKNOWN_TYPE;
 pub use csv_header::{CsvHeader, read_csv_header};

@@ -26,6 +26,9 @@ pub(crate) enum FlowCommand {
         after_long_help = "Examples:\n  quayline flow show orders\n  quayline flow show orders --svg > orders.svg"
     )]
     Show(FlowShowArgs),
+    /// Write a page of Markdown and an SVG picture for each flow
+    #[command(after_long_help = "Examples:\n  quayline flow pages --out docs/flows")]
+    Pages(FlowPagesArgs),
     /// List the flows of a project with their queues and record files
     List(FlowNamesArgs),
     /// Define the queues that flows use and that do not exist
@@ -59,6 +62,17 @@ pub(crate) struct FlowNamesArgs {
     pub(crate) project: PathBuf,
 }
 
+/// Arguments of `quayline flow pages`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct FlowPagesArgs {
+    /// Flows to write pages of
+    #[command(flatten)]
+    pub(crate) flows: FlowNamesArgs,
+    /// Folder for the pages
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+}
+
 /// Arguments of `quayline flow show`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct FlowShowArgs {
@@ -71,6 +85,12 @@ pub(crate) struct FlowShowArgs {
     /// Print an SVG picture
     #[arg(long)]
     pub(crate) svg: bool,
+    /// Show state, messages and last failure of each node, of the flow that a server runs
+    #[arg(long, conflicts_with = "svg")]
+    pub(crate) live: bool,
+    /// Listener for operators of the server [default: that of the project]
+    #[arg(long, value_name = "ADDRESS", requires = "live")]
+    pub(crate) admin: Option<SocketAddr>,
 }
 
 /// The store of a project, the same that `quayline serve` uses.

@@ -518,6 +518,9 @@ pub(crate) struct PutMessageArgs {
     /// The property `content-type` is the media type of the content, for clients of HTTP and AMQP.
     #[arg(long, value_name = "PROPERTY")]
     pub(crate) property: Vec<String>,
+    /// User who sends the message, as listeners set it: `envelope.user_id` of flows
+    #[arg(long, value_name = "USER")]
+    pub(crate) user_id: Option<String>,
 }
 
 /// Arguments of `quayline queue get`.

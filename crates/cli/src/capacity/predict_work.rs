@@ -100,9 +100,9 @@ fn definition(path: &Path, parameters: &[String]) -> Result<Definition, Stop> {
     }
     let flow = quayline_project::FlowFile::open(path)?;
     let inputs = flow.nodes.iter().filter(|node| node.kind.is_input);
-    let is_on_one_thread = inputs
-        .clone()
-        .any(|node| node.kind.name != "queue_input" || matches!(node.text("order"), Some("by_queue" | "by_key")));
+    let is_on_one_thread = inputs.clone().any(|node| {
+        node.kind.name != "queue_input" || matches!(node.text("order"), Some("by_queue" | "by_user" | "by_key"))
+    });
     let instances = flow.additional_instances.saturating_add(1);
     Ok(Definition { member: format!("flow:{}", flow.name), workers: instances, is_on_one_thread, job: None })
 }

@@ -1,5 +1,6 @@
 //! Flows on the listener for operators, and the commands that ask it.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -8,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use quayline_core::{Fault, Finding};
-use quayline_flow::{Engine, FlowState, LastError, TraceEvent};
+use quayline_flow::{Engine, FlowState, LastError, NodeStats, TraceEvent};
 use quayline_server::{AdminPart, ServeConfig};
 use quayline_store::{Clock as _, SystemClock};
 use serde_json::{Value, json};
@@ -56,24 +57,7 @@ impl AdminPart for FlowsPart {
     }
 
     fn metrics(&self) -> String {
-        let mut text = String::new();
-        let flows = self.0.flows();
-        let mut counter = |name: &str, help: &str, kind: &str, value: &dyn Fn(&FlowState) -> u64| {
-            let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
-            for flow in &flows {
-                let _ = writeln!(text, "{name}{{flow=\"{}\"}} {}", flow.flow.name(), value(flow));
-            }
-        };
-        counter("quayline_flow_messages_total", "Messages received.", "counter", &|flow| count(&flow.stats.received));
-        counter("quayline_flow_commits_total", "Units of work committed.", "counter", &|flow| {
-            count(&flow.stats.committed)
-        });
-        counter("quayline_flow_rollbacks_total", "Units of work rolled back.", "counter", &|flow| {
-            count(&flow.stats.rolled_back)
-        });
-        counter("quayline_flow_open", "Units of work that are open.", "gauge", &|flow| count(&flow.stats.open));
-        counter("quayline_flow_running", "1 if the flow takes messages.", "gauge", &|flow| u64::from(flow.is_running));
-        text
+        quayline_flow::metrics(&self.0.flows())
     }
 }
 
@@ -107,20 +91,31 @@ fn trace_of(flow: &FlowState, begins: bool) -> Value {
     json!({ "flow": flow.flow.name(), "lost": lost, "events": events.into_iter().map(event).collect::<Vec<_>>() })
 }
 
+/// What a node does now.
+fn node_state(flow: &FlowState, node: &NodeStats) -> &'static str {
+    match flow {
+        FlowState { broken: Some(_), .. } => "ended",
+        FlowState { is_running: false, .. } => "stopped",
+        _ if node.is_elsewhere.load(Ordering::Relaxed) => "elsewhere",
+        _ if flow.stats.not_begun().is_some() => "waiting",
+        _ => "running",
+    }
+}
+
 fn state(flow: &FlowState) -> Value {
     let nodes = flow.flow.file.nodes.iter().zip(&flow.stats.nodes).map(|(node, stats)| {
         json!({
             "name": node.name, "type": node.kind.name, "messages": count(&stats.messages),
             "failures": count(&stats.failures), "last_failure": failure(stats.last_error()),
             "warnings": count(&stats.warnings), "last_warning": failure(stats.last_warning()),
-            "elsewhere": stats.is_elsewhere.load(Ordering::Relaxed),
+            "state": node_state(flow, stats), "elsewhere": stats.is_elsewhere.load(Ordering::Relaxed),
         })
     });
     let stats = &flow.stats;
     json!({
         "name": flow.flow.name(), "running": flow.is_running, "received": count(&stats.received),
         "committed": count(&stats.committed), "rolled_back": count(&stats.rolled_back), "open": count(&stats.open),
-        "ended": flow.broken, "last_failure": failure(stats.last_error()), "nodes": nodes.collect::<Vec<_>>(),
+        "ended": flow.broken, "waits_for": flow.stats.not_begun(), "last_failure": failure(stats.last_error()), "nodes": nodes.collect::<Vec<_>>(),
     })
 }
 
@@ -134,6 +129,30 @@ pub(crate) fn ask(args: &FlowAdminArgs, method: &str, action: &str) -> Result<Ex
     let (status, body) = asked(listener(args)?, method, &path)?;
     write_stdout(body.as_bytes())?;
     Ok(if status == 200 { Exit::Done } else { Exit::Rejected })
+}
+
+/// Figures of the nodes of a flow that a server runs, by name, each as a line for people.
+pub(crate) fn figures(args: &FlowAdminArgs) -> Result<BTreeMap<String, String>, Stop> {
+    let path = format!("/flows/{}", args.name.as_deref().unwrap_or_default());
+    let (status, body) = asked(listener(args)?, "GET", &path)?;
+    let answer: Value = serde_json::from_str(&body).unwrap_or_default();
+    if status != 200 {
+        let what = "the server does not run this flow";
+        return Err(Finding::error(CLI_INPUT, Fault::Caller, what)
+            .hint("`quayline flow stats` lists its flows")
+            .into());
+    }
+    let figures = |node: &Value| {
+        let mut text = format!("{}, {} messages", node["state"].as_str().unwrap_or("?"), node["messages"]);
+        if let Some(failures) = node["failures"].as_u64().filter(|failures| *failures > 0) {
+            let last = &node["last_failure"];
+            let (code, message) =
+                (last["code"].as_str().unwrap_or_default(), last["message"].as_str().unwrap_or_default());
+            let _ = write!(text, ", {failures} failed, last {code}: {message}");
+        }
+        Some((node["name"].as_str()?.to_owned(), text))
+    };
+    Ok(answer["nodes"].as_array().into_iter().flatten().filter_map(figures).collect())
 }
 
 /// The listener for operators of a project.

@@ -3,7 +3,7 @@
 mod admin;
 mod serve;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,9 @@ use quayline_project::FlowFile;
 use quayline_store::queue::{DEAD_LETTER, QueueDefinition};
 use quayline_store::{Clock, Store, SystemClock};
 
-use crate::args::{FlowAdminArgs, FlowArgs, FlowCommand, FlowDefineArgs, FlowNamesArgs, FlowRunArgs, FlowShowArgs};
+use crate::args::{
+    FlowAdminArgs, FlowArgs, FlowCommand, FlowDefineArgs, FlowNamesArgs, FlowPagesArgs, FlowRunArgs, FlowShowArgs,
+};
 use crate::cache::cache;
 use crate::console::{Console, shown, write_stdout};
 use crate::exit::{CLI_INPUT, Exit, Stop, argument};
@@ -33,6 +35,7 @@ pub(crate) fn run(args: &FlowArgs, console: &Console) -> Result<Exit, Stop> {
     match &args.command {
         FlowCommand::Check(args) => check(args, console),
         FlowCommand::Show(args) => show(args),
+        FlowCommand::Pages(args) => pages(args),
         FlowCommand::List(args) => list(args),
         FlowCommand::Define(args) => define(args, console),
         FlowCommand::Run(args) => run_flows(args, console),
@@ -113,10 +116,38 @@ fn check(args: &FlowNamesArgs, console: &Console) -> Result<Exit, Stop> {
 
 fn show(args: &FlowShowArgs) -> Result<Exit, Stop> {
     let paths = paths(&args.project, std::slice::from_ref(&args.name))?;
+    let figures = if args.live {
+        let (name, project, admin) = (Some(args.name.clone()), args.project.clone(), args.admin);
+        admin::figures(&FlowAdminArgs { name, project, admin })?
+    } else {
+        BTreeMap::new()
+    };
     for path in paths {
         let flow = FlowFile::open(&path)?;
-        let picture = if args.svg { quayline_flow::svg(&flow) } else { quayline_flow::text(&flow) };
+        let picture = if args.svg {
+            quayline_flow::svg(&flow)
+        } else {
+            quayline_flow::text_with(&flow, &|node| figures.get(node).cloned())
+        };
         write_stdout(picture.as_bytes())?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Writes a page and a picture for each flow.
+fn pages(args: &FlowPagesArgs) -> Result<Exit, Stop> {
+    let failed = |error: std::io::Error| {
+        let why = quayline_core::system_error_text(&error);
+        let what = format!("{} cannot be written: {why}", shown(&args.out));
+        Finding::error(CLI_INPUT, Fault::Environment, what).hint("check the folder and its permissions")
+    };
+    std::fs::create_dir_all(&args.out).map_err(failed)?;
+    for path in paths(&args.flows.project, &args.flows.names)? {
+        let flow = FlowFile::open(&path)?;
+        let picture = format!("{}.svg", flow.name);
+        std::fs::write(args.out.join(&picture), quayline_flow::svg(&flow)).map_err(failed)?;
+        let page = quayline_flow::page(&flow, &picture);
+        std::fs::write(args.out.join(format!("{}.md", flow.name)), page).map_err(failed)?;
     }
     Ok(Exit::Done)
 }

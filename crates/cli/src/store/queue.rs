@@ -1,6 +1,8 @@
 //! `quayline queue`.
 
-use quayline_store::queue::{Browsed, GetWait, Message, MessageId, QueueDefinition, QueueKind, RetryOutcome, Select};
+use quayline_store::queue::{
+    Browsed, GetWait, Message, MessageId, QueueDefinition, QueueKind, RetryOutcome, Select, USER_ID,
+};
 use quayline_store::{Clock as _, Store, StoreError, SystemClock, expired_finding};
 
 use super::message::{Content, as_json, hex};
@@ -181,6 +183,7 @@ fn put(args: &PutMessageArgs, store: &Store) -> Result<(), Stop> {
     for text in &args.property {
         message.properties.push(property(text)?);
     }
+    message.properties.extend(args.user_id.iter().map(|user| (USER_ID.to_owned(), user.clone().into_bytes())));
     let mut unit = store.begin().map_err(stop)?;
     let id = queue.put(&mut unit, &message).map_err(stop)?;
     unit.commit().map_err(stop)?;

@@ -1,6 +1,7 @@
 //! `quayline flow`, and flows of a server.
 
-use std::net::TcpListener;
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -24,6 +25,10 @@ fn a_flow_is_checked_listed_shown_and_its_queues_are_defined() {
         copy  IN -> OUT  Copies
     "#]]);
     assert!(world.run("flow show copy --svg").out().starts_with("<svg "));
+    world.run("flow pages --out pages").code(0);
+    let page = String::from_utf8(world.read("pages/copy.md")).expect("UTF-8");
+    assert!(page.starts_with("# Flow copy\n") && page.contains("](copy.svg)\n"), "{page}");
+    assert_eq!(world.read("pages/copy.svg"), world.run("flow show copy --svg").stdout);
     world.shell("$Q queue define OUT").check(expect![[r#"
         exit 0
     "#]]);
@@ -83,6 +88,25 @@ impl Drop for Server {
     }
 }
 
+fn metrics_of(admin: SocketAddr) -> String {
+    let mut stream = TcpStream::connect(admin).expect("a connection");
+    write!(stream, "GET /metrics HTTP/1.1\r\nhost: {admin}\r\nconnection: close\r\n\r\n").expect("a request");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    answer
+}
+
+/// The user who sends a message is kept with it, and properties cannot pretend one.
+#[test]
+fn a_message_is_put_for_a_user() {
+    let world = World::with([("m", b"hello".as_slice())]);
+    world.run("queue define IN").code(0);
+    world.run("queue put IN m --user-id rita").code(0);
+    assert!(world.run("queue get IN --json").out().contains("\"amqp.user-id\":\"rita\""));
+    let refused = world.run("queue put IN m --property amqp.user-id=boss").code(2).err();
+    assert!(refused.contains("names that begin with amqp. are those of AMQP's own parts"), "{refused}");
+}
+
 #[test]
 fn a_server_runs_flows_reloads_them_and_answers_operators() {
     let world = World::with([("flows/copy.toml", COPY.as_bytes())]);
@@ -100,7 +124,26 @@ fn a_server_runs_flows_reloads_them_and_answers_operators() {
         }
     };
     wait("the server answers", &|| world.run("flow stats").out().contains("\"name\":\"copy\""));
+    // A message of a user, with the figures of the nodes that it passes.
+    world.run("flow show copy --live").check(expect![[r#"
+        exit 0
+        --- stdout
+        copy: Copies
+          get [queue_input] IN (running, 0 messages)
+            out -> put [queue_output] OUT (running, 0 messages)
+    "#]]);
+    let metrics = metrics_of(admin);
+    for line in [
+        "quayline_flow_running{flow=\"copy\"} 1",
+        "quayline_flow_node_messages_total{flow=\"copy\",node=\"get\",type=\"queue_input\"} 0",
+        "quayline_flow_node_failures_total{flow=\"copy\",node=\"put\",type=\"queue_output\"} 0",
+        "quayline_flow_node_running{flow=\"copy\",node=\"get\",type=\"queue_input\"} 1",
+        "quayline_flow_cpu_seconds_per_message{flow=\"copy\",part=\"commit\"} 0",
+    ] {
+        assert!(metrics.lines().any(|found| found == line), "{line} is not in\n{metrics}");
+    }
     assert!(world.run("flow stop copy").out().contains("\"running\":false"));
+    assert!(world.run("flow show copy --live").out().contains("put [queue_output] OUT (stopped, 0 messages)"));
     assert!(world.run("flow stats copy").out().contains("\"running\":false"));
     assert!(world.run("flow start copy").out().contains("\"running\":true"));
     assert_eq!(world.run("flow stop other").code, Some(1));
@@ -146,6 +189,36 @@ fn a_server_runs_flows_reloads_them_and_answers_operators() {
     world.write("flows/ask.toml", listen(&free(), "IN").replace("node.listen", "node.renamed"));
     wait("the next version is loaded", &|| world.run("flow stats ask").out().contains("\"name\":\"renamed\""));
     drop(server);
+}
+
+/// The command of the B2B example's page, with and without its switches, on a port of its own.
+#[test]
+fn the_b2b_orders_are_received_and_processed() {
+    if !std::process::Command::new("curl").arg("--version").output().is_ok_and(|done| done.status.success()) {
+        eprintln!("skipped: curl is not installed");
+        return;
+    }
+    let world = World::new();
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+    let port = TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a free port").port();
+    let prepare = format!(
+        "mkdir -p examples/maps bin && cp -r {examples}/b2b examples && cp -r {examples}/maps/shapes {examples}/maps/data examples/maps \
+         && sed -i s/8471/{port}/ examples/b2b/b2b.sh examples/b2b/flows/receive.toml && ln -s $Q bin/quayline"
+    );
+    world.shell(&prepare).code(0);
+    let run = |switches: &str| {
+        let ran = world.shell(&format!("PATH=$PWD/bin:$PATH examples/b2b/b2b.sh 12 {switches}"));
+        assert_eq!(ran.code, Some(0), "{}", ran.err());
+        ran.out()
+    };
+    let both = "process: 12 messages received, 12 units of work committed, 0 rolled back\n\
+                receive: 12 messages received, 12 units of work committed, 0 rolled back\n";
+    let records = "  12 records, 744 bytes, the shortest 62, the longest 62\n";
+    assert_eq!(run(""), format!("{both}B2B.AUDIT  12\nB2B.BACK-END  12\nB2B.ORDER  0\n{records}"));
+    assert_eq!(run("no-validation no-audit"), format!("{both}B2B.BACK-END  12\nB2B.ORDER  0\n{records}"));
+    // What is not persistent ends with its process, but the records stay.
+    assert_eq!(run("no-recovery"), format!("{both}B2B.AUDIT  0\nB2B.BACK-END  0\nB2B.ORDER  0\n{records}"));
+    assert_eq!(world.shell("PATH=$PWD/bin:$PATH examples/b2b/b2b.sh no-such").code, Some(2));
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod convert;
 mod edi;
 mod file_script;
 mod flow;
+mod flow_programs;
 mod fmt;
 mod golden;
 mod guide;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use quayline_amqp::{AmqpError, DeliveryState, LinkTarget, Performative};
 use quayline_connect::{Authenticator, ListenerLimits, ListenerSettings, Transport};
-use quayline_store::queue::{Message, QueueDefinition};
+use quayline_store::queue::{Message, QueueDefinition, USER_ID};
 
 use crate::peer::{Peer, message};
 use crate::server::{Server, settings};
@@ -135,6 +135,47 @@ fn a_user_needs_the_right_password_and_nobody_leaves_sasl_out() {
     assert_eq!(Peer::plain(address, "somebody", "secret").unwrap().1, 1);
     assert!(Peer::connect(address).is_err());
     assert_eq!(server.listener.facts().unauthenticated, 2);
+}
+
+/// Nothing said who sent a message, so flows could not keep the order of a user.
+#[test]
+fn a_message_has_the_user_of_its_login_and_nobody_sends_for_another() {
+    let named = |user: Option<&str>| {
+        let mut out = Vec::new();
+        quayline_amqp::Header { durable: true, ..Default::default() }.write(&mut out);
+        let user_id = user.map(|user| user.as_bytes().to_vec());
+        quayline_amqp::Properties { user_id, ..Default::default() }.write(&mut out);
+        let text = |text: &str| quayline_amqp::Value::String(text.to_owned());
+        quayline_amqp::write_application_properties(&mut out, vec![(text(USER_ID), text("boss"))]);
+        quayline_amqp::write_body(&mut out, quayline_amqp::BodyKind::Data, b"x");
+        out
+    };
+    let users = |server: &Server| -> Vec<Vec<String>> {
+        let found = server.store.queue("Q").unwrap().browse(&server.store.begin().unwrap(), None, 9).unwrap();
+        let of = |properties: &[(String, Vec<u8>)]| {
+            let users = properties.iter().filter(|(name, _)| name == USER_ID);
+            users.map(|(_, user)| String::from_utf8(user.clone()).unwrap()).collect()
+        };
+        found.iter().map(|found| of(&found.message.properties)).collect()
+    };
+    let server = Server::with(ListenerSettings { authenticator: Arc::new(OneUser), ..settings() });
+    let mut peer = Peer::plain(server.listener.address(), "clerk", "secret").unwrap().0.opened().unwrap();
+    peer.sender(0, "Q").unwrap();
+    for user in [None, Some("clerk")] {
+        let id = peer.put(0, None, &named(user)).unwrap();
+        assert_eq!(peer.outcome(id).unwrap(), DeliveryState::Accepted);
+    }
+    let id = peer.put(0, None, &named(Some("boss"))).unwrap();
+    let DeliveryState::Rejected(Some(error)) = peer.outcome(id).unwrap() else { panic!("it names another user") };
+    assert_eq!(error.condition, "amqp:unauthorized-access");
+    assert_eq!(users(&server), [["clerk"], ["clerk"]]);
+    // Without a login, nothing is known of the user, whatever the message says.
+    let server = Server::start();
+    let mut peer = Peer::connect(server.listener.address()).unwrap();
+    peer.sender(0, "Q").unwrap();
+    let id = peer.put(0, None, &named(Some("boss"))).unwrap();
+    assert_eq!(peer.outcome(id).unwrap(), DeliveryState::Accepted);
+    assert_eq!(users(&server), [Vec::<String>::new()]);
 }
 
 /// A program that dies on a message dies on the first that it has; the others were only sent ahead.

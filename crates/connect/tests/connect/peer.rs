@@ -66,6 +66,13 @@ impl Peer {
         }
     }
 
+    /// Opens after a login.
+    pub(crate) fn opened(mut self) -> std::io::Result<Peer> {
+        self.stream.write_all(&Protocol::Amqp.header())?;
+        self.open()?;
+        Ok(self)
+    }
+
     fn open(&mut self) -> std::io::Result<()> {
         let open = Open { container_id: "peer".to_owned(), ..Open::default() };
         self.send(Performative::Open(Box::new(open)), b"")?;

@@ -11,7 +11,7 @@ use quayline_store::Space;
 use quayline_store::queue::{DEAD_LETTER, Message, Persistence};
 
 use crate::peers::{certificates, free_port, java, java_stores, listens};
-use crate::support::{World, kills, until};
+use crate::support::{World, bridge_kills, until};
 
 const FOLDER: &str = "QUAYLINE_TEST_AMQP_FOLDER";
 const MESSAGES: usize = 600;
@@ -354,7 +354,7 @@ fn a_bridge_has_each_effect_once_however_often_both_sides_are_killed() {
     broker.send("IN", &numbered(0..u32::try_from(MESSAGES).expect("few")));
     let text_of = format!("additional_instances = 3\n{}", flow(&broker.server(), ""));
     let bridge = crate::bridge::Bridge::new(&text_of, &["KEPT", "AMQP.OUT", DEAD_LETTER]);
-    bridge.kills(("amqp::child_that_bridges", FOLDER), (kills(8), 600), || broker.kill(), || broker.again());
+    bridge.kills(("amqp::child_that_bridges", FOLDER), (bridge_kills(8), 600), || broker.kill(), || broker.again());
     bridge.ends_with_each_effect_once("KEPT", "AMQP.OUT", MESSAGES);
     let out = broker.take("OUT.test", MESSAGES);
     let distinct: BTreeSet<&str> = out.iter().map(text).collect();

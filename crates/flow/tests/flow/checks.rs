@@ -100,7 +100,7 @@ fn wires_have_an_input_reach_every_node_and_form_no_loop() {
             error[FLO-007]: the flow has no input, so no message enters it
               at test.toml
 
-            hint: add a node of type queue_input, folder_input, timer_input, http_input, nats_input, amqp_input, kafka_input
+            hint: add a node of type queue_input, folder_input, timer_input, http_input, nats_input, amqp_input, kafka_input, sql_input
         "#]],
     );
     check(
@@ -315,6 +315,42 @@ fn the_reference_page_lists_every_type_of_node() {
     let (head, _) = page.split_once("## Types of nodes\n").expect("a heading");
     let expected = format!("{head}## Types of nodes\n{}", reference());
     expect_test::expect_file![path].assert_eq(&expected);
+}
+
+/// The shipped examples have their pages and pictures in `docs/flows`. Set `UPDATE_EXPECT=1` to write them.
+#[test]
+fn every_example_has_its_page_and_picture() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let mut names = Vec::new();
+    for project in ["flows", "interest", "b2b"] {
+        let project = std::path::PathBuf::from(format!("{root}/examples/{project}"));
+        for path in quayline_flow::flow_files(&project).expect("flows") {
+            let flow = quayline_project::FlowFile::open(&path).unwrap_or_else(|findings| panic!("{findings}"));
+            let place = |extension: &str| format!("{root}/docs/flows/{}.{extension}", flow.name);
+            expect_test::expect_file![place("svg")].assert_eq(&quayline_flow::svg(&flow));
+            expect_test::expect_file![place("md")]
+                .assert_eq(&quayline_flow::page(&flow, &format!("{}.svg", flow.name)));
+            names.push(flow.name);
+        }
+    }
+    assert_eq!(names.len(), 8, "{names:?}");
+}
+
+/// Set `UPDATE_EXPECT=1` to write the table.
+#[test]
+fn the_page_lists_every_metric() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/flows.md");
+    let page = std::fs::read_to_string(path).expect("the page");
+    let before = "Counters start at zero when the flow starts.\n\n";
+    let (head, rest) = page.split_once(before).expect("the section");
+    let (_, tail) = rest.split_once("\n## Traces\n").expect("the next section");
+    let mut table = "| metric | type | further labels | meaning |\n|---|---|---|---|\n".to_owned();
+    for metric in quayline_flow::METRICS {
+        let labels: Vec<String> = metric.labels.iter().map(|label| format!("`{label}`")).collect();
+        let (name, kind, help) = (metric.name, metric.kind, metric.help);
+        table.push_str(&format!("| `{name}` | {kind} | {} | {help} |\n", labels.join(", ")));
+    }
+    expect_test::expect_file![path].assert_eq(&format!("{head}{before}{table}\n## Traces\n{tail}"));
 }
 
 #[test]

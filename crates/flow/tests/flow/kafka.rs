@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use quayline_store::queue::{DEAD_LETTER, Message};
 
 use crate::peers::{free_port, java, listens};
-use crate::support::{World, kills, until};
+use crate::support::{World, bridge_kills, until};
 
 const FOLDER: &str = "QUAYLINE_TEST_KAFKA_FOLDER";
 const MESSAGES: usize = 600;
@@ -343,7 +343,7 @@ fn a_bridge_has_each_effect_once_however_often_both_sides_are_killed() {
     kafka.append("IN", &lines, "none");
     let text = format!("additional_instances = 3\n{}", flow(&kafka, ""));
     let bridge = crate::bridge::Bridge::new(&text, &["KEPT", "KAFKA.OUT", DEAD_LETTER]);
-    bridge.kills(("kafka::child_that_bridges", FOLDER), (kills(6), 600), || kafka.kill(), || kafka.again());
+    bridge.kills(("kafka::child_that_bridges", FOLDER), (bridge_kills(6), 600), || kafka.kill(), || kafka.again());
     bridge.ends_with_each_effect_once("KEPT", "KAFKA.OUT", MESSAGES);
     let out = kafka.contents("OUT.test");
     let distinct: BTreeSet<&String> = out.iter().map(|[.., value]| value).collect();

@@ -1,9 +1,11 @@
 //! Flows over a store: definitions, nodes, order, failures, exactly once.
 
+mod acknowledge;
 mod aggregate;
 mod amqp;
 mod bridge;
 mod checks;
+mod clocks;
 mod crash;
 mod crash_files;
 mod files;
@@ -19,5 +21,6 @@ mod postgres;
 mod processes;
 mod requests;
 mod robust;
+mod sql_rows;
 mod support;
 mod turns;

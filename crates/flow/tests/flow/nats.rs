@@ -12,7 +12,7 @@ use quayline_store::queue::{DEAD_LETTER, Message};
 use quayline_store::{Clock as _, SystemClock};
 
 use crate::peers::{certificates, free_port};
-use crate::support::{World, kills, until};
+use crate::support::{World, bridge_kills, until};
 
 const FOLDER: &str = "QUAYLINE_TEST_NATS_FOLDER";
 const PROGRAM: &str = "QUAYLINE_NATS_SERVER";
@@ -300,7 +300,7 @@ fn a_bridge_has_each_effect_once_however_often_both_sides_are_killed() {
     server.publish("in.a", &numbers(MESSAGES));
     let text = format!("additional_instances = 3\n{}", flow(&server, ""));
     let bridge = crate::bridge::Bridge::new(&text, &["KEPT", "NATS.OUT", DEAD_LETTER]);
-    bridge.kills(("nats::child_that_bridges", FOLDER), (kills(8), 150), || server.kill(), || server.again());
+    bridge.kills(("nats::child_that_bridges", FOLDER), (bridge_kills(8), 150), || server.kill(), || server.again());
     bridge.ends_with_each_effect_once("KEPT", "NATS.OUT", MESSAGES);
     let out = server.contents("OUT");
     let distinct: BTreeSet<&str> = out.iter().map(|(_, _, content)| content.as_str()).collect();

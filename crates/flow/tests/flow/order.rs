@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use quayline_store::queue::{GetWait, Message, Persistence, QueueDefinition, Select};
+use quayline_store::queue::{GetWait, Message, Persistence, QueueDefinition, Select, USER_ID};
 
 use crate::support::{World, ended, until};
 
@@ -17,7 +17,9 @@ fn flow(order: &str, instances: usize) -> String {
 
 fn message(key: usize, number: usize, fails: bool) -> Message {
     let fail = if fails { "yes" } else { "no" };
-    let properties = vec![("key".to_owned(), key.to_string().into_bytes()), ("fail".to_owned(), fail.into())];
+    let key_text = key.to_string().into_bytes();
+    let properties =
+        vec![("key".to_owned(), key_text.clone()), ("fail".to_owned(), fail.into()), (USER_ID.to_owned(), key_text)];
     Message { properties, ..Message::new(format!("{key} {number}")) }
 }
 
@@ -52,6 +54,15 @@ fn messages_of_one_key_stay_in_order_under_many_instances() {
         check(by_key, keys, 63, 0);
     }
     check(by_key, 10, 63, 3);
+}
+
+/// The order by user id of IBM's MQInput node: messages of one user one after another, those of others at the same time.
+#[test]
+fn messages_of_one_user_stay_in_order_under_many_instances() {
+    for users in [1, 3, 100] {
+        check("order = \"by_user\"", users, 63, 0);
+    }
+    check("order = \"by_user\"", 10, 63, 3);
 }
 
 /// A sequence for each key, from one key to 100,000.

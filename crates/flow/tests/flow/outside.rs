@@ -16,7 +16,7 @@ use quayline_store::{Clock, Store, SystemClock};
 
 use crate::crash::open;
 use crate::postgres::Postgres;
-use crate::support::{PATIENCE, Said, World, ended, kills, until};
+use crate::support::{PATIENCE, Said, World, bridge_kills, ended, until};
 
 const FOLDER: &str = "QUAYLINE_TEST_OUTSIDE_FOLDER";
 const MESSAGES: usize = 400;
@@ -164,7 +164,7 @@ fn a_statement_has_its_effect_once_however_often_both_sides_are_killed() {
         engine.close().expect("closed");
     }
     let mut seed = 0x0dd5_u32;
-    for round in 0..kills(8) {
+    for round in 0..bridge_kills(8) {
         let mark = place.path().join("running");
         let _ = std::fs::remove_file(&mark);
         let mut child = Command::new(std::env::current_exe().expect("this test has a path"))

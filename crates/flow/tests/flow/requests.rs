@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use quayline_store::queue::QueueDefinition;
+use quayline_store::queue::{QueueDefinition, USER_ID};
 
 use crate::support::{PATIENCE, World, until};
 
@@ -38,6 +38,33 @@ pub(crate) fn post(address: SocketAddr, headers: &[(&str, &str)], content: &str)
     let head = format!("POST /x HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{headers}content-length: {length}\r\n\r\n");
     stream.write_all(format!("{head}{content}").as_bytes()).expect("a request");
     answer(stream)
+}
+
+/// A proxy on this machine says who asks.
+#[test]
+fn a_header_of_a_proxy_names_the_user_of_a_request() {
+    let world = World::new();
+    let out = world.queue("OUT");
+    let address = free_address();
+    let flow = |more: &str| {
+        format!(
+            "[node.get]\ntype = \"http_input\"\nlisten = \"{address}\"\npath = \"/x\"\n{more}out = \"tell\"\n\
+             [node.tell]\ntype = \"trace\"\ntext.from = 'envelope.user_id ?? \"nobody\"'\nout = \"put\"\n\
+             [node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n"
+        )
+    };
+    let user = |engine| {
+        let told = post(address, &[("X-Forwarded-User", "rita")], "x");
+        assert!(told.starts_with("HTTP/1.1 204"), "{told}");
+        drop(engine);
+        let message = world.get(&out);
+        let user = message.properties.into_iter().find(|(name, _)| name == USER_ID);
+        user.map(|(_, user)| String::from_utf8(user).expect("text"))
+    };
+    let with = "user_header = \"x-forwarded-user\"\n";
+    assert_eq!(user(world.engine(&flow(with))).as_deref(), Some("rita"));
+    assert_eq!(user(world.engine(&flow(""))), None, "a header that no property names says nothing");
+    assert_eq!(*world.said.traced.lock().expect("no panic"), ["tell: rita", "tell: nobody"]);
 }
 
 /// A request that says how long it is and sends nothing.

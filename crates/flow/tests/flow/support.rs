@@ -161,6 +161,11 @@ pub(crate) fn ended(engine: &Engine) -> (u64, u64) {
     (stats.committed.load(Ordering::Relaxed), stats.rolled_back.load(Ordering::Relaxed))
 }
 
+/// How often a test kills both sides of a bridge: `QUAYLINE_BRIDGE_KILLS`, or `QUAYLINE_KILLS`, if one of them is set.
+pub(crate) fn bridge_kills(usually: u32) -> u32 {
+    std::env::var("QUAYLINE_BRIDGE_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or_else(|| kills(usually))
+}
+
 /// How often a test kills a process: `QUAYLINE_KILLS` if it is set.
 pub(crate) fn kills(usually: u32) -> u32 {
     std::env::var("QUAYLINE_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(usually)

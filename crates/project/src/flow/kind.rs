@@ -217,8 +217,8 @@ pub const NODE_KINDS: &[NodeKind] = &[
             TRANSACTION,
             optional(
                 "order",
-                Form::Choice(&["none", "by_queue", "by_key"]),
-                "`by_queue`: one message after another; `by_key`: messages with the same `order_key` one after another. Default none",
+                Form::Choice(&["none", "by_queue", "by_user", "by_key"]),
+                "`by_queue`: one message after another; `by_user`: messages with the same `envelope.user_id` one after another; `by_key`: those with the same `order_key`. Default none",
             ),
             optional("order_key", Form::Expression, "key of the order, with `order = \"by_key\"`"),
             optional(
@@ -286,6 +286,11 @@ pub const NODE_KINDS: &[NodeKind] = &[
                 "connections",
                 Form::Number(1, 100_000),
                 "connections at once; further clients wait to be accepted. Default 1024",
+            ),
+            optional(
+                "user_header",
+                Form::Constant,
+                "header in which a proxy on this machine names the user that it authenticated, for `envelope.user_id`. Default none",
             ),
             optional(
                 "open_to_network",
@@ -395,6 +400,41 @@ pub const NODE_KINDS: &[NodeKind] = &[
             MESSAGE,
         ],
         help: "Receives the messages of a topic of Kafka, each with its effect once.",
+    },
+    NodeKind {
+        name: "sql_input",
+        is_input: true,
+        terminals: &[wired("out", "each row as a JSON object; `envelope.property_sql_key` is its key"), CATCH],
+        properties: &[
+            DATABASE,
+            PASSWORD_VARIABLE,
+            required("statement", Form::Constant, "query without parameters whose rows become messages"),
+            required(
+                "key",
+                Form::Constant,
+                "column of the query that is unique and never null; rows come in its order",
+            ),
+            optional(
+                "done",
+                Form::Constant,
+                "statement for each row after its message is processed, with the key as `$1`, such as `DELETE FROM orders WHERE id = $1`. Default none: Quayline remembers the last key",
+            ),
+            optional("interval", Form::Time, "pause between two looks for rows. Default 1s"),
+            optional(
+                "order",
+                Form::Choice(&["none", "by_key"]),
+                "`by_key`: one row after another, also after a failure. Default none",
+            ),
+            optional(
+                "reader",
+                Form::Constant,
+                "name that the last key is stored under; another name begins again. Default the name of the node",
+            ),
+            ATTEMPTS,
+            BACKOUT,
+            MESSAGE,
+        ],
+        help: "Makes a message of each row of a PostgreSQL query, each with its effect once.",
     },
     NodeKind {
         name: "record_input",
@@ -570,10 +610,26 @@ pub const NODE_KINDS: &[NodeKind] = &[
         terminals: &[
             wired("out", "the message, if it fits its shape"),
             terminal("no_match", "the message, if it does not fit"),
+            terminal(
+                "acknowledgment",
+                "the acknowledgment, with `acknowledge`, before the message leaves by `out` or `no_match`",
+            ),
             FAILURE,
         ],
-        properties: &[optional("message", Form::Shape, "shape to check against, if it differs from the message's")],
-        help: "Checks the whole message against its shape.",
+        properties: &[
+            optional("message", Form::Shape, "shape to check against, if it differs from the message's"),
+            optional(
+                "acknowledge",
+                Form::Choice(&["997", "999", "ta1", "contrl"]),
+                "acknowledgment of the interchanges of the message, as `quayline validate --ack` writes it. Default none",
+            ),
+            optional(
+                "control_numbers",
+                Form::Constant,
+                "name of the numbers of acknowledgments, from 1, without gap or repetition. Nodes may share it. Default `FLOW.NODE`",
+            ),
+        ],
+        help: "Checks the whole message against its shape, and acknowledges interchanges.",
     },
     NodeKind {
         name: "reply",
@@ -609,6 +665,54 @@ pub const NODE_KINDS: &[NodeKind] = &[
             optional("expiry", Form::Time, "time after which the message expires. Default never"),
         ],
         help: "Puts the message on a queue or topic.",
+    },
+    NodeKind {
+        name: "cobol_program",
+        is_input: false,
+        terminals: &[
+            wired("out", "the record as the program left it; `envelope.return_code` is its RETURN-CODE"),
+            terminal(
+                "failure",
+                "the message, if it is not a record of `request`, or the program ends without GOBACK, exceeds `time_limit` or returns a RETURN-CODE above `return_code_max`",
+            ),
+        ],
+        properties: &[
+            required("program", Form::Constant, "PROGRAM-ID"),
+            required(
+                "request",
+                Form::Shape,
+                "shape of the record that the program gets as its parameter: a layout or copybook",
+            ),
+            optional("response", Form::Shape, "shape of the record that it leaves there. Default that of `request`"),
+            optional(
+                "modules",
+                Form::Constant,
+                "folders with `PROGRAM.so`, relative to the project, with a colon between them. Default `modules`",
+            ),
+            optional(
+                "work_folder",
+                Form::Constant,
+                "folder that the program runs in, relative to the project. Default that of the project",
+            ),
+            optional(
+                "workers",
+                Form::Number(1, 64),
+                "processes on each thread of the flow, with one call at a time each. Default 1",
+            ),
+            optional(
+                "time_limit",
+                Form::Time,
+                "longest time of a call, after which Quayline stops the process. Default 5s",
+            ),
+            optional("memory_mib", Form::Number(16, 1 << 20), "memory of a process in MiB. Default 512"),
+            optional(
+                "working_storage",
+                Form::Choice(&["fresh", "keep"]),
+                "WORKING-STORAGE at the start of a call: `fresh`: its VALUE clauses; `keep`: what the last call of the same process left. Default fresh",
+            ),
+            optional("return_code_max", Form::Number(0, 0x7fff_ffff), "highest RETURN-CODE that is success. Default 0"),
+        ],
+        help: "Calls a COBOL program with the message as its parameter and continues with what the program leaves there.",
     },
     NodeKind {
         name: "sql_query",

@@ -420,6 +420,16 @@ impl Reader<'_> {
             "queue_input" if by_key != has("order_key") => {
                 Some(("`order = \"by_key\"` and `order_key` belong together", "set both, or neither"))
             }
+            "validate" if has("acknowledge") != node.wires.iter().any(|wire| wire.terminal == "acknowledgment") => {
+                Some((
+                    "`acknowledge` and the terminal `acknowledgment` belong together",
+                    "set `acknowledge = \"999\"`, for example, and wire `acknowledgment`",
+                ))
+            }
+            "validate" if has("control_numbers") && !has("acknowledge") => Some((
+                "`control_numbers` are those of acknowledgments, and the node makes none",
+                "set `acknowledge`, too",
+            )),
             "route" if has("cases") == has("label") => {
                 Some(("a route has either `cases` or `label`", "set one of them"))
             }

@@ -14,6 +14,7 @@ use quayline_cobol::{Policies, RecordPlan};
 use quayline_core::{Findings, Moment, NodeId, Shape};
 use quayline_edi::guide::GuideDocuments;
 use quayline_flat::RowFamilies;
+use quayline_frame::{EndOfInput, RecordExtent as _, RecordExtentFound};
 
 pub use extent::SchemaExtent;
 pub use record_types::{Found, RecordTypes, UnknownType};
@@ -177,6 +178,15 @@ impl Schema {
         });
         let first = lengths.next()?;
         lengths.all(|length| length == first).then_some(first)?
+    }
+
+    /// Bytes of the record at the start of `bytes`, as its own counters determine them; `None` if they determine no record that is whole.
+    #[must_use]
+    pub fn length_of(self: &Arc<Self>, bytes: &[u8]) -> Option<usize> {
+        match SchemaExtent::new(self).extent(bytes, EndOfInput::Yes) {
+            RecordExtentFound::Bytes(length) if length <= bytes.len() => Some(length),
+            _ => None,
+        }
     }
 
     fn plans(&self) -> impl Iterator<Item = &RecordPlan> {

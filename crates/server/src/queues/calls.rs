@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use quayline_gateway::{Problem, decode_path, decode_query, from_hex, hex, pairs};
-use quayline_store::queue::{Attempt, Claim, Claimed, Message, Queue, Select};
+use quayline_store::queue::{Attempt, Claim, Claimed, Message, Queue, Select, USER_ID};
 use quayline_store::{Store, StoreError};
 use serde::Serialize;
 
@@ -189,7 +189,8 @@ pub(super) fn facts(asked: &Asked<'_>, name: &str) -> Answered {
 pub(super) async fn put(asked: &Asked<'_>, name: &str, payload: Vec<u8>) -> Answered {
     asked.parameters(&[])?;
     let (store, queue) = asked.queue(name)?;
-    let message = message::from_request(asked.headers, payload, now_ms())?;
+    let mut message = message::from_request(asked.headers, payload, now_ms())?;
+    message.properties.extend(asked.user.iter().map(|user| (USER_ID.to_owned(), user.clone().into_bytes())));
     let put = async {
         let mut unit = store.begin()?;
         let id = queue.put(&mut unit, &message)?;

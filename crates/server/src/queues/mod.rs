@@ -198,6 +198,8 @@ struct Asked<'r> {
     query: &'r str,
     /// Owner of claims: how the client is known, and its name.
     client: String,
+    /// Name of the authenticated client.
+    user: Option<String>,
 }
 
 /// Answers a request to a queue.
@@ -246,7 +248,8 @@ pub(crate) async fn respond(
     metrics.phase(Phase::Parse, received - began);
     let client =
         known.identity.as_ref().map_or_else(String::new, |identity| format!("{}:{}", identity.how, identity.name));
-    let asked = Asked { thread, config, headers: &head.headers, query: call.query, client };
+    let user = known.identity.as_ref().map(|identity| identity.name.clone());
+    let asked = Asked { thread, config, headers: &head.headers, query: call.query, client, user };
     let answered = match (operation, call.target) {
         (Operation::List, _) => {
             let roles = known.identity.as_ref().map(|identity| identity.roles.clone());

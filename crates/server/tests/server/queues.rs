@@ -80,6 +80,21 @@ fn served() -> World {
     World { store, address: address.recv().unwrap(), folder }
 }
 
+/// Nothing said who sent a message, so flows could not keep the order of a user.
+#[test]
+fn a_message_has_the_user_who_put_it() {
+    let world = served();
+    world.put("quayline-property: customer=1\r\n", "x");
+    let refused =
+        world.call("clara", "POST", "/queues/ORDERS/messages", "quayline-property: amqp.user-id=boss\r\n", "x");
+    assert_eq!(refused.status, 400);
+    let unit = world.store.begin().unwrap();
+    let found = world.store.queue("ORDERS").unwrap().browse(&unit, None, 9).unwrap();
+    assert_eq!(found.len(), 1);
+    let user = found[0].message.properties.iter().find(|(name, _)| name == quayline_store::queue::USER_ID);
+    assert_eq!(user.map(|(_, user)| user.as_slice()), Some(b"clara".as_slice()));
+}
+
 impl World {
     fn send(&self, who: &str, method: &str, target: &str, headers: &str, body: &str) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).unwrap();

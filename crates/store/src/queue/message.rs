@@ -18,6 +18,9 @@ const VERSION: u8 = 1;
 pub const PRIORITY_MAX: u8 = 9;
 /// Property with the media type of the content, wherever the message came from: the header of HTTP, the property of AMQP.
 pub const CONTENT_TYPE: &str = "content-type";
+/// Property with the user that a listener authenticated when the message arrived. Clients cannot set it: listeners take no property whose name begins
+/// with `amqp.` from them.
+pub const USER_ID: &str = "amqp.user-id";
 
 /// Message id, correlation id or group id: 24 bytes, as IBM MQ has them. Zeros are no id.
 pub type MessageId = [u8; 24];

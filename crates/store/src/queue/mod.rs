@@ -43,7 +43,7 @@ pub(crate) use definition::StoredQueue;
 pub use definition::{DEAD_LETTER, QueueDefinition, QueueKind};
 pub use get::Browsed;
 pub(crate) use message::Head;
-pub use message::{CONTENT_TYPE, Message, MessageId, PRIORITY_MAX, Persistence};
+pub use message::{CONTENT_TYPE, Message, MessageId, PRIORITY_MAX, Persistence, USER_ID};
 use retry::of_failure;
 pub use retry::{FAILED_ON, FAILURE_CODE, FAILURE_PLACE, FAILURE_TEXT, RetryOutcome};
 pub use window::Select;

@@ -1,0 +1,323 @@
+//! Calls of COBOL programs: the worker processes of a node on one thread.
+//!
+//! ```text
+//! message ─▶ permit ─▶ free worker, or a new process ─▶ submit, bell … bell or death or time limit ─▶ answer, worker is free again
+//! ```
+//!
+//! A worker has one call at a time, so what happens to its process concerns one message. A call that is given up ends its process, because a program in a
+//! loop obeys nothing else. Pools with several calls for each process save a bell for each call; a gateway needs that, a unit of work with a commit does not.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use quayline_program::{End, Worker, WorkerSpec, WorkingStorage};
+use quayline_project::{FlowNode, Form, ShapeFile};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout};
+
+use crate::codes;
+use crate::expression::same_shape;
+use crate::failure::Failure;
+use crate::message::Parcel;
+use crate::run::{Gives, Run, Work};
+
+/// Longest time of a call where the node sets none: as for services.
+const TIME_LIMIT_MS: u64 = 5_000;
+/// Memory of a process in MiB where the node sets none: as for services.
+const MEMORY_MIB: u64 = 512;
+/// Longest parameter of a program. Default 64 MiB: as in jobs.
+const LENGTH_MAX: usize = 64 << 20;
+
+/// What a process may take beside its call, such as loading the program.
+const SLACK: Duration = Duration::from_secs(5);
+/// Pause between two looks whether a program has begun.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What a node calls, compiled.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    folders: Vec<PathBuf>,
+    request: Arc<ShapeFile>,
+    response: Arc<ShapeFile>,
+    /// Bytes of the parameter: the longest request or response.
+    length: usize,
+}
+
+impl Program {
+    /// The program of a node with the shapes of its parameter, before and after the call.
+    ///
+    /// # Errors
+    /// The property that is wrong, what is wrong with it, and the remedy.
+    pub(crate) fn new(
+        root: &Path,
+        node: &FlowNode,
+        request: Arc<ShapeFile>,
+        response: Arc<ShapeFile>,
+    ) -> Result<Program, (&'static str, String, String)> {
+        let bytes = |property, shape: &ShapeFile| {
+            let hint = "name a layout of records with framing = \"fixed:LENGTH\" or \"layout\", or a copybook";
+            let wrong = |why: &str| (property, format!("`{property}`: {why}"), hint.to_owned());
+            let Form::Records { framing, .. } = shape.form() else {
+                return Err(wrong("the shape is not one of records"));
+            };
+            if !matches!(framing.to_string().split(':').next(), Some("fixed" | "layout")) {
+                return Err(wrong("its framing adds bytes to the record, and a program gets the record alone"));
+            }
+            let longest = shape.schema().record_bytes_max().ok_or_else(|| wrong("it describes no record"))?;
+            if longest > LENGTH_MAX {
+                let message =
+                    format!("`{property}`: a record has up to {longest} bytes, at most {LENGTH_MAX} are possible");
+                return Err((property, message, "call the program for parts of the message".to_owned()));
+            }
+            Ok(longest)
+        };
+        let length = bytes("request", &request)?.max(bytes("response", &response)?);
+        let folders = node.text("modules").unwrap_or("modules").split(':').map(|folder| root.join(folder)).collect();
+        Ok(Program { folders, request, response, length })
+    }
+
+    /// The module that a call finds first.
+    pub(crate) fn module(&self, node: &FlowNode) -> Option<PathBuf> {
+        let name = format!("{}.so", node.text("program").unwrap_or_default());
+        self.folders.iter().map(|folder| folder.join(&name)).find(|module| module.is_file())
+    }
+
+    /// Whether messages of a shape are the program's records.
+    pub(crate) fn accepts(&self, shape: &ShapeFile) -> bool {
+        let is_same = match (shape.form(), self.request.form()) {
+            // A copybook names no code page, and the program gets the bytes as they are.
+            (Form::Records { encoding: Some(one), .. }, Form::Records { encoding: Some(other), .. }) => one == other,
+            (Form::Records { .. }, _) => true,
+            _ => false,
+        };
+        is_same && same_shape(shape.shape(), self.request.shape())
+    }
+
+    pub(crate) fn request(&self) -> &Arc<ShapeFile> {
+        &self.request
+    }
+
+    pub(crate) fn response(&self) -> &Arc<ShapeFile> {
+        &self.response
+    }
+
+    /// The folders, for a finding.
+    pub(crate) fn folders(&self) -> String {
+        self.folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Pools of a flow on one thread, by number of the node.
+#[derive(Default)]
+pub(crate) struct Pools(RefCell<HashMap<usize, Rc<Pool>>>);
+
+struct Pool {
+    spec: WorkerSpec,
+    /// One permit for each process that the node may have.
+    permits: Semaphore,
+    free: RefCell<Vec<Process>>,
+}
+
+/// A worker with its descriptors.
+struct Process {
+    worker: Worker,
+    bell: AsyncFd<OwnedFd>,
+    death: AsyncFd<OwnedFd>,
+}
+
+/// A call that ended with GOBACK.
+struct Returned {
+    code: i32,
+    record: Vec<u8>,
+}
+
+impl Process {
+    fn start(spec: &WorkerSpec) -> Result<Process, Failure> {
+        let hint = "check the limits of processes and memory of this machine";
+        let refused = |why: String| environment(format!("the program cannot be started: {why}"), hint);
+        let worker = Worker::start(spec).map_err(|error| refused(error.to_string()))?;
+        let system = |error: std::io::Error| refused(quayline_core::system_error_text(&error));
+        let (bell, death) = (watch(worker.bell()).map_err(system)?, watch(worker.death()).map_err(system)?);
+        Ok(Process { worker, bell, death })
+    }
+
+    /// Waits for the end of a call. `None` after the time limit, which begins when the program does; the process may then do anything.
+    async fn call(&mut self, content: &[u8], limit: Duration) -> Result<Option<Returned>, End> {
+        // A free worker has no call, so there is a slot.
+        let Some(slot) = self.worker.submit(&[content]) else { return Err(End::Exited(-1)) };
+        self.worker.ring();
+        let submitted = Instant::now();
+        loop {
+            let mut code = None;
+            self.worker.completions(|done| code = (done.slot == slot).then_some(done.return_code).or(code));
+            if let Some(code) = code {
+                let mut record = Vec::new();
+                self.worker.take(slot, usize::MAX, &mut record);
+                return Ok(Some(Returned { code, record }));
+            }
+            if let Some((end, _)) = self.worker.end() {
+                return Err(end);
+            }
+            // What the process says of itself is not believed for ever: its program may have written over it.
+            let left = (limit * 2 + SLACK).saturating_sub(submitted.elapsed());
+            let left = match self.worker.running() {
+                Some((_, ran)) => left.min(limit.saturating_sub(ran)),
+                None => left.min(LOOK),
+            };
+            if left.is_zero() {
+                return Ok(None);
+            }
+            let rung = async {
+                tokio::select! {
+                    ready = self.bell.readable() => {
+                        if let Ok(mut ready) = ready {
+                            ready.clear_ready();
+                        }
+                    }
+                    ready = self.death.readable() => {
+                        // The process is gone, and a moment later its status is known.
+                        drop(ready);
+                        tokio::time::sleep(Duration::from_millis(1)).await;
+                    }
+                }
+            };
+            // Whether a bell rang or the time is over shows in the next look.
+            let _ = timeout(left, rung).await;
+        }
+    }
+}
+
+#[expect(deprecated, reason = "the call is unsound for types that close their descriptor early; an OwnedFd does not")]
+fn watch(fd: BorrowedFd<'_>) -> std::io::Result<AsyncFd<OwnedFd>> {
+    AsyncFd::with_interest(fd.try_clone_to_owned()?, Interest::READABLE)
+}
+
+fn environment(message: String, hint: &str) -> Failure {
+    let mut failure = Failure::new(codes::PROGRAM_ENDED, message, hint);
+    failure.finding.fault = quayline_core::Fault::Environment;
+    failure
+}
+
+impl Run<'_> {
+    fn pool(&self, at: usize, program: &Program) -> Result<Rc<Pool>, Failure> {
+        if let Some(known) = self.programs.0.borrow().get(&at) {
+            return Ok(Rc::clone(known));
+        }
+        let executable = std::env::current_exe().map_err(|error| {
+            let why = quayline_core::system_error_text(&error);
+            environment(
+                format!("the program of this process is not known: {why}"),
+                "check the installation of Quayline",
+            )
+        })?;
+        let node = &self.flow.file.nodes[at];
+        let root = std::path::absolute(&self.flow.root).unwrap_or_else(|_| self.flow.root.clone());
+        let spec = WorkerSpec {
+            program: node.text("program").unwrap_or_default().to_owned(),
+            // Relative folders would begin at the folder that the program runs in.
+            folders: program.folders.iter().filter_map(|folder| std::path::absolute(folder).ok()).collect(),
+            work_folder: Some(node.text("work_folder").map_or_else(|| root.clone(), |folder| root.join(folder))),
+            environment: Vec::new(),
+            length: program.length,
+            parameters: Vec::new(),
+            slots: 1,
+            working_storage: match node.text("working_storage") {
+                Some("keep") => WorkingStorage::Keep,
+                _ => WorkingStorage::Fresh,
+            },
+            memory_bytes_max: node.number("memory_mib").unwrap_or(MEMORY_MIB) << 20,
+            executable,
+            arguments: Vec::new(),
+        };
+        let workers = node.number("workers").and_then(|workers| usize::try_from(workers).ok()).unwrap_or(1);
+        let pool = Rc::new(Pool { spec, permits: Semaphore::new(workers), free: RefCell::default() });
+        self.programs.0.borrow_mut().insert(at, Rc::clone(&pool));
+        Ok(pool)
+    }
+
+    /// Calls a program with the message; what it leaves in its parameter is the answer.
+    pub(crate) async fn cobol_program(&self, work: &mut Work, at: usize, parcel: &Parcel) -> Result<Gives, Failure> {
+        let node = &self.flow.file.nodes[at];
+        let Some(program) = &self.flow.nodes[at].program else { return Ok(Gives::Same("failure")) };
+        let name = node.text("program").unwrap_or_default();
+        let bytes = parcel.content.len();
+        let schema = program.request.schema();
+        let longest = schema.record_bytes_max().unwrap_or(program.length);
+        let fixed = schema.record_length();
+        if bytes > longest || fixed.is_some_and(|length| length != bytes) {
+            let wanted = fixed.map_or_else(|| format!("at most {longest}"), |length| length.to_string());
+            let message = format!("the message has {bytes} bytes, and the record of the program {name} has {wanted}");
+            let hint = "make the record with a map node whose target is the shape of `request`";
+            return Err(Failure::new(codes::NOT_READABLE, message, hint));
+        }
+        let pool = self.pool(at, program)?;
+        let limit_ms = node.number("time_limit").unwrap_or(TIME_LIMIT_MS).max(1);
+        let returned = pool.call(&parcel.content, Duration::from_millis(limit_ms)).await;
+        self.resumed(work);
+        let Returned { code, mut record } = match returned? {
+            Ok(returned) => returned,
+            Err(end) => return Err(ended(name, end, limit_ms)),
+        };
+        let most = node.number("return_code_max").unwrap_or(0);
+        if !u64::try_from(code).is_ok_and(|code| code <= most) {
+            let message = format!("the program {name} returned RETURN-CODE {code}");
+            let hint = "see what the program reports by it; `return_code_max` is the highest one that is success";
+            return Err(Failure::new(codes::RETURN_CODE, message, hint));
+        }
+        let schema = program.response.schema();
+        let Some(length) = schema.record_length().or_else(|| schema.length_of(&record)) else {
+            let message = format!("the answer of the program {name} has a count that its layout does not allow");
+            let hint = "check the layout of `response`, and what the program stores in the counters of its tables";
+            return Err(Failure::new(codes::NOT_READABLE, message, hint));
+        };
+        record.truncate(length);
+        let answer = Parcel { return_code: Some(code), is_record: true, ..parcel.with_content(record) };
+        Ok(Gives::Out(vec![("out", answer)]))
+    }
+}
+
+impl Pool {
+    /// One call, from the wait for a process on. A future that is dropped ends the process with its call.
+    async fn call(&self, content: &[u8], limit: Duration) -> Result<Result<Returned, End>, Failure> {
+        // The semaphore is never closed.
+        let _permit = self.permits.acquire().await;
+        let free = self.free.borrow_mut().pop();
+        let mut process = match free {
+            Some(process) => process,
+            None => Process::start(&self.spec)?,
+        };
+        match process.call(content, limit).await {
+            Ok(Some(returned)) => {
+                self.free.borrow_mut().push(process);
+                Ok(Ok(returned))
+            }
+            Ok(None) => Ok(Err(End::TimeLimit)),
+            Err(end) => Ok(Err(end)),
+        }
+    }
+}
+
+fn ended(name: &str, end: End, limit_ms: u64) -> Failure {
+    let (message, hint) = match end {
+        End::TimeLimit => (
+            format!("the program {name} ran longer than {limit_ms} ms and was stopped"),
+            "raise `time_limit` of the node, or look for a loop in the program",
+        ),
+        End::NoRuntime => (end.reason(), "install GnuCOBOL's run-time library, libcob"),
+        End::NoProgram => {
+            (format!("{name}: {}", end.reason()), "compile it into a folder that `modules` names, under its PROGRAM-ID")
+        }
+        _ => (format!("{name}: {}", end.reason()), "look into the program; its messages are on standard error"),
+    };
+    match end {
+        End::NoRuntime | End::NoProgram => environment(message, hint),
+        _ => Failure::new(codes::PROGRAM_ENDED, message, hint),
+    }
+}

@@ -1,0 +1,514 @@
+//! Rows of a PostgreSQL query as messages, each with its effect once.
+//!
+//! ```text
+//! checkpoint "flow-sql/FLOW/READER/DATABASE/head"          ─▶ version, key up to which every row had its effect
+//! checkpoint "flow-sql/FLOW/READER/DATABASE/row/" + digest ─▶ the row with this key had its effect
+//! ```
+//!
+//! The entry of a row commits with what the flow makes of it. Without `done`, rows are read in the order of their key from the head on, and the head follows
+//! the entries. A row that becomes visible below the head is never read. With `done`, every look reads from the first row, and the statement removes what had
+//! its effect: after the commit, and again after a crash, until the database has committed it. Only then is the entry removed.
+//!
+//! One task holds the connection. It looks for rows and executes statements one after another, so a row that is read has not been removed meanwhile.
+
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use futures_util::future::try_join_all;
+use quayline_project::FlowNode;
+use quayline_store::queue::{DEAD_LETTER, Message, MessageId, Persistence};
+use quayline_store::{Space, Store};
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, Sleep};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Config, Row, Statement};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
+
+use crate::codes;
+use crate::failure::Failure;
+use crate::run::Run;
+use crate::sql::{Parameter, failure, open};
+use crate::taken::{Taken, pause_again};
+
+/// Rows of one answer of the database.
+const PAGE: usize = 500;
+/// Rows and bytes that an input holds, above which it reads nothing more. Default 1,000 and 8 MiB, and one answer.
+const HELD_MAX: (usize, usize) = (1_000, 8 << 20);
+/// Rows above the first one that is open, above which an input reads nothing more. Default 10,000.
+const ORDER_MAX: usize = 10_000;
+/// Longest wait for an answer of the database.
+const ANSWER_WAIT: Duration = Duration::from_secs(60);
+/// Failures after which a row moves to the backout queue, where the node says nothing. Default 3.
+const ATTEMPTS: u64 = 3;
+/// Pause between two looks, where the node sets none.
+const INTERVAL_MS: u64 = 1_000;
+/// First and longest pause before the next connection.
+const CONNECT_PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
+/// Entries of rows above which the head is raised, and the longest time until then.
+const RAISE: (usize, Duration) = (512, Duration::from_secs(2));
+/// Version of the head.
+const VERSION: u8 = 1;
+/// Property with the key of the row.
+const KEY: &str = "sql_key";
+
+/// A row that arrived.
+struct Arrived {
+    key: Rc<str>,
+    content: Rc<[u8]>,
+}
+
+/// What the task of the connection and the input share.
+#[derive(Default)]
+struct Shared {
+    arrived: VecDeque<Arrived>,
+    /// Rows and bytes that have arrived and are not done.
+    held: (usize, usize),
+    /// Keys of rows that arrived, are processed, or wait for the statement `done`.
+    known: HashSet<Rc<str>>,
+    /// Keys of rows that had their effect and wait for the statement `done`.
+    finished: VecDeque<Rc<str>>,
+    /// Keys in the order of the rows, from the first one that may be open, and whether each had its effect.
+    order: VecDeque<(Rc<str>, bool)>,
+    /// The key after which to read.
+    read: Option<Rc<str>>,
+    waits: Vec<Failure>,
+    waker: Option<Waker>,
+}
+
+impl Shared {
+    fn wake(&mut self) {
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+}
+
+/// A row that is processed or waits to be processed again.
+struct Open {
+    header: Message,
+    content: Rc<[u8]>,
+    key: Rc<str>,
+}
+
+/// An input from a query.
+pub(crate) struct SqlInput {
+    pub(crate) name: String,
+    prefix: Rc<str>,
+    shared: Rc<RefCell<Shared>>,
+    news: Rc<Notify>,
+    task: JoinHandle<Infallible>,
+    open: HashMap<MessageId, Open>,
+    again: BTreeSet<(Instant, MessageId)>,
+    timer: Pin<Box<Sleep>>,
+    raise: Option<Pin<Box<Sleep>>>,
+    raised: Instant,
+    failed: HashMap<MessageId, (u64, String)>,
+    attempts: u64,
+    backout: String,
+    is_ordered: bool,
+    /// Whether a statement removes rows, so that there is no head.
+    removes: bool,
+}
+
+impl Drop for SqlInput {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// The connection of an input, in a task of its own.
+struct Session {
+    store: Store,
+    config: Config,
+    statement: String,
+    key: String,
+    done: Option<String>,
+    interval: Duration,
+    prefix: Rc<str>,
+    shared: Rc<RefCell<Shared>>,
+    news: Rc<Notify>,
+    /// Entries of rows above the head that had their effect before this start.
+    before: HashSet<Rc<str>>,
+    is_connected: bool,
+}
+
+/// Statements of a connection.
+struct Prepared {
+    client: Client,
+    first: Statement,
+    next: Statement,
+    done: Option<Statement>,
+}
+
+fn entry(prefix: &str, key: &str) -> String {
+    format!("{prefix}row/{:032x}", xxh3_128(key.as_bytes()))
+}
+
+/// An answer of the database, if it comes in time.
+async fn answered<T>(asked: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T, Failure> {
+    match tokio::time::timeout(ANSWER_WAIT, asked).await {
+        Ok(answer) => answer.map_err(|error| failure(&error)),
+        Err(_) => {
+            let message = format!("the database did not answer within {} s", ANSWER_WAIT.as_secs());
+            Err(Failure::new(codes::SQL_UNREACHABLE, message, "see which locks it waits for; the flow tries again"))
+        }
+    }
+}
+
+/// Key and content of a row.
+fn row_of(row: &Row) -> Result<(Option<Rc<str>>, String), Failure> {
+    let content: String = row.try_get(0).map_err(|error| failure(&error))?;
+    let key: Option<String> = row.try_get(1).map_err(|error| failure(&error))?;
+    Ok((key.map(Rc::from), content))
+}
+
+fn damaged() -> Failure {
+    let hint = "restore the store from a save, or set another `reader` to begin again";
+    Failure::new(codes::NOT_READABLE, "the last key of the query is of no known form", hint)
+}
+
+fn text(bytes: &[u8]) -> Result<Rc<str>, Failure> {
+    std::str::from_utf8(bytes).map(Rc::from).map_err(|_| damaged())
+}
+
+impl Session {
+    async fn run(mut self) -> Infallible {
+        let mut pause = CONNECT_PAUSE.0;
+        loop {
+            self.is_connected = false;
+            if let Err(why) = self.connected().await {
+                let mut shared = self.shared.borrow_mut();
+                shared.waits.push(why);
+                shared.wake();
+            }
+            pause = if self.is_connected { CONNECT_PAUSE.0 } else { (pause * 2).min(CONNECT_PAUSE.1) };
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    async fn prepare(&self) -> Result<Prepared, tokio_postgres::Error> {
+        let client = open(&self.config).await?;
+        let statement = self.statement.trim_end().trim_end_matches(';');
+        let column = format!("quayline_row.\"{}\"", self.key.replace('"', "\"\""));
+        // The server writes rows as JSON: each of its types has one exact form there.
+        let read = |above: &str| {
+            format!(
+                "SELECT row_to_json(quayline_row)::text, {column}::text FROM (\n{statement}\n) quayline_row{above} \
+                 ORDER BY {column} LIMIT {PAGE}"
+            )
+        };
+        let first = client.prepare(&read("")).await?;
+        let next = client.prepare(&read(&format!(" WHERE {column} > $1"))).await?;
+        let done = match &self.done {
+            Some(done) => Some(client.prepare(done).await?),
+            None => None,
+        };
+        Ok(Prepared { client, first, next, done })
+    }
+
+    async fn connected(&mut self) -> Result<(), Failure> {
+        let prepared = answered(self.prepare()).await?;
+        if let Some(done) = &prepared.done
+            && done.params().len() != 1
+        {
+            let message = format!("`done` has {} parameters, expected one: the key", done.params().len());
+            let hint = "write it with $1, such as `DELETE FROM orders WHERE id = $1`";
+            return Err(Failure::new(codes::SQL_REFUSED, message, hint));
+        }
+        loop {
+            self.is_connected = false;
+            self.finish(&prepared).await?;
+            let is_whole = self.look(&prepared).await?;
+            self.is_connected = true;
+            let pause = if is_whole { self.interval } else { Duration::ZERO };
+            let until = Instant::now() + pause;
+            // Rows that are done need the connection meanwhile.
+            while tokio::time::timeout_at(until, self.news.notified()).await.is_ok() {
+                self.finish(&prepared).await?;
+            }
+            while self.is_full() {
+                self.news.notified().await;
+                self.finish(&prepared).await?;
+            }
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        let shared = self.shared.borrow();
+        let (rows, bytes) = shared.held;
+        rows >= HELD_MAX.0 || bytes >= HELD_MAX.1 || shared.order.len() >= ORDER_MAX
+    }
+
+    /// Removes rows that had their effect, and then what is remembered of them.
+    async fn finish(&self, prepared: &Prepared) -> Result<(), Failure> {
+        let Some(done) = &prepared.done else { return Ok(()) };
+        loop {
+            let keys: Vec<Rc<str>> = self.shared.borrow().finished.iter().take(PAGE).cloned().collect();
+            if keys.is_empty() {
+                return Ok(());
+            }
+            // They travel together. What is executed when one fails is executed again.
+            let executed = keys.iter().map(|key| async move {
+                let parameter = Parameter(Some(key.to_string()));
+                let all: [&(dyn ToSql + Sync); 1] = [&parameter];
+                prepared.client.execute(done, &all).await
+            });
+            answered(try_join_all(executed)).await?;
+            let mut unit = self.store.begin()?;
+            for key in &keys {
+                unit.delete(Space::CHECKPOINTS, entry(&self.prefix, key).as_bytes())?;
+            }
+            unit.submit().await?;
+            let mut shared = self.shared.borrow_mut();
+            shared.finished.drain(..keys.len());
+            keys.iter().for_each(|key| drop(shared.known.remove(key)));
+        }
+    }
+
+    /// Reads rows until there are no more, or the input holds enough. Returns whether there are no more.
+    async fn look(&mut self, prepared: &Prepared) -> Result<bool, Failure> {
+        let removes = prepared.done.is_some();
+        let mut after = if removes { None } else { self.shared.borrow().read.clone() };
+        while !self.is_full() {
+            let rows = match &after {
+                None => answered(prepared.client.query(&prepared.first, &[])).await?,
+                Some(key) => {
+                    let parameter = Parameter(Some(key.to_string()));
+                    let all: [&(dyn ToSql + Sync); 1] = [&parameter];
+                    answered(prepared.client.query(&prepared.next, &all)).await?
+                }
+            };
+            let mut is_last = rows.len() < PAGE;
+            for row in &rows {
+                match row_of(row)? {
+                    (Some(key), content) => {
+                        after = Some(Rc::clone(&key));
+                        self.arrives(key, content, removes);
+                    }
+                    (None, _) => {
+                        // They are the last ones in the order of the key.
+                        let message = format!("a row has no value in the key column `{}`, so it is not read", self.key);
+                        let hint = "exclude such rows in `statement`, or name another column with `key`";
+                        let failure = Failure::new(codes::SQL_REFUSED, message, hint);
+                        self.shared.borrow_mut().waits.push(failure);
+                        is_last = true;
+                        break;
+                    }
+                }
+            }
+            self.shared.borrow_mut().wake();
+            if is_last {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn arrives(&mut self, key: Rc<str>, content: String, removes: bool) {
+        let mut shared = self.shared.borrow_mut();
+        if removes {
+            if !shared.known.insert(Rc::clone(&key)) {
+                return;
+            }
+        } else {
+            let is_done = self.before.remove(&key);
+            shared.read = Some(Rc::clone(&key));
+            shared.order.push_back((Rc::clone(&key), is_done));
+            if is_done {
+                return;
+            }
+        }
+        shared.held.0 += 1;
+        shared.held.1 += content.len();
+        shared.arrived.push_back(Arrived { key, content: content.into_bytes().into() });
+    }
+}
+
+impl SqlInput {
+    /// Begins to connect, in a task of this thread.
+    pub(crate) fn start(run: &Run<'_>, at: usize) -> Result<SqlInput, Failure> {
+        let node = &run.flow.file.nodes[at];
+        let wrong =
+            |why: String| Failure::new(codes::BAD_DATABASE, why, "write it as `host=HOST user=USER dbname=NAME`");
+        let config = crate::sql::config(node, &run.name).map_err(wrong)?;
+        let database = config.get_dbname().or(config.get_user()).unwrap_or_default().to_owned();
+        let reader = node.text("reader").unwrap_or(&node.name);
+        let prefix: Rc<str> = format!("flow-sql/{}/{reader}/{:016x}/", run.name, xxh3_64(database.as_bytes())).into();
+        let removes = node.text("done").is_some();
+        let (mut shared, mut before) = (Shared::default(), HashSet::new());
+        let unit = run.store.begin()?;
+        for stored in crate::outbox::keys(&unit, &prefix)? {
+            let value = unit.checkpoint(&stored)?.ok_or_else(damaged)?;
+            if stored.ends_with("/head") {
+                let (version, key) = value.split_first().ok_or_else(damaged)?;
+                if *version != VERSION {
+                    return Err(damaged());
+                }
+                shared.read = Some(text(key)?);
+            } else {
+                before.insert(text(&value)?);
+            }
+        }
+        if removes {
+            // They had their effect, so their rows must go before any other is read.
+            shared.known = before.iter().cloned().collect();
+            shared.finished = before.drain().collect();
+            shared.read = None;
+        }
+        let (shared, news) = (Rc::new(RefCell::new(shared)), Rc::new(Notify::new()));
+        let session = Session {
+            store: run.store.clone(),
+            config,
+            statement: node.text("statement").unwrap_or_default().to_owned(),
+            key: node.text("key").unwrap_or_default().to_owned(),
+            done: node.text("done").map(str::to_owned),
+            interval: Duration::from_millis(node.number("interval").unwrap_or(INTERVAL_MS).max(1)),
+            prefix: Rc::clone(&prefix),
+            shared: Rc::clone(&shared),
+            news: Rc::clone(&news),
+            before,
+            is_connected: false,
+        };
+        Ok(SqlInput {
+            name: database,
+            prefix,
+            shared,
+            news,
+            task: tokio::task::spawn_local(session.run()),
+            open: HashMap::new(),
+            again: BTreeSet::new(),
+            timer: Box::pin(tokio::time::sleep(Duration::ZERO)),
+            raise: None,
+            raised: Instant::now(),
+            failed: HashMap::new(),
+            attempts: node.number("attempts").unwrap_or(ATTEMPTS),
+            backout: node.text("backout").unwrap_or(DEAD_LETTER).to_owned(),
+            is_ordered: is_ordered(node),
+            removes,
+        })
+    }
+
+    /// The next row that has not had its effect.
+    pub(crate) fn poll(&mut self, run: &Run<'_>, at: usize, context: &mut Context<'_>) -> Poll<Result<Taken, Failure>> {
+        let waits = std::mem::take(&mut self.shared.borrow_mut().waits);
+        waits.iter().for_each(|failure| run.waits(at, failure));
+        while let Some((due, id)) = self.again.first().copied() {
+            if due <= Instant::now() {
+                self.again.remove(&(due, id));
+                return Poll::Ready(self.take(run, id));
+            }
+            self.timer.as_mut().reset(due);
+            if self.timer.as_mut().poll(context).is_pending() {
+                break;
+            }
+        }
+        // In its order, a row waits for the one before it, also during its pause.
+        let waits_for_one = self.is_ordered && !self.open.is_empty();
+        let next = if waits_for_one { None } else { self.shared.borrow_mut().arrived.pop_front() };
+        let Some(Arrived { key, content }) = next else {
+            self.shared.borrow_mut().waker = Some(context.waker().clone());
+            self.raise_in_time(&run.store, context)?;
+            return Poll::Pending;
+        };
+        let mut id = [0; 24];
+        id[..8].copy_from_slice(&xxh3_64(self.prefix.as_bytes()).to_be_bytes());
+        id[8..].copy_from_slice(&xxh3_128(key.as_bytes()).to_be_bytes());
+        let header = Message {
+            id,
+            put_ms: run.clock.now_ms(),
+            persistence: Persistence::Persistent,
+            properties: vec![(KEY.to_owned(), key.as_bytes().to_vec())],
+            ..Message::default()
+        };
+        self.open.insert(id, Open { header, content, key });
+        Poll::Ready(self.take(run, id))
+    }
+
+    fn take(&mut self, run: &Run<'_>, id: MessageId) -> Result<Taken, Failure> {
+        let mut unit = run.store.begin()?;
+        let gone = || Failure::new(codes::NOT_READABLE, "the row is not there", "see the flow's last error");
+        let open = self.open.get(&id).ok_or_else(gone)?;
+        unit.put_checkpoint(&entry(&self.prefix, &open.key), open.key.as_bytes())?;
+        let mut header = open.header.clone();
+        let backout = match self.failed.get(&id) {
+            Some((failures, why)) => {
+                header.backout_count = u32::try_from(*failures).unwrap_or(u32::MAX);
+                (*failures >= self.attempts).then(|| (self.backout.clone(), why.clone()))
+            }
+            None => None,
+        };
+        Ok(Taken { unit, header, content: Rc::clone(&open.content), backout })
+    }
+
+    /// Takes note of the end of a unit of work.
+    pub(crate) fn ended(&mut self, store: &Store, id: &MessageId, outcome: Result<(), String>) -> Result<(), Failure> {
+        if let Err(why) = outcome {
+            let (failures, reason) = self.failed.entry(*id).or_default();
+            *failures += 1;
+            *reason = why;
+            self.again.insert((Instant::now() + pause_again(*failures), *id));
+            return Ok(());
+        }
+        self.failed.remove(id);
+        let Some(open) = self.open.remove(id) else { return Ok(()) };
+        let entries = {
+            let mut shared = self.shared.borrow_mut();
+            shared.held.0 -= 1;
+            shared.held.1 -= open.content.len();
+            if self.removes {
+                shared.finished.push_back(open.key);
+            } else if let Some(row) = shared.order.iter_mut().find(|(key, _)| *key == open.key) {
+                row.1 = true;
+            }
+            shared.order.len()
+        };
+        self.news.notify_one();
+        if entries >= RAISE.0 || self.raised.elapsed() >= RAISE.1 {
+            self.raise_head(store)?;
+        }
+        Ok(())
+    }
+
+    /// Raises the head some time after the last row.
+    fn raise_in_time(&mut self, store: &Store, context: &mut Context<'_>) -> Result<(), Failure> {
+        if !self.shared.borrow().order.front().is_some_and(|(_, is_done)| *is_done) {
+            return Ok(());
+        }
+        let raise = self.raise.get_or_insert_with(|| Box::pin(tokio::time::sleep(RAISE.1)));
+        if raise.as_mut().poll(context).is_ready() {
+            self.raise = None;
+            self.raise_head(store)?;
+        }
+        Ok(())
+    }
+
+    /// Raises the head to the last row before any that is open, and removes the entries up to there.
+    pub(crate) fn raise_head(&mut self, store: &Store) -> Result<(), Failure> {
+        self.raised = Instant::now();
+        let mut shared = self.shared.borrow_mut();
+        let mut unit = store.begin()?;
+        let mut head = None;
+        while shared.order.front().is_some_and(|(_, is_done)| *is_done) {
+            let Some((key, _)) = shared.order.pop_front() else { break };
+            unit.delete(Space::CHECKPOINTS, entry(&self.prefix, &key).as_bytes())?;
+            head = Some(key);
+        }
+        let Some(head) = head else { return Ok(()) };
+        unit.put_checkpoint(&format!("{}head", self.prefix), &[&[VERSION], head.as_bytes()].concat())?;
+        // Nobody waits: what comes back after a crash is removed at the next time.
+        unit.submit_with(Box::new(|_| ()));
+        self.news.notify_one();
+        Ok(())
+    }
+}
+
+/// Whether rows are processed one after another.
+pub(crate) fn is_ordered(node: &FlowNode) -> bool {
+    node.text("order") == Some("by_key")
+}

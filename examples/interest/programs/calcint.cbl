@@ -1,0 +1,12 @@
+       IDENTIFICATION DIVISION.
+       PROGRAM-ID. CALCINT.
+       DATA DIVISION.
+       LINKAGE SECTION.
+       COPY "account.cpy".
+       PROCEDURE DIVISION USING ACCOUNT.
+           IF BALANCE < 0
+             MOVE 8 TO RETURN-CODE
+           ELSE
+             COMPUTE INTEREST ROUNDED = BALANCE * RATE
+           END-IF
+           GOBACK.
