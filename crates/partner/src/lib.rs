@@ -21,6 +21,7 @@
 
 mod book;
 mod codes;
+mod condition;
 mod desk;
 mod entry;
 mod envelope;

@@ -17,6 +17,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::book::{Book, LoadedGuides};
 use crate::codes;
+use crate::condition::Undecided;
 use crate::desk::Desk;
 use crate::entry::{Details, Entry, EntryId, Kind, State, Way};
 use crate::envelope::{begin_alone, end_alone, version_of};
@@ -191,6 +192,8 @@ pub(crate) struct Transaction {
     pub(crate) version: String,
     pub(crate) application: String,
     pub(crate) rule: Option<RuleId>,
+    /// Why no rule can be chosen.
+    undecided: Vec<Finding>,
     /// Settings of the rule, or else those of the interchange.
     pub(crate) settings: Arc<Settings>,
     pub(crate) is_rejected: bool,
@@ -440,7 +443,7 @@ impl Run<'_> {
             let from = self.transaction.from.take().unwrap_or(end);
             self.transaction.keep(&input[from.min(end)..end], desk.limits.transaction_bytes_max);
             self.transaction.has_errors |= closed == Closed::Unclosed;
-            self.decide(desk, pass);
+            self.decide(desk, pass)?;
         }
         let open = self.open.as_mut().expect("looked at above");
         // The answer says why in its own words; the finding of the verdict is reported already.
@@ -544,7 +547,7 @@ impl Run<'_> {
     }
 
     /// Chooses the rule of the transaction that ends, and says whether its findings reject it, before its acknowledgment is written.
-    fn decide(&mut self, desk: &Desk<'_>, pass: &EnvelopePass<'_>) {
+    fn decide(&mut self, desk: &mut Desk<'_>, pass: &EnvelopePass<'_>) -> Result<(), Findings> {
         let open = self.open.as_mut().expect("a transaction is in an interchange");
         let transaction = &mut self.transaction;
         let (header, group) = (pass.transaction(), pass.group());
@@ -556,6 +559,7 @@ impl Run<'_> {
             Standard::Edifact => text(pass.interchange(), "application_reference"),
         };
         transaction.rule = None;
+        transaction.undecided.clear();
         transaction.settings = Arc::clone(&open.settings);
         if let (Some(partner), None) = (open.partner, &open.verdict) {
             let query = Query {
@@ -566,17 +570,25 @@ impl Run<'_> {
                 application: &transaction.application,
                 test: open.entry.details.test,
             };
-            let watch = &self.watch;
-            let holds = |element: &str, value: &str| watch.value(element) == Some(value);
-            transaction.rule = desk.book.choose(open.own, Some(partner), &query, &holds);
+            let document = (self.watch.reads_document && !transaction.too_large).then(|| {
+                let mut document = transaction.text.clone();
+                end_alone(pass.interchange(), group, transaction.begin, &mut document);
+                document
+            });
+            match desk.choose((open.own, Some(partner)), &query, &self.watch, document.as_deref()) {
+                Ok(rule) => transaction.rule = rule,
+                Err(Undecided::Rejected(found)) => transaction.undecided = found,
+                Err(Undecided::Stopped(findings)) => return Err(findings),
+            }
             transaction.settings = desk.book.settings_of_rule(open.own, partner, transaction.rule);
         }
         let (errors, warnings) = (transaction.has_errors, transaction.has_warnings);
         transaction.is_rejected = transaction.too_large || rejects(&transaction.settings, errors, warnings);
-        let Some(acknowledger) = &mut open.acknowledger else { return };
+        let Some(acknowledger) = &mut open.acknowledger else { return Ok(()) };
         if transaction.is_rejected != rejects(&open.settings, errors, warnings) {
             acknowledger.decide(if transaction.is_rejected { OnError::Reject } else { OnError::Accept });
         }
+        Ok(())
     }
 
     fn open_transaction(&mut self, desk: &Desk<'_>, pass: &EnvelopePass<'_>) {
@@ -606,13 +618,7 @@ impl Run<'_> {
             let rules = owners.iter().flat_map(|owner| &desk.book.partner(*owner).rules).filter(|rule| {
                 rule.direction == Direction::Receive && rule.document.as_ref().is_none_or(|document| *document == key.2)
             });
-            let references = rules.flat_map(|rule| {
-                rule.when
-                    .iter()
-                    .map(|(element, _)| element.as_str())
-                    .chain(rule.fields.iter().map(|(_, element)| element.as_str()))
-            });
-            let watch = Watch::of(references);
+            let watch = Watch::of_rules(rules);
             if self.watches.len() >= WATCHES_MAX {
                 self.watches.clear();
             }
@@ -703,6 +709,9 @@ impl Run<'_> {
                 matching::report_stray(&mut work, stray);
                 self.report.matched += matched;
                 State::Delivered
+            } else if !self.transaction.undecided.is_empty() {
+                self.transaction.undecided.drain(..).for_each(|finding| work.find(finding));
+                State::Rejected
             } else {
                 work.process(desk, self.transaction.rule)?
             };

@@ -2,6 +2,7 @@
 
 mod acknowledged;
 mod answers;
+mod conditions;
 mod crash;
 mod faults;
 mod queues;
