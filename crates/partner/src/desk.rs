@@ -221,6 +221,11 @@ impl<'b> Desk<'b> {
         Ok(())
     }
 
+    /// Counts bytes of the unit of work that are of no transaction.
+    pub(crate) fn add_bytes(&mut self, bytes: usize) {
+        self.bytes += bytes;
+    }
+
     /// Whether the next transaction would end the unit of work.
     pub(crate) fn is_full_after(&self, bytes: usize) -> bool {
         self.transactions + 1 >= self.limits.unit_transactions_max || self.bytes + bytes >= self.limits.unit_bytes_max

@@ -48,6 +48,7 @@ mod time;
 mod verdict;
 mod waiting;
 mod watch;
+mod whole;
 mod work;
 mod write;
 

@@ -28,6 +28,7 @@ use crate::rules::{Query, RuleId};
 use crate::survey::{Feed, Survey, survey};
 use crate::verdict::{answer_of, rejects};
 use crate::watch::Watch;
+use crate::whole::{keeps, service_before};
 use crate::work::Work;
 
 /// A source of interchanges.
@@ -325,14 +326,15 @@ impl Run<'_> {
         let limits = Limits { findings_max: usize::MAX, ..limits.clone() };
         let mut reader = EnvelopeReader::new(&limits, Rules::Lenient);
         let mut feed = Feed::new(&mut *source);
-        let mut done = 0;
+        let (mut done, mut base) = (0, 0);
         let mut faults: Vec<EdiFault> = Vec::new();
         let mut outside = Outside::default();
         let file: Arc<str> = self.name.into();
         loop {
             feed.advance(done, &mut |_| ()).map_err(|error| unreadable(self.name, &error))?;
             let end = feed.end();
-            let input = &feed.buffer[..feed.filled];
+            let Feed { reader: source, buffer, filled, .. } = &mut feed;
+            let input = &buffer[..*filled];
             let mut pass = reader.over(input, end);
             let finished = loop {
                 let event = pass.advance();
@@ -380,7 +382,7 @@ impl Run<'_> {
                 outside.refuse(&faults, &file);
                 faults.retain(|fault| !is_refused(fault));
                 outside.see(event, &pass, &faults, (&file, self.open.is_some()));
-                self.event(desk, event, &pass, &mut faults, input)?;
+                self.event(desk, event, &pass, &mut faults, (input, base, &mut **source))?;
                 match event {
                     Event::NeedMore => break false,
                     Event::Done => break true,
@@ -388,6 +390,7 @@ impl Run<'_> {
                 }
             };
             done = pass.finish();
+            base += done as u64;
             if let Some(from) = self.transaction.from {
                 self.transaction.keep(&input[from.min(done)..done], desk.limits.transaction_bytes_max);
                 self.transaction.from = Some(0);
@@ -399,7 +402,7 @@ impl Run<'_> {
                     arrival.pieces = pieces;
                     desk.keep_arrival(&key, arrival)
                 };
-                let whole = (self.name, source, self.survey.bytes);
+                let whole: (&str, &mut dyn Source, u64) = (self.name, &mut **source, self.survey.bytes);
                 outside.end(desk, whole, &mut self.report, (stored, &mut keep))?;
                 self.arrival = Arrival { done: true, at_ms: desk.now_ms(), ..self.arrival.clone() };
                 return desk.keep_arrival(&self.key, &self.arrival);
@@ -413,7 +416,7 @@ impl Run<'_> {
         event: Event,
         pass: &EnvelopePass<'_>,
         faults: &mut Vec<EdiFault>,
-        input: &[u8],
+        (input, base, source): (&[u8], u64, &mut dyn Source),
     ) -> Result<(), Findings> {
         if self.open.is_none() {
             return Ok(());
@@ -486,7 +489,13 @@ impl Run<'_> {
                 Ok(())
             }
             Event::GroupEnd(_) => self.close_group(desk),
-            Event::InterchangeEnd(_) => self.close_interchange(desk, pass),
+            Event::InterchangeEnd(closed) => {
+                let end = match closed {
+                    Closed::ByTrailer => pass.consumed(),
+                    Closed::Unclosed => pass.segment_start(),
+                };
+                self.close_interchange(desk, pass, (source, base + end as u64, base + input.len() as u64))
+            }
             _ => Ok(()),
         }
     }
@@ -801,7 +810,13 @@ impl Run<'_> {
         ledger.insert(desk.unit()?, &entry)
     }
 
-    fn close_interchange(&mut self, desk: &mut Desk<'_>, pass: &EnvelopePass<'_>) -> Result<(), Findings> {
+    /// `source` was read to its byte `read`, and the interchange ends at its byte `end`.
+    fn close_interchange(
+        &mut self,
+        desk: &mut Desk<'_>,
+        pass: &EnvelopePass<'_>,
+        (source, end, read): (&mut dyn Source, u64, u64),
+    ) -> Result<(), Findings> {
         let mut open = self.open.take().expect("an interchange is open");
         let now = desk.now_ms();
         let at = pass.interchange().position();
@@ -819,6 +834,13 @@ impl Run<'_> {
         open.entry.details.happened(now, open.entry.state.name());
         if open.transactions == 0 && open.entry.state != State::Delivered {
             self.report.rejected += 1;
+        }
+        if keeps(&open.settings, &open.entry) {
+            let begin = pass.interchange().position().byte.0;
+            let io = |error| unreadable(self.name, &error);
+            let range = if open.una { service_before(source, begin).map_err(io)? } else { begin }..end;
+            desk.keep_whole(&mut open.entry, &open.settings, (self.name, &mut *source), range)?;
+            source.seek(SeekFrom::Start(read)).map_err(io)?;
         }
         let ledger = desk.ledger;
         ledger.update(desk.unit()?, &open.entry)?;

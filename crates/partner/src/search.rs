@@ -364,6 +364,8 @@ impl Ledger {
                     self.remove(&mut unit, entry).map_err(of_store)?;
                     removed += 1;
                     changed = true;
+                } else if self.purge_received(&mut unit, entry, now_ms)? {
+                    changed = true;
                 }
             }
             if changed {

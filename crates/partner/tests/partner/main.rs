@@ -10,4 +10,5 @@ mod receive;
 mod send;
 mod store;
 mod waiting;
+mod whole;
 mod world;

@@ -25,7 +25,7 @@ use crate::user_file::UserFile;
 
 pub use settings::{
     AckKind, ClosePolicy, DuplicatePolicy, EnvelopePolicy, GapPolicy, KeepPolicy, LowestRefused, NumberRange, Settings,
-    Usage,
+    Usage, WholePolicy,
 };
 
 /// The page that shows every key of a partner file.

@@ -10,7 +10,7 @@ use toml::Spanned;
 
 use super::settings::{
     AckKind, ClosePolicy, DuplicatePolicy, EnvelopePolicy, GapPolicy, KeepPolicy, LowestRefused, NumberRange, Settings,
-    Usage,
+    Usage, WholePolicy,
 };
 use super::{Agreement, Condition, Delivery, Direction, Identity, PartnerFile, Rule, RuleMap};
 use crate::codes;
@@ -105,6 +105,8 @@ struct WireSettings {
     guides: Option<Vec<PathBuf>>,
     keep: Option<Spanned<String>>,
     keep_days: Option<u64>,
+    keep_interchanges: Option<Spanned<String>>,
+    keep_interchanges_days: Option<Spanned<u64>>,
     envelope: Option<Spanned<String>>,
     close: Option<WireClose>,
     send_to: Option<Spanned<String>>,
@@ -538,6 +540,14 @@ fn settings(file: &mut UserFile, wire: WireSettings) -> Settings {
         guides: wire.guides,
         keep: one(file, wire.keep, KeepPolicy::parse, KeepPolicy::WORDS),
         keep_days: wire.keep_days,
+        keep_interchanges: one(file, wire.keep_interchanges, WholePolicy::parse, WholePolicy::WORDS),
+        keep_interchanges_days: wire.keep_interchanges_days.map(|days| {
+            if *days.get_ref() == 0 {
+                let hint = "write a number of days from 1, or keep-interchanges = \"none\"";
+                file.find(codes::PARTNER_VALUE, "what is kept for 0 days is not kept", &days, hint);
+            }
+            *days.get_ref()
+        }),
         envelope: one(file, wire.envelope, EnvelopePolicy::parse, EnvelopePolicy::WORDS),
         close: wire.close.map(|wire| close(file, wire)),
         send_to: wire.send_to.and_then(|to| outside(file, &to)),
