@@ -21,7 +21,7 @@ use quayline_store::{Store, StoreError};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::codes;
-use crate::expression::{Expressions, Gives, Written, same_shape};
+use crate::expression::{self, Expressions, Gives, Written, same_shape};
 use crate::program::Program;
 
 /// A flow, compiled. It never changes; threads share it.
@@ -360,7 +360,7 @@ impl Compiler<'_> {
                     "give each shape a node of its own, or map both to one shape first",
                 );
             } else {
-                expressions = Expressions::compile(&written, shape.as_deref(), &self.file.text, &mut self.findings);
+                expressions = expression::compile(&written, shape.as_deref(), &self.file.text, &mut self.findings);
             }
         }
         let map = self.map(node, &arriving);

@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::codes;
 use crate::compile::Flow;
-use crate::expression::Evaluated;
+use crate::expression::{self, Evaluated};
 use crate::failure::Failure;
 use crate::message::Parcel;
 
@@ -121,7 +121,7 @@ impl<'p> Lanes<'p> {
         };
         self.world(at, now_ms, parcel, expressions.envelope_read());
         Lanes::with(&self.expressions[at], pipeline, |lane, outputs| {
-            expressions.evaluate(lane, outputs, &parcel.content)
+            expression::evaluate(expressions, lane, outputs, &parcel.content)
         })
     }
 

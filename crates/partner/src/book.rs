@@ -10,10 +10,11 @@ use quayline_edi::guide::{CompiledGuide, GuideSet};
 use quayline_edi::{Header, Standard};
 use quayline_pipeline::{CsvTable, Pipeline, UnitWorld, World};
 use quayline_project::partner::{Delivery, Direction, PartnerFile, PartnerFolder, Rule, RuleMap, Settings};
-use quayline_project::{LookupTable, MapFile, ShapeOptions, TargetFormat, read_guides};
+use quayline_project::{LookupTable, MapFile, ShapeFile, ShapeOptions, TargetFormat, read_guides};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::codes;
+use crate::condition::Conditions;
 use crate::rules::{OfDigest, Query, RuleId, RuleIndex, digest_of};
 use crate::send_rule::has_conditions;
 
@@ -28,6 +29,7 @@ pub struct Book {
     rules: RuleIndex,
     /// By path and tables.
     maps: BTreeMap<RuleMap, MapSlot>,
+    conditions: Conditions,
     guides: Mutex<BTreeMap<Vec<PathBuf>, Arc<LoadedGuides>>>,
     /// Settings of our files, by their number; those of partners are absent. A partner without settings of its own shares them.
     of_own: Vec<Option<Arc<Settings>>>,
@@ -77,6 +79,10 @@ pub struct LoadedMap {
     pub(crate) digits: String,
     /// Whether the source is EDI.
     pub from_edi: bool,
+    /// The shape of the source.
+    pub(crate) source: ShapeFile,
+    /// The shape of the first EDI output.
+    pub(crate) edi_target: Option<ShapeFile>,
 }
 
 impl LoadedMap {
@@ -146,6 +152,7 @@ impl Book {
             of_own: Vec::new(),
             rules,
             maps: BTreeMap::new(),
+            conditions: Conditions::of(&partners),
             guides: Mutex::default(),
             merged: Mutex::default(),
             of_rules: Mutex::default(),
@@ -205,6 +212,7 @@ impl Book {
             }
             found.extend(crate::send_rule::check(partner));
         }
+        found.extend(self.check_conditions());
         if found.is_empty() { Ok(()) } else { Err(Findings(found)) }
     }
 
@@ -296,6 +304,23 @@ impl Book {
         &self.options.limits
     }
 
+    pub(crate) fn conditions(&self) -> &Conditions {
+        &self.conditions
+    }
+
+    pub(crate) fn shape_options(&self) -> &ShapeOptions {
+        &self.options
+    }
+
+    /// The time at which the book was opened.
+    pub(crate) fn now_ms(&self) -> u64 {
+        u64::try_from(self.world.0 / 1_000).unwrap_or_default()
+    }
+
+    pub(crate) fn seed(&self) -> u64 {
+        self.world.1
+    }
+
     /// Our own files.
     #[must_use]
     pub fn own(&self) -> &[usize] {
@@ -365,14 +390,14 @@ impl Book {
         partner.into_iter().chain([own]).collect()
     }
 
-    /// The rule that takes a document.
+    /// The rule that takes a document; `holds` says whether the conditions on content of a rule hold.
     #[must_use]
     pub fn choose(
         &self,
         own: usize,
         partner: Option<usize>,
         query: &Query<'_>,
-        holds: &dyn Fn(&str, &str) -> bool,
+        holds: &mut dyn FnMut(RuleId, &Rule) -> bool,
     ) -> Option<RuleId> {
         let owners = [partner.unwrap_or(own), own];
         self.rules.choose(&self.partners, &owners[usize::from(partner.is_none())..], query, holds)
@@ -489,9 +514,12 @@ impl Book {
         let envelope = envelope.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let tables = CsvTable::all(LookupTable::of_map(&map.plan, &tables, LOOKUPS).map_err(placed)?);
         let world = Arc::new(World::new(now, seed, envelope, tables));
+        let source = map.source.clone();
+        let edi_target = map.targets.iter().zip(&outputs).find(|(_, output)| output.is_edi);
+        let edi_target = edi_target.map(|(target, _)| target.shape.clone());
         let pipeline = Pipeline::through(map, Arc::clone(&world), self.options.limits.clone()).map_err(placed)?;
         let digits = format!("{digest:016x}");
-        Ok(LoadedMap { pipeline, world, outputs, lookups, digest, digits, from_edi })
+        Ok(LoadedMap { pipeline, world, outputs, lookups, digest, digits, from_edi, source, edi_target })
     }
 
     /// The guides of some settings.

@@ -15,6 +15,8 @@ pub(crate) const OWN_FUNCTION: Code = Code("PTN-013");
 pub(crate) const NUMBERS: Code = Code("PTN-014");
 /// Conditions of a rule would have to choose a map before it runs.
 pub(crate) const NEVER: Code = Code("PTN-015");
+/// The condition of a rule cannot be used.
+pub(crate) const CONDITION: Code = Code("PTN-016");
 
 /// The sender is not a partner.
 pub(crate) const UNKNOWN_SENDER: Code = Code("PTN-100");
@@ -42,6 +44,8 @@ pub(crate) const NO_INTERCHANGE: Code = Code("PTN-110");
 pub(crate) const REFUSED: Code = Code("PTN-111");
 /// An acknowledgment contradicts itself, an earlier one, or what became of what was sent.
 pub(crate) const ACK_CONTRADICTS: Code = Code("PTN-112");
+/// The condition of a rule has no value for a document.
+pub(crate) const UNDECIDED: Code = Code("PTN-113");
 
 /// No partner for a document to send.
 pub(crate) const NO_PARTNER: Code = Code("PTN-200");

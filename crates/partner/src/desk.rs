@@ -19,6 +19,7 @@ use quayline_store::{StoreError, Unit, UnitMark};
 
 use crate::book::{Book, LoadedMap};
 use crate::codes;
+use crate::condition::ConditionLane;
 use crate::entry::EntryId;
 use crate::ledger::{self, Ledger, of_store};
 
@@ -56,6 +57,8 @@ pub struct Desk<'b> {
     pub(crate) ledger: &'b Ledger,
     pub(crate) limits: DeskLimits,
     pub(crate) lanes: HashMap<RuleMap, MapLane<'b>>,
+    /// Conditions of rules, by number.
+    pub(crate) conditions: HashMap<usize, ConditionLane<'b>>,
     unit: Option<Unit>,
     transactions: usize,
     bytes: usize,
@@ -111,6 +114,7 @@ impl<'b> Desk<'b> {
             ledger,
             limits,
             lanes: HashMap::new(),
+            conditions: HashMap::new(),
             unit: None,
             transactions: 0,
             bytes: 0,
@@ -215,6 +219,11 @@ impl<'b> Desk<'b> {
             self.commit()?;
         }
         Ok(())
+    }
+
+    /// Counts bytes of the unit of work that are of no transaction.
+    pub(crate) fn add_bytes(&mut self, bytes: usize) {
+        self.bytes += bytes;
     }
 
     /// Whether the next transaction would end the unit of work.

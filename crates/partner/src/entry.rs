@@ -291,6 +291,12 @@ pub struct Details {
     /// Days until a purge may remove the entry.
     #[serde(skip_serializing_if = "is_zero")]
     pub keep_days: u64,
+    /// Bytes of a received interchange that are kept as they came.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub kept_bytes: u64,
+    /// Days until a purge may remove these bytes, if that is before the entry; 0 for as long as the entry.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub kept_days: u64,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]

@@ -3,6 +3,8 @@
 //! The text of a transaction does not change on its way unless the partner's delimiters differ from those of the map's output. So what a map
 //! made, and what was checked, is what is sent. Headers and trailers are written here, from identities, settings and registers.
 
+use std::sync::Arc;
+
 use quayline_core::{Fault, Finding, Findings, Limits};
 use quayline_edi::acknowledge::Stamp;
 use quayline_edi::{
@@ -37,9 +39,25 @@ pub(crate) struct Piece {
     pub(crate) text: core::ops::Range<usize>,
     /// Elements that were looked for, and their values.
     pub(crate) values: Vec<(String, String)>,
+    /// Headers and trailers of an interchange with this transaction alone, if they are wanted.
+    around: Option<Arc<(Vec<u8>, Vec<u8>)>>,
+}
+
+/// What is wanted of transactions in addition to their headers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wanted<'w> {
+    /// Elements whose values are looked for.
+    pub(crate) elements: &'w [String],
+    /// Whether each transaction is needed as an interchange of its own.
+    pub(crate) alone: bool,
 }
 
 impl Piece {
+    /// The transaction with this text as an interchange of its own, if that was wanted.
+    pub(crate) fn alone(&self, text: &[u8]) -> Option<Vec<u8>> {
+        self.around.as_ref().map(|around| [&around.0, text, &around.1].concat())
+    }
+
     /// The value of an element that was looked for, such as `BEG03`.
     pub(crate) fn value(&self, element: &str) -> Option<&str> {
         self.values.iter().find(|(known, _)| known == element).map(|(_, value)| value.as_str())
@@ -61,8 +79,10 @@ pub(crate) fn version_of(transaction: &Header, group: Option<&Header>) -> String
     }
 }
 
-/// The transactions of interchanges that a map of ours, or a user, wrote, with the values of the elements of `references`.
-pub(crate) fn pieces(edi: &[u8], limits: &Limits, references: &[String]) -> Result<Vec<Piece>, Findings> {
+/// The transactions of interchanges that a map of ours, or a user, wrote, with what is wanted of them.
+pub(crate) fn pieces(edi: &[u8], limits: &Limits, wanted: Wanted<'_>) -> Result<Vec<Piece>, Findings> {
+    let references = wanted.elements;
+    let mut around: Option<Arc<(Vec<u8>, Vec<u8>)>> = None;
     let mut watch = Watch::of(references.iter().map(String::as_str));
     let mut reader = EnvelopeReader::new(limits, Rules::Lenient);
     let mut pass = reader.over(edi, EndOfInput::Yes);
@@ -75,9 +95,13 @@ pub(crate) fn pieces(edi: &[u8], limits: &Limits, references: &[String]) -> Resu
     };
     loop {
         match pass.advance() {
+            Event::InterchangeStart | Event::GroupStart => around = None,
             Event::TransactionStart => {
                 from = pass.segment_start();
                 watch.clear();
+                if wanted.alone && around.is_none() {
+                    around = Some(Arc::new(around_alone(pass.interchange(), pass.group())));
+                }
             }
             Event::Segment if !references.is_empty() => watch.segment(&pass.segment()),
             Event::TransactionEnd(Closed::Unclosed) | Event::InterchangeEnd(Closed::Unclosed) => return Err(not_edi()),
@@ -101,6 +125,7 @@ pub(crate) fn pieces(edi: &[u8], limits: &Limits, references: &[String]) -> Resu
                         .iter()
                         .filter_map(|element| Some((element.clone(), watch.value(element)?.to_owned())))
                         .collect(),
+                    around: around.clone(),
                 });
             }
             Event::Done => break,
@@ -474,6 +499,18 @@ pub(crate) fn begin_alone(
     }
 }
 
+/// What is before and after a transaction in an interchange of its own.
+fn around_alone(interchange: &Header, group: Option<&Header>) -> (Vec<u8>, Vec<u8>) {
+    let delimiters = interchange.delimiters();
+    let service = (delimiters.standard == Standard::Edifact).then_some(delimiters);
+    let (mut head, mut tail) = (Vec::new(), Vec::new());
+    begin_alone(service, interchange, group, &mut head);
+    end_alone(interchange, group, 0, &mut tail);
+    // The terminator of the transaction's trailer is in its text.
+    tail.remove(0);
+    (head, tail)
+}
+
 /// Ends it: the trailers of those headers. `begin` is where the transaction begins in `out`.
 pub(crate) fn end_alone(interchange: &Header, group: Option<&Header>, begin: usize, out: &mut Vec<u8>) {
     let delimiters = interchange.delimiters();
@@ -531,7 +568,7 @@ mod tests {
              GS*IN*US*ACME*20260401*1200*3*X*005010~ST*810*0001~BIG*1~SE*3*0001~ST*810*0002*005010~\nBIG*1~\nSE*3*0002~\n\
              GE*2*3~IEA*1*000000007~"
         );
-        let found = pieces(out.as_bytes(), &Limits::default(), &[]).expect("a good interchange");
+        let found = pieces(out.as_bytes(), &Limits::default(), Wanted::default()).expect("a good interchange");
         assert_eq!(found.len(), 2);
         assert_eq!((found[0].functional.as_str(), found[0].version.as_str()), ("IN", "005010"));
     }

@@ -1,11 +1,11 @@
 //! Why a document is handled as it is: its parties, every rule that was looked at, and where each setting comes from.
 
 use quayline_core::Findings;
-use quayline_edi::{EndOfInput, EnvelopeReader, Event, Header, Rules, Standard};
+use quayline_edi::{Closed, EndOfInput, EnvelopeReader, Event, Header, Rules, Standard};
 use quayline_project::partner::{Direction, Settings};
 
 use crate::book::Book;
-use crate::envelope::version_of;
+use crate::envelope::{begin_alone, end_alone, version_of};
 use crate::rules::{Query, RuleId};
 use crate::watch::Watch;
 
@@ -41,16 +41,20 @@ impl Book {
         let mut reader = EnvelopeReader::new(self.limits(), Rules::Lenient);
         let mut pass = reader.over(bytes, EndOfInput::Yes);
         let mut all = Vec::new();
-        let references = || {
-            let rules = self.partners().iter().flat_map(|partner| &partner.rules);
-            rules.flat_map(|rule| rule.when.iter().map(|(element, _)| element.as_str()))
-        };
-        let mut watch = Watch::of(references());
+        let mut watch = Watch::of_rules(self.partners().iter().flat_map(|partner| &partner.rules));
+        let (mut text, mut begin, mut from) = (Vec::new(), 0, 0);
         let mut header: Option<Arrived<'_>> = None;
         loop {
             match pass.advance() {
                 Event::TransactionStart => {
                     watch.clear();
+                    if watch.reads_document {
+                        let interchange = pass.interchange();
+                        let delimiters = interchange.delimiters();
+                        let service = (delimiters.standard == Standard::Edifact).then_some(delimiters);
+                        begin_alone(service, interchange, pass.group(), &mut text);
+                        (begin, from) = (text.len(), pass.segment_start());
+                    }
                     let text = |header: &Header, name: &str| crate::time::text_of(&header.field(name));
                     let (sender, receiver) = self.parties(pass.interchange());
                     let transaction = pass.transaction();
@@ -73,15 +77,25 @@ impl Book {
                     header = Some((own, partner, query, text(transaction, "type"), version, application));
                 }
                 Event::Segment if pass.in_transaction() => watch.segment(&pass.segment()),
-                Event::TransactionEnd(_) => {
+                Event::TransactionEnd(closed) => {
+                    if watch.reads_document {
+                        let end = match closed {
+                            Closed::ByTrailer => pass.consumed(),
+                            Closed::Unclosed => pass.segment_start(),
+                        };
+                        text.extend_from_slice(&bytes[from.min(end)..end]);
+                        end_alone(pass.interchange(), pass.group(), begin, &mut text);
+                    }
                     if let Some((own, partner, query, document, version, application)) = header.take() {
                         let query =
                             Query { document: &document, version: &version, application: &application, ..query };
-                        all.push(
-                            self.explain_query(own, partner, &query, &|element| {
-                                watch.value(element).map(str::to_owned)
-                            }),
-                        );
+                        all.push(self.explain_query(
+                            own,
+                            partner,
+                            &query,
+                            &|element| watch.value(element).map(str::to_owned),
+                            watch.reads_document.then_some(text.as_slice()),
+                        ));
                     }
                 }
                 Event::Done => break,
@@ -91,7 +105,7 @@ impl Book {
         Ok(all)
     }
 
-    /// Explains a document by what is known of it; `value` gives elements of its content.
+    /// Explains a document by what is known of it; `value` gives elements of its content, and `bytes` are it as an interchange of its own.
     #[must_use]
     pub fn explain_query(
         &self,
@@ -99,6 +113,7 @@ impl Book {
         partner: Option<usize>,
         query: &Query<'_>,
         value: &dyn Fn(&str) -> Option<String>,
+        bytes: Option<&[u8]>,
     ) -> Explanation {
         let ours = own.unwrap_or(self.own()[0]);
         let mut rules = Vec::new();
@@ -111,11 +126,26 @@ impl Book {
                 Some(_) => format!("{element} is not {wanted}"),
                 None => format!("{element} is missing, expected {wanted}"),
             });
+            let mut is_undecided = false;
+            let why = why.or_else(|| {
+                let condition = rule.condition.as_ref()?;
+                match bytes.map(|bytes| self.explain_condition(id, bytes)) {
+                    None => Some("its `where` reads the document, which is not given".to_owned()),
+                    Some(None | Some(Ok(true))) => None,
+                    Some(Some(Ok(false))) => Some(format!("it is not true that {}", one_line(&condition.text))),
+                    Some(Some(Err(Findings(found)))) => {
+                        is_undecided = true;
+                        let first = found.first().map(|first| format!(": {} ({})", first.message, first.code));
+                        let first = first.unwrap_or_default();
+                        Some(format!("its `where` has no value for the document, which is rejected for that{first}"))
+                    }
+                }
+            });
             if why.is_none() {
                 taken = Some(id);
             }
             rules.push((name, why));
-            taken.is_some()
+            taken.is_some() || is_undecided
         });
         let outcome = taken.map(|id| {
             let rule = self.rule(id);
@@ -148,6 +178,11 @@ impl Book {
             settings,
         }
     }
+}
+
+/// An expression as a part of a sentence.
+fn one_line(expression: &str) -> String {
+    expression.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn given(settings: &Settings) -> Vec<(&'static str, String)> {

@@ -5,6 +5,7 @@
 //! | `PARTNER.ENTRIES` | id | an [`Entry`] with the index `partner`, and its bytes, compressed, up to 16 KB |
 //! | `PARTNER.FIELDS` | see `field_key.rs` (26) | nothing else; see below |
 //! | `PARTNER.BODIES` | id (8), part (1) | larger bytes, compressed |
+//! | `PARTNER.RECEIVED` | id (8), piece (4) | a piece of a received interchange, compressed; see `whole.rs` |
 //! | `PARTNER.OUTBOX` | id (8), number (2) | a file that is still to be written |
 //! | `PARTNER.PENDING` | envelope (16), id (8) | a document that waits for its envelope |
 //! | `PARTNER.ENVELOPES` | envelope (16) | how many documents wait, and since when |
@@ -39,6 +40,7 @@ pub struct Ledger {
     pub(crate) entries: RecordFile,
     pub(crate) fields: RecordFile,
     bodies: RecordFile,
+    pub(crate) received: RecordFile,
     pub(crate) outbox: RecordFile,
     pub(crate) pending: RecordFile,
     pub(crate) envelopes: RecordFile,
@@ -51,6 +53,8 @@ const SEALED_BY: &str = "partner/key";
 const IDS: &str = "partner/entries";
 /// Longest body: one transaction, or an interchange that was sent.
 const BODY_BYTES_MAX: u32 = 100 << 20;
+/// Longest piece of a received interchange with its key.
+const PIECE_RECORD_BYTES_MAX: u32 = 2 << 20;
 
 /// Which bytes of an entry.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -145,6 +149,7 @@ impl Ledger {
             entries: open(entries)?,
             fields: open(file("FIELDS", KEY_BYTES_OF_FIELDS, KEY_BYTES_OF_FIELDS))?,
             bodies: open(file("BODIES", 9, BODY_BYTES_MAX))?,
+            received: open(file("RECEIVED", 12, PIECE_RECORD_BYTES_MAX))?,
             outbox: open(file("OUTBOX", 10, BODY_BYTES_MAX))?,
             pending: open(file("PENDING", 24, BODY_BYTES_MAX))?,
             envelopes: open(file("ENVELOPES", 16, 4096))?,
@@ -409,6 +414,7 @@ impl Ledger {
         if let Some((Bytes::Apart(part), _)) = Entry::bytes_of(&read.bytes) {
             self.bodies.remove(unit, &body_key(entry.id, part))?;
         }
+        self.remove_received(unit, entry)?;
         self.entries.delete(unit, &read)
     }
 }

@@ -21,6 +21,7 @@
 
 mod book;
 mod codes;
+mod condition;
 mod desk;
 mod entry;
 mod envelope;
@@ -47,6 +48,7 @@ mod time;
 mod verdict;
 mod waiting;
 mod watch;
+mod whole;
 mod work;
 mod write;
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! text    tag, length (varint), UTF-8          tags 1 to 15; that of outputs repeats
-//! number  tag, number (varint)                 tags 32 to 41
+//! number  tag, number (varint)                 tags 32 to 43
 //! pair    tag, length, UTF-8, length, UTF-8    tag 64: a field; repeats
 //! line    tag, milliseconds (varint), length, UTF-8    tag 65: a line of history; repeats
 //! finding tag, length, JSON                    tag 66; repeats
@@ -24,7 +24,8 @@ macro_rules! members {
     ($take:ident) => {
         $take!(
             1 standard, 2 document, 3 version, 4 own, 5 sender, 6 receiver, 7 interchange, 8 group, 9 rule, 10 map, 11 source, 12 guide;
-            33 parent, 34 about, 35 replaced_by, 36 answered_by, 37 bytes, 38 transactions, 39 transactions_bad, 40 findings_more, 41 keep_days
+            33 parent, 34 about, 35 replaced_by, 36 answered_by, 37 bytes, 38 transactions, 39 transactions_bad, 40 findings_more, 41 keep_days, 42 kept_bytes,
+            43 kept_days
         )
     };
 }
@@ -173,6 +174,8 @@ mod tests {
             }],
             findings_more: 5,
             keep_days: 2_555,
+            kept_bytes: 1 << 33,
+            kept_days: 90,
             ..Details::default()
         };
         details.happened(1_775_001_600_000, "received");

@@ -17,6 +17,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::book::{Book, LoadedGuides};
 use crate::codes;
+use crate::condition::Undecided;
 use crate::desk::Desk;
 use crate::entry::{Details, Entry, EntryId, Kind, State, Way};
 use crate::envelope::{begin_alone, end_alone, version_of};
@@ -27,6 +28,7 @@ use crate::rules::{Query, RuleId};
 use crate::survey::{Feed, Survey, survey};
 use crate::verdict::{answer_of, rejects};
 use crate::watch::Watch;
+use crate::whole::{keeps, service_before};
 use crate::work::Work;
 
 /// A source of interchanges.
@@ -191,6 +193,8 @@ pub(crate) struct Transaction {
     pub(crate) version: String,
     pub(crate) application: String,
     pub(crate) rule: Option<RuleId>,
+    /// Why no rule can be chosen.
+    undecided: Vec<Finding>,
     /// Settings of the rule, or else those of the interchange.
     pub(crate) settings: Arc<Settings>,
     pub(crate) is_rejected: bool,
@@ -322,14 +326,15 @@ impl Run<'_> {
         let limits = Limits { findings_max: usize::MAX, ..limits.clone() };
         let mut reader = EnvelopeReader::new(&limits, Rules::Lenient);
         let mut feed = Feed::new(&mut *source);
-        let mut done = 0;
+        let (mut done, mut base) = (0, 0);
         let mut faults: Vec<EdiFault> = Vec::new();
         let mut outside = Outside::default();
         let file: Arc<str> = self.name.into();
         loop {
             feed.advance(done, &mut |_| ()).map_err(|error| unreadable(self.name, &error))?;
             let end = feed.end();
-            let input = &feed.buffer[..feed.filled];
+            let Feed { reader: source, buffer, filled, .. } = &mut feed;
+            let input = &buffer[..*filled];
             let mut pass = reader.over(input, end);
             let finished = loop {
                 let event = pass.advance();
@@ -377,7 +382,7 @@ impl Run<'_> {
                 outside.refuse(&faults, &file);
                 faults.retain(|fault| !is_refused(fault));
                 outside.see(event, &pass, &faults, (&file, self.open.is_some()));
-                self.event(desk, event, &pass, &mut faults, input)?;
+                self.event(desk, event, &pass, &mut faults, (input, base, &mut **source))?;
                 match event {
                     Event::NeedMore => break false,
                     Event::Done => break true,
@@ -385,6 +390,7 @@ impl Run<'_> {
                 }
             };
             done = pass.finish();
+            base += done as u64;
             if let Some(from) = self.transaction.from {
                 self.transaction.keep(&input[from.min(done)..done], desk.limits.transaction_bytes_max);
                 self.transaction.from = Some(0);
@@ -396,7 +402,7 @@ impl Run<'_> {
                     arrival.pieces = pieces;
                     desk.keep_arrival(&key, arrival)
                 };
-                let whole = (self.name, source, self.survey.bytes);
+                let whole: (&str, &mut dyn Source, u64) = (self.name, &mut **source, self.survey.bytes);
                 outside.end(desk, whole, &mut self.report, (stored, &mut keep))?;
                 self.arrival = Arrival { done: true, at_ms: desk.now_ms(), ..self.arrival.clone() };
                 return desk.keep_arrival(&self.key, &self.arrival);
@@ -410,7 +416,7 @@ impl Run<'_> {
         event: Event,
         pass: &EnvelopePass<'_>,
         faults: &mut Vec<EdiFault>,
-        input: &[u8],
+        (input, base, source): (&[u8], u64, &mut dyn Source),
     ) -> Result<(), Findings> {
         if self.open.is_none() {
             return Ok(());
@@ -440,7 +446,7 @@ impl Run<'_> {
             let from = self.transaction.from.take().unwrap_or(end);
             self.transaction.keep(&input[from.min(end)..end], desk.limits.transaction_bytes_max);
             self.transaction.has_errors |= closed == Closed::Unclosed;
-            self.decide(desk, pass);
+            self.decide(desk, pass)?;
         }
         let open = self.open.as_mut().expect("looked at above");
         // The answer says why in its own words; the finding of the verdict is reported already.
@@ -483,7 +489,13 @@ impl Run<'_> {
                 Ok(())
             }
             Event::GroupEnd(_) => self.close_group(desk),
-            Event::InterchangeEnd(_) => self.close_interchange(desk, pass),
+            Event::InterchangeEnd(closed) => {
+                let end = match closed {
+                    Closed::ByTrailer => pass.consumed(),
+                    Closed::Unclosed => pass.segment_start(),
+                };
+                self.close_interchange(desk, pass, (source, base + end as u64, base + input.len() as u64))
+            }
             _ => Ok(()),
         }
     }
@@ -544,7 +556,7 @@ impl Run<'_> {
     }
 
     /// Chooses the rule of the transaction that ends, and says whether its findings reject it, before its acknowledgment is written.
-    fn decide(&mut self, desk: &Desk<'_>, pass: &EnvelopePass<'_>) {
+    fn decide(&mut self, desk: &mut Desk<'_>, pass: &EnvelopePass<'_>) -> Result<(), Findings> {
         let open = self.open.as_mut().expect("a transaction is in an interchange");
         let transaction = &mut self.transaction;
         let (header, group) = (pass.transaction(), pass.group());
@@ -556,6 +568,7 @@ impl Run<'_> {
             Standard::Edifact => text(pass.interchange(), "application_reference"),
         };
         transaction.rule = None;
+        transaction.undecided.clear();
         transaction.settings = Arc::clone(&open.settings);
         if let (Some(partner), None) = (open.partner, &open.verdict) {
             let query = Query {
@@ -566,17 +579,25 @@ impl Run<'_> {
                 application: &transaction.application,
                 test: open.entry.details.test,
             };
-            let watch = &self.watch;
-            let holds = |element: &str, value: &str| watch.value(element) == Some(value);
-            transaction.rule = desk.book.choose(open.own, Some(partner), &query, &holds);
+            let document = (self.watch.reads_document && !transaction.too_large).then(|| {
+                let mut document = transaction.text.clone();
+                end_alone(pass.interchange(), group, transaction.begin, &mut document);
+                document
+            });
+            match desk.choose((open.own, Some(partner)), &query, &self.watch, document.as_deref()) {
+                Ok(rule) => transaction.rule = rule,
+                Err(Undecided::Rejected(found)) => transaction.undecided = found,
+                Err(Undecided::Stopped(findings)) => return Err(findings),
+            }
             transaction.settings = desk.book.settings_of_rule(open.own, partner, transaction.rule);
         }
         let (errors, warnings) = (transaction.has_errors, transaction.has_warnings);
         transaction.is_rejected = transaction.too_large || rejects(&transaction.settings, errors, warnings);
-        let Some(acknowledger) = &mut open.acknowledger else { return };
+        let Some(acknowledger) = &mut open.acknowledger else { return Ok(()) };
         if transaction.is_rejected != rejects(&open.settings, errors, warnings) {
             acknowledger.decide(if transaction.is_rejected { OnError::Reject } else { OnError::Accept });
         }
+        Ok(())
     }
 
     fn open_transaction(&mut self, desk: &Desk<'_>, pass: &EnvelopePass<'_>) {
@@ -606,13 +627,7 @@ impl Run<'_> {
             let rules = owners.iter().flat_map(|owner| &desk.book.partner(*owner).rules).filter(|rule| {
                 rule.direction == Direction::Receive && rule.document.as_ref().is_none_or(|document| *document == key.2)
             });
-            let references = rules.flat_map(|rule| {
-                rule.when
-                    .iter()
-                    .map(|(element, _)| element.as_str())
-                    .chain(rule.fields.iter().map(|(_, element)| element.as_str()))
-            });
-            let watch = Watch::of(references);
+            let watch = Watch::of_rules(rules);
             if self.watches.len() >= WATCHES_MAX {
                 self.watches.clear();
             }
@@ -703,6 +718,9 @@ impl Run<'_> {
                 matching::report_stray(&mut work, stray);
                 self.report.matched += matched;
                 State::Delivered
+            } else if !self.transaction.undecided.is_empty() {
+                self.transaction.undecided.drain(..).for_each(|finding| work.find(finding));
+                State::Rejected
             } else {
                 work.process(desk, self.transaction.rule)?
             };
@@ -792,7 +810,13 @@ impl Run<'_> {
         ledger.insert(desk.unit()?, &entry)
     }
 
-    fn close_interchange(&mut self, desk: &mut Desk<'_>, pass: &EnvelopePass<'_>) -> Result<(), Findings> {
+    /// `source` was read to its byte `read`, and the interchange ends at its byte `end`.
+    fn close_interchange(
+        &mut self,
+        desk: &mut Desk<'_>,
+        pass: &EnvelopePass<'_>,
+        (source, end, read): (&mut dyn Source, u64, u64),
+    ) -> Result<(), Findings> {
         let mut open = self.open.take().expect("an interchange is open");
         let now = desk.now_ms();
         let at = pass.interchange().position();
@@ -810,6 +834,13 @@ impl Run<'_> {
         open.entry.details.happened(now, open.entry.state.name());
         if open.transactions == 0 && open.entry.state != State::Delivered {
             self.report.rejected += 1;
+        }
+        if keeps(&open.settings, &open.entry) {
+            let begin = pass.interchange().position().byte.0;
+            let io = |error| unreadable(self.name, &error);
+            let range = if open.una { service_before(source, begin).map_err(io)? } else { begin }..end;
+            desk.keep_whole(&mut open.entry, &open.settings, (self.name, &mut *source), range)?;
+            source.seek(SeekFrom::Start(read)).map_err(io)?;
         }
         let ledger = desk.ledger;
         ledger.update(desk.unit()?, &open.entry)?;

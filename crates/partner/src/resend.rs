@@ -5,7 +5,7 @@ use quayline_core::{Fault, Finding, Findings};
 use crate::codes;
 use crate::desk::Desk;
 use crate::entry::{Details, Entry, EntryId, Kind, State, Way};
-use crate::envelope::{pieces, recode};
+use crate::envelope::{Wanted, pieces, recode};
 use crate::ledger::Part;
 use crate::matching::{groups_in, replace_in, transactions_in};
 use crate::receive::default_folder;
@@ -98,7 +98,7 @@ impl Desk<'_> {
             return Err(Finding::error(codes::STATE, Fault::Caller, message).hint(hint).into());
         }
         let bytes = ledger.body(unit, id, Part::Document)?.ok_or_else(|| no_bytes(id))?;
-        let all = pieces(&bytes, &limits, &[])?;
+        let all = pieces(&bytes, &limits, Wanted::default())?;
         let Some(first) = all.first() else {
             let message = format!("the interchange of entry {id} holds no document");
             return Err(Finding::error(codes::NO_ENVELOPE, Fault::Caller, message).hint("choose another entry").into());

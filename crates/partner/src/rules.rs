@@ -3,7 +3,8 @@
 //! Rules are found by hash. A rule's conditions are standard, document, version, application and test; each is a value or absent. For every
 //! combination of conditions that the rules of a partner use there is one look-up, most conditions first. So the cost depends on the number of such
 //! combinations (at most 32) and not on the number of rules. A partner's own rules win over those of our files. Conditions on content
-//! (`when`) decide among rules whose other conditions are equal; the rule with the most of them wins.
+//! (`when`, `where`) decide among rules whose other conditions are equal; the rule with the most of them wins, then the first in the file. So an expression
+//! is evaluated only for rules that everything else lets through.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -215,19 +216,25 @@ impl RuleIndex {
         let mut found: BTreeMap<RuleId, Finding> = BTreeMap::new();
         for ((owner, digest), mut rules) in by_key {
             let rule = |number: usize| &partners[owner].rules[number];
-            rules.sort_by_key(|number| (usize::MAX - rule(*number).when.len(), *number));
+            rules.sort_by_key(|number| (usize::MAX - conditions_of(rule(*number)), *number));
+            let expression = |number: usize| rule(number).condition.as_ref().map(|condition| &condition.text);
             for (at, number) in rules.iter().enumerate() {
-                if let Some(other) = rules[..at].iter().find(|other| rule(**other).when == rule(*number).when) {
+                if let Some(other) = rules[..at].iter().find(|other| {
+                    rule(**other).when == rule(*number).when && expression(**other) == expression(*number)
+                }) {
                     let message =
                         format!("rules `{}` and `{}` fit the same documents", rule(*other).name, rule(*number).name);
                     let finding =
                         Finding::error(codes::AMBIGUOUS, Fault::Config, message).at(rule(*number).place.clone());
                     let id = RuleId { owner, rule: *number };
-                    found.insert(id, finding.hint("remove one of them, or add a condition: version, test or when"));
+                    found.insert(
+                        id,
+                        finding.hint("remove one of them, or add a condition: version, test, when or where"),
+                    );
                 }
             }
             let number = |number: usize| u32::try_from(number).expect("a file holds fewer rules");
-            let content = if rules.iter().any(|one| !rule(*one).when.is_empty()) { HAS_CONTENT } else { 0 };
+            let content = if rules.iter().any(|one| conditions_of(rule(*one)) > 0) { HAS_CONTENT } else { 0 };
             let first = if let [only] = rules[..] { number(only) } else { number(index.several.len()) };
             if rules.len() > 1 {
                 index.several.extend(rules.iter().map(|one| number(*one)));
@@ -285,20 +292,20 @@ impl RuleIndex {
         }
     }
 
-    /// The rule that takes a document; `holds` says whether a condition on content holds.
+    /// The rule that takes a document; `holds` says whether the conditions on content of a rule hold. It is called for rules that everything else
+    /// lets through.
     #[must_use]
     pub fn choose(
         &self,
         partners: &[PartnerFile],
         owners: &[usize],
         query: &Query<'_>,
-        holds: &dyn Fn(&str, &str) -> bool,
+        holds: &mut dyn FnMut(RuleId, &Rule) -> bool,
     ) -> Option<RuleId> {
         let mut chosen = None;
         self.each_with(owners, query, |id, has_content| {
             // A rule without conditions on content is not looked at: with many rules that is the look-up that costs most.
-            let fits = !has_content
-                || partners[id.owner].rules[id.rule].when.iter().all(|(element, value)| holds(element, value));
+            let fits = !has_content || holds(id, &partners[id.owner].rules[id.rule]);
             if fits {
                 chosen = Some(id);
             }
@@ -306,6 +313,11 @@ impl RuleIndex {
         });
         chosen
     }
+}
+
+/// How many conditions on content a rule has.
+fn conditions_of(rule: &Rule) -> usize {
+    rule.when.len() + usize::from(rule.condition.is_some())
 }
 
 fn mask_of(rule: &Rule) -> u8 {
@@ -355,8 +367,9 @@ mod tests {
         let (index, findings) = RuleIndex::new(&partners);
         assert_eq!(findings, []);
         let choose = |query: &Query<'_>, kind: &str| {
-            let holds = |element: &str, value: &str| element == "BEG02" && value == kind;
-            let id = index.choose(&partners, &[0], query, &holds).expect("a rule");
+            let mut holds =
+                |_, rule: &Rule| rule.when.iter().all(|(element, value)| element == "BEG02" && value == kind);
+            let id = index.choose(&partners, &[0], query, &mut holds).expect("a rule");
             partners[0].rules[id.rule].name.clone()
         };
         assert_eq!(choose(&query("810", "004010", false), "SA"), "any");
@@ -365,7 +378,7 @@ mod tests {
         assert_eq!(choose(&query("850", "004010", false), "RO"), "urgent");
         assert_eq!(choose(&query("850", "005010", true), "RO"), "tests");
         let send = Query { direction: Direction::Send, ..query("850", "004010", false) };
-        assert_eq!(index.choose(&partners, &[0], &send, &|_, _| true), None);
+        assert_eq!(index.choose(&partners, &[0], &send, &mut |_, _| true), None);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use quayline_store::{StoreError, Unit};
 
 use crate::book::LoadedGuides;
 use crate::codes;
+use crate::condition::Undecided;
 use crate::desk::Desk;
 use crate::entry::{Entry, EntryId, Kind, State, Way, context_of};
 use crate::envelope::version_of;
@@ -363,6 +364,8 @@ impl Ledger {
                     self.remove(&mut unit, entry).map_err(of_store)?;
                     removed += 1;
                     changed = true;
+                } else if self.purge_received(&mut unit, entry, now_ms)? {
+                    changed = true;
                 }
             }
             if changed {
@@ -505,7 +508,11 @@ impl Desk<'_> {
         let (own, partner) = parties;
         let mut work =
             Work { id: new, own, partner, details, place, application, bytes: &mut bytes, watch: &watch, findings };
-        let rule = work.rule(self.book);
+        let (rule, undecided) = match work.rule(self) {
+            Ok(rule) => (rule, Vec::new()),
+            Err(Undecided::Rejected(found)) => (None, found),
+            Err(Undecided::Stopped(findings)) => return Err(findings),
+        };
         let settings = match partner {
             Some(partner) => self.book.settings_of_rule(own, partner, rule),
             None => std::sync::Arc::default(),
@@ -518,6 +525,9 @@ impl Desk<'_> {
             matching::apply(self, &mut work, &reports)?;
             matching::report_stray(&mut work, stray);
             State::Delivered
+        } else if !undecided.is_empty() {
+            undecided.into_iter().for_each(|finding| work.find(finding));
+            State::Rejected
         } else {
             work.process(self, rule)?
         };
@@ -646,10 +656,7 @@ impl Desk<'_> {
                     };
                     let owners = crate::Book::owners(parties.0, parties.1);
                     let rules = owners.iter().flat_map(|owner| &book.partner(*owner).rules);
-                    watch = Watch::of(rules.flat_map(|rule| {
-                        let when = rule.when.iter().map(|(element, _)| element.as_str());
-                        when.chain(rule.fields.iter().map(|(_, element)| element.as_str()))
-                    }));
+                    watch = Watch::of_rules(rules);
                 }
                 Event::Segment => {
                     if pass.in_transaction() {

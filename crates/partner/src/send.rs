@@ -20,7 +20,7 @@ use crate::book::PLACEHOLDER;
 use crate::codes;
 use crate::desk::Desk;
 use crate::entry::{Details, Entry, EntryId, Kind, State, Way};
-use crate::envelope::{Piece, pieces, recode};
+use crate::envelope::{Piece, Wanted, pieces, recode};
 use crate::ledger::{self, Part, of_store};
 use crate::receive::{Again, KEEP_DAYS, Source};
 use crate::rules::RuleId;
@@ -98,9 +98,9 @@ struct Documents {
 }
 
 impl Documents {
-    fn add(&mut self, edi: Vec<u8>, limits: &Limits, references: &[String]) -> Result<(), Findings> {
+    fn add(&mut self, edi: Vec<u8>, limits: &Limits, wanted: Wanted<'_>) -> Result<(), Findings> {
         let of = self.texts.len();
-        self.pieces.extend(pieces(&edi, limits, references)?.into_iter().map(|piece| (of, piece)));
+        self.pieces.extend(pieces(&edi, limits, wanted)?.into_iter().map(|piece| (of, piece)));
         self.texts.push(edi);
         Ok(())
     }
@@ -230,8 +230,8 @@ impl Desk<'_> {
                 continue;
             }
             let target = self.target((own, request.from.is_some()), to, rule, &piece);
-            let target = self.with_rule(target, &rules, &piece);
             let text = &texts[of][piece.text.clone()];
+            let target = self.with_rule(target, &rules, &piece, text)?;
             let bytes = text.len();
             self.send_one(request, EntryId(0), (piece, text), target, &mut report)?;
             report.transactions += 1;
@@ -282,10 +282,10 @@ impl Desk<'_> {
     ) -> Result<Documents, Findings> {
         let book = self.book;
         let limits = book.limits();
-        let (references, maps) = (&rules.references, &rules.maps);
+        let (wanted, maps) = (rules.wanted(), &rules.maps);
         let mut documents = Documents::default();
         if maps.is_empty() {
-            documents.add(input, limits, references)?;
+            documents.add(input, limits, wanted)?;
             return Ok(documents);
         }
         let name: Arc<str> = request.name.into();
@@ -306,7 +306,7 @@ impl Desk<'_> {
             for ((facts, name), bytes) in loaded.outputs.iter().zip(names).zip(bytes) {
                 match facts.is_edi {
                     _ if bytes.is_empty() => {}
-                    true => documents.add(bytes, limits, references)?,
+                    true => documents.add(bytes, limits, wanted)?,
                     false => {
                         let documents_in = done.documents;
                         documents.others.push(Other {
@@ -350,7 +350,7 @@ impl Desk<'_> {
             let text = edi[piece.text.clone()].to_vec();
             Ok((piece, text, target))
         };
-        pieces(edi, self.book.limits(), &[])?.into_iter().map(with_target).collect()
+        pieces(edi, self.book.limits(), Wanted::default())?.into_iter().map(with_target).collect()
     }
 
     /// Sends an answer in the unit of work that is open. Returns the new entries; a document that cannot be written with the partner's delimiters

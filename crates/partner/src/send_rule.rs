@@ -11,8 +11,9 @@ use quayline_project::partner::{Direction, PartnerFile, Rule, RuleMap, Usage};
 
 use crate::book::Book;
 use crate::codes;
+use crate::condition::Undecided;
 use crate::desk::Desk;
-use crate::envelope::Piece;
+use crate::envelope::{Piece, Wanted};
 use crate::rules::{Query, RuleId};
 use crate::send::Target;
 
@@ -30,7 +31,9 @@ pub(crate) struct SendRules {
     /// Whether another rule may fit the transaction.
     has_conditions: bool,
     /// Elements that these rules look at, or find documents by.
-    pub(crate) references: Vec<String>,
+    references: Vec<String>,
+    /// Whether one of them has to read the whole document.
+    reads_document: bool,
 }
 
 /// Whether a rule has conditions on the transaction that is sent.
@@ -40,6 +43,7 @@ pub(crate) fn has_conditions(rule: &Rule) -> bool {
         || rule.application.is_some()
         || rule.test.is_some()
         || !rule.when.is_empty()
+        || rule.condition.is_some()
 }
 
 impl SendRules {
@@ -47,7 +51,9 @@ impl SendRules {
     pub(crate) fn of(book: &Book, own: usize, to: Option<usize>, document: &str) -> Result<SendRules, Findings> {
         let query =
             Query { direction: Direction::Send, standard: None, document, version: "", application: "", test: false };
-        let usual = book.choose(own, to, &query, &|_, _| false).filter(|id| !has_conditions(book.rule(*id)));
+        let usual = book
+            .choose(own, to, &query, &mut |_, rule| rule.when.is_empty() && rule.condition.is_none())
+            .filter(|id| !has_conditions(book.rule(*id)));
         let owners = Book::owners(own, to);
         let sends = |rule: &&Rule| {
             let fits = match &rule.document {
@@ -78,9 +84,10 @@ impl SendRules {
             all.into_iter().find(|id| sends(&book.rule(*id)) && book.rule(*id).maps == maps)
         });
         let mut references: Vec<String> = Vec::new();
-        let mut conditions = false;
+        let (mut conditions, mut reads_document) = (false, false);
         for rule in all().filter(|rule| rule.maps == maps) {
             conditions |= has_conditions(rule) || document.is_empty() && rule.document.is_some();
+            reads_document |= rule.condition.is_some();
             let elements = rule.when.iter().map(|(element, _)| element);
             for element in elements.chain(rule.fields.iter().map(|(_, element)| element)) {
                 if !references.contains(element) {
@@ -89,22 +96,29 @@ impl SendRules {
             }
         }
         let document = document.to_owned();
-        Ok(SendRules { document, owners, usual, first, maps, has_conditions: conditions, references })
+        Ok(SendRules { document, owners, usual, first, maps, has_conditions: conditions, references, reads_document })
+    }
+
+    /// What these rules want of each transaction.
+    pub(crate) fn wanted(&self) -> Wanted<'_> {
+        Wanted { elements: &self.references, alone: self.reads_document }
     }
 }
 
 impl Desk<'_> {
     /// Gives a document the rule that fits its transaction.
     pub(crate) fn with_rule(
-        &self,
+        &mut self,
         target: Result<Target, Box<Finding>>,
         rules: &SendRules,
         piece: &Piece,
-    ) -> Result<Target, Box<Finding>> {
-        let mut target = target?;
+        text: &[u8],
+    ) -> Result<Result<Target, Box<Finding>>, Findings> {
+        let Ok(mut target) = target else { return Ok(target) };
         if !rules.has_conditions {
-            return Ok(target);
+            return Ok(Ok(target));
         }
+        let document = piece.alone(text);
         let book = self.book;
         let query = Query {
             direction: Direction::Send,
@@ -115,14 +129,38 @@ impl Desk<'_> {
             test: target.settings.usage == Some(Usage::Test),
         };
         let mut chosen = None;
+        let mut undecided = None;
         book.rules().each(&rules.owners, &query, &mut |id| {
             let rule = book.rule(id);
-            let holds = |(element, value): &(String, String)| piece.value(element) == Some(value.as_str());
-            if rule.maps == rules.maps && rule.when.iter().all(holds) {
-                chosen = Some(id);
+            let fits = |(element, value): &(String, String)| piece.value(element) == Some(value.as_str());
+            if rule.maps != rules.maps || !rule.when.iter().all(fits) {
+                return false;
             }
-            chosen.is_some()
+            if rule.condition.is_some() {
+                match document.as_ref().map_or(Ok(false), |document| self.condition_holds(id, document)) {
+                    Ok(true) => {}
+                    Ok(false) => return false,
+                    Err(why) => {
+                        undecided = Some(why);
+                        return true;
+                    }
+                }
+            }
+            chosen = Some(id);
+            true
         });
+        match undecided {
+            None => {}
+            Some(Undecided::Stopped(findings)) => return Err(findings),
+            // The reason is the last, and what it is about comes before it.
+            Some(Undecided::Rejected(mut found)) => {
+                let mut why = found.pop().expect("the reason is always there");
+                if let Some(first) = found.first() {
+                    why.message = format!("{}: {} ({})", why.message, first.message, first.code);
+                }
+                return Ok(Err(Box::new(why)));
+            }
+        }
         if chosen.is_none() && !rules.document.is_empty() {
             let message = format!(
                 "no rule for `{}` fits what is sent: {} {} {}",
@@ -132,11 +170,11 @@ impl Desk<'_> {
                 piece.version
             );
             let hint = "add a rule without conditions, or correct theirs; `quayline partner explain --send` shows them";
-            return Err(Box::new(Finding::error(codes::NO_RULE, Fault::Config, message).hint(hint)));
+            return Ok(Err(Box::new(Finding::error(codes::NO_RULE, Fault::Config, message).hint(hint))));
         }
         target.rule = chosen;
         target.settings = book.settings_of_rule(target.own, target.partner, chosen);
-        Ok(target)
+        Ok(Ok(target))
     }
 }
 

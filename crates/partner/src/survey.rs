@@ -25,7 +25,7 @@ const READ_BYTES: usize = 256 << 10;
 
 /// What is read and not done with.
 pub(crate) struct Feed<R> {
-    reader: R,
+    pub(crate) reader: R,
     pub(crate) buffer: Vec<u8>,
     pub(crate) filled: usize,
     pub(crate) ended: bool,

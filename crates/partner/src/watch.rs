@@ -1,11 +1,14 @@
 //! Values of elements that rules look at, taken while a transaction is read.
 
 use quayline_edi::{Segment, Standard};
+use quayline_project::partner::Rule;
 
 /// Elements to look at, and what was found.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watch {
     items: Vec<Item>,
+    /// Whether a rule may have to read the whole document.
+    pub(crate) reads_document: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -21,6 +24,16 @@ struct Item {
 const VALUE_BYTES_MAX: usize = 256;
 
 impl Watch {
+    /// Watches what these rules look at, and find documents by.
+    pub(crate) fn of_rules<'r>(rules: impl Iterator<Item = &'r Rule> + Clone) -> Self {
+        let reads_document = rules.clone().any(|rule| rule.condition.is_some());
+        let references = rules.flat_map(|rule| {
+            let fields = rule.fields.iter().map(|(_, element)| element.as_str());
+            rule.when.iter().map(|(element, _)| element.as_str()).chain(fields)
+        });
+        Watch { reads_document, ..Watch::of(references) }
+    }
+
     /// Watches these elements, such as `BEG03` or `BGM01-1`.
     pub(crate) fn of<'r>(references: impl IntoIterator<Item = &'r str>) -> Self {
         let mut items: Vec<Item> = Vec::new();
@@ -38,7 +51,7 @@ impl Watch {
                 value: None,
             });
         }
-        Watch { items }
+        Watch { items, reads_document: false }
     }
 
     pub(crate) fn clear(&mut self) {

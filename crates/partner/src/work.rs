@@ -7,8 +7,8 @@ use quayline_edi::Standard;
 use quayline_pipeline::OutputBuffer;
 use quayline_project::partner::{Delivery, Direction};
 
-use crate::book::Book;
 use crate::codes;
+use crate::condition::Undecided;
 use crate::desk::Desk;
 use crate::entry::{Details, EntryId, State};
 use crate::rules::{Query, RuleId};
@@ -49,7 +49,7 @@ impl Work<'_> {
     }
 
     /// The rule that takes the document.
-    pub(crate) fn rule(&self, book: &Book) -> Option<RuleId> {
+    pub(crate) fn rule(&self, desk: &mut Desk<'_>) -> Result<Option<RuleId>, Undecided> {
         let standard = if self.details.standard == "X12" { Standard::X12 } else { Standard::Edifact };
         let query = Query {
             direction: Direction::Receive,
@@ -59,8 +59,7 @@ impl Work<'_> {
             application: &self.application,
             test: self.details.test,
         };
-        let holds = |element: &str, value: &str| self.watch.value(element) == Some(value);
-        book.choose(self.own, self.partner, &query, &holds)
+        desk.choose((self.own, self.partner), &query, self.watch, Some(self.bytes.as_slice()))
     }
 
     /// Maps and delivers by a rule.

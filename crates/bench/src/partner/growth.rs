@@ -49,7 +49,7 @@ pub fn lookup(folder: &Path, partners: usize) -> Result<f64, String> {
                     test: false,
                 };
                 let settings = book.settings(own, partner.unwrap_or(own));
-                found += usize::from(black_box(book.choose(own, partner, &query, &|_, _| false)).is_some());
+                found += usize::from(black_box(book.choose(own, partner, &query, &mut |_, _| false)).is_some());
                 black_box(settings);
             }
             found

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use quayline_core::{Fault, Finding, Findings};
 use quayline_partner::{
-    Again, Book, Desk, DeskLimits, EntryId, Filter, Kind, Ledger, NO_BYTES, NO_ENTRY, Part, Release, SAME_FILE, STATE,
+    Again, Book, Desk, DeskLimits, EntryId, Filter, Kind, Ledger, NO_BYTES, NO_ENTRY, Release, SAME_FILE, STATE,
     SendReport, SendRequest, State, Story, Way, time_of,
 };
 use quayline_project::ShapeOptions;
@@ -219,15 +219,18 @@ impl PartnersPart {
     fn bytes(&self, id: &str) -> Result<Vec<u8>, Findings> {
         let id = entry_id(id)?;
         let unit = self.ledger.begin().map_err(|error| Findings::from(error.finding()))?;
-        self.ledger.need(&unit, id)?;
-        let body = match self.ledger.body(&unit, id, Part::Document)? {
-            Some(body) => Some(body),
-            None => self.ledger.body(&unit, id, Part::Source)?,
-        };
-        body.ok_or_else(|| {
-            let finding = Finding::error(NO_BYTES, Fault::Caller, format!("the bytes of entry {id} are not kept"));
-            finding.hint("set keep = \"all\" in the partner's settings").into()
-        })
+        let entry = self.ledger.need(&unit, id)?;
+        if entry.details.kept_bytes > ANSWER_BYTES_MAX {
+            let message = format!("entry {id} has {} bytes, more than an answer may have", entry.details.kept_bytes);
+            let hint = format!("stop the server and write them with `quayline interchange show {id} --bytes`");
+            return Err(Finding::error(NO_BYTES, Fault::Caller, message).hint(hint).into());
+        }
+        let mut all = Vec::new();
+        self.ledger.bytes_of(&unit, &entry, &mut |bytes| {
+            all.extend_from_slice(bytes);
+            Ok(())
+        })?;
+        Ok(all)
     }
 
     fn reprocess(&self, id: EntryId, body: &[u8]) -> Answer {
@@ -317,6 +320,9 @@ impl AdminPart for PartnersPart {
         String::new()
     }
 }
+
+/// Bytes of the largest interchange in an answer, which is in memory.
+const ANSWER_BYTES_MAX: u64 = 64 << 20;
 
 /// Findings with the status that says whose fault they are.
 fn failure(findings: &Findings) -> AdminAnswer {

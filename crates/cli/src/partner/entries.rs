@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use quayline_partner::{Desk, DeskLimits, Entry, EntryId, Filter, Kind, Ledger, Part, State, Way, time_of, time_text};
+use quayline_partner::{Desk, DeskLimits, Entry, EntryId, Filter, Kind, Ledger, State, Way, time_of, time_text};
 use serde_json::{Value, json};
 
 use super::export::export;
@@ -234,7 +234,7 @@ pub(super) fn entry_json(entry: &Entry) -> Value {
         "document": details.document, "version": details.version, "number": entry.number, "group": details.group,
         "interchange": details.interchange, "test": details.test, "sender": details.sender, "receiver": details.receiver,
         "parent": id(details.parent), "about": id(details.about), "replaced_by": id(details.replaced_by), "answered_by": id(details.answered_by), "rule": details.rule,
-        "map": details.map, "guide": details.guide, "bytes": details.bytes, "transactions": details.transactions, "transactions_bad": details.transactions_bad,
+        "map": details.map, "guide": details.guide, "bytes": details.bytes, "kept_bytes": details.kept_bytes, "transactions": details.transactions, "transactions_bad": details.transactions_bad,
         "source": details.source, "outputs": details.outputs, "fields": fields, "findings": findings,
         "findings_more": details.findings_more, "history": history,
     })
@@ -245,17 +245,14 @@ fn show(args: &EntryArgs, store: &Ledger) -> Result<Exit, Stop> {
     let unit = store.begin().map_err(crate::store::stop)?;
     let entry = store.need(&unit, id)?;
     if args.bytes {
-        let body = match store.body(&unit, id, Part::Document)? {
-            Some(body) => Some(body),
-            None => store.body(&unit, id, Part::Source)?,
-        };
-        let body = body.ok_or_else(|| {
-            Stop::from(
-                argument(format!("the bytes of entry {id} are not kept"))
-                    .hint("set keep = \"all\" in the partner's settings"),
-            )
+        let mut stopped = Ok(());
+        store.bytes_of(&unit, &entry, &mut |bytes| {
+            if stopped.is_ok() {
+                stopped = write_stdout(bytes);
+            }
+            Ok(())
         })?;
-        write_stdout(&body)?;
+        stopped?;
         return Ok(Exit::Done);
     }
     if args.json {
@@ -292,6 +289,7 @@ fn show(args: &EntryArgs, store: &Ledger) -> Result<Exit, Stop> {
     row("map", &details.map);
     row("guide", &details.guide);
     row("bytes", &number(details.bytes));
+    row("bytes kept as they came", &number(details.kept_bytes));
     row("transactions", &number(details.transactions));
     row("not delivered", &number(details.transactions_bad));
     row("source", &details.source);

@@ -111,6 +111,7 @@ fn rules_of(partner: &PartnerFile) -> Vec<RuleText> {
             conditions.extend(rule.application.clone());
             conditions.extend(rule.test.map(|test| if test { "test".to_owned() } else { "production".to_owned() }));
             conditions.extend(rule.when.iter().map(|(element, value)| format!("{element}={value}")));
+            conditions.extend(rule.condition.as_ref().map(|condition| format!("where {}", condition.text)));
             let maps: Vec<String> = rule.maps.iter().map(|map| map.path.display().to_string()).collect();
             let map = (!maps.is_empty()).then(|| maps.join(", "));
             let deliver: Vec<String> = rule
@@ -175,7 +176,7 @@ pub(super) fn explain(args: &ExplainArgs, console: &Console) -> Result<Exit, Sto
             let value = |element: &str| {
                 values.iter().find(|(known, _)| *known == element).map(|(_, value)| (*value).to_owned())
             };
-            vec![book.explain_query(Some(book.own()[0]), Some(partner), &query, &value)]
+            vec![book.explain_query(Some(book.own()[0]), Some(partner), &query, &value, None)]
         }
     };
     let mut out = String::new();

@@ -105,6 +105,34 @@ fn all_findings_of_a_partner_file_come_at_once() {
 }
 
 #[test]
+fn conditions_of_rules_are_checked_and_explained() {
+    let world = examples();
+    let text = String::from_utf8(world.read("partners/partners/alder.toml")).expect("text");
+    let rule = "[[rule]]\nname = \"many\"\ndirection = \"receive\"\ndocument = \"850\"\nmap = \"../maps/maps/order-json.qmap\"\nwhere = 'WHERE'\ndeliver = \"folder:many\"\n";
+    let with = |expression: &str| {
+        world.write("partners/partners/alder.toml", &(text.clone() + &rule.replace("WHERE", expression)))
+    };
+    with("BEG.BEG02 = \"RO\" and BEG.BEG77 = \"1\"");
+    for command in ["partner check --project partners", "check partners"] {
+        let err = ran(&world, command, 2).err();
+        assert!(
+            err.contains("alder.toml:") && err.contains("BEG77") && err.contains("where = 'BEG.BEG02"),
+            "{command}: {err}"
+        );
+    }
+    with("BEG.BEG03 = \"PO4712\"");
+    let explained = ran(&world, &format!("partner explain {P} edi/850.x12"), 0).out();
+    assert!(explained.contains("rule ALDER/many: yes"), "{explained}");
+    assert!(explained.contains("rule ALDER/many: no, it is not true that BEG.BEG03 = \"PO4712\""), "{explained}");
+    let received = ran(&world, &format!("partner receive {P} edi/850.x12"), 0);
+    assert!(received.err().contains("3 transactions, 3 delivered"), "{}", received.err());
+    let by_rule = ran(&world, &format!("transaction search {P} --field purchase-order=PO4712"), 0);
+    assert_eq!(by_rule.out(), "", "the rule that took it has no business fields");
+    let shown = ran(&world, &format!("partner show {P} ALDER"), 0).out();
+    assert!(shown.contains("rule many: receive 850, where BEG.BEG03 = \"PO4712\""), "{shown}");
+}
+
+#[test]
 fn a_watched_folder_is_emptied_into_archive_and_rejects() {
     let world = examples();
     world.write("partners/inbox/good.x12", fs::read(world.path("edi/850.x12")).expect("an example"));

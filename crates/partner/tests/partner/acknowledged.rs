@@ -103,6 +103,27 @@ fn the_worst_of_several_answers_holds() {
     assert_eq!(states(&world, Kind::Transaction), [State::Refused; 2]);
 }
 
+/// CONTRL answers an interchange as a whole: what it refuses later leaves none of its documents accepted.
+#[test]
+fn a_late_refusal_by_contrl_refuses_what_was_accepted() {
+    let world = World::with("usage = \"production\"\nexpect = \"contrl\"", "");
+    let orders = "UNB+UNOC:3+4012345500004:14+5412345000013:14+260401:1200+77'UNH+1+ORDERS:D:96A:UN'BGM+220+A1+9'UNS+S'UNT+4+1'UNZ+1+77'";
+    let sent_report = world.send(Some("ACME"), "", orders).expect("sent");
+    assert_eq!(sent_report.sent, 1, "{sent_report:?}");
+    let number = sent(&world, Kind::Interchange)[0].number.clone();
+    let answer = |own: u32, uci: &str| {
+        format!(
+            "UNB+UNOC:3+5412345000013:14+4012345500004:14+260401:1200+{own}'UNH+1+CONTRL:D:3:UN'UCI+{number}+4012345500004:14+5412345000013:14+{uci}'UNT+3+1'UNZ+1+{own}'"
+        )
+    };
+    assert_eq!(world.receive(&answer(1, "7")).matched, 1);
+    assert_eq!(states(&world, Kind::Interchange), [State::Accepted]);
+    assert_eq!(states(&world, Kind::Transaction), [State::Accepted]);
+    assert_eq!(world.receive(&answer(2, "4+18")).matched, 1);
+    assert_eq!(states(&world, Kind::Interchange), [State::Refused]);
+    assert_eq!(states(&world, Kind::Transaction), [State::Refused]);
+}
+
 /// A 997 that is cut off before AK9, or says what nobody knows, counted as an acceptance with errors.
 #[test]
 fn an_answer_without_its_end_decides_nothing() {

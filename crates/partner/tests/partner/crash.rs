@@ -109,7 +109,16 @@ fn left(world: &World) -> Vec<String> {
     for folder in ["orders", "outbox/ACME"] {
         all.extend(world.files(folder).into_iter().map(|(name, text)| format!("{folder}/{name}: {text}")));
     }
+    let ledger = world.ledger();
+    let unit = ledger.begin().expect("a unit");
     for entry in world.search(&Filter { limit: 10_000, ..Filter::default() }) {
+        if entry.details.kept_bytes > 0 {
+            let keep = &mut |bytes: &[u8]| {
+                all.push(String::from_utf8(bytes.to_vec()).expect("text"));
+                Ok(())
+            };
+            ledger.bytes_of(&unit, &entry, keep).expect("kept");
+        }
         all.push(format!("{entry:?}").replace(&world.path("").display().to_string(), ""));
     }
     all
@@ -173,9 +182,8 @@ fn receiving_loses_nothing_and_does_nothing_twice() {
     let wrong_group = orders(10, &["PO9", "PO10"]).replace("GE*2*10~", "GE*3*10~");
     let test = interchange(11, "T", &[("PO11", "SA"), ("PO12", "SA"), ("PO13", "SA")]);
     let edi = orders(7, &["PO1", "PO2", "PO3", "PO4", "PO5"]) + &bad + &wrong_group + &test;
-    at_every_commit("usage = \"production\"\nacknowledge = [\"997\", \"ta1\"]", &|_| Ok(()), &|desk| {
-        receive(desk, &edi)
-    });
+    let settings = "usage = \"production\"\nacknowledge = [\"997\", \"ta1\"]\nkeep-interchanges = \"all\"";
+    at_every_commit(settings, &|_| Ok(()), &|desk| receive(desk, &edi));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod acknowledged;
 mod answers;
+mod conditions;
 mod crash;
 mod faults;
 mod queues;
@@ -9,4 +10,5 @@ mod receive;
 mod send;
 mod store;
 mod waiting;
+mod whole;
 mod world;

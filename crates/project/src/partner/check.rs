@@ -67,6 +67,9 @@ pub(super) fn together(partners: &[PartnerFile], project: &Path) -> Vec<Finding>
             for map in &rule.maps {
                 missing(&mut findings, project, &map.path, "map", &rule.place);
             }
+            if let Some(guide) = rule.condition.as_ref().and_then(|condition| condition.guide.as_ref()) {
+                missing(&mut findings, project, guide, "guide", &rule.place);
+            }
             let lookups = rule.maps.first().map(|map| &*map.lookups).unwrap_or_default();
             for (_, table) in lookups {
                 missing(&mut findings, project, table, "table", &rule.place);

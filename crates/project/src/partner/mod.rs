@@ -11,6 +11,7 @@ mod check;
 mod settings;
 mod wire;
 
+use core::ops::Range;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,11 +20,12 @@ use quayline_core::{Fault, Finding, Findings, Place, Severity};
 use quayline_edi::Standard;
 
 use crate::codes;
+use crate::source_text::UserText;
 use crate::user_file::UserFile;
 
 pub use settings::{
     AckKind, ClosePolicy, DuplicatePolicy, EnvelopePolicy, GapPolicy, KeepPolicy, LowestRefused, NumberRange, Period,
-    Settings, Usage,
+    Settings, Usage, WholePolicy,
 };
 
 /// The page that shows every key of a partner file.
@@ -117,6 +119,8 @@ pub struct Rule {
     pub test: Option<bool>,
     /// Values of elements, by `BEG02` or `BGM01-1`: the first segment with that tag decides.
     pub when: Vec<(String, String)>,
+    /// What must hold of the document, as an expression of maps.
+    pub condition: Option<Condition>,
     /// The maps, each run over the whole document; without one, the document is delivered as it came.
     pub maps: Vec<RuleMap>,
     /// Where each output goes, by the name of the map's target, or of the map's file if there are several maps; under the empty name, where all
@@ -128,6 +132,19 @@ pub struct Rule {
     pub settings: Arc<Settings>,
     /// Where the rule is in its file.
     pub place: Place,
+}
+
+/// What must hold of a document for a rule to take it: an expression of the map language.
+#[derive(Clone, Debug)]
+pub struct Condition {
+    /// The expression.
+    pub text: String,
+    /// The guide whose names the expression uses; absent, the rule's map decides.
+    pub guide: Option<PathBuf>,
+    /// Where the expression is in its file, quotes included.
+    pub span: Range<usize>,
+    /// The file.
+    pub file: UserText,
 }
 
 /// A map of a rule with the files of the tables that the rule's maps look up, by name.

@@ -34,6 +34,10 @@ pub struct Settings {
     pub keep: Option<KeepPolicy>,
     /// Days until a purge may remove an entry. Default: 2,555, seven years.
     pub keep_days: Option<u64>,
+    /// Which received interchanges the store keeps whole, as they came. Default: those that were not processed without an error.
+    pub keep_interchanges: Option<WholePolicy>,
+    /// Days until a purge may remove the bytes of a received interchange. Default: as long as its entry.
+    pub keep_interchanges_days: Option<u64>,
     /// When documents to send are put into an interchange. Default: at once.
     pub envelope: Option<EnvelopePolicy>,
     /// When a delayed envelope closes.
@@ -98,6 +102,8 @@ impl Settings {
             guides,
             keep,
             keep_days,
+            keep_interchanges,
+            keep_interchanges_days,
             envelope,
             close,
             send_to,
@@ -143,7 +149,8 @@ impl Settings {
         show!(
             "usage" usage, "validate" validate, "reject-on" reject_on, "duplicates" duplicates, "duplicate-days" duplicate_days, "gaps" gaps,
             "acknowledge" acknowledge, "acknowledge-to" acknowledge_to, "expect" expect, "due" due, "guides" guides,
-            "keep" keep, "keep-days" keep_days, "envelope" envelope, "close" close, "send-to" send_to,
+            "keep" keep, "keep-days" keep_days, "keep-interchanges" keep_interchanges,
+            "keep-interchanges-days" keep_interchanges_days, "envelope" envelope, "close" close, "send-to" send_to,
             "delimiters.x12" delimiters_x12, "delimiters.edifact" delimiters_edifact, "version.x12" version_x12,
             "version.edifact" version_edifact, "line-breaks" line_breaks,
             "interchange-numbers" interchange_numbers, "group-numbers" group_numbers,
@@ -178,6 +185,7 @@ shown!(
     GapPolicy,
     AckKind,
     KeepPolicy,
+    WholePolicy,
     EnvelopePolicy,
     ClosePolicy,
     NumberRange,
@@ -310,6 +318,18 @@ words! {
         All = "all",
         /// Those of documents that were rejected or that no rule took.
         Rejected = "rejected",
+    }
+}
+
+words! {
+    /// Which received interchanges the store keeps whole.
+    WholePolicy {
+        /// All of them.
+        All = "all",
+        /// Those that were not processed without an error.
+        Rejected = "rejected",
+        /// None.
+        None = "none",
     }
 }
 

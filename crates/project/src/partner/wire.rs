@@ -10,9 +10,9 @@ use toml::Spanned;
 
 use super::settings::{
     AckKind, ClosePolicy, DuplicatePolicy, EnvelopePolicy, GapPolicy, KeepPolicy, LowestRefused, NumberRange, Period,
-    Settings, Usage,
+    Settings, Usage, WholePolicy,
 };
-use super::{Agreement, Delivery, Direction, Identity, PartnerFile, Rule, RuleMap};
+use super::{Agreement, Condition, Delivery, Direction, Identity, PartnerFile, Rule, RuleMap};
 use crate::codes;
 use crate::lookup_table::LookupTable;
 use crate::user_file::UserFile;
@@ -63,6 +63,9 @@ struct WireRule {
     test: Option<bool>,
     #[serde(default)]
     when: BTreeMap<String, Spanned<String>>,
+    #[serde(rename = "where")]
+    condition: Option<Spanned<String>>,
+    guide: Option<Spanned<PathBuf>>,
     map: Option<WireMaps>,
     lookups: Option<Spanned<String>>,
     deliver: Option<Spanned<WireDeliver>>,
@@ -102,6 +105,8 @@ struct WireSettings {
     guides: Option<Vec<PathBuf>>,
     keep: Option<Spanned<String>>,
     keep_days: Option<u64>,
+    keep_interchanges: Option<Spanned<String>>,
+    keep_interchanges_days: Option<Spanned<u64>>,
     envelope: Option<Spanned<String>>,
     close: Option<WireClose>,
     send_to: Option<Spanned<String>>,
@@ -368,6 +373,7 @@ fn rule(file: &mut UserFile, wire: Spanned<WireRule>, number: usize) -> Rule {
     let when = elements(wire.when, true);
     let fields = elements(wire.fields, false);
     let standard = wire.standard.as_ref().and_then(|value| standard(file, value));
+    let condition = condition(file, wire.condition, wire.guide, (wire.document.is_some(), !maps.is_empty()));
     Rule {
         name: wire.name.map_or_else(|| format!("rule-{number}"), Spanned::into_inner),
         direction,
@@ -377,12 +383,50 @@ fn rule(file: &mut UserFile, wire: Spanned<WireRule>, number: usize) -> Rule {
         application: wire.application,
         test: wire.test,
         when,
+        condition,
         maps,
         deliver,
         fields,
         settings: settings(file, wire.settings).shared(),
         place,
     }
+}
+
+/// What must hold of a document, in the names of a guide: that of the rule, or of its map.
+fn condition(
+    file: &mut UserFile,
+    text: Option<Spanned<String>>,
+    guide: Option<Spanned<PathBuf>>,
+    (has_document, has_map): (bool, bool),
+) -> Option<Condition> {
+    let Some(text) = text else {
+        if let Some(guide) = guide {
+            let hint = "add `where`, or remove `guide`; `guides` in the settings names the guides that check documents";
+            file.find(codes::PARTNER_VALUE, "`guide` of a rule is for its `where`, which is missing", &guide, hint);
+        }
+        return None;
+    };
+    if !has_document {
+        let hint = "add the type of the document, such as document = \"850\"";
+        file.find(
+            codes::PARTNER_VALUE,
+            "`where` reads one type of document, and the rule does not name it",
+            &text,
+            hint,
+        );
+    }
+    if !has_map && guide.is_none() {
+        let hint = "add guide = \"guides/NAME.guide\"; a rule with a map may leave it out";
+        file.find(
+            codes::PARTNER_VALUE,
+            "a rule without a map does not say what the names in `where` mean",
+            &text,
+            hint,
+        );
+    }
+    let span = text.span();
+    let guide = guide.map(Spanned::into_inner);
+    Some(Condition { text: text.into_inner(), guide, span, file: file.text.clone() })
 }
 
 /// The tables of a rule's maps: `customers=tables/customers.csv`, several with a bar between them.
@@ -496,6 +540,14 @@ fn settings(file: &mut UserFile, wire: WireSettings) -> Settings {
         guides: wire.guides,
         keep: one(file, wire.keep, KeepPolicy::parse, KeepPolicy::WORDS),
         keep_days: wire.keep_days,
+        keep_interchanges: one(file, wire.keep_interchanges, WholePolicy::parse, WholePolicy::WORDS),
+        keep_interchanges_days: wire.keep_interchanges_days.map(|days| {
+            if *days.get_ref() == 0 {
+                let hint = "write a number of days from 1, or keep-interchanges = \"none\"";
+                file.find(codes::PARTNER_VALUE, "what is kept for 0 days is not kept", &days, hint);
+            }
+            *days.get_ref()
+        }),
         envelope: one(file, wire.envelope, EnvelopePolicy::parse, EnvelopePolicy::WORDS),
         close: wire.close.map(|wire| close(file, wire)),
         send_to: wire.send_to.and_then(|to| outside(file, &to)),

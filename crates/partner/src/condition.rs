@@ -1,0 +1,274 @@
+//! Conditions of rules on content, in the expressions of maps (`where`).
+//!
+//! A condition is compiled when a document first gets to its rule, against the guide whose names it uses: the rule's `guide`, or the source of the rule's map, or
+//! for documents to send the target of the map. Rules with the same expression and the same guide share what is compiled. A document on
+//! which an expression fails is not for the next rule: it is rejected with the reason.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use quayline_core::{Fault, Finding, Findings};
+use quayline_pipeline::{
+    Evaluated, ExpressionFault, Expressions, Gives, OutputBuffer, Pipeline, UnitLane, UnitWorld, World,
+    WrittenExpression,
+};
+use quayline_project::partner::{Condition, Direction, PartnerFile, Rule, RuleMap};
+use quayline_project::{ShapeFile, SourceFormat};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::book::Book;
+use crate::codes;
+use crate::desk::Desk;
+use crate::rules::{Query, RuleId};
+use crate::watch::Watch;
+
+/// The conditions of all rules, by number.
+#[derive(Default)]
+pub(crate) struct Conditions {
+    slots: Vec<OnceLock<Result<LoadedCondition, Findings>>>,
+    of_rule: HashMap<RuleId, usize>,
+}
+
+/// What gives the names of an expression their meaning.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+enum Names {
+    Guide(PathBuf),
+    Source(RuleMap),
+    Target(Vec<RuleMap>),
+}
+
+/// A condition, compiled.
+pub(crate) struct LoadedCondition {
+    expressions: Expressions,
+    pipeline: Pipeline,
+    world: Arc<World>,
+}
+
+/// A condition with its memory.
+pub(crate) struct ConditionLane<'b> {
+    loaded: &'b LoadedCondition,
+    lane: UnitLane<'b>,
+    buffers: Vec<OutputBuffer>,
+}
+
+/// Why it is not known which rule takes a document.
+pub(crate) enum Undecided {
+    /// The document is rejected.
+    Rejected(Vec<Finding>),
+    /// The run cannot continue.
+    Stopped(Findings),
+}
+
+impl Conditions {
+    /// The conditions of these files. None of them is compiled yet.
+    pub(crate) fn of(partners: &[PartnerFile]) -> Conditions {
+        let mut known: BTreeMap<(Names, &str), usize> = BTreeMap::new();
+        let mut conditions = Conditions::default();
+        for (owner, partner) in partners.iter().enumerate() {
+            for (number, rule) in partner.rules.iter().enumerate() {
+                let Some(condition) = &rule.condition else { continue };
+                let slot = *known.entry((Names::of(rule, condition), condition.text.as_str())).or_insert_with(|| {
+                    conditions.slots.push(OnceLock::new());
+                    conditions.slots.len() - 1
+                });
+                conditions.of_rule.insert(RuleId { owner, rule: number }, slot);
+            }
+        }
+        conditions
+    }
+
+    /// Number of the condition of a rule.
+    fn number(&self, id: RuleId) -> Option<usize> {
+        self.of_rule.get(&id).copied()
+    }
+}
+
+impl Names {
+    fn of(rule: &Rule, condition: &Condition) -> Names {
+        match (&condition.guide, rule.direction, rule.maps.first()) {
+            (Some(guide), ..) => Names::Guide(guide.clone()),
+            (None, Direction::Send, _) => Names::Target(rule.maps.clone()),
+            (None, Direction::Receive, Some(map)) => Names::Source(map.clone()),
+            // A finding when the file was read.
+            (None, Direction::Receive, None) => Names::Guide(PathBuf::new()),
+        }
+    }
+}
+
+impl Book {
+    /// The condition of a rule, compiled at its first use; `None` for a rule without one.
+    fn condition(&self, id: RuleId) -> Option<Result<&LoadedCondition, &Findings>> {
+        let number = self.conditions().number(id)?;
+        Some(self.conditions().slots[number].get_or_init(|| self.load_condition(id)).as_ref())
+    }
+
+    /// Compiles every condition; what is wrong with any of them. Maps that cannot be used are findings of their own.
+    pub(crate) fn check_conditions(&self) -> Vec<Finding> {
+        let mut rules: Vec<RuleId> = self.conditions().of_rule.keys().copied().collect();
+        rules.sort_unstable();
+        let mut found = Vec::new();
+        for id in rules {
+            let rule = self.rule(id);
+            let names_guide = rule.condition.as_ref().is_some_and(|condition| condition.guide.is_some());
+            if !names_guide && rule.maps.iter().any(|map| self.map(map).is_err()) {
+                continue;
+            }
+            // Rules share what is compiled, and each has its own place.
+            if let Some(Err(_)) = self.condition(id)
+                && let Err(Findings(findings)) = self.load_condition(id)
+            {
+                found.extend(findings);
+            }
+        }
+        found
+    }
+
+    fn load_condition(&self, id: RuleId) -> Result<LoadedCondition, Findings> {
+        let rule = self.rule(id);
+        let condition = rule.condition.as_ref().expect("the rule has one");
+        let wrong = |message: String, hint: &str| -> Findings {
+            let place = condition.file.place(&condition.span);
+            Finding::error(codes::CONDITION, Fault::Config, message).at(place).hint(hint).into()
+        };
+        let loaded;
+        let shape: &ShapeFile = match Names::of(rule, condition) {
+            Names::Guide(guide) => {
+                loaded = ShapeFile::load(self.project(), &guide.display().to_string(), self.shape_options())?;
+                &loaded
+            }
+            Names::Source(map) => &self.map(&map).map_err(Clone::clone)?.source,
+            Names::Target(maps) => {
+                let mut target = None;
+                for map in &maps {
+                    target = target.or(self.map(map).map_err(Clone::clone)?.edi_target.as_ref());
+                }
+                target.ok_or_else(|| {
+                    wrong(
+                        "`where` is about the transaction that is sent, and no output of the map is EDI".to_owned(),
+                        "remove the condition, or give the rule a map with an EDI target",
+                    )
+                })?
+            }
+        };
+        if !matches!(shape.source()?, SourceFormat::Edi(_)) {
+            return Err(wrong(
+                format!("`where` is about EDI, and {} is not a guide", shape.path().display()),
+                "name a guide: guide = \"guides/NAME.guide\"",
+            ));
+        }
+        let written = [WrittenExpression {
+            name: "where".to_owned(),
+            text: condition.text.clone(),
+            span: condition.span.clone(),
+            gives: Gives::Truth,
+        }];
+        let mut findings = Vec::new();
+        let remedy = "use the names of the guide; `quayline inspect` lists them";
+        let expressions = Expressions::compile(&written, Some(shape), remedy, &condition.file, &mut findings);
+        let Some(expressions) = expressions else { return Err(Findings(findings)) };
+        if let Some(name) = expressions.envelope_read().first() {
+            return Err(wrong(
+                format!("`where` reads `envelope.{name}`, and documents of partners have no such value"),
+                "read the headers by the guide's names: interchange.sender, group.receiver",
+            ));
+        }
+        let world = Arc::new(World::new(0, self.seed(), Vec::new(), Vec::new()));
+        let pipeline = expressions.pipeline(&world, self.limits())?;
+        Ok(LoadedCondition { expressions, pipeline, world })
+    }
+
+    /// Whether the condition of a rule holds for a document, which is an interchange of its own; `None` for a rule without one.
+    pub(crate) fn explain_condition(&self, id: RuleId, document: &[u8]) -> Option<Result<bool, Findings>> {
+        let holds = |loaded: &LoadedCondition| {
+            let mut lane = ConditionLane::new(loaded)?;
+            lane.holds(self.now_ms(), document).map_err(Findings)
+        };
+        Some(self.condition(id)?.map_err(Clone::clone).and_then(holds))
+    }
+}
+
+impl<'b> ConditionLane<'b> {
+    fn new(loaded: &'b LoadedCondition) -> Result<ConditionLane<'b>, Findings> {
+        Ok(ConditionLane { loaded, lane: loaded.pipeline.lane()?, buffers: loaded.pipeline.buffers()? })
+    }
+
+    fn holds(&mut self, now_ms: u64, document: &[u8]) -> Result<bool, Vec<Finding>> {
+        let now = i64::try_from(now_ms.saturating_mul(1_000)).unwrap_or(i64::MAX);
+        let seed = xxh3_64(document);
+        self.loaded.world.set_unit(Some(UnitWorld { now, seed, envelope: Vec::new() }));
+        let name = Arc::from("the document");
+        match self.loaded.expressions.evaluate(&mut self.lane, &mut self.buffers, &name, document) {
+            Ok(values) => Ok(values.first() == Some(&Evaluated::Truth(true))),
+            Err(ExpressionFault::Unreadable(report)) => {
+                let lost = report.lost.map(|Findings(lost)| lost).unwrap_or_default();
+                Err(report.findings.into_iter().chain(lost).collect())
+            }
+            Err(ExpressionFault::Documents(_) | ExpressionFault::Damaged) => Err(Vec::new()),
+        }
+    }
+}
+
+impl<'b> Desk<'b> {
+    /// The rule that takes a received document. `document` is it as an interchange of its own, if a rule may have to read it.
+    pub(crate) fn choose(
+        &mut self,
+        (own, partner): (usize, Option<usize>),
+        query: &Query<'_>,
+        watch: &Watch,
+        document: Option<&[u8]>,
+    ) -> Result<Option<RuleId>, Undecided> {
+        let mut undecided = None;
+        let book = self.book;
+        let chosen = book.choose(own, partner, query, &mut |id, rule| {
+            let holds = rule.when.iter().all(|(element, value)| watch.value(element) == Some(value));
+            holds
+                && (rule.condition.is_none()
+                    || document.is_some_and(|document| {
+                        self.condition_holds(id, document).unwrap_or_else(|why| {
+                            undecided = Some(why);
+                            true
+                        })
+                    }))
+        });
+        undecided.map_or(Ok(chosen), Err)
+    }
+
+    /// Whether the condition of a rule holds for a document, which is an interchange of its own.
+    pub(crate) fn condition_holds(&mut self, id: RuleId, document: &[u8]) -> Result<bool, Undecided> {
+        let book = self.book;
+        let Some(number) = book.conditions().number(id) else { return Ok(true) };
+        let now_ms = self.now_ms();
+        if !self.conditions.contains_key(&number) {
+            let loaded = book.condition(id).expect("it has a number").map_err(|Findings(found)| {
+                if found.iter().any(|one| one.fault == Fault::Environment) {
+                    return Undecided::Stopped(Findings(found.clone()));
+                }
+                Undecided::Rejected(book.undecided(id, found.clone()))
+            })?;
+            if self.conditions.len() >= CONDITION_LANES_MAX {
+                self.conditions.clear();
+            }
+            let lane = ConditionLane::new(loaded).map_err(Undecided::Stopped)?;
+            self.conditions.insert(number, lane);
+        }
+        let lane = self.conditions.get_mut(&number).expect("made above");
+        lane.holds(now_ms, document).map_err(|found| Undecided::Rejected(book.undecided(id, found)))
+    }
+}
+
+impl Book {
+    /// What a rejected document reports of a condition that has no value for it.
+    pub(crate) fn undecided(&self, id: RuleId, mut found: Vec<Finding>) -> Vec<Finding> {
+        let (owner, rule) = (&self.partner(id.owner).name, &self.rule(id).name);
+        let message = format!("the condition `where` of rule {owner}/{rule} has no value for the document");
+        let hint = "correct the expression, or add conditions so that the rule gets only documents of its guide: version, \
+                    application, when; then reprocess the document";
+        found.truncate(crate::FINDINGS_KEPT_MAX);
+        found.push(Finding::error(codes::UNDECIDED, Fault::Config, message).hint(hint));
+        found
+    }
+}
+
+/// Conditions whose memory a worker keeps.
+const CONDITION_LANES_MAX: usize = 64;
