@@ -111,6 +111,12 @@ fn refused(error: &ModelError) -> Finding {
     Finding::error(CAP_MODEL, Fault::Config, error.to_string()).hint(error.remedy())
 }
 
+/// The estimate that can be trusted least: what is said of a table of several.
+fn weakest<T>(rows: &[Estimate<T>]) -> Option<&Estimate<T>> {
+    let (first, others) = rows.split_first()?;
+    Some(others.iter().fold(first, |weakest, row| weakest.weaker(row)))
+}
+
 fn print_json(answer: &impl Serialize) -> Result<(), Stop> {
     let mut text = serde_json::to_string_pretty(answer).expect("an answer has string keys and plain values");
     text.push('\n');
