@@ -535,6 +535,9 @@ impl Unit {
         match outcome {
             Ok(_) => {
                 self.outcomes.iter_mut().for_each(QueueOutcome::committed);
+                if self.record_changes.iter().any(|(_, change, _)| *change == RecordChange::Inserted) {
+                    self.store.usage.units_inserting.fetch_add(1, Ordering::Relaxed);
+                }
                 self.record_changes.drain(..).for_each(|(counters, change, count)| counters.changed(change, count));
                 let there = std::mem::take(&mut self.unchanged_locks);
                 self.end(there);

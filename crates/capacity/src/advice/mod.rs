@@ -2,12 +2,14 @@
 //!
 //! A rule says nothing where one of its metrics was not measured: advice without evidence is none.
 
+mod feed;
 mod laws;
 mod metric;
 mod rule;
 mod services;
 mod workloads;
 
+pub use feed::Feed;
 pub use metric::Metric;
 pub use rule::{Bound, Condition, Relation, Rule};
 

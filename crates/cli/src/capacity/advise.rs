@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use quayline_capacity::advice::{Advice, Evidence, Metric, Readings, advise as advise_on, rules};
+use quayline_capacity::advice::{Advice, Evidence, Feed, Metric, Readings, advise as advise_on, rules};
 use quayline_core::{Fault, Finding, nearest};
 use quayline_workload::readings;
 use serde::{Deserialize, Serialize};
@@ -26,14 +26,16 @@ pub(crate) fn advise(args: &AdviseArgs, _console: &Console) -> Result<Exit, Stop
         None => of_intervals(args)?,
     };
     let advice = advise_on(&readings);
+    let judged = rules().filter(|rule| rule.metrics().all(|metric| readings.contains_key(&metric))).count();
     if args.json {
         print_json(&Wire {
             schema: "quayline.advice/1",
             rules: rules().count(),
+            judged,
             advice: advice.iter().map(AdviceWire::of).collect(),
         })?;
     } else {
-        write_stdout(text(&advice).as_bytes())?;
+        write_stdout(text(&advice, judged).as_bytes())?;
     }
     Ok(Exit::Done)
 }
@@ -90,7 +92,7 @@ fn of_file(path: &Path) -> Result<Readings, Stop> {
     Ok(readings)
 }
 
-fn text(advice: &[Advice]) -> String {
+fn text(advice: &[Advice], judged: usize) -> String {
     let mut text = String::new();
     for Advice { rule, evidence } in advice {
         text.push_str(&format!("{}\n  do: {}\n", rule.code, rule.recommendation));
@@ -105,6 +107,9 @@ fn text(advice: &[Advice]) -> String {
         text.push_str(&format!("  expect: {}\n  source: {}\n\n", rule.effect, rule.source));
     }
     text.push_str(&format!("{} of {} apply\n", advice.len(), count_of(rules().count() as u64, "rule")));
+    text.push_str(&format!(
+        "{judged} had all their values; `quayline advise --list` names where the others get theirs\n"
+    ));
     text
 }
 
@@ -113,8 +118,13 @@ fn list() -> String {
     let mut text = String::new();
     for rule in rules() {
         text.push_str(&format!("{}: {} ({})\n", rule.code, rule.recommendation, rule.source));
-        for condition in rule.conditions {
-            text.push_str(&format!("  {} [{}]\n", condition.metric.name(), condition.metric.unit()));
+        for metric in rule.metrics() {
+            let feed = match metric.feed() {
+                Feed::Live => "measured by a server".to_owned(),
+                Feed::Report(report) => format!("from {report}"),
+                Feed::OtherSystems(why) => format!("of other systems: {why}"),
+            };
+            text.push_str(&format!("  {} [{}]: {feed}\n", metric.name(), metric.unit()));
         }
     }
     text
@@ -148,6 +158,8 @@ impl Reading {
 struct Wire<'a> {
     schema: &'static str,
     rules: usize,
+    /// Rules of which every value was measured.
+    judged: usize,
     advice: Vec<AdviceWire<'a>>,
 }
 
