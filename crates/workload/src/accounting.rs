@@ -1,7 +1,8 @@
 //! The account of a measurement: what the process used, what of it is known by thread, and what the account itself cost.
 //!
 //! The process has a clock of its CPU time, and the kernel counts the run time of each thread. Both are read apart, so their difference shows how far the
-//! parts can be trusted: threads that begin and end between two looks are in the clock of the process only.
+//! parts can be trusted. A thread that ends loses what it did since the last look, which bounds the resolution of the account; what a thread did that began and
+//! ended between two looks is in the clock of the process only.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -31,6 +32,8 @@ pub struct Account {
     pub threads_s: f64,
     /// Time for which its threads could have run and had no processor.
     pub run_queue_s: f64,
+    /// What threads that ended did after the last look at them, at most.
+    pub resolution_s: f64,
     /// CPU time of the account itself, which is a part of both.
     pub own_s: f64,
 }
@@ -45,7 +48,8 @@ impl Account {
     /// Whether the figures of the measurement can be trusted as far as the account shows.
     #[must_use]
     pub fn is_trustworthy(&self) -> bool {
-        self.cpu_s < CPU_LEAST_S || self.unaccounted_share().abs() <= UNACCOUNTED_MAX
+        let beyond = (self.cpu_s - self.threads_s).abs() - self.resolution_s;
+        self.cpu_s < CPU_LEAST_S || beyond <= UNACCOUNTED_MAX * self.cpu_s
     }
 
     /// CPU time of the account as a part of all.
@@ -64,7 +68,7 @@ impl Account {
             id: "account".to_owned(),
             title: "Account of this process".to_owned(),
             notes: vec![
-                "The CPU time of the process is that of its threads and what is of no thread. More than 2 % of the latter is untrustworthy.".to_owned(),
+                "The CPU time of the process is that of its threads and what is of no thread. More than 2 % of the latter beyond what ended threads explain is untrustworthy.".to_owned(),
                 "Other processes that the measurement starts, such as servers, have figures of their own above.".to_owned(),
             ],
             table: Table {
@@ -74,6 +78,7 @@ impl Account {
                     row("CPU time of the process", self.cpu_s, share(self.cpu_s)),
                     row("CPU time of its threads", self.threads_s, share(self.threads_s)),
                     row("of no thread", self.cpu_s - self.threads_s, share(self.cpu_s - self.threads_s)),
+                    row("of threads that ended, at most", self.resolution_s, share(self.resolution_s)),
                     row("threads that waited for a processor", self.run_queue_s, share(self.run_queue_s)),
                     row("cost of this account", self.own_s, share(self.own_s)),
                 ],
@@ -87,12 +92,13 @@ impl Account {
     pub fn line(&self) -> String {
         let verdict = if self.is_trustworthy() { "" } else { ", untrustworthy: expected at most 2 %" };
         format!(
-            "account: {:.2} s elapsed, {:.2} s CPU = {:.2} s of threads + {:.2} s of none ({:.1} %{verdict}); {:.2} s in the run queue; the account cost {:.2} %",
+            "account: {:.2} s elapsed, {:.2} s CPU = {:.2} s of threads + {:.2} s of none ({:.1} %{verdict}; ended threads explain at most {:.2} s); {:.2} s in the run queue; the account cost {:.2} %",
             self.elapsed_s,
             self.cpu_s,
             self.threads_s,
             self.cpu_s - self.threads_s,
             100.0 * self.unaccounted_share(),
+            self.resolution_s,
             self.run_queue_s,
             100.0 * self.own_share()
         )
@@ -161,9 +167,16 @@ fn keep(stop: &AtomicBool) -> Account {
     let (began, mut probe) = (Instant::now(), System);
     let cpu = probe.process().cpu_ns;
     let mut known: HashMap<u32, (u64, u64)> = schedules().collect();
-    let (mut run_ns, mut wait_ns) = (0, 0);
+    let (mut run_ns, mut wait_ns, mut resolution) = (0, 0, Duration::ZERO);
+    let mut last = began;
     let mut look = || {
-        for (tid, now) in schedules() {
+        let found: HashMap<u32, (u64, u64)> = schedules().collect();
+        let ended = known.len();
+        known.retain(|tid, _| found.contains_key(tid));
+        let ended = u32::try_from(ended - known.len()).unwrap_or(u32::MAX);
+        resolution += last.elapsed() * ended;
+        last = Instant::now();
+        for (tid, now) in found {
             // A number that falls is of another thread, which began since.
             let before = known.insert(tid, now).filter(|before| before.0 <= now.0).unwrap_or_default();
             run_ns += now.0 - before.0;
@@ -182,6 +195,7 @@ fn keep(stop: &AtomicBool) -> Account {
         cpu_s: seconds(cpu_ns),
         threads_s: seconds(run_ns),
         run_queue_s: seconds(wait_ns),
+        resolution_s: resolution.as_secs_f64(),
         own_s: seconds(thread_cpu_ns()),
     }
 }
@@ -214,7 +228,8 @@ mod tests {
 
     #[test]
     fn an_account_that_misses_time_is_untrustworthy() {
-        let account = Account { elapsed_s: 10.0, cpu_s: 10.0, threads_s: 9.5, run_queue_s: 1.0, own_s: 0.05 };
+        let account =
+            Account { elapsed_s: 10.0, cpu_s: 10.0, threads_s: 9.5, run_queue_s: 1.0, resolution_s: 0.1, own_s: 0.05 };
         assert!(!account.is_trustworthy());
         assert!(account.line().contains("untrustworthy") && account.line().contains("the account cost 0.50 %"));
         let mut report = Report {
@@ -230,6 +245,7 @@ mod tests {
         assert!(report.summary.starts_with("5.0 % of the CPU time") && report.text().contains("cost of this account"));
         let sound = Account { threads_s: 9.9, ..account };
         assert!(sound.is_trustworthy() && !sound.line().contains("untrustworthy"));
+        assert!(Account { resolution_s: 0.4, ..account }.is_trustworthy(), "ended threads explain it");
         assert!(Account { cpu_s: 0.5, threads_s: 0.1, ..account }.is_trustworthy(), "too little to say");
     }
 }

@@ -1,7 +1,14 @@
 //! Rules of advice that a running server feeds: each speaks and is silent by the intervals that a server collects.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
 use quayline_capacity::advice::{Feed, advise, rules};
-use quayline_workload::{ClassInterval, Interval, MemberInterval, Seen, names, readings};
+use quayline_workload::{
+    ClassInterval, Collector, Demands, Figure, Interval, Kind, MemberInterval, MemberTotals, Probe, Process, Seen,
+    Source, ThreadUse, Workload, WorkloadConfig, names, readings,
+};
 
 fn member(name: &str, count: u64) -> MemberInterval {
     let commits = if name.starts_with("job:") { count / 100 } else { 0 };
@@ -226,4 +233,99 @@ fn every_live_rule_speaks_and_is_silent_by_intervals() {
     for (code, ..) in &cases {
         assert!(rules().any(|rule| rule.code == *code && rule.feed() == Feed::Live), "{code} is not live");
     }
+}
+
+/// A machine whose clock the test moves.
+struct Clock(Arc<AtomicU64>);
+
+impl Probe for Clock {
+    fn threads(&mut self) -> Vec<ThreadUse> {
+        Vec::new()
+    }
+
+    fn process(&mut self) -> Process {
+        Process::default()
+    }
+
+    fn processors(&self) -> u32 {
+        2
+    }
+
+    fn unix_ms(&self) -> u64 {
+        60_000 + self.0.load(Ordering::Relaxed)
+    }
+
+    fn uptime(&self) -> Duration {
+        Duration::from_millis(self.0.load(Ordering::Relaxed))
+    }
+}
+
+/// What a server counts: two operations, one of which calls a program.
+#[derive(Default)]
+struct Counts(Mutex<(Vec<MemberTotals>, f64)>);
+
+impl Source for Counts {
+    fn totals(&self) -> Vec<MemberTotals> {
+        self.0.lock().expect("no panic").0.clone()
+    }
+
+    fn handshakes(&self) -> Option<[u64; 2]> {
+        let members = self.totals();
+        Some([0, 1].map(|at: usize| members.iter().map(|member| member.handshakes[at]).sum()))
+    }
+
+    fn programs_cpu_s(&self) -> Option<f64> {
+        Some(self.0.lock().expect("no panic").1)
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        let count: u64 = self.totals().iter().map(|member| member.count).sum();
+        vec![Figure::total(names::CONNECTIONS, count as f64), Figure::now(names::OPEN_UNITS, count as f64)]
+    }
+}
+
+/// Handshakes, the CPU time of programs in other processes and figures are those of the classes and members that they belong to.
+#[test]
+fn handshakes_and_programs_belong_to_classes_and_members() {
+    let text = "[[class]]\nname = \"orders\"\nmembers = [\"api:order\"]\n";
+    let config: WorkloadConfig = toml::from_str(text).expect("settings");
+    let workload = Workload::new(config, 2);
+    let counts = Arc::new(Counts::default());
+    workload.add_source(Arc::clone(&counts) as Arc<dyn Source>);
+    let now = Arc::new(AtomicU64::new(0));
+    let mut collector = Collector::new(Arc::clone(&workload), Box::new(Clock(Arc::clone(&now))));
+    let member = |name: &str, count: u64, handshakes: [u64; 2], programs_s: f64| MemberTotals {
+        count,
+        handshakes,
+        programs_s,
+        wall_s: 1.0,
+        ..MemberTotals::new(Kind::Api, name)
+    };
+    // The program has computed for 3 s; both operations waited for it, one three times as long.
+    let members = vec![member("order", 10, [4, 1], 3.0), member("list", 20, [0, 7], 1.0)];
+    *counts.0.lock().expect("no panic") = (members, 3.0);
+    now.store(1_000, Ordering::Relaxed);
+    let interval = collector.finish().interval.expect("a second is collected");
+    let class = |name: &str| interval.class(name).expect("a class");
+    let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} {b} in {interval:#?}");
+    near(class("orders").programs_cpu_s, 2.25);
+    near(class("api").programs_cpu_s, 0.75);
+    near(interval.programs_cpu_s, 0.0);
+    assert_eq!((class("orders").handshakes_full, class("orders").handshakes_resumed), (4, 1));
+    assert_eq!((class("api").handshakes_full, class("api").handshakes_resumed), (0, 7));
+    assert_eq!((interval.handshakes_full, interval.handshakes_resumed), (4, 8));
+    let order = &class("orders").members[0];
+    assert_eq!((order.name.as_str(), order.handshakes_full), ("api:order", 4));
+    near(order.programs_cpu_s, 2.25);
+    near(interval.counted[names::CONNECTIONS], 30.0);
+    near(interval.seen[names::OPEN_UNITS].peak, 30.0);
+    // The program uses the processors, so it is a demand on them.
+    let demands = Demands::of(&[interval.clone()], "api:order").expect("it is there");
+    near(demands.cpu_s, 0.225);
+    near(demands.programs_cpu_s, 0.225);
+    // A connection alone is news of a member that has no new request.
+    counts.0.lock().expect("no panic").0[0].handshakes = [5, 1];
+    now.store(2_000, Ordering::Relaxed);
+    let interval = collector.finish().interval.expect("another second is collected");
+    assert_eq!(interval.class("orders").expect("a class").handshakes_full, 1);
 }
