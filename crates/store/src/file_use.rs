@@ -69,6 +69,19 @@ impl FileUse {
         FileUse::of(self.since_ms, counts)
     }
 
+    /// The counts as lines for people, as LISTCAT has them.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let FileUse { since_ms: _, inserted, updated, deleted, read, lookups, index_missed, data_missed } = self;
+        let mut text = format!("  {inserted} inserted, {updated} updated, {deleted} deleted, {read} read\n");
+        if *lookups > 0 {
+            let hits = |missed: u64| 100.0 * (1.0 - missed as f64 / *lookups as f64);
+            let (index, data) = (hits(*index_missed), hits(*data_missed));
+            text.push_str(&format!("  {lookups} lookups: index in memory for {index:.1} %, data for {data:.1} %\n"));
+        }
+        text
+    }
+
     fn encode(&self) -> Vec<u8> {
         let mut bytes = vec![VERSION];
         bytes.extend_from_slice(&self.since_ms.to_le_bytes());

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use quayline_capacity::advice::{Advice, Evidence, Feed, Metric, Readings, advise as advise_on, rules};
+use quayline_capacity::advice::{
+    Advice, Metric, Readings, advice_text, advise as advise_on, judged, rules, rules_text,
+};
 use quayline_core::{Fault, Finding, nearest};
 use quayline_workload::readings;
 use serde::{Deserialize, Serialize};
@@ -13,12 +15,11 @@ use super::{CAP_FILE, print_json, read};
 use crate::args::AdviseArgs;
 use crate::console::{Console, write_stdout};
 use crate::exit::{Exit, Stop};
-use crate::render::count_of;
 
 /// Prints the rules that apply to collected intervals or to the values of a file, or every rule.
 pub(crate) fn advise(args: &AdviseArgs, _console: &Console) -> Result<Exit, Stop> {
     if args.list {
-        write_stdout(list().as_bytes())?;
+        write_stdout(rules_text().as_bytes())?;
         return Ok(Exit::Done);
     }
     let readings = match &args.file {
@@ -26,7 +27,7 @@ pub(crate) fn advise(args: &AdviseArgs, _console: &Console) -> Result<Exit, Stop
         None => of_intervals(args)?,
     };
     let advice = advise_on(&readings);
-    let judged = rules().filter(|rule| rule.metrics().all(|metric| readings.contains_key(&metric))).count();
+    let judged = judged(&readings);
     if args.json {
         print_json(&Wire {
             schema: "quayline.advice/1",
@@ -35,7 +36,7 @@ pub(crate) fn advise(args: &AdviseArgs, _console: &Console) -> Result<Exit, Stop
             advice: advice.iter().map(AdviceWire::of).collect(),
         })?;
     } else {
-        write_stdout(text(&advice, judged).as_bytes())?;
+        write_stdout(advice_text(&advice, judged).as_bytes())?;
     }
     Ok(Exit::Done)
 }
@@ -90,44 +91,6 @@ fn of_file(path: &Path) -> Result<Readings, Stop> {
         return Err(finding.hint("`quayline advise --list` prints every metric with its unit").into());
     }
     Ok(readings)
-}
-
-fn text(advice: &[Advice], judged: usize) -> String {
-    let mut text = String::new();
-    for Advice { rule, evidence } in advice {
-        text.push_str(&format!("{}\n  do: {}\n", rule.code, rule.recommendation));
-        for Evidence { metric, measured, relation, bound } in evidence {
-            text.push_str(&format!(
-                "  because {} is {measured}, {} {bound} [{}]\n",
-                metric.name(),
-                relation.words(),
-                metric.unit()
-            ));
-        }
-        text.push_str(&format!("  expect: {}\n  source: {}\n\n", rule.effect, rule.source));
-    }
-    text.push_str(&format!("{} of {} apply\n", advice.len(), count_of(rules().count() as u64, "rule")));
-    text.push_str(&format!(
-        "{judged} had all their values; `quayline advise --list` names where the others get theirs\n"
-    ));
-    text
-}
-
-/// Every rule with its metrics and their units.
-fn list() -> String {
-    let mut text = String::new();
-    for rule in rules() {
-        text.push_str(&format!("{}: {} ({})\n", rule.code, rule.recommendation, rule.source));
-        for metric in rule.metrics() {
-            let feed = match metric.feed() {
-                Feed::Live => "measured by a server".to_owned(),
-                Feed::Report(report) => format!("from {report}"),
-                Feed::OtherSystems(why) => format!("of other systems: {why}"),
-            };
-            text.push_str(&format!("  {} [{}]: {feed}\n", metric.name(), metric.unit()));
-        }
-    }
-    text
 }
 
 /// A file of measured values.

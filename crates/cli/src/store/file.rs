@@ -10,7 +10,7 @@ use quayline_store::record_file::{
     AlternateIndex, By, Duplicates, FileChange, FileDefinition, KeyPlace, LoadOutcome, Organisation, RecordFile,
     Relation, script_word,
 };
-use quayline_store::{FileUse, LockWait, Store, StoreError, Unit};
+use quayline_store::{LockWait, Store, StoreError, Unit};
 
 use super::{Missing, Opened, from_hex, not_there, read_whole, stop, unreadable};
 use crate::args::{
@@ -568,7 +568,7 @@ fn facts(args: &FactsArgs, store: &Store) -> Result<Exit, Stop> {
             text.push_str(&format!(", the shortest {shortest}, the longest {longest}"));
         }
         text.push('\n');
-        text.push_str(&uses_text(&found.uses));
+        text.push_str(&found.uses.text());
         if let Some((lowest, highest)) = &found.keys {
             text.push_str(&format!("  {}\n", keys_text(definition.organisation, lowest, highest)));
         }
@@ -580,18 +580,6 @@ fn facts(args: &FactsArgs, store: &Store) -> Result<Exit, Stop> {
     }
     write_stdout(text.as_bytes())?;
     Ok(Exit::Done)
-}
-
-/// How a file was used since it was defined.
-fn uses_text(uses: &FileUse) -> String {
-    let FileUse { inserted, updated, deleted, read, lookups, index_missed, data_missed, .. } = uses;
-    let mut text = format!("  {inserted} inserted, {updated} updated, {deleted} deleted, {read} read\n");
-    if *lookups > 0 {
-        let hits = |missed: u64| 100.0 * (1.0 - missed as f64 / *lookups as f64);
-        let (index, data) = (hits(*index_missed), hits(*data_missed));
-        text.push_str(&format!("  {lookups} lookups: index in memory for {index:.1} %, data for {data:.1} %\n"));
-    }
-    text
 }
 
 /// The lowest and the highest key, as `file get` takes them.

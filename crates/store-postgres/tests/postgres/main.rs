@@ -188,7 +188,7 @@ fn sequence_count() -> u64 {
     asked.map_or(SEQUENCES, |count| count.parse().expect("QUAYLINE_POSTGRES_SEQUENCES is a number"))
 }
 
-const SEQUENCES: u64 = 400;
+const SEQUENCES: u64 = 3_000;
 /// Threads that run sequences side by side, each with files and queues of its own: most of the time is the database's.
 const SEQUENCE_THREADS: u64 = 8;
 

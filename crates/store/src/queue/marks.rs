@@ -10,6 +10,8 @@
 
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use super::{CONTENT_TYPE, Message, QueueDefinition, QueueState, State};
 use crate::store::Inner;
 use crate::{StoreError, Unit};
@@ -18,6 +20,17 @@ use crate::{StoreError, Unit};
 pub const DEPTH_EVENT: &str = "quayline.event";
 /// Property of an event: name of the queue.
 pub const DEPTH_QUEUE: &str = "quayline.queue";
+
+/// The content of an event.
+#[derive(Debug, Serialize)]
+struct DepthEvent<'a> {
+    event: &'static str,
+    queue: &'a str,
+    depth: u64,
+    mark: u64,
+    depth_max: u64,
+    time_ms: u64,
+}
 
 /// A mark that is crossed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -114,13 +127,16 @@ impl QueueState {
         };
         let store: Arc<Inner> = Arc::clone(unit.inner());
         let name = &definition.name;
-        // Names have no character that JSON escapes.
-        let text = format!(
-            "{{\"event\":\"{event}\",\"queue\":\"{name}\",\"depth\":{depth},\"mark\":{mark},\"depth_max\":{},\"time_ms\":{}}}",
-            definition.depth_max,
-            store.clock.now_ms()
-        );
-        let mut message = Message::new(text.into_bytes());
+        let text = DepthEvent {
+            event,
+            queue: name,
+            depth,
+            mark,
+            depth_max: definition.depth_max,
+            time_ms: store.clock.now_ms(),
+        };
+        let text = serde_json::to_vec(&text).expect("an event has string keys and plain values");
+        let mut message = Message::new(text);
         message.properties = [(DEPTH_EVENT, event), (DEPTH_QUEUE, name), (CONTENT_TYPE, "application/json")]
             .map(|(name, value)| (name.to_owned(), value.as_bytes().to_vec()))
             .to_vec();
