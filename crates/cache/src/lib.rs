@@ -15,11 +15,13 @@
 
 mod entry;
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use xxhash_rust::xxh3::Xxh3;
@@ -46,13 +48,27 @@ pub struct Cache {
     bytes_max: u64,
     /// Look-ups: found, not found.
     looked_up: [AtomicU64; 2],
+    /// Keys that were not found, up to a bound.
+    missed: Mutex<HashSet<u128>>,
+    /// Entries that were removed to make room.
+    removed: AtomicU64,
 }
+
+/// Keys of look-ups that found nothing which are told apart.
+const MISSED_MAX: usize = 10_000;
 
 impl Cache {
     /// A folder, which need not be there yet, for the build that `engine` tells from all others; it may grow to `bytes_max`.
     #[must_use]
     pub fn new(folder: PathBuf, engine: Vec<u8>, bytes_max: u64) -> Self {
-        Cache { folder, engine, bytes_max, looked_up: Default::default() }
+        Cache {
+            folder,
+            engine,
+            bytes_max,
+            looked_up: Default::default(),
+            missed: Mutex::default(),
+            removed: AtomicU64::new(0),
+        }
     }
 
     /// The folder.
@@ -80,6 +96,12 @@ impl Cache {
     pub fn get(&self, key: Key) -> Option<Vec<u8>> {
         let found = self.find(key);
         self.looked_up[usize::from(found.is_none())].fetch_add(1, Ordering::Relaxed);
+        if found.is_none() {
+            let mut missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
+            if missed.len() < MISSED_MAX {
+                missed.insert(key.0);
+            }
+        }
         found
     }
 
@@ -87,6 +109,18 @@ impl Cache {
     #[must_use]
     pub fn looked_up(&self) -> [u64; 2] {
         [0, 1].map(|at: usize| self.looked_up[at].load(Ordering::Relaxed))
+    }
+
+    /// Different definitions among those that this process did not find, at most 10,000.
+    #[must_use]
+    pub fn different_missed(&self) -> u64 {
+        self.missed.lock().unwrap_or_else(PoisonError::into_inner).len() as u64
+    }
+
+    /// Entries that this process removed to make room.
+    #[must_use]
+    pub fn removed(&self) -> u64 {
+        self.removed.load(Ordering::Relaxed)
     }
 
     fn find(&self, key: Key) -> Option<Vec<u8>> {
@@ -172,6 +206,7 @@ impl Cache {
             && let Some((_, length, path)) = entries.pop()
         {
             let _ = fs::remove_file(&path);
+            self.removed.fetch_add(1, Ordering::Relaxed);
             total -= length;
         }
         Ok(())

@@ -80,9 +80,11 @@ pub enum ModelError {
     },
     /// The question lies further outside the measurements than the fit supports.
     #[error(
-        "{asked} is more than {limit} times the largest measured value {measured}, and the fit is not certain enough"
+        "a {what} of {asked} is more than {limit} times the largest measured value {measured}, and the fit is not certain enough"
     )]
     Extrapolation {
+        /// What was measured.
+        what: &'static str,
         /// What was asked.
         asked: f64,
         /// Largest measured value.

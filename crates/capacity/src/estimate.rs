@@ -27,15 +27,45 @@ pub enum Validity {
     Bound,
     /// A fit that answers within the range of its measurements.
     WithinData,
-    /// A fit that answers outside its measurements; the factor is the distance from the largest measured value.
+    /// A fit that answers outside its measurements.
     Extrapolated {
-        /// The value that was asked over the largest measured value.
+        /// The value in question over the largest measured value; below 1 it is over the smallest one.
         factor: f64,
     },
     /// A rule of a document; it holds for the machines that the document describes.
     RuleOfSource(&'static str),
     /// A rule of this product, which no document prints.
     OurRule(&'static str),
+}
+
+impl Validity {
+    /// The validity of a value between the smallest and the largest measured one, or outside.
+    #[must_use]
+    pub fn of_range(value: f64, least: f64, most: f64) -> Validity {
+        if value > most {
+            Validity::Extrapolated { factor: value / most.max(f64::MIN_POSITIVE) }
+        } else if value < least {
+            Validity::Extrapolated { factor: value / least }
+        } else {
+            Validity::WithinData
+        }
+    }
+
+    /// The weaker of two validities: what is said of an answer that consists of several.
+    #[must_use]
+    pub fn weaker(self, other: Validity) -> Validity {
+        let distance = |factor: f64| factor.max(f64::MIN_POSITIVE).ln().abs();
+        let rank = |validity: &Validity| match validity {
+            Validity::Exact => 0.0,
+            Validity::WithinData => 1.0,
+            Validity::Bound => 2.0,
+            Validity::RuleOfSource(_) => 3.0,
+            Validity::OurRule(_) => 4.0,
+            Validity::Approximate(_) => 5.0,
+            Validity::Extrapolated { factor } => 6.0 + distance(*factor),
+        };
+        if rank(&other) > rank(&self) { other } else { self }
+    }
 }
 
 impl core::fmt::Display for Validity {
@@ -45,7 +75,12 @@ impl core::fmt::Display for Validity {
             Validity::Approximate(text) => write!(f, "approximation: {text}"),
             Validity::Bound => f.write_str("bound"),
             Validity::WithinData => f.write_str("within the measured range"),
-            Validity::Extrapolated { factor } => write!(f, "extrapolated to {factor:.2} times the measured range"),
+            Validity::Extrapolated { factor } if *factor < 1.0 => {
+                write!(f, "extrapolated to {factor:.2} times the smallest measured value")
+            }
+            Validity::Extrapolated { factor } => {
+                write!(f, "extrapolated to {factor:.2} times the largest measured value")
+            }
             Validity::RuleOfSource(text) => write!(f, "rule of the source: {text}"),
             Validity::OurRule(text) => write!(f, "rule of this product: {text}"),
         }
@@ -99,6 +134,13 @@ impl<T> Estimate<T> {
     pub fn from_inputs(mut self, inputs: Origin) -> Self {
         self.origin = self.origin.weaker(inputs);
         self
+    }
+
+    /// The estimate with the weaker validity: its method and validity are those of an answer that consists of both.
+    #[must_use]
+    pub fn weaker<'a>(&'a self, other: &'a Estimate<T>) -> &'a Estimate<T> {
+        let (mine, theirs) = (self.validity.clone(), other.validity.clone());
+        if mine.clone().weaker(theirs) == mine { self } else { other }
     }
 
     /// The same basis for a value that follows from this one.

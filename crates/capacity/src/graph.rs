@@ -109,12 +109,14 @@ impl WorkGraph {
                 utilization: (0..self.stations.len()).map(|at| solved.value.station_utilization(at)).collect(),
             });
             now += time;
-            basis.get_or_insert_with(|| solved.map(|_| ()));
+            let solved = solved.map(|_| ());
+            basis = Some(basis.map_or_else(|| solved.clone(), |basis| basis.weaker(&solved).clone()));
         }
         let prediction = GraphPrediction { elapsed: Seconds(now), phases };
         let basis = basis.ok_or(ModelError::NoDemand { class: 0 })?;
         let mut estimate = basis.map(|()| prediction).from_inputs(self.origin);
-        if estimate.value.phases.len() > 1 {
+        // A solver that approximates is further off than phases are.
+        if estimate.value.phases.len() > 1 && !matches!(estimate.validity, Validity::Approximate(_)) {
             estimate.validity = Validity::Approximate(KNOWN);
         }
         Ok(estimate)

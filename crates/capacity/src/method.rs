@@ -88,6 +88,7 @@ methods! {
     Schweitzer: "Schweitzer-Bard approximate mean value analysis", "Schweitzer 1979; Bard 1979", [ProductForm, FixedDemands, SteadyState];
     Linearizer: "Linearizer", "Chandy & Neuse 1982, CACM 25(2)", [ProductForm, FixedDemands, SteadyState];
     SeidmannLinearizer: "Linearizer with Seidmann's multi-server approximation", "Chandy & Neuse 1982; Seidmann, Schweitzer & Shalev-Oren 1987", [ProductForm, FixedDemands, SteadyState, ServersSplit];
+    CalibratedLinearizer: "Linearizer with several servers calibrated by the exact single-class network", "Chandy & Neuse 1982; Seidmann, Schweitzer & Shalev-Oren 1987; calibration by this product", [ProductForm, FixedDemands, SteadyState, ServersSplit];
     OpenNetwork: "open product-form network", "Jackson 1957; Baskett, Chandy, Muntz & Palacios 1975", [ProductForm, PoissonArrivals, FixedDemands, SteadyState];
     MixedMva: "mixed network by exact mean value analysis", "Reiser & Lavenberg 1980; Lazowska et al. 1984, section 7.4.2", [ProductForm, PoissonArrivals, FixedDemands, SteadyState];
     MixedConvolution: "mixed network by log-domain convolution", "Bruell & Balbo 1980; Baskett et al. 1975", [ProductForm, PoissonArrivals, FixedDemands, SteadyState];

@@ -109,10 +109,10 @@ impl Workload {
                 && objective.percentile_most.is_none_or(|most| at.percentiles[1].0 <= most.0)
                 && objective.utilization_most.is_none_or(|most| busiest <= most.0))
         };
-        let basis = self.predict(1)?;
-        let answer = |users| basis.clone().map(|_| users);
+        // The basis is that of the answer: other numbers of users may need another solver.
+        let answer = |users: u32| self.predict(users.max(1)).map(|basis| basis.map(|_| users));
         if !keeps(1)? {
-            return Ok(answer(0));
+            return answer(0);
         }
         let (mut low, mut high) = (1_u32, 2_u32);
         while high < USERS_MAX && keeps(high)? {
@@ -120,13 +120,13 @@ impl Workload {
             high = high.saturating_mul(2).min(USERS_MAX);
         }
         if high >= USERS_MAX && keeps(USERS_MAX)? {
-            return Ok(answer(USERS_MAX));
+            return answer(USERS_MAX);
         }
         while high - low > 1 {
             let middle = low + (high - low) / 2;
             if keeps(middle)? { low = middle } else { high = middle }
         }
-        Ok(answer(low))
+        answer(low)
     }
 
     /// When growth of the users reaches the largest number that keeps the objective.

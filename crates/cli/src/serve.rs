@@ -13,15 +13,18 @@ use quayline_measure::{
     FlowStudy, FlowStudyOptions, GatewayStudy, StoreStudy, StoreStudyOptions, StudyOptions, process, translator_study,
 };
 use quayline_project::job::{EventSettings, JobSettings};
+use quayline_report::Report;
 use quayline_server::{
     AdminPart, Beside, ServeConfig, ServeError, StoreDurability, StorePart, backout_misfits, queue_misfits,
     store_misfits,
 };
 use quayline_store::{STO_IN_USE, Store};
 
+use quayline_workload::Accounting;
+
 use crate::args::{
     DurabilityArg, DurabilityOption, FolderArg, MeasureArgs, MeasureBatchArgs, MeasureCommand, MeasureCryptoArgs,
-    MeasureFlowArgs, MeasureNetArgs, MeasureStoreArgs, MeasureTranslateArgs, ServeArgs,
+    MeasureFlowArgs, MeasureNetArgs, MeasureStoreArgs, MeasureTranslateArgs, ReportArgs, ServeArgs,
 };
 use crate::console::Console;
 use crate::exit::{CLI_INPUT, CLI_LISTEN, CLI_MEASURE, Exit, Stop};
@@ -104,6 +107,9 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     let store = flows.as_ref().map(|flows| flows.engine.store()).or(opened.as_ref().map(|opened| &opened.store));
     let store = store.cloned();
     let queues = ServedQueues::start(&config, store.as_ref())?;
+    if let Some(queues) = &queues {
+        workload.add_source(Arc::new(crate::workload::AmqpSource(queues.listener.counts())));
+    }
     let misfits = |store| [store_misfits(store, &definitions), queue_misfits(store, &config)].concat();
     for finding in store.iter().flat_map(misfits) {
         // Other services work, and what is missing may be defined before the next start.
@@ -234,15 +240,16 @@ impl ServedQueues {
 
 /// Runs a study and prints its tables; rejected where a bar is missed.
 pub(crate) fn measure(args: &MeasureArgs, console: &Console) -> Result<Exit, Stop> {
+    let account = Accounting::begin();
     let args = match &args.what {
         MeasureCommand::Gateway(args) => args,
-        MeasureCommand::Flow(args) => return measure_flow(args, console),
-        MeasureCommand::Translate(args) => return measure_translate(args),
-        MeasureCommand::Batch(args) => return measure_batch(args, console),
-        MeasureCommand::Net(args) => return measure_net(args, console),
-        MeasureCommand::Store(args) => return measure_store(args, console),
-        MeasureCommand::Mix(args) => return crate::capacity::measure_mix(args, console),
-        MeasureCommand::Crypto(args) => return measure_crypto(args, console),
+        MeasureCommand::Flow(args) => return measure_flow(args, account, console),
+        MeasureCommand::Translate(args) => return measure_translate(args, account),
+        MeasureCommand::Batch(args) => return measure_batch(args, account, console),
+        MeasureCommand::Net(args) => return measure_net(args, account, console),
+        MeasureCommand::Store(args) => return measure_store(args, account, console),
+        MeasureCommand::Mix(args) => return crate::capacity::measure_mix(args, account, console),
+        MeasureCommand::Crypto(args) => return measure_crypto(args, account, console),
     };
     let options = StudyOptions {
         project: args.project.clone(),
@@ -254,20 +261,26 @@ pub(crate) fn measure(args: &MeasureArgs, console: &Console) -> Result<Exit, Sto
     let study = GatewayStudy::run(&options)
         .map_err(|why| Finding::error(CLI_MEASURE, Fault::Environment, why).hint("see what the server said above"))?;
     crate::console::write_stdout(study.tables().as_bytes())?;
-    crate::capacity::finish_measured(study.report(), &args.report, console)
+    finish_tables(study.report(), account, &args.report, console)
 }
 
-fn measure_net(args: &MeasureNetArgs, console: &Console) -> Result<Exit, Stop> {
+/// Finishes a report whose tables are printed, with the account of this process.
+fn finish_tables(report: Report, account: Accounting, args: &ReportArgs, console: &Console) -> Result<Exit, Stop> {
+    let (mut report, account) = (report, account.end());
+    crate::console::write_stdout(format!("{}\n", account.line()).as_bytes())?;
+    account.add_to(&mut report);
+    crate::capacity::finish_measured(report, args, console)
+}
+
+fn measure_net(args: &MeasureNetArgs, account: Accounting, console: &Console) -> Result<Exit, Stop> {
     let options = NetOptions { clients: args.clients, time: Duration::from_secs_f64(args.seconds) };
     let study = NetStudy::run(options, &mut |what| eprintln!("{what}")).map_err(|why| {
         Finding::error(CLI_MEASURE, Fault::Environment, why).hint("check that loopback connections are allowed")
     })?;
-    let report = study.report();
-    crate::console::write_stdout(report.text().as_bytes())?;
-    crate::capacity::finish_measured(report, &args.report, console)
+    crate::capacity::finish_printed(study.report(), account, &args.report, console)
 }
 
-fn measure_store(args: &MeasureStoreArgs, console: &Console) -> Result<Exit, Stop> {
+fn measure_store(args: &MeasureStoreArgs, account: Accounting, console: &Console) -> Result<Exit, Stop> {
     let failed = |why: String| {
         Finding::error(CLI_MEASURE, Fault::Environment, why).hint("name a folder with enough room: --scratch DIR")
     };
@@ -289,22 +302,18 @@ fn measure_store(args: &MeasureStoreArgs, console: &Console) -> Result<Exit, Sto
         // What is left of a temporary folder harms nobody.
         let _ = std::fs::remove_dir_all(&own);
     }
-    let report = study?.report();
-    crate::console::write_stdout(report.text().as_bytes())?;
-    crate::capacity::finish_measured(report, &args.report, console)
+    crate::capacity::finish_printed(study?.report(), account, &args.report, console)
 }
 
-fn measure_crypto(args: &MeasureCryptoArgs, console: &Console) -> Result<Exit, Stop> {
+fn measure_crypto(args: &MeasureCryptoArgs, account: Accounting, console: &Console) -> Result<Exit, Stop> {
     let threads = args.threads.unwrap_or_else(|| quayline_calibrate::host().threads);
     let time = Duration::from_secs_f64(args.seconds);
     let study = CryptoStudy::run(threads, time, &mut |what| eprintln!("{what}"))
         .map_err(|why| Finding::error(CLI_MEASURE, Fault::Environment, why).hint("use fewer threads"))?;
-    let report = study.report();
-    crate::console::write_stdout(report.text().as_bytes())?;
-    crate::capacity::finish_measured(report, &args.report, console)
+    crate::capacity::finish_printed(study.report(), account, &args.report, console)
 }
 
-fn measure_batch(args: &MeasureBatchArgs, console: &Console) -> Result<Exit, Stop> {
+fn measure_batch(args: &MeasureBatchArgs, account: Accounting, console: &Console) -> Result<Exit, Stop> {
     let rows = if args.deletes == "set" { Rows::Set } else { Rows::Pipelined };
     let places = match args.place.as_str() {
         "store" => vec![Repositories::Store],
@@ -316,12 +325,10 @@ fn measure_batch(args: &MeasureBatchArgs, console: &Console) -> Result<Exit, Sto
         Finding::error(CLI_MEASURE, Fault::Environment, why)
             .hint("see what is missing above; --in store needs no database")
     })?;
-    let report = study.report();
-    crate::console::write_stdout(report.text().as_bytes())?;
-    crate::capacity::finish_measured(report, &args.report, console)
+    crate::capacity::finish_printed(study.report(), account, &args.report, console)
 }
 
-fn measure_flow(args: &MeasureFlowArgs, console: &Console) -> Result<Exit, Stop> {
+fn measure_flow(args: &MeasureFlowArgs, account: Accounting, console: &Console) -> Result<Exit, Stop> {
     let failed = |why: String| {
         Finding::error(CLI_MEASURE, Fault::Environment, why).hint("check the flows with `quayline flow check`")
     };
@@ -349,10 +356,10 @@ fn measure_flow(args: &MeasureFlowArgs, console: &Console) -> Result<Exit, Stop>
     }
     let study = study?;
     crate::console::write_stdout(study.tables().as_bytes())?;
-    crate::capacity::finish_measured(study.report(&options), &args.report, console)
+    finish_tables(study.report(&options), account, &args.report, console)
 }
 
-fn measure_translate(args: &MeasureTranslateArgs) -> Result<Exit, Stop> {
+fn measure_translate(args: &MeasureTranslateArgs, account: Accounting) -> Result<Exit, Stop> {
     let failed = |why: String| {
         Finding::error(CLI_MEASURE, Fault::Environment, why).hint("name a folder with enough room: --scratch DIR")
     };
@@ -375,6 +382,11 @@ fn measure_translate(args: &MeasureTranslateArgs) -> Result<Exit, Stop> {
         let _ = std::fs::remove_dir_all(&own);
     }
     written?;
+    let account = account.end();
+    crate::console::write_stdout(format!("{}\n", account.line()).as_bytes())?;
+    if measured.is_ok() && !account.is_trustworthy() {
+        return Ok(Exit::Untrustworthy);
+    }
     Ok(if measured.map_err(failed)? { Exit::Done } else { Exit::Rejected })
 }
 

@@ -4,8 +4,9 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
 use quayline_cache::Cache;
+use quayline_connect::ListenerFacts;
 use quayline_flow::{CpuPart, Engine};
-use quayline_workload::{Kind, MemberTotals, Source, Workload, WorkloadConfig};
+use quayline_workload::{Figure, Kind, MemberTotals, Source, Workload, WorkloadConfig, names};
 
 /// The work of this process.
 pub(crate) fn of_process(config: &WorkloadConfig) -> Arc<Workload> {
@@ -55,7 +56,29 @@ impl Source for DefinitionSource {
         Vec::new()
     }
 
+    fn figures(&self) -> Vec<Figure> {
+        let Some(cache) = &self.0 else { return Vec::new() };
+        vec![
+            Figure::total(names::DEFINITIONS_COMPILED, cache.looked_up()[1] as f64),
+            Figure::total(names::DEFINITIONS_DIFFERENT, cache.different_missed() as f64),
+            Figure::total(names::DEFINITIONS_REMOVED, cache.removed() as f64),
+        ]
+    }
+
     fn definitions(&self) -> Option<[u64; 2]> {
         self.0.as_ref().map(|cache| cache.looked_up())
+    }
+}
+
+/// Clients of queues over AMQP: their connections belong to the class of flows.
+pub(crate) struct AmqpSource<F>(pub(crate) F);
+
+impl<F: Fn() -> ListenerFacts + Send + Sync> Source for AmqpSource<F> {
+    fn totals(&self) -> Vec<MemberTotals> {
+        vec![MemberTotals { handshakes: (self.0)().handshakes, ..MemberTotals::new(Kind::Flow, "(AMQP clients)") }]
+    }
+
+    fn handshakes(&self) -> Option<[u64; 2]> {
+        Some((self.0)().handshakes)
     }
 }

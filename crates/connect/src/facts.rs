@@ -9,6 +9,8 @@ pub struct ListenerFacts {
     pub connections: u64,
     /// Connections that were accepted.
     pub accepted: u64,
+    /// TLS handshakes: full, resumed.
+    pub handshakes: [u64; 2],
     /// Connections that a limit refused.
     pub refused: u64,
     /// Clients that did not authenticate.
@@ -29,6 +31,7 @@ pub struct ListenerFacts {
 pub(crate) struct Counters {
     pub(crate) connections: AtomicU64,
     pub(crate) accepted: AtomicU64,
+    pub(crate) handshakes: [AtomicU64; 2],
     pub(crate) refused: AtomicU64,
     pub(crate) unauthenticated: AtomicU64,
     pub(crate) received: AtomicU64,
@@ -48,6 +51,7 @@ impl Counters {
         ListenerFacts {
             connections: of(&self.connections),
             accepted: of(&self.accepted),
+            handshakes: [of(&self.handshakes[0]), of(&self.handshakes[1])],
             refused: of(&self.refused),
             unauthenticated: of(&self.unauthenticated),
             received: of(&self.received),

@@ -79,6 +79,13 @@ impl Listener {
         self.address
     }
 
+    /// A way to the counts that does not keep the listener.
+    #[must_use]
+    pub fn counts(&self) -> impl Fn() -> ListenerFacts + Send + Sync + 'static {
+        let shared = Arc::clone(&self.shared);
+        move || shared.counters.facts()
+    }
+
     /// Counts.
     #[must_use]
     pub fn facts(&self) -> ListenerFacts {
@@ -194,6 +201,8 @@ async fn begin(shared: Arc<Shared>, stream: std::net::TcpStream, stopped: watch:
         count(&shared.counters.refused);
         return;
     };
+    let is_resumed = stream.get_ref().1.handshake_kind() == Some(rustls::HandshakeKind::Resumed);
+    count(&shared.counters.handshakes[usize::from(is_resumed)]);
     let chain = stream.get_ref().1.peer_certificates();
     let certificate = chain.and_then(|chain| chain.first()).map(|first| first.as_ref().to_vec());
     connection::serve(shared, stream, true, certificate, began, stopped).await;

@@ -20,6 +20,7 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::process::PidfdFlags;
 
+use crate::account;
 use crate::area::{
     Area, CALLER_WAITS, CURRENT, Claim, DONE_HEAD, DONE_TAIL, Geometry, SLOTS_MAX, SUBMIT_TAIL, WORKER_SLEEPS, narrow,
     now_ns,
@@ -149,6 +150,7 @@ impl Worker {
         let from_worker = bell(EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         let process = launch(spec, [memory.as_raw_fd(), to_worker.as_raw_fd(), from_worker.as_raw_fd()])
             .map_err(system("a process for the program"))?;
+        account::began(process.id());
         let pid = rustix::process::Pid::from_child(&process);
         let pidfd = rustix::process::pidfd_open(pid, PidfdFlags::NONBLOCK)
             .map_err(|e| system("a descriptor of the program's process")(e.into()))?;
@@ -283,6 +285,19 @@ impl Worker {
         to: &mut Vec<u8>,
         patience: &mut dyn FnMut() -> Option<Duration>,
     ) -> Result<i32, End> {
+        let began = std::time::Instant::now();
+        let ended = self.call_until_end(parts, length, to, patience);
+        account::waited(began.elapsed());
+        ended
+    }
+
+    fn call_until_end(
+        &mut self,
+        parts: &[&[u8]],
+        length: usize,
+        to: &mut Vec<u8>,
+        patience: &mut dyn FnMut() -> Option<Duration>,
+    ) -> Result<i32, End> {
         to.clear();
         let Some(slot) = self.submit(parts) else { return Err(End::Exited(-1)) };
         self.ring();
@@ -365,6 +380,10 @@ impl Worker {
     /// Returns how the process ended and which call it was in; `None` while it runs. Take finished calls first: calls that are
     /// neither finished nor the one it was in have not begun.
     pub fn end(&mut self) -> Option<(End, Option<Slot>)> {
+        // A process that was waited for has no account any more.
+        if is_gone(&self.pidfd) {
+            account::ended(self.process.id());
+        }
         let status = self.process.try_wait().ok()??;
         let end = match (status.code(), status.signal()) {
             _ if self.overtime => End::TimeLimit,
@@ -378,9 +397,16 @@ impl Worker {
     }
 }
 
+/// Whether a process has ended.
+fn is_gone(pidfd: &OwnedFd) -> bool {
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut [PollFd::new(pidfd, PollFlags::IN)], Some(&at_once)).is_ok_and(|count| count > 0)
+}
+
 impl Drop for Worker {
     fn drop(&mut self) {
         let _ = self.process.kill();
+        account::ended(self.process.id());
         let _ = self.process.wait();
     }
 }

@@ -23,6 +23,7 @@
 //!
 //! This crate knows nothing of copybooks, services, HTTP or any async runtime: bells are file descriptors to be polled.
 
+mod account;
 #[allow(unsafe_code, reason = "memory shared with another process, reached by address")]
 mod area;
 mod fault;
@@ -33,6 +34,7 @@ mod modules;
 #[allow(unsafe_code, reason = "libcob is a C library, a COBOL program takes an address")]
 mod worker;
 
+pub use account::{WorkerUse, waited_here, worker_use};
 pub use fault::{End, ProgramError};
 pub use host::{Completion, Slot, Worker, WorkerSpec, WorkingStorage};
 pub use worker::{WORKER_ARGUMENT, exit_code, run_worker};

@@ -1,6 +1,6 @@
 //! The collector of a server: a thread that looks once a second, keeps intervals, and does what alerts say.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,15 @@ use std::time::{Duration, Instant};
 
 use hyper::Request;
 use hyper::header::{CONTENT_TYPE, HOST};
-use quayline_gateway::ProviderSpec;
-use quayline_store::Store;
+use quayline_gateway::{Compression, Operation, ProviderSpec};
+use quayline_store::{FileUse, Store, StoreError};
 use quayline_workload::{
-    Action, Collector, Interval, Kind, MemberTotals, Message, Source, System, Tick, Workload, component_json,
+    Action, Collector, Figure, Interval, Kind, MemberTotals, Message, Source, System, Tick, Workload, component_json,
+    names,
 };
 
 use crate::journal::Log;
-use crate::kept::{KeptFile, KeptIntervals};
+use crate::kept::{KeptFile, KeptIntervals, NAME as KEPT_FILE};
 use crate::outbound::{Endpoint, Whole};
 use crate::shared::Shared;
 
@@ -192,6 +193,7 @@ fn begin(around: Around) -> Option<Collecting> {
     if !around.workload.config().collect {
         return None;
     }
+    around.workload.add_source(Arc::new(StoreSource::new(around.store.clone())));
     let stop = Arc::new(AtomicBool::new(false));
     let (ended, log) = (Arc::clone(&stop), Arc::clone(&around.log));
     let thread = std::thread::Builder::new().name("collect".to_owned()).spawn(move || collect(&around, &ended));
@@ -220,6 +222,7 @@ fn collect(around: &Around, stop: &AtomicBool) {
     let mut collector = Collector::new(Arc::clone(workload), Box::new(System));
     let mut fault = None;
     let mut next = Instant::now() + LOOK;
+    let mut marks = HashMap::new();
     loop {
         while Instant::now() < next && !stop.load(Ordering::Relaxed) {
             std::thread::park_timeout(next.saturating_duration_since(Instant::now()));
@@ -229,6 +232,8 @@ fn collect(around: &Around, stop: &AtomicBool) {
         if let Some(interval) = interval {
             let alerts = collector.alerts().iter().map(|alert| (alert.config().name.clone(), alert.lasts())).collect();
             collected.take(&interval, alerts);
+            // Figures of record files are those of a statistics: what a crash loses of them is no data.
+            let _ = store.as_ref().map(Store::keep_use);
             let done = kept.as_mut().map_or(Ok(()), |kept| kept.keep(&interval));
             // What fails each minute is said once.
             if done.as_ref().err() != fault.as_ref()
@@ -241,11 +246,28 @@ fn collect(around: &Around, stop: &AtomicBool) {
         for message in messages {
             act((root, log), message);
         }
+        if let Some(store) = store {
+            log_marks(store, &mut marks, log);
+        }
         if is_over {
             return;
         }
         // After a pause of the process the missed looks are not made up for.
         next = (next + LOOK).max(Instant::now());
+    }
+}
+
+/// Logs marks of queue depths that were crossed since the last look.
+fn log_marks(store: &Store, known: &mut HashMap<String, (u64, u64)>, log: &Log) {
+    for (name, facts) in store.marked_queues() {
+        let now = (facts.depth_high_events, facts.depth_low_events);
+        let before = known.insert(name.clone(), now).unwrap_or_default();
+        if now.0 > before.0 {
+            log(&format!("queue {name} rose to its high mark; its depth is {}", facts.depth));
+        }
+        if now.1 > before.1 {
+            log(&format!("queue {name} fell to its low mark; its depth is {}", facts.depth));
+        }
     }
 }
 
@@ -335,6 +357,82 @@ fn webhook(url: &str, message: &Message) -> Result<(), String> {
     ended
 }
 
+/// What the store counts, and the processes of programs.
+struct StoreSource {
+    store: Option<Store>,
+    /// Deleted records by file at the last look, and files that were emptied.
+    last: Mutex<(HashMap<String, u64>, f64)>,
+}
+
+/// Queues whose depths are looked at.
+const QUEUES_MAX: usize = 100;
+/// Records that are deleted one by one between two looks from which a file counts as emptied record by record.
+const EMPTIED_LEAST: u64 = 100;
+
+impl StoreSource {
+    fn new(store: Option<Store>) -> StoreSource {
+        StoreSource { store, last: Mutex::default() }
+    }
+
+    fn of_files(&self, store: &Store) -> Result<Vec<Figure>, StoreError> {
+        let mut state = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let (deleted, emptied) = &mut *state;
+        let mut sum = FileUse::default();
+        let mut indexes = 0;
+        for (name, uses) in store.used_files()?.into_iter().filter(|(name, _)| name != KEPT_FILE) {
+            sum.inserted += uses.inserted;
+            sum.lookups += uses.lookups;
+            sum.data_missed += uses.data_missed.max(uses.index_missed);
+            let before = deleted.insert(name.clone(), uses.deleted).unwrap_or(0);
+            let looks = uses.inserted > 0 || uses.deleted.saturating_sub(before) >= EMPTIED_LEAST;
+            if !looks {
+                continue;
+            }
+            let unit = store.begin()?;
+            // Deleted since it was listed.
+            let Ok(file) = store.file(&unit, &name) else { continue };
+            if uses.inserted > 0 {
+                indexes = indexes.max(file.definition().alternates.len());
+            }
+            if uses.deleted.saturating_sub(before) >= EMPTIED_LEAST && file.is_empty(&unit)? {
+                *emptied += 1.0;
+            }
+        }
+        Ok(vec![
+            Figure::total(names::RECORDS_INSERTED, sum.inserted as f64),
+            Figure::total(names::LOOKUPS, sum.lookups as f64),
+            Figure::total(names::LOOKUPS_MISSED, sum.data_missed as f64),
+            Figure::total(names::FILES_EMPTIED, *emptied),
+            Figure::now(names::INDEXES, indexes as f64),
+        ])
+    }
+}
+
+impl Source for StoreSource {
+    fn totals(&self) -> Vec<MemberTotals> {
+        Vec::new()
+    }
+
+    fn programs_cpu_s(&self) -> Option<f64> {
+        Some(quayline_program::worker_use().cpu_s)
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        let mut found = vec![Figure::total(names::PROGRAM_STARTS, quayline_program::worker_use().started as f64)];
+        let Some(store) = &self.store else { return found };
+        found.push(Figure::now(names::OPEN_UNITS, store.units_open() as f64));
+        found.push(Figure::total(names::STALLED, store.facts().stalled_us as f64 / 1e6));
+        found.push(Figure::total(names::UNITS_INSERTING, store.usage().units_inserting as f64));
+        let queues = store.open_queues().into_iter().take(QUEUES_MAX);
+        found.extend(
+            queues.map(|(name, facts)| Figure::now(format!("{}:{name}", names::QUEUE_DEPTH), facts.depth as f64)),
+        );
+        // Where the store has no unit of work to spare, there are no figures this time.
+        found.extend(self.of_files(store).unwrap_or_default());
+        found
+    }
+}
+
 /// What a server counts of its operations.
 struct ApiSource(Weak<Shared>);
 
@@ -354,7 +452,12 @@ impl Source for ApiSource {
             let computes = |phase: &&quayline_meter::ProfilePhase| {
                 quayline_meter::Phase::of_name(&phase.phase).is_some_and(|p| p.computes())
             };
+            let of_program =
+                definitions.operations.iter().any(|operation| operation.id == class.name && is_program(operation));
+            let in_calls = class.phases.iter().filter(|phase| phase.phase == quayline_meter::Phase::Call.name());
             MemberTotals {
+                handshakes: shared.metrics.handshakes_of(&class.name),
+                programs_s: if of_program { in_calls.map(|phase| phase.wall_s).sum() } else { 0.0 },
                 count: class.count,
                 failed,
                 wall_s: class.wall_s,
@@ -369,11 +472,62 @@ impl Source for ApiSource {
                 ..MemberTotals::new(Kind::Api, class.name)
             }
         };
-        profile.classes.into_iter().map(member).collect()
+        let mut members: Vec<MemberTotals> = profile.classes.into_iter().map(member).collect();
+        // Connections whose first request was for no operation, or for a queue.
+        let mut others = MemberTotals::new(Kind::Api, "(others)");
+        for at in 0..2 {
+            let counted: u64 = members.iter().map(|member| member.handshakes[at]).sum();
+            others.handshakes[at] = shared.metrics.handshakes[at].load(Ordering::Relaxed).saturating_sub(counted);
+        }
+        if others.handshakes != [0; 2] {
+            members.push(others);
+        }
+        members
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        let Some(shared) = self.0.upgrade() else { return Vec::new() };
+        let config = &shared.config;
+        let threads = std::thread::available_parallelism().map_or(1, core::num::NonZero::get);
+        let is_asked = config.tls.as_ref().is_some_and(|tls| tls.client_authorities.is_some());
+        let is_required = config.tls.as_ref().is_some_and(|tls| tls.require_client_certificate);
+        let is_needed = is_required || !config.authentication.certificate_roles.is_empty();
+        let definitions = shared.definitions().1;
+        // What compresses only where it pays needs no advice.
+        let compresses = match &definitions.operations {
+            operations if operations.iter().any(|of| of.compression == Compression::Always) => Some(true),
+            operations if operations.iter().all(|of| of.compression == Compression::Off) => Some(false),
+            _ => None,
+        };
+        let mut found = vec![
+            Figure::total(names::CONNECTIONS, shared.metrics.connections.load(Ordering::Relaxed) as f64),
+            Figure::now(names::LISTENER_THREADS, config.threads.unwrap_or(threads) as f64),
+            Figure::holds(names::OPERATOR_LISTENER, config.admin.listen.is_some()),
+            Figure::holds(names::CLIENT_AUTHENTICATION, is_asked),
+            Figure::holds(names::CLIENT_AUTHENTICATION_NEEDED, is_needed),
+            Figure::now(names::PATH_DEPTH, shared.root.components().count() as f64),
+            Figure::total(names::DATABASE_CALLS, crate::sql::CALLS[0].load(Ordering::Relaxed) as f64),
+            Figure::total(names::DATABASE_CONNECTS, crate::sql::CALLS[1].load(Ordering::Relaxed) as f64),
+        ];
+        found.extend(compresses.map(|compresses| Figure::holds(names::COMPRESSION, compresses)));
+        let of_programs = definitions.operations.iter().filter(|operation| is_program(operation));
+        let calls: u64 = of_programs.map(|operation| shared.metrics.count(&operation.id)).sum();
+        found.push(Figure::total(names::PROGRAM_CALLS, calls as f64));
+        if let Some(audit) = &shared.audit {
+            let (came, waiting) = audit.lines();
+            found.push(Figure::total(names::AUDIT_LINES, came as f64));
+            found.push(Figure::now(names::AUDIT_WAITING, waiting as f64));
+        }
+        found
     }
 
     fn handshakes(&self) -> Option<[u64; 2]> {
         let shared = self.0.upgrade()?;
         Some([0, 1].map(|at: usize| shared.metrics.handshakes[at].load(Ordering::Relaxed)))
     }
+}
+
+/// Whether an operation calls a COBOL program.
+fn is_program(operation: &Operation) -> bool {
+    matches!(operation.service.provider, ProviderSpec::Program(_))
 }

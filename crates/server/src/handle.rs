@@ -1,5 +1,6 @@
 //! One request to one response.
 
+use std::cell::Cell;
 use std::convert::Infallible;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -39,6 +40,14 @@ pub(crate) struct Peer {
     pub(crate) address: std::net::SocketAddr,
     /// Common name of the client's certificate, where it has one that was verified.
     pub(crate) certificate: Option<String>,
+    /// Whether the connection's handshake resumed a session, until its first request counts it.
+    pub(crate) is_resumed: Cell<Option<bool>>,
+}
+
+impl Peer {
+    pub(crate) fn new(address: std::net::SocketAddr, certificate: Option<String>) -> Peer {
+        Peer { address, certificate, is_resumed: Cell::new(None) }
+    }
 }
 
 /// What is known about a request when it has been answered.
@@ -122,6 +131,7 @@ pub(crate) async fn handle(
     let began = Instant::now();
     let (mut parts, body) = request.into_parts();
     let heads = Heads::of(&parts.headers);
+    let is_resumed = peer.is_resumed.take();
     let peer = behind_proxies(&thread, peer, &parts.headers);
     let head = parts.method == Method::HEAD;
     let mut trace = Trace::of(if heads.have(Head::Traceparent) { text(&parts.headers, "traceparent") } else { None });
@@ -165,6 +175,9 @@ pub(crate) async fn handle(
     }
     let (status, bytes) = (response.status().as_u16(), response.body().len());
     if let Some(metrics) = known.metrics.take() {
+        if let Some(is_resumed) = is_resumed {
+            metrics.shook_hands(is_resumed);
+        }
         let now = known.answered.unwrap_or_else(Instant::now);
         metrics.answered(status, bytes, now - began);
         response.body_mut().time_writing(metrics, now);
@@ -193,7 +206,7 @@ fn behind_proxies(thread: &Thread, peer: Rc<Peer>, headers: &HeaderMap) -> Rc<Pe
     if client == peer.address.ip() {
         return peer;
     }
-    Rc::new(Peer { address: (client, 0).into(), certificate: peer.certificate.clone() })
+    Rc::new(Peer::new((client, 0).into(), peer.certificate.clone()))
 }
 
 async fn respond(

@@ -33,6 +33,8 @@ struct Inner {
     failing: AtomicBool,
     /// Lines that were dropped.
     lost: Arc<AtomicU64>,
+    /// Lines that came.
+    came: AtomicU64,
 }
 
 #[derive(Default)]
@@ -88,6 +90,7 @@ impl Journal {
             keeping,
             failing: AtomicBool::new(false),
             lost,
+            came: AtomicU64::new(0),
         });
         let of_writer = Arc::clone(&inner);
         let writer = std::thread::Builder::new().name("journal".to_owned());
@@ -108,9 +111,15 @@ impl Journal {
         self.inner.failing.load(Ordering::Relaxed)
     }
 
+    /// Lines that came since the start, and those that wait for the disk now.
+    pub(crate) fn lines(&self) -> (u64, usize) {
+        (self.inner.came.load(Ordering::Relaxed), self.inner.queue().lines)
+    }
+
     /// Appends a line, without its line feed.
     pub(crate) fn line(&self, line: &str) {
         let inner = &self.inner;
+        inner.came.fetch_add(1, Ordering::Relaxed);
         let mut queue = inner.queue();
         let room = loop {
             let failing = inner.failing.load(Ordering::Relaxed);

@@ -15,7 +15,7 @@ use quayline_workload::Interval;
 use crate::collect::Kept;
 
 /// Name of the record file.
-const NAME: &str = "WORKLOAD.INTERVALS";
+pub(crate) const NAME: &str = "WORKLOAD.INTERVALS";
 const KEY_BYTES: u32 = 8;
 /// Most bytes of an interval: 100 members of each class.
 const RECORD_BYTES_MAX: u32 = 1 << 20;

@@ -110,6 +110,8 @@ const CLASSES: usize = 5;
 pub(crate) struct OperationMetrics {
     answers: [AtomicU64; CLASSES],
     bytes: AtomicU64,
+    /// TLS handshakes of connections whose first request was for it: full, resumed.
+    handshakes: [AtomicU64; 2],
     total: Times,
     phases: PhaseTable<Times>,
 }
@@ -124,6 +126,11 @@ impl OperationMetrics {
         add(&self.answers[class], 1);
         add(&self.bytes, bytes as u64);
         self.total.record(time);
+    }
+
+    /// The connection of this request, its first one, had a handshake.
+    pub(crate) fn shook_hands(&self, is_resumed: bool) {
+        add(&self.handshakes[usize::from(is_resumed)], 1);
     }
 
     /// The costs of all requests so far.
@@ -177,6 +184,8 @@ pub(crate) struct Metrics {
     pub(crate) connection_faults: [AtomicU64; ConnectionFault::ALL.len()],
     /// TLS handshakes: full, resumed.
     pub(crate) handshakes: [AtomicU64; 2],
+    /// Connections that were accepted.
+    pub(crate) connections: AtomicU64,
     /// Connections that ended early to make room.
     pub(crate) connections_shed: AtomicU64,
     pub(crate) workers_ended: AtomicU64,
@@ -221,6 +230,20 @@ impl Metrics {
             sum
         };
         operations.iter().map(|(id, threads)| (id.clone(), sum(threads))).collect()
+    }
+
+    /// Handshakes of connections whose first request was for an operation: full, resumed.
+    pub(crate) fn handshakes_of(&self, id: &str) -> [u64; 2] {
+        let operations = self.operations.lock().unwrap_or_else(PoisonError::into_inner);
+        let threads = operations.iter().find(|(known, _)| known == id).map_or(&[][..], |(_, threads)| threads);
+        [0, 1].map(|at: usize| threads.iter().map(|thread| thread.handshakes[at].load(Ordering::Relaxed)).sum())
+    }
+
+    /// Requests of an operation.
+    pub(crate) fn count(&self, id: &str) -> u64 {
+        let operations = self.operations.lock().unwrap_or_else(PoisonError::into_inner);
+        let threads = operations.iter().find(|(known, _)| known == id).map_or(&[][..], |(_, threads)| threads);
+        threads.iter().flat_map(|thread| &thread.answers).map(|count| count.load(Ordering::Relaxed)).sum()
     }
 
     /// Requests of an operation that the server could not answer, by its status of class 5xx.

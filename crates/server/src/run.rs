@@ -201,6 +201,7 @@ async fn accept(
                             continue;
                         }
                     };
+                    thread.shared.metrics.connections.fetch_add(1, Ordering::Relaxed);
                     turn = (turn + 1) % (others.len() + 1);
                     if turn == 0 {
                         begin(thread, (stream, address, place), stopped.clone());
@@ -421,7 +422,7 @@ async fn connection(thread: Rc<Thread>, stream: TcpStream, address: SocketAddr, 
     let limits = &thread.shared.config.limits;
     let patience = Duration::from_secs(limits.write_seconds);
     let Some(tls) = thread.shared.tls() else {
-        let peer = Peer { address, certificate: None };
+        let peer = Peer::new(address, None);
         return exchange(&thread, Patient::new(stream, patience), peer, stopped).await;
     };
     // A client that does not shake hands is one that does not send headers.
@@ -435,7 +436,8 @@ async fn connection(thread: Rc<Thread>, stream: TcpStream, address: SocketAddr, 
     thread.shared.metrics.handshakes[usize::from(resumed)].fetch_add(1, Ordering::Relaxed);
     let certificate =
         stream.get_ref().1.peer_certificates().and_then(|chain| quayline_gateway::common_name(chain.first()?));
-    let peer = Peer { address, certificate };
+    let peer = Peer::new(address, certificate);
+    peer.is_resumed.set(Some(resumed));
     exchange(&thread, Patient::new(stream, patience), peer, stopped).await;
 }
 

@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use quayline_gateway::{Answered, Outgoing, Provider, ProviderFault, Returned, SqlColumns, SqlPassword, SqlSpec};
 use rustls::pki_types::ServerName;
@@ -17,6 +18,9 @@ use tokio_postgres::{Client, Config, NoTls, Statement};
 use tokio_rustls::TlsConnector;
 
 use crate::tls;
+
+/// Calls of databases by all threads, and connections that were made for them.
+pub(crate) static CALLS: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 
 /// Connections to one database from one thread, for one statement.
 pub(crate) struct Database {
@@ -135,9 +139,11 @@ impl Pool {
     async fn ask(&self, parameters: Vec<Vec<u8>>) -> Result<Returned, ProviderFault> {
         // The borrow ends here: what follows waits.
         let kept = self.idle.borrow_mut().pop();
+        CALLS[0].fetch_add(1, Ordering::Relaxed);
         let session = match kept.filter(|session| !session.client.is_closed()) {
             Some(session) => session,
             None => {
+                CALLS[1].fetch_add(1, Ordering::Relaxed);
                 let made = self.connect().await;
                 *self.down.borrow_mut() = made.as_ref().err().cloned();
                 made.map_err(|why| ProviderFault::Absent { reason: format!("{}: {why}", self.spec.database) })?

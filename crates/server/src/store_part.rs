@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use quayline_store::save::{Packing, PartsSaved};
-use quayline_store::{Owner, OwnerFacts, Sampled, Store, StoreError};
+use quayline_store::{FileUse, Owner, OwnerFacts, Sampled, Store, StoreError};
 
 use crate::admin::{AdminAnswer, AdminPart, AdminRequest};
 use crate::api::v1::{self, Status};
@@ -160,6 +160,27 @@ impl AdminPart for StorePart {
         for (name, help, value) in families {
             family(name, help, "counter", &by_owner(&value));
         }
+        let files = self.store.used_files().unwrap_or_default();
+        let by_file = |value: &dyn Fn(&FileUse) -> u64| -> Vec<(String, f64)> {
+            files.iter().map(|(name, uses)| (format!("{{file=\"{name}\"}}"), value(uses) as f64)).collect()
+        };
+        type OfFile = fn(&FileUse) -> u64;
+        let uses: [(&str, &str, OfFile); 7] = [
+            ("quayline_file_inserted_total", "Records inserted.", |uses| uses.inserted),
+            ("quayline_file_updated_total", "Records replaced.", |uses| uses.updated),
+            ("quayline_file_deleted_total", "Records deleted.", |uses| uses.deleted),
+            ("quayline_file_read_total", "Records read.", |uses| uses.read),
+            ("quayline_file_lookups_total", "Looks into record files.", |uses| uses.lookups),
+            ("quayline_file_index_missed_total", "Lookups that read an index page from the medium.", |uses| {
+                uses.index_missed
+            }),
+            ("quayline_file_data_missed_total", "Lookups that read a data page from the medium.", |uses| {
+                uses.data_missed
+            }),
+        ];
+        for (name, help, value) in uses {
+            family(name, help, "counter", &by_file(&value));
+        }
         let queues = self.store.open_queues();
         let by_queue = |value: &dyn Fn(&quayline_store::queue::QueueFacts) -> u64| -> Vec<(String, f64)> {
             queues.iter().map(|(name, facts)| (format!("{{queue=\"{name}\"}}"), value(facts) as f64)).collect()
@@ -167,6 +188,26 @@ impl AdminPart for StorePart {
         family("quayline_queue_depth", "Messages on the queue.", "gauge", &by_queue(&|facts| facts.depth));
         family("quayline_queue_put_total", "Messages put.", "counter", &by_queue(&|facts| facts.put));
         family("quayline_queue_got_total", "Messages got.", "counter", &by_queue(&|facts| facts.got));
+        family("quayline_queue_depth_high", "Greatest depth.", "gauge", &by_queue(&|facts| facts.depth_high));
+        family(
+            "quayline_queue_above_mark",
+            "1 from the depth's rise to the high mark until its fall to the low mark.",
+            "gauge",
+            &by_queue(&|facts| u64::from(facts.is_above_mark)),
+        );
+        let mut events = Vec::new();
+        for (name, facts) in &queues {
+            for (mark, count) in [("high", facts.depth_high_events), ("low", facts.depth_low_events)] {
+                events.push((format!("{{queue=\"{name}\",mark=\"{mark}\"}}"), count as f64));
+            }
+        }
+        family("quayline_queue_depth_events_total", "Marks of the depth that were crossed.", "counter", &events);
+        family(
+            "quayline_queue_depth_events_lost_total",
+            "Events of the depth that could not be put on the event queue.",
+            "counter",
+            &by_queue(&|facts| facts.depth_events_lost),
+        );
         family(
             "quayline_queue_expired_total",
             "Messages that expired and were deleted.",

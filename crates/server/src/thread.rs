@@ -329,7 +329,7 @@ mod tests {
             let serving = Rc::clone(&thread);
             tokio::task::spawn_local(async move {
                 let _place = place;
-                let _ = caught(exchange(&serving, server, Peer { address, certificate: None }, stopped)).await;
+                let _ = caught(exchange(&serving, server, Peer::new(address, None), stopped)).await;
             });
             let mut statuses = Vec::new();
             for round in 0..3 {

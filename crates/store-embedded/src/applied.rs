@@ -9,7 +9,7 @@ use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 use parking_lot::RwLock;
-use quayline_store::{Direction, FullKey, Space, StoreError, Value};
+use quayline_store::{Direction, FullKey, PageKind, Space, StoreError, Value, count_page};
 use redb::{Database, ReadOnlyTable, ReadableDatabase as _, TableDefinition};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
@@ -467,7 +467,14 @@ impl redb::StorageBackend for Backend {
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> std::io::Result<()> {
-        self.0.read(offset, out)
+        self.0.read(offset, out)?;
+        // The first byte of a page of the tree is its kind. Other pages are of the tree's own bookkeeping.
+        match out.first() {
+            Some(1) => count_page(PageKind::Data),
+            Some(2) => count_page(PageKind::Index),
+            _ => {}
+        }
+        Ok(())
     }
 
     fn set_len(&self, len: u64) -> std::io::Result<()> {

@@ -26,6 +26,7 @@ mod codec;
 mod dropping;
 mod engine;
 mod error;
+mod file_use;
 mod limits;
 mod lock;
 mod memory;
@@ -48,6 +49,7 @@ pub use engine::{
     LoadSource, Page, PageLimit, Position, SalvageVisit, Salvaged, Snapshot, full_bounds,
 };
 pub use error::*;
+pub use file_use::{FileUse, PageKind, count_page};
 pub use limits::StoreLimits;
 pub use lock::{LockWait, UnitId};
 pub use memory::MemoryEngine;

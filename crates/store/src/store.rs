@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 
 use crate::dropping::SWEEP_AT_OPEN;
 use crate::engine::{Change, Engine, EngineFacts};
+use crate::file_use::UseCounters;
 use crate::lock::LockTable;
 use crate::queue::{QueueFacts, QueueState};
 use crate::shared::{NO_UNIT, Reads, Shared, StampSource};
@@ -32,6 +33,8 @@ pub(crate) struct Inner {
     pub(crate) usage: Arc<Usage>,
     pub(crate) ends: Ends,
     pub(crate) queues: Mutex<HashMap<String, Arc<QueueState>>>,
+    /// Uses of record files, by the space of their records.
+    pub(crate) uses: Mutex<HashMap<Space, Arc<UseCounters>>>,
     /// Spaces of the records of files that other processes know this one to use.
     pub(crate) used_files: Mutex<HashSet<Space>>,
     pub(crate) read_only: bool,
@@ -106,6 +109,7 @@ impl Store {
             usage,
             ends: Ends::default(),
             queues: Mutex::default(),
+            uses: Mutex::default(),
             used_files: Mutex::default(),
             read_only: access == Access::Read,
             units_open: AtomicUsize::new(0),
@@ -212,6 +216,15 @@ impl Store {
         let mut facts: Vec<_> = queues.into_iter().map(|(name, state)| (name, state.facts())).collect();
         facts.sort_by(|one, other| one.0.cmp(&other.0));
         facts
+    }
+
+    /// The same for those with a high mark of the depth.
+    #[must_use]
+    pub fn marked_queues(&self) -> Vec<(String, QueueFacts)> {
+        let queues = self.0.queues.lock();
+        let marked = queues.iter().filter(|(_, state)| state.has_marks());
+        let queues: Vec<_> = marked.map(|(name, state)| (name.clone(), Arc::clone(state))).collect();
+        queues.into_iter().map(|(name, state)| (name, state.facts())).collect()
     }
 
     /// Units of work that are open.

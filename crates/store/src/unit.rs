@@ -10,6 +10,7 @@ use std::task::Waker;
 use std::time::Instant;
 
 use crate::engine::{Batch, Change, Completion, Direction, Engine, KeyRange, Page, PageLimit};
+use crate::file_use::{RecordChange, UseCounters};
 use crate::lock::{Acquired, LockWait, UnitId};
 use crate::queue::QueueOutcome;
 use crate::shared::Reads;
@@ -57,6 +58,8 @@ pub struct Unit {
     version: u64,
     /// What queues do once the outcome is known. Not boxed: a unit of some hundred messages would allocate for each.
     outcomes: Vec<QueueOutcome>,
+    /// Changes of records by file, which count when the unit commits.
+    record_changes: Vec<(Arc<UseCounters>, RecordChange, u64)>,
     /// The task to wake when a lock is free, of a unit that does not hold its thread.
     waker: Option<Waker>,
     /// What changed since the first mark: keys with what this unit had for them before. Without a mark nothing is kept.
@@ -83,6 +86,7 @@ enum Seen {
 pub struct UnitMark {
     undo: usize,
     outcomes: usize,
+    record_changes: Vec<(Arc<UseCounters>, RecordChange, u64)>,
     bytes: usize,
 }
 
@@ -110,6 +114,7 @@ impl Unit {
             unchanged_locks: Vec::new(),
             version: 0,
             outcomes: Vec::new(),
+            record_changes: Vec::new(),
             waker: None,
             undo: None,
             undone: HashSet::new(),
@@ -387,6 +392,16 @@ impl Unit {
         self.outcomes.push(outcome);
     }
 
+    /// Counts a change of a record when the unit commits.
+    pub(crate) fn record_changed(&mut self, counters: &Arc<UseCounters>, change: RecordChange) {
+        let same =
+            |known: &&mut (Arc<UseCounters>, RecordChange, u64)| known.1 == change && Arc::ptr_eq(&known.0, counters);
+        match self.record_changes.iter_mut().find(same) {
+            Some((_, _, count)) => *count += 1,
+            None => self.record_changes.push((Arc::clone(counters), change, 1)),
+        }
+    }
+
     /// Number of changes so far, undone ones included.
     pub(crate) fn version(&self) -> u64 {
         self.version
@@ -464,7 +479,8 @@ impl Unit {
     pub fn mark(&mut self) -> UnitMark {
         let undo = self.undo.get_or_insert_default().len();
         self.undone.clear();
-        UnitMark { undo, outcomes: self.outcomes.len(), bytes: self.bytes }
+        let record_changes = self.record_changes.clone();
+        UnitMark { undo, outcomes: self.outcomes.len(), record_changes, bytes: self.bytes }
     }
 
     /// Takes back what the unit did since a mark: changes, gets and puts. Locks stay until the unit ends.
@@ -480,6 +496,7 @@ impl Unit {
         self.undone.clear();
         self.version += 1;
         self.bytes = mark.bytes;
+        self.record_changes = mark.record_changes;
         let outcomes = self.outcomes.split_off(mark.outcomes.min(self.outcomes.len()));
         for mut part in outcomes.into_iter().rev() {
             part.rolled_back(&RollBack::Failed(None));
@@ -518,6 +535,10 @@ impl Unit {
         match outcome {
             Ok(_) => {
                 self.outcomes.iter_mut().for_each(QueueOutcome::committed);
+                if self.record_changes.iter().any(|(_, change, _)| *change == RecordChange::Inserted) {
+                    self.store.usage.units_inserting.fetch_add(1, Ordering::Relaxed);
+                }
+                self.record_changes.drain(..).for_each(|(counters, change, count)| counters.changed(change, count));
                 let there = std::mem::take(&mut self.unchanged_locks);
                 self.end(there);
             }

@@ -31,6 +31,8 @@ pub struct UsageFacts {
     pub rolled_back: u64,
     /// Changes that committed.
     pub changes: u64,
+    /// Units of work that committed inserts of records.
+    pub units_inserting: u64,
     /// From the beginning of commits to their outcome.
     pub commit_us: u64,
     /// The longest of them.
@@ -137,6 +139,7 @@ pub(crate) struct Usage {
     pub(crate) committed: AtomicU64,
     pub(crate) rolled_back: AtomicU64,
     pub(crate) changes: AtomicU64,
+    pub(crate) units_inserting: AtomicU64,
     commit_us: AtomicU64,
     commit_max_us: AtomicU64,
     lock_waits: AtomicU64,
@@ -235,6 +238,7 @@ impl Usage {
             committed: value(&self.committed),
             rolled_back: value(&self.rolled_back),
             changes: value(&self.changes),
+            units_inserting: value(&self.units_inserting),
             commit_us: value(&self.commit_us),
             commit_max_us: value(&self.commit_max_us),
             lock_waits: value(&self.lock_waits),

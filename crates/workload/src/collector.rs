@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 
 use crate::alert::{Alert, Message};
 use crate::class::Kind;
+use crate::figure::{Figure, FigureValue, Seen, names};
 use crate::interval::{ClassInterval, Interval, MemberInterval, PartInterval, TimesInterval};
 use crate::regulator::Regulator;
 use crate::system::{Probe, ThreadUse, thread_cpu_ns};
@@ -16,6 +17,8 @@ const MEMBERS_MAX: usize = 100;
 /// What names of threads begin with that work for whoever commits.
 const HELPERS: [&str; 3] = ["store", "journal", "log"];
 const NS: f64 = 1e9;
+/// Ticks between two looks at figures.
+const FIGURE_TICKS: u32 = 5;
 
 /// Collects the intervals of a process. It is called once a second by one thread.
 pub struct Collector {
@@ -28,6 +31,8 @@ pub struct Collector {
     current: Current,
     /// By class: the share of all processors that it used since the tick before.
     shares: Vec<f64>,
+    /// Ticks so far.
+    looks: u32,
 }
 
 #[derive(Default)]
@@ -43,6 +48,9 @@ struct Last {
     handshakes: [u64; 2],
     definitions: [u64; 2],
     held_ns: Vec<u64>,
+    programs_cpu_s: f64,
+    /// Counts of figures.
+    counted: HashMap<String, f64>,
 }
 
 /// The interval that is being collected.
@@ -77,6 +85,10 @@ struct Delta {
     count: u64,
     failed: u64,
     wall_s: f64,
+    programs_s: f64,
+    programs_ns: f64,
+    checkpoint_s: f64,
+    handshakes: [u64; 2],
 }
 
 impl Collector {
@@ -93,6 +105,7 @@ impl Collector {
             regulators: regulators.collect(),
             workload,
             probe,
+            looks: 0,
             last: Last::default(),
             current: Current::default(),
         };
@@ -101,6 +114,8 @@ impl Collector {
         collector.last.up_ns = collector.probe.uptime().as_nanos();
         collector.last.process_ns = collector.probe.process().cpu_ns;
         collector.last.own_cpu_ns = thread_cpu_ns();
+        collector.look_at_figures();
+        collector.current.interval.counted.clear();
         let known: Vec<u32> = collector.workload.threads.lock().keys().copied().collect();
         for thread in collector.probe.threads() {
             if !known.contains(&thread.tid) {
@@ -125,6 +140,9 @@ impl Collector {
     /// Ends the interval that has begun, however short it is.
     pub fn finish(&mut self) -> Tick {
         let mut tick = self.tick();
+        if tick.interval.is_none() {
+            self.look_at_figures();
+        }
         if tick.interval.is_none() && self.current.interval.seconds > 0.0 {
             let now = self.probe.unix_ms();
             self.end(&mut tick, now);
@@ -142,6 +160,10 @@ impl Collector {
         }
         self.last.up_ns = up.as_nanos();
         self.count(seconds);
+        self.looks = self.looks.wrapping_add(1);
+        if self.looks.is_multiple_of(FIGURE_TICKS) || now_ms >= self.current.end_ms {
+            self.look_at_figures();
+        }
         self.regulate(u64::try_from(up.as_millis()).unwrap_or(u64::MAX));
         let mut tick = Tick::default();
         if now_ms >= self.current.end_ms {
@@ -159,7 +181,8 @@ impl Collector {
         self.charge_threads(&threads, &mut deltas, &mut pools, (&mut helper_ns, &mut other_ns));
         self.count_own(&mut deltas);
         self.count_sources(&mut deltas);
-        divide(&mut deltas, &mut pools, &mut helper_ns);
+        let mut programs_ns = self.programs_ns();
+        divide(&mut deltas, &mut pools, &mut helper_ns, &mut programs_ns);
         let process = self.probe.process();
         let process_ns = process.cpu_ns.saturating_sub(self.last.process_ns) as f64;
         self.last.process_ns = process.cpu_ns;
@@ -180,6 +203,9 @@ impl Collector {
             class.cpu_s += delta.run_ns / NS;
             class.helper_cpu_s += delta.helper_ns / NS;
             class.run_queue_s += delta.wait_ns / NS;
+            class.programs_cpu_s += delta.programs_ns / NS;
+            class.handshakes_full += delta.handshakes[0];
+            class.handshakes_resumed += delta.handshakes[1];
             let member = self.current.members[at].entry((kind, name)).or_default();
             member.add(&MemberInterval {
                 name: String::new(),
@@ -190,6 +216,10 @@ impl Collector {
                 cpu_s: delta.run_ns / NS,
                 helper_cpu_s: delta.helper_ns / NS,
                 run_queue_s: delta.wait_ns / NS,
+                programs_cpu_s: delta.programs_ns / NS,
+                checkpoint_s: delta.checkpoint_s,
+                handshakes_full: delta.handshakes[0],
+                handshakes_resumed: delta.handshakes[1],
                 parts: Vec::new(),
             });
         }
@@ -223,6 +253,7 @@ impl Collector {
         interval.cpu_s += process_ns / NS;
         interval.helper_cpu_s += helper_ns / NS;
         interval.other_cpu_s += other_ns / NS;
+        interval.programs_cpu_s += programs_ns / NS;
         interval.collector_cpu_s += collector_ns / NS;
         if let Some(pressure) = process.pressure {
             self.current.pressure.0 += pressure;
@@ -280,6 +311,8 @@ impl Collector {
             delta.failed += more.failed;
             delta.commits += more.commits;
             delta.wall_s += more.wall_ns as f64 / NS;
+            delta.programs_s += more.programs_ns as f64 / NS;
+            delta.checkpoint_s += more.checkpoint_ns as f64 / NS;
             *last = *own;
         }
     }
@@ -304,6 +337,42 @@ impl Collector {
                 wall_s: more.wall_ns as f64 / NS,
                 cpu_s: more.run_ns as f64 / NS,
             });
+        }
+    }
+
+    /// CPU time of programs in other processes since the last look, in nanoseconds.
+    fn programs_ns(&mut self) -> f64 {
+        let sources = self.workload.sources.lock().clone();
+        let now: f64 = sources.iter().filter_map(|source| source.programs_cpu_s()).sum();
+        let more = (now - self.last.programs_cpu_s).max(0.0);
+        self.last.programs_cpu_s = now;
+        more * NS
+    }
+
+    /// Figures of the machine, of the settings and of parts of the program.
+    fn look_at_figures(&mut self) {
+        let mut figures = self.probe.figures();
+        figures.push(Figure::now(names::UPTIME, self.workload.began.elapsed().as_secs_f64()));
+        let classes = self.workload.classes.all();
+        let is_governed = self.workload.config.govern && classes.iter().any(|class| class.entitlement.is_some());
+        figures.push(Figure::holds(names::REGULATOR, is_governed));
+        let batch = &classes[self.workload.classes.of(Kind::Batch, "")];
+        figures.push(Figure::now(names::BATCH_PRIORITY, f64::from(batch.priority)));
+        let sources = self.workload.sources.lock().clone();
+        figures.extend(sources.iter().flat_map(|source| source.figures()));
+        let interval = &mut self.current.interval;
+        for Figure { name, value } in figures {
+            match value {
+                FigureValue::Total(now) => {
+                    // What was counted before the first look belongs to no interval; a count that falls began again.
+                    let before = self.last.counted.insert(name.clone(), now);
+                    let more = before.map_or(0.0, |before| if now >= before { now - before } else { now });
+                    *interval.counted.entry(name).or_default() += more;
+                }
+                FigureValue::Now(now) => {
+                    interval.seen.entry(name).and_modify(|seen| seen.again(now)).or_insert_with(|| Seen::once(now));
+                }
+            }
         }
     }
 
@@ -337,7 +406,8 @@ impl Collector {
         let known = self.last.members.get(&key);
         // A count that fell began again.
         let last = known.filter(|last| last.count <= totals.count).unwrap_or(&zero);
-        if known.is_some() && last.count == totals.count && last.weight_s >= totals.weight_s {
+        let is_idle = last.count == totals.count && last.weight_s >= totals.weight_s;
+        if known.is_some() && is_idle && last.handshakes == totals.handshakes {
             return;
         }
         let at = self.workload.classes.of(totals.kind, &totals.name);
@@ -347,6 +417,10 @@ impl Collector {
         delta.commits += totals.commits.saturating_sub(last.commits);
         delta.wall_s += (totals.wall_s - last.wall_s).max(0.0);
         delta.weight += (totals.weight_s - last.weight_s).max(0.0);
+        delta.programs_s += (totals.programs_s - last.programs_s).max(0.0);
+        for (sum, (now, before)) in delta.handshakes.iter_mut().zip(totals.handshakes.iter().zip(last.handshakes)) {
+            *sum += now.saturating_sub(before);
+        }
         for (phase, seconds) in &totals.phases {
             let before = last.phases.iter().find(|(known, _)| known == phase).map_or(0.0, |(_, before)| *before);
             let phases = &mut self.current.phases[at];
@@ -430,8 +504,18 @@ impl Collector {
     }
 }
 
-/// Divides the CPU time of shared threads by weight, and that of helpers by commits. What cannot be divided stays where it is.
-fn divide(deltas: &mut HashMap<(Kind, String), Delta>, pools: &mut [Delta; 4], helper_ns: &mut f64) {
+/// Divides the CPU time of shared threads by weight, that of helpers by commits, and that of programs by the time in them. What cannot be divided stays where it is.
+fn divide(
+    deltas: &mut HashMap<(Kind, String), Delta>,
+    pools: &mut [Delta; 4],
+    helper_ns: &mut f64,
+    programs_ns: &mut f64,
+) {
+    let in_programs: f64 = deltas.values().map(|delta| delta.programs_s).sum();
+    if in_programs > 0.0 {
+        deltas.values_mut().for_each(|delta| delta.programs_ns += *programs_ns * delta.programs_s / in_programs);
+        *programs_ns = 0.0;
+    }
     let mut weights = [0.0; 4];
     let mut commits = 0;
     for ((kind, _), delta) in deltas.iter() {

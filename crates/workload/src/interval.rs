@@ -1,7 +1,11 @@
 //! An interval as data: `quayline.intervals/1`, and the component report that follows from intervals.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+
+use crate::figure::Seen;
 
 /// Name and version of the form.
 pub const INTERVALS_SCHEMA: &str = "quayline.intervals/1";
@@ -45,8 +49,27 @@ pub struct Interval {
     pub definitions_found: u64,
     /// Look-ups of compiled definitions that did not.
     pub definitions_missed: u64,
+    /// CPU time of programs in other processes that no member was charged for.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub programs_cpu_s: f64,
+    /// Counts beside those of members, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub counted: BTreeMap<String, f64>,
+    /// States, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub seen: BTreeMap<String, Seen>,
     /// Classes, in the order of the settings.
     pub classes: Vec<ClassInterval>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
+fn is_nothing(value: &f64) -> bool {
+    *value == 0.0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
+fn is_none(value: &u64) -> bool {
+    *value == 0
 }
 
 /// What a class did in an interval.
@@ -77,6 +100,15 @@ pub struct ClassInterval {
     pub above_s: f64,
     /// CPU time that it used above its threshold.
     pub above_cpu_s: f64,
+    /// CPU time of programs in other processes on its behalf. It is no part of `cpu_s`.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub programs_cpu_s: f64,
+    /// TLS handshakes of its clients that were full.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub handshakes_full: u64,
+    /// TLS handshakes of its clients that resumed a session.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub handshakes_resumed: u64,
     /// Band of priorities at the end, 1 (highest) to 6.
     pub band: u8,
     /// Time by phase, if its members measure it.
@@ -125,6 +157,18 @@ pub struct MemberInterval {
     /// Time for which its threads could have run and had no processor.
     #[serde(default)]
     pub run_queue_s: f64,
+    /// CPU time of programs in other processes on its behalf.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub programs_cpu_s: f64,
+    /// Time of checkpoints and commits, which is a part of `wall_s`; of jobs only.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub checkpoint_s: f64,
+    /// TLS handshakes of its clients that were full.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub handshakes_full: u64,
+    /// TLS handshakes of its clients that resumed a session.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub handshakes_resumed: u64,
     /// Its parts, if they are counted: the steps of a job.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<PartInterval>,
@@ -157,6 +201,10 @@ impl MemberInterval {
         self.cpu_s += other.cpu_s;
         self.helper_cpu_s += other.helper_cpu_s;
         self.run_queue_s += other.run_queue_s;
+        self.programs_cpu_s += other.programs_cpu_s;
+        self.checkpoint_s += other.checkpoint_s;
+        self.handshakes_full += other.handshakes_full;
+        self.handshakes_resumed += other.handshakes_resumed;
         for part in &other.parts {
             self.add_part(part);
         }
@@ -201,10 +249,10 @@ impl ClassInterval {
         (self.count > 0 && self.wall_s > 0.0).then(|| self.wall_s / self.count as f64)
     }
 
-    /// CPU time of a transaction in seconds, helpers included.
+    /// CPU time of a transaction in seconds, helpers and programs included.
     #[must_use]
     pub fn cpu_each_s(&self) -> Option<f64> {
-        (self.count > 0).then(|| (self.cpu_s + self.helper_cpu_s) / self.count as f64)
+        (self.count > 0).then(|| (self.cpu_s + self.helper_cpu_s + self.programs_cpu_s) / self.count as f64)
     }
 }
 

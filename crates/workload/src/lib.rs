@@ -16,24 +16,29 @@
 //!   and what helpers used for it.
 //! - **Every wait for a turn is bounded** ([`TURN_WAIT_MAX`]), so a share can slow work down and never stop it.
 
+mod accounting;
 mod alert;
 mod class;
 mod collector;
 mod component;
 mod config;
+mod figure;
 mod hold;
 mod interval;
+mod machine;
 mod model;
 mod readings;
 mod regulator;
 mod system;
 mod work;
 
+pub use accounting::{Account, Accounting};
 pub use alert::{Alert, Message};
 pub use class::{Class, Classes, Kind};
 pub use collector::{Collector, Tick};
 pub use component::component_report;
 pub use config::{Action, AlertConfig, ClassConfig, Measure, WorkloadConfig, WrongSetting};
+pub use figure::{Figure, FigureValue, Seen, names};
 pub use hold::TURN_WAIT_MAX;
 pub use interval::{
     ClassInterval, INTERVALS_SCHEMA, Interval, Intervals, MemberInterval, PartInterval, TimesInterval, component_json,

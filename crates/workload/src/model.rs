@@ -9,8 +9,10 @@ use crate::interval::{Interval, MemberInterval, PartInterval};
 /// Demands of one transaction in seconds, as they were measured.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Demands {
-    /// CPU time of its own threads.
+    /// CPU time of its own threads, and of programs in other processes on its behalf: both use the processors.
     pub cpu_s: f64,
+    /// CPU time of those programs, which is a part of `cpu_s`.
+    pub programs_cpu_s: f64,
     /// CPU time of the store's threads on its behalf.
     pub helper_cpu_s: f64,
     /// The rest of the response time without waits for a processor: the device, locks, other hosts. 0 if response times are not measured.
@@ -29,9 +31,11 @@ impl Demands {
     pub fn of(intervals: &[Interval], name: &str) -> Result<Demands, Vec<String>> {
         let sum = member(intervals, name)?;
         let count = sum.count as f64;
-        let other = sum.wall_s - sum.cpu_s - sum.helper_cpu_s - sum.run_queue_s;
+        let cpu = sum.cpu_s + sum.programs_cpu_s;
+        let other = sum.wall_s - cpu - sum.helper_cpu_s - sum.run_queue_s;
         Ok(Demands {
-            cpu_s: sum.cpu_s / count,
+            cpu_s: cpu / count,
+            programs_cpu_s: sum.programs_cpu_s / count,
             helper_cpu_s: sum.helper_cpu_s / count,
             other_s: if sum.wall_s > 0.0 { other.max(0.0) / count } else { 0.0 },
             run_queue_s: sum.run_queue_s / count,
@@ -53,12 +57,14 @@ impl Demands {
         let share = |own: f64, all: f64| if all > 0.0 { own / all } else { 0.0 };
         let demands = |part: &PartInterval| {
             let count = part.count as f64;
-            let cpu_s = part.cpu_s.max(share(part.cpu_s, cpu) * sum.cpu_s);
+            let programs_cpu_s = share(part.wall_s, wall) * sum.programs_cpu_s;
+            let cpu_s = part.cpu_s.max(share(part.cpu_s, cpu) * sum.cpu_s) + programs_cpu_s;
             let helper_cpu_s = share(part.commits as f64, commits) * sum.helper_cpu_s;
             let run_queue_s = share(part.wall_s, wall) * sum.run_queue_s;
             let other = part.wall_s - cpu_s - helper_cpu_s - run_queue_s;
             let demands = Demands {
                 cpu_s: cpu_s / count,
+                programs_cpu_s: programs_cpu_s / count,
                 helper_cpu_s: helper_cpu_s / count,
                 other_s: other.max(0.0) / count,
                 run_queue_s: run_queue_s / count,
@@ -211,8 +217,22 @@ mod tests {
         let demands = Demands::of(&intervals, "job:settle").expect("it is there");
         assert_eq!(
             demands,
-            Demands { cpu_s: 0.004, helper_cpu_s: 0.001, other_s: 0.003, run_queue_s: 0.002, transactions: 1_000 }
+            Demands {
+                cpu_s: 0.004,
+                programs_cpu_s: 0.0,
+                helper_cpu_s: 0.001,
+                other_s: 0.003,
+                run_queue_s: 0.002,
+                transactions: 1_000
+            }
         );
+        // A program in another process uses the processors as well; it is no delay.
+        let mut with_program = intervals.clone();
+        with_program[0].classes[0].members[0].programs_cpu_s = 2.0;
+        let program = Demands::of(&with_program, "job:settle").expect("it is there");
+        assert!((program.cpu_s - 0.006).abs() < 1e-12 && (program.other_s - 0.001).abs() < 1e-12, "{program:?}");
+        let most = program.network(2, 1.0, Seconds(0.0)).predict(500).expect("a prediction").value.throughput.0;
+        assert!((most - 2.0 / 0.006).abs() < 1e-2, "{most}");
         assert!((demands.contended().cpu_s - 0.006).abs() < 1e-12);
         assert_eq!(Demands::of(&intervals, "job:settl"), Err(vec!["job:settle".to_owned()]));
         let network = demands.network(2, 1.0, Seconds(0.0));

@@ -1,9 +1,12 @@
 //! What intervals say about the metrics of advice.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use quayline_capacity::advice::{Metric, Readings};
 use quayline_capacity::{Share, headroom};
 
 use crate::component::CPU_LEAST_S;
+use crate::figure::names;
 use crate::interval::{ClassInterval, Interval};
 
 /// Share of all processors from which a process is at its capacity.
@@ -27,8 +30,6 @@ pub fn readings(intervals: &[Interval], class: Option<&str>) -> Readings {
     readings.insert(Metric::MeasuredTime, seconds);
     readings.insert(Metric::Cpu, cpu / capacity);
     readings.insert(Metric::StatisticsCpu, sum(&|interval| interval.collector_cpu_s) / capacity);
-    // Work that an operator sends is on a listener of its own, which no class governs.
-    readings.insert(Metric::OperatorAboveWorkloads, 1.0);
     // As in the component report: the clocks of a server that hardly works say nothing of its parts.
     if cpu >= CPU_LEAST_S {
         readings.insert(Metric::UnaccountedTime, sum(&|interval| interval.unaccounted_cpu_s).abs() / cpu);
@@ -40,14 +41,17 @@ pub fn readings(intervals: &[Interval], class: Option<&str>) -> Readings {
     readings.insert(Metric::CapacityExceededTime, longest_at_capacity(intervals));
     let [full, resumed] =
         [sum(&|interval| interval.handshakes_full as f64), sum(&|interval| interval.handshakes_resumed as f64)];
-    let requests = sum(&|interval| interval.class("api").map_or(0.0, |class| class.count as f64));
+    let requests = sum(&|interval| requests_of(interval) as f64);
+    let connections = sum(&|interval| interval.counted.get(names::CONNECTIONS).copied().unwrap_or(0.0));
     if full + resumed > 0.0 {
-        readings.insert(Metric::Tls, 1.0);
         readings.insert(Metric::FullHandshakeRate, full / seconds);
         if requests > 0.0 {
             readings.insert(Metric::FullHandshakes, full / requests);
-            readings.insert(Metric::Connections, (full + resumed) / requests);
         }
+    }
+    if connections.max(full + resumed) > 0.0 && requests > 0.0 {
+        readings.insert(Metric::Tls, f64::from(u8::from(full + resumed > 0.0)));
+        readings.insert(Metric::Connections, connections.max(full + resumed) / requests);
     }
     let (found, missed) =
         (sum(&|interval| interval.definitions_found as f64), sum(&|interval| interval.definitions_missed as f64));
@@ -55,7 +59,168 @@ pub fn readings(intervals: &[Interval], class: Option<&str>) -> Readings {
         readings.insert(Metric::DefinitionHits, found / (found + missed));
     }
     of_classes(intervals, class, seconds, &mut readings);
+    of_figures(&Figures { intervals, seconds }, &mut readings);
     readings
+}
+
+/// Share of the measured time within a minute of the start of the process above which it is a measurement of the start.
+const COLD_SHARE: f64 = 0.05;
+/// Share of time in waits for a disk from which it limits.
+const DISK_LIMITS: f64 = 0.5;
+/// Lines by which the queue of the audit grows that are no chance.
+const AUDIT_GROWTH: f64 = 1_000.0;
+
+/// Figures over all intervals.
+struct Figures<'a> {
+    intervals: &'a [Interval],
+    seconds: f64,
+}
+
+impl Figures<'_> {
+    /// A count; `None` if no interval has it.
+    fn count(&self, name: &str) -> Option<f64> {
+        let mut found = self.intervals.iter().filter_map(|interval| interval.counted.get(name)).peekable();
+        found.peek()?;
+        Some(found.sum())
+    }
+
+    /// A count each second.
+    fn rate(&self, name: &str) -> Option<f64> {
+        Some(self.count(name)? / self.seconds)
+    }
+
+    /// The last state.
+    fn last(&self, name: &str) -> Option<f64> {
+        self.intervals.iter().rev().find_map(|interval| interval.seen.get(name)).map(|seen| seen.last)
+    }
+
+    /// The greatest state.
+    fn peak(&self, name: &str) -> Option<f64> {
+        let peaks = self.intervals.iter().filter_map(|interval| interval.seen.get(name)).map(|seen| seen.peak);
+        peaks.max_by(f64::total_cmp)
+    }
+
+    /// Names of figures that begin with a name and `:`, without both.
+    fn of_each(&self, name: &str) -> Vec<String> {
+        let prefix = format!("{name}:");
+        let names = self.intervals.iter().flat_map(|interval| interval.counted.keys().chain(interval.seen.keys()));
+        let mut names: Vec<String> = names.filter_map(|found| found.strip_prefix(&prefix)).map(str::to_owned).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+}
+
+/// What figures of the machine, the settings, the server and the store say.
+fn of_figures(figures: &Figures<'_>, readings: &mut Readings) {
+    let mut put = |metric: Metric, value: Option<f64>| {
+        if let Some(value) = value.filter(|value| value.is_finite()) {
+            readings.insert(metric, value);
+        }
+    };
+    put(Metric::MemoryFree, figures.last(names::MEMORY_FREE));
+    put(Metric::PoolFree, figures.last(names::MEMORY_FREE));
+    put(Metric::HeapLimit, figures.last(names::MEMORY_LIMIT));
+    put(Metric::PageFaults, figures.rate(names::PAGE_FAULTS));
+    let holds = |holds: bool| f64::from(u8::from(holds));
+    put(Metric::DiskLimits, figures.peak(names::IO_PRESSURE).map(|share| holds(share > DISK_LIMITS)));
+    let disks = figures.of_each(names::DISK_BUSY);
+    let busiest = disks.iter().filter_map(|disk| figures.rate(&format!("{}:{disk}", names::DISK_BUSY)));
+    put(Metric::DiskUse, busiest.max_by(f64::total_cmp));
+    of_lines(figures, &mut put);
+    put(Metric::RegulatorOn, figures.last(names::REGULATOR));
+    put(Metric::BatchPriority, figures.last(names::BATCH_PRIORITY));
+    put(Metric::OperatorAboveWorkloads, figures.last(names::OPERATOR_LISTENER));
+    put(Metric::ListenerThreads, figures.last(names::LISTENER_THREADS));
+    put(Metric::Compression, figures.last(names::COMPRESSION));
+    put(Metric::ClientAuthentication, figures.last(names::CLIENT_AUTHENTICATION));
+    put(Metric::ClientAuthenticationRequired, figures.last(names::CLIENT_AUTHENTICATION_NEEDED));
+    put(Metric::PathDepth, figures.last(names::PATH_DEPTH));
+    put(Metric::OpenUnits, figures.peak(names::OPEN_UNITS));
+    let cold = figures.intervals.iter().filter(|interval| {
+        interval.seen.get(names::UPTIME).is_some_and(|seen| seen.first < interval.seconds.min(60.0))
+    });
+    let cold: f64 = cold.map(|interval| interval.seconds.min(60.0)).sum();
+    if figures.last(names::UPTIME).is_some() {
+        put(Metric::ColdStartIncluded, Some(holds(cold > COLD_SHARE * figures.seconds)));
+    }
+    let over = |part: Option<f64>, all: Option<f64>| Some(part? / all.filter(|all| *all > 0.0)?);
+    put(Metric::ProgramStarts, over(figures.count(names::PROGRAM_STARTS), figures.count(names::PROGRAM_CALLS)));
+    put(
+        Metric::DatabaseConnections,
+        over(figures.count(names::DATABASE_CONNECTS), figures.count(names::DATABASE_CALLS)),
+    );
+    put(
+        Metric::Compilations,
+        over(figures.count(names::DEFINITIONS_COMPILED), figures.count(names::DEFINITIONS_DIFFERENT)),
+    );
+    // A cache that removed entries is full.
+    if let Some(removed) = figures.count(names::DEFINITIONS_REMOVED).filter(|removed| *removed > 0.0) {
+        put(Metric::DefinitionEntries, Some(removed));
+        put(Metric::DefinitionLimit, Some(removed));
+    }
+    put(Metric::FirstReads, over(figures.count(names::LOOKUPS_MISSED), figures.count(names::LOOKUPS)));
+    put(Metric::PoolFaults, figures.rate(names::LOOKUPS_MISSED));
+    put(Metric::InsertRate, figures.rate(names::RECORDS_INSERTED));
+    put(Metric::RowsInserted, over(figures.count(names::RECORDS_INSERTED), figures.count(names::UNITS_INSERTING)));
+    put(Metric::Indexes, figures.peak(names::INDEXES));
+    put(
+        Metric::RolloverPause,
+        figures.intervals.iter().filter_map(|i| i.counted.get(names::STALLED)).copied().max_by(f64::total_cmp),
+    );
+    if let Some(emptied) = figures.count(names::FILES_EMPTIED) {
+        put(Metric::DeletesEveryRecord, Some(holds(emptied > 0.0)));
+        // Record files have no triggers.
+        put(Metric::DeleteTrigger, Some(0.0));
+    }
+    if let (Some(lines), Some(waiting)) = (figures.rate(names::AUDIT_LINES), figures.peak(names::AUDIT_WAITING)) {
+        put(Metric::AuditQueue, Some(1.0));
+        put(Metric::AuditRate, Some(lines));
+        let grown = if waiting > AUDIT_GROWTH { waiting / figures.seconds } else { 0.0 };
+        put(Metric::AuditDrainRate, Some(lines - grown));
+    }
+    put(Metric::QueueDepthTrend, deepest_trend(figures));
+}
+
+/// Use and speed of the network interface that is used most.
+fn of_lines(figures: &Figures<'_>, put: &mut impl FnMut(Metric, Option<f64>)) {
+    let mut busiest: Option<(f64, f64)> = None;
+    for name in figures.of_each(names::INTERFACE_SPEED) {
+        let Some(speed) = figures.last(&format!("{}:{name}", names::INTERFACE_SPEED)).filter(|s| *s > 0.0) else {
+            continue;
+        };
+        let way = |way: &str| figures.rate(&format!("{}:{name}:{way}", names::INTERFACE_BYTES)).unwrap_or(0.0);
+        let share = 8.0 * way("received").max(way("sent")) / speed;
+        if busiest.is_none_or(|(known, _)| share > known) {
+            busiest = Some((share, speed));
+        }
+    }
+    if let Some((share, speed)) = busiest {
+        put(Metric::InterfaceUse, Some(share));
+        put(Metric::LineUse, Some(share));
+        put(Metric::LineSpeed, Some(speed));
+    }
+}
+
+/// Messages a minute by which the queue grows that grows most; at least three looks, and a queue that ends deeper than it began by a tenth.
+fn deepest_trend(figures: &Figures<'_>) -> Option<f64> {
+    let minutes = figures.seconds / 60.0;
+    let of_queue = |queue: &String| {
+        let name = format!("{}:{queue}", names::QUEUE_DEPTH);
+        let mut seen = figures.intervals.iter().filter_map(|interval| interval.seen.get(&name));
+        let first = seen.next()?;
+        let last = seen.next_back().unwrap_or(first);
+        let grown = last.last - first.first;
+        // What comes and goes is no growth.
+        Some(if grown > 0.1 * last.peak && grown >= 10.0 { grown / minutes } else { 0.0 })
+    };
+    figures.of_each(names::QUEUE_DEPTH).iter().filter_map(of_queue).max_by(f64::total_cmp)
+}
+
+/// Requests of APIs, whatever classes they are in.
+fn requests_of(interval: &Interval) -> u64 {
+    let members = interval.classes.iter().flat_map(|class| &class.members);
+    members.filter(|member| member.name.starts_with("api:")).map(|member| member.count).sum()
 }
 
 fn of_classes(intervals: &[Interval], name: Option<&str>, seconds: f64, readings: &mut Readings) {
@@ -86,13 +251,8 @@ fn of_classes(intervals: &[Interval], name: Option<&str>, seconds: f64, readings
     }
     let commits: f64 = all().map(|class| class.commits as f64).sum();
     readings.insert(Metric::JournalWrites, commits / seconds);
-    let is_batch = name.is_some_and(|name| name == "batch" || name.starts_with("job:"));
-    if is_batch {
-        readings.insert(Metric::Batch, 1.0);
-    }
-    if is_batch && commits > 0.0 {
-        readings.insert(Metric::CommitInterval, count / commits);
-    }
+    of_jobs(intervals, name, readings);
+    of_kinds(intervals, readings);
     // Of several classes, the one that uses most of its entitlement.
     let mut worst: Option<(f64, &str)> = None;
     for class in all().filter(|class| class.entitlement.is_some()) {
@@ -121,7 +281,60 @@ fn of_classes(intervals: &[Interval], name: Option<&str>, seconds: f64, readings
         jobs.sort_unstable();
         jobs.dedup();
         readings.insert(Metric::ClassJobs, jobs.len() as f64);
+        of_upgrade(intervals, name, readings);
     }
+}
+
+/// How the share of a class changed with the machine: processors that the class may use, last over first, relative to all of them.
+fn of_upgrade(intervals: &[Interval], name: &str, readings: &mut Readings) {
+    let with = |interval: &&Interval| interval.class(name).is_some_and(|class| class.entitlement.is_some());
+    let (Some(first), Some(last)) = (intervals.iter().find(with), intervals.iter().rev().find(with)) else { return };
+    let share = |interval: &Interval| interval.class(name).and_then(|class| class.entitlement).unwrap_or(0.0);
+    if last.processors > first.processors && share(first) > 0.0 {
+        readings.insert(Metric::EntitlementShareChange, share(last) / share(first));
+    }
+}
+
+/// Items of each commit of jobs: of one class or job, or of all.
+fn of_jobs(intervals: &[Interval], name: Option<&str>, readings: &mut Readings) {
+    let (mut items, mut commits, mut checkpoints, mut wall) = (0.0, 0.0, 0.0, 0.0);
+    for class in intervals.iter().flat_map(|interval| &interval.classes) {
+        for member in class.members.iter().filter(|member| member.name.starts_with("job:")) {
+            if name.is_none_or(|name| name == class.name || name == member.name) {
+                items += member.count as f64;
+                commits += member.commits as f64;
+                checkpoints += member.checkpoint_s;
+                wall += member.wall_s;
+            }
+        }
+    }
+    if commits > 0.0 {
+        readings.insert(Metric::Batch, 1.0);
+        readings.insert(Metric::CommitInterval, items / commits);
+        if checkpoints > 0.0 && wall > 0.0 {
+            readings.insert(Metric::CheckpointShare, checkpoints / wall);
+        }
+        // A commit for each item is what autocommit does.
+        readings.insert(Metric::Autocommit, f64::from(u8::from(items <= commits)));
+    }
+}
+
+/// Kinds of work that share a class, and whether jobs share the lines.
+fn of_kinds(intervals: &[Interval], readings: &mut Readings) {
+    let kind = |name: &str| name.split_once(':').map_or(String::new(), |(kind, _)| kind.to_owned());
+    let mut by_class: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for class in intervals.iter().flat_map(|interval| &interval.classes) {
+        let kinds = class.members.iter().filter(|member| member.count > 0).map(|member| kind(&member.name));
+        by_class.entry(&class.name).or_default().extend(kinds.filter(|kind| !kind.is_empty()));
+    }
+    let all: BTreeSet<&String> = by_class.values().flatten().collect();
+    if all.is_empty() {
+        return;
+    }
+    let most = by_class.values().map(BTreeSet::len).max().unwrap_or(0);
+    readings.insert(Metric::TrafficClasses, most as f64);
+    let is_interactive = all.iter().any(|kind| *kind == "api") && !all.iter().any(|kind| *kind == "job");
+    readings.insert(Metric::BulkLine, f64::from(u8::from(!is_interactive)));
 }
 
 /// Seconds of the longest run of intervals at capacity.
@@ -141,7 +354,14 @@ mod tests {
     use quayline_capacity::advice::advise;
 
     fn member(name: &str, count: u64) -> MemberInterval {
-        MemberInterval { name: name.to_owned(), count, wall_s: 0.1 * count as f64, ..MemberInterval::default() }
+        let commits = if name.starts_with("job:") { count / 100 } else { 0 };
+        MemberInterval {
+            name: name.to_owned(),
+            count,
+            commits,
+            wall_s: 0.1 * count as f64,
+            ..MemberInterval::default()
+        }
     }
 
     fn quiet() -> Interval {
@@ -196,7 +416,9 @@ mod tests {
     fn one_class_or_one_member_is_read_alone() {
         let value = |class: Option<&str>, metric| readings(&[quiet()], class).get(&metric).copied();
         assert_eq!(value(Some("batch"), Metric::CommitInterval), Some(100.0));
-        assert_eq!(value(None, Metric::CommitInterval), None);
+        assert_eq!(value(None, Metric::CommitInterval), Some(100.0));
+        assert_eq!(value(Some("api"), Metric::CommitInterval), None);
+        assert_eq!(value(Some("job:x"), Metric::CommitInterval), Some(100.0));
         assert_eq!(value(Some("api"), Metric::ResponseTime), Some(0.01));
         let job = value(Some("job:settle"), Metric::ArrivalRate).expect("a rate");
         assert!((job - 40_000.0 / 1_800.0).abs() < 1e-9);

@@ -4,6 +4,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::figure::Figure;
+
 /// What the kernel counts of a thread.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ThreadUse {
@@ -39,6 +41,10 @@ pub trait Probe: Send {
     fn unix_ms(&self) -> u64;
     /// Time since some moment, of a clock that nobody sets.
     fn uptime(&self) -> Duration;
+    /// Figures of the machine; none by default.
+    fn figures(&mut self) -> Vec<Figure> {
+        Vec::new()
+    }
 }
 
 /// Linux, by `/proc`. Source: proc(5), and the kernel's `sched-stats` and `psi` documents.
@@ -75,6 +81,10 @@ impl Probe for System {
     fn uptime(&self) -> Duration {
         Duration::from_nanos(ns(clock_gettime(ClockId::Monotonic)))
     }
+
+    fn figures(&mut self) -> Vec<Figure> {
+        crate::machine::figures()
+    }
 }
 
 /// CPU time of the current thread in nanoseconds.
@@ -90,7 +100,7 @@ pub(crate) fn schedule_of(tid: u32) -> Option<(u64, u64)> {
 }
 
 /// `avg10` of the line `some`, as a share.
-fn pressure(text: &str) -> Option<f64> {
+pub(crate) fn pressure(text: &str) -> Option<f64> {
     let line = text.lines().find(|line| line.starts_with("some "))?;
     let value = line.split_ascii_whitespace().find_map(|field| field.strip_prefix("avg10="))?;
     value.parse::<f64>().ok().map(|percent| percent / 100.0)

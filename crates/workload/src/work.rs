@@ -12,6 +12,7 @@ use rustix::process::{Pid, getpriority_process, setpriority_process};
 
 use crate::class::{Classes, Kind};
 use crate::config::WorkloadConfig;
+use crate::figure::Figure;
 use crate::hold::Hold;
 use crate::regulator::nice_of;
 use crate::system::{schedule_of, thread_cpu_ns};
@@ -40,6 +41,10 @@ pub struct MemberTotals {
     pub phases: Vec<(&'static str, f64)>,
     /// Single times: upper bounds in seconds, ascending, and counts.
     pub times: Vec<(f64, u64)>,
+    /// TLS handshakes of its clients: full, resumed.
+    pub handshakes: [u64; 2],
+    /// Seconds for which its transactions waited for programs in other processes: what the CPU time of those is divided by.
+    pub programs_s: f64,
 }
 
 impl MemberTotals {
@@ -56,6 +61,8 @@ impl MemberTotals {
             commits: 0,
             phases: Vec::new(),
             times: Vec::new(),
+            handshakes: [0; 2],
+            programs_s: 0.0,
         }
     }
 }
@@ -68,6 +75,16 @@ pub trait Source: Send + Sync {
     /// TLS handshakes since the start: full, resumed.
     fn handshakes(&self) -> Option<[u64; 2]> {
         None
+    }
+
+    /// CPU time of programs in other processes since the start, in seconds.
+    fn programs_cpu_s(&self) -> Option<f64> {
+        None
+    }
+
+    /// Figures that are no counts of members. They are looked at a few times in an interval.
+    fn figures(&self) -> Vec<Figure> {
+        Vec::new()
     }
 
     /// Look-ups of compiled definitions since the start: found, not found.
@@ -99,6 +116,8 @@ pub(crate) struct Own {
     pub(crate) failed: u64,
     pub(crate) commits: u64,
     pub(crate) wall_ns: u64,
+    pub(crate) programs_ns: u64,
+    pub(crate) checkpoint_ns: u64,
 }
 
 impl Own {
@@ -109,6 +128,8 @@ impl Own {
         self.failed += other.failed;
         self.commits += other.commits;
         self.wall_ns += other.wall_ns;
+        self.programs_ns += other.programs_ns;
+        self.checkpoint_ns += other.checkpoint_ns;
     }
 
     /// What was counted since an earlier state.
@@ -120,6 +141,8 @@ impl Own {
             failed: self.failed.saturating_sub(earlier.failed),
             commits: self.commits.saturating_sub(earlier.commits),
             wall_ns: self.wall_ns.saturating_sub(earlier.wall_ns),
+            programs_ns: self.programs_ns.saturating_sub(earlier.programs_ns),
+            checkpoint_ns: self.checkpoint_ns.saturating_sub(earlier.checkpoint_ns),
         }
     }
 }
@@ -141,7 +164,7 @@ pub struct Workload {
     /// Parts of members, such as the steps of a job.
     pub(crate) parts: Mutex<HashMap<PartKey, Own>>,
     pub(crate) sources: Mutex<Vec<Arc<dyn Source>>>,
-    began: Instant,
+    pub(crate) began: Instant,
 }
 
 impl core::fmt::Debug for Workload {
@@ -383,6 +406,16 @@ impl Turn {
         self.own.count += count;
         self.own.failed += failed;
         self.own.commits += 1;
+    }
+
+    /// Counts time of checkpoints and commits, which is a part of the turn.
+    pub fn in_checkpoint(&mut self, nanoseconds: u64) {
+        self.own.checkpoint_ns += nanoseconds;
+    }
+
+    /// Counts time for which the work waited for programs in other processes.
+    pub fn in_programs(&mut self, time: Duration) {
+        self.own.programs_ns += u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     }
 }
 

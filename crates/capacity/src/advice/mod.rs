@@ -2,14 +2,18 @@
 //!
 //! A rule says nothing where one of its metrics was not measured: advice without evidence is none.
 
+mod feed;
 mod laws;
 mod metric;
 mod rule;
 mod services;
+mod text;
 mod workloads;
 
+pub use feed::Feed;
 pub use metric::Metric;
 pub use rule::{Bound, Condition, Relation, Rule};
+pub use text::{advice_text, judged, rules_text};
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,6 @@
 //! What a batch step costs by the number of its checkpoints, and how far apart they should be.
 
+use super::LINEAR_EXTRAPOLATION_MAX;
 use super::least_squares::{Coefficient, Sign, least_squares};
 use crate::error::{not_negative, positive};
 use crate::{Estimate, Method, ModelError, Seconds, Validity};
@@ -13,6 +14,8 @@ pub struct ChunkModel {
     pub per_checkpoint: Coefficient,
     /// Records of the step.
     pub records: u64,
+    /// Smallest and largest number of checkpoints measured.
+    pub measured: (f64, f64),
 }
 
 impl ChunkModel {
@@ -29,30 +32,46 @@ impl ChunkModel {
             values.push(not_negative("elapsed time", elapsed.0)?);
         }
         let fit = least_squares(&rows, &values, Sign::Any)?.value;
-        let model = ChunkModel { fixed: fit.coefficients[0], per_checkpoint: fit.coefficients[1], records };
+        let counts = || rows.iter().map(|row| row[1]);
+        let measured = (counts().fold(f64::INFINITY, f64::min), counts().fold(0.0, f64::max));
+        let model = ChunkModel { fixed: fit.coefficients[0], per_checkpoint: fit.coefficients[1], records, measured };
         Ok(Estimate::new(Method::ChunkModel, Validity::WithinData, model))
     }
 
-    /// Elapsed time with an item count.
+    /// Elapsed time with an item count. Fewer checkpoints than were measured cannot go below the time without any.
     ///
     /// # Errors
-    /// [`ModelError::OutOfRange`] for an item count of zero.
+    /// [`ModelError::OutOfRange`] for an item count of zero, [`ModelError::Extrapolation`] for more than ten times the largest number of
+    /// checkpoints that was measured.
     pub fn elapsed(&self, items: u64) -> Result<Estimate<Seconds>, ModelError> {
         positive("item count", items as f64)?;
-        let time = self.fixed.value + self.per_checkpoint.value * checkpoints(self.records, items);
-        Ok(Estimate::new(Method::ChunkModel, Validity::WithinData, Seconds(time)))
+        let count = checkpoints(self.records, items);
+        let limit = LINEAR_EXTRAPOLATION_MAX;
+        if count > limit * self.measured.1 {
+            let what = "number of checkpoints";
+            return Err(ModelError::Extrapolation { what, asked: count, measured: self.measured.1, limit });
+        }
+        let time = self.fixed.value + self.per_checkpoint.value * count;
+        Ok(Estimate::new(Method::ChunkModel, self.validity(items), Seconds(time)))
     }
 
-    /// The smallest item count whose checkpoints take at most `share` of the elapsed time.
+    /// Whether an item count is among those that were measured.
+    fn validity(&self, items: u64) -> Validity {
+        Validity::of_range(checkpoints(self.records, items), self.measured.0, self.measured.1)
+    }
+
+    /// The smallest item count whose checkpoints take at most `share` of the elapsed time. It never needs more than ten times the checkpoints
+    /// that were measured.
     ///
     /// # Errors
     /// [`ModelError::OutOfRange`] for shares outside 0 to 1.
     pub fn item_count_for_overhead(&self, share: f64) -> Result<Estimate<u64>, ModelError> {
         crate::error::within("share of checkpoints", share, f64::MIN_POSITIVE, 1.0 - f64::EPSILON)?;
         let most = share / (1.0 - share) * self.fixed.value / self.per_checkpoint.value.max(f64::MIN_POSITIVE);
+        let most = most.min(LINEAR_EXTRAPOLATION_MAX * self.measured.1);
         let items =
             crate::quantity::count_up(self.records as f64 / most.max(1.0).floor()).clamp(1, self.records.max(1));
-        Ok(Estimate::new(Method::ChunkModel, Validity::WithinData, items))
+        Ok(Estimate::new(Method::ChunkModel, self.validity(items), items))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Cost of a transaction: fixed + per byte + per field + per connection.
 
+use super::LINEAR_EXTRAPOLATION_MAX;
 use super::least_squares::{Coefficient, Sign, least_squares};
 use crate::error::not_negative;
 use crate::{Bytes, Estimate, Method, ModelError, Seconds, Validity};
@@ -41,6 +42,8 @@ pub struct CostModel {
     pub r_squared: f64,
     /// Largest relative error over the measurements.
     pub worst_error: f64,
+    /// Smallest work measured, component by component.
+    pub least: Work,
     /// Largest work measured, component by component.
     pub most: Work,
 }
@@ -72,6 +75,11 @@ impl CostModel {
         let mut left = fit.coefficients.iter().copied();
         let none = Coefficient { value: 0.0, half_width: 0.0 };
         let mut next = |used: bool| if used { left.next().unwrap_or(none) } else { none };
+        let of_all = |from: f64, take: fn(f64, f64) -> f64| Work {
+            bytes: Bytes(samples.iter().map(|sample| sample.work.bytes.0).fold(from, take)),
+            fields: samples.iter().map(|sample| sample.work.fields).fold(from, take),
+            connections: samples.iter().map(|sample| sample.work.connections).fold(from, take),
+        };
         let mut model = CostModel {
             fixed: next(true),
             per_byte: next(used[0]),
@@ -80,11 +88,8 @@ impl CostModel {
             condition: fit.condition,
             r_squared: fit.r_squared,
             worst_error: 0.0,
-            most: Work {
-                bytes: Bytes(samples.iter().map(|sample| sample.work.bytes.0).fold(0.0, f64::max)),
-                fields: samples.iter().map(|sample| sample.work.fields).fold(0.0, f64::max),
-                connections: samples.iter().map(|sample| sample.work.connections).fold(0.0, f64::max),
-            },
+            least: of_all(f64::INFINITY, f64::min),
+            most: of_all(0.0, f64::max),
         };
         let errors = samples.iter().filter(|sample| sample.cost.0 > 0.0);
         let errors = errors.map(|sample| (model.cost_of(&sample.work) / sample.cost.0 - 1.0).abs());
@@ -99,14 +104,29 @@ impl CostModel {
             + self.per_connection.value * work.connections
     }
 
-    /// Predicted cost; names how far it lies outside the measurements.
-    #[must_use]
-    pub fn predict(&self, work: &Work) -> Estimate<Seconds> {
-        let beyond = |asked: f64, most: f64| if asked > most { asked / most.max(f64::MIN_POSITIVE) } else { 1.0 };
-        let factor = beyond(work.bytes.0, self.most.bytes.0)
-            .max(beyond(work.fields, self.most.fields))
-            .max(beyond(work.connections, self.most.connections));
-        let validity = if factor > 1.0 { Validity::Extrapolated { factor } } else { Validity::WithinData };
-        Estimate::new(Method::CostFit, validity, Seconds(self.cost_of(work)))
+    /// Predicts a cost, and how far it is outside of the measurements.
+    ///
+    /// # Errors
+    /// [`ModelError::NotIdentifiable`] for a part of the work that no measurement has, [`ModelError::Extrapolation`] for more than ten times
+    /// the largest measured work.
+    pub fn predict(&self, work: &Work) -> Result<Estimate<Seconds>, ModelError> {
+        let mut validity = Validity::WithinData;
+        let parts = [
+            ("number of bytes", work.bytes.0, self.least.bytes.0, self.most.bytes.0),
+            ("number of fields", work.fields, self.least.fields, self.most.fields),
+            ("number of connections", work.connections, self.least.connections, self.most.connections),
+        ];
+        for (what, asked, least, most) in parts {
+            not_negative(what, asked)?;
+            if asked > 0.0 && most == 0.0 {
+                return Err(ModelError::NotIdentifiable { what });
+            }
+            let limit = LINEAR_EXTRAPOLATION_MAX;
+            if asked > limit * most {
+                return Err(ModelError::Extrapolation { what, asked, measured: most, limit });
+            }
+            validity = validity.weaker(Validity::of_range(asked, least, most));
+        }
+        Ok(Estimate::new(Method::CostFit, validity, Seconds(self.cost_of(work))))
     }
 }

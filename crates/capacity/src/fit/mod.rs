@@ -10,6 +10,10 @@ mod scaling;
 mod student;
 mod usl;
 
+/// Factor of the largest measured value up to which a linear cost is extrapolated. Costs are physical sums, so they reach further than a law
+/// of scalability; beyond this factor, caches and memory are of another size.
+pub const LINEAR_EXTRAPOLATION_MAX: f64 = 10.0;
+
 pub use chunk::{ChunkModel, checkpoint_interval_daly, checkpoint_interval_young};
 pub use cost::{CostModel, CostSample, Work};
 pub use demand::{DemandFit, LoadSample, regress_demands};
@@ -21,4 +25,4 @@ pub use scaling::{
     linear_range, split_penalty,
 };
 pub(crate) use student::t95;
-pub use usl::{Interval, LoadPoint, UslFit, UslPrediction, fit_usl, fit_usl_quadratic};
+pub use usl::{Interval, LoadPoint, UslFit, UslPeak, UslPrediction, fit_usl, fit_usl_quadratic};

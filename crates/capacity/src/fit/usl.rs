@@ -52,6 +52,15 @@ pub struct UslPrediction {
     pub interval: Interval,
 }
 
+/// The largest throughput, and its load.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UslPeak {
+    /// Load.
+    pub load: f64,
+    /// Throughput.
+    pub throughput: PerSecond,
+}
+
 /// Factor of the largest measured load up to which a prediction needs no further proof.
 const EXTRAPOLATION_MAX: f64 = 2.0;
 /// Relative width of the interval below which a prediction further out is given too.
@@ -70,7 +79,16 @@ impl UslFit {
         self.peak_load().map(|load| PerSecond(self.at(load)))
     }
 
-    /// Amdahl's limit `g / a`: what coherency aside no load exceeds; none without contention.
+    /// The peak as a prediction, under the same limits as any other load; `None` without coherency.
+    ///
+    /// # Errors
+    /// [`ModelError::Extrapolation`] as for [`UslFit::predict`].
+    pub fn peak(&self) -> Option<Result<Estimate<UslPeak>, ModelError>> {
+        let load = self.peak_load()?;
+        Some(self.predict(load).map(|at| at.map(|at| UslPeak { load, throughput: at.throughput })))
+    }
+
+    /// Amdahl's limit `g / a`: what coherency aside no load exceeds; none without contention. A bound, which no load reaches.
     #[must_use]
     pub fn limit(&self) -> Option<PerSecond> {
         (self.alpha > 0.0).then(|| PerSecond(self.gamma / self.alpha))
@@ -93,9 +111,11 @@ impl UslFit {
         let factor = load / self.most;
         let certain = 2.0 * half < CERTAIN * throughput;
         if factor > EXTRAPOLATION_MAX && !certain {
-            return Err(ModelError::Extrapolation { asked: load, measured: self.most, limit: EXTRAPOLATION_MAX });
+            let (what, limit) = ("load", EXTRAPOLATION_MAX);
+            return Err(ModelError::Extrapolation { what, asked: load, measured: self.most, limit });
         }
-        let validity = if factor > 1.0 { Validity::Extrapolated { factor } } else { Validity::WithinData };
+        let least = self.points.iter().map(|point| point.load).fold(f64::INFINITY, f64::min);
+        let validity = Validity::of_range(load, least, self.most);
         let interval = Interval { low: (throughput - half).max(0.0), high: throughput + half };
         Ok(Estimate::new(Method::Usl, validity, UslPrediction { throughput: PerSecond(throughput), interval }))
     }

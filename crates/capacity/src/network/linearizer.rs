@@ -27,18 +27,109 @@ const SETTLED: f64 = 1e-14;
 
 /// Solves by `passes`; one pass is Schweitzer's approximation.
 pub(super) fn solve(network: &Network, passes: Passes) -> Result<Solution, ModelError> {
+    solve_scaled(network, passes, &vec![1.0; network.stations.len()])
+}
+
+/// Rounds of a calibration.
+const ROUNDS_MAX: usize = 60;
+/// Relative change of the throughput at which a calibration has settled.
+const CALIBRATED: f64 = 1e-6;
+
+/// Solves with stations of several servers calibrated: all classes as one, weighted by their throughput, are solved exactly, and each such
+/// station gets the factor with which the Linearizer finds that residence time. Factors and throughput depend on each other, so both are
+/// repeated until they settle.
+pub(super) fn calibrated(network: &Network) -> Result<Solution, ModelError> {
+    let mut factors = vec![1.0; network.stations.len()];
+    let mut solution = solve(network, Passes::Converged)?;
+    let closed = network.closed();
+    for _ in 0..ROUNDS_MAX {
+        let whole = aggregate(network, &solution)?;
+        let exact = super::convolution::solve(&whole)?;
+        let near = solve_scaled(&whole, Passes::Converged, &factors)?;
+        for (k, factor) in factors.iter_mut().enumerate() {
+            let is_several =
+                !matches!(network.stations[k].servers, Servers::Delay) && !network.stations[k].servers.is_single();
+            if is_several && near.residence[k][0].0 > 0.0 {
+                // Half of the way: at saturation, stations answer to each other's factors.
+                *factor *= (exact.residence[k][0].0 / near.residence[k][0].0).sqrt();
+            }
+        }
+        let next = solve_scaled(network, Passes::Converged, &factors)?;
+        let rates = closed.iter().map(|&c| (next.throughput[c].0 / solution.throughput[c].0 - 1.0).abs());
+        let change = rates.fold(0.0, f64::max);
+        solution = next;
+        if change < CALIBRATED {
+            return Ok(within_capacity(network, solution));
+        }
+    }
+    Err(ModelError::NoConvergence { what: "calibration of several servers", iterations: ROUNDS_MAX })
+}
+
+/// No station does more than its servers can: an approximation that says so is slowed to what they can, and the time goes to that station.
+fn within_capacity(network: &Network, mut solution: Solution) -> Solution {
+    let closed = network.closed();
+    for k in 0..network.stations.len() {
+        let station = &network.stations[k];
+        if matches!(station.servers, Servers::Delay) {
+            continue;
+        }
+        let open = network.open_load(station);
+        let busy = solution.station_utilization(k).0 - open;
+        let slower = (1.0 - open) / busy;
+        if slower >= 1.0 {
+            continue;
+        }
+        for &c in closed.iter().filter(|&&c| station.demands[c].0 > 0.0) {
+            let rate = solution.throughput[c].0 * slower;
+            let others = solution.response(c).0 - solution.residence[k][c].0;
+            solution.throughput[c].0 = rate;
+            solution.residence[k][c].0 = f64::from(network.population(c)) / rate - network.think(c) - others;
+        }
+    }
+    let rates: Vec<f64> = solution.throughput.iter().map(|rate| rate.0).collect();
+    let residence = solution.residence.iter().map(|row| row.iter().map(|time| time.0).collect()).collect();
+    super::mva::of_rates(network, &rates, residence, solution.passes)
+}
+
+/// All closed classes as one, with the mean demands and think time of a transaction.
+fn aggregate(network: &Network, solution: &Solution) -> Result<Network, ModelError> {
+    let closed = network.closed();
+    let rate: f64 = closed.iter().map(|&c| solution.throughput[c].0).sum();
+    let mean = |of: &dyn Fn(usize) -> f64| {
+        crate::Seconds(closed.iter().map(|&c| solution.throughput[c].0 / rate * of(c)).sum::<f64>())
+    };
+    let customers = closed.iter().map(|&c| network.population(c)).sum();
+    let mut classes = vec![super::Class::Closed { population: customers, think: mean(&|c| network.think(c)) }];
+    let mut open = Vec::new();
+    for (c, class) in network.classes.iter().enumerate() {
+        if matches!(class, super::Class::Open { .. }) {
+            classes.push(*class);
+            open.push(c);
+        }
+    }
+    let station = |station: &super::Station| {
+        let mut demands = vec![mean(&|c| station.demands[c].0)];
+        demands.extend(open.iter().map(|&c| station.demands[c]));
+        super::Station { name: station.name.clone(), servers: station.servers.clone(), demands }
+    };
+    Network::new(network.stations.iter().map(station).collect(), classes)
+}
+
+/// Solves with a factor for the time at each station.
+fn solve_scaled(network: &Network, passes: Passes, factors: &[f64]) -> Result<Solution, ModelError> {
     let closed = network.closed();
     let queues: Vec<usize> =
         (0..network.stations.len()).filter(|&k| !matches!(network.stations[k].servers, Servers::Delay)).collect();
     // Seidmann: one server as fast as all, and a delay for what a single customer would still need.
     let rates: Vec<f64> = queues.iter().map(|&k| network.stations[k].servers.full_rate()).collect();
-    let extra = |k: usize, c: usize, rate: f64| network.stations[k].demands[c].0 * (1.0 - 1.0 / rate).max(0.0);
+    let extra =
+        |k: usize, c: usize, rate: f64| factors[k] * network.stations[k].demands[c].0 * (1.0 - 1.0 / rate).max(0.0);
     let mut core = Core { classes: closed.len(), queues: queues.len(), demands: Vec::new(), pauses: Vec::new() };
     for &c in &closed {
         let mut pause = network.think(c) + delay_demand(network, c);
         for (&k, rate) in queues.iter().zip(&rates) {
             let station = &network.stations[k];
-            core.demands.push(station.demands[c].0 / rate / (1.0 - network.open_load(station)));
+            core.demands.push(factors[k] * station.demands[c].0 / rate / (1.0 - network.open_load(station)));
             pause += extra(k, c, *rate);
         }
         core.pauses.push(pause);

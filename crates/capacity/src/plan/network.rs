@@ -59,15 +59,28 @@ pub struct SizeFit {
     pub fixed: f64,
     /// For each unit of size.
     pub per_unit: f64,
+    /// Both measured sizes.
+    pub measured: (f64, f64),
 }
 
 impl SizeFit {
     /// The capacity metric at a size: transactions a second and unit.
-    #[must_use]
-    pub fn metric(&self, size: f64) -> f64 {
-        1.0 / (self.fixed + self.per_unit * size)
+    ///
+    /// # Errors
+    /// [`ModelError::Extrapolation`] for more than ten times the larger size.
+    pub fn metric(&self, size: f64) -> Result<Estimate<f64>, ModelError> {
+        let (least, most) = self.measured;
+        let limit = crate::fit::LINEAR_EXTRAPOLATION_MAX;
+        if not_negative("size", size)? > limit * most {
+            return Err(ModelError::Extrapolation { what: "size", asked: size, measured: most, limit });
+        }
+        let validity = Validity::OurRule(TWO_POINTS).weaker(Validity::of_range(size, least, most));
+        Ok(Estimate::new(Method::NormalisedCapacity, validity, 1.0 / (self.fixed + self.per_unit * size)))
     }
 }
+
+/// What is known of a line through two points.
+const TWO_POINTS: &str = "two points; no error can be told";
 
 /// Fits fixed and per-size cost through two measured capacity metrics: `(size, transactions a second and unit)`.
 ///
@@ -77,8 +90,8 @@ pub fn size_fit(small: (f64, f64), large: (f64, f64)) -> Result<Estimate<SizeFit
     let (low, high) = (1.0 / positive("capacity metric", small.1)?, 1.0 / positive("capacity metric", large.1)?);
     positive("difference of sizes", large.0 - small.0)?;
     let per_unit = (high - low) / (large.0 - small.0);
-    let fit = SizeFit { fixed: low - per_unit * small.0, per_unit };
-    Ok(Estimate::new(Method::NormalisedCapacity, Validity::OurRule("two points; the error is unknown"), fit))
+    let fit = SizeFit { fixed: low - per_unit * small.0, per_unit, measured: (small.0, large.0) };
+    Ok(Estimate::new(Method::NormalisedCapacity, Validity::OurRule(TWO_POINTS), fit))
 }
 
 /// What TLS handshakes take of a machine.

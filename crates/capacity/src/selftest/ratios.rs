@@ -88,7 +88,7 @@ fn keeps_ten(metric: f64) -> Answer {
 
 /// The metric of pages of 10 KB from those of 1 and 100 KB.
 fn ten_kilobytes(small: f64, large: f64) -> Answer {
-    Ok(size_fit((1.0, small), (100.0, large))?.value.metric(10.0))
+    Ok(size_fit((1.0, small), (100.0, large))?.value.metric(10.0)?.value)
 }
 
 /// Percent of journal entries that commits add to 10 million changes.

@@ -1,6 +1,6 @@
 //! Every rule of advice: readings on which it speaks, and readings on which it is silent.
 
-use quayline_capacity::advice::{Bound, Metric as M, Readings, advise, rules};
+use quayline_capacity::advice::{Bound, Feed, Metric as M, Readings, advise, rules};
 
 /// Measured values.
 type Values = &'static [(M, f64)];
@@ -185,4 +185,16 @@ fn codes_and_metrics_are_unique() {
         assert_eq!(M::by_name(metric.name()), Some(*metric));
         assert!(!metric.unit().is_empty());
     }
+}
+
+/// A rule says where its values come from. The rules that are live are those of the tests of the crate `workload`.
+#[test]
+fn every_rule_names_its_feed() {
+    let live = rules().filter(|rule| rule.feed() == Feed::Live).count();
+    let reports = rules().filter(|rule| matches!(rule.feed(), Feed::Report(_))).count();
+    let others = rules().filter(|rule| matches!(rule.feed(), Feed::OtherSystems(_))).count();
+    assert_eq!(live + reports + others, rules().count());
+    assert!(live >= 40 && others <= 20, "{live} live, {reports} by reports, {others} of other systems");
+    assert_eq!(M::CacheMisses.feed(), Feed::Report("hardware counters, such as those of perf stat"));
+    assert!(rules().any(|rule| rule.code == "schema-fetched" && matches!(rule.feed(), Feed::OtherSystems(_))));
 }

@@ -1,9 +1,10 @@
 //! Laws that hold for every network, station and fit.
 
 use proptest::prelude::*;
-use quayline_capacity::fit::{CostModel, CostSample, LoadPoint, Work, fit_usl};
+use quayline_capacity::fit::{ChunkModel, CostModel, CostSample, LoadPoint, Work, fit_usl};
 use quayline_capacity::{
-    Bytes, Class, Network, Passes, PerSecond, Seconds, Servers, Share, Station, asymptotic_bounds, balanced_bounds,
+    Bytes, Class, Network, Passes, PerSecond, Seconds, Servers, Share, Station, Validity, asymptotic_bounds,
+    balanced_bounds,
 };
 
 fn closed(demands: &[f64], servers: &[u32], customers: u32, think: f64) -> Network {
@@ -261,3 +262,124 @@ fn the_linearizer_differs_by_its_passes() {
 }
 
 type Solved = Result<quayline_capacity::Estimate<quayline_capacity::Solution>, quayline_capacity::ModelError>;
+
+/// A fit that answers outside of its measurements says so, and refuses where its limit is.
+#[test]
+fn extrapolations_are_labelled_and_limited() {
+    let factor = |validity: Validity| match validity {
+        Validity::Extrapolated { factor } => Some((factor * 1e6).round() / 1e6),
+        _ => None,
+    };
+    let runs = [(100, Seconds(20.0)), (1_000, Seconds(11.0)), (500, Seconds(12.1))];
+    let chunk = ChunkModel::fit(10_000, &runs).expect("fits").value;
+    // 10 to 100 checkpoints were measured.
+    let place = |items: u64| chunk.elapsed(items).map(|elapsed| factor(elapsed.validity));
+    assert_eq!(place(100), Ok(None));
+    assert_eq!(place(50), Ok(Some(2.0)));
+    assert_eq!(place(5_000), Ok(Some(0.2)));
+    assert_eq!(place(10), Ok(Some(10.0)));
+    assert!(place(9).is_err());
+    let items = chunk.item_count_for_overhead(0.001).expect("an item count");
+    assert!(factor(items.validity).is_some_and(|factor| factor < 1.0), "{}", items.value);
+
+    let sample = |bytes: f64, fields: f64| CostSample {
+        work: Work { bytes: Bytes(bytes), fields, connections: 0.0 },
+        cost: Seconds(1e-6 * bytes + 1e-5 * fields + 1e-4),
+    };
+    let samples = [sample(1e3, 10.0), sample(1e4, 20.0), sample(2e4, 400.0), sample(5e3, 100.0)];
+    let model = CostModel::fit(&samples).expect("fits").value;
+    let place = |bytes: f64, fields: f64, connections: f64| {
+        model.predict(&Work { bytes: Bytes(bytes), fields, connections }).map(|cost| factor(cost.validity))
+    };
+    assert_eq!(place(1e4, 30.0, 0.0), Ok(None));
+    assert_eq!(place(4e4, 30.0, 0.0), Ok(Some(2.0)));
+    assert_eq!(place(1e4, 5.0, 0.0), Ok(Some(0.5)));
+    assert!(place(1e4, 5_000.0, 0.0).is_err());
+    assert!(place(1e4, 30.0, 1.0).is_err(), "no measurement had a connection");
+
+    let law = |n: f64| 100.0 * n / (1.0 + 0.02 * (n - 1.0) + 0.001 * n * (n - 1.0));
+    let noisy = |n: f64, part: f64| LoadPoint { load: n, throughput: law(n) * (1.0 + part) };
+    let near = [noisy(2.0, 0.02), noisy(4.0, -0.02), noisy(6.0, 0.02), noisy(8.0, -0.02), noisy(10.0, 0.01)];
+    let fit = fit_usl(&near).expect("fits").value;
+    assert_eq!(factor(fit.predict(5.0).expect("within").validity), None);
+    assert_eq!(factor(fit.predict(15.0).expect("near").validity), Some(1.5));
+    assert_eq!(factor(fit.predict(1.0).expect("near").validity), Some(0.5));
+    assert!(fit.predict(60.0).is_err());
+    // Its own peak is under the same limit.
+    if let Some(load) = fit.peak_load() {
+        let peak = fit.peak().expect("a peak");
+        assert_eq!(peak.is_ok(), fit.predict(load).is_ok());
+    }
+}
+
+/// How far Seidmann's approximation is off where the exact solution is known. The text of the approximation and the reference have these figures.
+#[test]
+fn several_servers_are_as_far_off_as_the_text_has_it() {
+    let mut worst = Vec::new();
+    for servers in [2_u32, 4, 8, 16, 64] {
+        let (mut low, mut high, mut far) = (0.0_f64, 0.0_f64, 0.0_f64);
+        for second in [0.0, 0.1, 0.5, 0.9] {
+            for think in [0.0, 1.0, 10.0] {
+                for load in [0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0] {
+                    // Customers in multiples of those that saturate the servers.
+                    let all = 1.0 + second / f64::from(servers) + think;
+                    let customers = (load * all * f64::from(servers)).round().max(1.0) as u32;
+                    let demands = [1.0, second / f64::from(servers)];
+                    let network = closed(&demands, &[servers, 1], customers, think);
+                    let exact = network.solve_convolution().expect("solvable").value.throughput[0].0;
+                    let near = network.solve_linearizer(Passes::Converged).expect("solvable").value.throughput[0].0;
+                    low = low.min(near / exact - 1.0);
+                    high = high.max(near / exact - 1.0);
+                    if load <= 0.5 || load >= 2.0 {
+                        far = far.min(near / exact - 1.0);
+                    }
+                }
+            }
+        }
+        worst.push((servers, low, high, far));
+    }
+    for (servers, low, high, far) in worst {
+        assert!(low > -0.21 && high < 0.001 && far > -0.06, "{servers}: {low} {high} {far}");
+    }
+}
+
+/// Networks of several classes that are too large for the exact solution are solved by the Linearizer, with each station of several servers
+/// calibrated by the exact solution of all classes as one. Its error where the exact solution is known is the one of its text.
+#[test]
+fn calibrated_servers_are_close_with_several_classes() {
+    let (mut worst, mut seidmann) = (0.0_f64, 0.0_f64);
+    let (mut tried, mut settled) = (0, 0);
+    for servers in [2_u32, 4, 8, 16] {
+        for (fast, slow) in [(1.0, 1.0), (1.0, 0.2), (0.1, 2.0)] {
+            for second in [0.0, 0.5] {
+                for think in [0.0, 4.0] {
+                    for load in [0.5, 1.0, 2.0, 4.0] {
+                        let all = 1.0 + think;
+                        let customers = ((load * all * f64::from(servers)).round().max(8.0) / 2.0).min(24.0) as u32;
+                        let stations = vec![
+                            Station::queue("many", servers, &[Seconds(fast), Seconds(slow)]),
+                            Station::queue("one", 1, &[Seconds(second / f64::from(servers)), Seconds(0.01)]),
+                        ];
+                        let class = |think: f64| Class::Closed { population: customers, think: Seconds(think) };
+                        let network = Network::new(stations, vec![class(think), class(think / 2.0)]).expect("valid");
+                        let exact = network.solve_convolution().expect("solvable").value;
+                        tried += 1;
+                        let Ok(near) = network.solve_calibrated() else { continue };
+                        settled += 1;
+                        let near = near.value;
+                        let plain = network.solve_linearizer(Passes::Converged).expect("solvable").value;
+                        for class in 0..2 {
+                            let (truth, found) = (exact.throughput[class].0, near.throughput[class].0);
+                            let error = found / truth - 1.0;
+                            worst = if error.abs() > worst.abs() { error } else { worst };
+                            seidmann = seidmann.min(plain.throughput[class].0 / truth - 1.0);
+                        }
+                        assert!(near.station_utilization(0).0 < 1.0 + 1e-6);
+                    }
+                }
+            }
+        }
+    }
+    assert!(worst.abs() < 0.05 && seidmann < -0.15, "{worst} {seidmann}");
+    assert!(settled * 100 >= tried * 95, "{settled} of {tried}");
+}

@@ -54,9 +54,9 @@ pub(crate) use serve::{
     MeasureMixArgs, MeasureNetArgs, MeasureStoreArgs, MeasureTranslateArgs, ServeArgs, ServiceArgs, ServiceCommand,
 };
 pub(crate) use store::{
-    AlterArgs, AlterQueueArgs, BrowseArgs, BrowseQueueArgs, DefineFileArgs, DefineQueueArgs, DeleteArgs, DurabilityArg,
-    DurabilityOption, FactsArgs, FileArgs, FileCommand, FolderArg, GetArgs, GetMessageArgs, KeyArgs, LoadArgs,
-    OrganisationArg, PutArgs, PutMessageArgs, QueueArgs, QueueCommand, RestoreArgs, SaveArgs, ScriptArgs,
+    AlterArgs, AlterQueueArgs, BrowseArgs, BrowseQueueArgs, DefineFileArgs, DefineQueueArgs, DeleteArgs, DepthMarks,
+    DurabilityArg, DurabilityOption, FactsArgs, FileArgs, FileCommand, FolderArg, GetArgs, GetMessageArgs, KeyArgs,
+    LoadArgs, OrganisationArg, PutArgs, PutMessageArgs, QueueArgs, QueueCommand, RestoreArgs, SaveArgs, ScriptArgs,
     ServeQueuesArgs, StoreArgs, StoreCommand, StoreKind, UnloadArgs,
 };
 pub(crate) use test::TestArgs;

@@ -430,12 +430,28 @@ pub(crate) struct DefineQueueArgs {
     /// Pause in milliseconds before a message that was rolled back can be got again, at most 60,000; doubles each time up to that
     #[arg(long, value_name = "MS", default_value_t = 0)]
     pub(crate) retry: u64,
+    #[command(flatten)]
+    pub(crate) marks: DepthMarks,
     /// Make the name an alias of a queue
     #[arg(long, value_name = "QUEUE", conflicts_with = "subscriber")]
     pub(crate) alias: Option<String>,
     /// Make the name a topic that puts each message on this queue; repeatable
     #[arg(long, value_name = "QUEUE")]
     pub(crate) subscriber: Vec<String>,
+}
+
+/// Marks of the depth of a queue.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DepthMarks {
+    /// Depth at which an event reports that the queue is deep; 0 is none
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) depth_high: Option<u64>,
+    /// Depth at which an event reports that it no longer is [default: 0]
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) depth_low: Option<u64>,
+    /// Queue for these events; without one, a server logs them
+    #[arg(long, value_name = "QUEUE")]
+    pub(crate) event_queue: Option<String>,
 }
 
 /// Arguments of `quayline queue alter`.
@@ -460,6 +476,8 @@ pub(crate) struct AlterQueueArgs {
     /// Pause in milliseconds before a message that was rolled back can be got again, at most 60,000; doubles each time up to that
     #[arg(long, value_name = "MS")]
     pub(crate) retry: Option<u64>,
+    #[command(flatten)]
+    pub(crate) marks: DepthMarks,
     /// Queue of an alias
     #[arg(long, value_name = "QUEUE", conflicts_with = "subscriber")]
     pub(crate) alias: Option<String>,

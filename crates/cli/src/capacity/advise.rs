@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use quayline_capacity::advice::{Advice, Evidence, Metric, Readings, advise as advise_on, rules};
+use quayline_capacity::advice::{
+    Advice, Metric, Readings, advice_text, advise as advise_on, judged, rules, rules_text,
+};
 use quayline_core::{Fault, Finding, nearest};
 use quayline_workload::readings;
 use serde::{Deserialize, Serialize};
@@ -13,12 +15,11 @@ use super::{CAP_FILE, print_json, read};
 use crate::args::AdviseArgs;
 use crate::console::{Console, write_stdout};
 use crate::exit::{Exit, Stop};
-use crate::render::count_of;
 
 /// Prints the rules that apply to collected intervals or to the values of a file, or every rule.
 pub(crate) fn advise(args: &AdviseArgs, _console: &Console) -> Result<Exit, Stop> {
     if args.list {
-        write_stdout(list().as_bytes())?;
+        write_stdout(rules_text().as_bytes())?;
         return Ok(Exit::Done);
     }
     let readings = match &args.file {
@@ -26,14 +27,16 @@ pub(crate) fn advise(args: &AdviseArgs, _console: &Console) -> Result<Exit, Stop
         None => of_intervals(args)?,
     };
     let advice = advise_on(&readings);
+    let judged = judged(&readings);
     if args.json {
         print_json(&Wire {
             schema: "quayline.advice/1",
             rules: rules().count(),
+            judged,
             advice: advice.iter().map(AdviceWire::of).collect(),
         })?;
     } else {
-        write_stdout(text(&advice).as_bytes())?;
+        write_stdout(advice_text(&advice, judged).as_bytes())?;
     }
     Ok(Exit::Done)
 }
@@ -90,36 +93,6 @@ fn of_file(path: &Path) -> Result<Readings, Stop> {
     Ok(readings)
 }
 
-fn text(advice: &[Advice]) -> String {
-    let mut text = String::new();
-    for Advice { rule, evidence } in advice {
-        text.push_str(&format!("{}\n  do: {}\n", rule.code, rule.recommendation));
-        for Evidence { metric, measured, relation, bound } in evidence {
-            text.push_str(&format!(
-                "  because {} is {measured}, {} {bound} [{}]\n",
-                metric.name(),
-                relation.words(),
-                metric.unit()
-            ));
-        }
-        text.push_str(&format!("  expect: {}\n  source: {}\n\n", rule.effect, rule.source));
-    }
-    text.push_str(&format!("{} of {} apply\n", advice.len(), count_of(rules().count() as u64, "rule")));
-    text
-}
-
-/// Every rule with its metrics and their units.
-fn list() -> String {
-    let mut text = String::new();
-    for rule in rules() {
-        text.push_str(&format!("{}: {} ({})\n", rule.code, rule.recommendation, rule.source));
-        for condition in rule.conditions {
-            text.push_str(&format!("  {} [{}]\n", condition.metric.name(), condition.metric.unit()));
-        }
-    }
-    text
-}
-
 /// A file of measured values.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -148,6 +121,8 @@ impl Reading {
 struct Wire<'a> {
     schema: &'static str,
     rules: usize,
+    /// Rules of which every value was measured.
+    judged: usize,
     advice: Vec<AdviceWire<'a>>,
 }
 

@@ -6,11 +6,12 @@ use std::path::Path;
 
 use quayline_core::{Fault, Finding, system_error_text};
 use quayline_measure::{MIX_USERS_MAX, Mix, MixClass, MixStep};
+use quayline_workload::Accounting;
 use serde::Deserialize;
 
 use super::{CAP_FILE, read};
 use crate::args::MeasureMixArgs;
-use crate::console::{Console, shown, write_stdout};
+use crate::console::{Console, shown};
 use crate::exit::{CLI_INPUT, CLI_MEASURE, Exit, Stop};
 use crate::quantity::Duration;
 
@@ -18,7 +19,7 @@ use crate::quantity::Duration;
 const BODY_BYTES_MAX: u64 = 64 << 20;
 
 /// Runs a mix.
-pub(crate) fn measure_mix(args: &MeasureMixArgs, console: &Console) -> Result<Exit, Stop> {
+pub(crate) fn measure_mix(args: &MeasureMixArgs, account: Accounting, console: &Console) -> Result<Exit, Stop> {
     let (_, wire): (_, Wire) = read(&args.mix)?;
     let time = |seconds: f64| std::time::Duration::from_secs_f64(seconds);
     let mix = Mix {
@@ -34,9 +35,7 @@ pub(crate) fn measure_mix(args: &MeasureMixArgs, console: &Console) -> Result<Ex
         Finding::error(CLI_MEASURE, Fault::Environment, message)
             .hint("start the server, or name its address with --address")
     })?;
-    let report = run.report();
-    write_stdout(report.text().as_bytes())?;
-    super::report::finish_measured(report, &args.report, console)
+    super::report::finish_printed(run.report(), account, &args.report, console)
 }
 
 fn wrong(path: &Path, what: &str, hint: &str) -> Stop {

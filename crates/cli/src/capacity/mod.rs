@@ -26,7 +26,7 @@ pub(crate) use component::report;
 pub(crate) use cost::{profile, write_profile};
 pub(crate) use mix::measure_mix;
 pub(crate) use predict::predict;
-pub(crate) use report::finish_measured;
+pub(crate) use report::{finish_measured, finish_printed};
 pub(crate) use selftest::selftest;
 pub(crate) use size::size;
 
@@ -109,6 +109,12 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<(UserFile, T), Stop> {
 /// A model's refusal, as a finding.
 fn refused(error: &ModelError) -> Finding {
     Finding::error(CAP_MODEL, Fault::Config, error.to_string()).hint(error.remedy())
+}
+
+/// The estimate that can be trusted least: what is said of a table of several.
+fn weakest<T>(rows: &[Estimate<T>]) -> Option<&Estimate<T>> {
+    let (first, others) = rows.split_first()?;
+    Some(others.iter().fold(first, |weakest, row| weakest.weaker(row)))
 }
 
 fn print_json(answer: &impl Serialize) -> Result<(), Stop> {

@@ -49,7 +49,7 @@ fn predict_users(args: &PredictArgs, console: &Console) -> Result<Exit, Stop> {
     }
     let most = workload.most_users(&objective).map_err(stop)?.value;
     let growth = exhaustion(args, &workload, &objective)?;
-    let Some(first) = rows.first() else { return Ok(Exit::Done) };
+    let Some(weakest) = super::weakest(&rows) else { return Ok(Exit::Done) };
     let mut simulated = Vec::new();
     if let Some(transactions) = args.simulate {
         for users in &args.users {
@@ -57,7 +57,7 @@ fn predict_users(args: &PredictArgs, console: &Console) -> Result<Exit, Stop> {
         }
     }
     let answer =
-        Answer { workload: &workload, rows: &rows, simulated: &simulated, most, growth, basis: BasisWire::of(first) };
+        Answer { workload: &workload, rows: &rows, simulated: &simulated, most, growth, basis: BasisWire::of(weakest) };
     if args.json {
         print_json(&answer.wire())?;
     } else {
@@ -330,6 +330,7 @@ impl Answer<'_> {
                 p99_s: percentiles[2].0,
                 utilization: utilization.iter().map(|share| share.0).collect(),
                 method: row.method.name(),
+                validity: row.validity.to_string(),
             }
         };
         Wire {
@@ -374,6 +375,7 @@ struct RowWire {
     p99_s: f64,
     utilization: Vec<f64>,
     method: &'static str,
+    validity: String,
 }
 
 #[derive(Serialize)]

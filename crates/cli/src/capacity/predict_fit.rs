@@ -39,9 +39,11 @@ pub(super) fn item_count(args: &PredictItemCountArgs) -> Result<Exit, Stop> {
     let model = estimate.value;
     let mut rows = Vec::new();
     for items in &args.item_count {
-        rows.push(ElapsedWire { item_count: *items, elapsed_s: model.elapsed(*items).map_err(stop)?.value.0 });
+        let elapsed = model.elapsed(*items).map_err(stop)?;
+        let validity = elapsed.validity.to_string();
+        rows.push(ElapsedWire { item_count: *items, elapsed_s: elapsed.value.0, validity });
     }
-    let enough = model.item_count_for_overhead(args.overhead.0.0).map_err(stop)?.value;
+    let enough = model.item_count_for_overhead(args.overhead.0.0).map_err(stop)?;
     let worst = runs.iter().filter_map(|(items, elapsed)| {
         let fitted = model.elapsed(*items).ok()?.value.0;
         Some((fitted / elapsed.0 - 1.0).abs()).filter(|error| error.is_finite())
@@ -64,7 +66,8 @@ pub(super) fn item_count(args: &PredictItemCountArgs) -> Result<Exit, Stop> {
             per_checkpoint_s: model.per_checkpoint.value,
             worst_error: worst,
             predictions: rows,
-            item_count_for_overhead: enough,
+            item_count_for_overhead: enough.value,
+            item_count_validity: enough.validity.to_string(),
             overhead: args.overhead.0.0,
             interval_s: interval.map(|interval| interval.0),
             interval_items,
@@ -76,14 +79,17 @@ pub(super) fn item_count(args: &PredictItemCountArgs) -> Result<Exit, Stop> {
     text.push_str(&format!("A checkpoint: {}\n", with_width(model.per_checkpoint, time)));
     text.push_str(&format!("Largest error over the runs: {:.1} %\n\n", worst * 100.0));
     if !rows.is_empty() {
-        text.push_str(&format!("{:>12} {:>12}\n", "item count", "elapsed"));
-        for ElapsedWire { item_count, elapsed_s } in &rows {
-            text.push_str(&format!("{item_count:>12} {:>12}\n", time(*elapsed_s)));
+        text.push_str(&format!("{:>12} {:>12}  validity\n", "item count", "elapsed"));
+        for ElapsedWire { item_count, elapsed_s, validity } in &rows {
+            text.push_str(&format!("{item_count:>12} {:>12}  {validity}\n", time(*elapsed_s)));
         }
         text.push('\n');
     }
     let percent = args.overhead.0.percent();
-    text.push_str(&format!("Checkpoints take at most {percent} % of the time from an item count of {enough} on\n"));
+    text.push_str(&format!(
+        "Checkpoints take at most {percent} % of the time from an item count of {} on ({})\n",
+        enough.value, enough.validity
+    ));
     if let (Some(interval), Some(items)) = (interval, interval_items) {
         text.push_str(&format!(
             "With those failures the least is lost with a checkpoint each {}: an item count of {items}\n",
@@ -104,13 +110,16 @@ pub(super) fn scaling(args: &PredictScalingArgs) -> Result<Exit, Stop> {
     let fit = &estimate.value;
     let mut rows = Vec::new();
     for workers in &args.workers {
-        let UslPrediction { throughput, interval } = fit.predict(f64::from(*workers)).map_err(stop)?.value;
+        let predicted = fit.predict(f64::from(*workers)).map_err(stop)?;
+        let UslPrediction { throughput, interval } = predicted.value;
         // Without a spare run nothing is known of the error.
         let known = interval.high.is_finite();
         let (least, most) = (known.then_some(interval.low), known.then_some(interval.high));
-        rows.push(ThroughputWire { workers: *workers, throughput: throughput.0, least, most });
+        let validity = predicted.validity.to_string();
+        rows.push(ThroughputWire { workers: *workers, throughput: throughput.0, least, most, validity });
     }
     let basis = BasisWire::of(&estimate);
+    let peak = fit.peak();
     if args.json {
         print_json(&ScalingWire {
             schema: "quayline.scaling/1",
@@ -118,8 +127,12 @@ pub(super) fn scaling(args: &PredictScalingArgs) -> Result<Exit, Stop> {
             alpha: fit.alpha,
             beta: fit.beta,
             r_squared: fit.r_squared,
-            peak_workers: fit.peak_load(),
-            peak_throughput: fit.peak_throughput().map(|rate| rate.0),
+            peak_workers: peak.as_ref().and_then(|peak| peak.as_ref().ok()).map(|peak| peak.value.load),
+            peak_throughput: peak.as_ref().and_then(|peak| peak.as_ref().ok()).map(|peak| peak.value.throughput.0),
+            peak_validity: peak.as_ref().map(|peak| match peak {
+                Ok(peak) => peak.validity.to_string(),
+                Err(error) => format!("not predicted: {error}"),
+            }),
             limit: fit.limit().map(|rate| rate.0),
             predictions: rows,
             basis: &basis,
@@ -133,21 +146,28 @@ pub(super) fn scaling(args: &PredictScalingArgs) -> Result<Exit, Stop> {
         fit.beta * 100.0,
         fit.r_squared * 100.0
     );
-    match (fit.peak_load(), fit.peak_throughput()) {
-        (Some(load), Some(rate)) => text.push_str(&format!("Peak: {:.1} a second with {load:.0} workers\n", rate.0)),
-        _ => text.push_str("Peak: none; throughput rises towards its limit\n"),
+    match &peak {
+        Some(Ok(peak)) => text.push_str(&format!(
+            "Peak: {:.1} a second with {:.0} workers ({})\n",
+            peak.value.throughput.0, peak.value.load, peak.validity
+        )),
+        Some(Err(error)) => text.push_str(&format!("Peak: not predicted; {error}\n")),
+        None => text.push_str("Peak: none; throughput rises towards its limit\n"),
     }
     if let Some(limit) = fit.limit() {
-        text.push_str(&format!("Limit by contention alone: {:.1} a second\n", limit.0));
+        text.push_str(&format!(
+            "Limit by contention alone: {:.1} a second (a bound, which no load reaches)\n",
+            limit.0
+        ));
     }
     if !rows.is_empty() {
-        text.push_str(&format!("\n{:>8} {:>12}  95 % interval\n", "workers", "a second"));
-        for ThroughputWire { workers, throughput, least, most } in &rows {
+        text.push_str(&format!("\n{:>8} {:>12}  {:<24}  validity\n", "workers", "a second", "95 % interval"));
+        for ThroughputWire { workers, throughput, least, most, validity } in &rows {
             let interval = match (least, most) {
                 (Some(least), Some(most)) => format!("{least:.1} to {most:.1}"),
                 _ => "too few runs".to_owned(),
             };
-            text.push_str(&format!("{workers:>8} {throughput:>12.1}  {interval}\n"));
+            text.push_str(&format!("{workers:>8} {throughput:>12.1}  {interval:<24}  {validity}\n"));
         }
     }
     text.push('\n');
@@ -183,7 +203,7 @@ pub(super) fn cost(args: &PredictCostArgs) -> Result<Exit, Stop> {
     let mut rows: Vec<WhatIfWire> = Vec::new();
     for asked in &file.what_if {
         let asked = asked.get_ref();
-        let predicted = model.predict(&work(asked.bytes, asked.fields, asked.connections));
+        let predicted = model.predict(&work(asked.bytes, asked.fields, asked.connections)).map_err(stop)?;
         let cost_s = predicted.value.0;
         let change = rows.first().map(|first| cost_s / first.cost_s - 1.0).filter(|change| change.is_finite());
         rows.push(WhatIfWire { name: asked.name.clone(), cost_s, change, validity: predicted.validity.to_string() });
@@ -307,6 +327,7 @@ struct ItemCountWire<'a> {
     worst_error: f64,
     predictions: Vec<ElapsedWire>,
     item_count_for_overhead: u64,
+    item_count_validity: String,
     overhead: f64,
     interval_s: Option<f64>,
     interval_items: Option<f64>,
@@ -317,6 +338,7 @@ struct ItemCountWire<'a> {
 struct ElapsedWire {
     item_count: u64,
     elapsed_s: f64,
+    validity: String,
 }
 
 #[derive(Serialize)]
@@ -328,6 +350,7 @@ struct ScalingWire<'a> {
     r_squared: f64,
     peak_workers: Option<f64>,
     peak_throughput: Option<f64>,
+    peak_validity: Option<String>,
     limit: Option<f64>,
     predictions: Vec<ThroughputWire>,
     basis: &'a BasisWire,
@@ -339,6 +362,7 @@ struct ThroughputWire {
     throughput: f64,
     least: Option<f64>,
     most: Option<f64>,
+    validity: String,
 }
 
 #[derive(Serialize)]

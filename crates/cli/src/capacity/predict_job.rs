@@ -7,8 +7,9 @@ use quayline_report::{Cell, Column, Picture, Report, Section, Series, SeriesStyl
 use quayline_workload::{Demands, Interval, job_graph};
 use serde::Serialize;
 
+use super::predict_work::with_items;
 use super::report::{basis_section, finish};
-use super::{BasisWire, CAP_INTERVALS, print_json, refused};
+use super::{BasisWire, CAP_INTERVALS, print_json, refused, weakest};
 use crate::args::PredictWorkArgs;
 use crate::console::{Console, write_stdout};
 use crate::exit::{Exit, Stop, argument};
@@ -72,7 +73,7 @@ pub(super) fn job(
     let asked: Vec<Option<u32>> =
         if args.workers.is_empty() { vec![None] } else { args.workers.iter().copied().map(Some).collect() };
     let mut rows = Vec::new();
-    let mut basis = None;
+    let mut estimates = Vec::new();
     for workers in asked {
         let of = |step: &Measured| {
             let count = workers.filter(|_| step.is_partitioned || none_is).unwrap_or(step.workers);
@@ -81,9 +82,10 @@ pub(super) fn job(
         let measured: Vec<(String, Demands, u32, f64)> = steps.iter().map(of).collect();
         let graph = job_graph(&measured, order.clone(), processors, args.faster);
         let estimate = graph.predict().map_err(|error| refused(&error))?;
-        basis.get_or_insert_with(|| BasisWire::of(&estimate));
-        rows.push(Row { workers, graph, predicted: estimate.value });
+        rows.push(Row { workers, graph, predicted: estimate.value.clone() });
+        estimates.push(estimate);
     }
+    let basis = weakest(&estimates).map(|basis| with_items(BasisWire::of(basis), args, most));
     let Some(basis) = basis else { return Err(argument("--workers names no number".to_owned()).into()) };
     let answer = Answer { name: format!("job:{}", job.id), items: args.items, rows };
     if args.json {

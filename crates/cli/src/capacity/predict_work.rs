@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use quayline_capacity::{Prediction, Seconds, Share, Workload};
+use quayline_capacity::{Prediction, Seconds, Share, Validity, Workload};
 use quayline_core::{Fault, Finding, nearest};
 use quayline_project::job::{Element, Job, JobFile};
 use quayline_workload::{Demands, Interval, elapsed_s, prediction_report};
@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::predict_lanes::Lanes;
 use super::report::{basis_section, finish};
-use super::{BasisWire, CAP_INTERVALS, component, predict_job, print_json, refused};
+use super::{BasisWire, CAP_INTERVALS, component, predict_job, print_json, refused, weakest};
 use crate::args::PredictWorkArgs;
 use crate::console::{Console, write_stdout};
 use crate::exit::{Exit, Stop, argument};
@@ -56,15 +56,16 @@ pub(super) fn work(args: &PredictWorkArgs, console: &Console) -> Result<Exit, St
     let think = args.think.map_or(Seconds(0.0), |think| think.0);
     let workload = demands.network(processors, args.faster, think);
     let workers = if args.workers.is_empty() { vec![definition.workers] } else { args.workers.clone() };
-    let mut rows = Vec::new();
-    let mut basis = None;
+    let mut estimates = Vec::new();
     for workers in &workers {
-        let estimate = workload.predict(*workers).map_err(|error| refused(&error))?;
-        basis.get_or_insert_with(|| BasisWire::of(&estimate));
-        rows.push(estimate.value);
+        estimates.push(workload.predict(*workers).map_err(|error| refused(&error))?);
     }
     let bottleneck = workload.bottleneck().map(|at| workload.stations[at].name.clone());
-    let Some(basis) = basis else { return Err(argument("--workers names no number".to_owned()).into()) };
+    let Some(basis) = weakest(&estimates).map(|basis| with_items(BasisWire::of(basis), args, demands.transactions))
+    else {
+        return Err(argument("--workers names no number".to_owned()).into());
+    };
+    let rows: Vec<Prediction> = estimates.into_iter().map(|estimate| estimate.value).collect();
     let elapsed = rows.iter().map(|row| elapsed_s(row, args.items)).collect();
     let transactions = demands.transactions;
     let answer = Answer { name: &name, demands, transactions, workload: &workload, rows: &rows, elapsed, bottleneck };
@@ -75,7 +76,8 @@ pub(super) fn work(args: &PredictWorkArgs, console: &Console) -> Result<Exit, St
 fn lanes(args: &PredictWorkArgs, lanes: &Lanes, console: &Console) -> Result<Exit, Stop> {
     let threads = if args.workers.is_empty() { vec![1] } else { args.workers.clone() };
     let estimates = threads.iter().map(|threads| lanes.predict(*threads)).collect::<Result<Vec<_>, Stop>>()?;
-    let Some(basis) = estimates.first().map(BasisWire::of) else {
+    let transactions = lanes.demands.transactions;
+    let Some(basis) = weakest(&estimates).map(|basis| with_items(BasisWire::of(basis), args, transactions)) else {
         return Err(argument("--workers names no number".to_owned()).into());
     };
     let rows: Vec<Prediction> = estimates.into_iter().map(|estimate| estimate.value).collect();
@@ -91,6 +93,18 @@ fn lanes(args: &PredictWorkArgs, lanes: &Lanes, console: &Console) -> Result<Exi
         bottleneck: workload.bottleneck().map(|at| workload.stations[at].name.clone()),
     };
     answer.finish(&basis, args, console)
+}
+
+/// Adds to the validity of an answer that its elapsed time is for more items than were measured, or fewer.
+pub(super) fn with_items(mut basis: BasisWire, args: &PredictWorkArgs, measured: u64) -> BasisWire {
+    if let Some(items) = args.items {
+        let measured = measured as f64;
+        match Validity::of_range(items as f64, 0.0, measured) {
+            Validity::WithinData => {}
+            further => basis.validity.push_str(&format!("; elapsed time: {further}, the items")),
+        }
+    }
+    basis
 }
 
 /// Reads a flow or a job.

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use quayline_core::{Fault, Finding, system_error_text};
 use quayline_report::{Cell, Column, Report, Section, Table, Verdict, compare};
+use quayline_workload::Accounting;
 
 use super::{BasisWire, CAP_OBJECTIVE, CAP_REGRESSION, CAP_UNLIKE, CAP_UNTRUSTWORTHY, text_of};
 use crate::args::ReportArgs;
-use crate::console::{Console, shown};
+use crate::console::{Console, shown, write_stdout};
 use crate::exit::{CLI_OUTPUT, Exit, Stop};
 
 /// Most bytes of a baseline.
@@ -149,4 +150,16 @@ pub(crate) fn finish_measured(mut report: Report, args: &ReportArgs, console: &C
         ("build".to_owned(), build.to_owned()),
     ]);
     finish(report, args, console)
+}
+
+/// Adds the account of this process to a report, prints it and finishes it.
+pub(crate) fn finish_printed(
+    mut report: Report,
+    account: Accounting,
+    args: &ReportArgs,
+    console: &Console,
+) -> Result<Exit, Stop> {
+    account.end().add_to(&mut report);
+    write_stdout(report.text().as_bytes())?;
+    finish_measured(report, args, console)
 }

@@ -568,6 +568,7 @@ fn facts(args: &FactsArgs, store: &Store) -> Result<Exit, Stop> {
             text.push_str(&format!(", the shortest {shortest}, the longest {longest}"));
         }
         text.push('\n');
+        text.push_str(&found.uses.text());
         if let Some((lowest, highest)) = &found.keys {
             text.push_str(&format!("  {}\n", keys_text(definition.organisation, lowest, highest)));
         }

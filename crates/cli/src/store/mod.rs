@@ -94,6 +94,8 @@ impl Opened {
 
     /// Ends the work; what was acknowledged is durable before.
     pub(crate) fn close(self, exit: Exit) -> Result<Exit, Stop> {
+        // A store that failed keeps what it acknowledged; its statistics are those of the last time.
+        let _ = self.store.keep_use();
         if let Some(engine) = self.engine {
             engine.close().map_err(stop)?;
         }

@@ -8,7 +8,8 @@ use quayline_store::{Clock as _, Store, StoreError, SystemClock, expired_finding
 use super::message::{Content, as_json, hex};
 use super::{Missing, Opened, from_hex, not_there, read_whole, stop};
 use crate::args::{
-    AlterQueueArgs, BrowseQueueArgs, DefineQueueArgs, GetMessageArgs, PutMessageArgs, QueueArgs, QueueCommand,
+    AlterQueueArgs, BrowseQueueArgs, DefineQueueArgs, DepthMarks, GetMessageArgs, PutMessageArgs, QueueArgs,
+    QueueCommand,
 };
 use crate::console::{Console, write_stdout};
 use crate::exit::{Exit, Stop, argument};
@@ -109,10 +110,27 @@ fn define(args: &DefineQueueArgs, store: &Store) -> Result<(), Stop> {
         retry_ms: args.retry,
         ..QueueDefinition::local(&args.name)
     };
+    let definition = args.marks.of(definition);
     let mut unit = store.begin().map_err(stop)?;
     store.define_queue(&mut unit, definition).map_err(stop)?;
     unit.commit().map_err(stop)?;
     Ok(())
+}
+
+impl DepthMarks {
+    /// A definition with the marks that are named. Without a high mark, there is nothing to report.
+    fn of(&self, definition: QueueDefinition) -> QueueDefinition {
+        let depth_high_mark = self.depth_high.unwrap_or(definition.depth_high_mark);
+        if self.depth_high == Some(0) && self.depth_low.is_none() && self.event_queue.is_none() {
+            return QueueDefinition { depth_high_mark, depth_low_mark: 0, event_queue: String::new(), ..definition };
+        }
+        QueueDefinition {
+            depth_high_mark,
+            depth_low_mark: self.depth_low.unwrap_or(definition.depth_low_mark),
+            event_queue: self.event_queue.clone().unwrap_or_else(|| definition.event_queue.clone()),
+            ..definition
+        }
+    }
 }
 
 fn alter(args: &AlterQueueArgs, store: &Store) -> Result<(), Stop> {
@@ -122,7 +140,10 @@ fn alter(args: &AlterQueueArgs, store: &Store) -> Result<(), Stop> {
         || args.message_max.is_some()
         || args.backout_threshold.is_some()
         || args.backout_queue.is_some()
-        || args.retry.is_some();
+        || args.retry.is_some()
+        || args.marks.depth_high.is_some()
+        || args.marks.depth_low.is_some()
+        || args.marks.event_queue.is_some();
     if !limits && args.alias.is_none() && args.subscriber.is_empty() {
         return Err(argument("the command names nothing to change")
             .hint("add one of the options of quayline queue alter --help")
@@ -144,7 +165,7 @@ fn alter(args: &AlterQueueArgs, store: &Store) -> Result<(), Stop> {
     if let Some(queue) = &args.backout_queue {
         definition.backout_queue.clone_from(queue);
     }
-    store.alter_queue(definition).map_err(stop)
+    store.alter_queue(args.marks.of(definition)).map_err(stop)
 }
 
 /// An id of up to 24 bytes, filled with zeros.

@@ -345,6 +345,11 @@ fn item_counts_are_predicted_from_three_runs() {
     assert!((at(0) / 303.84 - 1.0).abs() < 0.1 && (at(1) / 247.129 - 1.0).abs() < 0.1, "{json}");
     assert!(json["item_count_for_overhead"].as_u64().is_some_and(|items| (500..20_000).contains(&items)), "{json}");
     assert!(json["interval_s"].as_f64().is_some_and(|time| (15.0..40.0).contains(&time)), "{json}");
+    let place = |row: usize| json["predictions"][row]["validity"].as_str().expect("a validity").to_owned();
+    assert_eq!(place(0), "within the measured range");
+    assert!(place(1).starts_with("extrapolated to 0.80 times the smallest"), "{json}");
+    let far = world.run("predict item-count runs.toml --item-count 20").code(2).err();
+    assert!(far.contains("CAP-002") && far.contains("number of checkpoints of 500000 is more than 10 times"), "{far}");
     let text = world.run("predict item-count runs.toml").code(0).out();
     assert!(text.contains("A checkpoint: 3.") && text.contains("from an item count of"), "{text}");
     world.write("one.toml", "records = 10\n[[run]]\nitem-count = 5\nelapsed = \"1s\"\n");
@@ -359,7 +364,19 @@ fn scaling_is_not_predicted_far_beyond_its_runs() {
     assert!(json["peak_workers"].as_f64().is_some_and(|peak| (70.0..90.0).contains(&peak)), "{json}");
     let row = &json["predictions"][0];
     assert!(row["least"].as_f64() < row["throughput"].as_f64() && row["throughput"].as_f64() < row["most"].as_f64());
-    assert!(world.run("predict scaling runs.toml").code(0).out().contains("Peak: "));
+    assert_eq!(row["validity"], "within the measured range");
+    assert!(json["peak_validity"].as_str().is_some_and(|text| text.starts_with("within")), "{json}");
+    let text = world.run("predict scaling runs.toml --workers 150").code(0).out();
+    assert!(
+        text.contains("Peak: ") && text.contains("extrapolated to 1.50 times the largest measured value"),
+        "{text}"
+    );
+    let few = "[[run]]\nworkers = 1\nthroughput = 100\n[[run]]\nworkers = 2\nthroughput = 196\n\
+               [[run]]\nworkers = 3\nthroughput = 285\n[[run]]\nworkers = 4\nthroughput = 370\n\
+               [[run]]\nworkers = 5\nthroughput = 440\n";
+    world.write("few.toml", few);
+    let text = world.run("predict scaling few.toml").code(0).out();
+    assert!(text.contains("Peak: not predicted; a load of"), "{text}");
     assert!(world.run("predict scaling runs.toml --workers 1000").code(2).err().contains("CAP-002"));
 }
 

@@ -1,5 +1,6 @@
 //! What people see of each command: exit code, standard output, standard error.
 
+mod advice_live;
 mod arguments;
 mod bad_input;
 mod capacity;

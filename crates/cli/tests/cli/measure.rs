@@ -140,8 +140,14 @@ fn a_batch_study_predicts_item_counts_and_is_a_report() {
     // The rows of the paper's tables that fit the records of this run.
     assert_eq!(section("item-count")["rows"].as_array().map(Vec::len), Some(8), "{json}");
     for section in json["sections"].as_array().expect("sections") {
-        assert!(section["picture"].is_object(), "{section}");
+        assert!(section["picture"].is_object() || section["id"] == "account", "{section}");
     }
+    // What the process used is accounted by thread, and the account has its own cost.
+    let account = section("account");
+    let seconds = |at: usize| account["rows"][at][1].as_f64().expect("seconds");
+    assert!((seconds(1) - seconds(2) - seconds(3)).abs() < 1e-9 && seconds(1) > 0.0, "{account}");
+    assert_eq!(account["rows"][6][0], "cost of this account");
+    assert!(seconds(6) > 0.0 && seconds(6) < seconds(1), "{account}");
     for row in section("predicted")["rows"].as_array().expect("rows") {
         assert!(row[2].is_number() && row[3].is_number(), "{row}");
     }

@@ -55,6 +55,8 @@ fn a_file_is_defined_loaded_read_and_unloaded_as_it_was() {
         --- stdout
         CUST: key-sequenced, key 0:2, records of 8 to 8 bytes
           10 records, 80 bytes, the shortest 8, the longest 8
+          10 inserted, 0 updated, 0 deleted, 16 read
+          20 lookups: index in memory for 100.0 %, data for 100.0 %
           keys '00' to '09'
           index kind 2:1, duplicates: 10 entries
     "#]]);
@@ -380,10 +382,13 @@ fn a_file_is_copied_altered_and_stored_anew() {
         --- stdout
         CUST: key-sequenced, key 0:2, records of 8 to 8 bytes
           10 records, 80 bytes, the shortest 8, the longest 8
+          0 inserted, 0 updated, 0 deleted, 10 read
+          1 lookups: index in memory for 100.0 %, data for 100.0 %
           keys '00' to '09'
           index kind 2:1, duplicates: 10 entries
         LAST: key-sequenced, key 0:2, records of 8 to 8 bytes
           10 records, 80 bytes, the shortest 8, the longest 8
+          0 inserted, 0 updated, 0 deleted, 0 read
           keys '00' to '09'
           index rest 3:5, duplicates: 10 entries
     "#]]);

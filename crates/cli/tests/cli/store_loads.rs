@@ -92,6 +92,8 @@ fn a_load_that_stops_says_where_and_continues() {
         --- stdout
         B: key-sequenced, key 0:2, records of 4 to 8 bytes
           4 records, 16 bytes, the shortest 4, the longest 4
+          2 inserted, 0 updated, 0 deleted, 0 read
+          2 lookups: index in memory for 100.0 %, data for 100.0 %
           keys '01' to '05'
     "#]]);
     world.run("file load B lines.txt --framing lines --skip 9").check(expect![[r#"
@@ -390,4 +392,84 @@ fn commands_that_read_work_on_a_folder_that_cannot_be_written() {
     assert_eq!(refused.code, Some(2));
     assert!(refused.err().contains("the right to write"), "{}", refused.err());
     world.run("file verify A").code(0);
+}
+
+/// A character of cp037 for the letters and digits that the test needs.
+fn ebcdic(text: &str) -> Vec<u8> {
+    let code = |character: u8| match character {
+        b'0'..=b'9' => 0xf0 + (character - b'0'),
+        b'A'..=b'I' => 0xc1 + (character - b'A'),
+        b'J'..=b'R' => 0xd1 + (character - b'J'),
+        b'S'..=b'Z' => 0xe2 + (character - b'S'),
+        _ => 0x40,
+    };
+    text.bytes().map(code).collect()
+}
+
+/// A whole EBCDIC file, as a mainframe sends it: 65,145 records of 32 bytes with a packed amount, in the order of their keys. Sorted and in any order,
+/// with and without an index, the file holds the same bytes, and its facts say how it was used.
+#[test]
+fn an_ebcdic_file_is_loaded_whole_and_its_facts_say_so() {
+    let record = |number: u32| {
+        let mut record = ebcdic(&format!("{number:08}CITY {:03}             ", number % 500));
+        record.truncate(28);
+        let packed = u64::from(number) * 7 % 1_000_000;
+        let digits = format!("{packed:07}");
+        let nibbles: Vec<u8> = digits.bytes().map(|digit| digit - b'0').chain([0xc]).collect();
+        record.extend(nibbles.chunks(2).map(|pair| pair[0] << 4 | pair[1]));
+        record
+    };
+    const RECORDS: u32 = 65_145;
+    let whole: Vec<u8> = (0..RECORDS).flat_map(record).collect();
+    let world = World::with([("master.dat", whole.as_slice())]);
+    world.run("file define MASTER --record 32 --key 0:8").code(0);
+    let begin = Instant::now();
+    assert!(world.run("file load MASTER master.dat --sorted").code(0).err().contains("65145 records loaded"));
+    println!(
+        "a sorted load of {RECORDS} EBCDIC records took {:.2} s, the start of the process included",
+        begin.elapsed().as_secs_f64()
+    );
+    assert_eq!(world.run("file unload MASTER").code(0).stdout, whole);
+    world.run("file define INDEXED --record 32 --key 0:8 --index city=8:8:duplicates").code(0);
+    world.run("file load INDEXED master.dat --durability buffered").code(0);
+    assert_eq!(world.run("file unload INDEXED").code(0).stdout, whole);
+    let twice = world.run("file load INDEXED master.dat --durability buffered").code(1).err();
+    assert!(twice.contains("65145 records are not in the file"), "{twice}");
+    // The key of EBCDIC digits, and the order of its bytes.
+    let found = world.run("file get MASTER --key-hex F0F0F0F4F2F1F9F9").code(0).stdout.clone();
+    assert_eq!(found, record(42_199));
+    let facts = world.run("file facts MASTER").code(0).out();
+    assert!(facts.contains("65145 records, 2084640 bytes"), "{facts}");
+    // The load, the unload of all and the get; the facts themselves are no use.
+    assert!(facts.contains("65145 inserted, 0 updated, 0 deleted, 65146 read"), "{facts}");
+    assert!(
+        facts.contains("lookups: index in memory for ") && facts.contains("F0F0F0F0F0F0F0F0") || facts.contains("f0f0"),
+        "{facts}"
+    );
+    let again = world.run("file facts MASTER").code(0).out();
+    assert!(again.contains("65146 read"), "{again}");
+}
+
+#[test]
+fn a_deep_queue_reports_itself_once_each_way() {
+    let world = World::with([("m.json", b"{}".as_slice())]);
+    world.run("queue define EVENTS").code(0);
+    world.run("queue define Q --depth-high 3 --depth-low 1 --event-queue EVENTS").code(0);
+    let bad = world.run("queue alter Q --depth-low 5").code(2).err();
+    assert!(bad.contains("less than the high mark of 3"), "{bad}");
+    // Each command is a process of its own, whose state begins below the mark.
+    for _ in 0..3 {
+        world.run("queue put Q m.json").code(0);
+    }
+    let event = world.run("queue get EVENTS --json").code(0).out();
+    assert!(
+        event.contains("depth-high") && event.contains("\\\"depth\\\":3") || event.contains("\"depth\":3"),
+        "{event}"
+    );
+    world.run("queue get EVENTS").code(7);
+    world.run("queue alter Q --depth-high 0").code(0);
+    for _ in 0..3 {
+        world.run("queue put Q m.json").code(0);
+    }
+    world.run("queue get EVENTS").code(7);
 }

@@ -143,6 +143,12 @@ fn a_server_collects_what_each_class_did_and_reports_it() {
     let (cpu, rest) = (interval["cpu_s"].as_f64(), interval["unaccounted_cpu_s"].as_f64());
     println!("CPU of the interval {cpu:?} s, in no class {rest:?} s");
 
+    // What the rules of advice look at: a connection for each request here, two threads or more, the store's own counts.
+    let (counted, seen) = (&interval["counted"], &interval["seen"]);
+    assert!(counted["connections"].as_f64() > Some(0.0) && counted["lookups"].is_number(), "{interval}");
+    assert!(seen["memory-free"]["last"].as_f64() > Some(0.0) && seen["operator-listener"]["last"] == 1.0, "{interval}");
+    assert!(nightly["members"][0]["checkpoint_s"].as_f64() > Some(0.0), "{nightly}");
+
     let admin = server.admin.to_string();
     let shown = world.run(&format!("report component --admin {admin} --report work"));
     let out = shown.out();
@@ -163,6 +169,11 @@ fn a_server_collects_what_each_class_did_and_reports_it() {
     // What the rules say of the server, and of its job alone.
     let advice = world.run(&format!("advise --admin {admin}")).code(0).out();
     assert!(advice.contains("run-too-short") && advice.contains("measured-time"), "{advice}");
+    // Each request had a connection of its own, without TLS.
+    assert!(advice.contains("short-connections"), "{advice}");
+    let judged = advice.lines().find_map(|line| line.strip_suffix("get theirs")).expect("the rules that had values");
+    let judged: usize = judged.split(' ').next().and_then(|count| count.parse().ok()).expect("a number");
+    assert!(judged >= 20, "{advice}");
     let advice = world.run("advise --intervals kept.json --class job:copy --json").code(0).out();
     let advice: Value = serde_json::from_str(&advice).expect("JSON");
     assert_eq!(advice["schema"], "quayline.advice/1");

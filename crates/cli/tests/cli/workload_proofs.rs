@@ -356,6 +356,7 @@ fn demands_of_one_client_predict_a_closed_loop_of_forty() {
     });
     let demands = Demands {
         cpu_s: alone.cpu_s,
+        programs_cpu_s: 0.0,
         helper_cpu_s: 0.0,
         other_s: (alone.response_s - alone.cpu_s).max(0.0),
         run_queue_s: 0.0,

@@ -421,13 +421,16 @@ fn predicted(records: u64, runs: &[(u64, Seconds)]) -> Option<Section> {
     let model = (fitted.len() == FITTED.len()).then(|| ChunkModel::fit(records, &fitted))?.ok()?.value;
     let mut rows = Vec::new();
     for (items, measured) in runs {
-        let predicted = model.elapsed(*items).ok()?.value;
+        let estimate = model.elapsed(*items).ok()?;
+        let predicted = estimate.value;
+        let place = estimate.validity.to_string();
         rows.push(vec![
             Cell::text(items.to_string()),
             Cell::Number(measured.0),
             Cell::Number(predicted.0),
             Cell::Number(100.0 * (predicted.0 / measured.0 - 1.0)),
             Cell::text(if FITTED.contains(items) { "fitted" } else { "predicted" }),
+            Cell::text(place),
         ]);
     }
     let columns = vec![
@@ -436,6 +439,7 @@ fn predicted(records: u64, runs: &[(u64, Seconds)]) -> Option<Section> {
         Column::new("predicted", "s"),
         Column::new("error", "%"),
         Column::new("use", ""),
+        Column::new("validity", ""),
     ];
     let note = "The time without checkpoints and the time of one, from three runs, give the elapsed time for every item-count.";
     let title = ("predicted", "Elapsed time predicted from three item-counts");

@@ -167,3 +167,36 @@ fn a_deletion_or_change_that_ends_anywhere_leaves_no_space_without_a_name() {
     }
     assert!(ended.iter().all(|ended| *ended > 3), "the power is cut in the middle: {ended:?}");
 }
+
+/// Uses of a file outlive the process that kept them, and pages that a lookup reads from the medium are told from those in memory.
+#[test]
+fn uses_survive_a_restart_and_tell_pages_from_memory() {
+    let disk = FakeDisk::new(7);
+    let tiny = Settings { cache_bytes: 1 << 16, ..Settings::default() };
+    {
+        let (store, engine) = opened(&disk, tiny).expect("it opens");
+        let file = define(&store, definition("USED", false));
+        load(&store, &file, 20_000, true);
+        store.keep_use().expect("kept");
+        engine.close().expect("closed");
+    }
+    let (store, _engine) = opened(&disk.after_power_cut(), tiny).expect("it opens");
+    let unit = store.begin().expect("a unit");
+    let file = store.file(&unit, "USED").expect("opened");
+    let kept = file.uses(&unit).expect("uses");
+    assert_eq!((kept.inserted, kept.read), (20_000, 0));
+    assert!(kept.since_ms > 0);
+    // The cache is smaller than the file: a lookup far from the last one reads pages, the same one again does not.
+    for number in (0..20_000u16).step_by(97) {
+        file.read(&unit, By::Key(&number.to_be_bytes()), Relation::Equal).expect("a record");
+    }
+    let cold = file.uses(&unit).expect("uses");
+    assert!(cold.data_missed > 50 && cold.index_missed > 0, "{cold:?}");
+    assert!(cold.data_missed <= cold.lookups && cold.index_missed <= cold.data_missed, "{cold:?}");
+    for _ in 0..100 {
+        file.read(&unit, By::Key(&7u16.to_be_bytes()), Relation::Equal).expect("a record");
+    }
+    let warm = file.uses(&unit).expect("uses").since(&cold);
+    assert_eq!((warm.read, warm.lookups), (100, 100));
+    assert!(warm.data_missed <= 1 && warm.index_missed <= 1, "{warm:?}");
+}

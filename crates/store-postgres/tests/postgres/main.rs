@@ -182,11 +182,34 @@ fn the_engine_passes_every_check_and_survives_its_server() {
     moved(&server);
 }
 
+/// Sequences of each model. A release runs 10,000.
+fn sequence_count() -> u64 {
+    let asked = std::env::var("QUAYLINE_POSTGRES_SEQUENCES").ok();
+    asked.map_or(SEQUENCES, |count| count.parse().expect("QUAYLINE_POSTGRES_SEQUENCES is a number"))
+}
+
+const SEQUENCES: u64 = 3_000;
+/// Threads that run sequences side by side, each with files and queues of its own: most of the time is the database's.
+const SEQUENCE_THREADS: u64 = 8;
+
+/// Runs sequences on several threads over one store.
+fn side_by_side(store: &Store, seed: u64, run: fn(&Store, u64, u64) -> Result<(), String>) {
+    let each = sequence_count().div_ceil(SEQUENCE_THREADS);
+    let found: Vec<Result<(), String>> = std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            (0..SEQUENCE_THREADS).map(|thread| scope.spawn(move || run(store, seed + thread, each))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    for outcome in found {
+        assert!(outcome.is_ok(), "{}", outcome.err().unwrap_or_default());
+    }
+}
+
 fn sequences(server: &Server) {
-    let found = conformance::run_sequences(&store(server.empty("sequences")), 2, 15);
-    assert!(found.is_ok(), "{}", found.err().unwrap_or_default());
-    let found = conformance::run_queue_sequences(&store(server.empty("queues")), 3, 15);
-    assert!(found.is_ok(), "{}", found.err().unwrap_or_default());
+    let begin = Instant::now();
+    side_by_side(&store(server.empty("sequences")), 200, conformance::run_sequences);
+    side_by_side(&store(server.empty("queues")), 300, conformance::run_queue_sequences);
+    eprintln!("{} sequences of files and of queues took {:.1} s", sequence_count(), begin.elapsed().as_secs_f64());
     let found = conformance::run_histories(&store(server.empty("histories")), conformance::Reads::ForUpdate, 4, 60);
     assert!(found.is_ok(), "{}", found.err().unwrap_or_default());
     let found = conformance::run_threads(&store(server.empty("threads")), 5, 4, 40);

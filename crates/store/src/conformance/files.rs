@@ -18,6 +18,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check { name: "a_file_is_copied_altered_and_renamed", run: altered },
     Check { name: "definitions_that_contradict_themselves_are_refused", run: definitions },
     Check { name: "changes_without_a_look_up_equal_those_with_one", run: direct },
+    Check { name: "uses_of_a_file_are_counted_and_kept", run: uses },
 ];
 
 fn keyed(name: &str) -> FileDefinition {
@@ -362,4 +363,55 @@ fn definitions(store: &Store) -> Result<(), String> {
     };
     same("the largest", digits(store.define_file(&mut unit, largest)), "00")?;
     same("the name is in use", digits(store.define_file(&mut unit, base)), "22")
+}
+
+fn uses(store: &Store) -> Result<(), String> {
+    let file = define(store, keyed("USED"))?;
+    let counted = |file: &RecordFile| {
+        let unit = store.begin().map_err(text)?;
+        let uses = file.uses(&unit).map_err(text)?;
+        Ok::<_, String>(([uses.inserted, uses.updated, uses.deleted, uses.read], uses.lookups))
+    };
+    let mut unit = store.begin().map_err(text)?;
+    for key in [b"aa", b"bb", b"cc", b"dd"] {
+        file.insert(&mut unit, key).map_err(text)?;
+    }
+    unit.commit().map_err(text)?;
+    let mut unit = store.begin().map_err(text)?;
+    let read = file.read_for_update(&mut unit, By::Key(b"aa"), Relation::Equal, LockWait::Default).map_err(text)?;
+    file.rewrite(&mut unit, &read, b"aa1").map_err(text)?;
+    let read = file.read_for_update(&mut unit, By::Key(b"bb"), Relation::Equal, LockWait::Default).map_err(text)?;
+    file.delete(&mut unit, &read).map_err(text)?;
+    // What is undone does not count.
+    let mark = unit.mark();
+    file.insert(&mut unit, b"ee").map_err(text)?;
+    unit.back_to(mark);
+    unit.commit().map_err(text)?;
+    let mut unit = store.begin().map_err(text)?;
+    file.insert(&mut unit, b"ff").map_err(text)?;
+    unit.roll_back();
+    same("changes", counted(&file)?.0, [4, 1, 1, 2])?;
+    let unit = store.begin().map_err(text)?;
+    let mut browse = file.browse();
+    while browse.next(&unit).is_ok() {}
+    drop(browse);
+    same("records", file.scan(&unit, &mut |_, _| Ok(())).map_err(text)?, 3)?;
+    let missing = file.read(&unit, By::Key(b"zz"), Relation::Equal);
+    same("status", digits(missing), "23")?;
+    drop(unit);
+    same("reads", counted(&file)?.0, [4, 1, 1, 8])?;
+    let lookups = counted(&file)?.1;
+    // Kept twice, nothing counts twice.
+    store.keep_use().map_err(text)?;
+    store.keep_use().map_err(text)?;
+    same("kept", counted(&file)?, ([4, 1, 1, 8], lookups))?;
+    let used = store.used_files().map_err(text)?;
+    same("used files", used.iter().map(|(name, uses)| (name.as_str(), uses.read)).collect(), vec![("USED", 8)])?;
+    // Figures about a file are no use of it.
+    let unit = store.begin().map_err(text)?;
+    same("facts", file.facts(&unit).map_err(text)?.uses.read, 8)?;
+    drop((unit, file));
+    store.delete_file("USED").map_err(text)?;
+    let again = define(store, keyed("USED"))?;
+    same("a new file", counted(&again)?, ([0; 4], 0))
 }

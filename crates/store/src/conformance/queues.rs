@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::{Check, same, text};
-use crate::queue::{DEAD_LETTER, GetWait, Message, Persistence, Queue, QueueDefinition, QueueKind, Select};
+use crate::queue::{
+    DEAD_LETTER, DEPTH_EVENT, DEPTH_QUEUE, GetWait, Message, Persistence, Queue, QueueDefinition, QueueKind, Select,
+};
 use crate::{Store, StoreError};
 
 pub(super) const CHECKS: &[Check] = &[
@@ -24,6 +26,8 @@ pub(super) const CHECKS: &[Check] = &[
     Check { name: "workers_share_a_queue_without_loss_or_double", run: workers },
     Check { name: "get_write_and_put_are_one_unit", run: one_unit },
     Check { name: "purge_and_move_end_with_an_empty_queue", run: purge_and_move },
+    Check { name: "marks_of_the_depth_report_once_each_way", run: marks },
+    Check { name: "marks_that_contradict_themselves_are_refused", run: wrong_marks },
 ];
 
 pub(super) fn define(store: &Store, definition: QueueDefinition) -> Result<Queue, String> {
@@ -417,4 +421,107 @@ fn purge_and_move(store: &Store) -> Result<(), String> {
     same("purged", one.purge(store).map_err(text)?, 200)?;
     let found = take_all(store, &two)?;
     same("order", found == (0..1_000).collect::<Vec<_>>(), true)
+}
+
+/// Events on a queue, as their kind and depth.
+fn events(store: &Store, queue: &Queue) -> Result<Vec<(String, String)>, String> {
+    let mut found = Vec::new();
+    loop {
+        let mut unit = store.begin().map_err(text)?;
+        let message = match queue.get(&mut unit, Select::First, GetWait::No) {
+            Ok(message) => message,
+            Err(StoreError::NoMessage { .. }) => return Ok(found),
+            Err(error) => return Err(error.to_string()),
+        };
+        unit.commit().map_err(text)?;
+        let of = |name: &str| {
+            let value = message.properties.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+            String::from_utf8(value.unwrap_or_default()).map_err(text)
+        };
+        same("queue of the event", of(DEPTH_QUEUE)?, "Q".to_owned())?;
+        let payload = String::from_utf8(message.payload.clone()).map_err(text)?;
+        let depth = payload.split("\"depth\":").nth(1).and_then(|rest| rest.split(',').next());
+        found.push((of(DEPTH_EVENT)?, depth.unwrap_or_default().to_owned()));
+    }
+}
+
+fn marks(store: &Store) -> Result<(), String> {
+    let reports = define(store, QueueDefinition::local("EVENTS"))?;
+    let definition = QueueDefinition {
+        depth_high_mark: 4,
+        depth_low_mark: 1,
+        event_queue: "EVENTS".to_owned(),
+        backout_threshold: 0,
+        ..QueueDefinition::local("Q")
+    };
+    let queue = define(store, definition)?;
+    let high = |depth: &str| ("depth-high".to_owned(), depth.to_owned());
+    let low = |depth: &str| ("depth-low".to_owned(), depth.to_owned());
+    for number in 0..3 {
+        put(store, &queue, &message(number))?;
+    }
+    // A unit that rolls back crosses nothing, and its event goes with it.
+    let mut unit = store.begin().map_err(text)?;
+    queue.put(&mut unit, &message(90)).map_err(text)?;
+    unit.roll_back();
+    same("events after a rollback", events(store, &reports)?, vec![])?;
+    for number in 3..9 {
+        put(store, &queue, &message(number))?;
+    }
+    same("events of a rise", events(store, &reports)?, vec![high("4")])?;
+    same("above", queue.facts().map_err(text)?.is_above_mark, true)?;
+    let take = |count: u32| -> Result<(), String> {
+        for _ in 0..count {
+            let mut unit = store.begin().map_err(text)?;
+            queue.get(&mut unit, Select::First, GetWait::No).map_err(text)?;
+            unit.commit().map_err(text)?;
+        }
+        Ok(())
+    };
+    // Between the marks, nothing is reported again.
+    take(6)?;
+    for number in 0..3 {
+        put(store, &queue, &message(number))?;
+    }
+    take(4)?;
+    same("events between the marks", events(store, &reports)?, vec![])?;
+    let mut unit = store.begin().map_err(text)?;
+    queue.get(&mut unit, Select::First, GetWait::No).map_err(text)?;
+    unit.roll_back();
+    same("events of a get that rolls back", events(store, &reports)?, vec![])?;
+    take(1)?;
+    same("events of a fall", events(store, &reports)?, vec![low("1")])?;
+    // One unit may cross the mark with several puts.
+    let mut unit = store.begin().map_err(text)?;
+    for number in 0..6 {
+        queue.put(&mut unit, &message(number)).map_err(text)?;
+    }
+    unit.commit().map_err(text)?;
+    same("events of one unit", events(store, &reports)?, vec![high("4")])?;
+    let facts = queue.facts().map_err(text)?;
+    let counts = (facts.depth_high_events, facts.depth_low_events, facts.depth_events_lost);
+    same("counts of events", counts, (2, 1, 0))?;
+    // Work does not stop where the event has no queue.
+    store.delete_queue("EVENTS").map_err(text)?;
+    take(7)?;
+    same("depth", queue.facts().map_err(text)?.depth, 0)?;
+    same("lost events", queue.facts().map_err(text)?.depth_events_lost, 1)
+}
+
+fn wrong_marks(store: &Store) -> Result<(), String> {
+    let local = || QueueDefinition::local("W");
+    for (definition, expected) in [
+        (QueueDefinition { depth_low_mark: 1, ..local() }, "need a high mark"),
+        (QueueDefinition { event_queue: "E".to_owned(), ..local() }, "need a high mark"),
+        (QueueDefinition { depth_high_mark: 2, depth_low_mark: 2, ..local() }, "less than the high mark"),
+        (QueueDefinition { depth_high_mark: 9, depth_max: 8, ..local() }, "at most the depth limit"),
+        (QueueDefinition { depth_high_mark: 9, event_queue: "W".to_owned(), ..local() }, "its own event queue"),
+    ] {
+        let mut unit = store.begin().map_err(text)?;
+        match store.define_queue(&mut unit, definition) {
+            Err(StoreError::BadDefinition { what, .. }) if what.contains(expected) => {}
+            other => return Err(format!("found {other:?}, expected `{expected}`")),
+        }
+    }
+    Ok(())
 }

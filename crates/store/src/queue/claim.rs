@@ -181,7 +181,8 @@ impl QueueState {
         let persistence = held.persistence;
         let store = Arc::clone(unit.inner());
         // First, so that whatever fails below gives the message back.
-        let get = GetOutcome { queue: Arc::clone(self), store, key, held: Some(held), left };
+        let crossed = self.report_fall(unit);
+        let get = GetOutcome { queue: Arc::clone(self), store, key, held: Some(held), left, crossed };
         unit.on_outcome(QueueOutcome::Get(get));
         if persistence == Persistence::Persistent {
             unit.change_claimed(self.stored.messages, &key, Change::Delete)?;

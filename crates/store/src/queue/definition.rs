@@ -3,8 +3,8 @@
 use crate::codec::{Decoder, Encoder};
 use crate::{Space, StoreError};
 
-/// Version of the stored form.
-const VERSION: u8 = 1;
+/// Version of the stored form. Version 1 has no marks of the depth.
+const VERSION: u8 = 2;
 
 /// What a name stands for.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -37,6 +37,12 @@ pub struct QueueDefinition {
     pub retry_ms: u64,
     /// Longest pause. Default 60,000.
     pub retry_ms_max: u64,
+    /// Depth at which an event says that the queue is deep; 0 is none.
+    pub depth_high_mark: u64,
+    /// Depth at which an event says that it no longer is. Default 0: an empty queue.
+    pub depth_low_mark: u64,
+    /// Queue for these events; empty is none.
+    pub event_queue: String,
 }
 
 /// Queue of last resort. It is an ordinary queue that the user defines.
@@ -57,6 +63,9 @@ impl QueueDefinition {
             backout_queue: String::new(),
             retry_ms: 0,
             retry_ms_max: 60_000,
+            depth_high_mark: 0,
+            depth_low_mark: 0,
+            event_queue: String::new(),
         }
     }
 
@@ -76,7 +85,7 @@ impl QueueDefinition {
         if self.backout_queue == self.name || self.kind == QueueKind::Alias(self.name.clone()) {
             return wrong("the queue names itself".to_owned());
         }
-        Ok(())
+        self.check_marks().or_else(wrong)
     }
 
     /// Where messages go that reach the threshold.
@@ -123,6 +132,9 @@ impl StoredQueue {
         out.text(&definition.backout_queue);
         out.u64(definition.retry_ms);
         out.u64(definition.retry_ms_max);
+        out.u64(definition.depth_high_mark);
+        out.u64(definition.depth_low_mark);
+        out.text(&definition.event_queue);
         out.0
     }
 
@@ -135,7 +147,8 @@ impl StoredQueue {
 
     fn read(name: &str, bytes: &[u8]) -> Option<Self> {
         let mut from = Decoder(bytes);
-        if from.u8()? != VERSION {
+        let version = from.u8()?;
+        if !(1..=VERSION).contains(&version) {
             return None;
         }
         let (messages, counts) = (Space(from.u32()?), Space(from.u32()?));
@@ -147,7 +160,7 @@ impl StoredQueue {
             2 => QueueKind::Topic(names),
             _ => return None,
         };
-        let definition = QueueDefinition {
+        let mut definition = QueueDefinition {
             name: name.to_owned(),
             kind,
             depth_max: from.u64()?,
@@ -156,7 +169,15 @@ impl StoredQueue {
             backout_queue: from.text()?,
             retry_ms: from.u64()?,
             retry_ms_max: from.u64()?,
+            depth_high_mark: 0,
+            depth_low_mark: 0,
+            event_queue: String::new(),
         };
+        if version > 1 {
+            definition.depth_high_mark = from.u64()?;
+            definition.depth_low_mark = from.u64()?;
+            definition.event_queue = from.text()?;
+        }
         from.end()?;
         Some(StoredQueue { definition, messages, counts })
     }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::MutexGuard;
 
+use super::marks::Crossed;
 use super::message::{Head, Message, Persistence};
 use super::window::{Held, MessageKey, Select};
 use super::{GetWait, Polled, Queue, QueueState, State, open};
@@ -600,6 +601,7 @@ pub(crate) struct GetOutcome {
     pub(super) key: MessageKey,
     pub(super) held: Option<Held>,
     pub(super) left: Left,
+    pub(super) crossed: Option<Crossed>,
 }
 
 impl GetOutcome {
@@ -612,9 +614,11 @@ impl GetOutcome {
             Left::Moved => state.facts.moved += 1,
         }
         state.left(&self.key);
+        state.crossed(self.crossed);
     }
 
     pub(super) fn rolled_back(&mut self, how: &RollBack) {
+        self.queue.state.lock().not_crossed(self.crossed);
         let Some(held) = self.held.take() else { return };
         match how {
             RollBack::Failed(cause) => self.queue.give_back(&self.store, self.key, held, cause.as_ref()),

@@ -16,6 +16,7 @@ mod claim;
 mod definition;
 mod depth;
 mod get;
+mod marks;
 mod message;
 mod put;
 mod retry;
@@ -42,6 +43,7 @@ pub use claim::{Attempt, Claim, Claimed};
 pub(crate) use definition::StoredQueue;
 pub use definition::{DEAD_LETTER, QueueDefinition, QueueKind};
 pub use get::Browsed;
+pub use marks::{DEPTH_EVENT, DEPTH_QUEUE};
 pub(crate) use message::Head;
 pub use message::{CONTENT_TYPE, Message, MessageId, PRIORITY_MAX, Persistence, USER_ID};
 use retry::of_failure;
@@ -87,6 +89,14 @@ pub struct QueueFacts {
     pub moved: u64,
     /// Messages in memory.
     pub in_memory: u64,
+    /// Whether the depth rose to the high mark and has not fallen to the low mark since.
+    pub is_above_mark: bool,
+    /// Times that the depth rose to the high mark.
+    pub depth_high_events: u64,
+    /// Times that it fell to the low mark after that.
+    pub depth_low_events: u64,
+    /// Events that could not be put on the event queue.
+    pub depth_events_lost: u64,
 }
 
 /// What a queue does once the outcome of a unit of work is known. Runs before the commit is acknowledged, on any thread, and must not wait.
@@ -138,6 +148,8 @@ struct State {
     /// Tasks that found nothing and wait, with what they look for, the one that waits longest first.
     wakers: Vec<(Waker, Select)>,
     facts: QueueFacts,
+    /// A unit of work is open that crosses a mark of the depth.
+    is_crossing: bool,
     /// No message expires before this time; 0 if that is not known.
     expires_ms: u64,
 }
@@ -395,6 +407,7 @@ impl QueueState {
                 choosy: 0,
                 wakers: Vec::new(),
                 facts,
+                is_crossing: false,
                 expires_ms: 0,
             }),
             arrived: Condvar::new(),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::task::Waker;
 
+use super::marks::{Crossed, Crossing};
 use super::message::{Head, Message, MessageId, PRIORITY_MAX, Persistence, Stamped};
 use super::window::{Held, MessageKey, key_of};
 use super::{Queue, QueueOutcome, QueueState, State};
@@ -44,7 +45,7 @@ impl Queue {
             match state.reserve(store, message, stamped.priority) {
                 Ok(key) => keys.push(key),
                 Err(error) => {
-                    self.targets.iter().zip(&keys).for_each(|(state, key)| state.release(key));
+                    self.targets.iter().zip(&keys).for_each(|(state, key)| state.release(*key));
                     return Err(error);
                 }
             }
@@ -52,7 +53,7 @@ impl Queue {
         let value = message.stored(&stamped);
         for (at, (state, key)) in self.targets.iter().zip(&keys).enumerate() {
             if let Err(error) = state.put(unit, *key, persistence, &value) {
-                self.targets.iter().zip(&keys).skip(at + 1).for_each(|(state, key)| state.release(key));
+                self.targets.iter().zip(&keys).skip(at + 1).for_each(|(state, key)| state.release(*key));
                 return Err(error);
             }
         }
@@ -63,12 +64,7 @@ impl Queue {
 impl QueueState {
     /// The key of a new message, which has its place in the queue's depth from now on. Whoever looks for room next sees it, so that units of work beside
     /// each other do not exceed the limit together.
-    fn reserve(
-        self: &Arc<Self>,
-        store: &Arc<Inner>,
-        message: &Message,
-        priority: u8,
-    ) -> Result<MessageKey, StoreError> {
+    fn reserve(self: &Arc<Self>, store: &Arc<Inner>, message: &Message, priority: u8) -> Result<Reserved, StoreError> {
         let definition = &self.stored.definition;
         if message.payload.len() as u64 > definition.message_bytes_max {
             let max = usize::try_from(definition.message_bytes_max).unwrap_or(usize::MAX);
@@ -87,34 +83,47 @@ impl QueueState {
         // Before the commit can make the engine show it: reading further into the queue must leave it to the outcome.
         let key = key_of(priority, store.next_stamp());
         state.window.uncommitted.insert(key);
-        Ok(key)
+        let crossing = self.rises(&mut state);
+        Ok(Reserved { key, crossing })
     }
 
     /// Gives up the place of a message that is not put.
-    fn release(&self, key: &MessageKey) {
-        self.state.lock().window.uncommitted.remove(key);
+    fn release(&self, Reserved { key, crossing }: Reserved) {
+        let mut state = self.state.lock();
+        state.window.uncommitted.remove(&key);
+        state.not_crossed(crossing.map(|_| Crossed::High));
     }
 
     /// Puts a message whose key is reserved.
     fn put(
         self: &Arc<Self>,
         unit: &mut Unit,
-        key: MessageKey,
+        reserved: Reserved,
         persistence: Persistence,
         value: &Value,
     ) -> Result<(), StoreError> {
+        let Reserved { key, crossing } = reserved;
         let held = Held { value: Value::clone(value), persistence };
         if persistence == Persistence::Persistent
             && let Err(error) = unit.put_fresh(self.stored.messages, &key, Value::clone(value))
         {
-            self.release(&key);
+            self.release(reserved);
             return Err(error);
         }
         let store = Arc::clone(unit.inner());
-        let put = PutOutcome { queue: Arc::clone(self), store, key, held: Some(held) };
+        let crossed = crossing.map(|crossing| self.report(unit, crossing));
+        let put = PutOutcome { queue: Arc::clone(self), store, key, held: Some(held), crossed };
         unit.on_outcome(QueueOutcome::Put(put));
         Ok(())
     }
+}
+
+/// The place of a message that is to be put.
+#[derive(Clone, Copy, Debug)]
+struct Reserved {
+    key: MessageKey,
+    /// The mark of the depth that it crosses.
+    crossing: Option<Crossing>,
 }
 
 pub(crate) struct PutOutcome {
@@ -122,6 +131,7 @@ pub(crate) struct PutOutcome {
     store: Arc<Inner>,
     key: MessageKey,
     held: Option<Held>,
+    crossed: Option<Crossed>,
 }
 
 impl PutOutcome {
@@ -144,6 +154,7 @@ impl PutOutcome {
         }
         state.facts.depth += 1;
         state.facts.depth_high = state.facts.depth_high.max(state.facts.depth);
+        state.crossed(self.crossed);
         let choosy = state.choosy > 0;
         let wakers = state.wakers_of(head.as_ref());
         drop(state);
@@ -157,7 +168,9 @@ impl PutOutcome {
     }
 
     pub(super) fn rolled_back(&mut self) {
-        self.queue.state.lock().window.uncommitted.remove(&self.key);
+        let mut state = self.queue.state.lock();
+        state.window.uncommitted.remove(&self.key);
+        state.not_crossed(self.crossed);
     }
 }
 

@@ -4,6 +4,7 @@ use std::ops::Bound;
 
 use super::{By, Duplicates, Inserted, Organisation, Record, RecordFile, Relation};
 use crate::engine::{Direction, KeyRange, Page, PageLimit};
+use crate::file_use::RecordChange;
 use crate::usage::Kind;
 use crate::{FileStatus, LockWait, Space, StoreError, Unit, Value};
 
@@ -39,12 +40,12 @@ impl RecordFile {
             (by, self.stored.definition.organisation, relation)
             && u32::try_from(key.len()) == Ok(place.length)
         {
-            let value = unit.read(self.stored.records, key)?.ok_or_else(|| self.not_found())?;
+            let value = self.look(|| unit.read(self.stored.records, key))?.ok_or_else(|| self.not_found())?;
             return Ok(self.record(key.to_vec(), &value, FileStatus::Success));
         }
         let target = self.target(by)?;
         let (primary, status) = self.find(unit, &target, relation)?;
-        let value = unit.read(self.stored.records, &primary)?.ok_or_else(|| self.not_found())?;
+        let value = self.look(|| unit.read(self.stored.records, &primary))?.ok_or_else(|| self.not_found())?;
         Ok(self.record(primary, &value, status))
     }
 
@@ -63,7 +64,7 @@ impl RecordFile {
         let target = self.target(by)?;
         loop {
             let (primary, status) = self.find(unit, &target, relation)?;
-            let value = unit.read_for_update(self.stored.records, &primary, wait)?;
+            let value = self.look(|| unit.read_for_update(self.stored.records, &primary, wait))?;
             if target.is_primary(relation) {
                 let value = value.ok_or_else(|| self.not_found())?;
                 return Ok(self.record(primary, &value, status));
@@ -117,11 +118,13 @@ impl RecordFile {
     }
 
     fn insert_under(&self, unit: &mut Unit, key: Vec<u8>, record: &[u8]) -> Result<Inserted, StoreError> {
-        if unit.read_for_update(self.stored.records, &key, LockWait::Default)?.is_some() {
+        let found = self.used.lookup(|_| 0, || unit.read_for_update(self.stored.records, &key, LockWait::Default))?;
+        if found.is_some() {
             return Err(StoreError::DuplicateKey { file: self.name(), index: None });
         }
         let (stamps, status) = self.enter_indexes(unit, &key, record, None)?;
         unit.put(self.stored.records, &key, joined(&stamps, record))?;
+        unit.record_changed(&self.used, RecordChange::Inserted);
         Ok(Inserted { key, status })
     }
 
@@ -154,7 +157,7 @@ impl RecordFile {
 
     fn rewrite_under(&self, unit: &mut Unit, key: &[u8], record: &[u8]) -> Result<FileStatus, StoreError> {
         self.check_length(record)?;
-        let old = unit.read_for_update(self.stored.records, key, LockWait::Default)?;
+        let old = self.used.lookup(|_| 0, || unit.read_for_update(self.stored.records, key, LockWait::Default))?;
         let old = old.ok_or_else(|| self.not_found())?;
         match self.stored.definition.organisation {
             Organisation::KeySequenced(place) if place.of(record) != Some(key) => {
@@ -167,6 +170,7 @@ impl RecordFile {
         }
         let (stamps, status) = self.enter_indexes(unit, key, record, Some(&old))?;
         unit.put(self.stored.records, key, joined(&stamps, record))?;
+        unit.record_changed(&self.used, RecordChange::Updated);
         Ok(status)
     }
 
@@ -184,7 +188,14 @@ impl RecordFile {
         }
         let value = unit.read(self.stored.records, &read.key)?.ok_or_else(|| self.not_found())?;
         self.leave_indexes(unit, &value)?;
-        unit.delete(self.stored.records, &read.key)
+        unit.delete(self.stored.records, &read.key)?;
+        unit.record_changed(&self.used, RecordChange::Deleted);
+        Ok(())
+    }
+
+    /// Looks for a record that a program wants to read.
+    fn look(&self, read: impl FnOnce() -> Result<Option<Value>, StoreError>) -> Result<Option<Value>, StoreError> {
+        self.used.lookup(|found| u64::from(matches!(found, Ok(Some(_)))), read)
     }
 
     pub(super) fn target(&self, by: By<'_>) -> Result<Target, StoreError> {
@@ -221,7 +232,8 @@ impl RecordFile {
         }
         let range = KeyRange { from: Bound::Included(&target.key), to: Bound::Unbounded };
         let count = if target.index.is_some() { 2 } else { 1 };
-        let found = first_entries(unit, target.space, range, Direction::Forward, count)?;
+        let look = || first_entries(unit, target.space, range, Direction::Forward, count);
+        let found = self.used.lookup(|_| 0, look)?;
         let Some((key, value)) = found.first() else { return Err(self.not_found()) };
         if relation == Relation::Equal && !key.starts_with(&target.key) {
             return Err(self.not_found());

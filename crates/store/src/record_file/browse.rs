@@ -4,6 +4,7 @@ use std::ops::Bound;
 
 use super::{By, Record, RecordFile, Relation, Visit};
 use crate::engine::{Direction, KeyRange, Page, PageLimit};
+use crate::file_use::UseCounters;
 use crate::{FileStatus, Space, StoreError, Unit, Value};
 
 /// Entries of the first page after a start, and of the largest: a browse that continues reads more at once.
@@ -26,6 +27,14 @@ pub struct Browse {
     /// Changes of the unit of work when the page was read.
     version: u64,
     page_entries: usize,
+    /// Records that it returned and that are not counted yet.
+    returned: u64,
+}
+
+impl Drop for Browse {
+    fn drop(&mut self) {
+        self.file.used.found(self.returned);
+    }
 }
 
 /// Where a browse is, by keys of the space that it reads.
@@ -61,13 +70,31 @@ impl RecordFile {
     /// # Errors
     /// Errors of the medium and of the visit.
     pub fn scan(&self, unit: &Unit, visit: &mut Visit<'_>) -> Result<u64, StoreError> {
+        self.visit_all(unit, visit, Some(&self.used))
+    }
+
+    /// The same; nothing is counted without counters.
+    pub(super) fn visit_all(
+        &self,
+        unit: &Unit,
+        visit: &mut Visit<'_>,
+        used: Option<&UseCounters>,
+    ) -> Result<u64, StoreError> {
         let limit = PageLimit { entries: PAGE_ENTRIES.1, bytes: PAGE_BYTES };
         let mut page = Page::default();
         let mut next: Option<Bound<Vec<u8>>> = None;
         let mut count = 0;
         loop {
             let range = next.as_ref().map_or(KeyRange::ALL, |bound| KeyRange::ALL.after(Direction::Forward, bound));
-            unit.page(self.stored.records, range, Direction::Forward, limit, &mut page)?;
+            let mut look = || {
+                unit.page(self.stored.records, range, Direction::Forward, limit, &mut page)?;
+                Ok(page.len() as u64)
+            };
+            let found = |found: &Result<u64, StoreError>| found.as_ref().map_or(0, |count| *count);
+            match used {
+                Some(used) => used.lookup(found, look)?,
+                None => look()?,
+            };
             for (key, value) in page.iter() {
                 visit(key, self.record_of(value))?;
                 count += 1;
@@ -92,6 +119,7 @@ impl Browse {
             direction: Direction::Forward,
             version: 0,
             page_entries: PAGE_ENTRIES.0,
+            returned: 0,
         }
     }
 
@@ -186,12 +214,15 @@ impl Browse {
             let (key, value) = (key.to_vec(), Value::from(value));
             self.next += 1;
             let Some(index) = self.index else {
+                self.returned += 1;
                 return Ok(self.file.record(key, &value, FileStatus::Success));
             };
             // Another unit may have deleted the record since the page of the index was read.
-            if let Some(stored) = unit.read(self.file.stored.records, &value)? {
+            let look = || unit.read(self.file.stored.records, &value);
+            if let Some(stored) = self.file.used.lookup(|_| 0, look)? {
                 let whole = usize::try_from(self.file.definition().alternates[index].place.length).unwrap_or(0);
                 let status = self.status_of(unit, &key[..whole.min(key.len())])?;
+                self.returned += 1;
                 return Ok(self.file.record(value.to_vec(), &stored, status));
             }
         }
@@ -223,7 +254,9 @@ impl Browse {
         let mut next = begin;
         loop {
             let range = next.as_ref().map_or(KeyRange::ALL, |bound| KeyRange::ALL.after(direction, bound));
-            unit.page(self.space, range, direction, limit, &mut self.page)?;
+            let returned = std::mem::take(&mut self.returned);
+            let (space, page) = (self.space, &mut self.page);
+            self.file.used.lookup(|_| returned, || unit.page(space, range, direction, limit, page))?;
             if !self.page.is_empty() {
                 return Ok(true);
             }

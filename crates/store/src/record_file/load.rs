@@ -4,7 +4,8 @@ use super::access::address_step;
 use super::script::script_word;
 use super::{Duplicates, Organisation, RecordFile, Visit};
 use crate::engine::{Direction, KeyRange, LoadSource, Page, PageLimit, Salvaged};
-use crate::{Space, Store, StoreError, Unit};
+use crate::file_use::RecordChange;
+use crate::{FileUse, Space, Store, StoreError, Unit};
 
 /// Changes of one unit of work where many records are worked on.
 const UNIT_CHANGES: usize = 5_000;
@@ -53,6 +54,8 @@ pub struct FileFacts {
     pub keys: Option<(Vec<u8>, Vec<u8>)>,
     /// Entries of each alternate index.
     pub index_entries: Vec<(String, u64)>,
+    /// How the file was used since it was defined.
+    pub uses: FileUse,
 }
 
 impl RecordFile {
@@ -107,6 +110,9 @@ impl RecordFile {
         let loaded = store.engine().load(self.stored.records, entries);
         // Also after an error: a part of the records is there then.
         store.0.ends.forget(self.stored.records);
+        if let Ok(count) = &loaded {
+            self.used.changed(RecordChange::Inserted, *count);
+        }
         let outcome_of = |loaded| LoadOutcome { loaded, ..LoadOutcome::default() };
         loaded.map(outcome_of).map_err(|error| {
             let loaded = match &error {
@@ -189,7 +195,7 @@ impl RecordFile {
     /// Errors of the medium.
     pub fn facts(&self, unit: &Unit) -> Result<FileFacts, StoreError> {
         let mut facts = FileFacts::default();
-        facts.records = self.scan(unit, &mut |key, record| {
+        let mut visit = |key: &[u8], record: &[u8]| {
             match &mut facts.keys {
                 Some((_, highest)) => {
                     highest.clear();
@@ -202,7 +208,9 @@ impl RecordFile {
             facts.shortest = Some(facts.shortest.map_or(length, |shortest| shortest.min(length)));
             facts.longest = Some(facts.longest.map_or(length, |longest| longest.max(length)));
             Ok(())
-        })?;
+        };
+        facts.records = self.visit_all(unit, &mut visit, None)?;
+        facts.uses = self.uses(unit)?;
         for (index, space) in self.stored.definition.alternates.iter().zip(&self.stored.indexes) {
             facts.index_entries.push((index.name.clone(), for_each(unit, *space, &mut |_, _| Ok(()))?));
         }

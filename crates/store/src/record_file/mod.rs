@@ -25,6 +25,7 @@ mod script;
 use std::sync::{Arc, Weak};
 
 use crate::catalog::{self, Kind};
+use crate::file_use::{self, UseCounters};
 use crate::shared::{Arrival, Shared};
 use crate::{FileStatus, Space, Store, StoreError, Unit, Value};
 
@@ -40,6 +41,7 @@ pub use script::{ScriptAnswer, ScriptFault, ScriptRun, script_word};
 #[derive(Clone, Debug)]
 pub struct RecordFile {
     stored: Arc<StoredFile>,
+    used: Arc<UseCounters>,
 }
 
 /// Takes a key and a record, one after another.
@@ -113,7 +115,11 @@ impl Store {
             }
             self.use_file(shared.as_ref(), stored.records)?;
         }
-        Ok(RecordFile { stored: Arc::new(stored) })
+        Ok(self.record_file(stored))
+    }
+
+    fn record_file(&self, stored: StoredFile) -> RecordFile {
+        RecordFile { used: self.0.use_of(stored.records), stored: Arc::new(stored) }
     }
 
     /// Makes known to other processes that this one uses a file, until it ends.
@@ -132,7 +138,7 @@ impl Store {
         let stored = stored(unit, name)?;
         match &self.0.shared {
             Some(shared) if shared.is_watched(stored.records)? => Err(StoreError::FileInUse { file: name.to_owned() }),
-            _ => Ok(RecordFile { stored: Arc::new(stored) }),
+            _ => Ok(self.record_file(stored)),
         }
     }
 
@@ -156,7 +162,7 @@ impl Store {
         if let Some(shared) = &self.0.shared {
             self.use_file(shared.as_ref(), stored.records)?;
         }
-        Ok(RecordFile { stored: Arc::new(stored) })
+        Ok(self.record_file(stored))
     }
 
     /// Deletes a record file with all its records: first the name, in one unit of work, then the records in units of some thousands, so that a file
@@ -168,6 +174,7 @@ impl Store {
         let mut unit = self.begin()?;
         let file = self.file_alone(&mut unit, name)?;
         catalog::remove(&mut unit, Kind::File, name)?;
+        file_use::forget(&mut unit, file.stored.records)?;
         let spaces: Vec<Space> = file.spaces().collect();
         self.drop_spaces(unit, &spaces, name)
     }
@@ -205,6 +212,16 @@ impl RecordFile {
     /// The spaces of the records and of the alternate indexes.
     pub(crate) fn spaces(&self) -> impl Iterator<Item = Space> + '_ {
         [self.stored.records].into_iter().chain(self.stored.indexes.iter().copied())
+    }
+
+    /// The space of the records.
+    pub(crate) fn records_space(&self) -> Space {
+        self.stored.records
+    }
+
+    /// Counters of its uses.
+    pub(crate) fn counters(&self) -> &UseCounters {
+        &self.used
     }
 
     /// The definition.

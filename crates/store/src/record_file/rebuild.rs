@@ -8,6 +8,7 @@ use super::{AlternateIndex, Duplicates, FileDefinition, RecordFile, StoredFile};
 use crate::catalog::{self, Kind};
 use crate::dropping;
 use crate::engine::{Change, LoadSource};
+use crate::file_use;
 use crate::{Space, Store, StoreError, Unit, Value};
 
 /// Changes of one unit of work of a copy.
@@ -97,6 +98,7 @@ impl Store {
         catalog::remove(&mut unit, Kind::File, name)?;
         catalog::add(&mut unit, Kind::File, &new_name, &copy.stored.encode())?;
         dropping::forget(&mut unit, &copy.spaces)?;
+        file_use::forget(&mut unit, old.records_space())?;
         let spaces: Vec<Space> = old.spaces().collect();
         self.drop_spaces(unit, &spaces, name)?;
         Ok(copy.count)
@@ -106,7 +108,7 @@ impl Store {
     fn copy_of(&self, from: &RecordFile, definition: FileDefinition) -> Result<Copy, StoreError> {
         let (mut unit, mut holder) = (self.begin()?, self.begin()?);
         let stored = super::new_spaces(&mut unit, definition)?;
-        let to = RecordFile { stored: stored.clone().into() };
+        let to = self.record_file(stored.clone());
         let spaces: Vec<Space> = to.spaces().collect();
         dropping::hold(&mut holder, &spaces)?;
         dropping::note(&mut unit, &spaces, &stored.definition.name)?;

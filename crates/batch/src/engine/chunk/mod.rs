@@ -334,6 +334,8 @@ impl<'c, 's> ChunkRun<'c, 's> {
         if let Some(adaptive) = &mut self.adaptive {
             adaptive.begin(overhead);
         }
+        let checkpoints_ns = overhead;
+        let waited = quayline_program::waited_here();
         let mut work = self.run.repository().begin()?;
         let mut read = 0;
         let left = self.one_by_one;
@@ -343,8 +345,12 @@ impl<'c, 's> ChunkRun<'c, 's> {
                 self.under_way = UnderWay { read, written: self.items.len(), is_one_by_one: left > 0 };
                 self.commit(work, &filled)?;
                 self.tell(self.context.take_notes());
-                turn.iter_mut().for_each(|turn| turn.done(read, 0));
                 let overhead = self.times.checkpoint_ns + self.times.commit_ns;
+                turn.iter_mut().for_each(|turn| {
+                    turn.done(read, 0);
+                    turn.in_checkpoint(overhead.saturating_sub(checkpoints_ns));
+                    turn.in_programs(quayline_program::waited_here().saturating_sub(waited));
+                });
                 if let Some(adaptive) = &mut self.adaptive
                     && left == 0
                 {

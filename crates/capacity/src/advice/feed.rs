@@ -1,0 +1,189 @@
+//! Where the value of a metric comes from: the intervals of a running server, or a report of another origin.
+
+use super::rule::Bound;
+use super::{Metric as M, Rule};
+
+/// Where the value of a metric comes from.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Feed {
+    /// Intervals of a server or job measure it.
+    Live,
+    /// Another report has it; name its value in a file.
+    Report(&'static str),
+    /// Quayline does not have what it measures. The rule is for figures of other systems.
+    OtherSystems(&'static str),
+}
+
+impl M {
+    /// Where the value comes from.
+    #[must_use]
+    pub fn feed(self) -> Feed {
+        if let Some((_, why)) = OTHER_SYSTEMS.iter().find(|(metrics, _)| metrics.contains(&self)) {
+            return Feed::OtherSystems(why);
+        }
+        match REPORTS.iter().find(|(metrics, _)| metrics.contains(&self)) {
+            Some((_, report)) => Feed::Report(report),
+            None => Feed::Live,
+        }
+    }
+}
+
+impl Rule {
+    /// Every metric that the rule looks at.
+    pub fn metrics(&self) -> impl Iterator<Item = M> + '_ {
+        self.conditions.iter().flat_map(|condition| {
+            let other = match condition.bound {
+                Bound::Times { of, .. } => Some(of),
+                Bound::Value(_) => None,
+            };
+            [Some(condition.metric), other].into_iter().flatten()
+        })
+    }
+
+    /// Where the rule gets its values from: live if all of them are.
+    #[must_use]
+    pub fn feed(&self) -> Feed {
+        let rank = |feed: &Feed| match feed {
+            Feed::Live => 0,
+            Feed::Report(_) => 1,
+            Feed::OtherSystems(_) => 2,
+        };
+        self.metrics().map(M::feed).max_by_key(rank).unwrap_or(Feed::Live)
+    }
+}
+
+/// Metrics of things that Quayline does not have, and why.
+const OTHER_SYSTEMS: &[(&[M], &str)] = &[
+    (&[M::BlockingThreads, M::IdleConnectionThreads], "a connection of Quayline holds no thread"),
+    (&[M::CompiledMaps, M::HotPath], "Quayline compiles every map"),
+    (&[M::SchemaFetches], "schemas of a project are local"),
+    (&[M::TwoPhaseCommit, M::ResourceManagers, M::AtomicAcrossManagers], "a unit of work commits in one store"),
+    (&[M::DecimalFieldsAsFloat], "Quayline keeps decimals exact"),
+    (&[M::StatementPrepared, M::Runs], "Quayline prepares each statement when it connects"),
+    (
+        &[M::TriggerCalls, M::TriggerOpens, M::TriggerOpensForCommit, M::TriggerChangesData],
+        "record files have no triggers",
+    ),
+    (&[M::ReuseDeleted, M::BlockedSequentialLoad, M::DeletedRecords], "the store always reuses space"),
+    (&[M::Opens], "record files are open as long as the store is"),
+    (&[M::RowsFetched, M::RowsShown], "a browse reads one page"),
+    (&[M::LogOnDataDisk], "log and data of a store are in one folder"),
+    (&[M::OffloadDevice], "TLS runs on the processors"),
+    (&[M::ResponseCache], "the server does not cache answers"),
+];
+
+/// Metrics that no interval has, and the report that has them.
+const REPORTS: &[(&[M], &str)] = &[
+    (
+        &[
+            M::AdhocStatements,
+            M::SharedPlanPackage,
+            M::ColumnsFetched,
+            M::ColumnsMapped,
+            M::IsolationLevel,
+            M::IsolationNeeded,
+            M::SelectionTime,
+            M::StatisticsPresent,
+            M::StatisticsCollectedInForeground,
+            M::TablePartitions,
+            M::SelectionsOnPartitionKey,
+            M::DistinctKeys,
+            M::SelectsSets,
+            M::NeedsOrder,
+            M::OrderedIndex,
+            M::PartitionKeyUpdated,
+            M::VaryingLengthField,
+            M::IndexKey,
+            M::SpilledRows,
+            M::FixedReceiver,
+            M::IntegrityChecksInPrograms,
+        ],
+        "plans and catalog of a database",
+    ),
+    (
+        &[
+            M::RecoveryTuningCpu,
+            M::RecoveryEvaluationCpu,
+            M::RecoveryExposure,
+            M::RecoveryTarget,
+            M::IndexFirstInList,
+            M::RecoveryProtectionOff,
+            M::CommitmentControl,
+            M::AtomicChanges,
+        ],
+        "a report of access path protection and journals",
+    ),
+    (&[M::Workers, M::ScalabilityPeak], "quayline predict scaling"),
+    (&[M::SizeExponent], "runs of several sizes"),
+    (&[M::CacheMisses], "hardware counters, such as those of perf stat"),
+    (&[M::HostCpu, M::GuestProcessors], "a report of the hypervisor"),
+    (
+        &[
+            M::SizedOnAverage,
+            M::ChoosingProcessor,
+            M::Production,
+            M::DiagnosticsOn,
+            M::StartupCritical,
+            M::CompilesEverythingAtStart,
+            M::LossMatters,
+            M::Persistent,
+            M::Replayable,
+            M::CheckpointRecovery,
+            M::UnusedOptionsOn,
+            M::PartnerTrusted,
+            M::FullValidation,
+            M::ReplicatesEverything,
+        ],
+        "a decision that no counter shows",
+    ),
+    (&[M::BatchTime], "the window of the batch, over the elapsed time that quayline job show prints"),
+    (&[M::Findings], "quayline validate"),
+    (&[M::Authenticated, M::ImmutableAnswers], "the access log"),
+    (&[M::UserResponse, M::ServerShareOfResponse], "a measurement at the client"),
+    (
+        &[
+            M::Streams,
+            M::StreamsFed,
+            M::LargestObject,
+            M::RecoveryWindowBySaveRate,
+            M::SoftwareCompression,
+            M::FillDifference,
+        ],
+        "a report of saves and restores",
+    ),
+    (
+        &[M::AllocationCpu, M::CodePageCpu, M::Exceptions, M::ProcessStarts, M::FormatConversions],
+        "a profile of the program, such as that of perf record",
+    ),
+    (&[M::TransferSize, M::BufferSize, M::Sends, M::SendSize, M::RemoteData, M::MtuMismatch], "a trace of the network"),
+    (
+        &[
+            M::Threads,
+            M::ThreadsActivePeak,
+            M::ActiveUsers,
+            M::DeliveryThreads,
+            M::TransferThreads,
+            M::DeliveryHeavierThanTransfer,
+            M::ConnectionsInMesh,
+            M::Partners,
+            M::Messages,
+            M::Signatures,
+            M::SigningThreads,
+        ],
+        "the report of a mail or message server",
+    ),
+    (
+        &[
+            M::BlockSize,
+            M::ReadSize,
+            M::SequentialRead,
+            M::RandomRead,
+            M::LongScans,
+            M::ShortTransactions,
+            M::MemoryContention,
+            M::LargestCachePolicy,
+        ],
+        "a report of memory pools and disks",
+    ),
+    (&[M::UnusedDefinitions], "the folder of the definition cache"),
+];

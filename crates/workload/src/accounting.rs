@@ -1,0 +1,251 @@
+//! The account of a measurement: what the process used, what of it is known by thread, and what the account itself cost.
+//!
+//! The process has a clock of its CPU time, and the kernel counts the run time of each thread. Both are read apart, so their difference shows how far the
+//! parts can be trusted. A thread that ends loses what it did since the last look, which bounds the resolution of the account; what a thread did that began and
+//! ended between two looks is in the clock of the process only.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use quayline_report::{Cell, Column, Report, Section, Table, Verdict};
+
+use crate::system::{Probe, System, schedule_of, thread_cpu_ns};
+
+/// Time between two looks.
+const LOOK: Duration = Duration::from_millis(20);
+/// Part of the CPU time that may be of no thread.
+const UNACCOUNTED_MAX: f64 = 0.02;
+/// CPU time below which that part says nothing: the kernel counts threads by the tick.
+const CPU_LEAST_S: f64 = 1.0;
+
+/// What a process used during a measurement, in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Account {
+    /// Wall time.
+    pub elapsed_s: f64,
+    /// CPU time by the clock of the process.
+    pub cpu_s: f64,
+    /// CPU time of its threads, added up.
+    pub threads_s: f64,
+    /// Time for which its threads could have run and had no processor.
+    pub run_queue_s: f64,
+    /// What threads that ended did after the last look at them, at most.
+    pub resolution_s: f64,
+    /// CPU time of the account itself, which is a part of both.
+    pub own_s: f64,
+}
+
+impl Account {
+    /// CPU time of the process that is of no thread, as a part of all.
+    #[must_use]
+    pub fn unaccounted_share(&self) -> f64 {
+        if self.cpu_s > 0.0 { (self.cpu_s - self.threads_s) / self.cpu_s } else { 0.0 }
+    }
+
+    /// Whether the figures of the measurement can be trusted as far as the account shows.
+    #[must_use]
+    pub fn is_trustworthy(&self) -> bool {
+        let beyond = (self.cpu_s - self.threads_s).abs() - self.resolution_s;
+        self.cpu_s < CPU_LEAST_S || beyond <= UNACCOUNTED_MAX * self.cpu_s
+    }
+
+    /// CPU time of the account as a part of all.
+    #[must_use]
+    pub fn own_share(&self) -> f64 {
+        if self.cpu_s > 0.0 { self.own_s / self.cpu_s } else { 0.0 }
+    }
+
+    /// The account as a section of a report.
+    #[must_use]
+    pub fn section(&self) -> Section {
+        let share =
+            |seconds: f64| if self.cpu_s > 0.0 { Cell::Number(100.0 * seconds / self.cpu_s) } else { Cell::Empty };
+        let row = |what: &str, seconds: f64, share: Cell| vec![Cell::text(what), Cell::Number(seconds), share];
+        Section {
+            id: "account".to_owned(),
+            title: "Account of this process".to_owned(),
+            notes: vec![
+                "The CPU time of the process is that of its threads and what is of no thread. More than 2 % of the latter beyond what ended threads explain is untrustworthy.".to_owned(),
+                "Other processes that the measurement starts, such as servers, have figures of their own above.".to_owned(),
+            ],
+            table: Table {
+                columns: vec![Column::new("what", ""), Column::new("time", "s"), Column::new("of CPU time", "%")],
+                rows: vec![
+                    row("elapsed", self.elapsed_s, Cell::Empty),
+                    row("CPU time of the process", self.cpu_s, share(self.cpu_s)),
+                    row("CPU time of its threads", self.threads_s, share(self.threads_s)),
+                    row("of no thread", self.cpu_s - self.threads_s, share(self.cpu_s - self.threads_s)),
+                    row("of threads that ended, at most", self.resolution_s, share(self.resolution_s)),
+                    row("threads that waited for a processor", self.run_queue_s, share(self.run_queue_s)),
+                    row("cost of this account", self.own_s, share(self.own_s)),
+                ],
+            },
+            picture: None,
+        }
+    }
+
+    /// The account in one line.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let verdict = if self.is_trustworthy() { "" } else { ", untrustworthy: expected at most 2 %" };
+        format!(
+            "account: {:.2} s elapsed, {:.2} s CPU = {:.2} s of threads + {:.2} s of none ({:.1} %{verdict}; ended threads explain at most {:.2} s); {:.2} s in the run queue; the account cost {:.2} %",
+            self.elapsed_s,
+            self.cpu_s,
+            self.threads_s,
+            self.cpu_s - self.threads_s,
+            100.0 * self.unaccounted_share(),
+            self.resolution_s,
+            self.run_queue_s,
+            100.0 * self.own_share()
+        )
+    }
+
+    /// Adds the account to a report. What cannot be trusted becomes its verdict, unless it has another one already.
+    pub fn add_to(&self, report: &mut Report) {
+        report.sections.push(self.section());
+        if !self.is_trustworthy() && report.verdict == Verdict::Good {
+            report.verdict = Verdict::Untrustworthy;
+            report.summary = format!(
+                "{:.1} % of the CPU time of this process is of no thread, expected at most 2 %. {}",
+                100.0 * self.unaccounted_share(),
+                report.summary
+            );
+        }
+    }
+}
+
+/// The account of a measurement that runs.
+#[derive(Debug)]
+pub struct Accounting {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Account>>,
+}
+
+impl Accounting {
+    /// Begins an account. Without a thread for it, the account is empty.
+    #[must_use]
+    pub fn begin() -> Accounting {
+        let stop = Arc::new(AtomicBool::new(false));
+        let ended = Arc::clone(&stop);
+        let thread = std::thread::Builder::new().name("account".to_owned()).spawn(move || keep(&ended)).ok();
+        Accounting { stop, thread }
+    }
+
+    /// Ends the account.
+    #[must_use]
+    pub fn end(mut self) -> Account {
+        self.stop.store(true, Ordering::Relaxed);
+        let Some(thread) = self.thread.take() else { return Account::default() };
+        thread.thread().unpark();
+        thread.join().unwrap_or_default()
+    }
+}
+
+impl Drop for Accounting {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+        }
+    }
+}
+
+/// Run time and run-queue wait of each thread of this process, in nanoseconds.
+fn schedules() -> impl Iterator<Item = (u32, (u64, u64))> {
+    let entries = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    entries.filter_map(|entry| {
+        let tid = entry.file_name().to_str()?.parse().ok()?;
+        Some((tid, schedule_of(tid)?))
+    })
+}
+
+fn keep(stop: &AtomicBool) -> Account {
+    let (began, mut probe) = (Instant::now(), System);
+    let cpu = probe.process().cpu_ns;
+    let mut known: HashMap<u32, (u64, u64)> = schedules().collect();
+    let (mut run_ns, mut wait_ns, mut resolution) = (0, 0, Duration::ZERO);
+    let mut last = began;
+    let mut look = || {
+        let found: HashMap<u32, (u64, u64)> = schedules().collect();
+        let ended = known.len();
+        known.retain(|tid, _| found.contains_key(tid));
+        let ended = u32::try_from(ended - known.len()).unwrap_or(u32::MAX);
+        resolution += last.elapsed() * ended;
+        last = Instant::now();
+        for (tid, now) in found {
+            // A number that falls is of another thread, which began since.
+            let before = known.insert(tid, now).filter(|before| before.0 <= now.0).unwrap_or_default();
+            run_ns += now.0 - before.0;
+            wait_ns += now.1.saturating_sub(before.1);
+        }
+    };
+    while !stop.load(Ordering::Relaxed) {
+        std::thread::park_timeout(LOOK);
+        look();
+    }
+    let elapsed_s = began.elapsed().as_secs_f64();
+    let cpu_ns = probe.process().cpu_ns.saturating_sub(cpu);
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    Account {
+        elapsed_s,
+        cpu_s: seconds(cpu_ns),
+        threads_s: seconds(run_ns),
+        run_queue_s: seconds(wait_ns),
+        resolution_s: resolution.as_secs_f64(),
+        own_s: seconds(thread_cpu_ns()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn burn(time: Duration) {
+        let (begin, mut sum) = (thread_cpu_ns(), 0u64);
+        while u128::from(thread_cpu_ns() - begin) < time.as_nanos() {
+            sum = core::hint::black_box(sum + 1);
+        }
+    }
+
+    #[test]
+    fn threads_that_live_are_accounted() {
+        if !cfg!(target_os = "linux") {
+            return;
+        }
+        let accounting = Accounting::begin();
+        let thread = std::thread::spawn(|| burn(Duration::from_millis(400)));
+        burn(Duration::from_millis(200));
+        thread.join().unwrap();
+        let account = accounting.end();
+        // Other tests of this process may run beside it, so the sums are bounds.
+        assert!(account.cpu_s >= 0.6 && account.elapsed_s >= 0.2, "{account:?}");
+        assert!(account.threads_s >= 0.4 && account.own_s > 0.0 && account.own_s < 0.2, "{account:?}");
+    }
+
+    #[test]
+    fn an_account_that_misses_time_is_untrustworthy() {
+        let account =
+            Account { elapsed_s: 10.0, cpu_s: 10.0, threads_s: 9.5, run_queue_s: 1.0, resolution_s: 0.1, own_s: 0.05 };
+        assert!(!account.is_trustworthy());
+        assert!(account.line().contains("untrustworthy") && account.line().contains("the account cost 0.50 %"));
+        let mut report = Report {
+            kind: "net".to_owned(),
+            title: "t".to_owned(),
+            verdict: Verdict::Good,
+            summary: "all is well.".to_owned(),
+            conditions: Vec::new(),
+            sections: Vec::new(),
+        };
+        account.add_to(&mut report);
+        assert_eq!(report.verdict, Verdict::Untrustworthy);
+        assert!(report.summary.starts_with("5.0 % of the CPU time") && report.text().contains("cost of this account"));
+        let sound = Account { threads_s: 9.9, ..account };
+        assert!(sound.is_trustworthy() && !sound.line().contains("untrustworthy"));
+        assert!(Account { resolution_s: 0.4, ..account }.is_trustworthy(), "ended threads explain it");
+        assert!(Account { cpu_s: 0.5, threads_s: 0.1, ..account }.is_trustworthy(), "too little to say");
+    }
+}
