@@ -97,9 +97,11 @@ impl Lower<'_> {
             ("datetime", 0) => Kind::DateTime,
             ("bytes", 0 | 1) => Kind::Bytes(n(0)),
             _ => {
-                self.error(codes::TYPE_NAME, name.span, format!("`{}` is not a type", self.slice(name.span))).hint = Some(
-                    "types are text, text(30), decimal, decimal(11, 2), bool, date, time, datetime, bytes".to_owned(),
-                );
+                self.error(codes::TYPE_NAME, name.span, format!("`{}` is not a type", self.slice(name.span))).hint =
+                    Some(
+                        "types are text, text(30), decimal, decimal(11, 2), bool, date, time, datetime, bytes"
+                            .to_owned(),
+                    );
                 return None;
             }
         };
