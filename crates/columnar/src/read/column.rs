@@ -137,13 +137,13 @@ impl<'a> Column<'a> {
     /// Whether the value of a row is a time that a day has, if it is a time at all.
     #[inline]
     pub(super) fn has_time_of_day(&self, row: usize) -> bool {
-        if self.nulls.is_some_and(|nulls| nulls.is_null(row)) {
-            return true;
-        }
+        let is_null = || self.nulls.is_some_and(|nulls| nulls.is_null(row));
         match &self.leaf {
-            Leaf::Time32(values, unit) => time::is_time_of_day(values[row].into(), *unit),
-            Leaf::Time64(values, unit) => time::is_time_of_day(values[row], *unit),
-            Leaf::Dictionary(places, values) => places.get(row).is_none_or(|place| values.has_time_of_day(*place)),
+            Leaf::Time32(values, unit) => is_null() || time::is_time_of_day(values[row].into(), *unit),
+            Leaf::Time64(values, unit) => is_null() || time::is_time_of_day(values[row], *unit),
+            Leaf::Dictionary(places, values) if !is_null() => {
+                places.get(row).is_none_or(|place| values.has_time_of_day(*place))
+            }
             _ => true,
         }
     }
