@@ -267,7 +267,9 @@ impl Session {
             unit.submit().await?;
             let mut shared = self.shared.borrow_mut();
             shared.finished.drain(..keys.len());
-            keys.iter().for_each(|key| drop(shared.known.remove(key)));
+            for key in &keys {
+                shared.known.remove(key);
+            }
         }
     }
 
