@@ -96,7 +96,8 @@ fn a_folder_without_a_project_is_refused_with_a_way_to_begin() {
 fn the_examples_of_flows_jobs_and_partners_have_no_errors() {
     let world = World::new();
     let examples = repository().join("examples");
-    for (project, compiled) in [("flows", "5 flows"), ("batch", "job"), ("partners", "3 partners")] {
+    for (project, compiled) in [("flows", "5 flows"), ("b2b", "2 flows"), ("batch", "job"), ("partners", "3 partners")]
+    {
         let checked = world.command(["check".into(), examples.join(project)]).output().expect("the command runs");
         let text = String::from_utf8(checked.stdout).expect("UTF-8");
         assert!(checked.status.success(), "{project}: {}", String::from_utf8(checked.stderr).expect("UTF-8"));
