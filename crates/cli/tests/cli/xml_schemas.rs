@@ -122,7 +122,7 @@ fn one_name_in_two_namespaces_is_refused() {
     world.run("map check order.qmap").check(expect![[r#"
         exit 2
         --- stdout
-        order.qmap: 1 error; it cannot run
+        order.qmap: 1 error, 1 note; it cannot run
         --- stderr
         error[SHP-005]: `amount` occurs in two namespaces
           at order.xsd:5:5
@@ -131,6 +131,12 @@ fn one_name_in_two_namespaces_is_refused() {
           |     ^
 
         hint: give both different names
+
+        note[SHP-006]: `totalDigits of numbers with decimals` is not checked
+          at parts.xsd:4:65
+          |
+        4 |   <xs:simpleType name="money"><xs:restriction base="xs:decimal"><xs:totalDigits value="9"/><xs:fractionDigits value="2"/></xs:restriction></xs:simpleType>
+          |                                                                 ^
     "#]]);
 }
 

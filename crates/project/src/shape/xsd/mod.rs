@@ -31,7 +31,7 @@ pub(crate) fn load(reference: &Reference, _: &ShapeOptions) -> Result<ShapeFile,
     let mut reader = Reader {
         documents: &documents,
         findings: DistinctFindings::default(),
-        notes: Notes::default(),
+        notes: documents.files.iter().map(|_| Notes::default()).collect(),
         open: Vec::new(),
         nodes: 0,
         uris: Vec::new(),
@@ -41,8 +41,9 @@ pub(crate) fn load(reference: &Reference, _: &ShapeOptions) -> Result<ShapeFile,
     let outermost = reader.target_namespace(file);
     let model = reader.element(file, root);
     let mut findings = core::mem::take(&mut reader.findings).into_vec();
-    let notes = core::mem::take(&mut reader.notes);
-    findings.extend(notes.findings(&documents.files[0].file));
+    for (notes, document) in core::mem::take(&mut reader.notes).into_iter().zip(&documents.files) {
+        findings.extend(notes.findings(&document.file));
+    }
     let members = match model {
         Some(Model::Group(mut members)) => {
             if let Some(text) = members.iter_mut().find(|member| member.name == "$text") {
@@ -257,7 +258,8 @@ const XSD: &str = "http://www.w3.org/2001/XMLSchema";
 struct Reader<'d> {
     documents: &'d Documents,
     findings: DistinctFindings,
-    notes: Notes,
+    /// For each file.
+    notes: Vec<Notes>,
     /// Types and elements that are being read.
     open: Vec<(&'d str, String)>,
     nodes: usize,
@@ -296,6 +298,11 @@ impl<'d> Reader<'d> {
     fn refuse(&mut self, file: usize, at: usize, code: quayline_core::Code, message: String, hint: &str) {
         let finding = self.documents.files[file].file.error(code, at, message).hint(hint);
         self.findings.push(finding);
+    }
+
+    /// Notes something that is not checked.
+    fn note(&mut self, file: usize, word: &str, at: usize) {
+        self.notes[file].add(word, at);
     }
 
     /// The number of a schema's own namespace.
@@ -352,7 +359,7 @@ impl<'d> Reader<'d> {
             Some(of) if of.name == "simpleType" => self.simple(file, of, 0).map(Model::Leaf),
             Some(of) => self.complex(file, of),
             None => {
-                self.notes.add("an element without a type", element.at);
+                self.note(file, "an element without a type", element.at);
                 Some(Model::Leaf(Simple::text(None)))
             }
         }
@@ -445,7 +452,7 @@ impl<'d> Reader<'d> {
                 }
             }
         };
-        Some((self.faceted(derived, simple), attributes))
+        Some((self.faceted(file, derived, simple), attributes))
     }
 
     /// The attributes of a type that another restricts: a restriction writes its content again, but only the attributes that change.
@@ -488,7 +495,7 @@ impl<'d> Reader<'d> {
                         }
                     }
                 }
-                "anyAttribute" => self.notes.add("anyAttribute", child.at),
+                "anyAttribute" => self.note(file, "anyAttribute", child.at),
                 _ => {}
             }
         }
@@ -540,7 +547,7 @@ impl<'d> Reader<'d> {
         };
         let Some(simple) = simple else { return };
         if of.attribute("fixed").is_some() {
-            self.notes.add("fixed", of.at);
+            self.note(file, "fixed", of.at);
         }
         let name = format!("@{name}");
         members.retain(|member| member.name != name);
@@ -606,7 +613,7 @@ impl<'d> Reader<'d> {
                 }
             }
             "element" => self.member(file, of, optional, max, content),
-            "any" => self.notes.add("any", of.at),
+            "any" => self.note(file, "any", of.at),
             _ => {}
         }
         if content.repeats && !outer.1 {
@@ -727,7 +734,7 @@ impl<'d> Reader<'d> {
         };
         let mut default = default_of(element);
         if element.attribute("fixed").is_some() {
-            self.notes.add("fixed", element.at);
+            self.note(of_file, "fixed", element.at);
         }
         let mut model = model;
         if let (Model::Group(members), Some(_)) = (&mut model, &default)

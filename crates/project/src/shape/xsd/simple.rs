@@ -61,7 +61,7 @@ impl<'d> Reader<'d> {
                 (None, Some(inner)) => self.simple(file, inner, depth + 1)?,
                 (None, None) => Simple::text(None),
             };
-            return Some(self.faceted(restriction, base));
+            return Some(self.faceted(file, restriction, base));
         }
         // A list is one text, whose white space is collapsed; of a union, text holds all.
         Some(match of.child("list") {
@@ -71,7 +71,7 @@ impl<'d> Reader<'d> {
     }
 
     /// A type as facets restrict it.
-    pub(super) fn faceted(&mut self, of: &XmlElement, base: Simple) -> Simple {
+    pub(super) fn faceted(&mut self, file: usize, of: &XmlElement, base: Simple) -> Simple {
         let facet = |name: &str| of.child(name).and_then(|facet| facet.attribute("value"));
         let mut listed = false;
         for child in &of.children {
@@ -89,7 +89,7 @@ impl<'d> Reader<'d> {
                 _ => false,
             };
             if is_unchecked {
-                self.notes.add(&child.name, child.at);
+                self.note(file, &child.name, child.at);
             }
         }
         let white_space = match facet("whiteSpace") {
@@ -110,14 +110,14 @@ impl<'d> Reader<'d> {
                 };
                 Scalar::Text { chars_max: said.or(longest).or(chars_max) }
             }
-            Scalar::Decimal { digits, scale, signed } => self.number(of, digits, scale, signed),
+            Scalar::Decimal { digits, scale, signed } => self.number(file, of, digits, scale, signed),
             other => other,
         };
         Simple { scalar, white_space, counted: base.counted }
     }
 
     /// A number as facets restrict it: room for each value that they allow.
-    fn number(&mut self, of: &XmlElement, digits: u16, scale: i16, signed: bool) -> Scalar {
+    fn number(&mut self, file: usize, of: &XmlElement, digits: u16, scale: i16, signed: bool) -> Scalar {
         let facet = |name: &str| of.child(name).and_then(|facet| facet.attribute("value"));
         let fraction = facet("fractionDigits").and_then(|n| n.parse::<i16>().ok());
         let total = facet("totalDigits").and_then(|n| n.parse::<u16>().ok());
@@ -129,7 +129,7 @@ impl<'d> Reader<'d> {
             // Digits before and after the point share the total, and either side may have all of them (part 2, clause 4.3.11).
             scale = scale.min(i16::try_from(total).unwrap_or(i16::MAX));
             if let (true, Some(facet)) = (scale > 0, of.child("totalDigits")) {
-                self.notes.add("totalDigits of numbers with decimals", facet.at);
+                self.note(file, "totalDigits of numbers with decimals", facet.at);
             }
             let digits = total.saturating_add(scale.unsigned_abs()).clamp(1, 38);
             return Scalar::Decimal { digits, scale, signed };
