@@ -80,7 +80,6 @@ impl Listener {
     }
 
     /// A way to the counts that does not keep the listener.
-    #[must_use]
     pub fn counts(&self) -> impl Fn() -> ListenerFacts + Send + Sync + 'static {
         let shared = Arc::clone(&self.shared);
         move || shared.counters.facts()

@@ -314,6 +314,7 @@ fn extrapolations_are_labelled_and_limited() {
 
 /// How far Seidmann's approximation is off where the exact solution is known. The text of the approximation and the reference have these figures.
 #[test]
+#[expect(clippy::cast_possible_truncation, reason = "some hundred customers at most")]
 fn several_servers_are_as_far_off_as_the_text_has_it() {
     let mut worst = Vec::new();
     for servers in [2_u32, 4, 8, 16, 64] {
@@ -346,6 +347,7 @@ fn several_servers_are_as_far_off_as_the_text_has_it() {
 /// Networks of several classes that are too large for the exact solution are solved by the Linearizer, with each station of several servers
 /// calibrated by the exact solution of all classes as one. Its error where the exact solution is known is the one of its text.
 #[test]
+#[expect(clippy::cast_possible_truncation, reason = "some hundred customers at most")]
 fn calibrated_servers_are_close_with_several_classes() {
     let (mut worst, mut seidmann) = (0.0_f64, 0.0_f64);
     let (mut tried, mut settled) = (0, 0);

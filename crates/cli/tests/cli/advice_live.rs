@@ -320,7 +320,7 @@ fn handshakes_and_programs_belong_to_classes_and_members() {
     near(interval.counted[names::CONNECTIONS], 30.0);
     near(interval.seen[names::OPEN_UNITS].peak, 30.0);
     // The program uses the processors, so it is a demand on them.
-    let demands = Demands::of(&[interval.clone()], "api:order").expect("it is there");
+    let demands = Demands::of(std::slice::from_ref(&interval), "api:order").expect("it is there");
     near(demands.cpu_s, 0.225);
     near(demands.programs_cpu_s, 0.225);
     // A connection alone is news of a member that has no new request.
