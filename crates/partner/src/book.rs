@@ -138,6 +138,16 @@ impl Book {
     /// Everything that is wrong with the files.
     pub fn open(project: &Path, options: ShapeOptions, now_us: i64, seed: u64) -> Result<Book, Findings> {
         let folder = PartnerFolder::read(&project.join("partners"), project)?;
+        Book::of(folder, project, options, (now_us, seed))
+    }
+
+    /// The same of a folder that was read, or would be after a change.
+    pub(crate) fn of(
+        folder: PartnerFolder,
+        project: &Path,
+        options: ShapeOptions,
+        world: (i64, u64),
+    ) -> Result<Book, Findings> {
         let PartnerFolder { partners, findings } = folder;
         let (rules, mut found) = RuleIndex::new(&partners);
         found.extend(crate::numbers::overlaps(&partners));
@@ -157,7 +167,7 @@ impl Book {
             merged: Mutex::default(),
             of_rules: Mutex::default(),
             options,
-            world: (now_us, seed),
+            world,
             findings,
             partners,
         };

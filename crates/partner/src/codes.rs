@@ -18,6 +18,11 @@ pub(crate) const NEVER: Code = Code("PTN-015");
 /// The condition of a rule cannot be used.
 pub(crate) const CONDITION: Code = Code("PTN-016");
 
+/// A change of partners that is not possible.
+pub const ROSTER: Code = Code("PTN-017");
+/// A partner file that cannot be changed.
+pub(crate) const ROSTER_FILE: Code = Code("PTN-018");
+
 /// The sender is not a partner.
 pub(crate) const UNKNOWN_SENDER: Code = Code("PTN-100");
 /// The receiver is not us.
@@ -46,6 +51,9 @@ pub(crate) const REFUSED: Code = Code("PTN-111");
 pub(crate) const ACK_CONTRADICTS: Code = Code("PTN-112");
 /// The condition of a rule has no value for a document.
 pub(crate) const UNDECIDED: Code = Code("PTN-113");
+
+/// The partner cannot be advised of a rejected document.
+pub(crate) const NOT_ADVISED: Code = Code("PTN-114");
 
 /// No partner for a document to send.
 pub(crate) const NO_PARTNER: Code = Code("PTN-200");

@@ -19,6 +19,7 @@
 //!   is delivered although their end comes last. The same pass computes the digest.
 //! - **Everything is kept.** A document that nothing takes, or that is rejected, is an entry with its findings and its bytes.
 
+mod advice;
 mod book;
 mod codes;
 mod condition;
@@ -36,6 +37,7 @@ mod packed_details;
 mod queues;
 mod receive;
 mod resend;
+mod roster;
 mod rules;
 mod seal;
 mod search;
@@ -52,13 +54,17 @@ mod whole;
 mod work;
 mod write;
 
+pub use advice::AdviceOutcome;
 pub use book::{Book, Layer, LoadedGuides, LoadedMap, OutputFacts};
-pub use codes::{NO_BYTES, NO_ENTRY, SAME_FILE, STATE};
+pub use codes::{NO_BYTES, NO_ENTRY, ROSTER, SAME_FILE, STATE};
 pub use desk::{Desk, DeskLimits};
 pub use entry::{Details, Entry, EntryId, FINDINGS_KEPT_MAX, HistoryLine, Kind, State, StoredFinding, Way, context_of};
 pub use explain::Explanation;
 pub use ledger::{Ledger, Part};
 pub use receive::{Again, ReceiveReport, Source};
+pub use roster::{
+    CHANGES_FILE, Existing, RosterChange, RosterLine, change_partners, export_partners, names_in, partner_text,
+};
 pub use rules::{Query, RuleId, RuleIndex};
 pub use seal::StoreKey;
 pub use search::{Corrected, Filter, Found};

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | TA1, UCI | an interchange | its number, between the same parties |
 //! | AK1 and AK9, UCF | a group | its number, between the same parties |
+//! | OTI, APERAK | a transaction, or with OTI a group | its number in its group or, for EDIFACT, in its interchange |
 //! | AK2 and AK5, UCM | a transaction | its number in its group or, for EDIFACT, in its interchange |
 //!
 //! A group that is accepted or rejected as a whole decides about those of its transactions that no report names. Numbers come again after
@@ -143,7 +144,7 @@ fn interchange(
         parties.iter().map(|(sender, receiver)| context_of(&[standard, sender, receiver])).collect();
     let number = if standard == "X12" { padded_number(&report.control_number) } else { report.control_number.clone() };
     let state = state_of(Some(&report.outcome));
-    let about = About { kind: Kind::Interchange, contexts: &contexts, number: &number, document: "" };
+    let about = About { kind: Kind::Interchange, contexts: &contexts, number: &number, document: "", advice: None };
     let found = settle(desk, work, &about, state, &report.codes)?;
     if let (Found::Sent { id, is_changed: true }, Some(state)) = (&found, state)
         && (standard == "EDIFACT" || state == State::Refused)
@@ -164,7 +165,7 @@ fn group(
     let number = report.control_number.trim().trim_start_matches('0').to_owned();
     let state = state_of(report.outcome.as_ref());
     let document = report.functional_id.as_deref().unwrap_or("").trim();
-    let about = About { kind: Kind::Group, contexts: &contexts, number: &number, document };
+    let about = About { kind: Kind::Group, contexts: &contexts, number: &number, document, advice: None };
     let found = settle(desk, work, &about, state, &report.codes)?;
     if let Some(what) = report.contradiction().filter(|_| state.is_some()) {
         let message = format!("the answer to group {number} contradicts itself: {what}");
@@ -182,15 +183,68 @@ fn group(
         let ledger = desk.ledger;
         ledger.need(desk.unit()?, *id)?
     };
-    let Details { sender, receiver, parent, .. } = &entry.details;
-    let context = transaction_context(standard, sender, receiver, &number);
-    let what = format!("its group {id} was answered in entry {}", work.id);
+    decide_group(desk, work, &entry, rest)?;
+    Ok(found)
+}
+
+/// Decides about the transactions of a group that was sent.
+fn decide_group(desk: &mut Desk<'_>, work: &Work<'_>, group: &Entry, rest: State) -> Result<(), Findings> {
+    let Details { standard, sender, receiver, parent, .. } = &group.details;
+    let context = transaction_context(standard, sender, receiver, &group.number);
+    let what = format!("its group {} was answered in entry {}", group.id, work.id);
     for one in sent_in(desk, context)? {
-        if one.details.group == number && one.details.parent == *parent && is_decided(one.state, rest) {
+        if one.details.group == group.number && one.details.parent == *parent && is_decided(one.state, rest) {
             set(desk, one.id, work.id, rest, &what)?;
         }
     }
-    Ok(found)
+    Ok(())
+}
+
+/// Applies what an application advice says to the documents that it is about. Returns how many there were.
+pub(crate) fn apply_advice(desk: &mut Desk<'_>, work: &mut Work<'_>) -> Result<u64, Findings> {
+    let parties = parties_of(desk, work);
+    let standard = work.details.standard.clone();
+    let mut matched = 0;
+    for advice in crate::advice::read(work.bytes, desk.book.limits()) {
+        let around = advice.around.trim().trim_start_matches('0').to_owned();
+        let contexts = parties.iter().map(|(sender, receiver)| match advice.kind {
+            Kind::Group => group_context(&standard, sender, receiver),
+            _ => transaction_context(&standard, sender, receiver, &around),
+        });
+        let contexts: Vec<u64> = contexts.collect();
+        let number = if advice.kind == Kind::Group { around.as_str() } else { advice.number.as_str() };
+        let reasons = advice.reasons.join("; ");
+        let reasons = if reasons.is_empty() { reasons } else { format!(": {reasons}") };
+        // An advice about a group names the type of its transactions, and a group has a functional identifier.
+        let document = if advice.kind == Kind::Group { "" } else { advice.document.as_str() };
+        let about = About { kind: advice.kind, contexts: &contexts, number, document, advice: Some(&reasons) };
+        let is_named = !around.is_empty() && !number.is_empty();
+        let found = if is_named { settle(desk, work, &about, advice.state, &[])? } else { Found::Nothing };
+        let message = match found {
+            Found::Sent { id, is_changed } => {
+                matched += 1;
+                if let (true, Kind::Group, Some(state @ (State::Accepted | State::Refused))) =
+                    (is_changed, advice.kind, advice.state)
+                {
+                    let ledger = desk.ledger;
+                    let group = ledger.need(desk.unit()?, id)?;
+                    decide_group(desk, work, &group, state)?;
+                }
+                continue;
+            }
+            Found::Other(sent) => {
+                format!("it advises of {document} {number} in {around}, and that was sent as {sent}")
+            }
+            Found::Nothing if !is_named => {
+                let place = if standard == "X12" { "OTI08 and OTI09" } else { "RFF+ACE and RFF+ACW" };
+                format!("it does not say what it is about: {place} are missing")
+            }
+            Found::Nothing => format!("it advises of {number} in {around}, which was never sent to this partner"),
+        };
+        let hint = "nothing was changed: ask the partner which document is meant, and for its numbers in the advice";
+        work.find(Finding::error(codes::ACK_UNKNOWN, Fault::Sender, message).hint(hint));
+    }
+    Ok(matched)
 }
 
 fn transaction(
@@ -204,7 +258,7 @@ fn transaction(
     let contexts: Vec<u64> = contexts.collect();
     let state = state_of(report.outcome.as_ref());
     let (number, document) = (report.control_number.trim(), report.transaction.trim());
-    let about = About { kind: Kind::Transaction, contexts: &contexts, number, document };
+    let about = About { kind: Kind::Transaction, contexts: &contexts, number, document, advice: None };
     settle(desk, work, &about, state, &report.codes)
 }
 
@@ -216,6 +270,8 @@ struct About<'a> {
     number: &'a str,
     /// GS01, ST01 or the message type; empty where the report does not say it.
     document: &'a str,
+    /// The reasons of an application advice, which may refuse what an acknowledgment accepted.
+    advice: Option<&'a str>,
 }
 
 /// What was sent with a number.
@@ -237,7 +293,7 @@ enum Found {
 fn settle(
     desk: &mut Desk<'_>,
     work: &mut Work<'_>,
-    &About { kind, contexts, number, document }: &About<'_>,
+    &About { kind, contexts, number, document, advice }: &About<'_>,
     state: Option<State>,
     reasons: &[AcknowledgmentCode],
 ) -> Result<Found, Findings> {
@@ -288,7 +344,10 @@ fn settle(
         );
         return kept;
     }
-    let mut line = format!("{} in entry {by}{why}", state.name());
+    let mut line = match advice {
+        None => format!("{} in entry {by}{why}", state.name()),
+        Some(reasons) => format!("{} by the partner's application in entry {by}{reasons}", state.name()),
+    };
     match badness(entry.state).cmp(&badness(state)) {
         // It was not answered yet.
         _ if badness(entry.state).is_none() => {}
@@ -306,10 +365,17 @@ fn settle(
             return kept;
         }
         std::cmp::Ordering::Less => {
-            contradicts(
-                format!("the {} of entry {id} was {}, and now: {}{why}", kind.name(), entry.state.name(), state.name()),
-                "the worse answer holds: ask the partner which one is meant",
-            );
+            if advice.is_none() {
+                contradicts(
+                    format!(
+                        "the {} of entry {id} was {}, and now: {}{why}",
+                        kind.name(),
+                        entry.state.name(),
+                        state.name()
+                    ),
+                    "the worse answer holds: ask the partner which one is meant",
+                );
+            }
             line = format!("after {}: {line}", entry.state.name());
         }
     }

@@ -15,6 +15,7 @@ use quayline_store::{LockWait, StoreError};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
+use crate::advice::{guides_for, is_advice};
 use crate::book::{Book, LoadedGuides};
 use crate::codes;
 use crate::condition::Undecided;
@@ -352,7 +353,7 @@ impl Run<'_> {
                 if let Some(open) = &mut self.open {
                     match event {
                         Event::TransactionStart => {
-                            let guides = open.guides.as_deref();
+                            let guides = guides_for(open.guides.as_deref(), pass.transaction(), pass.group());
                             let guide = open.validator.begin_by(guides.map(|guides| &guides.set), &mut pass);
                             self.transaction.guide =
                                 guide.map(|guide| LoadedGuides::name_of(guides, &guide)).unwrap_or_default();
@@ -538,6 +539,7 @@ impl Run<'_> {
             bytes: &mut Vec::new(),
             watch: &self.watch,
             findings: Vec::new(),
+            is_refused_by_map: false,
         };
         let matched = matching::apply(desk, &mut work, std::slice::from_ref(report));
         let Work { details, findings, .. } = work;
@@ -683,6 +685,7 @@ impl Run<'_> {
             bytes: &mut self.transaction.text,
             watch: &self.watch,
             findings: Vec::new(),
+            is_refused_by_map: false,
         };
         let around = self.survey.bad_interchanges.contains(&at.interchange)
             || self.survey.bad_groups.contains(&(at.interchange, at.group));
@@ -718,12 +721,20 @@ impl Run<'_> {
                 matching::report_stray(&mut work, stray);
                 self.report.matched += matched;
                 State::Delivered
+            } else if is_advice(&work.details.document) {
+                self.report.matched += matching::apply_advice(desk, &mut work)?;
+                let rule = self.transaction.rule;
+                if rule.is_some() { work.process(desk, rule)? } else { State::Delivered }
             } else if !self.transaction.undecided.is_empty() {
                 self.transaction.undecided.drain(..).for_each(|finding| work.find(finding));
                 State::Rejected
             } else {
                 work.process(desk, self.transaction.rule)?
             };
+        let number = text(header, "control_number");
+        if state == State::Rejected {
+            work.advise(desk, &number, &self.transaction.settings)?;
+        }
         let Work { mut details, findings, .. } = work;
         match state {
             State::Delivered => self.report.delivered += 1,
@@ -748,7 +759,7 @@ impl Run<'_> {
             due_ms: now,
             way: Way::Received,
             context: open.inside,
-            number: text(header, "control_number"),
+            number,
             details,
         };
         let keep =

@@ -12,6 +12,7 @@ use quayline_edi::{EndOfInput, EnvelopeReader, Event, Rules, ValidationLevel, Va
 use quayline_store::record_file::{Browse, By, Record, Relation};
 use quayline_store::{StoreError, Unit};
 
+use crate::advice::{guides_for, is_advice};
 use crate::book::LoadedGuides;
 use crate::codes;
 use crate::condition::Undecided;
@@ -506,8 +507,18 @@ impl Desk<'_> {
         details.add_findings(&findings);
         let place = Place { path: Some(format!("entry {new}")), ..Place::default() };
         let (own, partner) = parties;
-        let mut work =
-            Work { id: new, own, partner, details, place, application, bytes: &mut bytes, watch: &watch, findings };
+        let mut work = Work {
+            id: new,
+            own,
+            partner,
+            details,
+            place,
+            application,
+            bytes: &mut bytes,
+            watch: &watch,
+            findings,
+            is_refused_by_map: false,
+        };
         let (rule, undecided) = match work.rule(self) {
             Ok(rule) => (rule, Vec::new()),
             Err(Undecided::Rejected(found)) => (None, found),
@@ -525,6 +536,9 @@ impl Desk<'_> {
             matching::apply(self, &mut work, &reports)?;
             matching::report_stray(&mut work, stray);
             State::Delivered
+        } else if is_advice(&work.details.document) && partner.is_some() {
+            matching::apply_advice(self, &mut work)?;
+            if rule.is_some() { work.process(self, rule)? } else { State::Delivered }
         } else if !undecided.is_empty() {
             undecided.into_iter().for_each(|finding| work.find(finding));
             State::Rejected
@@ -630,7 +644,7 @@ impl Desk<'_> {
                 }
                 Event::TransactionStart => {
                     transactions += 1;
-                    let of_partner = guides.as_deref();
+                    let of_partner = guides_for(guides.as_deref(), pass.transaction(), pass.group());
                     let guide = validator.begin_by(of_partner.map(|guides: &LoadedGuides| &guides.set), &mut pass);
                     details.guide = guide.map(|guide| LoadedGuides::name_of(of_partner, &guide)).unwrap_or_default();
                     let header = pass.transaction();

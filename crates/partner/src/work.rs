@@ -26,6 +26,8 @@ pub(crate) struct Work<'w> {
     pub(crate) bytes: &'w mut Vec<u8>,
     pub(crate) watch: &'w Watch,
     pub(crate) findings: Vec<Finding>,
+    /// Whether a map rejected it, so that its sender has to correct it.
+    pub(crate) is_refused_by_map: bool,
 }
 
 /// What a map made of a document.
@@ -130,6 +132,7 @@ impl Work<'_> {
             }
         }
         if !is_good {
+            self.is_refused_by_map = true;
             return Ok(State::Rejected);
         }
         let several = all.len() > 1;

@@ -44,8 +44,8 @@ pub(crate) use job::{
 pub(crate) use map::{MapArgs, MapCheckArgs, MapCommand, MapNewArgs};
 pub(crate) use partner::{
     EntryArgs, EnvelopeArgs, EnvelopeCommand, ExplainArgs, ExportArgs, FilterArgs, InterchangeArgs, InterchangeCommand,
-    ListArgs, PartnerArgs, PartnerCommand, PartnerListArgs, PartnerShowArgs, ProjectArgs, ReceiveArgs, RunArgs,
-    SendArgs, TransactionArgs, TransactionCommand,
+    ListArgs, PartnerAddArgs, PartnerArgs, PartnerCommand, PartnerExportArgs, PartnerListArgs, PartnerRemoveArgs,
+    PartnerShowArgs, ProjectArgs, ReceiveArgs, RunArgs, SendArgs, TransactionArgs, TransactionCommand,
 };
 pub(crate) use project::{CheckProjectArgs, NewArgs};
 pub(crate) use records::{CopybookArgs, SourceFormatArg};

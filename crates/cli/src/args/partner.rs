@@ -35,6 +35,15 @@ pub(crate) enum PartnerCommand {
     List(PartnerListArgs),
     /// Print a partner with its rules and effective settings
     Show(PartnerShowArgs),
+    /// Add partners from files in TOML or JSON
+    #[command(after_long_help = ADD_EXAMPLES)]
+    Add(PartnerAddArgs),
+    /// Add partners from files, and replace those that are there
+    Import(PartnerAddArgs),
+    /// Print partners in the form that `import` reads
+    Export(PartnerExportArgs),
+    /// Remove partners
+    Remove(PartnerRemoveArgs),
     /// Explain which rule takes a document, and where each setting comes from
     #[command(after_long_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainArgs),
@@ -50,6 +59,7 @@ pub(crate) enum PartnerCommand {
 }
 
 const EXPLAIN_EXAMPLES: &str = "Examples:\n  quayline partner explain order.x12\n  quayline partner explain --partner ACME --document 850 --version 004010";
+const ADD_EXAMPLES: &str = "Examples:\n  quayline partner add us.toml acme.toml\n  quayline partner export > partners.json\n  quayline partner import partners.json";
 const RECEIVE_EXAMPLES: &str =
     "Examples:\n  quayline partner receive inbox/order.x12\n  cat order.x12 | quayline partner receive -";
 const SEND_EXAMPLES: &str = "Examples:\n  quayline partner send --document invoice invoices.dat\n  quayline partner send --to ACME --document order-response response.json\n  quayline partner send --to ACME reply.x12";
@@ -59,7 +69,12 @@ impl PartnerCommand {
     /// Whether programs read the answer.
     pub(crate) fn json(&self) -> bool {
         match self {
-            PartnerCommand::Check(_) | PartnerCommand::Run(_) => false,
+            PartnerCommand::Check(_)
+            | PartnerCommand::Run(_)
+            | PartnerCommand::Add(_)
+            | PartnerCommand::Import(_)
+            | PartnerCommand::Export(_)
+            | PartnerCommand::Remove(_) => false,
             PartnerCommand::List(args) => args.json,
             PartnerCommand::Show(args) => args.json,
             PartnerCommand::Explain(args) => args.json,
@@ -72,6 +87,38 @@ impl PartnerCommand {
 /// Arguments of `quayline partner check`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PartnerCheckArgs {
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+}
+
+/// Arguments of `quayline partner add` and `import`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PartnerAddArgs {
+    /// Partner files in TOML, or JSON with one or several partners; - is standard input
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+}
+
+/// Arguments of `quayline partner export`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PartnerExportArgs {
+    /// Names of the partners [default: all]
+    pub(crate) names: Vec<String>,
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+    /// Print the file of one partner as it is, in TOML with its comments, instead of JSON
+    #[arg(long)]
+    pub(crate) toml: bool,
+}
+
+/// Arguments of `quayline partner remove`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PartnerRemoveArgs {
+    /// Names of the partners
+    #[arg(required = true)]
+    pub(crate) names: Vec<String>,
     #[command(flatten)]
     pub(crate) project: ProjectArgs,
 }
@@ -219,6 +266,8 @@ pub(crate) enum TransactionCommand {
     Show(EntryArgs),
     /// Process a document again with the current maps, guides and rules
     Reprocess(ReprocessArgs),
+    /// Send the partner an application advice about a received document: an 824 or APERAK
+    Advise(AdviseArgs),
     /// Write entries as JSON lines or CSV
     Export(ExportArgs),
     /// Remove entries that are older than their retention
@@ -233,7 +282,10 @@ impl TransactionCommand {
         match self {
             TransactionCommand::List(args) => args.json,
             TransactionCommand::Show(args) => args.json,
-            TransactionCommand::Reprocess(_) | TransactionCommand::Export(_) | TransactionCommand::Purge(_) => false,
+            TransactionCommand::Reprocess(_)
+            | TransactionCommand::Advise(_)
+            | TransactionCommand::Export(_)
+            | TransactionCommand::Purge(_) => false,
         }
     }
 }
@@ -317,6 +369,21 @@ pub(crate) struct ReprocessArgs {
     /// File with the corrected document: an interchange with one transaction
     #[arg(long, value_name = "FILE")]
     pub(crate) with: Option<PathBuf>,
+}
+
+/// Arguments of `quayline transaction advise`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct AdviseArgs {
+    /// Number of the entry
+    pub(crate) entry: u64,
+    #[command(flatten)]
+    pub(crate) project: ProjectArgs,
+    /// Outcome to report: accepted, accepted-with-errors or rejected
+    #[arg(long, value_name = "OUTCOME", default_value = "rejected")]
+    pub(crate) outcome: String,
+    /// Reason in your own words, instead of the findings of the document; may be repeated
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) text: Vec<String>,
 }
 
 /// Arguments of `quayline transaction export`.

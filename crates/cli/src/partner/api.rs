@@ -1,14 +1,14 @@
 //! Trading partners on the listener for operators: what the commands do, over HTTP. `docs/reference/partners.md` lists the paths; `openapi`
 //! describes them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use quayline_core::{Fault, Finding, Findings};
 use quayline_partner::{
-    Again, Book, Desk, DeskLimits, EntryId, Filter, Kind, Ledger, NO_BYTES, NO_ENTRY, Release, SAME_FILE, STATE,
-    SendReport, SendRequest, State, Story, Way, time_of,
+    AdviceOutcome, Again, Book, Desk, DeskLimits, EntryId, Existing, Filter, Kind, Ledger, NO_BYTES, NO_ENTRY, Release,
+    RosterChange, SAME_FILE, STATE, SendReport, SendRequest, State, Story, Way, export_partners, partner_text, time_of,
 };
 use quayline_project::ShapeOptions;
 use quayline_server::{AdminAnswer, AdminPart, AdminRequest};
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use super::entries::entry_json;
 use super::folders::Watcher;
 use super::show::{explanation_json, partner_json, partner_line_json};
-use super::{envelope_json, now_ms, openapi, raw, receive_json, send_json};
+use super::{envelope_json, now_ms, openapi, raw, receive_json, roster, send_json};
 use crate::admin::{Query, answer, decoded, wrong};
 use crate::cache::cache;
 use crate::console::Console;
@@ -31,7 +31,7 @@ const PAGE: usize = 50;
 const PAGE_MAX: usize = 1_000;
 
 /// Actions that are counted as work of the class `translation`.
-const ACTIONS: [&str; 7] = ["receive", "send", "release", "reprocess", "resend", "reenvelope", "explain"];
+const ACTIONS: [&str; 8] = ["receive", "send", "release", "reprocess", "advise", "resend", "reenvelope", "explain"];
 
 /// The partners of a project, for operators.
 pub(crate) struct PartnersPart {
@@ -98,6 +98,10 @@ impl PartnersPart {
                 (200, json!({ "partners": book.partners().iter().map(partner_line_json).collect::<Vec<_>>() }))
             }),
             ("GET", ["partners", name]) => self.partner(name),
+            ("PUT", ["partners", name]) => self.put_partner(name, request),
+            ("DELETE", ["partners", name]) => self.remove_partner(name, request),
+            ("GET", ["export"]) => self.export(&query),
+            ("POST", ["import"]) => self.import(request),
             ("POST", ["explain"]) => self.explain(request.body),
             ("GET", ["entries"]) => self.entries(&query),
             ("GET", ["entries", id]) => entry_id(id).and_then(|id| self.entry(id)),
@@ -106,6 +110,7 @@ impl PartnersPart {
                 Ok((200, story_json(&story)))
             }),
             ("POST", ["entries", id, "reprocess"]) => entry_id(id).and_then(|id| self.reprocess(id, request.body)),
+            ("POST", ["entries", id, "advise"]) => entry_id(id).and_then(|id| self.advise(id, &query)),
             ("POST", ["entries", id, "resend"]) => entry_id(id).and_then(|id| {
                 let place = self.at_desk(|desk| desk.resend(id))?;
                 Ok((200, json!({ "entry": id.0, "output": place })))
@@ -131,6 +136,54 @@ impl PartnersPart {
             Some(number) => Ok((200, partner_json(&book, number))),
             None => Ok((404, json!({ "status": "no such partner", "partner": name }))),
         }
+    }
+
+    /// Changes the partner files. Each request and each round reads them, so the change holds from the next one on.
+    fn change(&self, change: &RosterChange<'_>) -> Answer {
+        let _alone = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
+        let lines = roster::change(&self.project, change)?;
+        Ok((200, roster::lines_json(&lines)))
+    }
+
+    fn put(&self, source: String, request: &AdminRequest<'_>) -> Answer {
+        let text = std::str::from_utf8(request.body).map_err(|_| {
+            wrong("the body is not UTF-8".to_owned(), "send the partner in TOML or JSON, in UTF-8".to_owned())
+        })?;
+        self.change(&RosterChange {
+            put: vec![(source.into(), text.to_owned())],
+            remove: Vec::new(),
+            existing: Existing::Replaced,
+            by: &by(request),
+        })
+    }
+
+    fn put_partner(&self, name: &str, request: &AdminRequest<'_>) -> Answer {
+        let source = format!("{name}.toml");
+        let text = std::str::from_utf8(request.body).unwrap_or_default();
+        let names = quayline_partner::names_in(Path::new(&source), text);
+        if let Some(other) = names.iter().find(|one| *one != name) {
+            let hint = "send it to the path of its name, or several partners to /partner/import";
+            return Err(wrong(format!("the body is partner `{other}`, and the path names `{name}`"), hint.to_owned()));
+        }
+        self.put(source, request)
+    }
+
+    fn import(&self, request: &AdminRequest<'_>) -> Answer {
+        self.put("the body".to_owned(), request)
+    }
+
+    fn remove_partner(&self, name: &str, request: &AdminRequest<'_>) -> Answer {
+        if partner_text(&self.project, name).is_err() {
+            return Ok((404, json!({ "status": "no such partner", "partner": name })));
+        }
+        let remove = vec![name.to_owned()];
+        self.change(&RosterChange { put: Vec::new(), remove, existing: Existing::Refused, by: &by(request) })
+    }
+
+    fn export(&self, query: &Query) -> Answer {
+        query.only(&["name"])?;
+        let names: Vec<String> = query.value("name").map(str::to_owned).into_iter().collect();
+        Ok((200, export_partners(&self.project, &names)?))
     }
 
     fn explain(&self, body: &[u8]) -> Answer {
@@ -241,6 +294,16 @@ impl PartnersPart {
         Ok((200, answer))
     }
 
+    fn advise(&self, id: EntryId, query: &Query) -> Answer {
+        query.only(&["outcome", "text"])?;
+        let outcome = AdviceOutcome::named(query.value("outcome").unwrap_or("rejected")).ok_or_else(|| {
+            wrong("`outcome` has no such value".to_owned(), format!("write one of {}", AdviceOutcome::WORDS.join(", ")))
+        })?;
+        let texts: Vec<String> = query.value("text").map(str::to_owned).into_iter().collect();
+        let advice = self.at_desk(|desk| desk.advise(id, outcome, &texts))?;
+        Ok((200, json!({ "entry": id.0, "advice": advice.0 })))
+    }
+
     fn release(&self, query: &Query) -> Answer {
         query.only(&["partner", "due"])?;
         let which = match (query.value("partner"), query.value("due")) {
@@ -319,6 +382,11 @@ impl AdminPart for PartnersPart {
     fn metrics(&self) -> String {
         String::new()
     }
+}
+
+/// Who changes partners, in the record of changes.
+fn by(request: &AdminRequest<'_>) -> String {
+    request.operator.map_or_else(|| "http".to_owned(), |operator| format!("http {operator}"))
 }
 
 /// Bytes of the largest interchange in an answer, which is in memory.

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use quayline_partner::{Desk, DeskLimits, Entry, EntryId, Filter, Kind, Ledger, State, Way, time_of, time_text};
+use quayline_partner::{
+    AdviceOutcome, Desk, DeskLimits, Entry, EntryId, Filter, Kind, Ledger, State, Way, time_of, time_text,
+};
 use serde_json::{Value, json};
 
 use super::export::export;
@@ -23,6 +25,7 @@ pub(crate) fn run_transaction(args: &TransactionArgs, console: &Console) -> Resu
         TransactionCommand::List(args) => &args.project,
         TransactionCommand::Show(args) => &args.project,
         TransactionCommand::Reprocess(args) => &args.project,
+        TransactionCommand::Advise(args) => &args.project,
         TransactionCommand::Export(args) => &args.project,
         TransactionCommand::Purge(args) => &args.project,
     };
@@ -39,6 +42,17 @@ pub(crate) fn run_transaction(args: &TransactionArgs, console: &Console) -> Resu
             let removed = store.purge(now_ms(), args.older_than)?;
             console.line(&format!("{removed} entries removed"));
             Exit::Done
+        }
+        TransactionCommand::Advise(args) => {
+            let outcome = AdviceOutcome::named(&args.outcome).ok_or_else(|| {
+                let hint = format!("write one of {}", AdviceOutcome::WORDS.join(", "));
+                Stop::from(argument(format!("`{}` is not an outcome", args.outcome)).hint(hint))
+            })?;
+            let book = book(project, console)?;
+            let mut desk = Desk::new(&book, &store, DeskLimits::default(), now_ms)?;
+            let advice = desk.advise(EntryId(args.entry), outcome, &args.text)?;
+            console.line(&format!("the partner is advised of entry {} in entry {advice}", args.entry));
+            say_undelivered(&mut desk, Exit::Done, console)
         }
         TransactionCommand::Reprocess(args) => {
             if args.with.is_some() && args.entries.len() > 1 {

@@ -5,6 +5,7 @@ mod entries;
 mod export;
 mod folders;
 mod openapi;
+mod roster;
 mod served;
 mod show;
 
@@ -14,7 +15,8 @@ use std::path::Path;
 
 use quayline_core::{Finding, Findings, Severity};
 use quayline_partner::{
-    Again, Book, Desk, DeskLimits, Ledger, ReceiveReport, Release, SendReport, SendRequest, Source, StoreKey, Waiting,
+    Again, Book, Desk, DeskLimits, Existing, Ledger, ReceiveReport, Release, SendReport, SendRequest, Source, StoreKey,
+    Waiting,
 };
 use quayline_project::ShapeOptions;
 use quayline_store::{Clock as _, Store, SystemClock};
@@ -138,6 +140,10 @@ pub(crate) fn run(args: &PartnerArgs, console: &Console) -> Result<Exit, Stop> {
             Ok(Exit::Done)
         }
         PartnerCommand::List(args) => show::list(args, console),
+        PartnerCommand::Add(args) => roster::add(args, Existing::Refused, console),
+        PartnerCommand::Import(args) => roster::add(args, Existing::Replaced, console),
+        PartnerCommand::Export(args) => roster::export(args),
+        PartnerCommand::Remove(args) => roster::remove(args, console),
         PartnerCommand::Show(args) => show::show(args, console),
         PartnerCommand::Explain(args) => show::explain(args, console),
         PartnerCommand::Receive(args) => receive(args, console),

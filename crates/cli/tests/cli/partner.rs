@@ -105,6 +105,56 @@ fn all_findings_of_a_partner_file_come_at_once() {
 }
 
 #[test]
+fn partners_are_added_exported_imported_and_removed() {
+    let world = examples();
+    let acme = "# a customer\n[[identity]]\nstandard = \"x12\"\nqualifier = \"ZZ\"\nid = \"ACME\"\n[settings]\nfields = { \"interchange.acknowledgment_requested\" = \"1\" }\n\
+                [[rule]]\ndirection = \"receive\"\ndocument = \"850\"\nmap = \"../maps/maps/order-json.qmap\"\nwhere = 'BEG.BEG02 = \"SA\"'\ndeliver = \"folder:acme\"\n";
+    // All findings at once, and nothing is written: a wrong value, a missing map, a wrong expression, an identity of another partner.
+    let wrong = acme.replace("[settings]", "[settings]\nusage = \"prod\"").replace("id = \"ACME\"", "id = \"ALDER\"");
+    world.write("acme.toml", &wrong);
+    let err = ran(&world, &format!("partner add {P} acme.toml"), 2).err();
+    assert!(err.contains("acme.toml:7") && err.contains("`prod` is not one of"), "{err}");
+    world.write("acme.toml", wrong.replace("usage = \"prod\"\n", "").replace("BEG02 = ", "BEG77 = "));
+    let err = ran(&world, &format!("partner add {P} acme.toml"), 2).err();
+    assert!(err.contains("has the same identity"), "{err}");
+    world.write("acme.toml", acme.replace("BEG02 = ", "BEG77 = "));
+    let err = ran(&world, &format!("partner add {P} acme.toml"), 2).err();
+    assert!(err.contains("BEG77") && err.contains("acme.toml:"), "{err}");
+    assert!(
+        !world.path("partners/partners/acme.toml").exists() && !world.path("partners/partners/changes.jsonl").exists()
+    );
+    world.write("acme.toml", acme);
+    assert!(ran(&world, &format!("partner add {P} acme.toml"), 0).err().contains("acme added"));
+    assert_eq!(world.read("partners/partners/acme.toml"), acme.as_bytes(), "with its comments");
+    let err = ran(&world, &format!("partner add {P} acme.toml"), 2).err();
+    assert!(err.contains("error[PTN-017]: there is a partner `acme` already"), "{err}");
+    assert_eq!(ran(&world, &format!("partner export {P} acme --toml"), 0).out(), acme);
+    // Out and in again is the same partner, in a project of its own too.
+    let before = ran(&world, &format!("partner show {P} acme --json"), 0).out();
+    let exported = ran(&world, &format!("partner export {P}"), 0).out();
+    world.write("all.json", &exported);
+    assert!(ran(&world, &format!("partner import {P} all.json"), 0).err().contains("acme replaced"));
+    assert_eq!(ran(&world, &format!("partner show {P} acme --json"), 0).out(), before);
+    assert_eq!(ran(&world, &format!("partner export {P}"), 0).out(), exported);
+    assert!(ran(&world, &format!("partner import {P} all.json"), 0).err().contains("acme unchanged"));
+    assert!(ran(&world, &format!("partner remove {P} acme"), 0).err().contains("acme removed"));
+    let err = ran(&world, &format!("partner remove {P} acme ALDR"), 2).err();
+    assert!(err.contains("there is no partner `acme`") && err.contains("did you mean `ALDER`?"), "{err}");
+    let changes = String::from_utf8(world.read("partners/partners/changes.jsonl")).expect("text");
+    assert!(
+        changes
+            .lines()
+            .next()
+            .is_some_and(|line| line.contains("\"what\":\"added\"") && line.contains("\"by\":\"command\"")),
+        "{changes}"
+    );
+    assert!(changes.lines().last().is_some_and(|line| line.contains("\"what\":\"removed\"")), "{changes}");
+    // The last own file cannot be removed.
+    let err = ran(&world, &format!("partner remove {P} QUAYSIDE"), 2).err();
+    assert!(err.contains("no partner file is your own"), "{err}");
+}
+
+#[test]
 fn conditions_of_rules_are_checked_and_explained() {
     let world = examples();
     let text = String::from_utf8(world.read("partners/partners/alder.toml")).expect("text");

@@ -93,6 +93,40 @@ fn number(value: &Value) -> u64 {
 }
 
 #[test]
+fn partners_are_changed_over_http_without_a_restart() {
+    let world = examples();
+    let server = Server::start(&world);
+    let acme = b"[[identity]]\nstandard = \"x12\"\nqualifier = \"ZZ\"\nid = \"ACME\"\n[[rule]]\ndirection = \"receive\"\ndocument = \"850\"\ndeliver = \"folder:acme\"\n";
+    assert_eq!(server.ask("PUT", "/partner/partners/ACME", "reader", acme).expect("an answer").0, 403);
+    let order =
+        String::from_utf8(world.read("edi/850.x12")).expect("text").replace("ALDER          ", "ACME           ");
+    assert_eq!(server.post("/partner/receive?name=early", order.as_bytes())["unrouted"], 3);
+    let wrong = server.json("PUT", "/partner/partners/ACME", &acme[..40], 422);
+    assert!(wrong["findings"][0]["message"].is_string(), "{wrong}");
+    let other = server.json("PUT", "/partner/partners/ACME", b"{\"name\": \"OTHER\"}", 400);
+    assert!(other.to_string().contains("the path names `ACME`"), "{other}");
+    let put = server.json("PUT", "/partner/partners/ACME", acme, 200);
+    assert_eq!(put["changes"][0]["change"], "added", "{put}");
+    // The running server knows the partner: the same order, again.
+    let received = server.post("/partner/receive?name=late&again=true", order.as_bytes());
+    assert_eq!(received["delivered"], 3, "{received}");
+    let exported = server.get("/partner/export?name=ACME");
+    assert_eq!(exported["partners"][0]["identity"][0]["id"], "ACME", "{exported}");
+    let imported = server.post("/partner/import", exported.to_string().as_bytes());
+    assert_eq!(imported["changes"][0]["partner"], "ACME", "{imported}");
+    // An advice about one of its documents.
+    let found = server.get("/partner/entries?state=delivered&kind=transaction&partner=ACME");
+    let entry = number(&found["entries"][0]["entry"]);
+    let advised = server.post(&format!("/partner/entries/{entry}/advise?text=no+such+item"), b"");
+    let advice = server.get(&format!("/partner/entries/{}/story", number(&advised["advice"])));
+    assert_eq!(advice["entry"]["document"], "824", "{advice}");
+    assert_eq!(server.json("DELETE", "/partner/partners/ACME", b"", 200)["changes"][0]["change"], "removed");
+    assert_eq!(server.json("DELETE", "/partner/partners/ACME", b"", 404)["partner"], "ACME");
+    let changes = String::from_utf8(world.read("partners/partners/changes.jsonl")).expect("text");
+    assert!(changes.lines().all(|line| line.contains("\"by\":\"http karl\"")), "{changes}");
+}
+
+#[test]
 fn a_document_is_found_told_corrected_and_sent_again_over_http() {
     let world = examples();
     let server = Server::start(&world);
@@ -207,7 +241,7 @@ fn the_openapi_document_has_every_path() {
             operations += 1;
         }
     }
-    assert_eq!(operations, 16);
+    assert_eq!(operations, 21);
     let (status, _) = server.ask("POST", "/partner/entries", "keeper", b"").expect("an answer");
     assert_eq!(status, 404);
 }

@@ -129,7 +129,7 @@ pub(crate) fn at_every_commit(settings: &str, prepare: Work<'_>, work: Work<'_>)
 }
 
 /// Ends the process at every commit of `work`, and lets it run again.
-fn at_every_commit_in(new_world: &dyn Fn() -> World, prepare: Work<'_>, work: Work<'_>) {
+pub(crate) fn at_every_commit_in(new_world: &dyn Fn() -> World, prepare: Work<'_>, work: Work<'_>) {
     let unharmed = new_world();
     unharmed.at_desk(LIMITS, |desk| prepare(desk)).expect("prepared");
     let counted = Arc::new(Mortal {
@@ -165,12 +165,12 @@ fn at_every_commit_in(new_world: &dyn Fn() -> World, prepare: Work<'_>, work: Wo
     }
 }
 
-fn receive(desk: &mut Desk<'_>, edi: &str) -> Result<(), Findings> {
+pub(crate) fn receive(desk: &mut Desk<'_>, edi: &str) -> Result<(), Findings> {
     let mut source = Cursor::new(edi.as_bytes().to_vec());
     desk.receive("in.x12", &mut source, Again::No).map(|_| ())
 }
 
-fn send(desk: &mut Desk<'_>, orders: &[&str]) -> Result<(), Findings> {
+pub(crate) fn send(desk: &mut Desk<'_>, orders: &[&str]) -> Result<(), Findings> {
     let text: String = orders.iter().map(|order| format!("{{\"number\":\"{order}\",\"kind\":\"SA\"}}\n")).collect();
     let request = SendRequest { name: "out.json", to: Some("ACME"), from: None, document: "order", again: Again::No };
     desk.send(&request, &mut Cursor::new(text.into_bytes())).map(|_| ())

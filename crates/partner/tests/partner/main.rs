@@ -1,6 +1,7 @@
 //! Receiving, sending, enveloping, acknowledgments and the transaction store, over the in-memory engine and folders of a test.
 
 mod acknowledged;
+mod advices;
 mod answers;
 mod conditions;
 mod crash;

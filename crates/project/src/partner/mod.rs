@@ -8,6 +8,7 @@
 //! one of our identities, then the partner, then our own file. [`Settings::over`] is that rule; nothing else merges settings.
 
 mod check;
+mod form;
 mod settings;
 mod wire;
 
@@ -23,9 +24,10 @@ use crate::codes;
 use crate::source_text::UserText;
 use crate::user_file::UserFile;
 
+pub use form::{json_of, toml_of};
 pub use settings::{
-    AckKind, ClosePolicy, DuplicatePolicy, EnvelopePolicy, GapPolicy, KeepPolicy, LowestRefused, NumberRange, Period,
-    Settings, Usage, WholePolicy,
+    AckKind, AdviceKind, ClosePolicy, DuplicatePolicy, EnvelopePolicy, GapPolicy, KeepPolicy, LowestRefused,
+    NumberRange, Period, Settings, Usage, WholePolicy,
 };
 
 /// The page that shows every key of a partner file.
@@ -215,6 +217,22 @@ impl PartnerFolder {
     /// # Errors
     /// Everything that is wrong with any of the files, and with all of them together.
     pub fn read(folder: &Path, project: &Path) -> Result<PartnerFolder, Findings> {
+        let mut texts = Vec::new();
+        let mut found = Vec::new();
+        for path in PartnerFolder::files(folder)? {
+            match std::fs::read_to_string(&path) {
+                Ok(text) => texts.push((path, text)),
+                Err(error) => found.extend(unreadable(&path, &error).0),
+            }
+        }
+        PartnerFolder::of_texts(&texts, folder, project, found)
+    }
+
+    /// The partner files of a folder, in the order of their names.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn files(folder: &Path) -> Result<Vec<PathBuf>, Findings> {
         let mut paths = Vec::new();
         let entries = std::fs::read_dir(folder).map_err(|error| unreadable(folder, &error))?;
         for entry in entries {
@@ -224,10 +242,23 @@ impl PartnerFolder {
             }
         }
         paths.sort();
+        Ok(paths)
+    }
+
+    /// The same of files whose texts are given: as they would be after a change. `findings` are what is known to be wrong.
+    ///
+    /// # Errors
+    /// Everything that is wrong with any of the files, and with all of them together.
+    pub fn of_texts(
+        texts: &[(PathBuf, String)],
+        folder: &Path,
+        project: &Path,
+        mut findings: Vec<Finding>,
+    ) -> Result<PartnerFolder, Findings> {
         let mut partners = Vec::new();
-        let mut findings = Vec::new();
-        for path in &paths {
-            match PartnerFile::read(path) {
+        let is_empty = texts.is_empty() && findings.is_empty();
+        for (path, text) in texts {
+            match PartnerFile::parse(path, text) {
                 Ok((file, found)) => {
                     partners.push(file);
                     findings.extend(found);
@@ -235,7 +266,7 @@ impl PartnerFolder {
                 Err(Findings(found)) => findings.extend(found),
             }
         }
-        if paths.is_empty() {
+        if is_empty {
             let place = Place { file: Some(folder.display().to_string().into()), ..Place::default() };
             let finding = Finding::error(codes::PARTNER_MISSING, Fault::Config, "the folder has no partner file");
             findings.push(finding.at(place).hint(format!("write one file for you and one for a partner; {DOCUMENT}")));

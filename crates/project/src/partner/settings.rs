@@ -22,6 +22,8 @@ pub struct Settings {
     pub gaps: Option<GapPolicy>,
     /// Acknowledgments that we send. Default: what the standard has: 997 and CONTRL; TA1 where it is requested.
     pub acknowledge: Option<Vec<AckKind>>,
+    /// Application advices that we send for documents that a map rejects. Default: none.
+    pub advise: Option<Vec<AdviceKind>>,
     /// Where our acknowledgments go. Default: where other output to the partner goes.
     pub acknowledge_to: Option<super::Delivery>,
     /// The acknowledgments that we expect for what we send: those of the standard of what is sent count. Default: none.
@@ -96,6 +98,7 @@ impl Settings {
             duplicate_days,
             gaps,
             acknowledge,
+            advise,
             acknowledge_to,
             expect,
             due,
@@ -148,7 +151,7 @@ impl Settings {
         }
         show!(
             "usage" usage, "validate" validate, "reject-on" reject_on, "duplicates" duplicates, "duplicate-days" duplicate_days, "gaps" gaps,
-            "acknowledge" acknowledge, "acknowledge-to" acknowledge_to, "expect" expect, "due" due, "guides" guides,
+            "acknowledge" acknowledge, "advise" advise, "acknowledge-to" acknowledge_to, "expect" expect, "due" due, "guides" guides,
             "keep" keep, "keep-days" keep_days, "keep-interchanges" keep_interchanges,
             "keep-interchanges-days" keep_interchanges_days, "envelope" envelope, "close" close, "send-to" send_to,
             "delimiters.x12" delimiters_x12, "delimiters.edifact" delimiters_edifact, "version.x12" version_x12,
@@ -194,6 +197,12 @@ shown!(
 );
 
 impl ToText for Vec<AckKind> {
+    fn to_text(&self) -> String {
+        self.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl ToText for Vec<AdviceKind> {
     fn to_text(&self) -> String {
         self.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
     }
@@ -308,6 +317,16 @@ words! {
         Implementation = "999",
         /// CONTRL.
         Contrl = "contrl",
+    }
+}
+
+words! {
+    /// An application advice.
+    AdviceKind {
+        /// 824.
+        Application = "824",
+        /// APERAK.
+        Aperak = "aperak",
     }
 }
 

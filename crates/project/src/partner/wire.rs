@@ -9,8 +9,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::settings::{
-    AckKind, ClosePolicy, DuplicatePolicy, EnvelopePolicy, GapPolicy, KeepPolicy, LowestRefused, NumberRange, Period,
-    Settings, Usage, WholePolicy,
+    AckKind, AdviceKind, ClosePolicy, DuplicatePolicy, EnvelopePolicy, GapPolicy, KeepPolicy, LowestRefused,
+    NumberRange, Period, Settings, Usage, WholePolicy,
 };
 use super::{Agreement, Condition, Delivery, Direction, Identity, PartnerFile, Rule, RuleMap};
 use crate::codes;
@@ -99,6 +99,7 @@ struct WireSettings {
     duplicate_days: Option<Spanned<u64>>,
     gaps: Option<Spanned<String>>,
     acknowledge: Option<Vec<Spanned<String>>>,
+    advise: Option<Vec<Spanned<String>>>,
     acknowledge_to: Option<Spanned<String>>,
     expect: Option<Spanned<WireExpect>>,
     due: Option<Spanned<String>>,
@@ -476,6 +477,10 @@ fn settings(file: &mut UserFile, wire: WireSettings) -> Settings {
     let acknowledge = wire
         .acknowledge
         .map(|all| all.iter().filter_map(|one| word(file, one, AckKind::parse, AckKind::WORDS)).collect::<Vec<_>>());
+    let advise = wire.advise.map(|all| {
+        let parsed = all.iter().filter_map(|one| word(file, one, AdviceKind::parse, AdviceKind::WORDS));
+        parsed.collect::<Vec<_>>()
+    });
     if let Some(kinds) = &acknowledge
         && kinds.contains(&AckKind::Functional)
         && kinds.contains(&AckKind::Implementation)
@@ -534,6 +539,7 @@ fn settings(file: &mut UserFile, wire: WireSettings) -> Settings {
         duplicate_days: wire.duplicate_days.map(|days| duplicate_days(file, &days)),
         gaps: one(file, wire.gaps, GapPolicy::parse, GapPolicy::WORDS),
         acknowledge,
+        advise,
         acknowledge_to: wire.acknowledge_to.and_then(|to| outside(file, &to)),
         expect,
         due: wire.due.and_then(|value| period(file, &value)),

@@ -1,0 +1,467 @@
+//! Application advices: what the receiver's application says of a document whose syntax was good. X12 has the 824, EDIFACT the APERAK.
+//!
+//! | | 824 | APERAK (D.96A) |
+//! |---|---|---|
+//! | is about | OTI08 and OTI09: numbers of group and transaction | RFF+ACE and RFF+ACW: references of interchange and message |
+//! | accepts or rejects | OTI01: TA, TC, TE, TP, TR | BGM 1225: 27 not accepted, 28 and 29 accepted |
+//! | says why | TED, NTE | ERC, FTX+AAO |
+//!
+//! They are documents: they travel in groups (AG) or messages of their own, by the settings of the partner, and are acknowledged by 997 or
+//! CONTRL as others are. An advice is never answered by an advice.
+
+use quayline_core::{Fault, Finding, Findings, Limits};
+use quayline_edi::acknowledge::Stamp;
+use quayline_edi::{EndOfInput, EnvelopeReader, Event, Header, Rules, Segment, Standard};
+use quayline_project::partner::{AdviceKind, Settings};
+
+use crate::book::{LoadedGuides, PLACEHOLDER};
+use crate::codes;
+use crate::desk::Desk;
+use crate::entry::{Details, EntryId, Kind, State, StoredFinding, Way};
+use crate::work::Work;
+
+/// What the application of a receiver says of a document.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum AdviceOutcome {
+    /// It took the document.
+    Accepted,
+    /// It took the document, which has errors.
+    AcceptedWithErrors,
+    /// It did not take the document.
+    Rejected,
+}
+
+impl AdviceOutcome {
+    /// Every word, in the order of the outcomes.
+    pub const WORDS: &'static [&'static str] = &["accepted", "accepted-with-errors", "rejected"];
+
+    /// By its word.
+    #[must_use]
+    pub fn named(word: &str) -> Option<AdviceOutcome> {
+        match word {
+            "accepted" => Some(AdviceOutcome::Accepted),
+            "accepted-with-errors" => Some(AdviceOutcome::AcceptedWithErrors),
+            "rejected" => Some(AdviceOutcome::Rejected),
+            _ => None,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            AdviceOutcome::Accepted => "accepted",
+            AdviceOutcome::AcceptedWithErrors => "accepted with errors",
+            AdviceOutcome::Rejected => "rejected",
+        }
+    }
+
+    fn oti(self) -> &'static str {
+        match self {
+            AdviceOutcome::Accepted => "TA",
+            AdviceOutcome::AcceptedWithErrors => "TE",
+            AdviceOutcome::Rejected => "TR",
+        }
+    }
+}
+
+/// Whether documents of this type are application advices.
+pub(crate) fn is_advice(document: &str) -> bool {
+    matches!(document, "824" | "APERAK")
+}
+
+/// The guides that check a transaction. Partners' guides are about their documents: without one for advices, an advice is checked by its envelope only.
+pub(crate) fn guides_for<'g>(
+    guides: Option<&'g LoadedGuides>,
+    transaction: &Header,
+    group: Option<&Header>,
+) -> Option<&'g LoadedGuides> {
+    let kind = transaction.transaction_type();
+    guides.filter(|guides| !matches!(&kind[..], b"824" | b"APERAK") || guides.set.choose(transaction, group).is_some())
+}
+
+/// Reasons that an advice has, and those that are kept of one that was received.
+const REASONS_MAX: usize = 20;
+
+/// Characters of a reason that are kept.
+const REASON_CHARACTERS_MAX: usize = 256;
+
+/// What an advice says of one document or group.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Advice {
+    /// A document, or a group with all of its documents.
+    pub(crate) kind: Kind,
+    /// Number of the group, or for EDIFACT of the interchange.
+    pub(crate) around: String,
+    /// Number of the transaction; empty for a group.
+    pub(crate) number: String,
+    /// ST01; empty where the advice does not say it.
+    pub(crate) document: String,
+    /// What becomes of it; `None` where the code is none of the standard.
+    pub(crate) state: Option<State>,
+    /// Why, in the partner's words.
+    pub(crate) reasons: Vec<String>,
+}
+
+impl Advice {
+    fn add(&mut self, reason: String) {
+        if !reason.is_empty() && self.reasons.len() < REASONS_MAX {
+            self.reasons.push(reason.chars().take(REASON_CHARACTERS_MAX).collect());
+        }
+    }
+
+    /// The worse of two answers about the same holds, with the reasons of both.
+    fn join(&mut self, other: Advice) {
+        let rank = |state: Option<State>| match state {
+            None => 0,
+            Some(State::Accepted) => 1,
+            Some(State::AcceptedWithErrors) => 2,
+            Some(State::PartlyAccepted) => 3,
+            Some(_) => 4,
+        };
+        if rank(other.state) > rank(self.state) {
+            self.state = other.state;
+        }
+        other.reasons.into_iter().for_each(|reason| self.add(reason));
+    }
+}
+
+fn value(segment: &Segment<'_>, element: usize, component: usize) -> String {
+    let part = segment.element(element).and_then(|element| element.component(component));
+    let mut scratch = Vec::new();
+    let data = part.map(|part| part.data(&mut scratch).bytes().to_vec()).unwrap_or_default();
+    crate::time::text_of(data.trim_ascii())
+}
+
+/// What an 824 or APERAK says, which is alone in its interchange.
+pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Vec<Advice> {
+    let mut reader = EnvelopeReader::new(limits, Rules::Lenient);
+    let mut pass = reader.over(bytes, EndOfInput::Yes);
+    let mut all: Vec<Advice> = Vec::new();
+    let mut message = Message::default();
+    loop {
+        match pass.advance() {
+            Event::Segment if pass.in_transaction() => {
+                let segment = pass.segment();
+                match segment.delimiters().standard {
+                    Standard::X12 => of_x12(&segment, &mut all),
+                    Standard::Edifact => message.segment(&segment),
+                }
+            }
+            Event::TransactionEnd(_) if pass.delimiters().standard == Standard::Edifact => {
+                all.push(std::mem::take(&mut message).end());
+            }
+            Event::Done => break,
+            _ => {}
+        }
+    }
+    // An 824 may speak of parts of one document, each in an OTI of its own.
+    let mut joined: Vec<Advice> = Vec::new();
+    all.sort_by(|a, b| (&a.around, &a.number).cmp(&(&b.around, &b.number)));
+    for advice in all {
+        match joined.last_mut() {
+            Some(last) if last.around == advice.around && last.number == advice.number => last.join(advice),
+            _ => joined.push(advice),
+        }
+    }
+    joined
+}
+
+fn of_x12(segment: &Segment<'_>, all: &mut Vec<Advice>) {
+    match segment.tag() {
+        b"OTI" => {
+            let number = value(segment, 9, 1);
+            all.push(Advice {
+                kind: if number.is_empty() { Kind::Group } else { Kind::Transaction },
+                around: value(segment, 8, 1),
+                number,
+                document: value(segment, 10, 1),
+                state: state_of_oti(&value(segment, 1, 1)),
+                reasons: Vec::new(),
+            });
+        }
+        b"TED" => {
+            let (code, text) = (value(segment, 1, 1), value(segment, 2, 1));
+            let place = [3, 4, 5].map(|element| value(segment, element, 1)).join(" ");
+            let text = if text.is_empty() { format!("error condition {code}") } else { text };
+            let place = place.trim();
+            let reason = if place.is_empty() { text } else { format!("{text} (at {place})") };
+            if let Some(last) = all.last_mut() {
+                last.add(reason);
+            }
+        }
+        b"NTE" => {
+            if let Some(last) = all.last_mut() {
+                last.add(value(segment, 2, 1));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// OTI01: the level (group, transaction, or a batch or item inside of it), then what becomes of it.
+fn state_of_oti(code: &str) -> Option<State> {
+    let mut letters = code.chars();
+    let (level, outcome) = (letters.next()?, letters.next()?);
+    match (level, outcome) {
+        ('G' | 'T' | 'B' | 'I', 'A') => Some(State::Accepted),
+        ('G' | 'T' | 'B' | 'I', 'C' | 'E') => Some(State::AcceptedWithErrors),
+        ('G' | 'T' | 'B' | 'I', 'P') => Some(State::PartlyAccepted),
+        ('G' | 'T', 'R') => Some(State::Refused),
+        // A part of the document.
+        ('B' | 'I', 'R') => Some(State::PartlyAccepted),
+        _ => None,
+    }
+}
+
+/// An APERAK that is read.
+#[derive(Default)]
+struct Message {
+    function: String,
+    around: String,
+    number: String,
+    has_errors: bool,
+    reasons: Vec<String>,
+}
+
+impl Message {
+    fn segment(&mut self, segment: &Segment<'_>) {
+        match segment.tag() {
+            b"BGM" => self.function = value(segment, 3, 1),
+            b"RFF" => {
+                let kept = match value(segment, 1, 1).as_str() {
+                    "ACE" => &mut self.around,
+                    "ACW" => &mut self.number,
+                    _ => return,
+                };
+                if kept.is_empty() {
+                    *kept = value(segment, 1, 2);
+                }
+            }
+            b"ERC" => {
+                self.has_errors = true;
+                self.reasons.push(format!("error {}", value(segment, 1, 1)));
+            }
+            b"FTX" => {
+                let lines: Vec<String> = (1..=5).map(|line| value(segment, 4, line)).collect();
+                self.reasons.push(lines.concat());
+            }
+            _ => {}
+        }
+        self.reasons.truncate(4 * REASONS_MAX);
+    }
+
+    fn end(self) -> Advice {
+        // Most partners leave the function away, and an error is what the message is for.
+        let state = match (self.function.as_str(), self.has_errors) {
+            ("27", _) => State::Refused,
+            ("28" | "29", true) => State::AcceptedWithErrors,
+            (_, true) => State::Refused,
+            (_, false) => State::Accepted,
+        };
+        let mut advice = Advice {
+            kind: Kind::Transaction,
+            around: self.around,
+            number: self.number,
+            document: String::new(),
+            state: Some(state),
+            reasons: Vec::new(),
+        };
+        self.reasons.into_iter().for_each(|reason| advice.add(reason));
+        advice
+    }
+}
+
+/// The document that an advice is about.
+struct About<'a> {
+    entry: EntryId,
+    number: &'a str,
+    details: &'a Details,
+}
+
+/// The reasons for people that findings are: code and message, without content of the document.
+fn reasons_of(findings: &[StoredFinding]) -> Vec<String> {
+    let errors = findings.iter().filter(|finding| finding.severity == "error");
+    errors.take(REASONS_MAX).map(|finding| format!("{} {}", finding.code, finding.message)).collect()
+}
+
+/// Text that every character set and all usual delimiters can carry.
+fn plain(text: &str) -> String {
+    let allowed =
+        |c: char| if c.is_ascii_alphanumeric() || ".-/()=".contains(c) { c.to_ascii_uppercase() } else { ' ' };
+    let text: String = text.chars().map(allowed).collect();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Pieces of a text, each of at most so many characters.
+fn cut(text: &str, most: usize) -> Vec<&str> {
+    let mut rest = text;
+    let mut pieces = Vec::new();
+    while rest.len() > most {
+        // The text is ASCII, so every place is one between characters.
+        let at = rest[..=most].rfind(' ').filter(|at| *at > 0).unwrap_or(most);
+        pieces.push(rest[..at].trim_end());
+        rest = rest[at..].trim_start();
+    }
+    pieces.push(rest);
+    pieces
+}
+
+/// An 824 as an interchange of its own, whose headers are written again when it is enveloped.
+fn written_824(about: &About<'_>, outcome: AdviceOutcome, reasons: &[String], stamp: &Stamp) -> Vec<u8> {
+    let text = |bytes: &[u8]| crate::time::text_of(bytes);
+    let (date, short, time) = (text(stamp.date()), text(stamp.short_date()), text(stamp.time()));
+    let details = about.details;
+    let version: String = details.version.chars().take(6).filter(char::is_ascii_digit).collect();
+    let version = if version.len() == 6 { version } else { "005010".to_owned() };
+    let reference = details.fields.first().map(|(_, value)| plain(value)).filter(|value| !value.is_empty());
+    let reference: String = reference.unwrap_or_else(|| about.number.to_owned()).chars().take(50).collect();
+    let mut segments = vec!["ST*824*0001".to_owned(), format!("BGN*11*{}*{date}*{time}", about.entry)];
+    let original = format!("{}*TN*{reference}", outcome.oti());
+    segments.push(if details.group.is_empty() {
+        format!("OTI*{original}*******{}", plain(&details.document))
+    } else {
+        let (group, document) = (plain(&details.group), plain(&details.document));
+        format!("OTI*{original}*****{group}*{}*{document}*{version}", about.number)
+    });
+    for reason in reasons.iter().take(REASONS_MAX) {
+        let reason = plain(reason);
+        let first = cut(&reason, 60)[0];
+        segments.push(format!("TED*024*{first}"));
+        let rest = reason[first.len()..].trim_start();
+        if !rest.is_empty() {
+            segments.extend(cut(rest, 80).into_iter().map(|piece| format!("NTE**{piece}")));
+        }
+    }
+    segments.push(format!("SE*{}*0001", segments.len() + 1));
+    let party = format!("ZZ*{PLACEHOLDER:15}");
+    format!(
+        "ISA*00*          *00*          *{party}*{party}*{short}*{time}*^*00501*000000001*0*P*:~\
+         GS*AG*{PLACEHOLDER}*{PLACEHOLDER}*{date}*{time}*1*X*{version}~{}~GE*1*1~IEA*1*000000001~",
+        segments.join("~")
+    )
+    .into_bytes()
+}
+
+/// An APERAK as an interchange of its own.
+fn written_aperak(about: &About<'_>, outcome: AdviceOutcome, reasons: &[String], stamp: &Stamp) -> Vec<u8> {
+    let text = |bytes: &[u8]| crate::time::text_of(bytes);
+    let (date, short, time) = (text(stamp.date()), text(stamp.short_date()), text(stamp.time()));
+    let details = about.details;
+    let function = if outcome == AdviceOutcome::Rejected { "27" } else { "29" };
+    let mut segments = vec![
+        "UNH+1+APERAK:D:96A:UN".to_owned(),
+        format!("BGM+313+{}+{function}", about.entry),
+        format!("DTM+137:{date}{time}:203"),
+        format!("RFF+ACE:{}", plain(&details.interchange)),
+        format!("RFF+ACW:{}", plain(about.number)),
+    ];
+    if let Some((_, reference)) = details.fields.first() {
+        let reference: String = plain(reference).chars().take(35).collect();
+        segments.push(format!("RFF+AGO:{reference}"));
+    }
+    for reason in reasons.iter().take(REASONS_MAX) {
+        let reason = plain(reason);
+        // Codes of this element are those of the application.
+        let (code, rest) = reason.split_once(' ').filter(|(code, _)| code.contains('-')).unwrap_or(("OTHER", &reason));
+        segments.push(format!("ERC+{}", &code[..code.len().min(8)]));
+        let lines: Vec<&str> = cut(rest, 70).into_iter().take(5).collect();
+        segments.push(format!("FTX+AAO+++{}", lines.join(":")));
+    }
+    segments.push(format!("UNT+{}+1", segments.len() + 1));
+    format!("UNB+UNOA:3+{PLACEHOLDER}+{PLACEHOLDER}+{short}:{time}+1'{}'UNZ+1+1'", segments.join("'")).into_bytes()
+}
+
+impl Desk<'_> {
+    /// Advises the partner of a received document, which is `entry` with this number and these details, in the unit of work that is open. Returns
+    /// the entry of the advice, or why there is none.
+    pub(crate) fn advise_of(
+        &mut self,
+        (entry, number, details): (EntryId, &str, &Details),
+        parties: (usize, usize),
+        (outcome, texts): (AdviceOutcome, &[String]),
+    ) -> Result<Result<EntryId, Finding>, Findings> {
+        let stamp = Stamp::from_unix(self.now_ms() / 1_000);
+        let about = About { entry, number, details };
+        let reasons = if texts.is_empty() { reasons_of(&details.findings) } else { texts.to_vec() };
+        let reasons = if outcome == AdviceOutcome::Accepted { Vec::new() } else { reasons };
+        let edi = match details.standard.as_str() {
+            "X12" => written_824(&about, outcome, &reasons, &stamp),
+            _ => written_aperak(&about, outcome, &reasons, &stamp),
+        };
+        match self.prepare_answer(parties, details.test, &edi) {
+            Ok(answers) => {
+                let entries = self.answer(entry, answers)?;
+                Ok(Ok(*entries.first().expect("an advice is one document")))
+            }
+            Err(Findings(mut found)) => {
+                let first = found.remove(0);
+                let message = format!("the partner is not advised: {}", first.message);
+                let finding = Finding::warning(codes::NOT_ADVISED, Fault::Config, message);
+                Ok(Err(finding.hint(first.hint.unwrap_or_else(|| "correct the partner file".to_owned()))))
+            }
+        }
+    }
+
+    /// Advises the partner of a received document by command. Without texts, the reasons are the findings of the document.
+    ///
+    /// # Errors
+    /// The entry is not a received document of a partner, or the partner cannot be advised.
+    pub fn advise(&mut self, id: EntryId, outcome: AdviceOutcome, texts: &[String]) -> Result<EntryId, Findings> {
+        let done = self.advise_one(id, outcome, texts).and_then(|advice| self.finish().map(|()| advice));
+        if done.is_err() {
+            self.roll_back();
+        }
+        done
+    }
+
+    fn advise_one(&mut self, id: EntryId, outcome: AdviceOutcome, texts: &[String]) -> Result<EntryId, Findings> {
+        let ledger = self.ledger;
+        let mut entry = ledger.need(self.unit()?, id)?;
+        let is_answer = matches!(entry.details.document.as_str(), "997" | "999" | "CONTRL");
+        if entry.kind != Kind::Transaction || entry.way != Way::Received || entry.partner.is_empty() {
+            let message = format!("entry {id} is not a document that a partner sent");
+            let hint = "name the entry of a received document; `quayline transaction list --received` lists them";
+            return Err(Finding::error(codes::STATE, Fault::Caller, message).hint(hint).into());
+        }
+        if is_answer || is_advice(&entry.details.document) {
+            let message = format!("entry {id} is an acknowledgment or advice, which nobody answers by an advice");
+            let hint = "name the entry of a document, such as an order";
+            return Err(Finding::error(codes::STATE, Fault::Caller, message).hint(hint).into());
+        }
+        let parties = self.parties_named(&entry.details.own, &entry.partner)?;
+        let number = entry.number.clone();
+        let advice =
+            self.advise_of((id, &number, &entry.details), parties, (outcome, texts))?.map_err(Findings::from)?;
+        advised(&mut entry.details, self.now_ms(), outcome, advice);
+        ledger.update(self.unit()?, &entry)?;
+        Ok(advice)
+    }
+}
+
+impl Work<'_> {
+    /// Advises the sender that a map rejected the document, if the settings want that.
+    pub(crate) fn advise(&mut self, desk: &mut Desk<'_>, number: &str, settings: &Settings) -> Result<(), Findings> {
+        let Some(partner) = self.partner else { return Ok(()) };
+        let is_wanted = self.is_refused_by_map && !is_advice(&self.details.document);
+        if !is_wanted || !wants(settings.advise.as_ref(), &self.details.standard) {
+            return Ok(());
+        }
+        let outcome = AdviceOutcome::Rejected;
+        match desk.advise_of((self.id, number, &self.details), (self.own, partner), (outcome, &[]))? {
+            Ok(advice) => advised(&mut self.details, desk.now_ms(), outcome, advice),
+            Err(finding) => self.find(finding),
+        }
+        Ok(())
+    }
+}
+
+/// Notes an advice in the entry that it is about.
+fn advised(details: &mut Details, now_ms: u64, outcome: AdviceOutcome, advice: EntryId) {
+    details.answered_by = advice.0;
+    details.happened(now_ms, format!("the partner was advised in entry {advice}: {}", outcome.name()));
+}
+
+/// Whether the settings want an advice for a rejected document of a standard.
+fn wants(kinds: Option<&Vec<AdviceKind>>, standard: &str) -> bool {
+    let kind = if standard == "X12" { AdviceKind::Application } else { AdviceKind::Aperak };
+    kinds.is_some_and(|kinds| kinds.contains(&kind))
+}

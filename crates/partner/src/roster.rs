@@ -1,0 +1,288 @@
+//! Changes of partner files by command and over HTTP.
+//!
+//! Files in `partners/` are the only place where partners are, so an editor, version control, commands and HTTP see the same. A change is checked
+//! with all other files, maps, guides and conditions before anything is written. Then a line in `partners/changes.jsonl` says who changed what,
+//! and each file is replaced as a whole. A running server reads the files for each request and each round, so it needs no restart.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use quayline_core::{Fault, Finding, Findings, Place, system_error_text};
+use quayline_project::ShapeOptions;
+use quayline_project::partner::{PartnerFile, PartnerFolder, json_of, toml_of};
+use serde_json::{Value, json};
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::book::Book;
+use crate::codes;
+
+/// What becomes of partners that are there already.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Existing {
+    /// Their file is replaced.
+    Replaced,
+    /// The change is refused.
+    Refused,
+}
+
+/// A change of the partners of a project.
+#[derive(Clone, Debug)]
+pub struct RosterChange<'c> {
+    /// Partner files to write: where each text came from, for findings and as its name, and the text, in TOML or JSON.
+    pub put: Vec<(PathBuf, String)>,
+    /// Names of partners to remove.
+    pub remove: Vec<String>,
+    /// What becomes of partners that are there already.
+    pub existing: Existing,
+    /// Who changes it, for the record of changes.
+    pub by: &'c str,
+}
+
+/// What a change did with one partner.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct RosterLine {
+    /// Name of the partner.
+    pub name: String,
+    /// `added`, `replaced`, `unchanged` or `removed`.
+    pub what: &'static str,
+    /// Its file.
+    pub path: PathBuf,
+}
+
+/// The file that records changes, in the folder `partners`.
+pub const CHANGES_FILE: &str = "changes.jsonl";
+
+/// A partner file of the project.
+struct Known {
+    name: String,
+    path: PathBuf,
+    text: String,
+}
+
+/// The partner files of a project. Those that cannot be read as a partner have the name of their file.
+fn known(project: &Path) -> Result<Vec<Known>, Findings> {
+    let folder = project.join("partners");
+    if !folder.exists() {
+        return Ok(Vec::new());
+    }
+    let read = |path: PathBuf| {
+        let text = fs::read_to_string(&path).map_err(|error| unwritable(&path, &error))?;
+        Ok(Known { name: name_of(&path, &text), path, text })
+    };
+    PartnerFolder::files(&folder)?.into_iter().map(read).collect()
+}
+
+/// The partner's name by the text of its file.
+fn name_of(path: &Path, text: &str) -> String {
+    let named = json_of(path, text).ok().and_then(|form| Some(form.get("name")?.as_str()?.to_owned()));
+    named.unwrap_or_else(|| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default())
+}
+
+/// Names of the partners in a text that would be put; empty for one that cannot be read.
+#[must_use]
+pub fn names_in(source: &Path, text: &str) -> Vec<String> {
+    let texts = if is_json(text) {
+        toml_of(&source.display().to_string(), text).unwrap_or_default()
+    } else {
+        vec![text.to_owned()]
+    };
+    texts.iter().map(|text| name_of(source, text)).collect()
+}
+
+/// Changes the partners of a project, all or none.
+///
+/// # Errors
+/// Everything that would be wrong after the change; then nothing is changed. A file that cannot be written.
+pub fn change_partners(
+    project: &Path,
+    options: ShapeOptions,
+    change: &RosterChange<'_>,
+    now_ms: u64,
+) -> Result<Vec<RosterLine>, Findings> {
+    let folder = project.join("partners");
+    let before = known(project)?;
+    let mut after: Vec<(PathBuf, String)> =
+        before.iter().map(|known| (known.path.clone(), known.text.clone())).collect();
+    let mut lines: Vec<RosterLine> = Vec::new();
+    let mut found: Vec<Finding> = Vec::new();
+    let wrong = |message: String, hint: &str| Finding::error(codes::ROSTER, Fault::Caller, message).hint(hint);
+    for name in &change.remove {
+        match before.iter().find(|known| known.name == *name) {
+            Some(known) => {
+                after.retain(|(path, _)| *path != known.path);
+                lines.push(RosterLine { name: name.clone(), what: "removed", path: known.path.clone() });
+            }
+            None => {
+                let names = before.iter().map(|known| known.name.as_str());
+                let hint = quayline_core::nearest(name, names).map_or_else(
+                    || "`quayline partner list` lists partners".to_owned(),
+                    |meant| format!("did you mean `{meant}`?"),
+                );
+                found.push(wrong(format!("there is no partner `{name}`"), &hint));
+            }
+        }
+    }
+    for (source, text) in &change.put {
+        let texts = if is_json(text) {
+            match toml_of(&source.display().to_string(), text) {
+                Ok(texts) => texts,
+                Err(Findings(more)) => {
+                    found.extend(more);
+                    continue;
+                }
+            }
+        } else {
+            vec![text.clone()]
+        };
+        for text in texts {
+            // What is wrong with a file is reported at the place where the user has it.
+            let name = match PartnerFile::parse(source, &text) {
+                Ok((file, _)) => file.name,
+                Err(Findings(more)) => {
+                    found.extend(more);
+                    continue;
+                }
+            };
+            if lines.iter().any(|line| line.name == name) {
+                found.push(wrong(format!("partner `{name}` is in the change twice"), "leave one of them out"));
+                continue;
+            }
+            let old = before.iter().find(|known| known.name == name);
+            if let (Some(known), Existing::Refused) = (old, change.existing) {
+                let message = format!("there is a partner `{name}` already, in {}", known.path.display());
+                found.push(wrong(message, "replace it with `quayline partner import`, or choose another name"));
+                continue;
+            }
+            let path = old.map_or_else(|| folder.join(format!("{name}.toml")), |known| known.path.clone());
+            if old.is_none() && after.iter().any(|(other, _)| *other == path) {
+                let message = format!("{} is the file of another partner", path.display());
+                found.push(wrong(message, "rename that file, or choose another name for the partner"));
+                continue;
+            }
+            // The file's name is the partner's unless the text has one.
+            let text = if name_of(&path, &text) == name {
+                text
+            } else {
+                format!("name = {}\n{text}", Value::from(name.as_str()))
+            };
+            let what = match old {
+                None => "added",
+                Some(known) if known.text == text => "unchanged",
+                Some(_) => "replaced",
+            };
+            after.retain(|(other, _)| *other != path);
+            after.push((path.clone(), text));
+            lines.push(RosterLine { name, what, path });
+        }
+    }
+    if !found.is_empty() {
+        return Err(Findings(found));
+    }
+    after.sort();
+    let now_us = i64::try_from(now_ms.saturating_mul(1_000)).unwrap_or(i64::MAX);
+    let all = PartnerFolder::of_texts(&after, &folder, project, Vec::new())?;
+    Book::of(all, project, options, (now_us, 0))?.check()?;
+    record(&folder, change.by, &lines, (&before, &after), now_ms)?;
+    for line in &lines {
+        let done = match (line.what, after.iter().find(|(path, _)| *path == line.path)) {
+            ("removed", _) => fs::remove_file(&line.path),
+            ("added" | "replaced", Some((path, text))) => replace(path, text),
+            _ => Ok(()),
+        };
+        done.map_err(|error| unwritable(&line.path, &error))?;
+    }
+    if lines.iter().any(|line| line.what != "unchanged") {
+        fs::File::open(&folder).and_then(|folder| folder.sync_all()).map_err(|error| unwritable(&folder, &error))?;
+    }
+    Ok(lines)
+}
+
+/// Whether a text that begins like JSON is meant as such: a TOML file may begin with a table.
+fn is_json(text: &str) -> bool {
+    let text = text.trim_start();
+    text.starts_with('{') || text.starts_with('[') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+}
+
+/// Appends what is about to change to the record of changes: nothing changes without a line.
+fn record(
+    folder: &Path,
+    by: &str,
+    lines: &[RosterLine],
+    (before, after): (&[Known], &[(PathBuf, String)]),
+    now_ms: u64,
+) -> Result<(), Findings> {
+    let mut text = String::new();
+    for line in lines.iter().filter(|line| line.what != "unchanged") {
+        let digest = |text: &str| format!("{:032x}", xxh3_128(text.as_bytes()));
+        let old = before.iter().find(|known| known.path == line.path).map(|known| digest(&known.text));
+        let new = after.iter().find(|(path, _)| *path == line.path).map(|(_, text)| digest(text));
+        let file = line.path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let entry = json!({ "time": crate::time_text(now_ms), "by": by, "what": line.what, "partner": line.name,
+            "file": file, "before": old, "after": new });
+        text.push_str(&entry.to_string());
+        text.push('\n');
+    }
+    if text.is_empty() {
+        return Ok(());
+    }
+    let path = folder.join(CHANGES_FILE);
+    let append = || -> io::Result<()> {
+        fs::create_dir_all(folder)?;
+        let mut file = fs::File::options().create(true).append(true).open(&path)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    };
+    append().map_err(|error| unwritable(&path, &error))
+}
+
+/// Replaces a file as a whole.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let partial = path.with_extension("toml.partial");
+    let mut file = fs::File::create(&partial)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    drop(file);
+    fs::rename(&partial, path)
+}
+
+/// The partner files of a project as programs read them, in JSON; all, or those with these names.
+///
+/// # Errors
+/// A name without a partner, and files that cannot be read.
+pub fn export_partners(project: &Path, names: &[String]) -> Result<Value, Findings> {
+    let all = chosen(project, names)?;
+    let forms = all.iter().map(|known| json_of(&known.path, &known.text)).collect::<Result<Vec<_>, _>>()?;
+    Ok(json!({ "partners": forms }))
+}
+
+/// The text of the file of a partner.
+///
+/// # Errors
+/// There is no such partner, or its file cannot be read.
+pub fn partner_text(project: &Path, name: &str) -> Result<String, Findings> {
+    let all = chosen(project, &[name.to_owned()])?;
+    Ok(all.into_iter().next().map(|known| known.text).unwrap_or_default())
+}
+
+fn chosen(project: &Path, names: &[String]) -> Result<Vec<Known>, Findings> {
+    let all = known(project)?;
+    let missing = names.iter().filter(|name| all.iter().all(|known| known.name != **name));
+    let missing: Vec<Finding> = missing
+        .map(|name| {
+            let finding = Finding::error(codes::ROSTER, Fault::Caller, format!("there is no partner `{name}`"));
+            finding.hint("`quayline partner list` lists partners")
+        })
+        .collect();
+    if !missing.is_empty() {
+        return Err(Findings(missing));
+    }
+    Ok(all.into_iter().filter(|known| names.is_empty() || names.contains(&known.name)).collect())
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Findings {
+    let place = Place { file: Some(path.display().to_string().into()), ..Place::default() };
+    let message = format!("the partner file cannot be read or written: {}", system_error_text(error));
+    let finding = Finding::error(codes::ROSTER_FILE, Fault::Environment, message).at(place);
+    finding.hint("correct the folder `partners`; the same command then makes the rest of the change").into()
+}

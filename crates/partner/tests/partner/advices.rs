@@ -1,0 +1,186 @@
+//! Application advices: 824 and APERAK, sent and received.
+
+use quayline_partner::{AdviceOutcome, DeskLimits, Entry, Kind, State, Way};
+
+use crate::crash::at_every_commit_in;
+use crate::world::{World, interchange, orders};
+
+/// A map that takes no orders of the kind RO.
+const PICKY: &str = r#"map "order to JSON"
+source "../tiny.guide"
+target order "../order.json"
+number = BEG.BEG03
+kind = BEG.BEG02
+if BEG.BEG02 <> "SA" {
+  error "this kind of order is not taken, and the text of the reason is longer than the sixty characters of an element"
+}
+"#;
+
+fn picky(settings: &str) -> World {
+    let world = World::with(settings, "");
+    world.write("maps/in.qmap", PICKY);
+    world
+}
+
+fn documents(world: &World, way: Way) -> Vec<Entry> {
+    world.entries(Kind::Transaction).into_iter().filter(|entry| entry.way == way).collect()
+}
+
+#[test]
+fn a_document_that_a_map_rejects_is_advised_of() {
+    let world = picky("advise = [\"824\"]\nsend-to = \"folder:out\"\nacknowledge-to = \"folder:acks\"");
+    let report = world.receive(&interchange(7, "P", &[("PO1", "SA"), ("PO2", "RO")]));
+    assert_eq!((report.delivered, report.rejected), (1, 1), "{report:?}");
+    assert!(world.files("acks")[0].1.contains("AK9*A*2*2*2~"), "the syntax is good");
+    let files = world.files("out");
+    assert_eq!(files.len(), 1, "{files:?}");
+    let text = &files[0].1;
+    assert!(text.starts_with("ISA*00*          *00*          *ZZ*US             *01*ACME           *"), "{text}");
+    let rejected = &documents(&world, Way::Received)[1];
+    let expected =
+        format!("ST*824*0001~BGN*11*{}*20260401*1200~OTI*TR*TN*PO2*****7*0002*850*005010~TED*024*", rejected.id);
+    assert!(text.contains("GS*AG*US*ACME*") && text.contains(&expected), "{text}");
+    assert!(text.contains("~NTE**") && text.contains("CHARACTERS OF AN ELEMENT~SE*6*0001~"), "{text}");
+    let advice = &documents(&world, Way::Sent)[0];
+    assert_eq!((advice.details.document.as_str(), advice.details.about), ("824", rejected.id.0));
+    assert_eq!((rejected.state, rejected.details.answered_by), (State::Rejected, advice.id.0));
+    assert!(
+        rejected.details.history.iter().any(|line| line.what.starts_with("the partner was advised")),
+        "{rejected:?}"
+    );
+    let story = world.at_desk(DeskLimits::default(), |desk| desk.story(rejected.id)).expect("a story");
+    assert_eq!(story.answer.map(|answer| answer.id), Some(advice.id));
+}
+
+#[test]
+fn syntax_errors_and_our_own_mistakes_are_not_advised_of() {
+    let world = picky("advise = [\"824\"]\nsend-to = \"folder:out\"\nacknowledge-to = \"folder:acks\"");
+    world.receive(&orders(7, &["PO1"]).replace("PO1*1*1*EA", "PO1*1*X*EA"));
+    world.write("maps/in.qmap", "not a map");
+    assert_eq!(world.receive(&orders(8, &["PO1"])).rejected, 1);
+    assert_eq!(world.files("out"), []);
+    assert_eq!(documents(&world, Way::Sent).len(), 0);
+}
+
+#[test]
+fn a_command_advises_of_any_received_document() {
+    let world = World::with("usage = \"both\"\nsend-to = \"folder:out\"\nacknowledge-to = \"folder:acks\"", "");
+    world.receive(&orders(7, &["PO1"]));
+    let id = documents(&world, Way::Received)[0].id;
+    let advise =
+        |outcome, texts: &[String]| world.at_desk(DeskLimits::default(), |desk| desk.advise(id, outcome, texts));
+    let texts = ["the ship date * is past".to_owned(), "call us".to_owned()];
+    let first = advise(AdviceOutcome::Rejected, &texts).expect("advised");
+    assert!(
+        world.files("out")[0]
+            .1
+            .contains("OTI*TR*TN*PO1*****7*0001*850*005010~TED*024*THE SHIP DATE IS PAST~TED*024*CALL US~SE*6*")
+    );
+    let second = advise(AdviceOutcome::Accepted, &[]).expect("advised");
+    assert!(world.files("out")[1].1.contains("OTI*TA*TN*PO1*****7*0001*850*005010~SE*4*"));
+    assert_eq!(documents(&world, Way::Received)[0].details.answered_by, second.0);
+    let refused = world.at_desk(DeskLimits::default(), |desk| desk.advise(first, AdviceOutcome::Rejected, &[]));
+    assert_eq!(refused.expect_err("it was sent").0[0].code.0, "PTN-303");
+    let received = world.entries(Kind::Interchange)[0].id;
+    assert!(world.at_desk(DeskLimits::default(), |desk| desk.advise(received, AdviceOutcome::Rejected, &[])).is_err());
+}
+
+fn advice(number: u32, body: &str) -> String {
+    let segments = body.matches('~').count() + 3;
+    format!(
+        "ISA*00*          *00*          *01*ACME           *ZZ*US             *260401*1200*^*00501*{number:09}*0*P*:~\
+         GS*AG*ACME*US*20260401*1200*{number}*X*005010~ST*824*0001~BGN*11*1*20260401~{body}SE*{segments}*0001~GE*1*{number}~IEA*1*{number:09}~"
+    )
+}
+
+#[test]
+fn an_824_decides_about_what_a_997_accepted() {
+    let world = World::with("envelope = \"delayed\"\nclose = { count = 4 }\nexpect = \"997\"", "");
+    world.sent("order", &["A1", "A2", "A3", "A4"]);
+    let states = || documents(&world, Way::Sent).iter().map(|entry| entry.state).collect::<Vec<_>>();
+    let accepted = "ISA*00*          *00*          *01*ACME           *ZZ*US             *260401*1200*^*00501*000000001*0*P*:~\
+                    GS*FA*ACME*US*20260401*1200*1*X*005010~ST*997*0001~AK1*PO*1~AK9*A*4*4*4~SE*4*0001~GE*1*1~IEA*1*000000001~";
+    world.receive(accepted);
+    assert_eq!(states(), [State::Accepted; 4]);
+    let body = "OTI*TR*TN*A1*****1*0001*850*005010~TED*024*wrong price*PO1*3*4~NTE**call us~OTI*IA*IX*1*****1*0002*850~OTI*IR*IX*2*****1*0002*850~\
+                TED*024*no such item~OTI*TA*TN*A3*****1*0003*850~OTI*TE*TN*A4*****1*0004*850~TED*007~";
+    let report = world.receive(&advice(2, body));
+    assert_eq!((report.matched, report.delivered, report.unrouted), (4, 1, 0), "{report:?}");
+    assert_eq!(states(), [State::Refused, State::PartlyAccepted, State::Accepted, State::AcceptedWithErrors]);
+    let first = &documents(&world, Way::Sent)[0];
+    let why = "refused by the partner's application in entry";
+    let line = first.details.history.iter().find(|line| line.what.contains(why)).expect("the reason");
+    assert!(line.what.ends_with("wrong price (at PO1 3 4); call us"), "{line:?}");
+    let of_advice = documents(&world, Way::Received).pop().expect("the 824");
+    let codes: Vec<&str> = of_advice.details.findings.iter().map(|finding| finding.code.as_str()).collect();
+    assert_eq!(codes, ["PTN-111"], "a refusal after a 997 is no contradiction: {of_advice:?}");
+    assert_eq!(first.details.answered_by, of_advice.id.0);
+    // What was never sent, and what is not named, is a finding and changes nothing.
+    let report = world.receive(&advice(3, "OTI*TR*TN*B1*****9*0001*850~OTI*TR*TN*B2~OTI*TR*TN*A3*****1*0003*810~"));
+    assert_eq!(report.matched, 0);
+    assert_eq!(report.findings.iter().filter(|(_, finding)| finding.code.0 == "PTN-107").count(), 3, "{report:?}");
+    // A whole group.
+    world.receive(&advice(4, "OTI*GR*TN*1*****1~TED*024*all of it~"));
+    assert_eq!(states(), [State::Refused; 4]);
+}
+
+#[test]
+fn an_aperak_is_sent_and_understood() {
+    let text = "UNB+UNOC:3+4012345500004:14+5412345000013:14+260401:1200+77'UNH+1+ORDERS:D:96A:UN'BGM+220+A1+9'UNS+S'UNT+4+1'UNZ+1+77'";
+    let world =
+        World::with("usage = \"both\"\nsend-to = \"folder:out\"\nacknowledge = []\nvalidate = \"envelope\"", "");
+    // One side sends an order.
+    world.send(Some("ACME"), "", text).expect("sent");
+    let sent = documents(&world, Way::Sent).remove(0);
+    // The other receives one, and says that it cannot take it.
+    let rule = "[[rule]]\nname = \"edifact\"\ndirection = \"receive\"\ndocument = \"ORDERS\"\ndeliver = \"folder:orders\"\nfields = { order = \"BGM02\" }\n";
+    let other =
+        World::with("usage = \"both\"\nsend-to = \"folder:out\"\nacknowledge = []\nvalidate = \"envelope\"", rule);
+    let order = text
+        .replace("+4012345500004:14+5412345000013:14+", "+5412345000013:14+4012345500004:14+")
+        .replace("+77'", "+1'");
+    assert!(other.receive(&order).is_good());
+    let id = documents(&other, Way::Received)[0].id;
+    let reason = ["MAP-999 the price is wrong".to_owned()];
+    other.at_desk(DeskLimits::default(), |desk| desk.advise(id, AdviceOutcome::Rejected, &reason)).expect("advised");
+    let advice = &other.files("out")[0].1;
+    let body = format!(
+        "UNH+1+APERAK:D:96A:UN'BGM+313+{id}+27'DTM+137:202604011200:203'RFF+ACE:1'RFF+ACW:1'RFF+AGO:A1'ERC+MAP-999'FTX+AAO+++THE PRICE IS WRONG'UNT+9+1'"
+    );
+    assert!(advice.contains(&body), "{advice}");
+    // It goes back as if the partner had sent it.
+    assert_eq!(sent.details.interchange, "1");
+    let back = advice.replace("+4012345500004:14+5412345000013:14+", "+5412345000013:14+4012345500004:14+");
+    let report = world.receive(&back);
+    assert_eq!((report.matched, report.delivered), (1, 1), "{report:?}");
+    let sent = documents(&world, Way::Sent).remove(0);
+    assert_eq!(sent.state, State::Refused);
+    assert!(
+        sent.details.history.iter().any(|line| line.what.contains("error MAP-999; THE PRICE IS WRONG")),
+        "{sent:?}"
+    );
+}
+
+#[test]
+fn advices_commit_with_what_they_are_about() {
+    let edi = interchange(7, "P", &[("PO1", "RO"), ("PO2", "SA"), ("PO3", "RO"), ("PO4", "RO")]);
+    for envelope in ["immediate", "delayed"] {
+        let settings = format!("advise = [\"824\"]\nenvelope = \"{envelope}\"\nclose = {{ count = 2 }}");
+        at_every_commit_in(&|| picky(&settings), &|_| Ok(()), &|desk| crate::crash::receive(desk, &edi));
+    }
+}
+
+#[test]
+fn advices_are_matched_once() {
+    let body = "OTI*TR*TN*A1*****1*0001*850~OTI*TA*TN*A2*****1*0002*850~OTI*TR*TN*A3*****2*0001*850~";
+    let edi = advice(1, body) + &advice(2, "OTI*TE*TN*A2*****1*0002*850~");
+    let settings = "envelope = \"delayed\"\nclose = { count = 2 }";
+    at_every_commit_in(
+        &|| World::with(settings, ""),
+        &|desk| {
+            crate::crash::send(desk, &["A1", "A2", "A3"])?;
+            desk.release(&quayline_partner::Release::All).map(|_| ())
+        },
+        &|desk| crate::crash::receive(desk, &edi),
+    );
+}
