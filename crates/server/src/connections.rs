@@ -151,7 +151,8 @@ mod tests {
     #[test]
     fn one_address_never_has_all_places_and_places_come_back() {
         assert_eq!([default_of_address(2), default_of_address(20_000)], [2, 10_000]);
-        let limits = LimitsConfig { connections: Some(100), connections_per_address: Some(3), ..LimitsConfig::default() };
+        let limits =
+            LimitsConfig { connections: Some(100), connections_per_address: Some(3), ..LimitsConfig::default() };
         let connections = Connections::new(&limits, 5);
         let [one, two]: [IpAddr; 2] = ["192.0.2.1".parse().unwrap(), "2001:db8::1".parse().unwrap()];
         let mut places: Vec<Place> = (0..3).map(|_| connections.enter(one).unwrap()).collect();
