@@ -36,12 +36,12 @@ pub(super) fn grouped(command: Command) -> Command {
     let literal = *command.get_styles().get_literal();
     let mut list = String::new();
     for (group, names) in GROUPS {
-        let _ = write!(list, "{header}{group}:{header:#}\n");
+        let _ = writeln!(list, "{header}{group}:{header:#}");
         for name in *names {
             let about = command.find_subcommand(name).and_then(Command::get_about).map(ToString::to_string);
             let about =
                 about.unwrap_or_else(|| "Print the help of a command, as in `quayline help file put`".to_owned());
-            let _ = write!(list, "  {literal}{name:12}{literal:#}  {about}\n");
+            let _ = writeln!(list, "  {literal}{name:12}{literal:#}  {about}");
         }
         list.push('\n');
     }
