@@ -80,7 +80,7 @@ impl SizeFit {
 }
 
 /// What is known of a line through two points.
-const TWO_POINTS: &str = "two points; no error can be told";
+const TWO_POINTS: &str = "two points; their error is unknown";
 
 /// Fits fixed and per-size cost through two measured capacity metrics: `(size, transactions a second and unit)`.
 ///

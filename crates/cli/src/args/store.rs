@@ -443,7 +443,7 @@ pub(crate) struct DefineQueueArgs {
 /// Marks of the depth of a queue.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DepthMarks {
-    /// Depth at which an event reports that the queue is deep; 0 is none
+    /// Depth at which an event reports that the queue is deep; 0 turns this off
     #[arg(long, value_name = "COUNT")]
     pub(crate) depth_high: Option<u64>,
     /// Depth at which an event reports that it no longer is [default: 0]

@@ -1,6 +1,6 @@
 //! `quayline partner add`, `import`, `export` and `remove`, and the same over HTTP.
 
-use std::io::Read as _;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use quayline_core::Findings;
@@ -30,15 +30,9 @@ pub(super) fn lines_json(lines: &[RosterLine]) -> Value {
 pub(super) fn add(args: &PartnerAddArgs, existing: Existing, console: &Console) -> Result<Exit, Stop> {
     let mut put: Vec<(PathBuf, String)> = Vec::new();
     for path in &args.files {
-        let read = || -> std::io::Result<String> {
-            if path == Path::new("-") {
-                let mut text = String::new();
-                std::io::stdin().lock().read_to_string(&mut text)?;
-                return Ok(text);
-            }
-            std::fs::read_to_string(path)
-        };
-        put.push((path.clone(), read().map_err(|error| unreadable(path, &error))?));
+        let is_stdin = path == Path::new("-");
+        let text = if is_stdin { io::read_to_string(io::stdin()) } else { std::fs::read_to_string(path) };
+        put.push((path.clone(), text.map_err(|error| unreadable(path, &error))?));
     }
     let lines = change(&args.project.project, &RosterChange { put, remove: Vec::new(), existing, by: BY })?;
     report(&lines, console);
