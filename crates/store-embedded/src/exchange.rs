@@ -43,6 +43,16 @@ pub(crate) fn remove_store(folder: &Path) -> io::Result<()> {
         let why = format!("{} has files that are not of a store, such as {}", folder.display(), name.display());
         return Err(io::Error::other(why));
     }
+    // Under another name first: a folder that is removed in part must not look like one that an exchange replaced.
+    let removed = beside(folder, REMOVED);
+    remove_folder(&removed)?;
+    match fs::rename(folder, &removed) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other.and_then(|()| remove_folder(&removed)),
+    }
+}
+
+fn remove_folder(folder: &Path) -> io::Result<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,
@@ -53,6 +63,8 @@ pub(crate) fn remove_store(folder: &Path) -> io::Result<()> {
 const RESTORING: &str = ".restoring";
 /// Suffix of the folder that an exchange replaces.
 const REPLACED: &str = ".replaced";
+/// Suffix of a folder of a store while it is removed.
+const REMOVED: &str = ".removed";
 
 /// The folder beside `folder` in which a restore builds its store.
 #[must_use]
@@ -73,7 +85,7 @@ fn beside(folder: &Path, suffix: &str) -> PathBuf {
 ///  1  folder            ─▶ folder.replaced     a crash after this step: recover_exchange takes it back
 ///  2  folder.restoring  ─▶ folder              after this one: recover_exchange does the rest
 ///  3  other files of folder.replaced ─▶ folder
-///  4  folder.replaced is removed
+///  4  folder.replaced  ─▶ folder.replaced.removed, which is removed
 /// ```
 ///
 /// # Errors
@@ -131,6 +143,8 @@ pub enum Recovered {
 pub fn recover_exchange(folder: &Path) -> io::Result<Recovered> {
     let old = beside(folder, REPLACED);
     let is_store = |path: &Path| path.join("store.redb").exists();
+    // What a crash left of a store that was to be removed. Another process may be removing it.
+    let _ = remove_folder(&beside(&old, REMOVED));
     let is_of_exchange = is_store(&old) || (old.is_dir() && is_store(&restoring_folder(folder)));
     if !is_of_exchange {
         return Ok(Recovered::Nothing);
@@ -224,6 +238,21 @@ mod tests {
         let refused = exchange_stores(&folder).unwrap_err().to_string();
         assert!(refused.contains("log-abc.qls"), "{refused}");
         assert!(folder.join("store.redb").exists() && old.join("log-abc.qls").exists());
+        fs::remove_dir_all(&root).unwrap();
+    }
+
+    /// A process that ended while it removed the replaced store left a folder without its tree, and each later restore ended in an error.
+    #[test]
+    fn a_store_that_is_removed_in_part_is_no_exchange() {
+        let root = root("part");
+        let folder = prepared(&root);
+        let rest = root.join("data.replaced.removed");
+        fs::create_dir_all(&rest).unwrap();
+        fs::write(rest.join("log-0000000003.qls"), "rest").unwrap();
+        assert_eq!(recover_exchange(&folder).unwrap(), Recovered::Nothing);
+        assert!(!rest.exists() && folder.join("store.redb").exists());
+        exchange_stores(&folder).unwrap();
+        assert_eq!(fs::read_to_string(folder.join("store.redb")).unwrap(), "new");
         fs::remove_dir_all(&root).unwrap();
     }
 

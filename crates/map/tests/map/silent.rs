@@ -54,7 +54,10 @@ fn folds_of_numbers_keep_no_text() {
     for order in [SourceOrder::AsShape, SourceOrder::Any] {
         let case = Case { order, ..Case::new(ORDER, JSON) };
         let said = case.run(map, &[document]);
-        assert!(said.contains("error[MAP-205]: the text is no number") && !said.contains("17.00"), "{order:?}: {said}");
+        assert!(
+            said.contains("error[MAP-205]: the text is not a number") && !said.contains("17.00"),
+            "{order:?}: {said}"
+        );
         // A text that is a number counts as one.
         let other = document.replace("1x", " 2").replace("\" 2\"", "\"0002.50\"");
         let said = case.run(map, &[&other]);

@@ -140,8 +140,8 @@ fn groups_that_hold_themselves() {
 <xs:group name="I"><xs:choice><xs:group ref="G"/></xs:choice></xs:group>
 <xs:attributeGroup name="H"><xs:attribute name="h" type="xs:string"/><xs:attributeGroup ref="H"/></xs:attributeGroup>"#,
         expect![[r#"
-            Error SHP-007 order.xsd:5:70: the group `H` holds itself (a shape is finite: end the circle)
-            Error SHP-007 order.xsd:4:31: the group `G` holds itself (a shape is finite: end the circle)
+            Error SHP-007 order.xsd:5:70: the group `H` contains itself (a shape is finite: end the circle)
+            Error SHP-007 order.xsd:4:31: the group `G` contains itself (a shape is finite: end the circle)
         "#]],
     );
 }
@@ -159,7 +159,7 @@ fn a_group_in_an_element_of_itself_is_left_out_there() {
               em?
                 b? text
               b? text
-            Warning SHP-007 order.xsd:3:31: `em` holds itself, and is left out here (a shape is finite: a document that has it is refused when it is read; write down as many levels as documents have)
+            Warning SHP-007 order.xsd:3:31: `em` contains itself, and is left out here (a shape is finite: a document that has it is refused when it is read; write down as many levels as documents have)
         "#]],
     );
 }

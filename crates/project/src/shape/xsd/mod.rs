@@ -511,7 +511,7 @@ impl<'d> Reader<'d> {
             self.open.push(key);
             return true;
         }
-        let message = format!("the group `{}` holds itself", local(name));
+        let message = format!("the group `{}` contains itself", local(name));
         self.refuse(file, at, codes::ITSELF, message, "a shape is finite: end the circle");
         false
     }
