@@ -152,7 +152,7 @@ impl Loader<'_> {
                     .unwrap_or_else(|| "lines:strip-cr".to_owned()),
             ),
         };
-        spec.compile(&self.options, vec![self.reference.path.clone()])
+        spec.compile(self.options, vec![self.reference.path.clone()])
     }
 
     fn records(&self, layout: &wire::Layout) -> Result<ShapeFile, Findings> {
