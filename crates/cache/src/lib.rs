@@ -54,7 +54,7 @@ pub struct Cache {
     removed: AtomicU64,
 }
 
-/// Keys of look-ups that found nothing which are told apart.
+/// Maximum number of keys without an entry that are counted separately.
 const MISSED_MAX: usize = 10_000;
 
 impl Cache {

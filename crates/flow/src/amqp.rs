@@ -11,9 +11,8 @@
 //! the connection ends, the broker has all messages again that it has no answer for, so those that wait here are dropped.
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::ops::Bound;
-use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -23,10 +22,10 @@ use quayline_connect::{
     BrokerAddress, BrokerClient, BrokerError, BrokerEvent, BrokerLogin, Delivery, DeliveryState, LinkId,
 };
 use quayline_project::FlowNode;
-use quayline_store::queue::{DEAD_LETTER, Message, MessageId};
+use quayline_store::queue::{Message, MessageId};
 use quayline_store::{Clock, Direction, KeyRange, Page, PageLimit, Space, Store, StoreError};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::time::{Instant, Sleep};
+use tokio::time::Instant;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::codes;
@@ -35,7 +34,7 @@ use crate::expression::Evaluated;
 use crate::failure::Failure;
 use crate::message::{Parcel, hex};
 use crate::run::{Gives, Run, Work};
-use crate::taken::{Taken, pause_again};
+use crate::taken::{Failures, Pauses, Taken};
 
 /// Messages without an answer that an input holds. Default 200: with [`HELD_BYTES`], what bounds its memory.
 const PREFETCH: usize = 200;
@@ -43,8 +42,6 @@ const PREFETCH: usize = 200;
 const HELD_BYTES: usize = 8 << 20;
 /// First and longest pause before the next connection.
 const CONNECT_PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
-/// Failures after which a message moves to the backout queue, where the node says nothing. Default 3.
-const ATTEMPTS: u64 = 3;
 /// Time for which ids are remembered, where the node says nothing. Default 1 day: longer than a broker is usually down.
 const REMEMBER_MS: u64 = 24 * 3_600_000;
 /// Shortest and longest pause between two looks for ids that are too old.
@@ -143,11 +140,8 @@ pub(crate) struct BrokerInput {
     epoch: u64,
     open: HashMap<MessageId, Open>,
     /// Messages to process again, and when.
-    again: BTreeSet<(Instant, MessageId)>,
-    timer: Pin<Box<Sleep>>,
-    failed: HashMap<MessageId, (u64, String)>,
-    attempts: u64,
-    backout: String,
+    again: Pauses<MessageId>,
+    failed: Failures<MessageId>,
     is_ordered: bool,
     needs_id: bool,
     /// Number of the next id for a message that has none.
@@ -345,11 +339,8 @@ impl BrokerInput {
             seen,
             epoch: 1,
             open: HashMap::new(),
-            again: BTreeSet::new(),
-            timer: Box::pin(tokio::time::sleep(Duration::ZERO)),
-            failed: HashMap::new(),
-            attempts: node.number("attempts").unwrap_or(ATTEMPTS),
-            backout: node.text("backout").unwrap_or(DEAD_LETTER).to_owned(),
+            again: Pauses::new(),
+            failed: Failures::new(node),
             is_ordered: node.text("order") == Some("by_queue"),
             needs_id: node.text("without_id") == Some("backout"),
             next_id: (run.clock.random(), 0),
@@ -377,19 +368,12 @@ impl BrokerInput {
                 self.open.retain(|_, open| open.is_processed);
                 self.open.values_mut().for_each(|open| open.others.clear());
             }
-            if let Some((due, id)) = self.again.first().copied() {
-                if due <= Instant::now() {
-                    self.again.remove(&(due, id));
-                    return Poll::Ready(self.take(run, id));
-                }
-                self.timer.as_mut().reset(due);
-                if self.timer.as_mut().poll(context).is_ready() {
-                    continue;
-                }
-                // In the order of the queue, nothing passes a message that failed.
-                if self.is_ordered {
-                    return Poll::Pending;
-                }
+            if let Some(id) = self.again.ended(context) {
+                return Poll::Ready(self.take(run, id));
+            }
+            // In the order of the queue, no message overtakes one that failed.
+            if self.is_ordered && !self.again.is_empty() {
+                return Poll::Pending;
             }
             let Some((delivery, mut message)) = self.shared.borrow_mut().arrived.pop_front() else {
                 self.shared.borrow_mut().waker = Some(context.waker().clone());
@@ -432,16 +416,12 @@ impl BrokerInput {
             unit.put_checkpoint(&self.seen.key(&id), &run.clock.now_ms().to_le_bytes())?;
         }
         let mut header = open.header.clone();
-        let failures = self.failed.get(&id);
-        header.backout_count = failures.map_or(0, |(failures, _)| u32::try_from(*failures).unwrap_or(u32::MAX));
-        let backout = match failures {
-            Some((failures, why)) if *failures >= self.attempts => Some((self.backout.clone(), why.clone())),
-            _ if self.needs_id && !open.has_id => {
-                let why = format!("{}: the message has no message-id", codes::AMQP_NO_ID);
-                Some((self.backout.clone(), why))
-            }
-            _ => None,
+        header.backout_count = 0;
+        let without_id = || {
+            let why = format!("{}: the message has no message-id", codes::AMQP_NO_ID);
+            (self.needs_id && !open.has_id).then(|| self.failed.to_backout(why))
         };
+        let backout = self.failed.count(&id, &mut header).or_else(without_id);
         Ok(Taken { unit, header, content: Rc::clone(&open.content), backout })
     }
 
@@ -449,7 +429,7 @@ impl BrokerInput {
     pub(crate) fn ended(&mut self, id: &MessageId, outcome: Result<(), String>) {
         match outcome {
             Ok(()) => {
-                self.failed.remove(id);
+                self.failed.forget(id);
                 let Some(open) = self.open.remove(id) else { return };
                 self.accept(open.epoch, open.delivery);
                 for other in open.others {
@@ -458,10 +438,7 @@ impl BrokerInput {
             }
             Err(why) => {
                 let epoch = self.shared.borrow().epoch;
-                let (failures, reason) = self.failed.entry(*id).or_default();
-                *failures += 1;
-                *reason = why;
-                let due = Instant::now() + pause_again(*failures);
+                let pause = self.failed.add(*id, why);
                 let Some(open) = self.open.get_mut(id) else { return };
                 if open.epoch != epoch {
                     // The broker has it again; it may have come again already.
@@ -472,7 +449,7 @@ impl BrokerInput {
                     (open.epoch, open.delivery) = (epoch, other);
                 }
                 open.is_processed = false;
-                self.again.insert((due, *id));
+                self.again.add(*id, pause);
             }
         }
     }

@@ -22,7 +22,7 @@ use std::time::Duration;
 use futures_util::future::try_join_all;
 use quayline_connect::{KafkaAddress, KafkaConnection, KafkaError, KafkaLogin, KafkaRecord, Leader};
 use quayline_project::FlowNode;
-use quayline_store::queue::{DEAD_LETTER, Message, MessageId, USER_ID};
+use quayline_store::queue::{Message, MessageId, USER_ID};
 use quayline_store::{Space, Store};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -32,7 +32,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::codes;
 use crate::failure::Failure;
 use crate::run::Run;
-use crate::taken::{Taken, pause_again};
+use crate::taken::{Failures, Pauses, Taken};
 
 /// Messages and bytes that an input holds, above which it fetches nothing more. Default 1,000 and 8 MiB, and one fetch.
 const HELD_MAX: (usize, usize) = (1_000, 8 << 20);
@@ -42,8 +42,6 @@ const FETCH_WAIT: Duration = Duration::from_millis(500);
 const REFRESH: Duration = Duration::from_secs(300);
 /// First and longest pause before the next connection.
 const CONNECT_PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
-/// Failures after which a message moves to the backout queue, where the node says nothing. Default 3.
-const ATTEMPTS: u64 = 3;
 /// Entries of offsets above which the first offset is raised, and the longest time until then.
 const RAISE: (usize, Duration) = (512, Duration::from_secs(2));
 /// Variable of the environment with the password, where the node names none.
@@ -121,13 +119,10 @@ pub(crate) struct KafkaInput {
     room: Rc<Notify>,
     task: JoinHandle<Infallible>,
     open: HashMap<(u32, i64), Open>,
-    again: BTreeSet<(Instant, (u32, i64))>,
-    timer: Pin<Box<Sleep>>,
+    again: Pauses<(u32, i64)>,
     /// Fires when first offsets are to be raised although no message comes.
     raise: Option<Pin<Box<Sleep>>>,
-    failed: HashMap<(u32, i64), (u64, String)>,
-    attempts: u64,
-    backout: String,
+    failed: Failures<(u32, i64)>,
     is_ordered: bool,
     source: u64,
     /// The partition that is looked at first.
@@ -452,12 +447,9 @@ impl KafkaInput {
             room,
             task: tokio::task::spawn_local(session.run()),
             open: HashMap::new(),
-            again: BTreeSet::new(),
-            timer: Box::pin(tokio::time::sleep(Duration::ZERO)),
+            again: Pauses::new(),
             raise: None,
-            failed: HashMap::new(),
-            attempts: node.number("attempts").unwrap_or(ATTEMPTS),
-            backout: node.text("backout").unwrap_or(DEAD_LETTER).to_owned(),
+            failed: Failures::new(node),
             is_ordered: node.text("order") == Some("by_partition"),
             source,
             turn: 0,
@@ -472,15 +464,8 @@ impl KafkaInput {
     pub(crate) fn poll(&mut self, run: &Run<'_>, at: usize, context: &mut Context<'_>) -> Poll<Result<Taken, Failure>> {
         let waits = std::mem::take(&mut self.shared.borrow_mut().waits);
         waits.iter().for_each(|failure| run.waits(at, failure));
-        while let Some((due, place)) = self.again.first().copied() {
-            if due <= Instant::now() {
-                self.again.remove(&(due, place));
-                return Poll::Ready(self.take(run, place));
-            }
-            self.timer.as_mut().reset(due);
-            if self.timer.as_mut().poll(context).is_pending() {
-                break;
-            }
+        if let Some(place) = self.again.ended(context) {
+            return Poll::Ready(self.take(run, place));
         }
         let Some((partition, record, follows)) = self.next() else {
             self.shared.borrow_mut().waker = Some(context.waker().clone());
@@ -548,13 +533,7 @@ impl KafkaInput {
         let open = self.open.get(&place).ok_or_else(gone)?;
         unit.put_checkpoint(&self.key(place), &open.follows.to_le_bytes())?;
         let mut header = open.header.clone();
-        let backout = match self.failed.get(&place) {
-            Some((failures, why)) => {
-                header.backout_count = u32::try_from(*failures).unwrap_or(u32::MAX);
-                (*failures >= self.attempts).then(|| (self.backout.clone(), why.clone()))
-            }
-            None => None,
-        };
+        let backout = self.failed.count(&place, &mut header);
         Ok(Taken { unit, header, content: Rc::clone(&open.content), backout })
     }
 
@@ -565,13 +544,11 @@ impl KafkaInput {
         let offset = id.last_chunk::<8>().map_or(0, |offset| i64::from_be_bytes(*offset));
         let place = (partition, offset);
         if let Err(why) = outcome {
-            let (failures, reason) = self.failed.entry(place).or_default();
-            *failures += 1;
-            *reason = why;
-            self.again.insert((Instant::now() + pause_again(*failures), place));
+            let pause = self.failed.add(place, why);
+            self.again.add(place, pause);
             return Ok(());
         }
-        self.failed.remove(&place);
+        self.failed.forget(&place);
         let Some(open) = self.open.remove(&place) else { return Ok(()) };
         let mut shared = self.shared.borrow_mut();
         shared.held.0 -= 1;

@@ -22,7 +22,7 @@ use quayline_connect::{
     NatsMessage,
 };
 use quayline_project::FlowNode;
-use quayline_store::queue::{DEAD_LETTER, Message, USER_ID};
+use quayline_store::queue::{Message, USER_ID};
 use quayline_store::{Clock, Space, Store, Unit};
 use tokio::sync::mpsc::{Receiver, Sender, UnboundedReceiver, UnboundedSender, channel, unbounded_channel};
 use tokio::task::JoinHandle;
@@ -35,7 +35,7 @@ use crate::expression::Evaluated;
 use crate::failure::Failure;
 use crate::message::{Parcel, hex};
 use crate::run::{Gives, Run, Work};
-use crate::taken::{Taken, pause_again};
+use crate::taken::{Failures, Taken};
 
 /// Messages of one pull. Default 100.
 const BATCH: usize = 100;
@@ -57,8 +57,6 @@ const LOOK_ACKS: u64 = 512;
 const LOOK: Duration = Duration::from_secs(2);
 /// First and longest pause before the next connection.
 const CONNECT_PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
-/// Failures after which a message moves to the backout queue, where the node says nothing. Default 3.
-const ATTEMPTS: u64 = 3;
 /// Longest wait for the acknowledgment of a stream.
 const PUBLISH_WAIT: Duration = Duration::from_secs(10);
 /// Variable of the environment with the password, where the node names none.
@@ -174,10 +172,7 @@ pub(crate) struct Subscription {
     seen: Rc<RefCell<Seen>>,
     /// Subjects for the acknowledgments of messages that are processed, by number.
     open: HashMap<u64, String>,
-    /// Failures of messages that will come again: how often, and why.
-    failed: HashMap<u64, (u64, String)>,
-    attempts: u64,
-    backout: String,
+    failed: Failures<u64>,
 }
 
 impl Drop for Subscription {
@@ -460,9 +455,7 @@ impl Subscription {
             task: tokio::task::spawn_local(session.run()),
             seen,
             open: HashMap::new(),
-            failed: HashMap::new(),
-            attempts: node.number("attempts").unwrap_or(ATTEMPTS),
-            backout: node.text("backout").unwrap_or(DEAD_LETTER).to_owned(),
+            failed: Failures::new(node),
         })
     }
 
@@ -512,16 +505,9 @@ impl Subscription {
                 None => header.properties.push((name, value.into_bytes())),
             }
         }
-        let backout = match self.failed.get(&sequence) {
-            _ if message.fault.is_some() => {
-                let fault = message.fault.unwrap_or_default();
-                Some((self.backout.clone(), format!("{}: {fault}", codes::NATS_BAD_HEADERS)))
-            }
-            Some((failures, why)) => {
-                header.backout_count = u32::try_from(*failures).unwrap_or(u32::MAX);
-                (*failures >= self.attempts).then(|| (self.backout.clone(), why.clone()))
-            }
-            None => None,
+        let backout = match message.fault {
+            Some(fault) => Some(self.failed.to_backout(format!("{}: {fault}", codes::NATS_BAD_HEADERS))),
+            None => self.failed.count(&sequence, &mut header),
         };
         Ok(Taken { unit, header, content: message.payload.into(), backout })
     }
@@ -532,15 +518,12 @@ impl Subscription {
         let Some(reply) = self.open.remove(&sequence) else { return };
         match outcome {
             Ok(()) => {
-                self.failed.remove(&sequence);
+                self.failed.forget(&sequence);
                 self.seen.borrow_mut().above.insert(sequence);
                 self.settle(reply, Acknowledged::Done);
             }
             Err(why) => {
-                let (failures, reason) = self.failed.entry(sequence).or_default();
-                *failures += 1;
-                *reason = why;
-                let pause = pause_again(*failures);
+                let pause = self.failed.add(sequence, why);
                 self.settle(reply, Acknowledged::Again(pause));
             }
         }

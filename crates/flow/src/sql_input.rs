@@ -12,7 +12,7 @@
 //! One task holds the connection. It looks for rows and executes statements one after another, so a row that is read has not been removed meanwhile.
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use futures_util::future::try_join_all;
 use quayline_project::FlowNode;
-use quayline_store::queue::{DEAD_LETTER, Message, MessageId, Persistence};
+use quayline_store::queue::{Message, MessageId, Persistence};
 use quayline_store::{Space, Store};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -34,7 +34,7 @@ use crate::codes;
 use crate::failure::Failure;
 use crate::run::Run;
 use crate::sql::{Parameter, failure, open};
-use crate::taken::{Taken, pause_again};
+use crate::taken::{Failures, Pauses, Taken};
 
 /// Rows of one answer of the database.
 const PAGE: usize = 500;
@@ -44,8 +44,6 @@ const HELD_MAX: (usize, usize) = (1_000, 8 << 20);
 const ORDER_MAX: usize = 10_000;
 /// Longest wait for an answer of the database.
 const ANSWER_WAIT: Duration = Duration::from_secs(60);
-/// Failures after which a row moves to the backout queue, where the node says nothing. Default 3.
-const ATTEMPTS: u64 = 3;
 /// Pause between two looks, where the node sets none.
 const INTERVAL_MS: u64 = 1_000;
 /// First and longest pause before the next connection.
@@ -104,13 +102,10 @@ pub(crate) struct SqlInput {
     news: Rc<Notify>,
     task: JoinHandle<Infallible>,
     open: HashMap<MessageId, Open>,
-    again: BTreeSet<(Instant, MessageId)>,
-    timer: Pin<Box<Sleep>>,
+    again: Pauses<MessageId>,
     raise: Option<Pin<Box<Sleep>>>,
     raised: Instant,
-    failed: HashMap<MessageId, (u64, String)>,
-    attempts: u64,
-    backout: String,
+    failed: Failures<MessageId>,
     is_ordered: bool,
     /// Whether a statement removes rows, so that there is no head.
     removes: bool,
@@ -384,13 +379,10 @@ impl SqlInput {
             news,
             task: tokio::task::spawn_local(session.run()),
             open: HashMap::new(),
-            again: BTreeSet::new(),
-            timer: Box::pin(tokio::time::sleep(Duration::ZERO)),
+            again: Pauses::new(),
             raise: None,
             raised: Instant::now(),
-            failed: HashMap::new(),
-            attempts: node.number("attempts").unwrap_or(ATTEMPTS),
-            backout: node.text("backout").unwrap_or(DEAD_LETTER).to_owned(),
+            failed: Failures::new(node),
             is_ordered: is_ordered(node),
             removes,
         })
@@ -400,15 +392,8 @@ impl SqlInput {
     pub(crate) fn poll(&mut self, run: &Run<'_>, at: usize, context: &mut Context<'_>) -> Poll<Result<Taken, Failure>> {
         let waits = std::mem::take(&mut self.shared.borrow_mut().waits);
         waits.iter().for_each(|failure| run.waits(at, failure));
-        while let Some((due, id)) = self.again.first().copied() {
-            if due <= Instant::now() {
-                self.again.remove(&(due, id));
-                return Poll::Ready(self.take(run, id));
-            }
-            self.timer.as_mut().reset(due);
-            if self.timer.as_mut().poll(context).is_pending() {
-                break;
-            }
+        if let Some(id) = self.again.ended(context) {
+            return Poll::Ready(self.take(run, id));
         }
         // In its order, a row waits for the one before it, also during its pause.
         let waits_for_one = self.is_ordered && !self.open.is_empty();
@@ -438,26 +423,18 @@ impl SqlInput {
         let open = self.open.get(&id).ok_or_else(gone)?;
         unit.put_checkpoint(&entry(&self.prefix, &open.key), open.key.as_bytes())?;
         let mut header = open.header.clone();
-        let backout = match self.failed.get(&id) {
-            Some((failures, why)) => {
-                header.backout_count = u32::try_from(*failures).unwrap_or(u32::MAX);
-                (*failures >= self.attempts).then(|| (self.backout.clone(), why.clone()))
-            }
-            None => None,
-        };
+        let backout = self.failed.count(&id, &mut header);
         Ok(Taken { unit, header, content: Rc::clone(&open.content), backout })
     }
 
     /// Takes note of the end of a unit of work.
     pub(crate) fn ended(&mut self, store: &Store, id: &MessageId, outcome: Result<(), String>) -> Result<(), Failure> {
         if let Err(why) = outcome {
-            let (failures, reason) = self.failed.entry(*id).or_default();
-            *failures += 1;
-            *reason = why;
-            self.again.insert((Instant::now() + pause_again(*failures), *id));
+            let pause = self.failed.add(*id, why);
+            self.again.add(*id, pause);
             return Ok(());
         }
-        self.failed.remove(id);
+        self.failed.forget(id);
         let Some(open) = self.open.remove(id) else { return Ok(()) };
         let entries = {
             let mut shared = self.shared.borrow_mut();

@@ -1,13 +1,21 @@
-//! Messages that an input took from a server, before they are processed.
+//! Messages that an input took from a server, before they are processed, and those that are processed again.
 
+use std::collections::{BTreeSet, HashMap};
+use std::hash::Hash;
+use std::pin::Pin;
 use std::rc::Rc;
+use std::task::Context;
 use std::time::Duration;
 
+use quayline_project::FlowNode;
 use quayline_store::Unit;
-use quayline_store::queue::Message;
+use quayline_store::queue::{DEAD_LETTER, Message};
+use tokio::time::{Instant, Sleep};
 
 /// First and longest pause before a message that failed is processed again.
 const AGAIN_MS: (u64, u64) = (100, 10_000);
+/// Failures until a message moves to the backout queue, unless the node has `attempts`.
+const ATTEMPTS: u64 = 3;
 
 /// A message that is processed now.
 pub(crate) struct Taken {
@@ -18,7 +26,86 @@ pub(crate) struct Taken {
     pub(crate) backout: Option<(String, String)>,
 }
 
-/// Pause after this number of failures.
-pub(crate) fn pause_again(failures: u64) -> Duration {
-    Duration::from_millis(AGAIN_MS.0.saturating_mul(1 << failures.saturating_sub(1).min(16)).min(AGAIN_MS.1))
+/// Failures of messages that are processed again, by the number or place that identifies a message.
+pub(crate) struct Failures<K> {
+    /// How often a message failed, and the reason of its last failure.
+    failed: HashMap<K, (u64, String)>,
+    attempts: u64,
+    queue: String,
+}
+
+impl<K: Eq + Hash> Failures<K> {
+    /// No failures yet; `attempts` and `backout` are properties of the node.
+    pub(crate) fn new(node: &FlowNode) -> Self {
+        Failures {
+            failed: HashMap::new(),
+            attempts: node.number("attempts").unwrap_or(ATTEMPTS),
+            queue: node.text("backout").unwrap_or(DEAD_LETTER).to_owned(),
+        }
+    }
+
+    /// Adds a failure and returns the pause before the message is processed again.
+    pub(crate) fn add(&mut self, key: K, why: String) -> Duration {
+        let (failures, reason) = self.failed.entry(key).or_default();
+        *failures += 1;
+        *reason = why;
+        let doubled = AGAIN_MS.0.saturating_mul(1 << failures.saturating_sub(1).min(16));
+        Duration::from_millis(doubled.min(AGAIN_MS.1))
+    }
+
+    /// Forgets the failures of a message that has had its effect.
+    pub(crate) fn forget(&mut self, key: &K) {
+        self.failed.remove(key);
+    }
+
+    /// Writes the number of failures into the header. Returns queue and reason if the message has failed too often.
+    pub(crate) fn count(&self, key: &K, header: &mut Message) -> Option<(String, String)> {
+        let (failures, why) = self.failed.get(key)?;
+        header.backout_count = u32::try_from(*failures).unwrap_or(u32::MAX);
+        (*failures >= self.attempts).then(|| self.to_backout(why.clone()))
+    }
+
+    /// The backout queue and a reason.
+    pub(crate) fn to_backout(&self, why: String) -> (String, String) {
+        (self.queue.clone(), why)
+    }
+}
+
+/// Messages that wait for the end of their pause.
+pub(crate) struct Pauses<K> {
+    due: BTreeSet<(Instant, K)>,
+    timer: Pin<Box<Sleep>>,
+}
+
+impl<K: Copy + Ord> Pauses<K> {
+    pub(crate) fn new() -> Self {
+        Pauses { due: BTreeSet::new(), timer: Box::pin(tokio::time::sleep(Duration::ZERO)) }
+    }
+
+    pub(crate) fn add(&mut self, key: K, pause: Duration) {
+        self.due.insert((Instant::now() + pause, key));
+    }
+
+    /// The message whose pause ended first. Without one, the task is woken when the next pause ends.
+    pub(crate) fn ended(&mut self, context: &mut Context<'_>) -> Option<K> {
+        while let Some((due, key)) = self.due.first().copied() {
+            if due <= Instant::now() {
+                self.due.remove(&(due, key));
+                return Some(key);
+            }
+            self.timer.as_mut().reset(due);
+            if self.timer.as_mut().poll(context).is_pending() {
+                return None;
+            }
+        }
+        None
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.due.is_empty()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.due.clear();
+    }
 }

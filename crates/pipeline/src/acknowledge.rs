@@ -40,7 +40,7 @@ impl Acknowledging {
         if rejected.is_none() {
             return Acknowledged { content, rejected };
         }
-        // What is good beside something bad is not processed, so its sender must not read that it was accepted.
+        // Valid transactions beside an invalid one are not processed, so the acknowledgment must not accept them.
         let (content, _) = self.pass(bytes, now_s, Some(OnError::Reject));
         Acknowledged { content, rejected }
     }

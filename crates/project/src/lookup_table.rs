@@ -190,7 +190,7 @@ impl core::fmt::Debug for LookupTable {
     }
 }
 
-/// A number without the zeros, the sign and the point that do not count; `None` for what is no exact number.
+/// Returns a number without insignificant zeros, sign and point; `None` for text that is not an exact number.
 fn plain_number(text: &str) -> Option<Cow<'_, str>> {
     let scalar = Scalar::Decimal { digits: 38, scale: 0, signed: true };
     let mut scratch: NumberScratch = [0; 80];

@@ -56,7 +56,7 @@ impl AmqpConfig {
             wrong.push((
                 "amqp",
                 Kind::Value,
-                "no client could connect: there are neither users with passwords nor client certificates".to_owned(),
+                "no client can log in: there are neither users with passwords nor client certificates".to_owned(),
                 "add `api-keys` to [serve.authentication], or `client-authorities` to [serve.tls], or write `required = false`",
             ));
         }

@@ -232,7 +232,7 @@ fn collect(around: &Around, stop: &AtomicBool) {
         if let Some(interval) = interval {
             let alerts = collector.alerts().iter().map(|alert| (alert.config().name.clone(), alert.lasts())).collect();
             collected.take(&interval, alerts);
-            // Figures of record files are those of a statistics: what a crash loses of them is no data.
+            // Figures of record files are statistics, not data, so a crash may lose them.
             let _ = store.as_ref().map(Store::keep_use);
             let done = kept.as_mut().map_or(Ok(()), |kept| kept.keep(&interval));
             // What fails each minute is said once.
@@ -427,7 +427,7 @@ impl Source for StoreSource {
         found.extend(
             queues.map(|(name, facts)| Figure::now(format!("{}:{name}", names::QUEUE_DEPTH), facts.depth as f64)),
         );
-        // Where the store has no unit of work to spare, there are no figures this time.
+        // If the store has no free unit of work, this interval has no figures of the store.
         found.extend(self.of_files(store).unwrap_or_default());
         found
     }

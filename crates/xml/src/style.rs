@@ -38,7 +38,7 @@ pub enum WhiteSpace {
     Preserve,
     /// Each character of it is a space.
     Replace,
-    /// What is around the text is no part of it, and between its words is one space.
+    /// White space around the text is not part of it, and one space separates its words.
     Collapse,
 }
 

@@ -27,7 +27,7 @@ fn measured(bench: &Bench, row: usize) -> Result<Measured, String> {
         return Ok(Measured::skipped("GnuCOBOL (cobc) is not installed"));
     }
     let rows = ROWS.get_or_init(|| run(bench));
-    rows.clone()?.into_iter().nth(row).ok_or_else(|| "the report has no such row".to_owned())
+    rows.clone()?.into_iter().nth(row).ok_or_else(|| "the report lacks a row".to_owned())
 }
 
 fn run(bench: &Bench) -> Result<Vec<Measured>, String> {
@@ -56,7 +56,7 @@ fn run(bench: &Bench) -> Result<Vec<Measured>, String> {
     let rows = section["rows"].as_array().ok_or("the section has no rows")?;
     rows.iter()
         .map(|row| {
-            let cell = |at: usize| row[at].as_f64().ok_or_else(|| "a cell of the report is no number".to_owned());
+            let cell = |at: usize| row[at].as_f64().ok_or_else(|| "a cell of the report is not a number".to_owned());
             let detail = format!("{:.1} us by {:.1} us", cell(gateway)?, cell(fixed)?);
             Ok(Measured { value: cell(ratio)?, detail })
         })

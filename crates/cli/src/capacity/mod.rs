@@ -111,7 +111,7 @@ fn refused(error: &ModelError) -> Finding {
     Finding::error(CAP_MODEL, Fault::Config, error.to_string()).hint(error.remedy())
 }
 
-/// The estimate that can be trusted least: what is said of a table of several.
+/// Returns the estimate with the weakest validity, which is the validity of a table of estimates.
 fn weakest<T>(rows: &[Estimate<T>]) -> Option<&Estimate<T>> {
     let (first, others) = rows.split_first()?;
     Some(others.iter().fold(first, |weakest, row| weakest.weaker(row)))

@@ -187,7 +187,7 @@ pub(crate) fn run(args: &StoreArgs, console: &Console) -> Result<Exit, Stop> {
             let facts = engine.facts();
             let rows = [
                 ("position of the log", facts.position.0),
-                ("of it in store.redb", facts.applied.0),
+                ("position in store.redb", facts.applied.0),
                 ("bytes of log not yet in store.redb", facts.log_bytes),
                 ("bytes of store.redb", facts.store_bytes),
                 ("bytes of changes in memory", facts.delta_bytes),

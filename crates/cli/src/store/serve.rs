@@ -21,7 +21,7 @@ pub(crate) fn run(args: &ServeQueuesArgs, store: &Store, console: &Console) -> R
             config
         }
         (None, false) => {
-            let finding = argument("no client could connect: there are no users".to_owned());
+            let finding = argument("no client can log in: the settings name no user".to_owned());
             let hint = "name the folder of a project whose quayline.toml has users with --project, or add --anonymous";
             return Err(finding.hint(hint).into());
         }

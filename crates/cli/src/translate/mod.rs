@@ -144,7 +144,7 @@ fn keep_apart(args: &TranslateArgs, map: &MapFile, jobs: &[Job]) -> Result<(), S
     args.trace.as_deref().map_or(Ok(()), |trace| apart.writes(trace))
 }
 
-/// Digest of a file that may be too large to hold twice: of each piece, with that of what is before it.
+/// Returns the digest of a file without holding it in memory: each piece is digested together with the digest of the pieces before it.
 fn digest_of(path: &Path) -> Result<u64, Stop> {
     let file = fs::File::open(path).map_err(|error| unreadable(path, &error))?;
     let (mut digest, mut piece) = (0u64, Vec::new());

@@ -1,4 +1,4 @@
-//! Rules of advice that a running server feeds: each speaks and is silent by the intervals that a server collects.
+//! Rules of advice whose metrics a server collects: intervals to which each rule applies, and intervals to which it does not.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -218,7 +218,7 @@ fn cases() -> Vec<(&'static str, Vec<Interval>, Vec<Interval>)> {
     ]
 }
 
-/// Each rule that a running server feeds speaks and is silent by what its intervals show, and no such rule is without a case.
+/// Each rule whose metrics a server collects has a case in which it applies, and one in which it does not.
 #[test]
 fn every_live_rule_speaks_and_is_silent_by_intervals() {
     let cases = cases();

@@ -105,7 +105,7 @@ fn nobody_can_connect_unless_the_settings_say_who() {
     world.run("queue serve").check(expect![[r#"
         exit 2
         --- stderr
-        error[CLI-003]: no client could connect: there are no users
+        error[CLI-003]: no client can log in: the settings name no user
 
         hint: name the folder of a project whose quayline.toml has users with --project, or add --anonymous
     "#]]);
@@ -119,7 +119,7 @@ fn nobody_can_connect_unless_the_settings_say_who() {
     world.write("quayline.toml", "[serve.amqp]\ncredit = 0\n");
     let refused = world.run("queue serve --project .").code(2).err();
     for part in
-        ["serve.amqp: no client could connect", "serve.amqp.credit: expected at least 1 message", "quayline.toml:2:10"]
+        ["serve.amqp: no client can log in", "serve.amqp.credit: expected at least 1 message", "quayline.toml:2:10"]
     {
         assert!(refused.contains(part), "{part} is not in\n{refused}");
     }

@@ -101,7 +101,7 @@ impl PartialFile {
     }
 }
 
-/// Writes a small file as a whole: at no time does half of it stand under its name. What is not a regular file is written as it is.
+/// Writes a small file as a whole, so that its name never holds half of it. Writes directly to anything that is not a regular file.
 ///
 /// # Errors
 /// As [`Destination::of`]; where it cannot be written.

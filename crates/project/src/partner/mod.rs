@@ -136,7 +136,7 @@ pub struct Rule {
     pub place: Place,
 }
 
-/// What must hold of a document for a rule to take it: an expression of the map language.
+/// Condition on a document for a rule to take it: an expression of the map language.
 #[derive(Clone, Debug)]
 pub struct Condition {
     /// The expression.

@@ -51,7 +51,7 @@ const END: &str = "<!-- end -->\n";
 /// A finding leads to its page. `UPDATE_EXPECT=1` writes the list.
 #[test]
 fn the_index_lists_every_code() {
-    let mut pages: BTreeMap<String, (BTreeSet<String>, String)> = BTreeMap::new();
+    let mut pages: BTreeMap<String, (BTreeSet<String>, BTreeMap<String, String>)> = BTreeMap::new();
     let files = tracked_files();
     let explaining = |file: &&TrackedFile| {
         file.path.starts_with("docs/reference/errors/") && file.path.ends_with(".md") && !file.path.ends_with(INDEX)
@@ -66,13 +66,15 @@ fn the_index_lists_every_code() {
                 let anchor = anchors(line).pop().unwrap_or_default();
                 (heading.replace('`', "").replacen(code, "", 1).trim().to_owned(), format!("{page}#{anchor}"))
             } else {
-                let meaning = line.split('|').nth(2).unwrap_or_default().trim();
-                (meaning.split("; ").next().unwrap_or_default().to_owned(), page.to_owned())
+                // Codes of the gateway have their HTTP status before their meaning.
+                let mut cells = line.split('|').skip(2).map(str::trim);
+                let meaning = cells.find(|cell| cell.parse::<u16>().is_err()).unwrap_or_default();
+                (meaning.to_owned(), page.to_owned())
             };
             let area = code.split('-').next().unwrap_or_default().to_owned();
             let (titles, list) = pages.entry(area).or_default();
             titles.insert(format!("[{title}]({page})"));
-            list.push_str(&format!("- [{code}]({link}) {}\n", meaning.trim_end_matches('.')));
+            list.insert(code.to_owned(), format!("- [{code}]({link}) {}\n", meaning.trim_end_matches('.')));
         }
     }
     let mut made = String::from("| code | page |\n|---|---|\n");
@@ -81,6 +83,7 @@ fn the_index_lists_every_code() {
         made.push_str(&format!("| {area} | {} |\n", titles.join(", ")));
     }
     for (area, (_, list)) in &pages {
+        let list: String = list.values().map(String::as_str).collect();
         made.push_str(&format!("\n## {area}\n\n{list}"));
     }
     let path = root().join("docs/reference").join(INDEX);

@@ -32,8 +32,7 @@ const NOT_MESSAGES: &[(&str, &str)] = &[
 ];
 
 /// What a literal is not read by users after: proofs, reasons and other texts for programmers.
-const FOR_PROGRAMMERS: &[&str] =
-    &["expect(", "unreachable!(", "assert!(", "debug_assert!(", "reason =", "panic!(", "todo!("];
+const FOR_PROGRAMMERS: &[&str] = &["expect(", "unreachable!(", "assert!(", "debug_assert!(", "reason =", "panic!("];
 
 /// Findings, hints, help and answers are prose as documents are.
 #[test]
