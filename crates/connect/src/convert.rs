@@ -9,12 +9,11 @@ use quayline_amqp::{
     AmqpError, Body, BodyKind, Header, Properties, Sections, Value, condition, read_map, write_application_properties,
     write_body, write_delivery_annotations,
 };
-use quayline_store::queue::{CONTENT_TYPE, Message, MessageId, PRIORITY_MAX, Persistence};
+use quayline_store::queue::{CONTENT_TYPE, Message, MessageId, OF_AMQP, PRIORITY_MAX, Persistence};
 
 use crate::ids;
 
 /// Prefix of the names of kept sections; application properties with such a name, or with the name of the media type, are kept in their section only.
-const KEPT: &str = "amqp.";
 const ANNOTATIONS: &str = "amqp.annotations";
 const PROPERTIES: &str = "amqp.properties";
 const APPLICATION: &str = "amqp.application-properties";
@@ -238,7 +237,7 @@ fn write_application(out: &mut Vec<u8>, message: &Message, kept: Option<&[u8]>) 
 
 /// Whether a property of the message has a place of its own in AMQP, and is no application property.
 fn is_ours(name: &str) -> bool {
-    name.starts_with(KEPT) || name == CONTENT_TYPE
+    name.starts_with(OF_AMQP) || name == CONTENT_TYPE
 }
 
 /// Properties of the message that are application properties.

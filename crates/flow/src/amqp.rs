@@ -408,6 +408,17 @@ impl BrokerInput {
     }
 
     fn take(&mut self, run: &Run<'_>, id: MessageId) -> Result<Taken, Failure> {
+        let taken = self.begin(run, id);
+        if taken.is_err()
+            && let Some(open) = self.open.get_mut(&id)
+        {
+            open.is_processed = false;
+            self.again.add_not_begun(id);
+        }
+        taken
+    }
+
+    fn begin(&mut self, run: &Run<'_>, id: MessageId) -> Result<Taken, Failure> {
         let gone = || Failure::new(codes::AMQP_UNREACHABLE, "AMQP: the connection ended", "the message comes again");
         let open = self.open.get_mut(&id).ok_or_else(gone)?;
         open.is_processed = true;

@@ -23,7 +23,7 @@ impl Flow {
     }
 }
 
-/// The same of a flow file.
+/// Returns the edges of a flow file, as [`Flow::edges`] does.
 pub(crate) fn edges(file: &FlowFile) -> impl Iterator<Item = Edge<'_>> {
     file.nodes.iter().flat_map(move |node| {
         let all = [guarantee(node), lost_first(node), lost_by_power(file, node)];

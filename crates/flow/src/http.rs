@@ -291,7 +291,16 @@ async fn serve(request: Request<Incoming>, door: &Door) -> Response<Once> {
     }
     let header = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok());
     let mut context = crate::trace::context(header("traceparent"), header("tracestate"));
-    let user = door.user_header.as_deref().and_then(header).filter(|user| !user.is_empty());
+    let mut users = door.user_header.iter().flat_map(|name| request.headers().get_all(name));
+    let user = users.next().map(|user| std::str::from_utf8(user.as_bytes()));
+    // A proxy that adds its header to that of the client does not say which of them is the user.
+    if users.next().is_some() {
+        return problem(StatusCode::BAD_REQUEST, "the header of the user occurs twice");
+    }
+    let Ok(user) = user.transpose() else {
+        return problem(StatusCode::BAD_REQUEST, "the header of the user is not UTF-8");
+    };
+    let user = user.filter(|user| !user.is_empty());
     context.extend(user.map(|user| (USER_ID.to_owned(), user.as_bytes().to_vec())));
     let key = match request.headers().get("idempotency-key").map(idempotency_key) {
         Some(None) => {

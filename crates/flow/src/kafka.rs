@@ -22,7 +22,7 @@ use std::time::Duration;
 use futures_util::future::try_join_all;
 use quayline_connect::{KafkaAddress, KafkaConnection, KafkaError, KafkaLogin, KafkaRecord, Leader};
 use quayline_project::FlowNode;
-use quayline_store::queue::{Message, MessageId, USER_ID};
+use quayline_store::queue::{Message, MessageId, OF_AMQP};
 use quayline_store::{Space, Store};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -86,7 +86,7 @@ struct Shared {
     partitions: BTreeMap<u32, Partition>,
     /// Messages and bytes that have arrived and are not done.
     held: (usize, usize),
-    waits: Vec<Failure>,
+    waits: Option<Failure>,
     waker: Option<Waker>,
 }
 
@@ -237,7 +237,7 @@ impl Session {
 
     fn report(&self, why: Failure) {
         let mut shared = self.shared.borrow_mut();
-        shared.waits.push(why);
+        shared.waits = Some(why);
         shared.wake();
     }
 
@@ -462,7 +462,7 @@ impl KafkaInput {
 
     /// The next message that has not had its effect.
     pub(crate) fn poll(&mut self, run: &Run<'_>, at: usize, context: &mut Context<'_>) -> Poll<Result<Taken, Failure>> {
-        let waits = std::mem::take(&mut self.shared.borrow_mut().waits);
+        let waits = self.shared.borrow_mut().waits.take();
         waits.iter().for_each(|failure| run.waits(at, failure));
         if let Some(place) = self.again.ended(context) {
             return Poll::Ready(self.take(run, place));
@@ -522,12 +522,20 @@ impl KafkaInput {
         let null = record.value.is_none().then(|| ("null", b"yes".to_vec()));
         let own = own.into_iter().chain(key).chain(null);
         header.properties = own.map(|(name, value)| (format!("{PREFIX}{name}"), value)).collect();
-        // Who sent a message is what a listener of ours knows, not what a header says.
-        header.properties.extend(record.headers.iter().filter(|(name, _)| name != USER_ID).cloned());
+        // Only Quayline's own listeners know who sent a message; a header may claim anything.
+        header.properties.extend(record.headers.iter().filter(|(name, _)| !name.starts_with(OF_AMQP)).cloned());
         header
     }
 
     fn take(&mut self, run: &Run<'_>, place: (u32, i64)) -> Result<Taken, Failure> {
+        let taken = self.begin(run, place);
+        if taken.is_err() {
+            self.again.add_not_begun(place);
+        }
+        taken
+    }
+
+    fn begin(&mut self, run: &Run<'_>, place: (u32, i64)) -> Result<Taken, Failure> {
         let mut unit = run.store.begin()?;
         let gone = || Failure::new(codes::NOT_READABLE, "the message is not there", "see the flow's last error");
         let open = self.open.get(&place).ok_or_else(gone)?;
@@ -599,7 +607,7 @@ fn raise(store: &Store, prefix: &str, partition: u32, known: &mut Partition) -> 
     }
     known.first = first;
     unit.put_checkpoint(&format!("{prefix}{partition:08x}"), &head(first))?;
-    // Nobody waits: what comes back after a crash is removed at the next time.
+    // No one waits for this commit. After a crash, the next raise removes the entries.
     unit.submit_with(Box::new(|_| ()));
     Ok(())
 }

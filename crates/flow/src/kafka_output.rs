@@ -14,7 +14,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use quayline_connect::{Cluster, KafkaConnection, KafkaError, KafkaRecord, Leader, Producer, partition_of_key};
-use quayline_store::queue::{Message, MessageId};
+use quayline_store::queue::{Message, MessageId, OF_AMQP};
 use quayline_store::{Store, Unit};
 use tokio::time::{Duration, Instant};
 use xxhash_rust::xxh3::xxh3_64;
@@ -267,7 +267,7 @@ async fn keep(store: &Store, name: &str, state: State) -> Result<(), Failure> {
 
 /// Properties as headers. Those that describe the received message itself are left out.
 fn headers(message: &Message) -> Vec<(String, Vec<u8>)> {
-    let is_other = |name: &str| !name.starts_with(PREFIX) && !name.starts_with("amqp.") && name != ID;
+    let is_other = |name: &str| !name.starts_with(PREFIX) && !name.starts_with(OF_AMQP) && name != ID;
     let others = message.properties.iter().filter(|(name, _)| is_other(name)).cloned();
     others.chain([(ID.to_owned(), hex(&message.id).into_bytes())]).collect()
 }

@@ -22,7 +22,7 @@ use quayline_connect::{
     NatsMessage,
 };
 use quayline_project::FlowNode;
-use quayline_store::queue::{Message, USER_ID};
+use quayline_store::queue::{Message, OF_AMQP};
 use quayline_store::{Clock, Space, Store, Unit};
 use tokio::sync::mpsc::{Receiver, Sender, UnboundedReceiver, UnboundedSender, channel, unbounded_channel};
 use tokio::task::JoinHandle;
@@ -496,8 +496,8 @@ impl Subscription {
         header.properties.push((SUBJECT.to_owned(), message.subject.into_bytes()));
         // A name that occurs several times is one property with all values, as properties have one value each.
         for (name, value) in message.headers {
-            // Who sent a message is what a listener of ours knows, not what a header says.
-            if name == USER_ID {
+            // Only Quayline's own listeners know who sent a message; a header may claim anything.
+            if name.starts_with(OF_AMQP) {
                 continue;
             }
             match header.properties.iter_mut().find(|(known, _)| *known == name) {
@@ -566,7 +566,7 @@ impl Run<'_> {
             // Headers of the server itself belong to the received message.
             let is_own = name.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("nats-"))
                 || name == SUBJECT
-                || name.starts_with("amqp.");
+                || name.starts_with(OF_AMQP);
             let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b':');
             if let (Ok(value), true, false) = (std::str::from_utf8(value), is_name, is_own)
                 && !value.contains(['\r', '\n'])

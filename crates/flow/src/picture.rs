@@ -8,7 +8,7 @@ use quayline_project::{FlowFile, FlowNode};
 const NODE: (usize, usize) = (190, 46);
 const GAP: (usize, usize) = (70, 24);
 
-/// What is said of a node beside its type, by its name.
+/// Returns a note about the node with this name, shown beside its type.
 pub type Note<'n> = dyn Fn(&str) -> Option<String> + 'n;
 
 /// The flow as an indented list: each node with its type and main property, its terminals below it.
@@ -17,7 +17,7 @@ pub fn text(flow: &FlowFile) -> String {
     text_with(flow, &|_| None)
 }
 
-/// The same with a note at each node, by its name.
+/// Draws the list of [`text`] with a note at each node.
 #[must_use]
 pub fn text_with(flow: &FlowFile, note: &Note<'_>) -> String {
     let mut out = String::new();

@@ -32,15 +32,17 @@ use crate::run::{Gives, Run, Work};
 const TIME_LIMIT_MS: u64 = 5_000;
 /// Memory of a process in MiB where the node sets none: as for services.
 const MEMORY_MIB: u64 = 512;
+/// Most characters of the name of a program.
+const NAME_MAX: usize = 60;
 /// Longest parameter of a program. Default 64 MiB: as in jobs.
 const LENGTH_MAX: usize = 64 << 20;
 
-/// What a process may take beside its call, such as loading the program.
+/// Time that a process may need in addition to its call, for example to load the program.
 const SLACK: Duration = Duration::from_secs(5);
-/// Pause between two looks whether a program has begun.
+/// Pause between two checks whether a program has begun.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What a node calls, compiled.
+/// The compiled program of a node.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     folders: Vec<PathBuf>,
@@ -61,6 +63,17 @@ impl Program {
         request: Arc<ShapeFile>,
         response: Arc<ShapeFile>,
     ) -> Result<Program, (&'static str, String, String)> {
+        let program = node.text("program").unwrap_or_default();
+        let is_name = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
+        if program.is_empty() || program.len() > NAME_MAX || !program.bytes().all(is_name) {
+            let message = format!("`{program}` is not the name of a program");
+            let hint = format!("write the PROGRAM-ID: letters, digits, `-` and `_`, at most {NAME_MAX}");
+            return Err(("program", message, hint));
+        }
+        if let Some(folder) = node.text("work_folder").filter(|folder| !root.join(folder).is_dir()) {
+            let message = format!("the folder {folder} does not exist");
+            return Err(("work_folder", message, "create it, or name another one".to_owned()));
+        }
         let bytes = |property, shape: &ShapeFile| {
             let hint = "name a layout of records with framing = \"fixed:LENGTH\" or \"layout\", or a copybook";
             let wrong = |why: &str| (property, format!("`{property}`: {why}"), hint.to_owned());
@@ -165,7 +178,7 @@ impl Process {
             if let Some((end, _)) = self.worker.end() {
                 return Err(end);
             }
-            // What the process says of itself is not believed for ever: its program may have written over it.
+            // The program may have written over what its process reports, so a second limit applies.
             let left = (limit * 2 + SLACK).saturating_sub(submitted.elapsed());
             let left = match self.worker.running() {
                 Some((_, ran)) => left.min(limit.saturating_sub(ran)),
@@ -188,7 +201,7 @@ impl Process {
                     }
                 }
             };
-            // Whether a bell rang or the time is over shows in the next look.
+            // The next round finds out whether a bell rang or the time is over.
             let _ = timeout(left, rung).await;
         }
     }
@@ -251,8 +264,13 @@ impl Run<'_> {
         let schema = program.request.schema();
         let longest = schema.record_bytes_max().unwrap_or(program.length);
         let fixed = schema.record_length();
-        if bytes > longest || fixed.is_some_and(|length| length != bytes) {
-            let wanted = fixed.map_or_else(|| format!("at most {longest}"), |length| length.to_string());
+        let said = fixed.or_else(|| schema.length_of(&parcel.content));
+        if bytes > longest || said != Some(bytes) {
+            let wanted = match (fixed, said) {
+                (Some(length), _) => length.to_string(),
+                (None, Some(length)) => format!("{length} by its counts"),
+                (None, None) => format!("at most {longest}, with counts that its layout allows"),
+            };
             let message = format!("the message has {bytes} bytes, and the record of the program {name} has {wanted}");
             let hint = "make the record with a map node whose target is the shape of `request`";
             return Err(Failure::new(codes::NOT_READABLE, message, hint));
@@ -288,7 +306,9 @@ impl Pool {
     async fn call(&self, content: &[u8], limit: Duration) -> Result<Result<Returned, End>, Failure> {
         // The semaphore is never closed.
         let _permit = self.permits.acquire().await;
-        let free = self.free.borrow_mut().pop();
+        // A process may have ended while it was free.
+        let alive = |mut process: Process| process.worker.end().is_none().then_some(process);
+        let free = std::iter::from_fn(|| self.free.borrow_mut().pop()).find_map(alive);
         let mut process = match free {
             Some(process) => process,
             None => Process::start(&self.spec)?,

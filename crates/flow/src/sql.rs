@@ -79,7 +79,7 @@ pub(crate) fn check(database: &str) -> Result<Config, String> {
     Ok(config)
 }
 
-/// How the database of a node is reached.
+/// Returns the connection settings of a node.
 ///
 /// # Errors
 /// The connection string is wrong.

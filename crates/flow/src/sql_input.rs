@@ -40,7 +40,7 @@ use crate::taken::{Failures, Pauses, Taken};
 const PAGE: usize = 500;
 /// Rows and bytes that an input holds, above which it reads nothing more. Default 1,000 and 8 MiB, and one answer.
 const HELD_MAX: (usize, usize) = (1_000, 8 << 20);
-/// Rows above the first one that is open, above which an input reads nothing more. Default 10,000.
+/// An input with this many rows from its first open row on reads no more. Default 10,000.
 const ORDER_MAX: usize = 10_000;
 /// Longest wait for an answer of the database.
 const ANSWER_WAIT: Duration = Duration::from_secs(60);
@@ -71,11 +71,14 @@ struct Shared {
     known: HashSet<Rc<str>>,
     /// Keys of rows that had their effect and wait for the statement `done`.
     finished: VecDeque<Rc<str>>,
+    /// Keys of rows for which `done` changed no row, until a look at all rows does not show them.
+    unchanged: HashSet<Rc<str>>,
     /// Keys in the order of the rows, from the first one that may be open, and whether each had its effect.
     order: VecDeque<(Rc<str>, bool)>,
     /// The key after which to read.
     read: Option<Rc<str>>,
-    waits: Vec<Failure>,
+    /// The last reason to wait.
+    waits: Option<Failure>,
     waker: Option<Waker>,
 }
 
@@ -145,13 +148,17 @@ fn entry(prefix: &str, key: &str) -> String {
     format!("{prefix}row/{:032x}", xxh3_128(key.as_bytes()))
 }
 
-/// An answer of the database, if it comes in time.
+/// Waits for an answer of the database, for at most [`ANSWER_WAIT`].
 async fn answered<T>(asked: impl Future<Output = Result<T, tokio_postgres::Error>>) -> Result<T, Failure> {
     match tokio::time::timeout(ANSWER_WAIT, asked).await {
         Ok(answer) => answer.map_err(|error| failure(&error)),
         Err(_) => {
             let message = format!("the database did not answer within {} s", ANSWER_WAIT.as_secs());
-            Err(Failure::new(codes::SQL_UNREACHABLE, message, "see which locks it waits for; the flow tries again"))
+            Err(Failure::new(
+                codes::SQL_UNREACHABLE,
+                message,
+                "look in pg_stat_activity for the lock that it waits for; the flow tries again",
+            ))
         }
     }
 }
@@ -165,7 +172,7 @@ fn row_of(row: &Row) -> Result<(Option<Rc<str>>, String), Failure> {
 
 fn damaged() -> Failure {
     let hint = "restore the store from a save, or set another `reader` to begin again";
-    Failure::new(codes::NOT_READABLE, "the last key of the query is of no known form", hint)
+    Failure::new(codes::NOT_READABLE, "the stored key of the query has an unknown form", hint)
 }
 
 fn text(bytes: &[u8]) -> Result<Rc<str>, Failure> {
@@ -179,7 +186,7 @@ impl Session {
             self.is_connected = false;
             if let Err(why) = self.connected().await {
                 let mut shared = self.shared.borrow_mut();
-                shared.waits.push(why);
+                shared.waits = Some(why);
                 shared.wake();
             }
             pause = if self.is_connected { CONNECT_PAUSE.0 } else { (pause * 2).min(CONNECT_PAUSE.1) };
@@ -189,13 +196,16 @@ impl Session {
 
     async fn prepare(&self) -> Result<Prepared, tokio_postgres::Error> {
         let client = open(&self.config).await?;
+        // A statement that waits for a lock would keep a connection of the server that this input has given up.
+        client.batch_execute(&format!("SET statement_timeout = '{}s'", ANSWER_WAIT.as_secs())).await?;
         let statement = self.statement.trim_end().trim_end_matches(';');
         let column = format!("quayline_row.\"{}\"", self.key.replace('"', "\"\""));
         // The server writes rows as JSON: each of its types has one exact form there.
         let read = |above: &str| {
             format!(
                 "SELECT row_to_json(quayline_row)::text, {column}::text FROM (\n{statement}\n) quayline_row{above} \
-                 ORDER BY {column} LIMIT {PAGE}"
+                 ORDER BY {column} LIMIT {}",
+                PAGE + 1
             )
         };
         let first = client.prepare(&read("")).await?;
@@ -209,6 +219,11 @@ impl Session {
 
     async fn connected(&mut self) -> Result<(), Failure> {
         let prepared = answered(self.prepare()).await?;
+        let parameters = prepared.first.params().len();
+        if parameters > 0 {
+            let message = format!("`statement` has {parameters} parameters, expected none");
+            return Err(Failure::new(codes::SQL_REFUSED, message, "write the values into the statement"));
+        }
         if let Some(done) = &prepared.done
             && done.params().len() != 1
         {
@@ -248,13 +263,13 @@ impl Session {
             if keys.is_empty() {
                 return Ok(());
             }
-            // They travel together. What is executed when one fails is executed again.
+            // The statements travel together. If one fails, all are executed again.
             let executed = keys.iter().map(|key| async move {
                 let parameter = Parameter(Some(key.to_string()));
                 let all: [&(dyn ToSql + Sync); 1] = [&parameter];
                 prepared.client.execute(done, &all).await
             });
-            answered(try_join_all(executed)).await?;
+            let changed = answered(try_join_all(executed)).await?;
             let mut unit = self.store.begin()?;
             for key in &keys {
                 unit.delete(Space::CHECKPOINTS, entry(&self.prefix, key).as_bytes())?;
@@ -262,8 +277,11 @@ impl Session {
             unit.submit().await?;
             let mut shared = self.shared.borrow_mut();
             shared.finished.drain(..keys.len());
-            for key in &keys {
-                shared.known.remove(key);
+            for (key, changed) in keys.iter().zip(changed) {
+                // After a crash, the statement was executed before. Otherwise the row is still there at the next look.
+                if shared.known.remove(key) && changed == 0 {
+                    shared.unchanged.insert(Rc::clone(key));
+                }
             }
         }
     }
@@ -272,6 +290,7 @@ impl Session {
     async fn look(&mut self, prepared: &Prepared) -> Result<bool, Failure> {
         let removes = prepared.done.is_some();
         let mut after = if removes { None } else { self.shared.borrow().read.clone() };
+        let mut seen = HashSet::new();
         while !self.is_full() {
             let rows = match &after {
                 None => answered(prepared.client.query(&prepared.first, &[])).await?,
@@ -281,19 +300,34 @@ impl Session {
                     answered(prepared.client.query(&prepared.next, &all)).await?
                 }
             };
-            let mut is_last = rows.len() < PAGE;
-            for row in &rows {
-                match row_of(row)? {
+            let mut is_last = rows.len() <= PAGE;
+            let rows = rows.iter().map(row_of).collect::<Result<Vec<_>, _>>()?;
+            if rows.windows(2).any(|two| two[0].0.is_some() && two[0].0 == two[1].0) {
+                let key = &self.key;
+                let message = format!("two rows have the same value in the key column `{key}`, expected a unique key");
+                let hint = "name a unique column with `key`, or make `statement` return one row for each key";
+                return Err(Failure::new(codes::SQL_REFUSED, message, hint));
+            }
+            // The last one is only there to be compared.
+            for row in rows.into_iter().take(PAGE) {
+                match row {
+                    (Some(key), _) if self.shared.borrow().unchanged.contains(&key) => {
+                        let message = "`done` did not remove a row from the query, so the row is not read again";
+                        let hint = "make `done` change the rows that `statement` selects";
+                        self.shared.borrow_mut().waits = Some(Failure::new(codes::SQL_REFUSED, message, hint));
+                        after = Some(Rc::clone(&key));
+                        seen.insert(key);
+                    }
                     (Some(key), content) => {
                         after = Some(Rc::clone(&key));
                         self.arrives(key, content, removes);
                     }
                     (None, _) => {
-                        // They are the last ones in the order of the key.
+                        // Rows without a key come last in the order.
                         let message = format!("a row has no value in the key column `{}`, so it is not read", self.key);
                         let hint = "exclude such rows in `statement`, or name another column with `key`";
                         let failure = Failure::new(codes::SQL_REFUSED, message, hint);
-                        self.shared.borrow_mut().waits.push(failure);
+                        self.shared.borrow_mut().waits = Some(failure);
                         is_last = true;
                         break;
                     }
@@ -301,6 +335,7 @@ impl Session {
             }
             self.shared.borrow_mut().wake();
             if is_last {
+                self.shared.borrow_mut().unchanged.retain(|key| seen.contains(key));
                 return Ok(true);
             }
         }
@@ -352,11 +387,15 @@ impl SqlInput {
                 before.insert(text(&value)?);
             }
         }
+        if removes && shared.read.is_some() {
+            let message = "earlier rows were processed without `done`, and would be processed again";
+            let hint = "remove those rows from the query, and name another `reader`";
+            return Err(Failure::new(codes::SQL_REFUSED, message, hint));
+        }
         if removes {
             // They had their effect, so their rows must go before any other is read.
             shared.known = before.iter().cloned().collect();
             shared.finished = before.drain().collect();
-            shared.read = None;
         }
         let (shared, news) = (Rc::new(RefCell::new(shared)), Rc::new(Notify::new()));
         let session = Session {
@@ -390,7 +429,7 @@ impl SqlInput {
 
     /// The next row that has not had its effect.
     pub(crate) fn poll(&mut self, run: &Run<'_>, at: usize, context: &mut Context<'_>) -> Poll<Result<Taken, Failure>> {
-        let waits = std::mem::take(&mut self.shared.borrow_mut().waits);
+        let waits = self.shared.borrow_mut().waits.take();
         waits.iter().for_each(|failure| run.waits(at, failure));
         if let Some(id) = self.again.ended(context) {
             return Poll::Ready(self.take(run, id));
@@ -418,6 +457,14 @@ impl SqlInput {
     }
 
     fn take(&mut self, run: &Run<'_>, id: MessageId) -> Result<Taken, Failure> {
+        let taken = self.begin(run, id);
+        if taken.is_err() {
+            self.again.add_not_begun(id);
+        }
+        taken
+    }
+
+    fn begin(&mut self, run: &Run<'_>, id: MessageId) -> Result<Taken, Failure> {
         let mut unit = run.store.begin()?;
         let gone = || Failure::new(codes::NOT_READABLE, "the row is not there", "see the flow's last error");
         let open = self.open.get(&id).ok_or_else(gone)?;
@@ -480,7 +527,7 @@ impl SqlInput {
         }
         let Some(head) = head else { return Ok(()) };
         unit.put_checkpoint(&format!("{}head", self.prefix), &[&[VERSION], head.as_bytes()].concat())?;
-        // Nobody waits: what comes back after a crash is removed at the next time.
+        // No one waits for this commit. After a crash, the next raise removes the entries.
         unit.submit_with(Box::new(|_| ()));
         self.news.notify_one();
         Ok(())

@@ -86,6 +86,11 @@ impl<K: Copy + Ord> Pauses<K> {
         self.due.insert((Instant::now() + pause, key));
     }
 
+    /// Adds a message whose unit of work could not begin: it has not failed itself.
+    pub(crate) fn add_not_begun(&mut self, key: K) {
+        self.add(key, Duration::from_millis(AGAIN_MS.0));
+    }
+
     /// The message whose pause ended first. Without one, the task is woken when the next pause ends.
     pub(crate) fn ended(&mut self, context: &mut Context<'_>) -> Option<K> {
         while let Some((due, key)) = self.due.first().copied() {

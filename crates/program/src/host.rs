@@ -380,7 +380,7 @@ impl Worker {
     /// Returns how the process ended and which call it was in; `None` while it runs. Take finished calls first: calls that are
     /// neither finished nor the one it was in have not begun.
     pub fn end(&mut self) -> Option<(End, Option<Slot>)> {
-        // A process that was waited for has no account any more.
+        // The kernel drops a process's account when it is waited for.
         if is_gone(&self.pidfd) {
             account::ended(self.process.id());
         }

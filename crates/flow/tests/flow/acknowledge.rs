@@ -74,7 +74,7 @@ fn an_interchange_is_acknowledged_in_the_unit_of_work_that_takes_it() {
     assert!(!answer.contains("AK5*A"), "{answer}");
     let told = world.said.traced.lock().expect("no panic").join("\n");
     assert!(told.contains("tell: FLO-040 the message does not fit its shape: SE"), "{told}");
-    // What is no interchange has nobody to be told of it.
+    // Bytes that are not an interchange name no sender, so no one gets an answer.
     world.put(&queue, &Message::new(*b"hello"));
     assert_eq!(world.get_text(&bad), "hello");
     until("all units of work end", || ended(&engine).0 == 3);

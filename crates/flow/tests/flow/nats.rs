@@ -193,7 +193,7 @@ fn messages_of_a_stream_have_their_effect_once_and_bad_ones_are_set_aside() {
     let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     engine.flows()[0].stats.begin_trace(SystemClock.now_ms());
     server.with(async |client| {
-        let headers = [("kind", "first"), ("traceparent", parent)];
+        let headers = [("kind", "first"), ("traceparent", parent), ("amqp.user-id", "boss"), ("amqp.properties", "x")];
         client.publish_kept("in.good", &headers, b"one", WAIT).await?;
         client.publish_kept("in.bad", &[], b"two", WAIT).await?;
         client.publish_kept("in.good", &[("kind", "third")], b"three", WAIT).await
@@ -204,6 +204,7 @@ fn messages_of_a_stream_have_their_effect_once_and_bad_ones_are_set_aside() {
     let property =
         |name: &str| got[0].properties.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
     assert_eq!(property("nats_subject").as_deref(), Some(b"in.good".as_slice()));
+    assert!(!got[0].properties.iter().any(|(name, _)| name.starts_with("amqp.")), "a header names no user");
     let bad = world.get(&dead);
     assert_eq!(bad.payload, b"two");
     assert_eq!(bad.reason, "FLO-044: bad");

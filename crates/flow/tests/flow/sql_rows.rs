@@ -138,8 +138,65 @@ fn what_an_input_cannot_read_is_reported() {
         world.errors().contains("SQLSTATE 42703: column quayline_row.number does not exist")
     });
     drop(engine);
-    let engine = world.engine(&flow(&postgres.name(), "done = \"DELETE FROM orders\"\n"));
+    let engine = world.engine(&flow(&postgres.name(), "done = \"DELETE FROM orders\"\nreader = \"again\"\n"));
     until("the statement is reported", || world.errors().contains("`done` has 0 parameters, expected one: the key"));
+    drop(engine);
+}
+
+/// Two rows with one key stopped the thread for ten seconds, or one was removed unread.
+#[test]
+fn a_key_that_is_not_unique_is_reported() {
+    let Some(postgres) = Postgres::start() else { return skip("a_key_that_is_not_unique_is_reported") };
+    postgres
+        .sql("CREATE TABLE orders (id bigint, amount numeric(9,2)); INSERT INTO orders SELECT n, 1 FROM generate_series(1, 499) n; INSERT INTO orders VALUES (500, 1), (500, 2)")
+        .expect("a table");
+    for properties in ["", DONE] {
+        let world = world();
+        let engine = world.engine(&flow(&postgres.name(), properties));
+        until("the key is reported", || {
+            world.errors().contains("two rows have the same value in the key column `id`, expected a unique key")
+        });
+        drop(engine);
+        assert_eq!(postgres.sql("SELECT count(*) FROM orders").as_deref(), Some("501"), "nothing is removed");
+    }
+}
+
+/// A statement `done` that removes nothing gave each row its effect again at each look.
+#[test]
+fn a_statement_that_removes_nothing_repeats_nothing() {
+    let Some(postgres) = Postgres::start() else { return skip("a_statement_that_removes_nothing_repeats_nothing") };
+    table(&postgres, 3);
+    let world = world();
+    let out = world.store.queue("OUT").expect("a queue");
+    let engine = world.engine(&flow(&postgres.name(), "done = \"DELETE FROM orders WHERE id = 0 - $1::bigint\"\n"));
+    let mut got: Vec<String> = (0..3).map(|_| world.get_text(&out)).collect();
+    got.sort();
+    assert_eq!(got, [row(1), row(2), row(3)]);
+    until("the statement is reported", || world.errors().contains("`done` did not remove a row from the query"));
+    // Some looks later, no row has come again. A new one is read.
+    postgres.sql("INSERT INTO orders VALUES (4, 1)").expect("a row");
+    assert_eq!(world.get_text(&out), row(4));
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    assert_eq!(ended(&engine).0, 4);
+    drop(engine);
+}
+
+/// With `done`, which a flow got later, every row that had been read had its effect once more.
+#[test]
+fn a_reader_by_key_does_not_become_one_that_removes() {
+    let Some(postgres) = Postgres::start() else { return skip("a_reader_by_key_does_not_become_one_that_removes") };
+    table(&postgres, 3);
+    let world = world();
+    let out = world.store.queue("OUT").expect("a queue");
+    let engine = world.engine(&flow(&postgres.name(), BY_KEY));
+    (1..=3).for_each(|number| assert_eq!(world.get_text(&out), row(number)));
+    drop(engine);
+    let engine = world.engine(&flow(&postgres.name(), DONE));
+    until("the change is reported", || world.errors().contains("earlier rows were processed without `done`"));
+    assert_eq!(postgres.sql("SELECT count(*) FROM orders").as_deref(), Some("3"));
+    drop(engine);
+    let engine = world.engine(&flow(&postgres.name(), "").replace("FROM orders", "FROM orders WHERE id > $1"));
+    until("the parameter is reported", || world.errors().contains("`statement` has 1 parameters, expected none"));
     drop(engine);
 }
 

@@ -417,6 +417,10 @@ impl Reader<'_> {
                 "`listen` is an address that other machines reach, and the node has neither TLS nor authentication",
                 "listen on 127.0.0.1, or write `open_to_network = true` if that is meant; an API with `[serve.tls]` has both",
             )),
+            "http_input" if has("user_header") && node.text("listen").is_some_and(is_open) => Some((
+                "`user_header` trusts every client, and `listen` is an address that other machines reach",
+                "listen on 127.0.0.1, behind the proxy that sets the header",
+            )),
             "queue_input" if by_key != has("order_key") => {
                 Some(("`order = \"by_key\"` and `order_key` belong together", "set both, or neither"))
             }
