@@ -78,6 +78,12 @@ pub enum ModelError {
         /// What cannot be told apart.
         what: &'static str,
     },
+    /// No measurement has any of it.
+    #[error("no measurement has a {what} above 0, so its cost is unknown")]
+    NotMeasured {
+        /// What was asked.
+        what: &'static str,
+    },
     /// The question lies further outside the measurements than the fit supports.
     #[error(
         "a {what} of {asked} is more than {limit} times the largest measured value {measured}, and the fit is not certain enough"
@@ -125,6 +131,7 @@ impl ModelError {
                 "give a station on each circle of the routing more room, or lower the population"
             }
             ModelError::TooFewPoints { .. } => "measure at more load levels",
+            ModelError::NotMeasured { .. } => "add a run that has it, or leave it out of the question",
             ModelError::NotIdentifiable { .. } => "vary the mix between measurements",
             ModelError::Extrapolation { .. } => "measure closer to the value that the question names",
             ModelError::NoConvergence { .. } => "use an exact solver, or report the input as a defect",

@@ -26,6 +26,7 @@ use crate::args::{
     DurabilityArg, DurabilityOption, FolderArg, MeasureArgs, MeasureBatchArgs, MeasureCommand, MeasureCryptoArgs,
     MeasureFlowArgs, MeasureNetArgs, MeasureStoreArgs, MeasureTranslateArgs, ReportArgs, ServeArgs,
 };
+use crate::capacity::CAP_UNTRUSTWORTHY;
 use crate::console::Console;
 use crate::exit::{CLI_INPUT, CLI_LISTEN, CLI_MEASURE, Exit, Stop};
 use crate::flow::{FlowsPart, ServedFlows};
@@ -244,7 +245,7 @@ pub(crate) fn measure(args: &MeasureArgs, console: &Console) -> Result<Exit, Sto
     let args = match &args.what {
         MeasureCommand::Gateway(args) => args,
         MeasureCommand::Flow(args) => return measure_flow(args, account, console),
-        MeasureCommand::Translate(args) => return measure_translate(args, account),
+        MeasureCommand::Translate(args) => return measure_translate(args, account, console),
         MeasureCommand::Batch(args) => return measure_batch(args, account, console),
         MeasureCommand::Net(args) => return measure_net(args, account, console),
         MeasureCommand::Store(args) => return measure_store(args, account, console),
@@ -359,7 +360,7 @@ fn measure_flow(args: &MeasureFlowArgs, account: Accounting, console: &Console) 
     finish_tables(study.report(&options), account, &args.report, console)
 }
 
-fn measure_translate(args: &MeasureTranslateArgs, account: Accounting) -> Result<Exit, Stop> {
+fn measure_translate(args: &MeasureTranslateArgs, account: Accounting, console: &Console) -> Result<Exit, Stop> {
     let failed = |why: String| {
         Finding::error(CLI_MEASURE, Fault::Environment, why).hint("name a folder with enough room: --scratch DIR")
     };
@@ -384,10 +385,15 @@ fn measure_translate(args: &MeasureTranslateArgs, account: Accounting) -> Result
     written?;
     let account = account.end();
     crate::console::write_stdout(format!("{}\n", account.line()).as_bytes())?;
-    if measured.is_ok() && !account.is_trustworthy() {
+    let is_kept = measured.map_err(failed)?;
+    if is_kept && !account.is_trustworthy() {
+        let share = 100.0 * account.unaccounted_share();
+        let what = format!("{share:.1} % of the CPU time of this process is of no thread, expected at most 2 %");
+        let finding = Finding::error(CAP_UNTRUSTWORTHY, Fault::Environment, what);
+        console.findings(&[finding.hint("stop other programs on this machine, and repeat the run")]);
         return Ok(Exit::Untrustworthy);
     }
-    Ok(if measured.map_err(failed)? { Exit::Done } else { Exit::Rejected })
+    Ok(if is_kept { Exit::Done } else { Exit::Rejected })
 }
 
 /// Processes that are no commands for people, so they are no part of the arguments: one that calls a COBOL program, one that is measured.

@@ -259,9 +259,13 @@ fn collect(around: &Around, stop: &AtomicBool) {
 
 /// Logs marks of queue depths that were crossed since the last look.
 fn log_marks(store: &Store, known: &mut HashMap<String, (u64, u64)>, log: &Log) {
-    for (name, facts) in store.marked_queues() {
+    let marked = store.marked_queues();
+    known.retain(|name, _| marked.iter().any(|(marked, _)| marked == name));
+    for (name, facts) in marked {
         let now = (facts.depth_high_events, facts.depth_low_events);
-        let before = known.insert(name.clone(), now).unwrap_or_default();
+        // A queue that was altered counts from 0.
+        let before = known.insert(name.clone(), now).filter(|before| before.0 <= now.0 && before.1 <= now.1);
+        let before = before.unwrap_or_default();
         if now.0 > before.0 {
             log(&format!("queue {name} rose to its high mark; its depth is {}", facts.depth));
         }
@@ -360,8 +364,19 @@ fn webhook(url: &str, message: &Message) -> Result<(), String> {
 /// What the store counts, and the processes of programs.
 struct StoreSource {
     store: Option<Store>,
-    /// Deleted records by file at the last look, and files that were emptied.
-    last: Mutex<(HashMap<String, u64>, f64)>,
+    files: Mutex<Files>,
+}
+
+/// Uses of record files, counted by this process. The counts of a file end with it; sums over all files must not fall then.
+#[derive(Default)]
+struct Files {
+    /// Uses by file at the last look.
+    known: HashMap<String, FileUse>,
+    inserted: u64,
+    lookups: u64,
+    missed: u64,
+    /// Files that were emptied record by record.
+    emptied: u64,
 }
 
 /// Queues whose depths are looked at.
@@ -371,21 +386,21 @@ const EMPTIED_LEAST: u64 = 100;
 
 impl StoreSource {
     fn new(store: Option<Store>) -> StoreSource {
-        StoreSource { store, last: Mutex::default() }
+        StoreSource { store, files: Mutex::default() }
     }
 
     fn of_files(&self, store: &Store) -> Result<Vec<Figure>, StoreError> {
-        let mut state = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let (deleted, emptied) = &mut *state;
-        let mut sum = FileUse::default();
+        let files = &mut *self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let used = store.used_files()?;
+        files.known.retain(|name, _| used.iter().any(|(listed, _)| listed == name));
         let mut indexes = 0;
-        for (name, uses) in store.used_files()?.into_iter().filter(|(name, _)| name != KEPT_FILE) {
-            sum.inserted += uses.inserted;
-            sum.lookups += uses.lookups;
-            sum.data_missed += uses.data_missed.max(uses.index_missed);
-            let before = deleted.insert(name.clone(), uses.deleted).unwrap_or(0);
-            let looks = uses.inserted > 0 || uses.deleted.saturating_sub(before) >= EMPTIED_LEAST;
-            if !looks {
+        for (name, uses) in used.into_iter().filter(|(name, _)| name != KEPT_FILE) {
+            let before = files.known.insert(name.clone(), uses).unwrap_or_default();
+            let more = uses.since(&before);
+            files.inserted += more.inserted;
+            files.lookups += more.lookups;
+            files.missed += more.data_missed.max(more.index_missed);
+            if uses.inserted == 0 && more.deleted < EMPTIED_LEAST {
                 continue;
             }
             let unit = store.begin()?;
@@ -394,15 +409,15 @@ impl StoreSource {
             if uses.inserted > 0 {
                 indexes = indexes.max(file.definition().alternates.len());
             }
-            if uses.deleted.saturating_sub(before) >= EMPTIED_LEAST && file.is_empty(&unit)? {
-                *emptied += 1.0;
+            if more.deleted >= EMPTIED_LEAST && file.is_empty(&unit)? {
+                files.emptied += 1;
             }
         }
         Ok(vec![
-            Figure::total(names::RECORDS_INSERTED, sum.inserted as f64),
-            Figure::total(names::LOOKUPS, sum.lookups as f64),
-            Figure::total(names::LOOKUPS_MISSED, sum.data_missed as f64),
-            Figure::total(names::FILES_EMPTIED, *emptied),
+            Figure::total(names::RECORDS_INSERTED, files.inserted as f64),
+            Figure::total(names::LOOKUPS, files.lookups as f64),
+            Figure::total(names::LOOKUPS_MISSED, files.missed as f64),
+            Figure::total(names::FILES_EMPTIED, files.emptied as f64),
             Figure::now(names::INDEXES, indexes as f64),
         ])
     }
@@ -475,10 +490,7 @@ impl Source for ApiSource {
         let mut members: Vec<MemberTotals> = profile.classes.into_iter().map(member).collect();
         // Connections whose first request was for no operation, or for a queue.
         let mut others = MemberTotals::new(Kind::Api, "(others)");
-        for at in 0..2 {
-            let counted: u64 = members.iter().map(|member| member.handshakes[at]).sum();
-            others.handshakes[at] = shared.metrics.handshakes[at].load(Ordering::Relaxed).saturating_sub(counted);
-        }
+        others.handshakes = [0, 1].map(|at: usize| shared.metrics.other_handshakes[at].load(Ordering::Relaxed));
         if others.handshakes != [0; 2] {
             members.push(others);
         }

@@ -181,6 +181,8 @@ pub(crate) async fn handle(
         let now = known.answered.unwrap_or_else(Instant::now);
         metrics.answered(status, bytes, now - began);
         response.body_mut().time_writing(metrics, now);
+    } else if let Some(is_resumed) = is_resumed {
+        thread.shared.metrics.other_handshakes[usize::from(is_resumed)].fetch_add(1, Ordering::Relaxed);
     }
     record(&thread, &peer, known, &method, status, bytes, began, trace);
     if let Some(otlp) = thread.shared.otlp.as_ref().filter(|_| trace.sampled) {

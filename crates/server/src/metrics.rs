@@ -184,6 +184,8 @@ pub(crate) struct Metrics {
     pub(crate) connection_faults: [AtomicU64; ConnectionFault::ALL.len()],
     /// TLS handshakes: full, resumed.
     pub(crate) handshakes: [AtomicU64; 2],
+    /// Those of connections whose first request was for no operation.
+    pub(crate) other_handshakes: [AtomicU64; 2],
     /// Connections that were accepted.
     pub(crate) connections: AtomicU64,
     /// Connections that ended early to make room.

@@ -76,9 +76,11 @@ impl Database {
         // A request that its client abandons keeps its place until the database has ended its statement: otherwise the next one would
         // be a connection more than `connections`.
         let asked = tokio::task::spawn_local(async move {
-            let returned = pool.ask(parameters).await;
+            // A network that does not answer must not keep the place.
+            let limit = pool.spec.time_limit;
+            let returned = tokio::time::timeout(limit * 2, pool.ask(parameters)).await;
             drop(place);
-            returned
+            returned.unwrap_or(Err(ProviderFault::TimeLimit { limit }))
         });
         asked.await.unwrap_or_else(|error| {
             Err(ProviderFault::BadAnswer { reason: format!("the request to the database ended: {error}") })

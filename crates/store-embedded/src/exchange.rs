@@ -145,6 +145,7 @@ pub fn recover_exchange(folder: &Path) -> io::Result<Recovered> {
     let is_store = |path: &Path| path.join("store.redb").exists();
     // What a crash left of a store that was to be removed. Another process may be removing it.
     let _ = remove_folder(&beside(&old, REMOVED));
+    let _ = remove_folder(&beside(&restoring_folder(folder), REMOVED));
     let is_of_exchange = is_store(&old) || (old.is_dir() && is_store(&restoring_folder(folder)));
     if !is_of_exchange {
         return Ok(Recovered::Nothing);

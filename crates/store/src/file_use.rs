@@ -1,11 +1,11 @@
-//! How a record file is used: what LISTCAT calls its statistics.
+//! Counts of the uses of a record file, as the statistics of LISTCAT.
 //!
 //! ```text
 //! catalog   store/use/ space of the records (4 bytes, high byte first) ─▶ version 1 (1), since (8), then 7 counts of 8 bytes, low byte first:
 //!           inserted, updated, deleted, read, lookups, lookups that read index pages, lookups that read data pages
 //! ```
 //!
-//! A count costs one addition to memory that threads rarely share. Changes count when their unit of work commits, reads when they happen. What was
+//! Each count is an atomic addition to memory that threads rarely share. Changes count when their unit of work commits, reads when they happen. What was
 //! counted is added to the catalog by [`Store::keep_use`]: when a command or server closes the store, and by a server once in each interval. A crash loses what was
 //! counted since, as it does in VSAM. A file that is defined, rebuilt or copied begins at zero.
 
@@ -13,7 +13,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use crate::record_file::RecordFile;
+use crate::record_file::{RecordFile, records_of};
 use crate::store::Inner;
 use crate::{LockWait, Space, Store, StoreError, Unit};
 
@@ -25,7 +25,7 @@ const SHARDS: usize = 8;
 /// Uses of a record file.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct FileUse {
-    /// Time of the first count, in milliseconds since 1970; 0 if there was none.
+    /// Time at which counts were first stored, in milliseconds since 1970; 0 before that.
     pub since_ms: u64,
     /// Records inserted, loads included.
     pub inserted: u64,
@@ -137,7 +137,7 @@ pub enum PageKind {
     Data,
 }
 
-/// Counts a page that an engine reads on this thread, for whichever lookup reads it.
+/// Counts a page that an engine reads on this thread, for the lookup that reads it.
 pub fn count_page(kind: PageKind) {
     PAGES.with(|pages| {
         let (index, data) = pages.get();
@@ -235,7 +235,7 @@ impl Store {
     /// Adds what was counted of record files to the catalog, so that it outlives this process. Does nothing for a store that is opened to read.
     ///
     /// # Errors
-    /// Those of a unit of work. What was not kept is kept the next time.
+    /// Those of a unit of work. The next call stores the counts that this one did not.
     pub fn keep_use(&self) -> Result<(), StoreError> {
         if self.0.read_only {
             return Ok(());
@@ -270,8 +270,8 @@ impl Store {
         let mut found = Vec::new();
         for name in self.files(&unit)? {
             // Deleted since it was listed.
-            let Ok(file) = self.file(&unit, &name) else { continue };
-            if let Some(counters) = counters.get(&file.records_space()) {
+            let Some(space) = records_of(&unit, &name) else { continue };
+            if let Some(counters) = counters.get(&space) {
                 found.push((name, counters.now()));
             }
         }
@@ -285,10 +285,12 @@ impl RecordFile {
     /// # Errors
     /// Errors of the medium.
     pub fn uses(&self, unit: &Unit) -> Result<FileUse, StoreError> {
+        let counters = self.counters();
+        // Before the catalog is read, so that no count moves there in between.
+        let counted = counters.kept.lock();
         let kept = unit.read(Space::CATALOG, &key(self.records_space()))?;
         let kept = kept.map_or_else(FileUse::default, |bytes| FileUse::decode(&bytes));
-        let counters = self.counters();
-        let more = counters.now().since(&counters.kept.lock());
+        let more = counters.now().since(&counted);
         Ok(kept.plus(&more))
     }
 }

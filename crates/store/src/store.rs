@@ -224,7 +224,7 @@ impl Store {
         let queues = self.0.queues.lock();
         let marked = queues.iter().filter(|(_, state)| state.has_marks());
         let queues: Vec<_> = marked.map(|(name, state)| (name.clone(), Arc::clone(state))).collect();
-        queues.into_iter().map(|(name, state)| (name, state.facts())).collect()
+        queues.into_iter().map(|(name, state)| (name, state.known_facts())).collect()
     }
 
     /// Units of work that are open.

@@ -18,7 +18,7 @@ use crate::system::{Probe, System, schedule_of, thread_cpu_ns};
 const LOOK: Duration = Duration::from_millis(20);
 /// Part of the CPU time that may be of no thread.
 const UNACCOUNTED_MAX: f64 = 0.02;
-/// CPU time below which that part says nothing: the kernel counts threads by the tick.
+/// CPU time below which the account judges nothing, because the kernel counts threads by the tick.
 const CPU_LEAST_S: f64 = 1.0;
 
 /// What a process used during a measurement, in seconds.
@@ -49,7 +49,8 @@ impl Account {
     #[must_use]
     pub fn is_trustworthy(&self) -> bool {
         let beyond = (self.cpu_s - self.threads_s).abs() - self.resolution_s;
-        self.cpu_s < CPU_LEAST_S || beyond <= UNACCOUNTED_MAX * self.cpu_s
+        // Without the kernel's counts of threads, the account proves nothing.
+        self.cpu_s < CPU_LEAST_S || self.threads_s == 0.0 || beyond <= UNACCOUNTED_MAX * self.cpu_s
     }
 
     /// CPU time of the account as a part of all.
@@ -68,7 +69,7 @@ impl Account {
             id: "account".to_owned(),
             title: "Account of this process".to_owned(),
             notes: vec![
-                "The CPU time of the process is that of its threads and what is of no thread. More than 2 % of the latter beyond what ended threads explain is untrustworthy.".to_owned(),
+                "The CPU time of the process is that of its threads, plus a rest. The account is untrustworthy if more than 2 % remains after ended threads.".to_owned(),
                 "Other processes that the measurement starts, such as servers, have figures of their own above.".to_owned(),
             ],
             table: Table {

@@ -49,6 +49,8 @@ struct Last {
     definitions: [u64; 2],
     held_ns: Vec<u64>,
     programs_cpu_s: f64,
+    /// CPU time of programs in calls that have not ended, which have no member yet.
+    programs_left_ns: f64,
     /// Counts of figures.
     counted: HashMap<String, f64>,
 }
@@ -181,8 +183,9 @@ impl Collector {
         self.charge_threads(&threads, &mut deltas, &mut pools, (&mut helper_ns, &mut other_ns));
         self.count_own(&mut deltas);
         self.count_sources(&mut deltas);
-        let mut programs_ns = self.programs_ns();
+        let mut programs_ns = self.programs_ns() + core::mem::take(&mut self.last.programs_left_ns);
         divide(&mut deltas, &mut pools, &mut helper_ns, &mut programs_ns);
+        self.last.programs_left_ns = programs_ns;
         let process = self.probe.process();
         let process_ns = process.cpu_ns.saturating_sub(self.last.process_ns) as f64;
         self.last.process_ns = process.cpu_ns;
@@ -253,7 +256,6 @@ impl Collector {
         interval.cpu_s += process_ns / NS;
         interval.helper_cpu_s += helper_ns / NS;
         interval.other_cpu_s += other_ns / NS;
-        interval.programs_cpu_s += programs_ns / NS;
         interval.collector_cpu_s += collector_ns / NS;
         if let Some(pressure) = process.pressure {
             self.current.pressure.0 += pressure;
@@ -456,6 +458,8 @@ impl Collector {
     fn end(&mut self, tick: &mut Tick, now_ms: u64) {
         let mut current = core::mem::take(&mut self.current);
         let interval = &mut current.interval;
+        // Calls that go on are of no member of this interval.
+        interval.programs_cpu_s += core::mem::take(&mut self.last.programs_left_ns) / NS;
         for (at, class) in interval.classes.iter_mut().enumerate() {
             class.phases = current.phases[at].iter().map(|(name, seconds)| ((*name).to_owned(), *seconds)).collect();
             let mut times: Vec<(f64, u64)> =

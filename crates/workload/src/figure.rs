@@ -1,4 +1,4 @@
-//! Figures that parts of the process and the system give beside the counts of members: what the rules of advice look at.
+//! Figures of the process and the system for the rules of advice, in addition to the counts of members.
 
 use serde::{Deserialize, Serialize};
 

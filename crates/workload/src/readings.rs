@@ -67,7 +67,7 @@ pub fn readings(intervals: &[Interval], class: Option<&str>) -> Readings {
 const COLD_SHARE: f64 = 0.05;
 /// Share of time in waits for a disk from which it limits.
 const DISK_LIMITS: f64 = 0.5;
-/// Lines by which the queue of the audit grows that are no chance.
+/// Number of waiting audit lines above which the queue counts as growing.
 const AUDIT_GROWTH: f64 = 1_000.0;
 
 /// Figures over all intervals.
@@ -202,7 +202,7 @@ fn of_lines(figures: &Figures<'_>, put: &mut impl FnMut(Metric, Option<f64>)) {
     }
 }
 
-/// Messages a minute by which the queue grows that grows most; at least three looks, and a queue that ends deeper than it began by a tenth.
+/// Growth of the fastest growing queue, in messages a minute. The growth must exceed a tenth of the peak and be at least 10 messages.
 fn deepest_trend(figures: &Figures<'_>) -> Option<f64> {
     let minutes = figures.seconds / 60.0;
     let of_queue = |queue: &String| {

@@ -82,7 +82,7 @@ pub trait Source: Send + Sync {
         None
     }
 
-    /// Figures that are no counts of members. They are looked at a few times in an interval.
+    /// Figures other than counts of members. The collector reads them several times in an interval.
     fn figures(&self) -> Vec<Figure> {
         Vec::new()
     }

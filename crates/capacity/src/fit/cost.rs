@@ -107,7 +107,7 @@ impl CostModel {
     /// Predicts a cost, and how far it is outside of the measurements.
     ///
     /// # Errors
-    /// [`ModelError::NotIdentifiable`] for a part of the work that no measurement has, [`ModelError::Extrapolation`] for more than ten times
+    /// [`ModelError::NotMeasured`] for a part of the work that no measurement has, [`ModelError::Extrapolation`] for more than ten times
     /// the largest measured work.
     pub fn predict(&self, work: &Work) -> Result<Estimate<Seconds>, ModelError> {
         let mut validity = Validity::WithinData;
@@ -119,7 +119,7 @@ impl CostModel {
         for (what, asked, least, most) in parts {
             not_negative(what, asked)?;
             if asked > 0.0 && most == 0.0 {
-                return Err(ModelError::NotIdentifiable { what });
+                return Err(ModelError::NotMeasured { what });
             }
             let limit = LINEAR_EXTRAPOLATION_MAX;
             if asked > limit * most {

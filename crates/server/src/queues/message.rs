@@ -4,13 +4,12 @@ use std::fmt::Write as _;
 
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use quayline_gateway::{Problem, decode_path, from_hex, hex};
-use quayline_store::queue::{CONTENT_TYPE, Message, MessageId, PRIORITY_MAX, Persistence};
+use quayline_store::queue::{CONTENT_TYPE, Message, MessageId, OF_AMQP, PRIORITY_MAX, Persistence};
 
 use crate::api::v1::MessageHead;
 use crate::handle::insert;
 
 /// Prefix of properties that belong to AMQP: sections in binary form.
-const OF_AMQP: &str = "amqp.";
 const PREFIX: &str = "quayline-";
 
 pub(crate) const MESSAGE_ID: &str = "quayline-message-id";

@@ -407,7 +407,7 @@ fn uses(store: &Store) -> Result<(), String> {
     same("kept", counted(&file)?, ([4, 1, 1, 8], lookups))?;
     let used = store.used_files().map_err(text)?;
     same("used files", used.iter().map(|(name, uses)| (name.as_str(), uses.read)).collect(), vec![("USED", 8)])?;
-    // Figures about a file are no use of it.
+    // Reading the facts of a file does not count as a use.
     let unit = store.begin().map_err(text)?;
     same("facts", file.facts(&unit).map_err(text)?.uses.read, 8)?;
     drop((unit, file));

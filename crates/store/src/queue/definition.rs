@@ -37,9 +37,9 @@ pub struct QueueDefinition {
     pub retry_ms: u64,
     /// Longest pause. Default 60,000.
     pub retry_ms_max: u64,
-    /// Depth at which an event says that the queue is deep; 0 is none.
+    /// Depth at which an event reports that the queue is deep; 0 turns events off.
     pub depth_high_mark: u64,
-    /// Depth at which an event says that it no longer is. Default 0: an empty queue.
+    /// Depth at which an event reports that the queue is no longer deep. Default 0: an empty queue.
     pub depth_low_mark: u64,
     /// Queue for these events; empty is none.
     pub event_queue: String,
@@ -180,5 +180,23 @@ impl StoredQueue {
         }
         from.end()?;
         Some(StoredQueue { definition, messages, counts })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_definition_of_version_1_has_no_marks() {
+        let stored = StoredQueue { definition: QueueDefinition::local("Q"), messages: Space(7), counts: Space(8) };
+        let mut bytes = stored.encode();
+        // Two marks of 8 bytes and the length of an empty name.
+        bytes.truncate(bytes.len() - 20);
+        bytes[0] = 1;
+        let read = StoredQueue::decode("Q", &bytes).expect("version 1");
+        assert_eq!((read.definition, read.messages), (stored.definition, Space(7)));
+        bytes[0] = 3;
+        assert!(StoredQueue::decode("Q", &bytes).is_err());
     }
 }

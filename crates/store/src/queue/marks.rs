@@ -81,6 +81,8 @@ impl QueueState {
         // Messages that expired left without a unit of work.
         if state.facts.is_above_mark && !state.is_crossing && depth <= definition.depth_low_mark + 1 {
             state.facts.is_above_mark = false;
+            state.facts.depth_low_events += 1;
+            state.facts.depth_events_lost += u64::from(!definition.event_queue.is_empty());
         }
         let crosses = !state.facts.is_above_mark && !state.is_crossing && depth >= definition.depth_high_mark;
         state.is_crossing |= crosses;

@@ -18,6 +18,8 @@ const VERSION: u8 = 1;
 pub const PRIORITY_MAX: u8 = 9;
 /// Property with the media type of the content, wherever the message came from: the header of HTTP, the property of AMQP.
 pub const CONTENT_TYPE: &str = "content-type";
+/// Prefix of properties that Quayline sets: parts of AMQP messages and the user. No client can set them.
+pub const OF_AMQP: &str = "amqp.";
 /// Property with the user that a listener authenticated when the message arrived. Clients cannot set it: listeners take no property whose name begins
 /// with `amqp.` from them.
 pub const USER_ID: &str = "amqp.user-id";

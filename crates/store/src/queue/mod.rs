@@ -45,7 +45,7 @@ pub use definition::{DEAD_LETTER, QueueDefinition, QueueKind};
 pub use get::Browsed;
 pub use marks::{DEPTH_EVENT, DEPTH_QUEUE};
 pub(crate) use message::Head;
-pub use message::{CONTENT_TYPE, Message, MessageId, PRIORITY_MAX, Persistence, USER_ID};
+pub use message::{CONTENT_TYPE, Message, MessageId, OF_AMQP, PRIORITY_MAX, Persistence, USER_ID};
 use retry::of_failure;
 pub use retry::{FAILED_ON, FAILURE_CODE, FAILURE_PLACE, FAILURE_TEXT, RetryOutcome};
 pub use window::Select;
@@ -419,6 +419,12 @@ impl QueueState {
 
     fn name(&self) -> String {
         self.stored.definition.name.clone()
+    }
+
+    /// The facts without a count of messages that were there before this process.
+    pub(crate) fn known_facts(&self) -> QueueFacts {
+        let state = self.state.lock();
+        QueueFacts { in_memory: state.window.len() as u64, ..state.facts }
     }
 
     pub(crate) fn facts(&self) -> QueueFacts {

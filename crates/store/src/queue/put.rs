@@ -171,6 +171,12 @@ impl PutOutcome {
         let mut state = self.queue.state.lock();
         state.window.uncommitted.remove(&self.key);
         state.not_crossed(self.crossed);
+        let definition = &self.queue.stored.definition;
+        if self.crossed == Some(Crossed::High) && state.facts.depth >= definition.depth_high_mark {
+            // Another unit of work made the queue deep in between, and left its event to this one.
+            state.crossed(self.crossed);
+            state.facts.depth_events_lost += u64::from(!definition.event_queue.is_empty());
+        }
     }
 }
 

@@ -193,6 +193,11 @@ fn stored(unit: &Unit, name: &str) -> Result<StoredFile, StoreError> {
     StoredFile::decode(name, &value)
 }
 
+/// Space of the records of a file. It opens nothing, so other processes do not see a use.
+pub(crate) fn records_of(unit: &Unit, name: &str) -> Option<Space> {
+    stored(unit, name).ok().map(|stored| stored.records)
+}
+
 /// Takes the lock on the name of a file, which another process holds while it changes what the file is.
 fn lock_name(unit: &mut Unit, name: &str) -> Result<(), StoreError> {
     catalog::lock(unit, Kind::File, name).map_err(|error| match error {
