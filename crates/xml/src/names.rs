@@ -92,6 +92,26 @@ pub(crate) fn element_names(shape: &Shape, record: &str) -> Result<Vec<String>, 
             }
         }
     }
+    for (id, node) in shape.iter() {
+        let Some(group) = node.parent.filter(|_| parts[id.index()] == Part::Attribute) else { continue };
+        let of_group = |name: &str, part: Part| {
+            shape.children(group).any(|child| parts[child.index()] == part && names[child.index()] == name)
+        };
+        let marks = match names[id.index()].strip_suffix(".escaped") {
+            Some("text") => {
+                let has_text = shape.children(group).any(|child| parts[child.index()] == Part::Text);
+                has_text && of_group("escaped", Part::Attribute) || of_group("text", Part::Attribute)
+            }
+            Some(marked) => of_group(marked, Part::Attribute),
+            None => false,
+        };
+        if marks {
+            let name = &names[id.index()];
+            let message = format!("{}: the attribute {name} marks another attribute or the text", shape.path(id));
+            let finding = Finding::error(Code("XML-001"), Fault::Config, message);
+            errors.push(finding.hint("rename the field in the interface"));
+        }
+    }
     if errors.is_empty() { Ok(names) } else { Err(Findings(errors)) }
 }
 

@@ -682,6 +682,9 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
                 (_, "nil") => marks.nil = yes,
                 ("", "escaped" | "text.escaped") => marks.escaped = yes,
                 ("xml", _) if field(local).is_some() => of_xml.push(attribute),
+                ("xml", _) if local.strip_suffix(".escaped").and_then(field).is_some() => {
+                    marks.escaped_fields.extend(local.strip_suffix(".escaped").and_then(field).filter(|_| yes));
+                }
                 ("xml" | "xsi", _) => {}
                 _ => match local.strip_suffix(".escaped").and_then(field).filter(|_| field(local).is_none()) {
                     Some(escaped) if yes => marks.escaped_fields.push(escaped),

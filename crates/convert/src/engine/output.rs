@@ -258,12 +258,12 @@ impl TextOutput {
 
     /// The output of a lot.
     fn put_lot(&mut self, payload: &mut Payload, mut from: usize) -> Result<(), ConvertError> {
-        if let Some(keys) = payload.keys.take() {
-            keys.follow(&mut self.key).map_err(|fault| fault.finding())?;
-        }
         if let OutFile::Folder(folder) = &mut self.out {
             let all = 0..payload.cuts.len();
             return folder.write(payload, all);
+        }
+        if let Some(keys) = payload.keys.take() {
+            keys.follow(&mut self.key).map_err(|fault| fault.finding())?;
         }
         if let Some(mut front) = payload.front.take() {
             let out = &mut self.out;

@@ -75,7 +75,7 @@ impl FamilySplitter {
     /// anywhere, so the file cannot be read on.
     pub fn begins(&mut self, row: Row<'_>) -> Result<bool, FlatFault> {
         if row.raw.is_empty() {
-            // A blank line is no row: it has no key.
+            // A blank line is not a row, so it has no key.
             return Ok(false);
         }
         if self.cells.split(row.raw, self.delimiter).is_err() {

@@ -317,10 +317,19 @@ impl Lower<'_> {
 
 /// The first separator of a file that is not between quotes.
 fn separator_of(text: &str) -> char {
-    let mut is_quoted = false;
+    // A quote opens a cell only at its start; two quotes inside of one are a character.
+    let (mut is_quoted, mut is_start, mut is_after_quote) = (false, true, false);
     let mut separators = text.chars().filter(|c| {
-        is_quoted ^= *c == '"';
-        !is_quoted && matches!(c, ',' | ';' | '\t')
+        if is_quoted {
+            is_quoted = *c != '"';
+            is_after_quote = !is_quoted;
+            return false;
+        }
+        is_quoted = *c == '"' && (is_start || is_after_quote);
+        is_after_quote = false;
+        let separates = !is_quoted && matches!(c, ',' | ';' | '\t');
+        is_start = separates || *c == '\n';
+        separates
     });
     separators.next().unwrap_or(',')
 }

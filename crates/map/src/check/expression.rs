@@ -526,7 +526,7 @@ impl Lower<'_> {
         for patterns in arms {
             let mut all: Vec<Typed> =
                 patterns.iter().map(|pattern| self.pattern(subject, var, pattern, &mut seen)).collect();
-            // The first one outermost: a run goes from one to the next without a stack.
+            // The first pattern is outermost, so a run follows the patterns in a loop.
             let mut condition = all.pop().unwrap_or_else(|| self.bad(subject.span));
             while let Some(before) = all.pop() {
                 let id = self.expr(Expr::Or(before.id, condition.id));

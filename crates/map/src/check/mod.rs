@@ -323,9 +323,9 @@ pub(crate) struct Lower<'a> {
     pub(crate) mutable_vars: BTreeSet<u16>,
     pub(crate) loops_open: usize,
     pub(crate) overflow: bool,
-    /// The first expression of the body that has no type although nothing was wrong.
+    /// The first expression of the body without a type. The checker reports it if the map has no error.
     pub(crate) untyped: Option<Span>,
-    /// Functions that nothing calls are checked: their operands have no type.
+    /// Whether the checker is in a function that nothing calls, whose operands have no type.
     pub(crate) is_uncalled: bool,
 }
 

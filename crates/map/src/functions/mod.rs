@@ -74,7 +74,7 @@ pub(crate) enum Builtin {
 pub(crate) enum Takes {
     Text,
     Number,
-    /// A number that is no float.
+    /// A number that is not a float.
     Exact,
     /// A whole number.
     Count,

@@ -44,7 +44,7 @@ pub(crate) fn iso_day(text: &[u8]) -> Option<i32> {
 /// The microseconds of the day of `12:30:45.5`; seconds and decimals may be missing.
 pub(crate) fn iso_time(text: &[u8]) -> Option<i64> {
     use Piece::{Fraction, Hour, Literal, Minute, Second};
-    let pieces = vec![Hour, Literal(':'), Minute, Literal(':'), Second, Literal('.'), Fraction(6)];
+    let pieces = vec![Hour, Literal(':'), Minute, Literal(':'), Second, Literal('.'), Fraction(u8::MAX)];
     Format { pieces, century: 1950, is_ascii: true }.read(text).map(|(_, micros)| micros)
 }
 
@@ -108,7 +108,7 @@ pub(crate) enum Piece {
 }
 
 impl Piece {
-    /// Whether two pieces are one part of a date or time, be it with other widths.
+    /// Returns whether two pieces are the same part of a date or time; their widths may differ.
     fn says_the_same(self, other: Piece) -> bool {
         match (self, other) {
             (Piece::Literal(_), _) => false,

@@ -73,7 +73,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
             Expr::Concat { first, count } => self.concat(first, count),
             Expr::Joined { first, count } => self.joined(first, count),
             Expr::If(..) => {
-                // A match of many arms is as many of them, one in the other: a loop, since the stack ends before they do.
+                // A match of many arms is a chain of them. A loop follows it, because recursion would overflow the stack.
                 let mut id = id;
                 while let Expr::If(condition, then, otherwise) = plan.exprs[id as usize] {
                     id = if self.truth(condition) { then } else { otherwise };
@@ -388,7 +388,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         let separator = self.eval(parts[0]);
         let separator = self.text_of(separator).map(|bytes| self.arena.get(bytes).to_vec()).unwrap_or_default();
         let (mut joined, mut any) = (core::mem::take(&mut self.scratch), false);
-        // ASCII has control characters, which a sink of printable text does not look for.
+        // ASCII includes control characters, and sinks do not escape them in printable text.
         let mut ascii = separator.iter().all(|byte| (0x20..0x7f).contains(byte));
         joined.clear();
         for part in &parts[1..] {
@@ -641,7 +641,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
     /// All leaves that an expression is made of now, with where they were read.
     pub(super) fn sources_of(&self, expr: ExprId, out: &mut Vec<(NodeId, u64)>) {
         let plan = self.plan;
-        // The next one is the last: a list that grows instead of the stack, as a match may have many arms.
+        // A list of open expressions replaces recursion, because a match may have many arms.
         let mut todo = vec![expr];
         while let Some(expr) = todo.pop() {
             match plan.exprs[expr as usize] {

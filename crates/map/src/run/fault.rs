@@ -56,7 +56,7 @@ pub(crate) enum What {
         wanted: &'static str,
     },
     Lookup(String),
-    /// A cell of a look-up that has not the declared type.
+    /// A cell of a lookup does not have the declared type.
     Cell {
         lookup: u16,
         field: u16,

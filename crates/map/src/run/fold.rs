@@ -200,7 +200,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
             (FoldOp::Sum, Some(value)) => self.grow_sum(value, growing),
             (FoldOp::Min | FoldOp::Max, Some(value)) => {
                 let val = self.eval(value);
-                // Digits and texts lie in memory that is given back; numbers do not.
+                // The arena takes the memory of digits and texts back; numbers need none.
                 let Some(val) = self.ordered(fold.order, val, value) else { return };
                 let wanted = if fold.op == FoldOp::Min { Ordering::Less } else { Ordering::Greater };
                 if growing.val.is_absent() || self.ordering(fold.order, val, growing.val, value, value) == Some(wanted)
@@ -234,7 +234,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
     }
 
-    /// A value that is ordered as a number, as one; `None`, and a fault, for what is none.
+    /// Returns a value in the form that the fold compares. It reports a text that is not a number, and returns `None`.
     fn ordered(&mut self, order: Order, val: Val, value: ExprId) -> Option<Val> {
         match (order, val) {
             (_, Val::Absent) => None,

@@ -103,7 +103,7 @@ fn groups_circles_and_what_is_missing() {
               Key*1.. text
               Value*1.. float
             Warning SHP-007 order.xsd:4:2: `Tree` contains itself, and is left out here (a shape is finite: a document that has it is refused when it is read; write down as many levels as documents have)
-            Warning SHP-005 order.xsd:5:2: elements that repeat together are a list each here: Key, Value (a document in which they alternate is refused when it is read (XML-022), and one that is written has all of one name together; put them into an element that repeats)
+            Warning SHP-005 order.xsd:5:2: elements that repeat together become separate lists: Key, Value (a document in which they alternate is refused when it is read (XML-022), and one that is written has all of one name together; put them into an element that repeats)
             Note SHP-006 order.xsd:7:45: `anyAttribute` is not checked
             Note SHP-006 order.xsd:6:2: `any` is not checked
         "#]],
@@ -187,7 +187,7 @@ fn restrictions_repetitions_and_what_repeats_together() {
               K*1.. text
               V*1.. text
               only* text
-            Warning SHP-005 order.xsd:5:2: elements that repeat together are a list each here: K, V (a document in which they alternate is refused when it is read (XML-022), and one that is written has all of one name together; put them into an element that repeats)
+            Warning SHP-005 order.xsd:5:2: elements that repeat together become separate lists: K, V (a document in which they alternate is refused when it is read (XML-022), and one that is written has all of one name together; put them into an element that repeats)
         "#]],
     );
 }

@@ -109,7 +109,10 @@ impl Writer<'_> {
             TypeName::Decimal => match u32::try_from(field.decimals.unwrap_or(0)) {
                 Ok(decimals) => decimals,
                 Err(_) => {
-                    wrong(format!("`{name}` has fewer than no decimals"), "a fixed field has 0 or more decimals");
+                    wrong(
+                        format!("`{name}` has a negative number of decimals"),
+                        "a fixed field has 0 or more decimals",
+                    );
                     return None;
                 }
             },

@@ -152,7 +152,12 @@ impl Loader<'_> {
                     .unwrap_or_else(|| "lines:strip-cr".to_owned()),
             ),
         };
-        spec.compile(self.options, vec![self.reference.path.clone()])
+        let mut options = self.options.clone();
+        if spec.framing.as_deref().is_some_and(|framing| framing.starts_with("lines")) {
+            // Editors cut the blanks at the end of a line.
+            options.policies.short = options.policies.short.or(Some(quayline_cobol::ShortRecord::Null));
+        }
+        spec.compile(&options, vec![self.reference.path.clone()])
     }
 
     fn records(&self, layout: &wire::Layout) -> Result<ShapeFile, Findings> {

@@ -4,6 +4,7 @@
 
 mod simple;
 
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -129,6 +130,10 @@ struct Member {
 /// A schema with those that it includes and imports.
 struct Documents {
     files: Vec<Document>,
+    /// Global definitions by their kind and name: file and place among its definitions, in order.
+    globals: HashMap<String, HashMap<String, Vec<(usize, usize)>>>,
+    /// Global elements that name a global element as the head of their substitution group.
+    members: HashMap<(usize, usize), Vec<(usize, usize)>>,
 }
 
 struct Document {
@@ -141,7 +146,7 @@ struct Document {
 
 impl Documents {
     fn open(path: &Path) -> Result<Documents, Findings> {
-        let mut documents = Documents { files: Vec::new() };
+        let mut documents = Documents { files: Vec::new(), globals: HashMap::new(), members: HashMap::new() };
         documents.add(path, None)?;
         let mut at = 0;
         while at < documents.files.len() {
@@ -174,7 +179,28 @@ impl Documents {
             }
             at += 1;
         }
+        documents.index();
         Ok(documents)
+    }
+
+    /// Notes where each global definition is, so that a reference needs no search.
+    fn index(&mut self) {
+        let mut globals: HashMap<String, HashMap<String, Vec<(usize, usize)>>> = HashMap::new();
+        let mut grouped = Vec::new();
+        for (number, document) in self.files.iter().enumerate() {
+            for (at, child) in document.root.children.iter().enumerate() {
+                let Some(name) = child.attribute("name") else { continue };
+                globals.entry(child.name.clone()).or_default().entry(name.to_owned()).or_default().push((number, at));
+                let groups = child.attribute("substitutionGroup").unwrap_or_default();
+                grouped.extend(groups.split_ascii_whitespace().map(|group| ((number, at), group.to_owned())));
+            }
+        }
+        self.globals = globals;
+        for (member, group) in grouped {
+            if let Some(head) = self.place("element", &group, member.0) {
+                self.members.entry(head).or_default().push(member);
+            }
+        }
     }
 
     fn add(&mut self, path: &Path, around: Option<String>) -> Result<(), Findings> {
@@ -203,22 +229,28 @@ impl Documents {
 
     /// A global element of that name, of whichever namespace.
     fn by_local_name(&self, name: &str) -> Option<(usize, &XmlElement)> {
-        let named = |element: &&XmlElement| element.name == "element" && element.attribute("name") == Some(name);
-        (0..).zip(&self.files).find_map(|(number, document)| Some((number, document.root.children.iter().find(named)?)))
+        let place = *self.globals.get("element")?.get(name)?.first()?;
+        Some((place.0, self.at(place)))
+    }
+
+    fn at(&self, (file, at): (usize, usize)) -> &XmlElement {
+        &self.files[file].root.children[at]
     }
 
     /// A global definition and the file it stands in, by the name that a schema uses for it.
     fn global(&self, kind: &str, reference: &str, from: usize) -> Option<(usize, &XmlElement)> {
+        let place = self.place(kind, reference, from)?;
+        Some((place.0, self.at(place)))
+    }
+
+    fn place(&self, kind: &str, reference: &str, from: usize) -> Option<(usize, usize)> {
         let (prefix, name) = reference.split_once(':').unwrap_or(("", reference));
         let declared = &self.files[from].root.namespaces;
         let uri = declared.iter().find(|(known, _)| known == prefix).map(|(_, uri)| uri.as_str());
         if uri == Some(XSD) && self.files[from].namespace.as_deref() != uri {
             return None;
         }
-        let named = |element: &&XmlElement| element.name == kind && element.attribute("name") == Some(name);
-        let mut found = (0..)
-            .zip(&self.files)
-            .filter_map(|(number, document)| Some((number, document.root.children.iter().find(named)?)));
+        let mut found = self.globals.get(kind)?.get(name)?.iter().copied();
         match uri {
             Some(uri) => found.find(|(number, _)| self.files[*number].namespace.as_deref() == Some(uri)),
             // A schema that declares no prefixes means what there is.
@@ -230,21 +262,16 @@ impl Documents {
 impl Documents {
     /// The elements that may stand in the place of a global element, those of its members included.
     fn substitutes(&self, file: usize, head: &XmlElement) -> Vec<(usize, &XmlElement)> {
-        let mut all: Vec<(usize, &XmlElement)> = Vec::new();
-        let mut heads = vec![(file, head.attribute("name"))];
-        while let Some((of_file, name)) = heads.pop() {
-            let elements = self.files.iter().enumerate().flat_map(|(number, document)| {
-                document.root.children.iter().filter(|child| child.name == "element").map(move |child| (number, child))
-            });
-            for (number, element) in elements {
-                let groups = element.attribute("substitutionGroup").unwrap_or_default();
-                let is_member = groups.split_ascii_whitespace().any(|group| {
-                    let found = self.global("element", group, number);
-                    found.is_some_and(|(found, head)| found == of_file && head.attribute("name") == name)
-                });
-                if is_member && !all.iter().any(|(_, known)| core::ptr::eq(*known, element)) {
-                    all.push((number, element));
-                    heads.push((number, element.attribute("name")));
+        let named = self.globals.get("element").zip(head.attribute("name")).and_then(|(all, name)| all.get(name));
+        let of_file = |place: &&(usize, usize)| place.0 == file;
+        let Some(head) = named.and_then(|places| places.iter().find(of_file)) else { return Vec::new() };
+        let mut seen = HashSet::from([*head]);
+        let (mut all, mut heads) = (Vec::new(), vec![*head]);
+        while let Some(head) = heads.pop() {
+            for member in self.members.get(&head).into_iter().flatten() {
+                if seen.insert(*member) {
+                    all.push((member.0, self.at(*member)));
+                    heads.push(*member);
                 }
             }
         }
@@ -278,8 +305,9 @@ struct Content {
     /// The branches that are open: number of the choice, and of its branch.
     branches: Vec<(usize, usize)>,
     choices: usize,
-    /// The branches of each element that was met.
-    met: Vec<(String, Vec<(usize, usize)>)>,
+    /// Elements that were met, and the branches of each by its name.
+    met: Vec<String>,
+    branches_of: HashMap<String, Vec<Vec<(usize, usize)>>>,
 }
 
 impl Content {
@@ -288,8 +316,9 @@ impl Content {
         let excludes = |other: &[(usize, usize)]| {
             self.branches.iter().any(|(choice, branch)| other.iter().any(|(of, other)| of == choice && other != branch))
         };
-        let is_alone = self.met.iter().filter(|(known, _)| known == name).all(|(_, branches)| excludes(branches));
-        self.met.push((name.to_owned(), self.branches.clone()));
+        let is_alone = self.branches_of.get(name).is_none_or(|all| all.iter().all(|branches| excludes(branches)));
+        self.met.push(name.to_owned());
+        self.branches_of.entry(name.to_owned()).or_default().push(self.branches.clone());
         is_alone
     }
 }
@@ -504,14 +533,28 @@ impl<'d> Reader<'d> {
     /// Opens a group, unless it is open already or lies too deep, which is reported.
     fn enters(&mut self, kind: &'d str, of_file: usize, name: &str, file: usize, at: usize) -> bool {
         let key = (kind, format!("{of_file} {}", local(name)));
-        // A group that an element of it refers to again is that element holding itself, which is finite here.
+        // If an element of a group refers to the group again, the element contains itself, and the limit on depth ends it.
         let is_inside = |(kind, _): &&(&str, String)| matches!(*kind, "group" | "attributeGroup");
         let is_circle = self.open.iter().rev().take_while(is_inside).any(|open| *open == key);
-        if !is_circle && self.open.len() < DEPTH_MAX {
+        // Groups without elements may refer to each other twice at each level, which doubles the work.
+        self.nodes += 1;
+        if self.nodes > NODES_MAX {
+            if self.nodes == NODES_MAX + 1 {
+                let message = format!("the schema has more than {NODES_MAX} elements and groups");
+                self.refuse(file, at, codes::NOT_HELD, message, "name the element that you need: \"x.xsd#name\"");
+            }
+            return false;
+        }
+        // Elements end at their limit on depth, so groups have the room after it.
+        if !is_circle && self.open.len() < 2 * DEPTH_MAX {
             self.open.push(key);
             return true;
         }
-        let message = format!("the group `{}` contains itself", local(name));
+        let name = local(name);
+        let message = match is_circle {
+            true => format!("the group `{name}` contains itself"),
+            false => format!("the groups at `{name}` are nested more than {DEPTH_MAX} deep"),
+        };
         self.refuse(file, at, codes::ITSELF, message, "a shape is finite: end the circle");
         false
     }
@@ -550,6 +593,10 @@ impl<'d> Reader<'d> {
             self.note(file, "fixed", of.at);
         }
         let name = format!("@{name}");
+        if required {
+            // A document without it is wrong, so the value is not added.
+            default = None;
+        }
         members.retain(|member| member.name != name);
         let occurs = if required { Occurs::Once } else { Occurs::Optional };
         members.push(Member { name, namespace, occurs, model: Model::Leaf(simple), default });
@@ -623,19 +670,15 @@ impl<'d> Reader<'d> {
     }
 
     /// Elements that repeat together are lists of their own in a shape, which has no order across them.
-    fn check_repeated(&mut self, file: usize, of: &XmlElement, met: &[(String, Vec<(usize, usize)>)]) {
-        let mut names: Vec<&str> = Vec::new();
-        for (name, _) in met {
-            if !names.contains(&name.as_str()) {
-                names.push(name);
-            }
-        }
+    fn check_repeated(&mut self, file: usize, of: &XmlElement, met: &[String]) {
+        let mut seen = HashSet::new();
+        let names: Vec<&str> = met.iter().map(String::as_str).filter(|name| seen.insert(*name)).collect();
         if names.len() < 2 {
             return;
         }
         let more = if names.len() > 5 { ", …" } else { "" };
         let list = names[..names.len().min(5)].join(", ");
-        let message = format!("elements that repeat together are a list each here: {list}{more}");
+        let message = format!("elements that repeat together become separate lists: {list}{more}");
         let hint = "a document in which they alternate is refused when it is read (XML-022), and one that is written has all of one name \
                     together; put them into an element that repeats";
         let finding = self.documents.files[file].file.warning(codes::NOT_HELD, of.at, message).hint(hint);
@@ -661,6 +704,7 @@ impl<'d> Reader<'d> {
         }
         // One of them is there, as in a choice.
         let choice = content.choices;
+        let met = content.met.len();
         content.choices += 1;
         let is_abstract = element.attribute("abstract") == Some("true");
         let head = (!is_abstract).then_some((of_file, element));
@@ -671,6 +715,9 @@ impl<'d> Reader<'d> {
             content.branches.push((choice, branch));
             self.one_member(file, of, (of_file, element), true, max, content);
             content.branches.pop();
+        }
+        if max != Some(1) && !content.repeats {
+            self.check_repeated(file, of, &content.met[met..]);
         }
     }
 
