@@ -68,7 +68,7 @@ pub(crate) fn is_advice(document: &str) -> bool {
     matches!(document, "824" | "APERAK")
 }
 
-/// The guides that check a transaction. Partners' guides are about their documents: without one for advices, an advice is checked by its envelope only.
+/// The guides that check a transaction. Partners' guides are about their documents. Without a guide for advices, Quayline checks only the envelope of an advice.
 pub(crate) fn guides_for<'g>(
     guides: Option<&'g LoadedGuides>,
     transaction: &Header,
@@ -78,7 +78,7 @@ pub(crate) fn guides_for<'g>(
     guides.filter(|guides| !matches!(&kind[..], b"824" | b"APERAK") || guides.set.choose(transaction, group).is_some())
 }
 
-/// Reasons that an advice has, and those that are kept of one that was received.
+/// Most reasons in an advice to a partner, and most that Quayline keeps of a received one.
 const REASONS_MAX: usize = 20;
 
 /// Characters of a reason that are kept.
@@ -95,7 +95,7 @@ pub(crate) struct Advice {
     pub(crate) number: String,
     /// ST01; empty where the advice does not say it.
     pub(crate) document: String,
-    /// What becomes of it; `None` where the code is none of the standard.
+    /// The state that the advice gives it; `None` where the standard does not have the code.
     pub(crate) state: Option<State>,
     /// Why, in the partner's words.
     pub(crate) reasons: Vec<String>,
@@ -131,7 +131,7 @@ fn value(segment: &Segment<'_>, element: usize, component: usize) -> String {
     crate::time::text_of(data.trim_ascii())
 }
 
-/// What an 824 or APERAK says, which is alone in its interchange.
+/// Reads an 824 or APERAK that is alone in its interchange.
 pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Vec<Advice> {
     let mut reader = EnvelopeReader::new(limits, Rules::Lenient);
     let mut pass = reader.over(bytes, EndOfInput::Yes);
@@ -250,7 +250,7 @@ impl Message {
     }
 
     fn end(self) -> Advice {
-        // Most partners leave the function away, and an error is what the message is for.
+        // Most partners leave the function out. Then an error means a refusal.
         let state = match (self.function.as_str(), self.has_errors) {
             ("27", _) => State::Refused,
             ("28" | "29", true) => State::AcceptedWithErrors,
@@ -277,7 +277,7 @@ struct About<'a> {
     details: &'a Details,
 }
 
-/// The reasons for people that findings are: code and message, without content of the document.
+/// The errors among findings as reasons for people: code and message, without content of the document.
 fn reasons_of(findings: &[StoredFinding]) -> Vec<String> {
     let errors = findings.iter().filter(|finding| finding.severity == "error");
     errors.take(REASONS_MAX).map(|finding| format!("{} {}", finding.code, finding.message)).collect()
@@ -423,7 +423,7 @@ impl Desk<'_> {
             return Err(Finding::error(codes::STATE, Fault::Caller, message).hint(hint).into());
         }
         if is_answer || is_advice(&entry.details.document) {
-            let message = format!("entry {id} is an acknowledgment or advice, which nobody answers by an advice");
+            let message = format!("entry {id} is an acknowledgment or advice, and an advice cannot answer it");
             let hint = "name the entry of a document, such as an order";
             return Err(Finding::error(codes::STATE, Fault::Caller, message).hint(hint).into());
         }

@@ -2,7 +2,7 @@
 //!
 //! A condition is compiled when a document first gets to its rule, against the guide whose names it uses: the rule's `guide`, or the source of the rule's map, or
 //! for documents to send the target of the map. Rules with the same expression and the same guide share what is compiled. A document on
-//! which an expression fails is not for the next rule: it is rejected with the reason.
+//! which an expression fails does not go to the next rule: Quayline rejects it with the reason.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -103,7 +103,7 @@ impl Book {
         Some(self.conditions().slots[number].get_or_init(|| self.load_condition(id)).as_ref())
     }
 
-    /// Compiles every condition; what is wrong with any of them. Maps that cannot be used are findings of their own.
+    /// Compiles every condition and returns their findings. Maps that cannot be used are findings of their own.
     pub(crate) fn check_conditions(&self) -> Vec<Finding> {
         let mut rules: Vec<RuleId> = self.conditions().of_rule.keys().copied().collect();
         rules.sort_unstable();

@@ -105,7 +105,7 @@ impl Book {
         Ok(all)
     }
 
-    /// Explains a document by what is known of it; `value` gives elements of its content, and `bytes` are it as an interchange of its own.
+    /// Explains a document by what is known of it; `value` gives elements of its content, and `bytes` holds the document as an interchange of its own.
     #[must_use]
     pub fn explain_query(
         &self,
@@ -137,7 +137,9 @@ impl Book {
                         is_undecided = true;
                         let first = found.first().map(|first| format!(": {} ({})", first.message, first.code));
                         let first = first.unwrap_or_default();
-                        Some(format!("its `where` has no value for the document, which is rejected for that{first}"))
+                        Some(format!(
+                            "its `where` has no value for the document, so Quayline rejects the document{first}"
+                        ))
                     }
                 }
             });

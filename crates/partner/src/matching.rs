@@ -237,7 +237,7 @@ pub(crate) fn apply_advice(desk: &mut Desk<'_>, work: &mut Work<'_>) -> Result<u
             }
             Found::Nothing if !is_named => {
                 let place = if standard == "X12" { "OTI08 and OTI09" } else { "RFF+ACE and RFF+ACW" };
-                format!("it does not say what it is about: {place} are missing")
+                format!("the advice names no document: {place} are missing")
             }
             Found::Nothing => format!("it advises of {number} in {around}, which was never sent to this partner"),
         };

@@ -29,7 +29,7 @@ pub enum Existing {
 /// A change of the partners of a project.
 #[derive(Clone, Debug)]
 pub struct RosterChange<'c> {
-    /// Partner files to write: where each text came from, for findings and as its name, and the text, in TOML or JSON.
+    /// Partner files to write: the source of each text, which findings and the default name use, and the text in TOML or JSON.
     pub put: Vec<(PathBuf, String)>,
     /// Names of partners to remove.
     pub remove: Vec<String>,
@@ -204,7 +204,7 @@ fn is_json(text: &str) -> bool {
     text.starts_with('{') || text.starts_with('[') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
-/// Appends what is about to change to the record of changes: nothing changes without a line.
+/// Appends a change to the record of changes before it happens, so nothing changes without a line.
 fn record(
     folder: &Path,
     by: &str,

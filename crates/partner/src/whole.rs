@@ -1,8 +1,8 @@
 //! Received interchanges as they came: every byte from the header to the trailer, in pieces.
 //!
-//! A transaction is kept as an interchange of its own, which is what processes it again. Whoever has to prove what a partner sent needs the interchange
+//! Quayline keeps a transaction as an interchange of its own, to process it again. Whoever has to prove what a partner sent needs the interchange
 //! itself. Its bytes are in `PARTNER.RECEIVED`, in compressed pieces of 1 MB, because an interchange has no limit. The entry says how many
-//! bytes are kept: pieces without that are left over from a run that was killed, and count for nothing.
+//! bytes are kept. Pieces beyond that are left over from a killed run and do not count.
 
 use std::io::{self, Read, SeekFrom};
 use std::ops::Range;
@@ -125,7 +125,7 @@ impl Ledger {
             let message = format!("the bytes of entry {} are not kept", entry.id);
             let hint = match (entry.kind, entry.way) {
                 (Kind::Interchange, Way::Received) => {
-                    "`keep-interchanges = \"all\"` in the partner's settings keeps later interchanges as they come; its documents have their own bytes"
+                    "`keep-interchanges = \"all\"` in the partner's settings keeps later interchanges as they come; the documents of this one have their own bytes"
                 }
                 (Kind::Group, _) => "a group has no bytes of its own; its interchange and its documents have",
                 _ => "set keep = \"all\" in the partner's settings",

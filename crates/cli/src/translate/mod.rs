@@ -260,7 +260,10 @@ impl Job {
         let read_again = !stdin && record_file(input).is_none() && !columns && compression.is_none();
         let regular = read_again && fs::metadata(input).is_ok_and(|meta| meta.is_file());
         let files_only = outputs.are_files() && rejects.iter().all(|path| Destination::is_file(path));
-        let resumable = regular && files_only && outputs.can_resume() && args.trace.is_none();
+        // A pipe is empty once it was read, so the tables of a later run could not be compared with it.
+        let mut tables = args.lookup.iter().filter_map(|lookup| lookup.split_once('='));
+        let are_files = tables.all(|(_, file)| Path::new(file).is_file());
+        let resumable = regular && files_only && are_files && outputs.can_resume() && args.trace.is_none();
         if (args.resume || args.checkpoint.is_some()) && (!resumable || several) {
             let finding = argument("only a translation from one file to files of lines or records can be resumed");
             return Err(finding.hint("leave --checkpoint and --resume out").into());

@@ -113,7 +113,7 @@ fn an_824_decides_about_what_a_997_accepted() {
     assert!(line.what.ends_with("wrong price (at PO1 3 4); call us"), "{line:?}");
     let of_advice = documents(&world, Way::Received).pop().expect("the 824");
     let codes: Vec<&str> = of_advice.details.findings.iter().map(|finding| finding.code.as_str()).collect();
-    assert_eq!(codes, ["PTN-111"], "a refusal after a 997 is no contradiction: {of_advice:?}");
+    assert_eq!(codes, ["PTN-111"], "a refusal after a 997 is not a contradiction: {of_advice:?}");
     assert_eq!(first.details.answered_by, of_advice.id.0);
     // What was never sent, and what is not named, is a finding and changes nothing.
     let report = world.receive(&advice(3, "OTI*TR*TN*B1*****9*0001*850~OTI*TR*TN*B2~OTI*TR*TN*A3*****1*0003*810~"));
