@@ -3,7 +3,7 @@
 //! | | 824 | APERAK (D.96A) |
 //! |---|---|---|
 //! | is about | OTI08 and OTI09: numbers of group and transaction | RFF+ACE and RFF+ACW: references of interchange and message |
-//! | accepts or rejects | OTI01: TA, TC, TE, TP, TR | BGM 1225: 27 not accepted, 28 and 29 accepted |
+//! | accepts or rejects | OTI01: TA, TC, TE, TP, TR | BGM: 1225 27 not accepted, 29 accepted; without it 4343, then 1001 312 or 313, then ERC |
 //! | says why | TED, NTE | ERC, FTX+AAO |
 //!
 //! They are documents: they travel in groups (AG) or messages of their own, by the settings of the partner, and are acknowledged by 997 or
@@ -81,6 +81,9 @@ pub(crate) fn guides_for<'g>(
 /// Most reasons in an advice to a partner, and most that Quayline keeps of a received one.
 const REASONS_MAX: usize = 20;
 
+/// Most documents of which one advice speaks. The others are a finding.
+const ADVICES_MAX: usize = 10_000;
+
 /// Characters of a reason that are kept.
 const REASON_CHARACTERS_MAX: usize = 256;
 
@@ -131,18 +134,19 @@ fn value(segment: &Segment<'_>, element: usize, component: usize) -> String {
     crate::time::text_of(data.trim_ascii())
 }
 
-/// Reads an 824 or APERAK that is alone in its interchange.
-pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Vec<Advice> {
+/// Reads an 824 or APERAK that is alone in its interchange: what it says of at most [`ADVICES_MAX`] documents, and how many more it names.
+pub(crate) fn read(bytes: &[u8], limits: &Limits) -> (Vec<Advice>, u64) {
     let mut reader = EnvelopeReader::new(limits, Rules::Lenient);
     let mut pass = reader.over(bytes, EndOfInput::Yes);
     let mut all: Vec<Advice> = Vec::new();
     let mut message = Message::default();
+    let mut more = 0;
     loop {
         match pass.advance() {
             Event::Segment if pass.in_transaction() => {
                 let segment = pass.segment();
                 match segment.delimiters().standard {
-                    Standard::X12 => of_x12(&segment, &mut all),
+                    Standard::X12 => more += u64::from(!of_x12(&segment, &mut all)),
                     Standard::Edifact => message.segment(&segment),
                 }
             }
@@ -162,11 +166,13 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Vec<Advice> {
             _ => joined.push(advice),
         }
     }
-    joined
+    (joined, more)
 }
 
-fn of_x12(segment: &Segment<'_>, all: &mut Vec<Advice>) {
+/// Adds what a segment says, and tells whether there was room for it.
+fn of_x12(segment: &Segment<'_>, all: &mut Vec<Advice>) -> bool {
     match segment.tag() {
+        b"OTI" if all.len() >= ADVICES_MAX => return false,
         b"OTI" => {
             let number = value(segment, 9, 1);
             all.push(Advice {
@@ -195,6 +201,7 @@ fn of_x12(segment: &Segment<'_>, all: &mut Vec<Advice>) {
         }
         _ => {}
     }
+    true
 }
 
 /// OTI01: the level (group, transaction, or a batch or item inside of it), then what becomes of it.
@@ -215,7 +222,12 @@ fn state_of_oti(code: &str) -> Option<State> {
 /// An APERAK that is read.
 #[derive(Default)]
 struct Message {
+    /// 1001: 312 for an acknowledgment, 313 for an application error.
+    name: String,
+    /// 1225.
     function: String,
+    /// 4343.
+    response: String,
     around: String,
     number: String,
     has_errors: bool,
@@ -225,7 +237,11 @@ struct Message {
 impl Message {
     fn segment(&mut self, segment: &Segment<'_>) {
         match segment.tag() {
-            b"BGM" => self.function = value(segment, 3, 1),
+            b"BGM" => {
+                self.name = value(segment, 1, 1);
+                self.function = value(segment, 3, 1);
+                self.response = value(segment, 4, 1);
+            }
             b"RFF" => {
                 let kept = match value(segment, 1, 1).as_str() {
                     "ACE" => &mut self.around,
@@ -250,12 +266,15 @@ impl Message {
     }
 
     fn end(self) -> Advice {
-        // Most partners leave the function out. Then an error means a refusal.
-        let state = match (self.function.as_str(), self.has_errors) {
-            ("27", _) => State::Refused,
-            ("28" | "29", true) => State::AcceptedWithErrors,
-            (_, true) => State::Refused,
-            (_, false) => State::Accepted,
+        let accepted = if self.has_errors { State::AcceptedWithErrors } else { State::Accepted };
+        // Most partners leave function and response out. Then the name of the message decides, and without it an error means a refusal.
+        let state = match (self.function.as_str(), self.response.as_str(), self.name.as_str()) {
+            ("10" | "12" | "27", ..) | (_, "RE", _) => State::Refused,
+            ("45", ..) | (_, "CA", _) => State::AcceptedWithErrors,
+            ("28" | "29" | "30" | "34" | "44", ..) | (_, "AC" | "AD" | "AI" | "AP", _) | (.., "312") => accepted,
+            (.., "313") => State::Refused,
+            _ if self.has_errors => State::Refused,
+            _ => State::Accepted,
         };
         let mut advice = Advice {
             kind: Kind::Transaction,
@@ -283,12 +302,24 @@ fn reasons_of(findings: &[StoredFinding]) -> Vec<String> {
     errors.take(REASONS_MAX).map(|finding| format!("{} {}", finding.code, finding.message)).collect()
 }
 
+/// A reference of the document as it is, because the partner searches for it: printable ASCII without usual delimiters of X12.
+fn reference(text: &str) -> String {
+    let text: String =
+        text.chars().map(|c| if c.is_ascii_graphic() && !"*~:^".contains(c) { c } else { ' ' }).collect();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Text that every character set and all usual delimiters can carry.
 fn plain(text: &str) -> String {
     let allowed =
         |c: char| if c.is_ascii_alphanumeric() || ".-/()=".contains(c) { c.to_ascii_uppercase() } else { ' ' };
     let text: String = text.chars().map(allowed).collect();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A reason as text; one of which nothing can be carried still is a reason.
+fn reason_text(reason: &str) -> String {
+    Some(plain(reason)).filter(|text| !text.is_empty()).unwrap_or_else(|| "APPLICATION ERROR".to_owned())
 }
 
 /// Pieces of a text, each of at most so many characters.
@@ -312,8 +343,10 @@ fn written_824(about: &About<'_>, outcome: AdviceOutcome, reasons: &[String], st
     let details = about.details;
     let version: String = details.version.chars().take(6).filter(char::is_ascii_digit).collect();
     let version = if version.len() == 6 { version } else { "005010".to_owned() };
-    let reference = details.fields.first().map(|(_, value)| plain(value)).filter(|value| !value.is_empty());
-    let reference: String = reference.unwrap_or_else(|| about.number.to_owned()).chars().take(50).collect();
+    let field = details.fields.first().map(|(_, value)| reference(value)).filter(|value| !value.is_empty());
+    // OTI03 has 30 characters in 004010 and 50 in later versions.
+    let most = if version.as_str() < "004030" { 30 } else { 50 };
+    let reference: String = field.unwrap_or_else(|| about.number.to_owned()).chars().take(most).collect();
     let mut segments = vec!["ST*824*0001".to_owned(), format!("BGN*11*{}*{date}*{time}", about.entry)];
     let original = format!("{}*TN*{reference}", outcome.oti());
     segments.push(if details.group.is_empty() {
@@ -323,7 +356,7 @@ fn written_824(about: &About<'_>, outcome: AdviceOutcome, reasons: &[String], st
         format!("OTI*{original}*****{group}*{}*{document}*{version}", about.number)
     });
     for reason in reasons.iter().take(REASONS_MAX) {
-        let reason = plain(reason);
+        let reason = reason_text(reason);
         let first = cut(&reason, 60)[0];
         segments.push(format!("TED*024*{first}"));
         let rest = reason[first.len()..].trim_start();
@@ -346,10 +379,10 @@ fn written_aperak(about: &About<'_>, outcome: AdviceOutcome, reasons: &[String],
     let text = |bytes: &[u8]| crate::time::text_of(bytes);
     let (date, short, time) = (text(stamp.date()), text(stamp.short_date()), text(stamp.time()));
     let details = about.details;
-    let function = if outcome == AdviceOutcome::Rejected { "27" } else { "29" };
+    let (name, function) = if outcome == AdviceOutcome::Rejected { ("313", "27") } else { ("312", "29") };
     let mut segments = vec![
         "UNH+1+APERAK:D:96A:UN".to_owned(),
-        format!("BGM+313+{}+{function}", about.entry),
+        format!("BGM+{name}+{}+{function}", about.entry),
         format!("DTM+137:{date}{time}:203"),
         format!("RFF+ACE:{}", plain(&details.interchange)),
         format!("RFF+ACW:{}", plain(about.number)),
@@ -359,7 +392,7 @@ fn written_aperak(about: &About<'_>, outcome: AdviceOutcome, reasons: &[String],
         segments.push(format!("RFF+AGO:{reference}"));
     }
     for reason in reasons.iter().take(REASONS_MAX) {
-        let reason = plain(reason);
+        let reason = reason_text(reason);
         // Codes of this element are those of the application.
         let (code, rest) = reason.split_once(' ').filter(|(code, _)| code.contains('-')).unwrap_or(("OTHER", &reason));
         segments.push(format!("ERC+{}", &code[..code.len().min(8)]));
@@ -387,18 +420,41 @@ impl Desk<'_> {
             "X12" => written_824(&about, outcome, &reasons, &stamp),
             _ => written_aperak(&about, outcome, &reasons, &stamp),
         };
-        match self.prepare_answer(parties, details.test, &edi) {
-            Ok(answers) => {
-                let entries = self.answer(entry, answers)?;
-                Ok(Ok(*entries.first().expect("an advice is one document")))
+        let not_advised = |message: &str, hint: Option<String>| {
+            let message = format!("the partner is not advised: {message}");
+            let finding = Finding::warning(codes::NOT_ADVISED, Fault::Config, message);
+            finding.hint(
+                hint.unwrap_or_else(|| "correct the partner file, then run `quayline transaction advise`".to_owned()),
+            )
+        };
+        let mark = self.mark()?;
+        let sent = self.prepare_answer(parties, details.test, &edi).and_then(|answers| self.answer(entry, answers));
+        let refused = match sent {
+            Ok(entries) => {
+                let advice = *entries.first().expect("an advice is one document");
+                let ledger = self.ledger;
+                let written = ledger.need(self.unit()?, advice)?;
+                if written.state != State::Rejected {
+                    return Ok(Ok(advice));
+                }
+                // The partner's delimiters or character set cannot carry it.
+                let first = written.details.findings.into_iter().find(|finding| finding.severity == "error");
+                first.map_or_else(
+                    || not_advised("its settings cannot carry the text", None),
+                    |first| not_advised(&first.message, Some(first.hint).filter(|hint| !hint.is_empty())),
+                )
             }
-            Err(Findings(mut found)) => {
-                let first = found.remove(0);
-                let message = format!("the partner is not advised: {}", first.message);
-                let finding = Finding::warning(codes::NOT_ADVISED, Fault::Config, message);
-                Ok(Err(finding.hint(first.hint.unwrap_or_else(|| "correct the partner file".to_owned()))))
+            // A problem of the store or a folder stops the document too, so that nothing is half done.
+            Err(Findings(found)) if found.iter().any(|one| one.fault == Fault::Environment) => {
+                return Err(Findings(found));
             }
-        }
+            Err(Findings(found)) => {
+                let first = found.into_iter().next().expect("an error has a finding");
+                not_advised(&first.message, first.hint)
+            }
+        };
+        self.back_to(mark)?;
+        Ok(Err(refused))
     }
 
     /// Advises the partner of a received document by command. Without texts, the reasons are the findings of the document.
@@ -417,6 +473,12 @@ impl Desk<'_> {
         let ledger = self.ledger;
         let mut entry = ledger.need(self.unit()?, id)?;
         let is_answer = matches!(entry.details.document.as_str(), "997" | "999" | "CONTRL");
+        if outcome == AdviceOutcome::Accepted && !texts.is_empty() {
+            let hint = "leave the text away, or advise with the outcome accepted-with-errors";
+            return Err(Finding::error(codes::STATE, Fault::Caller, "an accepted document has no reasons")
+                .hint(hint)
+                .into());
+        }
         if entry.kind != Kind::Transaction || entry.way != Way::Received || entry.partner.is_empty() {
             let message = format!("entry {id} is not a document that a partner sent");
             let hint = "name the entry of a received document; `quayline transaction list --received` lists them";

@@ -264,7 +264,8 @@ impl Book {
         let message = format!("the condition `where` of rule {owner}/{rule} has no value for the document");
         let hint = "correct the expression, or add conditions so that the rule gets only documents of its guide: version, \
                     application, when; then reprocess the document";
-        found.truncate(crate::FINDINGS_KEPT_MAX);
+        // Room for the finding that says what the others are about.
+        found.truncate(crate::FINDINGS_KEPT_MAX - 1);
         found.push(Finding::error(codes::UNDECIDED, Fault::Config, message).hint(hint));
         found
     }

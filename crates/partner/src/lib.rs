@@ -63,7 +63,7 @@ pub use explain::Explanation;
 pub use ledger::{Ledger, Part};
 pub use receive::{Again, ReceiveReport, Source};
 pub use roster::{
-    CHANGES_FILE, Existing, RosterChange, RosterLine, change_partners, export_partners, names_in, partner_text,
+    CHANGES_FILE, Existing, RosterChange, RosterLine, change_partners, export_partners, is_partner, partner_text,
 };
 pub use rules::{Query, RuleId, RuleIndex};
 pub use seal::StoreKey;

@@ -189,6 +189,8 @@ pub(crate) struct Transaction {
     pub(crate) reports: Vec<Report>,
     /// Segments of the acknowledgment that belong to nothing.
     pub(crate) stray: u64,
+    /// Its bytes without the headers and trailers.
+    read: usize,
     /// The guide that checks it.
     guide: String,
     pub(crate) version: String,
@@ -572,6 +574,8 @@ impl Run<'_> {
         transaction.rule = None;
         transaction.undecided.clear();
         transaction.settings = Arc::clone(&open.settings);
+        transaction.read = transaction.text.len() - transaction.begin;
+        end_alone(pass.interchange(), group, transaction.begin, &mut transaction.text);
         if let (Some(partner), None) = (open.partner, &open.verdict) {
             let query = Query {
                 direction: Direction::Receive,
@@ -581,12 +585,8 @@ impl Run<'_> {
                 application: &transaction.application,
                 test: open.entry.details.test,
             };
-            let document = (self.watch.reads_document && !transaction.too_large).then(|| {
-                let mut document = transaction.text.clone();
-                end_alone(pass.interchange(), group, transaction.begin, &mut document);
-                document
-            });
-            match desk.choose((open.own, Some(partner)), &query, &self.watch, document.as_deref()) {
+            let document = (self.watch.reads_document && !transaction.too_large).then_some(transaction.text.as_slice());
+            match desk.choose((open.own, Some(partner)), &query, &self.watch, document) {
                 Ok(rule) => transaction.rule = rule,
                 Err(Undecided::Rejected(found)) => transaction.undecided = found,
                 Err(Undecided::Stopped(findings)) => return Err(findings),
@@ -652,8 +652,6 @@ impl Run<'_> {
         let at = header.position();
         let (standard, group) = (header.delimiters().standard, pass.group());
         let text = |header: &Header, name: &str| crate::time::text_of(&header.field(name));
-        let read = self.transaction.text.len() - self.transaction.begin;
-        end_alone(pass.interchange(), group, self.transaction.begin, &mut self.transaction.text);
         let mut details = Details {
             standard: standard.name().to_owned(),
             document: text(header, "type"),
@@ -666,7 +664,7 @@ impl Run<'_> {
             group: group.map(|group| text(group, "control_number")).unwrap_or_default(),
             test: open.entry.details.test,
             parent: open.entry.id.0,
-            bytes: read as u64,
+            bytes: self.transaction.read as u64,
             source: self.name.to_owned(),
             keep_days: self.transaction.settings.keep_days.unwrap_or(KEEP_DAYS),
             ..Details::default()
@@ -723,8 +721,7 @@ impl Run<'_> {
                 State::Delivered
             } else if is_advice(&work.details.document) {
                 self.report.matched += matching::apply_advice(desk, &mut work)?;
-                let rule = self.transaction.rule;
-                if rule.is_some() { work.process(desk, rule)? } else { State::Delivered }
+                work.process_advice(desk, self.transaction.rule, std::mem::take(&mut self.transaction.undecided))?
             } else if !self.transaction.undecided.is_empty() {
                 self.transaction.undecided.drain(..).for_each(|finding| work.find(finding));
                 State::Rejected

@@ -1,8 +1,10 @@
 //! Changes of partner files by command and over HTTP.
 //!
 //! Files in `partners/` are the only place where partners are, so an editor, version control, commands and HTTP see the same. A change is checked
-//! with all other files, maps, guides and conditions before anything is written. Then a line in `partners/changes.jsonl` says who changed what,
-//! and each file is replaced as a whole. A running server reads the files for each request and each round, so it needs no restart.
+//! with all other files, maps, guides and conditions before anything is written. The folder is locked meanwhile, so changes happen one after the
+//! other. All new files are written beside the old ones first. Then a line in `partners/changes.jsonl` says who changes what, and each file
+//! is replaced as a whole. A crash between two replacements leaves some files old and some new; the same command then makes the rest. A
+//! running server reads the files for each request and each round, so it needs no restart.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -79,18 +81,30 @@ fn name_of(path: &Path, text: &str) -> String {
     named.unwrap_or_else(|| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default())
 }
 
-/// Names of the partners in a text that would be put; empty for one that cannot be read.
-#[must_use]
-pub fn names_in(source: &Path, text: &str) -> Vec<String> {
+/// Checks that a text that is to be put is one partner with this name. A text that cannot be read is left to [`change_partners`].
+///
+/// # Errors
+/// It is another partner, or none.
+pub fn is_partner(name: &str, source: &Path, text: &str) -> Result<(), Findings> {
     let texts = if is_json(text) {
-        toml_of(&source.display().to_string(), text).unwrap_or_default()
+        match toml_of(&source.display().to_string(), text) {
+            Ok(texts) => texts,
+            Err(_) => return Ok(()),
+        }
     } else {
         vec![text.to_owned()]
     };
-    texts.iter().map(|text| name_of(source, text)).collect()
+    let wrong = |message: String, hint: &str| Finding::error(codes::ROSTER, Fault::Caller, message).hint(hint);
+    if texts.is_empty() {
+        return Err(wrong("the body has no partner".to_owned(), "send one partner, in TOML or JSON").into());
+    }
+    let Some(other) = texts.iter().map(|text| name_of(source, text)).find(|one| one != name) else { return Ok(()) };
+    let hint = "send it to the path of its name, or several partners to /partner/import";
+    Err(wrong(format!("the body is partner `{other}`, and the path names `{name}`"), hint).into())
 }
 
-/// Changes the partners of a project, all or none.
+/// Changes the partners of a project. Nothing is changed unless all of it can be; a crash or a full disk in the middle may leave some files old,
+/// and the same change again makes the rest.
 ///
 /// # Errors
 /// Everything that would be wrong after the change; then nothing is changed. A file that cannot be written.
@@ -101,6 +115,11 @@ pub fn change_partners(
     now_ms: u64,
 ) -> Result<Vec<RosterLine>, Findings> {
     let folder = project.join("partners");
+    if !change.put.is_empty() {
+        fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, &error))?;
+    }
+    let _alone =
+        if folder.is_dir() { Some(locked(&folder).map_err(|error| unwritable(&folder, &error))?) } else { None };
     let before = known(project)?;
     let mut after: Vec<(PathBuf, String)> =
         before.iter().map(|known| (known.path.clone(), known.text.clone())).collect();
@@ -108,6 +127,9 @@ pub fn change_partners(
     let mut found: Vec<Finding> = Vec::new();
     let wrong = |message: String, hint: &str| Finding::error(codes::ROSTER, Fault::Caller, message).hint(hint);
     for name in &change.remove {
+        if lines.iter().any(|line| line.name == *name) {
+            continue;
+        }
         match before.iter().find(|known| known.name == *name) {
             Some(known) => {
                 after.retain(|(path, _)| *path != known.path);
@@ -123,9 +145,9 @@ pub fn change_partners(
             }
         }
     }
-    for (source, text) in &change.put {
-        let texts = if is_json(text) {
-            match toml_of(&source.display().to_string(), text) {
+    for (source, given) in &change.put {
+        let texts = if is_json(given) {
+            match toml_of(&source.display().to_string(), given) {
                 Ok(texts) => texts,
                 Err(Findings(more)) => {
                     found.extend(more);
@@ -133,14 +155,25 @@ pub fn change_partners(
                 }
             }
         } else {
-            vec![text.clone()]
+            vec![given.clone()]
         };
         for text in texts {
             // What is wrong with a file is reported at the place where the user has it.
             let name = match PartnerFile::parse(source, &text) {
+                // The name of the standard input is not one of a partner.
+                Ok((file, _)) if file.name == "-" => {
+                    found.push(wrong(
+                        "the partner has no `name`, and its source has none".to_owned(),
+                        "add name = \"NAME\"",
+                    ));
+                    continue;
+                }
                 Ok((file, _)) => file.name,
                 Err(Findings(more)) => {
-                    found.extend(more);
+                    let is_converted = is_json(given);
+                    found.extend(
+                        more.into_iter().map(|finding| if is_converted { of_json(finding, &text) } else { finding }),
+                    );
                     continue;
                 }
             };
@@ -183,14 +216,17 @@ pub fn change_partners(
     let now_us = i64::try_from(now_ms.saturating_mul(1_000)).unwrap_or(i64::MAX);
     let all = PartnerFolder::of_texts(&after, &folder, project, Vec::new())?;
     Book::of(all, project, options, (now_us, 0))?.check()?;
+    let mut partials = Partials::default();
+    for (path, text) in &after {
+        let is_new = |line: &RosterLine| line.path == *path && matches!(line.what, "added" | "replaced");
+        if lines.iter().any(is_new) {
+            partials.write(path, text).map_err(|error| unwritable(path, &error))?;
+        }
+    }
     record(&folder, change.by, &lines, (&before, &after), now_ms)?;
-    for line in &lines {
-        let done = match (line.what, after.iter().find(|(path, _)| *path == line.path)) {
-            ("removed", _) => fs::remove_file(&line.path),
-            ("added" | "replaced", Some((path, text))) => replace(path, text),
-            _ => Ok(()),
-        };
-        done.map_err(|error| unwritable(&line.path, &error))?;
+    partials.rename_all()?;
+    for line in lines.iter().filter(|line| line.what == "removed") {
+        fs::remove_file(&line.path).map_err(|error| unwritable(&line.path, &error))?;
     }
     if lines.iter().any(|line| line.what != "unchanged") {
         fs::File::open(&folder).and_then(|folder| folder.sync_all()).map_err(|error| unwritable(&folder, &error))?;
@@ -236,14 +272,54 @@ fn record(
     append().map_err(|error| unwritable(&path, &error))
 }
 
-/// Replaces a file as a whole.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let partial = path.with_extension("toml.partial");
-    let mut file = fs::File::create(&partial)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    drop(file);
-    fs::rename(&partial, path)
+/// The folder, locked against other changes until the file is closed.
+fn locked(folder: &Path) -> io::Result<fs::File> {
+    let folder = fs::File::open(folder)?;
+    folder.lock()?;
+    Ok(folder)
+}
+
+/// New files beside the old ones. What was not renamed is removed at the end.
+#[derive(Default)]
+struct Partials(Vec<(PathBuf, PathBuf)>);
+
+impl Partials {
+    fn write(&mut self, path: &Path, text: &str) -> io::Result<()> {
+        let partial = path.with_extension("toml.partial");
+        self.0.push((partial.clone(), path.to_owned()));
+        let mut file = fs::File::create(&partial)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    }
+
+    fn rename_all(&mut self) -> Result<(), Findings> {
+        while let Some((partial, path)) = self.0.last() {
+            fs::rename(partial, path).map_err(|error| unwritable(path, &error))?;
+            self.0.pop();
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Partials {
+    fn drop(&mut self) {
+        for (partial, _) in &self.0 {
+            // The next change writes it anew; files of this name are not read.
+            let _ = fs::remove_file(partial);
+        }
+    }
+}
+
+/// A finding of a partner that came as JSON: lines and columns are those of the text that was made of it, which nobody has.
+fn of_json(mut finding: Finding, text: &str) -> Finding {
+    let name = name_of(Path::new(""), text);
+    finding.place.line = None;
+    finding.place.column = None;
+    finding.place.line_text = None;
+    if !name.is_empty() {
+        finding.place.path = Some(format!("partner {name}"));
+    }
+    finding
 }
 
 /// The partner files of a project as programs read them, in JSON; all, or those with these names.

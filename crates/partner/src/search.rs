@@ -538,7 +538,7 @@ impl Desk<'_> {
             State::Delivered
         } else if is_advice(&work.details.document) && partner.is_some() {
             matching::apply_advice(self, &mut work)?;
-            if rule.is_some() { work.process(self, rule)? } else { State::Delivered }
+            work.process_advice(self, rule, undecided)?
         } else if !undecided.is_empty() {
             undecided.into_iter().for_each(|finding| work.find(finding));
             State::Rejected

@@ -75,9 +75,10 @@ impl Desk<'_> {
         let ledger = self.ledger;
         let mut apart: Option<Unit> = None;
         for piece in 0..pieces {
-            let mut bytes = Vec::new();
+            // A file that became shorter meanwhile is an error.
             let most = PIECE_BYTES.min(length - piece * PIECE_BYTES);
-            (&mut *source).take(most).read_to_end(&mut bytes).map_err(io)?;
+            let mut bytes = vec![0; usize::try_from(most).expect("a piece fits in memory")];
+            source.read_exact(&mut bytes).map_err(io)?;
             let key = key(entry.id, u32::try_from(piece).unwrap_or(u32::MAX));
             let mut record = key.to_vec();
             record.extend_from_slice(&ledger.packed(&key, &bytes)?);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use quayline_core::{Fault, Finding, Findings, Place};
+use quayline_core::{Fault, Finding, Findings, Place, Severity};
 use quayline_edi::Standard;
 use quayline_pipeline::OutputBuffer;
 use quayline_project::partner::{Delivery, Direction};
@@ -64,6 +64,21 @@ impl Work<'_> {
         desk.choose((self.own, self.partner), &query, self.watch, Some(self.bytes.as_slice()))
     }
 
+    /// Delivers an advice, which was matched: to where a rule says, if one takes it.
+    pub(crate) fn process_advice(
+        &mut self,
+        desk: &mut Desk<'_>,
+        rule: Option<RuleId>,
+        undecided: Vec<Finding>,
+    ) -> Result<State, Findings> {
+        if rule.is_some() {
+            return self.process(desk, rule);
+        }
+        let state = if undecided.is_empty() { State::Delivered } else { State::Rejected };
+        undecided.into_iter().for_each(|finding| self.find(finding));
+        Ok(state)
+    }
+
     /// Maps and delivers by a rule.
     pub(crate) fn process(&mut self, desk: &mut Desk<'_>, rule: Option<RuleId>) -> Result<State, Findings> {
         let book = desk.book;
@@ -97,6 +112,7 @@ impl Work<'_> {
         let name: Arc<str> = stem.as_str().into();
         let mut all: Vec<Output> = Vec::new();
         let mut is_good = true;
+        let mut is_our_fault = false;
         // Every map runs, so that all findings are reported; one that rejects the document keeps all outputs back.
         for map in &rule.maps {
             let (now_ms, run) = desk.begin_map();
@@ -128,11 +144,14 @@ impl Work<'_> {
             let lost = report.lost.take().map(|Findings(lost)| lost).unwrap_or_default();
             is_good &= lost.is_empty() && report.tally.records_rejected == 0;
             for finding in report.findings.drain(..).chain(lost) {
+                // A look-up that cannot be read, for example: the sender has nothing to correct.
+                is_our_fault |=
+                    finding.severity == Severity::Error && matches!(finding.fault, Fault::Config | Fault::Environment);
                 self.find(finding);
             }
         }
         if !is_good {
-            self.is_refused_by_map = true;
+            self.is_refused_by_map = !is_our_fault;
             return Ok(State::Rejected);
         }
         let several = all.len() > 1;

@@ -91,7 +91,7 @@ enum BetterWire {
 }
 
 #[derive(Deserialize, Serialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a text, a number or null")]
 enum CellWire {
     Number(f64),
     Text(String),

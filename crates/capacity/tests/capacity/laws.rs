@@ -308,7 +308,8 @@ fn extrapolations_are_labelled_and_limited() {
     // The peak is under the same limit as any other load: one among the measurements, one far outside of them.
     for (coherency, is_supported) in [(0.01, true), (0.0001, false)] {
         let at = |n: f64| 100.0 * n / (1.0 + 0.02 * (n - 1.0) + coherency * n * (n - 1.0));
-        let points = [2.0, 4.0, 6.0, 8.0, 10.0, 12.0].map(|n| LoadPoint { load: n, throughput: at(n) * (1.0 + 0.002 * (n % 3.0 - 1.0)) });
+        let points = [2.0, 4.0, 6.0, 8.0, 10.0, 12.0]
+            .map(|n| LoadPoint { load: n, throughput: at(n) * (1.0 + 0.002 * (n % 3.0 - 1.0)) });
         let fit = fit_usl(&points).expect("fits").value;
         let load = fit.peak_load().expect("coherency gives a peak");
         let peak = fit.peak().expect("a peak");

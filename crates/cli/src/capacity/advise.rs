@@ -102,7 +102,7 @@ struct File {
 
 /// A number, or whether a condition holds.
 #[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a number, true or false")]
 enum Reading {
     Holds(bool),
     Number(f64),

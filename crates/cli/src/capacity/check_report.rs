@@ -104,7 +104,7 @@ struct File {
 
 /// A number as it is printed: as text it keeps its last zeros and its thousands separators.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a number, or a number in quotation marks")]
 enum Number {
     Whole(i64),
     Decimal(f64),

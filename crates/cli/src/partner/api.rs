@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use quayline_core::{Fault, Finding, Findings};
 use quayline_partner::{
-    AdviceOutcome, Again, Book, Desk, DeskLimits, EntryId, Existing, Filter, Kind, Ledger, NO_BYTES, NO_ENTRY, Release,
-    RosterChange, SAME_FILE, STATE, SendReport, SendRequest, State, Story, Way, export_partners, partner_text, time_of,
+    AdviceOutcome, Again, Book, Desk, DeskLimits, EntryId, Existing, Filter, Kind, Ledger, NO_BYTES, NO_ENTRY, ROSTER,
+    Release, RosterChange, SAME_FILE, STATE, SendReport, SendRequest, State, Story, Way, export_partners, is_partner,
+    partner_text, time_of,
 };
 use quayline_project::ShapeOptions;
 use quayline_server::{AdminAnswer, AdminPart, AdminRequest};
@@ -160,11 +161,7 @@ impl PartnersPart {
     fn put_partner(&self, name: &str, request: &AdminRequest<'_>) -> Answer {
         let source = format!("{name}.toml");
         let text = std::str::from_utf8(request.body).unwrap_or_default();
-        let names = quayline_partner::names_in(Path::new(&source), text);
-        if let Some(other) = names.iter().find(|one| *one != name) {
-            let hint = "send it to the path of its name, or several partners to /partner/import";
-            return Err(wrong(format!("the body is partner `{other}`, and the path names `{name}`"), hint.to_owned()));
-        }
+        is_partner(name, Path::new(&source), text)?;
         self.put(source, request)
     }
 
@@ -173,8 +170,11 @@ impl PartnersPart {
     }
 
     fn remove_partner(&self, name: &str, request: &AdminRequest<'_>) -> Answer {
-        if partner_text(&self.project, name).is_err() {
-            return Ok((404, json!({ "status": "no such partner", "partner": name })));
+        if let Err(Findings(found)) = partner_text(&self.project, name) {
+            if found.iter().all(|one| one.code == ROSTER) {
+                return Ok((404, json!({ "status": "no such partner", "partner": name })));
+            }
+            return Err(Findings(found));
         }
         let remove = vec![name.to_owned()];
         self.change(&RosterChange { put: Vec::new(), remove, existing: Existing::Refused, by: &by(request) })
@@ -296,8 +296,9 @@ impl PartnersPart {
 
     fn advise(&self, id: EntryId, query: &Query) -> Answer {
         query.only(&["outcome", "text"])?;
-        let outcome = AdviceOutcome::named(query.value("outcome").unwrap_or("rejected")).ok_or_else(|| {
-            wrong("`outcome` has no such value".to_owned(), format!("write one of {}", AdviceOutcome::WORDS.join(", ")))
+        let word = query.value("outcome").unwrap_or("rejected");
+        let outcome = AdviceOutcome::named(word).ok_or_else(|| {
+            wrong(format!("`outcome` is `{word}`"), format!("write one of {}", AdviceOutcome::WORDS.join(", ")))
         })?;
         let texts: Vec<String> = query.value("text").map(str::to_owned).into_iter().collect();
         let advice = self.at_desk(|desk| desk.advise(id, outcome, &texts))?;

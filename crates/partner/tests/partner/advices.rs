@@ -85,6 +85,34 @@ fn a_command_advises_of_any_received_document() {
     assert!(world.at_desk(DeskLimits::default(), |desk| desk.advise(received, AdviceOutcome::Rejected, &[])).is_err());
 }
 
+#[test]
+fn a_partner_that_cannot_be_advised_is_a_finding_of_the_document() {
+    // The element separator is in the code of every reason.
+    let settings =
+        "advise = [\"824\"]\nsend-to = \"folder:out\"\nacknowledge-to = \"folder:acks\"\ndelimiters = \"-:^~\"";
+    let world = picky(settings);
+    let report = world.receive(&interchange(7, "P", &[("PO1", "SA"), ("PO2", "RO")]));
+    assert_eq!((report.delivered, report.rejected), (1, 1), "{report:?}");
+    assert_eq!(world.files("out"), []);
+    assert_eq!(documents(&world, Way::Sent), [], "what could not be written left no entry");
+    let rejected = &documents(&world, Way::Received)[1];
+    let found: Vec<&str> = rejected.details.findings.iter().map(|finding| finding.code.as_str()).collect();
+    assert!(found.contains(&"PTN-114"), "{found:?}");
+    assert_eq!(rejected.details.answered_by, 0);
+}
+
+#[test]
+fn an_advice_names_a_document_as_its_sender_does() {
+    let world = World::with("usage = \"both\"\nsend-to = \"folder:out\"\nacknowledge-to = \"folder:acks\"", "");
+    world.receive(&orders(7, &["po_1#a"]));
+    let id = documents(&world, Way::Received)[0].id;
+    let text = ["\u{4f60}".to_owned()];
+    world.at_desk(DeskLimits::default(), |desk| desk.advise(id, AdviceOutcome::Rejected, &text)).expect("advised");
+    let sent = &world.files("out")[0].1;
+    assert!(sent.contains("OTI*TR*TN*po_1#a*****7*"), "{sent}");
+    assert!(sent.contains("TED*024*APPLICATION ERROR~"), "{sent}");
+}
+
 fn advice(number: u32, body: &str) -> String {
     let segments = body.matches('~').count() + 3;
     format!(
@@ -148,6 +176,8 @@ fn an_aperak_is_sent_and_understood() {
         "UNH+1+APERAK:D:96A:UN'BGM+313+{id}+27'DTM+137:202604011200:203'RFF+ACE:1'RFF+ACW:1'RFF+AGO:A1'ERC+MAP-999'FTX+AAO+++THE PRICE IS WRONG'UNT+9+1'"
     );
     assert!(advice.contains(&body), "{advice}");
+    other.at_desk(DeskLimits::default(), |desk| desk.advise(id, AdviceOutcome::Accepted, &[])).expect("advised");
+    assert!(other.files("out")[1].1.contains(&format!("BGM+312+{id}+29'")), "{:?}", other.files("out"));
     // It goes back as if the partner had sent it.
     assert_eq!(sent.details.interchange, "1");
     let back = advice.replace("+4012345500004:14+5412345000013:14+", "+5412345000013:14+4012345500004:14+");
@@ -159,6 +189,52 @@ fn an_aperak_is_sent_and_understood() {
         sent.details.history.iter().any(|line| line.what.contains("error MAP-999; THE PRICE IS WRONG")),
         "{sent:?}"
     );
+}
+
+#[test]
+fn function_response_and_name_of_an_aperak_decide() {
+    for (bgm, erc, state) in [
+        ("313+1+27", "ERC+1'", State::Refused),
+        ("313+1+12", "", State::Refused),
+        ("313+1+29", "", State::Accepted),
+        ("313+1+29", "ERC+1'", State::AcceptedWithErrors),
+        ("313+1+45", "", State::AcceptedWithErrors),
+        ("313+1++RE", "", State::Refused),
+        ("313+1++AP", "ERC+1'", State::AcceptedWithErrors),
+        ("313+1++CA", "", State::AcceptedWithErrors),
+        ("313+1", "", State::Refused),
+        ("312+1", "", State::Accepted),
+        ("312+1+9", "ERC+1'", State::AcceptedWithErrors),
+        ("+1", "ERC+1'", State::Refused),
+        ("+1", "", State::Accepted),
+    ] {
+        let world =
+            World::with("usage = \"both\"\nsend-to = \"folder:out\"\nacknowledge = []\nvalidate = \"envelope\"", "");
+        let order = "UNB+UNOC:3+4012345500004:14+5412345000013:14+260401:1200+77'UNH+1+ORDERS:D:96A:UN'BGM+220+A1+9'UNS+S'UNT+4+1'UNZ+1+77'";
+        world.send(Some("ACME"), "", order).expect("sent");
+        let count = 5 + usize::from(!erc.is_empty());
+        let text = format!(
+            "UNB+UNOC:3+5412345000013:14+4012345500004:14+260401:1200+9'UNH+1+APERAK:D:96A:UN'BGM+{bgm}'\
+             RFF+ACE:1'RFF+ACW:1'{erc}UNT+{count}+1'UNZ+1+9'"
+        );
+        let report = world.receive(&text);
+        assert_eq!(report.matched, 1, "{bgm} {report:?}");
+        assert_eq!(documents(&world, Way::Sent)[0].state, state, "{bgm} {erc}");
+    }
+}
+
+/// The advice counts for what it is about, and its rule is settled by the operator.
+#[test]
+fn an_advice_of_which_no_rule_can_be_chosen_is_rejected_with_the_reason() {
+    let rule = "[[rule]]\nname = \"advices\"\ndirection = \"receive\"\ndocument = \"824\"\nguide = \"tiny.guide\"\nwhere = 'count(PO1) = 1'\ndeliver = \"folder:advices\"\n";
+    let world = World::with("usage = \"both\"", rule);
+    world.sent("order", &["A1"]);
+    let report = world.receive(&advice(2, "OTI*TR*TN*A1*****1*0001*850~"));
+    assert_eq!((report.matched, report.delivered, report.rejected), (1, 0, 1), "{report:?}");
+    let received = documents(&world, Way::Received).pop().expect("the 824");
+    let codes: Vec<&str> = received.details.findings.iter().map(|finding| finding.code.as_str()).collect();
+    assert!(codes.contains(&"PTN-113"), "{codes:?}");
+    assert_eq!(documents(&world, Way::Sent)[0].state, State::Refused);
 }
 
 #[test]

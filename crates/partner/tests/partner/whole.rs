@@ -23,6 +23,13 @@ fn bytes(world: &World, id: EntryId) -> Result<Vec<u8>, Findings> {
     Ok(all)
 }
 
+/// Pieces of received interchanges in the store.
+fn pieces(world: &World) -> u64 {
+    let store = world.store();
+    let unit = store.begin().expect("a unit");
+    store.file(&unit, "PARTNER.RECEIVED").expect("the file").facts(&unit).expect("facts").records
+}
+
 #[test]
 fn rejected_interchanges_are_kept_as_they_came_by_default() {
     let world = World::new();
@@ -60,7 +67,11 @@ fn the_policy_keeps_all_or_none_and_a_purge_removes_the_bytes_first() {
     world.receive(&orders(8, &["PO1"]).replace("GE*1*8", "GE*2*8"));
     assert_eq!(bytes(&world, received(&world)[1].id).expect_err("not kept").0[0].code.0, "PTN-302");
     // The entry takes its bytes with it.
+    world.edit("keep-interchanges = \"none\"", "keep-interchanges = \"all\"");
+    world.receive(&orders(9, &["PO1"]));
+    assert_eq!(pieces(&world), 1);
     assert!(world.ledger().purge(now + 3_000 * day, None).expect("purged") > 0);
+    assert_eq!(pieces(&world), 0);
 }
 
 #[test]

@@ -419,7 +419,7 @@ impl Reader<'_> {
             )),
             "http_input" if has("user_header") && node.text("listen").is_some_and(is_open) => Some((
                 "`user_header` trusts every client, and `listen` is an address that other machines reach",
-                "listen on 127.0.0.1, behind the proxy that sets the header",
+                "listen on 127.0.0.1, and let the proxy that sets the header connect to it",
             )),
             "queue_input" if by_key != has("order_key") => {
                 Some(("`order = \"by_key\"` and `order_key` belong together", "set both, or neither"))

@@ -76,14 +76,17 @@ struct WireRule {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a map, or a list of maps")]
 enum WireMaps {
     One(PathBuf),
     Several(Vec<PathBuf>),
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected a place such as \"folder:PATH\", or a place for each output, as { order = \"folder:PATH\", reply = \"answer\" }"
+)]
 enum WireDeliver {
     All(String),
     Each(BTreeMap<String, String>),
@@ -121,7 +124,7 @@ struct WireSettings {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a word, or a list of words")]
 enum WireExpect {
     One(String),
     Several(Vec<String>),
@@ -129,7 +132,7 @@ enum WireExpect {
 
 /// A value for the standard whose form it has, or one for each standard.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a text, or one for each standard as { x12 = \"…\", edifact = \"…\" }")]
 enum WireByStandard {
     One(String),
     Each(WireEach),
@@ -361,6 +364,9 @@ fn rule(file: &mut UserFile, wire: Spanned<WireRule>, number: usize) -> Rule {
     }
     let mut elements = |all: BTreeMap<String, Spanned<String>>, of_key: bool| {
         let mut out = Vec::new();
+        // In the order of the file: the first field is the reference of a document.
+        let mut all: Vec<_> = all.into_iter().collect();
+        all.sort_by_key(|(_, value)| value.span().start);
         for (key, value) in all {
             let reference = if of_key { key.as_str() } else { value.get_ref() };
             if !is_element(reference) {

@@ -56,3 +56,13 @@ fn messages_use_plain_words() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// Without `expecting`, a wrong value is answered by the name of a Rust type.
+#[test]
+fn alternatives_of_a_file_say_what_they_expect() {
+    let rust =
+        tracked_files().into_iter().filter(|file| file.path.ends_with(".rs") && !file.path.starts_with("crates/tidy/"));
+    let bare: Vec<String> =
+        rust.filter(|file| file.text.contains("#[serde(untagged)]")).map(|file| file.path.clone()).collect();
+    assert!(bare.is_empty(), "write #[serde(untagged, expecting = \"expected …\")] in {}", bare.join(", "));
+}

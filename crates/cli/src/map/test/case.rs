@@ -56,7 +56,7 @@ pub(super) struct Settings {
 
 /// One format, or one for each target.
 #[derive(Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a format, or a format for each target")]
 pub(super) enum To {
     One(String),
     Each(BTreeMap<String, String>),

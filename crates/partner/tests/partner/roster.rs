@@ -1,0 +1,118 @@
+//! Changes of partner files.
+
+use std::sync::Barrier;
+
+use quayline_core::Findings;
+use quayline_partner::{CHANGES_FILE, Existing, RosterChange, RosterLine, change_partners};
+use quayline_project::ShapeOptions;
+
+use crate::world::{NOON_MS, World};
+
+fn put(world: &World, source: &str, text: &str) -> Result<Vec<RosterLine>, Findings> {
+    let change = RosterChange {
+        put: vec![(source.into(), text.to_owned())],
+        remove: Vec::new(),
+        existing: Existing::Replaced,
+        by: "test",
+    };
+    change_partners(&world.path(""), ShapeOptions::default(), &change, NOON_MS)
+}
+
+fn remove(world: &World, names: &[&str]) -> Result<Vec<RosterLine>, Findings> {
+    let remove = names.iter().map(|name| (*name).to_owned()).collect();
+    let change = RosterChange { put: Vec::new(), remove, existing: Existing::Refused, by: "test" };
+    change_partners(&world.path(""), ShapeOptions::default(), &change, NOON_MS)
+}
+
+fn partner(name: &str) -> String {
+    format!("name = \"{name}\"\n\n[[identity]]\nstandard = \"x12\"\nqualifier = \"ZZ\"\nid = \"{name}\"\n")
+}
+
+/// Two changes that read the files at the same time would each be checked without the other: two partners with one identity.
+#[test]
+fn changes_happen_one_after_the_other() {
+    let world = World::new();
+    let (threads, rounds) = (4, 5);
+    let start = Barrier::new(threads);
+    let (world, start) = (world.path(""), &start);
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let world = &world;
+            scope.spawn(move || {
+                start.wait();
+                for round in 0..rounds {
+                    let text = partner(&format!("P{thread}{round}"));
+                    // The same identity in each round, so one of the threads gets it.
+                    let shared =
+                        format!("{text}\n[[identity]]\nstandard = \"x12\"\nqualifier = \"01\"\nid = \"R{round}\"\n");
+                    let change = RosterChange {
+                        put: vec![("p.toml".into(), shared)],
+                        remove: Vec::new(),
+                        existing: Existing::Refused,
+                        by: "test",
+                    };
+                    // Refused if another thread was first.
+                    let _ = change_partners(world, ShapeOptions::default(), &change, NOON_MS);
+                }
+            });
+        }
+    });
+    let names = std::fs::read_dir(world.join("partners")).expect("a folder");
+    let names: Vec<String> =
+        names.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    let added = names.iter().filter(|name| name.starts_with('P')).count();
+    assert_eq!(added, rounds, "{names:?}");
+    assert!(names.iter().all(|name| !name.ends_with(".partial")), "{names:?}");
+    let record = std::fs::read_to_string(world.join("partners").join(CHANGES_FILE)).expect("the record");
+    assert_eq!(record.lines().count(), rounds, "{record}");
+}
+
+#[test]
+fn a_partner_is_named_and_removed_once() {
+    let world = World::new();
+    let unnamed = partner("X").replace("name = \"X\"\n", "");
+    let found = put(&world, "-", &unnamed).expect_err("no name");
+    assert!(found.0[0].message.contains("has no `name`"), "{found}");
+    assert_eq!(put(&world, "dir/Y.toml", &unnamed.replace('X', "Y")).expect("added")[0].name, "Y");
+    let lines = remove(&world, &["Y", "Y"]).expect("removed");
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(!world.path("partners/Y.toml").exists());
+}
+
+#[test]
+fn findings_of_json_name_the_partner_and_no_line_of_a_text_that_nobody_has() {
+    let world = World::new();
+    let json = r#"{"partners": [{"name": "A", "settings": {"usage": "never"}}]}"#;
+    let found = put(&world, "all.json", json).expect_err("no such usage");
+    let place = &found.0[0].place;
+    assert_eq!((place.line, place.column, place.line_text.as_deref()), (None, None, None), "{found}");
+    assert_eq!(place.path.as_deref(), Some("partner A"), "{found}");
+}
+
+#[test]
+fn a_value_of_the_wrong_kind_is_told_what_is_expected() {
+    let world = World::new();
+    let found = put(&world, "p.toml", &format!("{}\n[settings]\ndelimiters = {{ element = \"*\" }}\n", partner("A")));
+    let text = found.expect_err("no such form").to_string();
+    assert!(text.contains("one for each standard") && !text.contains("Wire"), "{text}");
+}
+
+/// A disk that fails before the last file is written leaves the old files.
+#[test]
+fn what_cannot_be_written_changes_nothing() {
+    let world = World::new();
+    // A folder in the place of the second new file.
+    std::fs::create_dir(world.path("partners/B.toml.partial")).expect("a folder");
+    let both = partners_json(&["A", "B"]);
+    let found = put(&world, "all.json", &both).expect_err("not writable");
+    assert_eq!(found.0[0].code.0, "PTN-018");
+    assert!(!world.path("partners/A.toml").exists() && !world.path("partners/A.toml.partial").exists());
+    assert!(!world.path("partners").join(CHANGES_FILE).exists(), "nothing happened, so nothing is on record");
+}
+
+fn partners_json(names: &[&str]) -> String {
+    let one = |name: &&str| {
+        format!(r#"{{"name": "{name}", "identity": [{{"standard": "x12", "qualifier": "ZZ", "id": "{name}"}}]}}"#)
+    };
+    format!(r#"{{"partners": [{}]}}"#, names.iter().map(one).collect::<Vec<_>>().join(","))
+}
