@@ -69,6 +69,6 @@ pub use rules::{Query, RuleId, RuleIndex};
 pub use seal::StoreKey;
 pub use search::{Corrected, Filter, Found};
 pub use send::{SendReport, SendRequest};
-pub use story::{Story, StorySegment};
+pub use story::{Story, StorySegment, StoryTrace};
 pub use time::{time_of, time_text};
 pub use waiting::{Release, Waiting};

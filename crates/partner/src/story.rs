@@ -1,10 +1,14 @@
-//! One document's whole story: its entry, the interchange around it, what answered it, what it replaces, and its segments with what is found in
-//! them by the definitions of now.
+//! One document's whole story: its entry, the interchange around it, what answered it, what it replaces, its segments with what is found in
+//! them by the definitions of now, and what each statement of its maps writes from which values.
 
 use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use quayline_core::{Finding, Findings};
 use quayline_edi::{Closed, EndOfInput, EnvelopeReader, Event, Rules};
+use quayline_pipeline::TraceOut;
+use serde_json::Value;
 
 use crate::desk::Desk;
 use crate::entry::{Entry, EntryId, Kind, Way};
@@ -18,6 +22,20 @@ pub struct StorySegment {
     /// Its text without the terminator.
     pub text: String,
     /// What is found in it.
+    pub findings: Vec<Finding>,
+}
+
+/// What one map of the document's rule writes, by the map of now.
+#[derive(Clone, Debug, Default)]
+pub struct StoryTrace {
+    /// The map's file, as the rule names it.
+    pub map: String,
+    /// A value that the map writes, its statement, and the values it is made of, as `translate --trace` tells them. At most
+    /// [`Story::TRACE_MAX`]; none if the map rejects the document.
+    pub values: Vec<Value>,
+    /// Values beyond those.
+    pub more: u64,
+    /// What the map finds in the document.
     pub findings: Vec<Finding>,
 }
 
@@ -42,6 +60,9 @@ pub struct Story {
     pub elsewhere: Vec<Finding>,
     /// Whether the document was checked by the definitions of now: documents that came are.
     pub is_checked: bool,
+    /// For each map of the rule that took the document; empty where no map did, where the bytes that came to it are not kept, or where they are more
+    /// than [`Story::TRACE_BYTES_MAX`].
+    pub traces: Vec<StoryTrace>,
 }
 
 impl Story {
@@ -49,6 +70,10 @@ impl Story {
     pub const SEGMENTS_MAX: usize = 2_000;
     /// Entries before and after that a story has.
     pub const CHAIN_MAX: usize = 100;
+    /// Values of each trace.
+    pub const TRACE_MAX: usize = 2_000;
+    /// Bytes of a document that is traced: its trace is in memory, and much larger than the document.
+    pub const TRACE_BYTES_MAX: usize = 1 << 20;
 }
 
 impl Desk<'_> {
@@ -56,7 +81,7 @@ impl Desk<'_> {
     ///
     /// # Errors
     /// There is no such entry, or the store cannot be read.
-    pub fn story(&self, id: EntryId) -> Result<Story, Findings> {
+    pub fn story(&mut self, id: EntryId) -> Result<Story, Findings> {
         let ledger = self.ledger;
         let unit = ledger.begin().map_err(of_store)?;
         let entry = ledger.need(&unit, id)?;
@@ -82,6 +107,11 @@ impl Desk<'_> {
         let before = chain(|entry| entry.details.about)?;
         let after = chain(|entry| entry.details.replaced_by)?;
         let bytes = ledger.body(&unit, id, Part::Document)?;
+        // A map reads what came: a received document, or the source of one to send.
+        let mapped = match entry.way {
+            Way::Received => bytes.clone(),
+            Way::Sent => ledger.body(&unit, id, Part::Source)?,
+        };
         drop(unit);
         let mut story = Story {
             interchange,
@@ -92,12 +122,86 @@ impl Desk<'_> {
             segments_more: 0,
             elsewhere: Vec::new(),
             is_checked: false,
+            traces: Vec::new(),
             entry,
         };
         if let Some(bytes) = bytes {
             story.read(self, &bytes);
         }
+        if let Some(mapped) = mapped.filter(|mapped| mapped.len() <= Story::TRACE_BYTES_MAX) {
+            story.traces = self.traces(&story.entry, &mapped)?;
+        }
         Ok(story)
+    }
+
+    /// Runs the maps of the rule that took a document, and keeps nothing of their output.
+    fn traces(&mut self, entry: &Entry, bytes: &[u8]) -> Result<Vec<StoryTrace>, Findings> {
+        let book = self.book;
+        let Some(rule) = book.rule_named(&entry.details.rule) else { return Ok(Vec::new()) };
+        let mut traces = Vec::new();
+        for of in &book.rule(rule).maps {
+            let name = of.path.display().to_string();
+            let map = match book.map(of) {
+                Ok(map) => map,
+                Err(Findings(found)) => {
+                    traces.push(StoryTrace { map: name, findings: found.clone(), ..StoryTrace::default() });
+                    continue;
+                }
+            };
+            let told = Told::default();
+            let out: TraceOut = Arc::new(Mutex::new(Box::new(told.clone())));
+            let mut lane = map.pipeline.traced_lane(out)?;
+            let mut buffers = map.pipeline.buffers()?;
+            let (_, run) = self.begin_map();
+            map.begin_unit(entry.time_ms, run);
+            let mut report = lane.run(&format!("entry {}", entry.id).into(), bytes, &mut buffers);
+            let lost = report.lost.take().map(|Findings(lost)| lost).unwrap_or_default();
+            let mut trace = told.end(name);
+            trace.findings.extend(report.findings.drain(..).chain(lost));
+            traces.push(trace);
+        }
+        Ok(traces)
+    }
+}
+
+/// Takes the lines of a trace.
+#[derive(Clone, Default)]
+struct Told(Arc<Mutex<ToldLines>>);
+
+#[derive(Default)]
+struct ToldLines {
+    bytes: Vec<u8>,
+    lines: usize,
+    more: u64,
+}
+
+impl Write for Told {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let is_end = part.ends_with(b"\n");
+            if told.lines < Story::TRACE_MAX {
+                told.bytes.extend_from_slice(part);
+                told.lines += usize::from(is_end);
+            } else {
+                told.more += u64::from(is_end);
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Told {
+    fn end(&self, map: String) -> StoryTrace {
+        let told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let lines = told.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        // Every line is an object that the tracer wrote.
+        let values = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
+        StoryTrace { map, values, more: told.more, findings: Vec::new() }
     }
 }
 

@@ -24,6 +24,7 @@ use crate::reject::RejectForm;
 use crate::repeats::Repeats;
 use crate::revocable::Revocable;
 use crate::settle::{DraftOutput, Drafts, Unsettled, settle, settle_end};
+use crate::sink::map::TraceOut;
 use crate::source_head::SourceHead;
 use crate::spool::{SpoolFolder, SpoolMemory};
 use crate::world::World;
@@ -185,6 +186,19 @@ impl Pipeline {
         UnitLane::new(self, None).map_err(|error| error.findings())
     }
 
+    /// The same for a lane that tells `out` what it writes: a line of JSON for each value, with the statement that wrote it and the values it is made
+    /// of. Of a document that is rejected it tells nothing. Without a map there is nothing to tell. Places are those in new buffers.
+    ///
+    /// # Errors
+    /// As [`Pipeline::lane`].
+    pub fn traced_lane(&self, out: TraceOut) -> Result<UnitLane<'_>, Findings> {
+        let mut ends = self.ends();
+        if let Some(map) = &mut ends.map {
+            map.trace = Some(out);
+        }
+        UnitLane::with(self, ends, None).map_err(|error| error.findings())
+    }
+
     pub(crate) fn ends(&self) -> Ends<'_> {
         Ends {
             source: &self.source,
@@ -211,6 +225,8 @@ impl Pipeline {
 pub struct UnitLane<'p> {
     ends: Ends<'p>,
     outputs: Vec<LaneOutput<'p>>,
+    /// Bytes that a new buffer of each output has, for the places of a trace.
+    written: Vec<u64>,
     /// Made for each unit where the unit's first row names the columns.
     lane: Option<Box<dyn Lane + 'p>>,
     facts: LaneFacts,
@@ -255,10 +271,24 @@ impl UnitReport {
 
 impl<'p> UnitLane<'p> {
     fn new(pipeline: &'p Pipeline, encoder: Option<ParquetEncoder>) -> Result<UnitLane<'p>, PipelineError> {
-        let ends = pipeline.ends();
-        let mut outputs = (0..pipeline.targets.len())
-            .map(|number| ends.output(number, Apart::Together).map(|(_, output)| output))
-            .collect::<Result<Vec<_>, _>>()?;
+        UnitLane::with(pipeline, pipeline.ends(), encoder)
+    }
+
+    fn with(
+        pipeline: &'p Pipeline,
+        ends: Ends<'p>,
+        encoder: Option<ParquetEncoder>,
+    ) -> Result<UnitLane<'p>, PipelineError> {
+        let (mut outputs, mut written) = (Vec::new(), Vec::new());
+        for number in 0..pipeline.targets.len() {
+            let (start, output) = ends.output(number, Apart::Together)?;
+            outputs.push(output);
+            written.push(match &start {
+                // The first document has no separator before it.
+                OutputStart::Text { prologue, separator, .. } => prologue.len().saturating_sub(*separator) as u64,
+                OutputStart::Edi(_) | OutputStart::Parquet { .. } | OutputStart::Arrow { .. } => 0,
+            });
+        }
         if let (Some(encoder), Some(output)) = (encoder, outputs.first_mut()) {
             output.encode_by(encoder);
         }
@@ -267,7 +297,7 @@ impl<'p> UnitLane<'p> {
             SourceFormat::Columns(_) => true,
             _ => false,
         };
-        let lane = if named_by_unit { None } else { ends.lanes(&outputs, &[], None)?.pop() };
+        let lane = if named_by_unit { None } else { ends.lanes(&outputs, &written, None)?.pop() };
         let facts = LaneFacts {
             file: Arc::from(""),
             reject_form: ends.reject_form(None)?,
@@ -280,7 +310,7 @@ impl<'p> UnitLane<'p> {
             SourceFormat::Edi(_) => Some(ends.cutter_for(usize::MAX, &Position::START, None, &facts.file)?.position()),
             _ => None,
         };
-        Ok(UnitLane { block: ends.block(), ends, outputs, lane, facts, lot: Lot::new(), start })
+        Ok(UnitLane { block: ends.block(), ends, outputs, written, lane, facts, lot: Lot::new(), start })
     }
 
     /// Converts one unit, whose bytes are a whole file of the source format, and appends its documents to `outputs`: those that
@@ -453,7 +483,7 @@ impl UnitLane<'_> {
     fn begin(&mut self, head: Option<SourceHead>, report: &mut UnitReport) -> Result<(), PipelineError> {
         report.findings = self.ends.head_warnings(head.as_ref())?;
         self.facts.reject_form = self.ends.reject_form(head.as_ref())?;
-        self.lane = self.ends.lanes(&self.outputs, &[], head.as_ref())?.pop();
+        self.lane = self.ends.lanes(&self.outputs, &self.written, head.as_ref())?.pop();
         Ok(())
     }
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use quayline_core::{Fault, Finding, Findings};
+use quayline_gateway::decode_path;
 use quayline_partner::{
     AdviceOutcome, Again, Book, Desk, DeskLimits, EntryId, Existing, Filter, Kind, Ledger, NO_BYTES, NO_ENTRY, ROSTER,
     Release, RosterChange, SAME_FILE, STATE, SendReport, SendRequest, State, Story, Way, export_partners, is_partner,
@@ -21,7 +22,7 @@ use super::entries::entry_json;
 use super::folders::Watcher;
 use super::show::{explanation_json, partner_json, partner_line_json};
 use super::{envelope_json, now_ms, openapi, raw, receive_json, roster, send_json};
-use crate::admin::{Query, answer, decoded, wrong};
+use crate::admin::{Query, answer, wrong};
 use crate::cache::cache;
 use crate::console::Console;
 use crate::exit::{Stop, argument};
@@ -201,7 +202,7 @@ impl PartnersPart {
                 _ => break found,
             }
         };
-        let next = found.next.map(|place| place.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
+        let next = found.next.map(|place| quayline_core::hex(&place));
         Ok((200, json!({ "entries": found.entries.iter().map(entry_json).collect::<Vec<_>>(), "next": next })))
     }
 
@@ -350,11 +351,11 @@ impl PartnersPart {
 impl AdminPart for PartnersPart {
     fn request(&self, request: &AdminRequest<'_>) -> Option<AdminAnswer> {
         let rest = request.path.strip_prefix("/partner/")?;
-        let decoded: Option<Vec<String>> = rest.split('/').map(decoded).collect();
+        let decoded: Option<Vec<_>> = rest.split('/').map(decode_path).collect();
         let Some(decoded) = decoded else {
             return Some(failure(&wrong("the path is not UTF-8".to_owned(), "encode it".to_owned())));
         };
-        let parts: Vec<&str> = decoded.iter().map(String::as_str).collect();
+        let parts: Vec<&str> = decoded.iter().map(|part| &**part).collect();
         if let ("GET", ["entries", id, "bytes"]) = (request.method, parts.as_slice()) {
             return Some(match self.bytes(id) {
                 Ok(body) => AdminAnswer { status: 200, media: "application/octet-stream", body },
@@ -417,11 +418,16 @@ fn story_json(story: &Story) -> Value {
             json!({ "byte": segment.byte, "text": segment.text, "findings": findings })
         })
         .collect();
+    let trace = |trace: &quayline_partner::StoryTrace| {
+        let findings: Vec<Value> = trace.findings.iter().map(raw).collect();
+        json!({ "map": trace.map, "values": trace.values, "more": trace.more, "findings": findings })
+    };
     json!({
         "entry": entry_json(&story.entry), "interchange": story.interchange.as_ref().map(entry_json),
         "answer": story.answer.as_ref().map(entry_json), "before": entries(&story.before), "after": entries(&story.after),
         "checked": story.is_checked, "segments": segments, "segments_more": story.segments_more,
         "elsewhere": story.elsewhere.iter().map(raw).collect::<Vec<_>>(),
+        "traces": story.traces.iter().map(trace).collect::<Vec<_>>(),
     })
 }
 

@@ -80,7 +80,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         "/entries/{entry}/story",
         "get",
         "tellStory",
-        "An entry with its interchange, its acknowledgment, what it replaces, and its segments with their findings",
+        "An entry with its interchange, its acknowledgment, what it replaces, its segments with their findings, and what its maps write",
         &[],
         None,
     ),

@@ -11,6 +11,7 @@ mod receive;
 mod roster;
 mod send;
 mod store;
+mod story;
 mod waiting;
 mod whole;
 mod world;
