@@ -24,6 +24,12 @@ fn main() -> ExitCode {
             say(&line);
             true
         }),
+        Some((first, rest)) if first == quayline_measure::partner_study::CHILD => {
+            quayline_measure::partner_study::child(rest).map(|line| {
+                say(&line);
+                true
+            })
+        }
         Some((first, rest)) if first == store_growth::CHILD => store_growth::child(rest).map(|()| true),
         _ => measure_bars(&arguments),
     };

@@ -10,7 +10,8 @@ use quayline_core::{Fault, Finding, Findings};
 use quayline_gateway::{Definitions, ProviderSpec};
 use quayline_measure::batch::{BatchStudy, BatchStudyOptions, Repositories, Rows};
 use quayline_measure::{
-    FlowStudy, FlowStudyOptions, GatewayStudy, StoreStudy, StoreStudyOptions, StudyOptions, process, translator_study,
+    FlowStudy, FlowStudyOptions, GatewayStudy, StoreStudy, StoreStudyOptions, StudyOptions, partner_study, process,
+    translator_study,
 };
 use quayline_project::job::{EventSettings, JobSettings};
 use quayline_report::Report;
@@ -403,13 +404,18 @@ pub(crate) fn hidden(arguments: &[OsString]) -> Option<i32> {
         quayline_program::WORKER_ARGUMENT => Some(quayline_program::run_worker(rest)),
         quayline_measure::CHILD_ARGUMENT => Some(quayline_measure::run_child(rest)),
         quayline_measure::STORE_CHILD => Some(quayline_measure::run_store_child(rest)),
-        process::MEASURE => Some(match process::measure_here(rest) {
-            Ok(line) => i32::from(crate::console::write_stdout(format!("{line}\n").as_bytes()).is_err()),
-            Err(why) => {
-                eprintln!("error: {why}");
-                2
-            }
-        }),
+        process::MEASURE => Some(answered(process::measure_here(rest))),
+        partner_study::CHILD => Some(answered(partner_study::child(rest))),
         _ => None,
+    }
+}
+
+fn answered(line: Result<String, String>) -> i32 {
+    match line {
+        Ok(line) => i32::from(crate::console::write_stdout(format!("{line}\n").as_bytes()).is_err()),
+        Err(why) => {
+            eprintln!("error: {why}");
+            2
+        }
     }
 }

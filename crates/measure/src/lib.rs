@@ -5,7 +5,7 @@
 //! * [`OutsideLoad`] is one load against a server that already runs.
 //! * [`Mix`] is several classes of virtual users at once, each with weighted steps, against a server that already runs.
 //! * [`FlowBed`] is a store with one running flow and the applications that drive it; [`FlowStudy`] runs the samples of IBM's report on VSAM nodes and prints its tables.
-//! * [`translator_study`] has the rows of a translator's study of 2005, over [`Claims`], by [`process`].
+//! * [`translator_study`] has the rows of a translator's study of 2005, over [`Claims`], by [`process`]; [`partner_study`] has its case study over trading partners.
 //! * [`batch`] runs the job of IBM's paper on Liberty Batch and prints its experiments.
 //! * [`StoreStudy`] repeats messages and records by number of drivers, and kills a process with open units of work.
 //! * [`GatewayStudy`] runs the scenarios of IBM's report over the dealership and gives its tables as Markdown and a report.
@@ -26,6 +26,7 @@ mod instructions;
 mod load;
 mod mix;
 mod outside;
+pub mod partner_study;
 pub mod process;
 mod python_random;
 mod report;

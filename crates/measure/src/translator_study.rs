@@ -1,4 +1,4 @@
-//! The rows that the study of a translator of 2005 gives, and ours beside them: claims through a map, XML documents, memory.
+//! The rows that the study of a translator of 2005 gives, and ours beside them: claims through a map, XML documents, the case study, memory.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -152,6 +152,7 @@ pub fn report(
     for path in [&input, &output] {
         let _ = std::fs::remove_file(path);
     }
+    good &= crate::partner_study::report(this, folder, PEAK_MAX, say)?;
     Ok(good)
 }
 

@@ -5,10 +5,10 @@ use std::time::Duration;
 use quayline_store_embedded::Durability;
 
 use super::{Area, Bar, Bench, Measured, Side};
-use crate::partner::case_study::{self, UNIT};
 use crate::partner::commands::{self, CHECKED, Cost, OFF, ON, Programs, Received};
 use crate::partner::growth::{self, Grown};
 use crate::unit_of_work::floor;
+use quayline_measure::partner_study::{self, UNIT};
 
 pub(super) const BARS: &[Bar] = &[
     most("look-up of 50,000 rules of 1,000 partners, by 500 of ten", 1.5, "ratio", lookup),
@@ -130,7 +130,7 @@ fn envelopes(bench: &Bench) -> Result<Measured, String> {
 }
 
 fn buffered(bench: &Bench) -> Result<Measured, String> {
-    let speed = case_study::run(&bench.scratch.path("partner-study"), Durability::Buffered, 10_000)?;
+    let speed = partner_study::run(&bench.scratch.path("partner-study"), Durability::Buffered, 10_000)?;
     let detail = format!("{:.1} us CPU each, {} messages; the study: 51,808 an hour", speed.cpu_us, speed.messages);
     Ok(Measured { value: speed.rate, detail })
 }
@@ -138,7 +138,7 @@ fn buffered(bench: &Bench) -> Result<Measured, String> {
 fn durable(bench: &Bench) -> Result<Measured, String> {
     let floor = || floor(&bench.scratch.path("floor"), Duration::from_secs(1)).map_err(|error| error.to_string());
     let before = floor()?;
-    let speed = case_study::run(&bench.scratch.path("partner-study"), Durability::Sync, 5_000)?;
+    let speed = partner_study::run(&bench.scratch.path("partner-study"), Durability::Sync, 5_000)?;
     let floor = before.midpoint(floor()?);
     let detail =
         format!("{:.0} messages/s, {:.1} us CPU each, floor {floor:.0}/s, {UNIT} in a unit", speed.rate, speed.cpu_us);

@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::world::{self, Project};
 use crate::median;
 use crate::process::{self, Usage};
+use quayline_measure::partner_study::world::{self, Project};
 
 /// The programs to measure, and a folder for projects.
 #[derive(Clone, Copy, Debug)]

@@ -12,10 +12,10 @@ use quayline_project::partner::Direction;
 use quayline_store::StoreError;
 use quayline_store_embedded::Durability;
 
-use super::world::{self, Project};
 use crate::clock::cpu_of;
 use crate::median;
 use crate::unit_of_work::open;
+use quayline_measure::partner_study::world::{self, Project};
 
 /// Look-ups of one sample.
 const LOOKUPS: usize = 100_000;

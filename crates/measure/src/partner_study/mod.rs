@@ -2,23 +2,28 @@
 //! messages of about 2 KB, 4 threads.
 //!
 //! A thread has partners of its own, so that no unit of work waits for the control numbers of another. Each takes 64 messages into one unit
-//! of work, which is the group commit of the study.
+//! of work, which is the group commit of the study. Threads make their messages as they go, so memory does not grow with their number.
 
+pub mod world;
+
+use std::ffi::OsString;
 use std::io::Cursor;
 use std::path::Path;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use quayline_core::Findings;
 use quayline_partner::{Again, Book, Desk, DeskLimits, Ledger, SendRequest};
 use quayline_project::ShapeOptions;
 use quayline_project::partner::RuleMap;
 use quayline_store::queue::{Message, QueueDefinition};
-use quayline_store::{Store, StoreError};
-use quayline_store_embedded::Durability;
+use quayline_store::{Access, Clock, Store, StoreError, StoreLimits, SystemClock};
+use quayline_store_embedded::{Durability, EmbeddedEngine, Folder, Settings};
+use rustix::time::{ClockId, clock_gettime};
 
-use super::world::{self, PARTNERS, Project};
-use crate::clock::cpu_of;
-use crate::unit_of_work::open;
+use self::world::{PARTNERS, Project};
+use crate::flow_bed::bare_syncs;
+use crate::process;
 
 /// Threads.
 pub const THREADS: usize = 4;
@@ -71,28 +76,105 @@ pub fn run(folder: &Path, durability: Durability, messages: usize) -> Result<Spe
     books.iter().try_for_each(|book| {
         book.map(&RuleMap::without_lookups("maps/xml.qmap")).map(|_| ()).map_err(ToString::to_string)
     })?;
-    let orders: Vec<Vec<String>> = (0..THREADS)
-        .map(|thread| (0..messages).map(|number| world::xml_order(thread * messages + number)).collect())
-        .collect();
-    let began = Instant::now();
-    let (done, cpu) = cpu_of(|| {
-        std::thread::scope(|scope| {
-            let workers: Vec<_> = books
-                .iter()
-                .zip(&orders)
-                .enumerate()
-                .map(|(thread, (book, orders))| {
-                    let ledger = &ledger;
-                    scope.spawn(move || work(thread, book, ledger, orders))
-                })
-                .collect();
-            workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| "a worker panicked".to_owned())?)
-        })
-    });
-    done?;
-    let messages = THREADS * messages;
-    let seconds = began.elapsed().as_secs_f64();
-    Ok(Speed { messages, rate: messages as f64 / seconds, cpu_us: cpu.as_secs_f64() * 1e6 / messages as f64 })
+    let (began, cpu) = (Instant::now(), process_cpu());
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = books
+            .iter()
+            .enumerate()
+            .map(|(thread, book)| {
+                let ledger = &ledger;
+                scope.spawn(move || work(thread, book, ledger, messages))
+            })
+            .collect();
+        workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| "a worker panicked".to_owned())?)
+    })?;
+    let (elapsed, cpu) = (began.elapsed(), process_cpu().saturating_sub(cpu));
+    Ok(Speed::of(THREADS * messages, elapsed, cpu))
+}
+
+impl Speed {
+    #[expect(clippy::cast_precision_loss, reason = "figures for people")]
+    fn of(messages: usize, elapsed: Duration, cpu: Duration) -> Speed {
+        let count = messages as f64;
+        Speed { messages, rate: count / elapsed.as_secs_f64(), cpu_us: cpu.as_secs_f64() * 1e6 / count }
+    }
+}
+
+fn process_cpu() -> Duration {
+    let now = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(u64::try_from(now.tv_sec).unwrap_or_default(), u32::try_from(now.tv_nsec).unwrap_or_default())
+}
+
+fn open(folder: &Path, durability: Durability) -> Result<Store, String> {
+    let medium = Folder::create(folder).map_err(|error| error.to_string())?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let settings = Settings { durability, ..Settings::default() };
+    let engine = EmbeddedEngine::open(Arc::new(medium), &clock, settings).map_err(|error| error.to_string())?;
+    Store::open(Arc::new(engine), clock, StoreLimits::default(), Access::Write).map_err(|error| error.to_string())
+}
+
+/// Argument by which a program starts itself as [`child`].
+pub const CHILD: &str = "--partner-study";
+
+/// The process that is measured: `FOLDER buffered|sync MESSAGES`. The answer is a line with messages a second and CPU microseconds of each.
+///
+/// # Errors
+/// As [`run`].
+pub fn child(arguments: &[OsString]) -> Result<String, String> {
+    let words: Vec<&str> = arguments.iter().filter_map(|word| word.to_str()).collect();
+    let [folder, durability, messages] = words[..] else {
+        return Err(format!("{CHILD} FOLDER buffered|sync MESSAGES"));
+    };
+    let durability = if durability == "sync" { Durability::Sync } else { Durability::Buffered };
+    let messages = messages.parse().map_err(|_| format!("`{messages}` is not a number of messages"))?;
+    let speed = run(Path::new(folder), durability, messages)?;
+    Ok(format!("{} {}", speed.rate, speed.cpu_us))
+}
+
+/// Messages of each thread in a report, by durability.
+const MESSAGES: [(&str, usize); 2] = [("buffered", 10_000), ("sync", 5_000)];
+
+/// Prints the mix at both durabilities, each in a process of its own, beside the study and the floor of the disk. Whether memory stays in its
+/// bound.
+///
+/// # Errors
+/// A process does not end with 0, or the folder cannot be written.
+pub(crate) fn report(this: &Path, folder: &Path, peak_max: u64, say: &mut dyn FnMut(&str)) -> Result<bool, String> {
+    say(&format!(
+        "\ncase study: XML of 2 KB, 65 % to EDI at once, 25 % to EDI in envelopes that wait, 10 % to flat files; {PARTNERS} partners, {THREADS} threads\n  \
+         {:<11}{:>9}{:>14}{:>10}{:>9}   the study",
+        "", "messages", "an hour", "CPU us", "peak MB"
+    ));
+    let output = folder.join("partner-study.out");
+    let mut good = true;
+    for (durability, messages) in MESSAGES {
+        let project = folder.join("partner-study");
+        let syncs = if durability == "sync" { Some(bare_syncs(folder)?) } else { None };
+        let words = [CHILD.into(), project.clone().into(), durability.into(), messages.to_string().into()];
+        let command: Vec<OsString> = std::iter::once(this.into()).chain(words).collect();
+        let usage = process::run(this, &command, Some(&output))?;
+        let line = std::fs::read_to_string(&output).map_err(|error| format!("{}: {error}", output.display()))?;
+        let figures: Vec<f64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        let [rate, cpu_us] = figures[..] else { return Err(format!("{CHILD} answered `{}`", line.trim())) };
+        let within = usage.peak_bytes <= peak_max;
+        good &= within;
+        #[expect(clippy::cast_precision_loss, reason = "figures for people")]
+        let (peak, unit) = (usage.peak_bytes as f64 / f64::from(1 << 20), UNIT as f64);
+        let floor = syncs.map(|syncs| {
+            format!("; {:.0} units of {UNIT} messages a second, the disk syncs {syncs:.0} times a second", rate / unit)
+        });
+        say(&format!(
+            "  {durability:<11}{:>9}{:>14.0}{cpu_us:>10.1}{peak:>9.1}   51,808 an hour{}{}",
+            THREADS * messages,
+            rate * 3_600.0,
+            floor.unwrap_or_default(),
+            if within { "" } else { "   MORE THAN 64 MB" }
+        ));
+        // What is left of a measured store harms nobody.
+        let _ = std::fs::remove_dir_all(&project);
+    }
+    let _ = std::fs::remove_file(&output);
+    Ok(good)
 }
 
 fn define(store: &Store) -> Result<(), StoreError> {
@@ -103,7 +185,7 @@ fn define(store: &Store) -> Result<(), StoreError> {
     unit.commit().map(|_| ())
 }
 
-fn work(thread: usize, book: &Book, ledger: &Ledger, orders: &[String]) -> Result<(), String> {
+fn work(thread: usize, book: &Book, ledger: &Ledger, messages: usize) -> Result<(), String> {
     let limits = DeskLimits {
         unit_transactions_max: usize::MAX,
         unit_bytes_max: usize::MAX,
@@ -116,11 +198,11 @@ fn work(thread: usize, book: &Book, ledger: &Ledger, orders: &[String]) -> Resul
     let mut buffers = flat.pipeline.buffers().map_err(text)?;
     let rows = ledger.store().queue("FLAT").map_err(|error| error.to_string())?;
     let mut desk = Desk::new(book, ledger, limits, now_ms).map_err(text)?;
-    for (turn, unit) in orders.chunks(UNIT).enumerate() {
+    for begin in (0..messages).step_by(UNIT) {
         let mut flat_files = Vec::new();
         desk.together(|desk| {
-            for (place, order) in unit.iter().enumerate() {
-                let number = turn * UNIT + place;
+            for number in begin..messages.min(begin + UNIT) {
+                let order = world::xml_order(thread * messages + number);
                 let document = kind(number);
                 if document == "flat" {
                     let report = lane.run(&"order.xml".into(), order.as_bytes(), &mut buffers);

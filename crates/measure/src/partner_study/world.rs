@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::data::Claims;
+use crate::Claims;
 
 /// Partners of the case study: as many variants as the study of 2005 has.
 pub const PARTNERS: usize = 20;
@@ -415,11 +415,8 @@ pub fn xml_order(number: usize) -> String {
 pub fn short_orders(partners: usize) -> String {
     let mut out = String::new();
     for number in 0..partners {
-        let _ = writeln!(
-            out,
-            "{{\"number\":\"S{number:08}\",\"partner\":\"{}\",\"lines\":[{{\"line\":\"1\"}}]}}",
-            name(number)
-        );
+        let order = serde_json::json!({ "number": format!("S{number:08}"), "partner": name(number), "lines": [{ "line": "1" }] });
+        let _ = writeln!(out, "{order}");
     }
     out
 }
