@@ -1,6 +1,7 @@
 //! What the parts of the listener for operators share: parameters of a request, answers.
 
 use quayline_core::Findings;
+use quayline_gateway::{decode_query, percent_encoded};
 use quayline_server::AdminAnswer;
 use serde_json::Value;
 
@@ -14,13 +15,13 @@ impl Query {
         let mut all = Vec::new();
         for pair in text.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let (Some(name), Some(value)) = (decoded(name), decoded(&value.replace('+', " "))) else {
+            let (Some(name), Some(value)) = (decode_query(name), decode_query(value)) else {
                 return Err(wrong(
                     "a parameter is not percent-encoded UTF-8".to_owned(),
                     "encode parameters".to_owned(),
                 ));
             };
-            all.push((name, value));
+            all.push((name.into_owned(), value.into_owned()));
         }
         Ok(Query(all))
     }
@@ -39,7 +40,7 @@ impl Query {
         let others = self.pairs().filter(|(known, _)| *known != name);
         let all: Vec<String> = others
             .chain(std::iter::once((name, value)))
-            .map(|(name, value)| format!("{}={}", encoded(name), encoded(value)))
+            .map(|(name, value)| format!("{}={}", percent_encoded(name), percent_encoded(value)))
             .collect();
         all.join("&")
     }
@@ -76,28 +77,4 @@ pub(crate) fn answer(status: u16, value: &Value) -> AdminAnswer {
 /// A fault of the caller.
 pub(crate) fn wrong(message: String, hint: String) -> Findings {
     argument(message).hint(hint).into()
-}
-
-/// Text in which only letters, digits and marks that need no encoding are themselves.
-pub(crate) fn encoded(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    let one = |byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
-    text.bytes().map(one).collect()
-}
-
-/// Text with its `%41` decoded; `None` where it is not UTF-8 then.
-pub(crate) fn decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        rest = after;
-        if *first != b'%' {
-            bytes.push(*first);
-            continue;
-        }
-        let (digits, after) = rest.split_at_checked(2)?;
-        bytes.push(u8::from_str_radix(core::str::from_utf8(digits).ok()?, 16).ok()?);
-        rest = after;
-    }
-    String::from_utf8(bytes).ok()
 }

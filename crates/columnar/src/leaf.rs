@@ -376,8 +376,8 @@ fn put_text(column: &mut BytesColumn, at: usize, value: Value<'_>) -> Result<(),
             return column.put(at, run).map_err(|_| Reason::TooMuch);
         }
         Value::Ascii(run) => return column.put(at, run).map_err(|_| Reason::TooMuch),
-        Value::Bytes(bytes) => hexadecimal("", bytes),
-        Value::Raw(bytes) => hexadecimal("0x", bytes),
+        Value::Bytes(bytes) => quayline_core::hex(bytes),
+        Value::Raw(bytes) => format!("0x{}", quayline_core::hex(bytes)),
         Value::Bool(truth) => truth.to_string(),
         Value::Float32(x) => f64::from(x).to_string(),
         Value::Float64(x) => x.to_string(),
@@ -390,32 +390,12 @@ fn put_bytes(column: &mut BytesColumn, at: usize, value: Value<'_>) -> Result<()
     let bytes = match value {
         Value::Bytes(bytes) | Value::Raw(bytes) => return column.put(at, bytes.into()).map_err(|_| Reason::TooMuch),
         Value::Text(run) | Value::Ascii(run) => {
-            from_hexadecimal(run.bytes()).ok_or(Reason::Mismatch("text that is not pairs of hexadecimal digits"))?
+            quayline_core::from_hex(run.bytes().strip_prefix(b"0x").unwrap_or(run.bytes()))
+                .ok_or(Reason::Mismatch("text that is not pairs of hexadecimal digits"))?
         }
         _ => return Err(Reason::Mismatch("a number or truth value")),
     };
     column.put(at, bytes[..].into()).map_err(|_| Reason::TooMuch)
-}
-
-fn hexadecimal(prefix: &str, bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut text = String::with_capacity(prefix.len() + bytes.len() * 2);
-    text.push_str(prefix);
-    for byte in bytes {
-        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
-        text.push(char::from(DIGITS[usize::from(byte & 15)]));
-    }
-    text
-}
-
-fn from_hexadecimal(text: &[u8]) -> Option<Vec<u8>> {
-    let text = text.strip_prefix(b"0x").unwrap_or(text);
-    let nibble = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    let pairs = text.chunks(2).map(|pair| match pair {
-        [high, low] => Some(nibble(*high)? << 4 | nibble(*low)?),
-        _ => None,
-    });
-    pairs.collect()
 }
 
 #[cfg(test)]
@@ -434,13 +414,5 @@ mod tests {
         assert_eq!(digits(b"000", 0), "-0");
         assert_eq!(number_text(Value::Int(i64::MIN, 0)), "-9223372036854775808");
         assert_eq!(number_text(Value::Decimal(Decimal { unscaled: 7, scale: 0 })), "7");
-    }
-
-    #[test]
-    fn hexadecimal_text_is_read_back() {
-        assert_eq!(hexadecimal("0x", &[0, 0xfe]), "0x00fe");
-        assert_eq!(from_hexadecimal(b"0x00Fe"), Some(vec![0, 0xfe]));
-        assert_eq!(from_hexadecimal(b"0f1"), None);
-        assert_eq!(from_hexadecimal(b"0g"), None);
     }
 }

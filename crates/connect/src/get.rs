@@ -298,7 +298,7 @@ fn jms_id(text: &str) -> Value {
     let Some(rest) = text.strip_prefix("ID:") else { return string() };
     let hex = |digits: &str| -> Option<Vec<u8>> {
         let digits: String = digits.chars().filter(|digit| *digit != '-').collect();
-        let pairs = digits.is_ascii() && digits.len().is_multiple_of(2);
+        let pairs = digits.bytes().all(|digit| digit.is_ascii_hexdigit()) && digits.len().is_multiple_of(2);
         let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).ok();
         if pairs { (0..digits.len()).step_by(2).map(byte).collect() } else { None }
     };

@@ -10,6 +10,7 @@
 
 mod document;
 mod finding;
+mod hex;
 mod limits;
 mod moment;
 mod number;
@@ -23,6 +24,7 @@ mod value;
 
 pub use document::Document;
 pub use finding::{Code, DistinctFindings, Fault, Finding, Findings, Place, Severity};
+pub use hex::{from_hex, hex, hex_number};
 pub use limits::Limits;
 pub use moment::Moment;
 pub use number::{NumberScratch, read_bool, read_number, write_number};

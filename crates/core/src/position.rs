@@ -155,7 +155,7 @@ impl Checkpoint {
         }
         if !self.state.is_empty() {
             text.push_str("state ");
-            self.state.iter().for_each(|byte| text.push_str(&format!("{byte:02x}")));
+            text.push_str(&crate::hex(&self.state));
             text.push('\n');
         }
         let hash = fnv1a(text.as_bytes());
@@ -187,14 +187,7 @@ impl Checkpoint {
         let mut line = lines.next();
         if let Some(hex) = line.and_then(|line| line.strip_prefix("state ")) {
             let error = CheckpointError::Line { line: NAMES.len() + 1, expected: "state" };
-            let digits = hex.trim_end().as_bytes();
-            let byte = |pair: &[u8]| {
-                core::str::from_utf8(pair)
-                    .ok()
-                    .filter(|_| pair.len() == 2)
-                    .and_then(|hex| u8::from_str_radix(hex, 16).ok())
-            };
-            state = digits.chunks(2).map(byte).collect::<Option<_>>().ok_or(error)?;
+            state = crate::from_hex(hex.trim_end()).ok_or(error)?;
             read += line.map_or(0, str::len);
             line = lines.next();
         }

@@ -241,7 +241,7 @@ fn send_bytes<S: Sink>(sink: &mut S, node: NodeId, cell: &[u8]) {
 /// The bytes of a cell of hexadecimal digits, and whether they are behind `0x`: then they are no valid value of the field.
 pub(crate) fn bytes_of(cell: &[u8]) -> Option<(Vec<u8>, bool)> {
     let (digits, is_raw) = cell.strip_prefix(b"0x").map_or((cell, false), |digits| (digits, true));
-    Some((unhex(digits)?, is_raw))
+    Some((quayline_core::from_hex(digits)?, is_raw))
 }
 
 /// The truth value of a cell: spreadsheets write `TRUE` and `FALSE`, so their case does not matter.
@@ -298,14 +298,6 @@ fn checked_columns(
             }
         }
     }
-}
-
-/// The bytes of pairs of hexadecimal digits.
-fn unhex(digits: &[u8]) -> Option<Vec<u8>> {
-    let (pairs, rest) = digits.as_chunks::<2>();
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    let pair = |[high, low]: &[u8; 2]| Some(digit(*high)? << 4 | digit(*low)?);
-    if rest.is_empty() { pairs.iter().map(pair).collect() } else { None }
 }
 
 /// The last column noted in `from..to`.

@@ -21,6 +21,7 @@ use std::time::Duration;
 use quayline_connect::{
     BrokerAddress, BrokerClient, BrokerError, BrokerEvent, BrokerLogin, Delivery, DeliveryState, LinkId,
 };
+use quayline_core::hex;
 use quayline_project::FlowNode;
 use quayline_store::queue::{Message, MessageId};
 use quayline_store::{Clock, Direction, KeyRange, Page, PageLimit, Space, Store, StoreError};
@@ -32,7 +33,7 @@ use crate::codes;
 use crate::deliver::Outside;
 use crate::expression::Evaluated;
 use crate::failure::Failure;
-use crate::message::{Parcel, hex};
+use crate::message::Parcel;
 use crate::run::{Gives, Run, Work};
 use crate::taken::{Failures, Pauses, Taken};
 

@@ -15,6 +15,7 @@ use hyper::body::{Body as _, Incoming};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::{Method, Request, Response, Uri};
 use hyper_util::rt::TokioIo;
+use quayline_core::hex;
 use quayline_store::queue::Message;
 use tokio::net::TcpStream;
 
@@ -23,7 +24,7 @@ use crate::deliver::Outside;
 use crate::expression::Evaluated;
 use crate::failure::Failure;
 use crate::http::Once;
-use crate::message::{Parcel, hex};
+use crate::message::Parcel;
 use crate::run::{Gives, Run, Work};
 
 /// Longest content of an answer. Default 100 MB: the longest message of a queue.

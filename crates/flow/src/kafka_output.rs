@@ -14,6 +14,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use quayline_connect::{Cluster, KafkaConnection, KafkaError, KafkaRecord, Leader, Producer, partition_of_key};
+use quayline_core::hex;
 use quayline_store::queue::{Message, MessageId, OF_AMQP};
 use quayline_store::{Store, Unit};
 use tokio::time::{Duration, Instant};
@@ -24,7 +25,7 @@ use crate::deliver::Outside;
 use crate::expression::Evaluated;
 use crate::failure::Failure;
 use crate::kafka::{PREFIX, failure, is_topic, login};
-use crate::message::{Parcel, hex};
+use crate::message::Parcel;
 use crate::run::{Gives, Run, Work};
 
 /// Time after which brokers and partitions are looked up again.

@@ -2,7 +2,8 @@
 
 use std::rc::Rc;
 
-use quayline_store::queue::{Message, MessageId, Persistence, USER_ID};
+use quayline_core::hex;
+use quayline_store::queue::{Message, Persistence, USER_ID};
 
 use crate::failure::Failure;
 
@@ -159,11 +160,4 @@ impl Parcel {
     pub(crate) fn hops(&self) -> u32 {
         self.property(HOPS).and_then(|hops| hops.parse().ok()).unwrap_or(0)
     }
-}
-
-/// An id as hexadecimal digits.
-pub(crate) fn hex(id: &MessageId) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |at: u8| char::from(DIGITS[usize::from(at & 15)]);
-    id.iter().flat_map(|byte| [digit(byte >> 4), digit(*byte)]).collect()
 }

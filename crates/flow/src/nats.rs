@@ -21,6 +21,7 @@ use quayline_connect::{
     Acknowledged, ConsumerSettings, DeliveredBy, NatsAddress, NatsClient, NatsCredentials, NatsError, NatsLogin,
     NatsMessage,
 };
+use quayline_core::hex;
 use quayline_project::FlowNode;
 use quayline_store::queue::{Message, OF_AMQP};
 use quayline_store::{Clock, Space, Store, Unit};
@@ -33,7 +34,7 @@ use crate::codes;
 use crate::deliver::Outside;
 use crate::expression::Evaluated;
 use crate::failure::Failure;
-use crate::message::{Parcel, hex};
+use crate::message::Parcel;
 use crate::run::{Gives, Run, Work};
 use crate::taken::{Failures, Taken};
 

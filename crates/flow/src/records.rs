@@ -3,13 +3,14 @@
 use std::collections::VecDeque;
 use std::rc::Rc;
 
+use quayline_core::{from_hex, hex};
 use quayline_store::record_file::{By, Organisation, RecordFile, Relation};
 use quayline_store::{FileStatus, LockWait, Space, StoreError, Unit};
 
 use crate::codes;
 use crate::expression::Evaluated;
 use crate::failure::Failure;
-use crate::message::{Parcel, hex};
+use crate::message::Parcel;
 use crate::run::{Gives, Run, Work};
 use crate::stats::CpuPart;
 
@@ -317,11 +318,4 @@ fn find(
         }
     };
     if lock { file.read_for_update(unit, by, relation, LockWait::Default) } else { file.read(unit, by, relation) }
-}
-
-fn from_hex(digits: &str) -> Option<Vec<u8>> {
-    if !digits.len().is_multiple_of(2) || !digits.is_ascii() {
-        return None;
-    }
-    (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).ok()).collect()
 }

@@ -11,6 +11,7 @@ use std::str::FromStr as _;
 use std::time::Duration;
 
 use bytes::{BufMut as _, BytesMut};
+use quayline_core::hex;
 use quayline_project::{FlowNode, PropertyValue};
 use quayline_store::queue::Message;
 use tokio_postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
@@ -20,7 +21,7 @@ use crate::codes;
 use crate::deliver::Outside;
 use crate::expression::Evaluated;
 use crate::failure::Failure;
-use crate::message::{Parcel, hex};
+use crate::message::Parcel;
 use crate::run::{Gives, Run, Work};
 
 /// Rows of one query. Default 100,000: more are a pass over a table, which does not belong in one unit of work.

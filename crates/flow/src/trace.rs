@@ -9,9 +9,9 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use quayline_core::Finding;
+use quayline_core::{Finding, hex};
 
-use crate::message::{Parcel, Received, hex};
+use crate::message::{Parcel, Received};
 use crate::run::Run;
 
 /// Events that wait to be read. Default 10,000.

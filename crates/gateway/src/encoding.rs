@@ -1,21 +1,4 @@
-//! Hexadecimal and base64url texts.
-
-/// Lower-case hexadecimal digits.
-#[must_use]
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Decodes an even number of hexadecimal digits. Returns `None` for any other text.
-#[must_use]
-pub fn from_hex(text: &str) -> Option<Vec<u8>> {
-    let nibble = |byte: u8| char::from(byte).to_digit(16).and_then(|n| u8::try_from(n).ok());
-    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
-    if !rest.is_empty() {
-        return None;
-    }
-    pairs.iter().map(|[high, low]| Some(nibble(*high)? << 4 | nibble(*low)?)).collect()
-}
+//! base64url texts.
 
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
@@ -58,12 +41,10 @@ mod tests {
     fn texts_read_back() {
         for bytes in [&b""[..], b"f", b"fo", b"foo", b"\xff\xfe\x00\x10"] {
             assert_eq!(from_base64url(&to_base64url(bytes)).as_deref(), Some(bytes));
-            assert_eq!(from_hex(&hex(bytes)).as_deref(), Some(bytes));
         }
         assert_eq!(to_base64url(b"\xff\xfe\xfd"), "__79");
         for bad in ["a", "a=", "ab+", "aR"] {
             assert!(from_base64url(bad).is_none() || bad == "aQ", "{bad}");
         }
-        assert!(from_hex("abc").is_none() && from_hex("zz").is_none());
     }
 }

@@ -61,7 +61,7 @@ mod uri;
 
 pub use api::{Api, Compression, Operation};
 pub use certificate::common_name;
-pub use encoding::{from_base64url, from_hex, hex, to_base64url};
+pub use encoding::{from_base64url, to_base64url};
 pub use json_text::Json;
 pub use lane::{Answer, Media, OperationLane, Request, asked_fields, etag};
 pub use openapi::{Security, document, security_of};
@@ -83,4 +83,4 @@ pub use service::{Options, Service};
 pub use sql::{SqlColumns, SqlForm, SqlPassword, SqlSpec};
 pub use token::{KeySet, TokenClaims, TokenFault, TokenRules};
 pub use typed::{DatePattern, Typed};
-pub use uri::{decode_path, decode_query, pairs};
+pub use uri::{decode_path, decode_query, pairs, percent_encoded};

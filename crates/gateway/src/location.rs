@@ -1,6 +1,5 @@
 //! `Location` of a record that an operation added: where the API reads it.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use quayline_cobol::layout::FieldIndex;
@@ -9,6 +8,7 @@ use crate::api::{Operation, ParameterPlace, Segment};
 use crate::record_call::FileAction;
 use crate::rule::Probe;
 use crate::typed::{Shown, Typed};
+use crate::uri::encode;
 
 /// The request that reads a record by its primary key.
 #[derive(Debug)]
@@ -94,15 +94,4 @@ fn written(text: &[u8], typed: Option<&Typed>) -> Option<Vec<u8>> {
     };
     let is_read = typed.is_none_or(|typed| typed.read(&written, &mut back).is_some());
     (is_read && !written.is_empty()).then_some(written)
-}
-
-/// Percent-encodes all but unreserved characters (RFC 3986, section 2.3).
-fn encode(bytes: &[u8], to: &mut String) {
-    for byte in bytes {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(byte) {
-            to.push(char::from(*byte));
-        } else {
-            let _ = write!(to, "%{byte:02X}");
-        }
-    }
 }

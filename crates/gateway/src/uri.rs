@@ -1,6 +1,7 @@
 //! Paths and queries of request targets (RFC 3986).
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 /// Returns the parts between bytes of one kind: like `str::split` with an ASCII character, which costs more for parts as short as
 /// these.
@@ -43,6 +44,25 @@ pub fn pairs(query: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
+/// Percent-encodes all but unreserved characters (RFC 3986, section 2.3).
+pub(crate) fn encode(bytes: &[u8], to: &mut String) {
+    for byte in bytes {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(byte) {
+            to.push(char::from(*byte));
+        } else {
+            let _ = write!(to, "%{byte:02X}");
+        }
+    }
+}
+
+/// The text with all but unreserved characters percent-encoded.
+#[must_use]
+pub fn percent_encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    encode(text.as_bytes(), &mut encoded);
+    encoded
+}
+
 /// A name or value of a query: `+` is a space, `%XX` a byte of UTF-8. `None` for a `%` without two digits, and for what is not UTF-8.
 #[must_use]
 pub fn decode_query(text: &str) -> Option<Cow<'_, str>> {
@@ -66,8 +86,7 @@ fn decode(text: &str, plus: bool) -> Option<Cow<'_, str>> {
         match first {
             b'%' => {
                 let (hex, behind) = tail.split_at_checked(2)?;
-                let nibble = |byte: u8| char::from(byte).to_digit(16).and_then(|n| u8::try_from(n).ok());
-                bytes.push(nibble(hex[0])? << 4 | nibble(hex[1])?);
+                bytes.extend(quayline_core::from_hex(hex)?);
                 rest = behind;
             }
             b'+' if plus => bytes.push(b' '),

@@ -71,6 +71,6 @@ impl Desk<'_> {
 
 /// What entries call a message: the queue and its id.
 fn name_of(queue: &str, message: &Message) -> String {
-    let id: String = message.id.iter().map(|byte| format!("{byte:02x}")).collect();
+    let id = quayline_core::hex(&message.id);
     format!("queue:{queue}/{id}")
 }

@@ -35,15 +35,13 @@ impl StoreKey {
     /// A finding that shows nothing of the text.
     pub fn parse(text: &str) -> Result<StoreKey, Findings> {
         let text = text.trim();
-        let digit = |at: usize| text.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
-        let bytes: Option<Vec<u8>> = (0..text.len() / 2).map(|pair| digit(2 * pair)).collect();
         let wrong = || {
             let message =
                 format!("the key has {} characters, expected {} hexadecimal digits", text.len(), 2 * KEY_BYTES);
             let hint = format!("make a key with `openssl rand -hex {KEY_BYTES}`, and keep a copy in a safe place");
             Findings::from(Finding::error(codes::KEY, Fault::Config, message).hint(hint))
         };
-        let bytes = bytes.filter(|bytes| text.len() == 2 * bytes.len()).ok_or_else(wrong)?;
+        let bytes = quayline_core::from_hex(text).ok_or_else(wrong)?;
         let key = UnboundKey::new(&AES_256_GCM, &bytes).map_err(|_| wrong())?;
         let digest = ring::digest::digest(&ring::digest::SHA256, &[b"quayline store key", &bytes[..]].concat());
         let digest = digest.as_ref().first_chunk::<8>().map_or(0, |first| u64::from_be_bytes(*first));

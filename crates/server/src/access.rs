@@ -7,7 +7,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use quayline_gateway::{KeySet, Operation, Problem, TokenFault, TokenRules, from_hex, hex};
+use quayline_core::{from_hex, hex};
+use quayline_gateway::{KeySet, Operation, Problem, TokenFault, TokenRules};
 use ring::digest::{SHA256, digest};
 use serde::Deserialize;
 

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
-use quayline_gateway::{Definitions, ProgramSource, ProgramSpec, ProviderSpec, hex};
+use quayline_core::hex;
+use quayline_gateway::{Definitions, ProgramSource, ProgramSpec, ProviderSpec};
 
 /// What became of the modules of all services.
 #[derive(Debug, Default)]

@@ -10,10 +10,10 @@ use std::rc::Rc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use quayline_core::{Code, Fault, Finding, Place};
+use quayline_core::{Code, Fault, Finding, Place, hex};
 use quayline_gateway::{
     Answered, Definitions, FileAction, FileSpec, Matching, Outgoing, PAGE_BYTES_MAX, Problem, Provider, ProviderFault,
-    ProviderSpec, QueueSpec, RecordCall, Returned, hex, record_tag,
+    ProviderSpec, QueueSpec, RecordCall, Returned, record_tag,
 };
 use quayline_store::queue::{Claim, Claimed, Message, MessageId, Persistence, Queue, QueueKind, Select};
 use quayline_store::record_file::{By, FileDefinition, KeyPlace, Organisation, RecordFile, Relation};

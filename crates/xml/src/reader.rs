@@ -560,7 +560,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             Some(digits) => (digits, true),
             None => (text, false),
         };
-        match unhex(digits) {
+        match quayline_core::from_hex(digits) {
             Some(bytes) if is_raw => self.sink.value(node, Value::Raw(&bytes)),
             Some(bytes) => self.sink.value(node, Value::Bytes(&bytes)),
             None => self.fault(XmlFaultKind::Hex, at, Some((node, occurrence))),
@@ -755,12 +755,4 @@ fn local_name(name: &str) -> &str {
 /// Returns a name as messages may show it: a long one is rather data.
 fn short(name: &str) -> String {
     if name.chars().count() <= 60 { name.to_owned() } else { String::new() }
-}
-
-/// Returns the bytes of hexadecimal digits in either case; `None` for any other text.
-fn unhex(digits: &str) -> Option<Vec<u8>> {
-    let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    let pair = |[high, low]: &[u8; 2]| Some(digit(*high)? << 4 | digit(*low)?);
-    if rest.is_empty() { pairs.iter().map(pair).collect() } else { None }
 }

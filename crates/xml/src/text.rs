@@ -119,7 +119,7 @@ pub(crate) fn read_escaped(text: &str) -> Option<String> {
             out.push_str(parts.next()?);
         } else {
             let code = part.strip_prefix('u')?.get(..4)?;
-            out.push(char::from_u32(u32::from_str_radix(code, 16).ok()?)?);
+            out.push(char::from_u32(quayline_core::hex_number(code)?)?);
             out.push_str(&part[5..]);
         }
     }

@@ -225,7 +225,9 @@ pub(super) fn framing_of(spec: FramingSpec) -> Result<FramingSpec, (&'static str
 /// One byte: `0x40`, `space` or a character.
 pub(super) fn pad_of(text: &str) -> Option<u8> {
     match (text.strip_prefix("0x"), text.as_bytes()) {
-        (Some(digits), _) if digits.len() == 2 => u8::from_str_radix(digits, 16).ok(),
+        (Some(digits), _) if digits.len() == 2 => {
+            quayline_core::hex_number(digits).and_then(|byte| u8::try_from(byte).ok())
+        }
         (None, b"space") => Some(b' '),
         (None, [byte]) => Some(*byte),
         _ => None,

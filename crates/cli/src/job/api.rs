@@ -11,7 +11,8 @@ use quayline_batch::event::{EventPosition, Keeping};
 use quayline_batch::log::JobLogs;
 use quayline_batch::record::{Execution, ExecutionId, Instance, InstanceId};
 use quayline_batch::{BatchError, BatchStatus, Drift, Engine, Repository, StartError, StopRequests, system_property};
-use quayline_core::{Fault, Finding, Findings, Severity};
+use quayline_core::{Fault, Finding, Findings, Severity, hex};
+use quayline_gateway::decode_path;
 use quayline_project::job::{JobFile, JobSettings, Parameters};
 use quayline_server::{AdminAnswer, AdminPart, AdminRequest, AdminStream};
 use quayline_workload::Workload;
@@ -20,7 +21,7 @@ use serde_json::{Value, json};
 use super::events::{self, EventStream, Wanted};
 use super::links::{self, Links};
 use super::{artifacts, filter, openapi, show, watch};
-use crate::admin::{Query, answer, decoded, wrong};
+use crate::admin::{Query, answer, wrong};
 use crate::partner::raw;
 
 /// Executions that run at once in a server; each has a thread, and those of its partitions.
@@ -603,10 +604,6 @@ impl Shared {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 fn wanted(query: &Query) -> Result<Wanted, Refused> {
     let patterns = query.value("topic").unwrap_or("").split(',').filter(|pattern| !pattern.is_empty());
     let execution = query.value("jobExecutionId").map(execution).transpose()?;
@@ -691,11 +688,11 @@ fn execution(text: &str) -> Result<ExecutionId, Refused> {
 impl AdminPart for JobsPart {
     fn request(&self, request: &AdminRequest<'_>) -> Option<AdminAnswer> {
         let rest = request.path.strip_prefix("/batch/")?;
-        let decoded: Option<Vec<String>> = rest.split('/').map(decoded).collect();
+        let decoded: Option<Vec<_>> = rest.split('/').map(decode_path).collect();
         let Some(decoded) = decoded else {
             return Some(Refused::from(wrong("the path is not UTF-8".to_owned(), "encode it".to_owned())).answer());
         };
-        let parts: Vec<&str> = decoded.iter().map(String::as_str).collect();
+        let parts: Vec<&str> = decoded.iter().map(|part| &**part).collect();
         if let ("GET", ["jobexecutions", id, "joblogs"]) = (request.method, parts.as_slice()) {
             return Some(execution(id).and_then(|id| self.shared.log(id)).unwrap_or_else(|refused| refused.answer()));
         }

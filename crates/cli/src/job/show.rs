@@ -319,8 +319,7 @@ pub(super) fn reject_json(reject: &Reject, shows_data: bool) -> Value {
     if let (Some(item), Some(object)) = (reject.item.as_ref().filter(|_| shows_data), value.as_object_mut()) {
         match std::str::from_utf8(item) {
             Ok(text) => object.insert("data".to_owned(), text.into()),
-            Err(_) => object
-                .insert("dataHex".to_owned(), item.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into()),
+            Err(_) => object.insert("dataHex".to_owned(), quayline_core::hex(item).into()),
         };
     }
     value

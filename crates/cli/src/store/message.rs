@@ -1,5 +1,6 @@
 //! Messages as JSON.
 
+use quayline_core::hex;
 use quayline_store::queue::{Message, MessageId, Persistence};
 use serde_json::{Map, Value, json};
 
@@ -59,8 +60,4 @@ fn bytes_into(object: &mut Map<String, Value>, name: &str, bytes: &[u8]) {
         Ok(text) => object.insert(name.to_owned(), json!(text)),
         Err(_) => object.insert(format!("{name}_hex"), json!(hex(bytes))),
     };
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

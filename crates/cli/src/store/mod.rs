@@ -238,13 +238,8 @@ fn read_whole(path: &Path) -> Result<Vec<u8>, Stop> {
 
 /// Bytes of hexadecimal digits.
 pub(crate) fn from_hex(option: &str, digits: &str) -> Result<Vec<u8>, Stop> {
-    let wrong = || {
+    quayline_core::from_hex(digits).ok_or_else(|| {
         let finding = argument(format!("{option} is not an even number of hexadecimal digits"));
         Stop::from(finding.hint("write two digits for each byte, such as C1F2"))
-    };
-    if !digits.len().is_multiple_of(2) || !digits.is_ascii() {
-        return Err(wrong());
-    }
-    let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).map_err(|_| wrong());
-    (0..digits.len()).step_by(2).map(byte).collect()
+    })
 }

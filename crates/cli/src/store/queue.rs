@@ -1,11 +1,12 @@
 //! `quayline queue`.
 
+use quayline_core::hex;
 use quayline_store::queue::{
     Browsed, GetWait, Message, MessageId, QueueDefinition, QueueKind, RetryOutcome, Select, USER_ID,
 };
 use quayline_store::{Clock as _, Store, StoreError, SystemClock, expired_finding};
 
-use super::message::{Content, as_json, hex};
+use super::message::{Content, as_json};
 use super::{Missing, Opened, from_hex, not_there, read_whole, stop};
 use crate::args::{
     AlterQueueArgs, BrowseQueueArgs, DefineQueueArgs, DepthMarks, GetMessageArgs, PutMessageArgs, QueueArgs,

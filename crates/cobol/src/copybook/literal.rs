@@ -66,7 +66,7 @@ fn quoted(p: &mut Parser<'_>, prefix: Prefix, token: &Token) -> Result<Literal, 
     Ok(match prefix {
         Prefix::None | Prefix::National | Prefix::Utf8 => Literal::Text(text.clone()),
         Prefix::NullTerminated => Literal::Text(format!("{text}\0")),
-        Prefix::Hex => match hex(text) {
+        Prefix::Hex => match quayline_core::from_hex(text) {
             Some(bytes) => Literal::Hex(bytes),
             None => {
                 return Err(p.fail(
@@ -78,7 +78,7 @@ fn quoted(p: &mut Parser<'_>, prefix: Prefix, token: &Token) -> Result<Literal, 
             }
         },
         Prefix::NationalHex => {
-            let units = hex(text)
+            let units = quayline_core::from_hex(text)
                 .map(|b| b.chunks(2).map(|c| c.iter().fold(0, |n, b| n << 8 | u16::from(*b))).collect::<Vec<u16>>());
             match units.filter(|_| text.len().is_multiple_of(4)).and_then(|u| String::from_utf16(&u).ok()) {
                 Some(text) => Literal::Text(text),
@@ -88,7 +88,7 @@ fn quoted(p: &mut Parser<'_>, prefix: Prefix, token: &Token) -> Result<Literal, 
                 }
             }
         }
-        Prefix::Utf8Hex => match hex(text).and_then(|b| String::from_utf8(b).ok()) {
+        Prefix::Utf8Hex => match quayline_core::from_hex(text).and_then(|b| String::from_utf8(b).ok()) {
             Some(text) => Literal::Text(text),
             None => {
                 return Err(p.fail(codes::CLAUSE_SYNTAX, token.at, "the literal is not UTF-8 in hexadecimal", hint));
@@ -104,12 +104,6 @@ fn quoted(p: &mut Parser<'_>, prefix: Prefix, token: &Token) -> Result<Literal, 
             ));
         }
     })
-}
-
-fn hex(text: &str) -> Option<Vec<u8>> {
-    let digits: Vec<u8> =
-        text.chars().map(|c| c.to_digit(16).and_then(|d| u8::try_from(d).ok())).collect::<Option<_>>()?;
-    (digits.len().is_multiple_of(2)).then(|| digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
 }
 
 pub(super) fn figurative(word: &str) -> Option<Figurative> {
@@ -158,12 +152,5 @@ mod tests {
         for wrong in ["", "+", ".", "1.2.3", "1,2", "A1", "1E", "--1"] {
             assert_eq!(number(wrong, false), None, "{wrong}");
         }
-    }
-
-    #[test]
-    fn hex_digits_come_in_pairs() {
-        assert_eq!(hex("00fF"), Some(vec![0, 255]));
-        assert_eq!(hex("0"), None);
-        assert_eq!(hex("0g"), None);
     }
 }

@@ -88,7 +88,7 @@ pub(crate) fn delimiter_name(byte: u8) -> String {
 pub(crate) fn delimiter_of(name: &str) -> Option<u8> {
     match name.as_bytes() {
         [byte] => Some(*byte),
-        [_, _] => u8::from_str_radix(name, 16).ok(),
+        [_, _] => quayline_core::hex_number(name).and_then(|byte| u8::try_from(byte).ok()),
         _ => None,
     }
 }

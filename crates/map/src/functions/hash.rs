@@ -14,13 +14,6 @@ pub(crate) fn hex(bytes: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Reads pairs of hexadecimal digits.
-pub(crate) fn unhex(text: &[u8]) -> Option<Vec<u8>> {
-    let digit = |digit: u8| char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    let (pairs, []) = text.as_chunks::<2>() else { return None };
-    pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?)).collect()
-}
-
 /// Writes an id of 128 bits in the form 8-4-4-4-12, marked as version `version` of RFC 9562.
 pub(crate) fn id(mut bytes: [u8; 16], version: u8, out: &mut Vec<u8>) {
     bytes[6] = bytes[6] & 0x0f | version << 4;

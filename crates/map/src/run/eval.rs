@@ -9,7 +9,7 @@ use super::fault::What;
 use super::mapper::Mapper;
 use super::value::{Bytes, Val};
 use crate::check::KEYS_MAX;
-use crate::functions::{decimal, hash};
+use crate::functions::decimal;
 use crate::host::{Host, Outputs};
 use crate::observe::Observer;
 use crate::own_function::{Checked, OwnFunction, OwnType};
@@ -519,7 +519,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
             ColumnType::Time => iso_time(text).map(Val::Time),
             ColumnType::DateTime => iso_moment(text).map(Val::DateTime),
             ColumnType::Bytes => {
-                let bytes = hash::unhex(text);
+                let bytes = quayline_core::from_hex(text);
                 bytes.map(|bytes| Val::Bytes(self.arena.keep(&bytes)))
             }
         };

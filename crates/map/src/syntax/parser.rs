@@ -707,7 +707,7 @@ impl Parser<'_> {
                 Some(c @ ('"' | '\\')) => text.push(c),
                 Some('u') => {
                     let digits: String = chars.by_ref().skip_while(|c| *c == '{').take_while(|c| *c != '}').collect();
-                    match u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32) {
+                    match quayline_core::hex_number(&digits).and_then(char::from_u32) {
                         Some(c) => text.push(c),
                         None => self.finding(
                             codes::BAD_ESCAPE,

@@ -102,7 +102,7 @@ fn unquoted(text: &str) -> Option<(String, &str)> {
             '\\' => match rest.next()? {
                 'u' => {
                     let (digits, behind) = rest.as_str().strip_prefix('{')?.split_once('}')?;
-                    name.push(char::from_u32(u32::from_str_radix(digits, 16).ok()?)?);
+                    name.push(char::from_u32(quayline_core::hex_number(digits)?)?);
                     rest = behind.chars();
                 }
                 c => name.push(c),

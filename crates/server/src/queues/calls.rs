@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
-use quayline_gateway::{Problem, decode_path, decode_query, from_hex, hex, pairs};
+use quayline_core::{from_hex, hex};
+use quayline_gateway::{Problem, decode_path, decode_query, pairs};
 use quayline_store::queue::{Attempt, Claim, Claimed, Message, Queue, Select, USER_ID};
 use quayline_store::{Store, StoreError};
 use serde::Serialize;

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use quayline_gateway::{Problem, from_hex, hex};
+use quayline_core::{from_hex, hex};
+use quayline_gateway::Problem;
 use quayline_store::queue::{Attempt, Claim};
 use ring::rand::{SecureRandom as _, SystemRandom};
 

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
-use quayline_gateway::{Problem, decode_path, from_hex, hex};
+use quayline_core::{from_hex, hex};
+use quayline_gateway::{Problem, decode_path};
 use quayline_store::queue::{CONTENT_TYPE, Message, MessageId, OF_AMQP, PRIORITY_MAX, Persistence};
 
 use crate::api::v1::MessageHead;

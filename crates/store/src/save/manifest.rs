@@ -132,11 +132,7 @@ fn part(line: &str) -> Option<Part> {
     else {
         return None;
     };
-    if last.len() < 8 || !last.len().is_multiple_of(2) || !last.is_ascii() {
-        return None;
-    }
-    let last =
-        (0..last.len()).step_by(2).map(|at| u8::from_str_radix(&last[at..at + 2], 16).ok()).collect::<Option<_>>()?;
+    let last = quayline_core::from_hex(last).filter(|last| last.len() >= 4)?;
     Some(Part {
         number: number.parse().ok()?,
         entries: entries.parse().ok()?,

@@ -330,7 +330,7 @@ impl<'t> Lexer<'t> {
     /// The character of `{1f}` after `\u`.
     fn code_point(&mut self) -> Option<char> {
         let (digits, _) = self.text[self.at..].strip_prefix('{')?.split_once('}')?;
-        let c = char::from_u32(u32::from_str_radix(digits, 16).ok()?)?;
+        let c = char::from_u32(quayline_core::hex_number(digits)?)?;
         self.at += digits.len() + 2;
         self.column += small(digits.len()) + 2;
         Some(c)

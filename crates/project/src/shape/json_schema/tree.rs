@@ -243,7 +243,7 @@ impl Parser<'_> {
 
     fn hex(&mut self) -> Option<u32> {
         let digits = self.text.get(self.at..self.at + 4)?;
-        let code = u32::from_str_radix(digits, 16).ok()?;
+        let code = quayline_core::hex_number(digits)?;
         self.at += 4;
         Some(code)
     }
