@@ -9,12 +9,13 @@
 //! * [`translator_study`], of `measure`, prints the rows of a translator's study of 2005 and ours beside them.
 //! * [`hostile`] makes inputs that a careless reader never finishes, and measures how cost grows with their size.
 //! * [`unit_of_work`] has what is measured of the store.
-//! * [`nats`] has the server that flows are compared with.
+//! * [`nats`] and [`artemis`] have the servers that flows are compared with.
 //! * [`partner`] has what is measured of trading partners.
 //! * [`dealership`] measures the seven payloads of `examples/dealership`.
 //!
 //! A ratio says the same on a fast and on a slow machine, and in turns a busy neighbour slows both sides.
 
+pub mod artemis;
 pub mod bars;
 pub mod batch;
 pub mod ceiling;

@@ -350,6 +350,7 @@ fn measure_flow(args: &MeasureFlowArgs, account: Accounting, console: &Console) 
         applications: args.applications.clone(),
         samples: args.samples.clone(),
         instances: args.instances,
+        over_amqp: args.amqp,
     };
     let study = FlowStudy::run(&options, &|what| eprintln!("{what}")).map_err(failed);
     if args.scratch.is_none() {

@@ -14,6 +14,8 @@ use quayline_store::record_file::{FileDefinition, KeyPlace, Organisation};
 use quayline_store::{Access, Clock, Store, StoreLimits, SystemClock};
 use quayline_store_embedded::{EmbeddedEngine, Folder, Settings};
 
+use crate::flow_amqp::{AmqpApplications, amqp_listener};
+
 /// Records of the file, as in the report.
 pub const FLOW_RECORDS: u32 = 65_145;
 /// The file of the report.
@@ -75,12 +77,14 @@ pub enum Applications {
     Threads(usize),
     /// Tasks of one thread: more applications than threads are useful.
     Tasks(usize),
+    /// A thread and a connection each, over AMQP 1.0 on loopback.
+    Amqp(usize),
 }
 
 impl Applications {
-    fn count(self) -> usize {
+    pub(crate) fn count(self) -> usize {
         match self {
-            Applications::Threads(count) | Applications::Tasks(count) => count,
+            Applications::Threads(count) | Applications::Tasks(count) | Applications::Amqp(count) => count,
         }
     }
 }
@@ -98,6 +102,8 @@ pub struct Drive {
     pub driver_ns: f64,
     /// CPU nanoseconds of the threads of flows.
     pub flow_ns: f64,
+    /// CPU nanoseconds of the threads of the AMQP listener.
+    pub listener_ns: f64,
     /// CPU microseconds of the flow's threads for each message, by part ([`CpuPart`]), from samples.
     pub parts: [f64; 4],
 }
@@ -144,6 +150,12 @@ pub(crate) fn shown(error: impl std::fmt::Display) -> String {
 /// Name of a file; the first one is that of the report.
 fn file_name(number: u32) -> String {
     format!("{}{}", FILE.trim_end_matches('1'), number + 1)
+}
+
+/// The request of a sample, as [`FlowBed::requests`] sends it.
+#[must_use]
+pub fn sample_request(sample: &str, number: u64) -> Vec<u8> {
+    content(sample, number, 1)
 }
 
 /// The request of a sample, with the keys of the report's number of records, spread over the file.
@@ -364,6 +376,10 @@ impl FlowBed {
             step: applications.count() as u64,
             limit,
         };
+        let listener = match applications {
+            Applications::Amqp(_) => Some(amqp_listener(&self.store)?),
+            Applications::Threads(_) | Applications::Tasks(_) => None,
+        };
         let before = Used::now();
         let began = Instant::now();
         let driver_ns = AtomicU64::new(0);
@@ -375,21 +391,31 @@ impl FlowBed {
             done
         };
         let messages = match applications {
-            Applications::Threads(count) => {
-                let (driver, measured) = (&driver, &measured);
-                let outcomes: Vec<Result<u64, String>> = std::thread::scope(|scope| {
-                    let start = |first: usize| scope.spawn(move || measured(&mut || driver.thread(first as u64)));
-                    let threads: Vec<_> = (0..count).map(start).collect();
-                    let joined = |thread: std::thread::ScopedJoinHandle<'_, _>| {
-                        thread.join().unwrap_or_else(|_| Err("an application panicked".to_owned()))
-                    };
-                    threads.into_iter().map(joined).collect()
-                });
-                outcomes.into_iter().sum::<Result<u64, String>>()?
+            Applications::Threads(count) => on_threads(count, &|first| measured(&mut || driver.thread(first)))?,
+            Applications::Amqp(count) => {
+                let broker = listener.as_ref().expect("it was started above").address();
+                let (request, reply) = (format!("SAMPLE{name}.REQUEST"), format!("SAMPLE{name}.REPLY"));
+                let all = AmqpApplications {
+                    broker,
+                    user: None,
+                    request: &request,
+                    reply: &reply,
+                    persistence,
+                    count,
+                    until: driver.until,
+                    limit,
+                };
+                let content = |number| content(sample, number, self.files);
+                let done = on_threads(count, &|first| measured(&mut || all.run(first, &content)));
+                done.map_err(|error| self.explained(&error))?
             }
             Applications::Tasks(count) => measured(&mut || driver.tasks(count))?,
         };
-        Ok(self.drive_of(messages, began.elapsed(), driver_ns.load(Ordering::Relaxed) as f64, &before))
+        let drive = self.drive_of(messages, began.elapsed(), driver_ns.load(Ordering::Relaxed) as f64, &before);
+        if let Some(listener) = listener {
+            listener.stop();
+        }
+        Ok(drive)
     }
 
     /// Messages a second that the flow takes from a queue on which all of them wait, until it is empty and everything is committed. The flow must be
@@ -432,6 +458,7 @@ impl FlowBed {
             cpu: now.process.since(&before.process).cpu,
             driver_ns,
             flow_ns: now.flow_ns - before.flow_ns,
+            listener_ns: now.listener_ns - before.listener_ns,
             parts,
         }
     }
@@ -517,24 +544,37 @@ impl Driver<'_> {
     }
 }
 
-/// CPU time of the process and of the threads of flows in it.
+/// Runs applications, a thread each, and adds up what they did.
+fn on_threads(count: usize, application: &(dyn Fn(u64) -> Result<u64, String> + Sync)) -> Result<u64, String> {
+    let outcomes: Vec<Result<u64, String>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..count).map(|first| scope.spawn(move || application(first as u64))).collect();
+        let joined = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+            thread.join().unwrap_or_else(|_| Err("an application panicked".to_owned()))
+        };
+        threads.into_iter().map(joined).collect()
+    });
+    outcomes.into_iter().sum()
+}
+
+/// CPU time of the process, and of the threads of flows and of the listener in it.
 struct Used {
     process: ProcessUse,
     flow_ns: f64,
+    listener_ns: f64,
 }
 
 impl Used {
     fn now() -> Used {
-        Used { process: ProcessUse::now(), flow_ns: flow_threads_ns() }
+        Used { process: ProcessUse::now(), flow_ns: threads_ns("flow-"), listener_ns: threads_ns("amqp-") }
     }
 }
 
-/// CPU time of all threads that run flows, by the kernel's account in nanoseconds. Source: proc(5), `schedstat`.
-fn flow_threads_ns() -> f64 {
+/// CPU time of all threads whose names begin so, by the kernel's account in nanoseconds. Source: proc(5), `schedstat`.
+fn threads_ns(begin: &str) -> f64 {
     let Ok(tasks) = std::fs::read_dir("/proc/self/task") else { return 0.0 };
     let of = |path: PathBuf| -> Option<f64> {
         let name = std::fs::read_to_string(path.join("comm")).ok()?;
-        if !name.starts_with("flow-") {
+        if !name.starts_with(begin) {
             return None;
         }
         std::fs::read_to_string(path.join("schedstat")).ok()?.split_ascii_whitespace().next()?.parse().ok()

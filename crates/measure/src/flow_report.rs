@@ -36,7 +36,7 @@ impl FlowStudy {
             vec![
                 Cell::Text(name(run)),
                 Cell::Number(run.rate()),
-                Cell::Number(run.driver_us + run.flow_us + run.store_us),
+                Cell::Number(run.driver_us + run.listener_us + run.flow_us + run.store_us),
                 Cell::Number(run.syncs),
                 commits,
             ]
@@ -73,6 +73,7 @@ impl FlowStudy {
             vec![
                 Cell::Text(name(run)),
                 Cell::Number(run.driver_us),
+                Cell::Number(run.listener_us),
                 Cell::Number(run.flow_us),
                 Cell::Number(run.store_us),
                 part(run, CpuPart::Queues),
@@ -90,6 +91,7 @@ impl FlowStudy {
                 columns: vec![
                     Column::new("run", ""),
                     Column::new("driver", "µs"),
+                    Column::lower("listener", "µs"),
                     Column::lower("flow threads", "µs"),
                     Column::lower("store threads", "µs"),
                     Column::new("queues", "µs"),

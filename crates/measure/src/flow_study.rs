@@ -1,4 +1,4 @@
-//! The samples of IBM's report on VSAM nodes, in process: applications that put a request, get the first reply and commit each, flows with three
+//! The samples of IBM's report on VSAM nodes, in process and over AMQP: applications that put a request, get the first reply and commit each, flows with three
 //! additional instances, persistent and not.
 
 use std::fmt::Write as _;
@@ -67,6 +67,8 @@ pub struct FlowStudyOptions {
     pub samples: Vec<String>,
     /// Additional instances of the flows.
     pub instances: u32,
+    /// Whether the samples with applications also run over AMQP.
+    pub over_amqp: bool,
 }
 
 /// One run of a sample.
@@ -88,6 +90,8 @@ pub struct FlowRun {
     pub flow_us: f64,
     /// See [`Self::driver_us`].
     pub store_us: f64,
+    /// CPU µs of each message of the AMQP listener's threads.
+    pub listener_us: f64,
     /// CPU µs of each message on the threads of flows: queues, files, flow, commit; from samples.
     pub parts: [f64; 4],
     /// Bare appends with sync a second, just before the run.
@@ -106,7 +110,8 @@ impl FlowRun {
             elapsed: drive.elapsed,
             driver_us: each(drive.driver_ns),
             flow_us: each(drive.flow_ns),
-            store_us: each((all_ns - drive.flow_ns - drive.driver_ns).max(0.0)),
+            store_us: each((all_ns - drive.flow_ns - drive.listener_ns - drive.driver_ns).max(0.0)),
+            listener_us: each(drive.listener_ns),
             parts: drive.parts,
             syncs,
         }
@@ -153,7 +158,11 @@ impl FlowStudy {
                 }
                 for applications in &options.applications {
                     progress(&format!("sample {sample}, {applications} applications"));
-                    study.requests(options, sample, *applications, persistence)?;
+                    study.requests(options, sample, Applications::Threads(*applications), persistence)?;
+                    if options.over_amqp {
+                        progress(&format!("sample {sample}, {applications} applications, over AMQP"));
+                        study.requests(options, sample, Applications::Amqp(*applications), persistence)?;
+                    }
                 }
             }
         }
@@ -202,7 +211,7 @@ impl FlowStudy {
         &mut self,
         options: &FlowStudyOptions,
         sample: &str,
-        applications: usize,
+        applications: Applications,
         persistence: Persistence,
     ) -> Result<(), String> {
         let bed = Self::bed(options, sample, FLOW_RECORDS)?;
@@ -221,14 +230,16 @@ impl FlowStudy {
         }
         let syncs = bare_syncs(&options.scratch)?;
         let time = Duration::from_secs_f64(options.seconds);
-        let drive = bed.requests(sample, Applications::Threads(applications), persistence, time, limit)?;
+        let drive = bed.requests(sample, applications, persistence, time, limit)?;
         let title = match sample {
             "2b" => "2B Write",
             "3" => "3 Read",
             "4" => "4 Update",
             _ => "5 Delete",
         };
-        self.runs.push(FlowRun::of(title, persistence, applications, &drive, syncs));
+        let way = if matches!(applications, Applications::Amqp(_)) { ", over AMQP" } else { "" };
+        let title = format!("{title}{way}");
+        self.runs.push(FlowRun::of(&title, persistence, applications.count(), &drive, syncs));
         self.failures.extend(bed.end());
         Ok(())
     }
@@ -237,8 +248,8 @@ impl FlowStudy {
     #[must_use]
     pub fn tables(&self) -> String {
         let mut text = String::from(
-            "| sample | messages | applications | msg/s | CPU µs: driver | flow threads | store threads | of the flow threads: queues | files | flow | commit | syncs/s | commits in syncs |\n\
-             |---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+            "| sample | messages | applications | msg/s | CPU µs: driver | listener | flow threads | store threads | of the flow threads: queues | files | flow | commit | syncs/s | commits in syncs |\n\
+             |---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
         );
         for run in &self.runs {
             let is_persistent = run.persistence == Persistence::Persistent;
@@ -246,12 +257,13 @@ impl FlowStudy {
             let part = |part: CpuPart| format!("{:.1}", run.parts[part as usize]);
             let _ = writeln!(
                 text,
-                "| {} | {} | {} | {:.0} | {:.1} | {:.1} | {:.1} | {} | {} | {} | {} | {:.0} | {commits} |",
+                "| {} | {} | {} | {:.0} | {:.1} | {:.1} | {:.1} | {:.1} | {} | {} | {} | {} | {:.0} | {commits} |",
                 run.title,
                 if is_persistent { "persistent" } else { "not persistent" },
                 run.applications,
                 run.rate(),
                 run.driver_us,
+                run.listener_us,
                 run.flow_us,
                 run.store_us,
                 part(CpuPart::Queues),

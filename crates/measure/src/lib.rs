@@ -4,7 +4,7 @@
 //!   with it and gives a [`Run`]: throughput, response times, CPU time per transaction by the operating system's accounting.
 //! * [`OutsideLoad`] is one load against a server that already runs.
 //! * [`Mix`] is several classes of virtual users at once, each with weighted steps, against a server that already runs.
-//! * [`FlowBed`] is a store with one running flow and the applications that drive it; [`FlowStudy`] runs the samples of IBM's report on VSAM nodes and prints its tables.
+//! * [`FlowBed`] is a store with one running flow and the applications that drive it, in process or over AMQP ([`AmqpApplications`]); [`FlowStudy`] runs the samples of IBM's report on VSAM nodes and prints its tables.
 //! * [`translator_study`] has the rows of a translator's study of 2005, over [`Claims`], by [`process`]; [`partner_study`] has its case study over trading partners.
 //! * [`batch`] runs the job of IBM's paper on Liberty Batch and prints its experiments.
 //! * [`StoreStudy`] repeats messages and records by number of drivers, and kills a process with open units of work.
@@ -19,6 +19,7 @@ pub mod batch;
 mod client;
 mod cpu;
 mod edi_data;
+mod flow_amqp;
 mod flow_bed;
 mod flow_report;
 mod flow_study;
@@ -38,7 +39,8 @@ pub mod translator_study;
 
 pub use cpu::CpuClock;
 pub use edi_data::{Claims, Orders};
-pub use flow_bed::{Applications, Drive, FLOW_RECORDS, FlowBed, Holds, bare_syncs, sample_file};
+pub use flow_amqp::{AmqpApplications, amqp_listener};
+pub use flow_bed::{Applications, Drive, FLOW_RECORDS, FlowBed, Holds, bare_syncs, sample_file, sample_request};
 pub use flow_study::{FlowRun, FlowStudy, FlowStudyOptions};
 pub use instructions::Instructions;
 pub use load::{Load, Pace, Run};

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use quayline_flow::{Commits, EngineOptions, Flow};
-use quayline_measure::{Applications, Drive, FLOW_RECORDS, FlowBed, bare_syncs};
+use quayline_measure::{Applications, Drive, FLOW_RECORDS, FlowBed, bare_syncs, sample_request};
 use quayline_project::FlowFile;
 use quayline_store::queue::{Message, Persistence};
 
 use super::{Area, Bar, Bench, Measured, Side};
+use crate::artemis::ArtemisServer;
 use crate::median;
 use crate::nats::{Kept, NatsServer};
 
@@ -28,6 +29,12 @@ pub(super) const BARS: &[Bar] = &[
     least("flow: requests, 5 applications, by NATS core", 2.0, |bench| by_nats(bench, Kept::Nothing, 5)),
     least("flow: durable requests, one application, by JetStream", 2.5, |bench| by_nats(bench, Kept::Synced, 1)),
     least("flow: durable requests, 5 applications, by JetStream", 4.0, |bench| by_nats(bench, Kept::Synced, 5)),
+    least("flow: requests over AMQP, 5 applications, by Artemis", 1.5, |bench| {
+        by_artemis(bench, Persistence::NotPersistent)
+    }),
+    least("flow: durable requests over AMQP, 5 applications, by Artemis", 1.5, |bench| {
+        by_artemis(bench, Persistence::Persistent)
+    }),
     Bar { unit: "k/s", ..least("flow: records of a pass to a queue in memory", 300.0, pass) },
     least("flow: 64 applications, instances free by held", 1.5, free_by_held),
     least("flow: one thread, 512 applications by one", 8.0, one_thread),
@@ -131,6 +138,24 @@ fn by_nats(bench: &Bench, kept: Kept, applications: usize) -> Result<Measured, S
     let found = in_turns(
         || Ok(threads(&bed, applications, persistence)?.rate()),
         || server.requests(kept, applications, TIME),
+    )?;
+    ended(bed)?;
+    Ok(found)
+}
+
+/// Ours is sample 4, which updates a record between request and reply; theirs only answers.
+fn by_artemis(bench: &Bench, persistence: Persistence) -> Result<Measured, String> {
+    let program = bench.scratch.path("").join("../artemis");
+    let server = match ArtemisServer::start(&program, &bench.scratch.path("artemis-data")) {
+        Ok(server) => server,
+        Err(why) => return Ok(Measured::skipped(&why)),
+    };
+    let mut flow = FlowBed::sample(&project(), "4", 3)?;
+    flow.file.syncs_persistent_only = persistence == Persistence::NotPersistent;
+    let bed = FlowBed::new(&bench.scratch.path("flow"), flow, FLOW_RECORDS, EngineOptions::default())?;
+    let found = in_turns(
+        || Ok(drive(&bed, Applications::Amqp(5), persistence)?.rate()),
+        || server.requests(persistence, 5, TIME, &|number| sample_request("4", number)),
     )?;
     ended(bed)?;
     Ok(found)

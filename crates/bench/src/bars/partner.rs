@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use quayline_store_embedded::Durability;
+use quayline_store_embedded::{Durability, Settings};
 
 use super::{Area, Bar, Bench, Measured, Side};
 use crate::partner::commands::{self, CHECKED, Cost, OFF, ON, Programs, Received};
@@ -129,8 +129,12 @@ fn envelopes(bench: &Bench) -> Result<Measured, String> {
     Ok(Measured { value: megabytes(sent.peak_bytes.max(released.peak_bytes)), detail })
 }
 
+fn settings(durability: Durability) -> Settings {
+    Settings { durability, ..Settings::default() }
+}
+
 fn buffered(bench: &Bench) -> Result<Measured, String> {
-    let speed = partner_study::run(&bench.scratch.path("partner-study"), Durability::Buffered, 10_000)?;
+    let speed = partner_study::run(&bench.scratch.path("partner-study"), settings(Durability::Buffered), 10_000)?;
     let detail = format!("{:.1} us CPU each, {} messages; the study: 51,808 an hour", speed.cpu_us, speed.messages);
     Ok(Measured { value: speed.rate, detail })
 }
@@ -138,7 +142,7 @@ fn buffered(bench: &Bench) -> Result<Measured, String> {
 fn durable(bench: &Bench) -> Result<Measured, String> {
     let floor = || floor(&bench.scratch.path("floor"), Duration::from_secs(1)).map_err(|error| error.to_string());
     let before = floor()?;
-    let speed = partner_study::run(&bench.scratch.path("partner-study"), Durability::Sync, 5_000)?;
+    let speed = partner_study::run(&bench.scratch.path("partner-study"), settings(Durability::Sync), 5_000)?;
     let floor = before.midpoint(floor()?);
     let detail =
         format!("{:.0} messages/s, {:.1} us CPU each, floor {floor:.0}/s, {UNIT} in a unit", speed.rate, speed.cpu_us);

@@ -285,6 +285,9 @@ pub(crate) struct MeasureFlowArgs {
     /// Numbers of applications that send requests
     #[arg(long, value_delimiter = ',', default_value = "1,5", value_name = "N,N")]
     pub(crate) applications: Vec<usize>,
+    /// Also run samples 2b to 5 over AMQP, with a connection for each application
+    #[arg(long)]
+    pub(crate) amqp: bool,
     /// Additional instances of the flows
     #[arg(long, default_value_t = 3, value_name = "N")]
     pub(crate) instances: u32,

@@ -26,6 +26,40 @@ fn a_study_is_a_report_that_a_later_one_is_compared_with() {
     assert!(page.contains("the same, by more than"), "the page has no comparison");
 }
 
+/// The same requests through the listener: each row has the CPU time of the listener's threads.
+#[test]
+fn a_flow_is_measured_over_amqp_too() {
+    let world = World::new();
+    let ran = flow(&world, "--amqp --report over-amqp");
+    ran.code(0);
+    let text = String::from_utf8_lossy(&ran.stdout).into_owned();
+    let listener = |row: &str| {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        cells[6].parse::<f64>().unwrap_or_else(|_| panic!("{row}"))
+    };
+    let (over, within): (Vec<&str>, Vec<&str>) =
+        text.lines().filter(|line| line.starts_with("| 4 Update")).partition(|line| line.contains("over AMQP"));
+    assert_eq!((over.len(), within.len()), (2, 2), "{text}");
+    assert!(over.iter().all(|row| listener(row) > 0.0), "{text}");
+    assert!(within.iter().all(|row| listener(row) == 0.0), "{text}");
+    assert!(String::from_utf8_lossy(&world.read("over-amqp.csv")).contains("4 Update, over AMQP"));
+}
+
+/// The case study needs no large input, so it runs however small the others are.
+#[test]
+fn the_study_of_a_translator_has_the_case_study() {
+    let world = World::new();
+    let ran = world.run("measure translate --megabytes-max 0");
+    let text = String::from_utf8_lossy(&ran.stdout).into_owned();
+    for durability in ["buffered", "sync"] {
+        let row =
+            text.lines().find(|line| line.trim_start().starts_with(durability)).unwrap_or_else(|| panic!("{text}"));
+        let figures: Vec<f64> = row.split_whitespace().skip(1).map_while(|word| word.parse().ok()).collect();
+        assert!(figures.len() >= 4 && figures.iter().all(|figure| *figure > 0.0), "{row}");
+    }
+    assert!(text.contains("51,808 an hour") && text.contains("units of 64 messages a second"), "{text}");
+}
+
 #[test]
 fn other_conditions_are_refused_as_a_baseline() {
     let world = World::new();

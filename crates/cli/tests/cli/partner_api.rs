@@ -2,6 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -265,4 +266,84 @@ fn a_server_closes_envelopes_and_watches_folders() {
         std::thread::sleep(Duration::from_millis(50));
     }
     assert_eq!(names("partners/orders"), 3);
+}
+
+/// Each TOML file of a section of the reference, by the path in its first line.
+fn files_of_section(title: &str) -> Vec<(String, String)> {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/partners.md");
+    let page = std::fs::read_to_string(page).expect("the page");
+    let section =
+        page.split(&format!("\n## {title}\n")).nth(1).expect("the section").split("\n## ").next().unwrap_or_default();
+    let blocks = section.split("```toml\n# ").skip(1);
+    let block = |block: &str| {
+        let (name, text) = block.split_once('\n').expect("a path");
+        (name.to_owned(), text.split("```").next().unwrap_or_default().to_owned())
+    };
+    blocks.map(block).collect()
+}
+
+/// One request of a client, read whole; the answer is 200.
+fn accepted(listener: &TcpListener) -> (String, Vec<u8>) {
+    let (mut stream, _) = listener.accept().expect("a client");
+    let mut request = Vec::new();
+    loop {
+        let mut some = [0; 4_096];
+        let count = stream.read(&mut some).expect("a request");
+        assert!(count > 0, "the request ends early");
+        request.extend_from_slice(&some[..count]);
+        let Some(end) = request.windows(4).position(|window| window == b"\r\n\r\n") else { continue };
+        let head = String::from_utf8_lossy(&request[..end]).to_lowercase();
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length:")?.trim().parse::<usize>().ok());
+        if request.len() >= end + 4 + length.expect("a length") {
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").expect("an answer");
+            return (head, request.split_off(end + 4));
+        }
+    }
+}
+
+#[test]
+fn interchanges_come_and_go_by_http_as_the_reference_shows() {
+    let world = examples();
+    let theirs = TcpListener::bind("127.0.0.1:0").expect("a listener");
+    let ours = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a free port");
+    let addressed = |text: &str| {
+        let to = theirs.local_addr().expect("an address").to_string();
+        text.replace("127.0.0.1:8090", &ours.to_string()).replace("127.0.0.1:8091", &to)
+    };
+    let files = files_of_section("Interchanges by HTTP");
+    let [from, to, settings] = &files[..] else { panic!("three files: {files:?}") };
+    for (name, text) in [from, to] {
+        world.write(&format!("partners/{name}"), addressed(text));
+    }
+    assert_eq!(settings.0, "quayline.toml");
+    let file = "partners/partners/alder.toml";
+    let text = String::from_utf8(world.read(file)).expect("text");
+    world.write(
+        file,
+        text.replace("send-to = \"folder:outbox/alder\"", "send-to = \"queue:TO-ALDER\"\nenvelope = \"immediate\""),
+    );
+    world.run("flow define --project partners").code(0);
+    let _server = Server::start_with(&world, &settings.1);
+    let edi = world.read("edi/850.x12");
+    // The client repeats its request, and the interchange is received once.
+    for _ in 0..2 {
+        let mut stream = TcpStream::connect(ours).expect("the flow listens");
+        let head = format!(
+            "POST /edi HTTP/1.1\r\nhost: {ours}\r\nidempotency-key: \"one\"\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+            edi.len()
+        );
+        stream.write_all(head.as_bytes()).expect("a request");
+        stream.write_all(&edi).expect("a request");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        assert!(answer.starts_with("HTTP/1.1 204"), "{answer}");
+    }
+    let (head, body) = accepted(&theirs);
+    assert!(head.starts_with("post /edi ") && head.contains("idempotency-key:"), "{head}");
+    let text = String::from_utf8(body).expect("text");
+    assert!(text.starts_with("ISA*") && text.contains("~\nST*997*") && text.contains("AK9*A*3*3*3"), "{text}");
+    theirs.set_nonblocking(true).expect("a setting");
+    std::thread::sleep(Duration::from_secs(1));
+    assert!(theirs.accept().is_err(), "nothing else is sent");
+    assert_eq!(std::fs::read_dir(world.path("partners/orders")).expect("a folder").count(), 3);
 }

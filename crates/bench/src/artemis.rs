@@ -1,0 +1,138 @@
+//! ActiveMQ Artemis as the peer of flows over AMQP: the embedded broker of the flow tests, which Maven fetches at a pinned version, and four
+//! programs that answer each request by a reply, with the client that drives our own listener.
+
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use quayline_measure::AmqpApplications;
+use quayline_store::queue::Persistence;
+
+/// Longest wait for a broker that starts.
+const START_WAIT: Duration = Duration::from_secs(60);
+/// Programs that answer, as many as our flow has instances.
+const RESPONDERS: usize = 4;
+
+/// A broker that runs. Dropping it ends it.
+#[derive(Debug)]
+pub struct ArtemisServer {
+    child: Child,
+    address: SocketAddr,
+    folder: PathBuf,
+}
+
+impl Drop for ArtemisServer {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn shown(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+/// The folder with the jars in `lib` and the compiled broker, made at the first use.
+fn prepared(folder: &Path) -> Result<(), String> {
+    if folder.join("fetched").exists() {
+        return Ok(());
+    }
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../flow/tests/peers/artemis");
+    std::fs::create_dir_all(folder).map_err(shown)?;
+    for name in ["pom.xml", "Broker.java"] {
+        std::fs::copy(source.join(name), folder.join(name)).map_err(shown)?;
+    }
+    let run = |program: &str, arguments: &[&str]| match Command::new(program)
+        .args(arguments)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .output()
+    {
+        Ok(done) if done.status.success() => Ok(()),
+        Ok(_) => Err(format!("{program} cannot prepare Artemis")),
+        Err(_) => Err(format!("{program} is not installed")),
+    };
+    run("mvn", &["-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=lib"])?;
+    run("javac", &["-cp", "lib/*", "-d", ".", "Broker.java"])?;
+    std::fs::write(folder.join("fetched"), "").map_err(shown)
+}
+
+impl ArtemisServer {
+    /// Starts a broker whose journal is synced before each answer; `program` is a folder that stays, and `folder` has its data. Or says why there is none.
+    ///
+    /// # Errors
+    /// Maven or Java is not installed, or the broker does not start.
+    pub fn start(program: &Path, folder: &Path) -> Result<ArtemisServer, String> {
+        prepared(program)?;
+        let _ = std::fs::remove_dir_all(folder);
+        std::fs::create_dir_all(folder).map_err(shown)?;
+        let address = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).map_err(shown)?;
+        let child = Command::new("java")
+            .args(["-cp", "lib/*:.", "Broker"])
+            .arg(std::path::absolute(folder).map_err(shown)?)
+            .arg(address.port().to_string())
+            .current_dir(program)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| format!("java does not start: {error}"))?;
+        let mut server = ArtemisServer { child, address, folder: folder.to_owned() };
+        let until = Instant::now() + START_WAIT;
+        while TcpStream::connect(address).is_err() {
+            if server.child.try_wait().map_err(shown)?.is_some() {
+                return Err("Artemis ends at once".to_owned());
+            }
+            if Instant::now() > until {
+                return Err("Artemis does not answer".to_owned());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(server)
+    }
+
+    /// Requests and replies a second by so many applications. Requests have the bytes that `content` gives by their number.
+    ///
+    /// # Errors
+    /// What the broker answers.
+    pub fn requests(
+        &self,
+        persistence: Persistence,
+        applications: usize,
+        time: Duration,
+        content: &(dyn Fn(u64) -> Vec<u8> + Sync),
+    ) -> Result<f64, String> {
+        let stop = AtomicBool::new(false);
+        let all = AmqpApplications {
+            broker: self.address,
+            user: None,
+            request: "REQUESTS",
+            reply: "REPLIES",
+            persistence,
+            count: applications,
+            until: Instant::now() + time,
+            limit: u64::MAX,
+        };
+        let began = Instant::now();
+        std::thread::scope(|scope| {
+            let responders: Vec<_> = (0..RESPONDERS).map(|_| scope.spawn(|| all.respond(&stop))).collect();
+            let all = &all;
+            let clients: Vec<_> =
+                (0..applications).map(|first| scope.spawn(move || all.run(first as u64, content))).collect();
+            let panicked = || "a program panicked".to_owned();
+            let done: Vec<Result<u64, String>> =
+                clients.into_iter().map(|client| client.join().map_err(|_| panicked())?).collect();
+            let rate =
+                done.into_iter().sum::<Result<u64, String>>().map(|done| done as f64 / began.elapsed().as_secs_f64());
+            stop.store(true, Ordering::Relaxed);
+            for responder in responders {
+                responder.join().map_err(|_| panicked())??;
+            }
+            rate
+        })
+    }
+}
