@@ -2,6 +2,7 @@
 //! invent names such as `InlineObject7` for inline ones.
 
 use crate::Json;
+use crate::lane::xml_style;
 
 /// Moves the schema of each body and each response to `components.schemas` and leaves a `$ref` (OpenAPI 3.1, section 4.8.7).
 ///
@@ -36,9 +37,19 @@ fn name_in(operation: &mut Json, schemas: &mut Vec<(String, Json)>) {
     }
 }
 
-/// Names the JSON schema of a request body or a response.
+/// Names the schemas of a request body or a response: those of JSON, and of the same members in XML.
 fn name_content(holder: &mut Json, name: &str, schemas: &mut Vec<(String, Json)>) {
-    let media = member(holder, "content").and_then(|content| member(content, "application/json"));
+    name_media(holder, "application/json", name, schemas);
+    name_media(holder, "application/xml", name, schemas);
+    let xml = member(holder, "content").and_then(|content| member(content, "application/xml"));
+    if let Some(schema) = xml.and_then(|media| member(media, "schema")) {
+        let root = xml_style().record;
+        schema.put("xml", Json::object([("name", Json::text(root))]));
+    }
+}
+
+fn name_media(holder: &mut Json, media: &str, name: &str, schemas: &mut Vec<(String, Json)>) {
+    let media = member(holder, "content").and_then(|content| member(content, media));
     let Some(schema) = media.and_then(|media| member(media, "schema")) else { return };
     if schema.get("$ref").is_some() {
         return;

@@ -5,7 +5,7 @@ use crate::lane::FIELDS_PARAMETER;
 use crate::named::name_schemas;
 use crate::provider::ProviderSpec;
 use crate::record_call::FileAction;
-use crate::schema::SchemaOf;
+use crate::schema::{SchemaOf, set_bound};
 use crate::{Json, Problem, title};
 
 /// Ways of authentication that the server takes, for the document's security schemes.
@@ -70,6 +70,7 @@ impl Api {
         ])
         .with("tags", self.about.tags(&self.operations));
         name_schemas(&mut document);
+        keep_used_responses(&mut document);
         document
     }
 }
@@ -104,7 +105,8 @@ fn operation(operation: &Operation, security: Security) -> Json {
     }
     parameters.extend(file_parameters(operation));
     let mut json = Json::object([("operationId", Json::text(operation.id.clone()))])
-        .with("summary", some(&operation.summary))
+        // Linters require one, and pages show operations by it.
+        .with("summary", some(&operation.summary).or_else(|| some(&operation.id)))
         .with("description", some(&operation.description))
         .with("tags", (!operation.tags.is_empty()).then(|| Json::List(operation.tags.iter().map(Json::text).collect())))
         .with("parameters", Some(Json::List(parameters)))
@@ -115,8 +117,9 @@ fn operation(operation: &Operation, security: Security) -> Json {
         let scopes = |_: &str| Json::List(Vec::new());
         let all = schemes.iter().map(|(name, _)| Json::Object(vec![((*name).to_owned(), scopes(name))])).collect();
         json.put("security", Json::List(all));
-    } else if operation.public {
-        // An operation without security has that of the document, and linters report that the answer to who may call is missing.
+    } else {
+        // An operation without security has that of the document, and linters report that the answer to who may call is missing. A server
+        // without any way to authenticate has none to name.
         json.put("security", Json::List(Vec::new()));
     }
     json.with("x-roles", operation.roles.as_ref().map(|roles| Json::List(roles.iter().map(Json::text).collect())))
@@ -224,6 +227,7 @@ fn parameter(operation: &Operation, parameter: &Parameter) -> Json {
         // The parameter's own default goes before the service's.
         defaults: if parameter.default.is_some() { &[] } else { &side.defaults },
         charset: operation.service.charset,
+        refuses_controls: operation.service.options.refuse_controls,
         closed: Some(&[]),
         required: &[],
         minimum_items: false,
@@ -231,15 +235,8 @@ fn parameter(operation: &Operation, parameter: &Parameter) -> Json {
         optional: false,
     };
     let mut schema = schema.member(parameter.node);
-    if let Json::Object(members) = &mut schema {
-        let mut set = |name: &str, value: Option<i64>| {
-            if let (Some(value), Some((_, old))) = (value, members.iter_mut().find(|(known, _)| known == name)) {
-                *old = Json::int(value);
-            }
-        };
-        set("minimum", parameter.minimum);
-        set("maximum", parameter.maximum);
-    }
+    set_bound(&mut schema, "minimum", "exclusiveMinimum", parameter.minimum);
+    set_bound(&mut schema, "maximum", "exclusiveMaximum", parameter.maximum);
     let numeric = matches!(schema.get("type"), Some(Json::Text(kind)) if kind == "integer" || kind == "number");
     let boolean = matches!(schema.get("type"), Some(Json::Text(kind)) if kind == "boolean");
     let value = |text: &String| match text.as_str() {
@@ -273,6 +270,7 @@ fn request_body(operation: &Operation, required: bool) -> Json {
         typed: &side.typed,
         defaults: &side.defaults,
         charset: operation.service.charset,
+        refuses_controls: operation.service.options.refuse_controls,
         closed: Some(&operation.gate.closed),
         required: &operation.gate.required,
         minimum_items: operation.service.options.enforce_minimum_items,
@@ -299,6 +297,7 @@ fn responses(operation: &Operation) -> Json {
                     typed: projection.rules.typed(),
                     defaults: &[],
                     charset: operation.service.charset,
+                    refuses_controls: operation.service.options.refuse_controls,
                     closed: None,
                     required: &[],
                     minimum_items: options.enforce_minimum_items_of_answers,
@@ -336,7 +335,7 @@ fn responses(operation: &Operation) -> Json {
         if !schemas.is_empty() {
             let schema =
                 if schemas.len() == 1 { schemas.remove(0) } else { Json::object([("anyOf", Json::List(schemas))]) };
-            content.push(("application/json".to_owned(), Json::object([("schema", schema)])));
+            content.push(("application/json".to_owned(), Json::object([("schema", schema.clone())])));
             let has_xml = |response: &crate::api::Response| {
                 let xml = matches!(&response.body, ResponseBody::Answer(projection) if projection.array.is_none());
                 response.status == status && xml
@@ -345,7 +344,8 @@ fn responses(operation: &Operation) -> Json {
                 && operation.file_action() != Some(FileAction::Browse)
                 && operation.responses.iter().any(has_xml)
             {
-                content.push(("application/xml".to_owned(), Json::object([])));
+                // The same members as elements. Without a schema, the type of generated clients would be unknown for JSON too.
+                content.push(("application/xml".to_owned(), Json::object([("schema", schema)])));
             }
         }
         if problem || status >= 400 {
@@ -433,6 +433,36 @@ fn schemes(security: Security) -> Vec<(&'static str, Json)> {
         schemes.push(("certificate", Json::object([("type", Json::text("mutualTLS"))])));
     }
     schemes
+}
+
+/// Leaves out the shared responses that no operation refers to.
+fn keep_used_responses(document: &mut Json) {
+    fn collect<'j>(json: &'j Json, used: &mut Vec<&'j str>) {
+        match json {
+            Json::Object(members) => {
+                for (name, value) in members {
+                    match value {
+                        Json::Text(to) if name == "$ref" => used.extend(to.strip_prefix("#/components/responses/")),
+                        _ => collect(value, used),
+                    }
+                }
+            }
+            Json::List(items) => items.iter().for_each(|item| collect(item, used)),
+            _ => {}
+        }
+    }
+    let mut used = Vec::new();
+    if let Some(paths) = document.get("paths") {
+        collect(paths, &mut used);
+    }
+    let used: Vec<String> = used.into_iter().map(str::to_owned).collect();
+    let Json::Object(members) = document else { return };
+    let components = members.iter_mut().find(|(name, _)| name == "components");
+    if let Some((_, Json::Object(components))) = components
+        && let Some((_, Json::Object(responses))) = components.iter_mut().find(|(name, _)| name == "responses")
+    {
+        responses.retain(|(name, _)| used.contains(name));
+    }
 }
 
 fn components(security: Security) -> Json {

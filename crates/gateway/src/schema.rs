@@ -20,6 +20,8 @@ pub(crate) struct SchemaOf<'a> {
     /// For a request: the value of each node that is not set, by node; empty for all.
     pub(crate) defaults: &'a [Option<String>],
     pub(crate) charset: Charset,
+    /// For a request: whether text has no control characters.
+    pub(crate) refuses_controls: bool,
     /// For a request: members that the body does not have.
     pub(crate) closed: Option<&'a [bool]>,
     /// For a request: required members.
@@ -108,7 +110,10 @@ impl SchemaOf<'_> {
         let mut schema = match (typed.filter(|_| range.is_none()), scalar) {
             (Some(typed), _) => self.typed(typed),
             (None, Scalar::Text { chars_max }) => self.text(*chars_max, field),
-            (None, Scalar::Decimal { digits, scale, signed }) => decimal(*digits, *scale, *signed, field),
+            (None, Scalar::Decimal { digits, scale, signed }) => {
+                let side = if self.closed.is_some() { Side::Request } else { Side::Response };
+                decimal((*digits, *scale, *signed), field, side)
+            }
             (None, Scalar::Float32) => number("float"),
             (None, Scalar::Float64) => number("double"),
             (None, Scalar::Bool) => Json::object([("type", Json::text("boolean"))]),
@@ -118,12 +123,9 @@ impl SchemaOf<'_> {
                 schema.with("maxLength", len_max.map(|len| Json::int(2 * len)))
             }
         };
-        if let (Some(range), Json::Object(members)) = (range, &mut schema) {
-            for (name, bound) in [("minimum", range.minimum), ("maximum", range.maximum)] {
-                if let (Some(bound), Some((_, old))) = (bound, members.iter_mut().find(|(known, _)| known == name)) {
-                    *old = Json::int(bound);
-                }
-            }
+        if let Some(range) = range {
+            set_bound(&mut schema, "minimum", "exclusiveMinimum", range.minimum);
+            set_bound(&mut schema, "maximum", "exclusiveMaximum", range.maximum);
         }
         if let (Some(Some(default)), None | Some(Typed::Range(_))) = (self.defaults.get(node.index()), typed) {
             match scalar {
@@ -181,10 +183,20 @@ impl SchemaOf<'_> {
 
     fn text(&self, chars_max: Option<u32>, field: Option<&Field>) -> Json {
         let schema = Json::object([("type", Json::text("string"))]).with("maxLength", chars_max.map(Json::int));
-        let schema = match field.map(|field| &field.kind) {
-            Some(FieldKind::Item(Encoding::TextEdited { .. } | Encoding::Boolean)) => schema,
-            _ => schema.with("pattern", self.closed.and_then(|_| repertoire(self.charset)).map(Json::Text)),
+        let class = || repertoire(self.charset, self.refuses_controls);
+        let pattern = match field.map(|field| &field.kind) {
+            _ if self.closed.is_none() => None,
+            Some(FieldKind::Item(Encoding::Boolean)) => None,
+            Some(FieldKind::Item(Encoding::TextEdited { mask })) => {
+                Some(edited(mask, &class().unwrap_or_else(|| "[\\s\\S]".to_owned())))
+            }
+            // UTF-16 and UTF-8 hold every character, whatever the code page of the other fields is.
+            Some(FieldKind::Item(Encoding::National { .. } | Encoding::Utf8)) => {
+                self.refuses_controls.then(|| "^[^\\u0000-\\u001F\\u007F-\\u009F]*$".to_owned())
+            }
+            _ => class().map(|class| format!("^{class}*$")),
         };
+        let schema = schema.with("pattern", pattern.map(Json::Text));
         let values: Vec<Json> = field.map_or_else(Vec::new, |field| {
             single_values(field)
                 .into_iter()
@@ -223,7 +235,7 @@ fn number(format: &str) -> Json {
 /// Returns the schema for the range of a decimal. A binary field that uses its whole range has that range. The number of places has
 /// no keyword: `multipleOf: 0.01` makes validators that compute in binary floating point refuse 0.07 and 0.29, so the description
 /// has the picture, and `format` is `decimal`.
-fn decimal(digits: u16, scale: i16, signed: bool, field: Option<&Field>) -> Json {
+fn decimal((digits, scale, signed): (u16, i16, bool), field: Option<&Field>, side: Side) -> Json {
     let (low, high) = match field.map(|field| (&field.kind, field.size)) {
         Some((FieldKind::Item(Encoding::Binary { digits: written, full_range, signed, .. }), size @ 1..=8))
             if *full_range || *written == 0 =>
@@ -238,10 +250,11 @@ fn decimal(digits: u16, scale: i16, signed: bool, field: Option<&Field>) -> Json
         }
     };
     let kind = if scale > 0 { "number" } else { "integer" };
+    let (least, most) = (limit(low, scale, side), limit(high, scale, side));
     let schema = Json::object([
         ("type", Json::text(kind)),
-        ("minimum", Json::Number(bound(low, scale))),
-        ("maximum", Json::Number(bound(high, scale))),
+        (if least.is_exclusive { "exclusiveMinimum" } else { "minimum" }, Json::Number(least.number)),
+        (if most.is_exclusive { "exclusiveMaximum" } else { "maximum" }, Json::Number(most.number)),
     ]);
     // Whole numbers are exact in validators too.
     let step = (scale < 0).then(|| Json::Number(scaled(1, scale)));
@@ -250,42 +263,36 @@ fn decimal(digits: u16, scale: i16, signed: bool, field: Option<&Field>) -> Json
     schema.with("multipleOf", step).with("format", format)
 }
 
-/// Returns a bound as a JSON number. Validators read one with a point into binary floating point, which may round it away from
-/// zero, to a number that the field does not hold; then the bound is the next one towards zero.
-fn bound(n: i128, scale: i16) -> String {
-    let exact = scaled(n, scale);
-    if scale <= 0 {
-        return exact;
-    }
-    let limit = 10i128.checked_pow(u32::from(scale.unsigned_abs()));
-    let (Ok(near), Some(unit)) = (exact.parse::<f64>(), limit) else { return exact };
-    // Below 2^53 units the nearest number of floating point prints as the bound itself.
-    if n.unsigned_abs() < 1 << 53 {
-        return exact;
-    }
-    let mut whole = near.abs();
-    while !fits(whole, n.unsigned_abs(), unit.unsigned_abs()) {
-        whole = whole.next_down();
-    }
-    let sign = if n < 0 { "-" } else { "" };
-    if whole.fract() == 0.0 { format!("{sign}{whole:.0}") } else { format!("{sign}{whole}") }
+/// What a schema describes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Side {
+    Request,
+    Response,
 }
 
-/// Returns whether a float is at most `n / unit`, by its exact decimal digits.
-fn fits(float: f64, n: u128, unit: u128) -> bool {
-    let (whole, limit) = (float.trunc(), n / unit);
-    let text = format!("{whole:.0}");
-    match text.parse::<u128>() {
-        Ok(whole_digits) if whole_digits == limit => {
-            // A float of this size has at most this many places, so nothing is rounded.
-            let fraction = format!("{:.200}", float.fract());
-            let digits = fraction.trim_start_matches("0.");
-            let places = unit.ilog10() as usize;
-            let rest = format!("{:0>places$}", n % unit);
-            digits.trim_end_matches('0') <= rest.trim_end_matches('0')
-        }
-        Ok(whole_digits) => whole_digits < limit,
-        Err(_) => false,
+/// A bound of a number.
+struct Limit {
+    number: String,
+    is_exclusive: bool,
+}
+
+/// Returns the bound `n × 10^-scale`. Validators read numbers into binary floating point. From 2^53 units on, that may round a bound away from
+/// zero, to a number that the field does not hold. The bound of a request is then the next number beyond it, exclusive: a power of ten or of two.
+/// The bound of a response is exact: a validator rounds a value as it rounds the bound, so every value of the field is inside.
+fn limit(n: i128, scale: i16, side: Side) -> Limit {
+    let is_exact = n.unsigned_abs() < 1 << 53 || n.unsigned_abs().is_power_of_two();
+    if is_exact || side == Side::Response {
+        return Limit { number: scaled(n, scale), is_exclusive: false };
+    }
+    Limit { number: scaled(n.saturating_add(n.signum()), scale), is_exclusive: true }
+}
+
+/// Sets the bound `minimum` or `maximum` of a schema that has one, exclusive or not.
+pub(crate) fn set_bound(schema: &mut Json, name: &str, exclusive: &str, value: Option<i64>) {
+    let (Some(value), Json::Object(members)) = (value, schema) else { return };
+    if let Some((known, old)) = members.iter_mut().find(|(known, _)| known == name || known == exclusive) {
+        name.clone_into(known);
+        *old = Json::int(value);
     }
 }
 
@@ -300,10 +307,12 @@ fn scaled(n: i128, scale: i16) -> String {
     format!("{}{whole}.{part}", if n < 0 { "-" } else { "" })
 }
 
-/// The characters of a code page as a regular expression; none for a page that has all.
-fn repertoire(charset: Charset) -> Option<String> {
+/// The characters of a code page as a class of a regular expression; none for a page that has all.
+fn repertoire(charset: Charset, without_controls: bool) -> Option<String> {
     let page = charset.code_page()?;
-    let all: BTreeSet<u32> = (0..=255u8).filter_map(|byte| page.to_char(byte)).map(u32::from).collect();
+    let is_taken = |c: &char| !(without_controls && c.is_control());
+    let all: BTreeSet<u32> =
+        (0..=255u8).filter_map(|byte| page.to_char(byte)).filter(is_taken).map(u32::from).collect();
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for c in all {
         match ranges.last_mut() {
@@ -318,7 +327,26 @@ fn repertoire(charset: Charset) -> Option<String> {
             class.push_str(&format!("-\\u{end:04X}"));
         }
     }
-    Some(format!("^[{class}]*$"))
+    Some(format!("[{class}]"))
+}
+
+/// The texts of an alphanumeric-edited field as a regular expression: `XX/X` takes `a`, `ab`, `ab/`, `ab/c` and blanks.
+fn edited(mask: &[Option<char>], class: &str) -> String {
+    let mut texts = vec!["\\u0020*".to_owned()];
+    let mut before = String::new();
+    for run in mask.chunk_by(|one, other| one.is_none() && other.is_none()) {
+        match run {
+            [Some(inserted)] => {
+                before.push_str(&format!("\\u{:04X}", u32::from(*inserted)));
+                texts.push(before.clone());
+            }
+            free => {
+                texts.push(format!("{before}{class}{{0,{}}}", free.len()));
+                before.push_str(&format!("{class}{{{}}}", free.len()));
+            }
+        }
+    }
+    format!("^(?:{})$", texts.join("|"))
 }
 
 fn example(field: &Field, typed: &Option<Arc<Typed>>, scalar: &Scalar) -> Option<Json> {
@@ -351,7 +379,7 @@ mod tests {
 
     #[test]
     fn ranges_and_steps_come_from_digits_and_scale() {
-        let check = |digits, scale, signed| decimal(digits, scale, signed, None).to_string();
+        let check = |digits, scale, signed| decimal((digits, scale, signed), None, Side::Request).to_string();
         assert_eq!(check(9, 0, false), r#"{"type":"integer","minimum":0,"maximum":999999999,"format":"int64"}"#);
         assert_eq!(check(5, 2, true), r#"{"type":"number","minimum":-999.99,"maximum":999.99,"format":"decimal"}"#);
         assert_eq!(
@@ -361,29 +389,61 @@ mod tests {
         assert_eq!(check(2, 4, false), r#"{"type":"number","minimum":0.0000,"maximum":0.0099,"format":"decimal"}"#);
     }
 
-    /// 9(16)V99 had `maximum: 1e+16` in generated clients, which the field does not hold.
+    /// 9(16)V99 had `maximum: 1e+16` in generated clients, which the field does not hold, and then a maximum that its largest value exceeds.
     #[test]
     fn no_bound_is_rounded_to_a_number_that_the_field_does_not_hold() {
-        assert_eq!(bound(999_999_999_999_999_999, 2), "9999999999999998");
-        assert_eq!(bound(-999_999_999_999_999_999, 2), "-9999999999999998");
-        assert_eq!(bound(99_999_999_999, 2), "999999999.99");
-        assert_eq!(bound(999_999_999_999_999_999, 0), "999999999999999999");
+        let request = |n, scale| {
+            let Limit { number, is_exclusive } = limit(n, scale, Side::Request);
+            (number, is_exclusive)
+        };
+        assert_eq!(request(999_999_999_999_999_999, 2), ("10000000000000000.00".to_owned(), true));
+        assert_eq!(request(-999_999_999_999_999_999, 0), ("-1000000000000000000".to_owned(), true));
+        assert_eq!(request(99_999_999_999, 2), ("999999999.99".to_owned(), false));
+        assert_eq!(request(i128::from(u64::MAX), 0), ("18446744073709551616".to_owned(), true));
+        assert_eq!(request(i128::from(i64::MIN), 0), ("-9223372036854775808".to_owned(), false));
+        assert_eq!(limit(999_999_999_999_999_999, 2, Side::Response).number, "9999999999999999.99");
         for digits in 1..=31u32 {
-            for scale in 1..=31i16 {
+            for scale in 0..=31i16 {
                 let n = 10i128.pow(digits) - 1;
-                let text = bound(n, scale);
-                let float: f64 = text.parse().unwrap();
+                let Limit { number, is_exclusive } = limit(n, scale, Side::Request);
+                let float: f64 = number.parse().unwrap();
                 let unit = 10u128.pow(u32::from(scale.unsigned_abs()));
-                // A validator reads the text as at most the bound, or the text is the bound itself.
-                assert!(text == scaled(n, scale) || fits(float, n.unsigned_abs(), unit), "{digits} {scale}: {text}");
-                assert!(float >= 0.999 * 10f64.powi(i32::try_from(digits).unwrap() - i32::from(scale)) - 1.0);
+                // A validator takes no float beyond the field, and without rounding it takes every value of the field. (A power of ten that is no
+                // float itself, such as 10^-15, is off by less than a validator's own rounding of values.)
+                let is_float = digits >= scale.unsigned_abs().into() && digits - u32::from(scale.unsigned_abs()) <= 22;
+                let largest = if is_exclusive { float.next_down() } else { float };
+                assert!(
+                    !is_exclusive || !is_float || fits(largest, n.unsigned_abs(), unit),
+                    "{digits} {scale}: {number}"
+                );
+                assert_eq!(number, scaled(if is_exclusive { n + 1 } else { n }, scale));
             }
+        }
+    }
+
+    /// Returns whether a float is at most `n / unit`, by its exact decimal digits.
+    fn fits(float: f64, n: u128, unit: u128) -> bool {
+        let (whole, limit) = (float.trunc(), n / unit);
+        let text = format!("{whole:.0}");
+        match text.parse::<u128>() {
+            Ok(whole_digits) if whole_digits == limit => {
+                // A float of this size has at most this many places, so nothing is rounded.
+                let fraction = format!("{:.200}", float.fract());
+                let digits = fraction.trim_start_matches("0.");
+                let places = unit.ilog10() as usize;
+                let rest = format!("{:0>places$}", n % unit);
+                digits.trim_end_matches('0') <= rest.trim_end_matches('0')
+            }
+            Ok(whole_digits) => whole_digits < limit,
+            Err(_) => false,
         }
     }
 
     #[test]
     fn a_code_page_is_a_class_of_characters() {
-        let ascii = repertoire(Charset::SingleByte(quayline_charset::CodePage::ASCII));
-        assert_eq!(ascii.as_deref(), Some("^[\\u0000-\\u007F]*$"));
+        let ascii = repertoire(Charset::SingleByte(quayline_charset::CodePage::ASCII), false);
+        assert_eq!(ascii.as_deref(), Some("[\\u0000-\\u007F]"));
+        let printable = repertoire(Charset::SingleByte(quayline_charset::CodePage::ASCII), true);
+        assert_eq!(printable.as_deref(), Some("[\\u0020-\\u007E]"));
     }
 }

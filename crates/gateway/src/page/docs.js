@@ -28,8 +28,10 @@ const sample = (schema) => {
 };
 // What a schema allows, as a person would say it.
 const rules = (schema) => {
-  const { minimum: low, maximum: high, enum: names } = schema;
+  const { minimum: low, maximum: high, exclusiveMinimum: above, exclusiveMaximum: below, enum: names } = schema;
   const said = [
+    above !== undefined && `more than ${above}`,
+    below !== undefined && `less than ${below}`,
     low !== undefined && high !== undefined ? `${low} to ${high}` : low !== undefined ? `at least ${low}` : high !== undefined && `at most ${high}`,
     schema.multipleOf !== undefined && `in steps of ${schema.multipleOf}`,
     schema.minLength > 1 && `at least ${schema.minLength} characters`,
@@ -73,7 +75,12 @@ const operation = (path, method, op) => {
   const text = body && el("textarea", { rows: 10, spellcheck: "false", "aria-label": "body" }, JSON.stringify(sample(body.schema), null, 2));
   const media = el("select", { "aria-label": "accept" }, el("option", {}, "application/json"), el("option", {}, "application/xml"));
   const out = el("div", { class: "out", "aria-live": "polite" });
+  const refuse = (why, ...more) => out.replaceChildren(el("p", { class: "bad" }, why), ...more);
+  const quoted = (word) => `'${word.replaceAll("'", "'\\''")}'`;
   const send = async () => {
+    // Without its value, the path would be another one.
+    const missing = inputs.find(([parameter, input]) => parameter.in === "path" && input.value === "");
+    if (missing) return refuse(`The path needs a value for ${missing[0].name}.`);
     let target = path;
     const query = new URLSearchParams();
     const headers = { accept: media.value, ...credentials };
@@ -86,6 +93,11 @@ const operation = (path, method, op) => {
     const url = target + (query.size ? `?${query}` : "");
     const options = { method: method.toUpperCase(), headers };
     if (text && text.value.trim()) {
+      if (options.method === "GET") {
+        const named = Object.keys(credentials).map((name) => ` -H '${name}: …'`).join("");
+        const command = `curl -X GET ${quoted(location.origin + url)} -H 'content-type: application/json'${named} -d ${quoted(text.value)}`;
+        return refuse("Browsers send no body with GET. In a shell:", el("pre", {}, command));
+      }
       options.body = text.value;
       headers["content-type"] = "application/json";
     }

@@ -64,6 +64,10 @@ status = 200
     let statuses: Vec<&str> = responses.iter().map(|(status, _)| status.as_str()).collect();
     assert_eq!(statuses, ["404", "200", "400", "401", "403", "406", "414", "429", "431", "408", "413", "415", "5XX"]);
     let answer = named(&["responses", "200", "content", "application/json", "schema", "$ref"]);
+    // Clients are generated with one type for both forms.
+    assert!(core::ptr::eq(answer, named(&["responses", "200", "content", "application/xml", "schema", "$ref"])));
+    let root = at(operation, &["responses", "200", "content", "application/xml", "schema", "xml", "name"]);
+    assert_eq!(root.to_string(), "\"answer\"");
     let answer = at(answer, &["properties", "resp", "properties"]);
     expect![[r#"{"type":"array","items":{"type":"object","properties":{"lineText":{"type":"string","maxLength":4,"description":"LINE-TEXT PIC X(4)"}}},"maxItems":3}"#]]
         .assert_eq(&at(answer, &["lineItem"]).to_string());
@@ -123,4 +127,55 @@ tags = ["trials"]
     let Json::Object(schemas) = at(&json, &["components", "schemas"]) else { panic!() };
     let names: Vec<&str> = schemas.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["Problem", "Make-orderRequest", "Make-orderResponse"]);
+}
+
+/// Redocly reported an error for each operation without a summary or security, and a warning for each response that nothing refers to.
+#[test]
+fn a_document_has_what_linters_require_and_nothing_unused() {
+    let api = "base-path = \"/v1\"\n[[operation]]\nid = \"findOrders\"\nmethod = \"GET\"\npath = \"/orders\"\nservice = \"orders\"\n";
+    let json = World::new(SERVICE, api).definitions.apis[0].openapi("/", Security::default());
+    let operation = at(&json, &["paths", "/v1/orders", "get"]);
+    assert_eq!(at(operation, &["summary"]).to_string(), "\"findOrders\"");
+    assert_eq!(at(operation, &["security"]).to_string(), "[]");
+    let Json::Object(responses) = at(&json, &["components", "responses"]) else { panic!() };
+    for (name, _) in responses {
+        assert!(at(&json, &["paths"]).to_string().contains(&format!("#/components/responses/{name}\"")), "{name}");
+    }
+    assert!(responses.iter().any(|(name, _)| name == "BadRequest"));
+}
+
+/// The code page of the other fields was that of UTF-16 and UTF-8 too, so generated clients refused what the server takes.
+#[test]
+fn fields_of_utf_16_and_utf_8_have_no_code_page() {
+    let copybook = "       01 AREA.\n          05 A PIC X(4).\n          05 N PIC N(4) USAGE NATIONAL.\n          05 U PIC U(4).\n";
+    let service =
+        "copybook = \"order.cpy\"\nencoding = \"cp037\"\n[provider]\nkind = \"canned\"\nfile = \"records.dat\"\n";
+    let api = "base-path = \"/v1\"\n[[operation]]\nmethod = \"POST\"\npath = \"/x\"\nservice = \"orders\"\n[operation.body]\n";
+    let world = World::over(copybook, service, api).unwrap_or_else(|findings| panic!("{findings}"));
+    let json = world.definitions.apis[0].openapi("/", Security::default());
+    let Json::Object(schemas) = at(&json, &["components", "schemas"]) else { panic!() };
+    let request = &schemas.iter().find(|(name, _)| name.ends_with("Request")).unwrap().1;
+    let has_pattern = |name: &str| at(request, &["properties", name]).get("pattern").is_some();
+    assert_eq!([has_pattern("A"), has_pattern("N"), has_pattern("U")], [true, false, false]);
+}
+
+/// A generated client took `abc` for PIC XX/X, which the server refuses.
+#[test]
+fn an_edited_text_has_the_characters_that_its_picture_inserts() {
+    let copybook = "       01 AREA.\n          05 E PIC XX/XB0.\n";
+    let service = "copybook = \"order.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"canned\"\nfile = \"records.dat\"\n[response]\n";
+    let api = "base-path = \"/v1\"\n[[operation]]\nmethod = \"POST\"\npath = \"/x\"\nservice = \"orders\"\n[operation.body]\n";
+    let world = World::over(copybook, service, api).unwrap_or_else(|findings| panic!("{findings}"));
+    let json = world.definitions.apis[0].openapi("/", Security::default()).to_string();
+    let x = "[\\\\u0000-\\\\u007F]";
+    let slash = "\\\\u002F";
+    let pattern = format!(
+        "^(?:\\\\u0020*|{x}{{0,2}}|{x}{{2}}{slash}|{x}{{2}}{slash}{x}{{0,1}}|{x}{{2}}{slash}{x}{{1}}\\\\u0020|{x}{{2}}{slash}{x}{{1}}\\\\u0020\\\\u0030)$"
+    );
+    assert!(json.contains(&format!("\"pattern\":\"{pattern}\"")), "{json}");
+    for (text, fits) in
+        [("ab/c 0", true), ("ab/", true), ("a", true), ("", true), ("  ", true), ("abc", false), ("ab/c0", false)]
+    {
+        assert_eq!(world.record("POST", "/v1/x", &format!("{{\"E\":\"{text}\"}}")).is_ok(), fits, "{text}");
+    }
 }
