@@ -22,6 +22,8 @@ pub(crate) struct GateRules {
     pub(crate) minimum: Vec<u32>,
     /// Whether numbers may come as strings and with leading zeros, and `null` or an empty string means an absent number.
     pub(crate) numbers: Numbers,
+    /// Whether text with control characters is refused.
+    pub(crate) refuses_controls: bool,
 }
 
 /// Forms of numbers in requests.
@@ -42,6 +44,7 @@ impl GateRules {
             typed,
             required: Vec::new(),
             minimum: if minimums { minimum_items(plan) } else { vec![0; nodes] },
+            refuses_controls: options.refuse_controls,
             numbers: if options.lenient_requests { Numbers::Lenient } else { Numbers::Json },
         }
     }
@@ -226,6 +229,8 @@ impl<S: Sink> Sink for Gate<'_, S> {
         }
         if self.rules.closed[node.index()] {
             self.error(node, "closed", "this member is not part of the request".to_owned());
+        } else if self.rules.refuses_controls && has_controls(&value) {
+            self.error(node, CONTROLS.0, CONTROLS.1.to_owned());
         } else if !self.put(node, value) {
             let typed = self.rules.typed[node.index()].clone();
             let untyped = || ("type", "a number".to_owned());
@@ -236,6 +241,16 @@ impl<S: Sink> Sink for Gate<'_, S> {
 
     fn discard(&mut self) {
         self.sink.discard();
+    }
+}
+
+/// The rule of text without control characters, and what it expects.
+pub(crate) const CONTROLS: (&str, &str) = ("control-character", "expected text without control characters");
+
+fn has_controls(value: &Value<'_>) -> bool {
+    match value {
+        Value::Text(run) => core::str::from_utf8(run.bytes()).is_ok_and(|text| text.contains(char::is_control)),
+        _ => false,
     }
 }
 

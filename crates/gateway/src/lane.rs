@@ -8,7 +8,7 @@ use quayline_json::{JsonReader, JsonStyle, JsonWriter, ReaderOptions};
 use quayline_xml::{XmlStyle, XmlWriter};
 
 use crate::api::{Operation, Parameter, ParameterPlace, Projection, ResponseBody};
-use crate::gate::{Gate, GateRules, GateState, Numbers, plain_number};
+use crate::gate::{CONTROLS, Gate, GateRules, GateState, Numbers, plain_number};
 use crate::problem::{FieldError, Problem};
 use crate::provider::{Held, Measure, Outgoing};
 use crate::record_call::{Conditions, FileAction, PAGE_PARAMETERS, RecordCall};
@@ -16,7 +16,7 @@ use crate::service::RequestSide;
 use crate::shaping::{self, Shaping, ShapingState};
 use crate::top_array::TopArray;
 use crate::typed::Range;
-use crate::{codes, uri};
+use crate::{codes, media_type, uri};
 
 /// The parts of an HTTP request that an operation uses.
 #[derive(Clone, Copy)]
@@ -29,7 +29,7 @@ pub struct Request<'a> {
     pub header: &'a dyn Fn(&str) -> Option<&'a str>,
     /// The body, whole.
     pub body: &'a [u8],
-    /// The body's media type, without parameters.
+    /// The body's media type with its parameters, as the header has it.
     pub media_type: Option<&'a str>,
 }
 
@@ -126,12 +126,8 @@ impl OperationLane {
         state.begin(side.shape.len());
         let mut gate = Gate { rules: &operation.gate, shape: &side.shape, state, place: "body", sink: encoder };
         if operation.body.is_some() && !request.body.is_empty() {
-            if !request.media_type.is_some_and(is_json) {
-                return Err(Box::new(Problem::new(
-                    415,
-                    codes::MEDIA_TYPE,
-                    "the body's media type is not application/json",
-                )));
+            if let Err(why) = media_type::check(request.media_type, &operation.method) {
+                return Err(Box::new(Problem::new(415, codes::MEDIA_TYPE, why.detail())));
             }
             let array = operation.body.as_ref().and_then(|body| body.array.as_ref());
             let wrapped = match array.map(|array| array.wrapped(request.body)) {
@@ -519,11 +515,6 @@ fn refused(mut errors: Vec<FieldError>) -> Problem {
     problem
 }
 
-fn is_json(media_type: &str) -> bool {
-    media_type.eq_ignore_ascii_case("application/json")
-        || media_type.len() > 5 && media_type[media_type.len() - 5..].eq_ignore_ascii_case("+json")
-}
-
 /// Sets the fields of the parameters.
 fn parameters<S: Sink>(operation: &Operation, request: &Request<'_>, gate: &mut Gate<'_, S>) {
     let mut given: Vec<(Cow<'_, str>, Cow<'_, str>)> = Vec::new();
@@ -612,6 +603,15 @@ fn set_parameter<S: Sink>(
         }
         return set_text(parameter.node, value, gate);
     }
+    let is_float = matches!(gate.shape.node(parameter.node).scalar(), Some(Scalar::Float32 | Scalar::Float64));
+    if let Some(float) = is_float.then(|| with_exponent(value)).flatten() {
+        // The standard library writes a float without an exponent.
+        if !range.holds(&float.to_string()) {
+            return Err(("range", format!("expected {}", range.expected())));
+        }
+        let set = gate.set(parameter.node, Value::Float64(float));
+        return if set { Ok(()) } else { Err(unfit(parameter.node, gate)) };
+    }
     let Some((len, negative, scale)) = plain_number(value, gate.rules.numbers, &mut digits) else {
         let detail = match plain_number(value, Numbers::Lenient, &mut digits) {
             Some(_) => "expected a number without leading zeros",
@@ -626,7 +626,19 @@ fn set_parameter<S: Sink>(
     if gate.set(parameter.node, value) { Ok(()) } else { Err(unfit(parameter.node, gate)) }
 }
 
+/// Reads a number of JSON's grammar with an exponent, as clients write large and small floats: `1e3`, `2.5E-7`.
+fn with_exponent(text: &str) -> Option<f64> {
+    let (mantissa, exponent) = text.split_once(['e', 'E'])?;
+    plain_number(mantissa, Numbers::Json, &mut [0; 40])?;
+    let digits = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+    let is_whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse::<f64>().ok().filter(|float| is_whole && float.is_finite())
+}
+
 fn set_text<S: Sink>(node: NodeId, value: &str, gate: &mut Gate<'_, S>) -> Result<(), (&'static str, String)> {
+    if gate.rules.refuses_controls && value.contains(char::is_control) {
+        return Err((CONTROLS.0, CONTROLS.1.to_owned()));
+    }
     if gate.set(node, Value::Text(Run::from(value.as_bytes()))) { Ok(()) } else { Err(unfit(node, gate)) }
 }
 

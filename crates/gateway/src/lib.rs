@@ -40,6 +40,7 @@ mod gate;
 mod json_text;
 mod lane;
 mod location;
+mod media_type;
 mod named;
 mod openapi;
 mod page;

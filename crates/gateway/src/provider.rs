@@ -145,12 +145,14 @@ impl ProviderFault {
     #[must_use]
     pub fn problem(&self) -> Problem {
         match self {
-            ProviderFault::Ended { reason } => Problem::new(502, codes::PROVIDER_ENDED, reason.clone()),
-            ProviderFault::TimeLimit { limit } => Problem::new(
-                504,
-                codes::PROVIDER_TIME,
-                format!("the program ran longer than its limit of {} ms and was stopped", limit.as_millis()),
-            ),
+            // The log has the request's id with it: which request a program ended at is what its operator looks for.
+            ProviderFault::Ended { reason } => {
+                Problem::new(502, codes::PROVIDER_ENDED, reason.clone()).logged(reason.clone())
+            }
+            ProviderFault::TimeLimit { limit } => {
+                let text = format!("the program ran longer than its limit of {} ms and was stopped", limit.as_millis());
+                Problem::new(504, codes::PROVIDER_TIME, text.clone()).logged(text)
+            }
             ProviderFault::Busy { retry_after } => {
                 let mut problem =
                     Problem::new(503, codes::PROVIDER_BUSY, "more calls wait for the service than its slots hold");

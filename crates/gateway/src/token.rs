@@ -90,15 +90,21 @@ enum PublicKey {
 const TOKEN_BYTES_MAX: usize = 8 << 10;
 
 impl KeySet {
-    /// Parses a set of keys (RFC 7517). Keys of unknown kinds, or that do not sign, are skipped.
+    /// Parses a set of keys (RFC 7517). Keys of unknown kinds, or that do not sign, are skipped: an issuer that has withdrawn all others is left
+    /// with none.
     ///
     /// # Errors
     /// The fault of the set, without a key.
     pub fn parse(bytes: &[u8]) -> Result<KeySet, &'static str> {
         let set: Value = serde_json::from_slice(bytes).map_err(|_| "it is not JSON")?;
         let all = set["keys"].as_array().ok_or("it has no list `keys`")?;
-        let keys: Vec<TokenKey> = all.iter().filter_map(token_key).collect();
-        if keys.is_empty() { Err("it has no key of a kind that is known") } else { Ok(KeySet(keys)) }
+        Ok(KeySet(all.iter().filter_map(token_key).collect()))
+    }
+
+    /// Whether no token can be checked with it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Checks a token (RFC 7515, RFC 7519) at `now_s` seconds since 1970: signature by one of the keys, issuer, audience, times.
@@ -371,10 +377,8 @@ mod tests {
         assert_eq!(why("[]"), Err("it has no list `keys`"));
         let key = r#"{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo""#;
         assert_eq!(why(&format!("{{\"keys\":[{key}}},{{\"kty\":\"oct\",\"k\":\"AAAA\"}}]}}")), Ok(1));
-        assert_eq!(
-            why(&format!("{{\"keys\":[{key},\"use\":\"enc\"}}]}}")),
-            Err("it has no key of a kind that is known")
-        );
-        assert!(why(r#"{"keys":[{"kty":"RSA","alg":"RS1","n":"AQ","e":"AQ"}]}"#).is_err());
+        assert_eq!(why(&format!("{{\"keys\":[{key},\"use\":\"enc\"}}]}}")), Ok(0));
+        assert_eq!(why(r#"{"keys":[{"kty":"RSA","alg":"RS1","n":"AQ","e":"AQ"}]}"#), Ok(0));
+        assert_eq!(why(r#"{"keys":[]}"#), Ok(0));
     }
 }

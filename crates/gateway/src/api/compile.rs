@@ -43,6 +43,7 @@ impl Api {
                 "write for example `/car100`",
             );
         }
+        find_unreachable(&mut file, &wire.base_path);
         if wire.public && wire.roles.is_some() {
             file.find(codes::RULES, "the API is public and has roles", &wire.base_path, "remove `public` or `roles`");
         }
@@ -119,7 +120,11 @@ impl Compiler<'_> {
         let Some(service_index) = found else {
             let names: Vec<&str> = services.iter().map(|service| service.name.as_str()).collect();
             let message = format!("there is no service `{}`", wire.service.get_ref());
-            self.file.find(codes::NO_SUCH, message, &wire.service, format!("the services are {}", names.join(", ")));
+            let hint = match names.as_slice() {
+                [] => "write it: `quayline service new COPYBOOK -o services/NAME.toml` makes a proposal".to_owned(),
+                names => format!("the services are {}", names.join(", ")),
+            };
+            self.file.find(codes::NO_SUCH, message, &wire.service, hint);
             return None;
         };
         let service = Arc::clone(&services[service_index]);
@@ -387,6 +392,7 @@ impl Compiler<'_> {
             );
             return None;
         }
+        find_unreachable(self.file, at);
         for part in path.split('/').skip(1) {
             let Some(name) = part.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) else {
                 if part.contains(['{', '}']) {
@@ -616,4 +622,40 @@ fn default_id(method: &str, path: &str) -> String {
         id.push_str(chars.as_str());
     }
     id
+}
+
+/// Reports parts of a path that no client can send: clients percent-encode all but some characters, and resolve `.` and `..` (RFC 3986, sections 2
+/// and 5.2.4). Paths are compared as they are sent.
+fn find_unreachable(file: &mut UserFile, path: &Spanned<String>) {
+    for part in path.get_ref().split('/') {
+        if part.starts_with('{') {
+            continue;
+        }
+        let sent = as_sent(part);
+        if sent != part {
+            let message = format!("no client sends `{part}` as a part of a path");
+            file.find(codes::PATH, message, path, format!("write `{sent}`, as clients send it"));
+        } else if matches!(part, "." | "..") {
+            let message = format!("no client sends `{part}` as a part of a path: it means another path");
+            file.find(codes::PATH, message, path, "leave it out");
+        }
+    }
+}
+
+/// A part of a path as clients send it: what is percent-encoded stays, and what has to be is.
+fn as_sent(part: &str) -> String {
+    let bytes = part.as_bytes();
+    let is_hex = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_hexdigit);
+    let mut sent = String::new();
+    for (at, byte) in bytes.iter().enumerate() {
+        let stays = byte.is_ascii_alphanumeric()
+            || b"-._~!$&'()*+,;=:@{}".contains(byte)
+            || *byte == b'%' && is_hex(at + 1) && is_hex(at + 2);
+        if stays {
+            sent.push(char::from(*byte));
+        } else {
+            sent.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    sent
 }

@@ -54,6 +54,7 @@ impl Service {
             );
         }
         let mut types = types(&mut file, &wire, &layout);
+        bound_counters(&layout, &mut types);
         let required: Vec<FieldIndex> =
             wire.required.iter().filter_map(|name| one_field(&mut file, &layout, name)).collect();
         let length = wire.length.as_ref().map_or(layout.length_max, |length| *length.get_ref());
@@ -108,6 +109,7 @@ impl Service {
                 omit_empty: wire.options.omit_empty,
                 omit_low_values: wire.options.omit_low_values,
                 controls_to_spaces: matches!(wire.options.control_characters, wire::Controls::Space),
+                refuse_controls: matches!(wire.options.request_control_characters, wire::RequestControls::Refuse),
                 lenient_requests: wire.options.lenient_requests,
                 enforce_minimum_items: wire.options.enforce_minimum_items,
                 enforce_minimum_items_of_answers: wire.options.enforce_minimum_items_of_answers,
@@ -152,6 +154,21 @@ fn charset(file: &mut UserFile, name: &Spanned<String>) -> Option<Charset> {
         file.find(codes::VALUE, message, name, hint);
     }
     found
+}
+
+/// Limits each counter that has no type of its own to the size of its table: a request must not make a program look behind the table.
+fn bound_counters(layout: &Layout, types: &mut Vec<(FieldIndex, Typed)>) {
+    let mut bounds: Vec<(FieldIndex, u32)> = Vec::new();
+    for occurs in layout.fields.iter().filter_map(|field| field.occurs) {
+        let Some(counter) = occurs.depending_on else { continue };
+        match bounds.iter_mut().find(|(known, _)| *known == counter) {
+            Some((_, most)) => *most = occurs.max.min(*most),
+            None => bounds.push((counter, occurs.max)),
+        }
+    }
+    bounds.retain(|(counter, _)| types.iter().all(|(known, _)| known != counter));
+    let range = |most| Typed::Range(Range { minimum: Some(0), maximum: Some(i64::from(most)) });
+    types.extend(bounds.into_iter().map(|(counter, most)| (counter, range(most))));
 }
 
 /// Applies `counters`: a counter of a plain OCCURS makes it a table whose length varies but whose storage does not.

@@ -115,6 +115,7 @@ pub(super) struct Options {
     pub(super) omit_empty: bool,
     pub(super) omit_low_values: bool,
     pub(super) control_characters: Controls,
+    pub(super) request_control_characters: RequestControls,
     pub(super) blank_numbers: Blank,
     pub(super) lenient_requests: bool,
     pub(super) enforce_minimum_items: bool,
@@ -145,6 +146,14 @@ pub(super) enum Controls {
     #[default]
     Escape,
     Space,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum RequestControls {
+    #[default]
+    Accept,
+    Refuse,
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]

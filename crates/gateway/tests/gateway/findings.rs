@@ -387,3 +387,22 @@ fn records_of_a_service() {
     let service = compile("copybook = \"r.cpy\"\nrecord = \"B\"\nresponse-record = \"A\"", http).unwrap();
     assert_eq!((service.length, service.request_length), (5, Some(1)));
 }
+
+/// An operation at `/größe` was accepted, and every call of it was a 404: clients send `/gr%C3%B6%C3%9Fe`.
+#[test]
+fn paths_that_no_client_can_send_are_found() {
+    for (part, hint) in [
+        ("größe", "write `gr%C3%B6%C3%9Fe`"),
+        ("a b", "write `a%20b`"),
+        ("50%", "write `50%25`"),
+        ("a\\\\b", "write `a%5Cb`"),
+        ("..", "leave it out"),
+    ] {
+        finds(SERVICE, &GET.replace("\"/orders\"", &format!("\"/{part}/orders\"")), &["GTW-011", hint]);
+        finds(SERVICE, &GET.replace("\"/v1\"", &format!("\"/{part}\"")), &["GTW-011", hint]);
+    }
+    for part in ["gr%C3%B6%C3%9Fe", "a;b=c,d", "~x@y:z", "(a)*!$&'+"] {
+        World::new(SERVICE, &GET.replace("\"/orders\"", &format!("\"/{part}\"")));
+    }
+    finds(SERVICE, &GET.replace("\"orders\"", "\"odrers\""), &["GTW-003", "the services are orders"]);
+}

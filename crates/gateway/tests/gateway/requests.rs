@@ -459,3 +459,68 @@ fn numbers_are_what_they_are_written_as() {
     "#]]
     .assert_eq(&shown);
 }
+
+/// A number of a float in a query is what JSON has, as it is in a body: clients write `1e+21`.
+#[test]
+fn a_float_in_a_query_may_have_an_exponent() {
+    let copybook = "       01 AREA.\n          05 F COMP-2.\n          05 N PIC 9(4).\n";
+    let service = "copybook = \"order.cpy\"\nencoding = \"ascii\"\ndialect = \"gnucobol\"\n[provider]\nkind = \"canned\"\nfile = \"records.dat\"\n";
+    let api = "base-path = \"/v1\"\n[[operation]]\nmethod = \"GET\"\npath = \"/f\"\nservice = \"orders\"\n[[operation.parameter]]\nname = \"f\"\nin = \"query\"\nfield = \"F\"\nmaximum = 5000\n[[operation.parameter]]\nname = \"n\"\nin = \"query\"\nfield = \"N\"\n";
+    let world = World::over(copybook, service, api).unwrap_or_else(|findings| panic!("{findings}"));
+    let float = |text: &str| {
+        let bytes = world.record_bytes("GET", &format!("/v1/f?f={text}"), "").map_err(|problem| lines(&problem))?;
+        Ok::<_, String>(f64::from_le_bytes(bytes[..8].try_into().unwrap()))
+    };
+    for (text, expected) in [("1e3", 1e3), ("2.5E-7", 2.5e-7), ("-1e%2B2", -100.0), ("4999.5", 4999.5)] {
+        assert_eq!(float(text), Ok(expected), "{text}");
+    }
+    for (text, why) in [("1e4", "range"), ("1e", "type"), ("e3", "type"), ("1e999", "type"), ("01e2", "type")] {
+        assert!(float(text).unwrap_err().contains(why), "{text}: {:?}", float(text));
+    }
+    assert!(world.record_bytes("GET", "/v1/f?n=1e3", "").is_err(), "not in a decimal");
+}
+
+/// A counter without its list went to the program as it was, which then looked behind its table.
+#[test]
+fn a_counter_is_no_more_than_its_table() {
+    for (clause, counter) in
+        [("OCCURS 3", "[[counter]]\nlist = \"LINE-ITEM\"\nfield = \"N\"\n"), ("OCCURS 1 TO 3 DEPENDING ON N", "")]
+    {
+        let copybook =
+            format!("       01 AREA.\n          05 N PIC S9(4) COMP.\n          05 LINE-ITEM {clause} PIC X.\n");
+        let service = format!(
+            "copybook = \"order.cpy\"\nencoding = \"ascii\"\n[provider]\nkind = \"canned\"\nfile = \"records.dat\"\n[request]\nkey-style = \"camel\"\n{counter}"
+        );
+        let api = "base-path = \"/v1\"\n[[operation]]\nmethod = \"POST\"\npath = \"/l\"\nservice = \"orders\"\n[operation.body]\n";
+        let world = World::over(&copybook, &service, api).unwrap_or_else(|findings| panic!("{findings}"));
+        let record = |body: &str| world.record("POST", "/v1/l", body).map_err(|problem| lines(&problem));
+        let taken = record(r#"{"n":2,"lineItem":["a","b"]}"#).unwrap();
+        assert!(taken.starts_with("\\x00\\x02ab"), "{clause}: {taken}");
+        for wrong in ["4", "-1", "627"] {
+            let refused = record(&format!("{{\"n\":{wrong}}}")).unwrap_err();
+            assert!(refused.contains("body $.n range: expected a number at least 0 at most 3"), "{clause}: {refused}");
+        }
+        let json = world.definitions.apis[0].openapi("/", quayline_gateway::Security::default()).to_string();
+        assert!(json.contains(r#""n":{"type":"integer","minimum":0,"maximum":3"#), "{clause}: {json}");
+    }
+}
+
+/// Line feeds and 0x00 in text of clients reach files and reports of programs that expect neither.
+#[test]
+fn control_characters_are_refused_where_the_service_says_so() {
+    let api = "base-path = \"/v1\"\n[[operation]]\nmethod = \"POST\"\npath = \"/orders/{name}\"\nservice = \"orders\"\n[[operation.parameter]]\nname = \"name\"\nin = \"path\"\nfield = \"REQ-NAME\"\n[operation.body]\n";
+    let strict = World::new(&format!("{SERVICE}[options]\nrequest-control-characters = \"refuse\"\n"), api);
+    let open = World::new(SERVICE, api);
+    for (target, body, field) in [
+        ("/v1/orders/a%0Ab", "{}", "path name"),
+        ("/v1/orders/ab", r#"{"req":{"reqDate":"a\u0000b"}}"#, "body $.req.reqDate"),
+        ("/v1/orders/ab", r#"{"req":{"reqDate":"a\u007f"}}"#, "body $.req.reqDate"),
+    ] {
+        let refused = lines(&strict.record("POST", target, body).unwrap_err());
+        assert!(refused.contains(&format!("{field} control-character: ")), "{refused}");
+        assert!(open.record("POST", target, body).is_ok(), "{target} {body}");
+    }
+    assert!(strict.record("POST", "/v1/orders/a%20b", r#"{"req":{"reqDate":"a b"}}"#).is_ok());
+    let json = strict.definitions.apis[0].openapi("/", quayline_gateway::Security::default()).to_string();
+    assert!(json.contains(r#""pattern":"^[\\u0020-\\u007E]*$""#), "{json}");
+}
