@@ -125,11 +125,26 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Starts a process; calls may be submitted at once.
+    /// Starts a process; calls may be submitted at once. What the program displays goes to standard error.
     ///
     /// # Errors
     /// [`ProgramError`]. That libcob or the program is missing shows later, in [`Worker::end`].
     pub fn start(spec: &WorkerSpec) -> Result<Worker, ProgramError> {
+        Self::start_with(spec, Stdio::inherit())
+    }
+
+    /// Starts a process, and returns a pipe with what the program displays. Reading it does not wait. A program waits while the pipe is full.
+    ///
+    /// # Errors
+    /// As [`Worker::start`].
+    pub fn start_heard(spec: &WorkerSpec) -> Result<(Worker, OwnedFd), ProgramError> {
+        let system = |error: io::Error| ProgramError::System { what: "a pipe for the program's output", error };
+        let (reader, writer) = io::pipe().map_err(system)?;
+        rustix::fs::fcntl_setfl(&reader, rustix::fs::OFlags::NONBLOCK).map_err(|error| system(error.into()))?;
+        Ok((Self::start_with(spec, Stdio::from(writer))?, OwnedFd::from(reader)))
+    }
+
+    fn start_with(spec: &WorkerSpec, output: Stdio) -> Result<Worker, ProgramError> {
         let word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if spec.program.is_empty() || spec.program.len() > 60 || !spec.program.chars().all(word) {
             return Err(ProgramError::Name { name: spec.program.clone() });
@@ -148,7 +163,7 @@ impl Worker {
         let bell = |flags| eventfd(0, flags).map_err(|e| system("a bell between processes")(e.into()));
         let to_worker = bell(EventfdFlags::CLOEXEC)?;
         let from_worker = bell(EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        let process = launch(spec, [memory.as_raw_fd(), to_worker.as_raw_fd(), from_worker.as_raw_fd()])
+        let process = launch(spec, [memory.as_raw_fd(), to_worker.as_raw_fd(), from_worker.as_raw_fd()], output)
             .map_err(system("a process for the program"))?;
         account::began(process.id());
         let pid = rustix::process::Pid::from_child(&process);
@@ -414,7 +429,7 @@ impl Drop for Worker {
 /// Descriptors of the worker, in the order of [`launch`]'s argument.
 pub(crate) const FIRST_FD: RawFd = 3;
 
-fn launch(spec: &WorkerSpec, descriptors: [RawFd; 3]) -> io::Result<Child> {
+fn launch(spec: &WorkerSpec, descriptors: [RawFd; 3], output: Stdio) -> io::Result<Child> {
     let folders = std::env::join_paths(&spec.folders).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
     let mut command = Command::new(&spec.executable);
     command
@@ -425,6 +440,7 @@ fn launch(spec: &WorkerSpec, descriptors: [RawFd; 3]) -> io::Result<Child> {
         .envs(spec.environment.iter().map(|(name, value)| (name, value)))
         .env("COB_LIBRARY_PATH", folders)
         .stdin(Stdio::null())
+        .stderr(output)
         // In a group of its own, so that Ctrl-C at the terminal reaches only the gateway, which then drains.
         .process_group(0);
     // Without TZ, the C library looks for its time zone's file at every reading of the clock, which would cost a program that

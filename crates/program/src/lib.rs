@@ -37,4 +37,4 @@ mod worker;
 pub use account::{WorkerUse, waited_here, worker_use};
 pub use fault::{End, ProgramError};
 pub use host::{Completion, Slot, Worker, WorkerSpec, WorkingStorage};
-pub use worker::{WORKER_ARGUMENT, exit_code, run_worker};
+pub use worker::{CANNOT_BEGIN, WORKER_ARGUMENT, exit_code, run_worker};

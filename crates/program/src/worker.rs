@@ -29,6 +29,9 @@ use crate::modules::Modules;
 /// The hidden command of the executable that becomes a worker: `EXECUTABLE … program-worker PROGRAM MEMORY-BYTES fresh|keep`.
 pub const WORKER_ARGUMENT: &str = "program-worker";
 
+/// How the line begins that a worker writes to standard error if it cannot begin.
+pub const CANNOT_BEGIN: &str = "program worker cannot begin";
+
 /// Exit codes of a worker that could not begin; above those that COBOL programs use.
 pub mod exit_code {
     /// libcob is not installed.
@@ -94,7 +97,7 @@ pub fn run_worker(arguments: &[OsString]) -> i32 {
 
 fn refuse(code: i32, why: &str) -> i32 {
     // Nothing can be done if even standard error is closed.
-    let _ = writeln!(std::io::stderr(), "program worker cannot begin: {why}");
+    let _ = writeln!(std::io::stderr(), "{CANNOT_BEGIN}: {why}");
     code
 }
 

@@ -7,8 +7,11 @@
 //! Bells are rung by the attending task, whose turn comes when every request that has arrived has submitted its call; and an answer stays
 //! in its slot until its request's turn comes, so that it is copied once, into a place that all requests of the thread use.
 //!
-//! A worker that ends fails the call it was in; calls that it had not begun go to the front of the queue. A new one is started at once,
-//! or, where it ended before it answered anything, after a pause that doubles up to five seconds.
+//! A worker that ends fails the call it was in; calls that it had not begun go to the front of the queue. A new one is started at once. Only
+//! if it ended before it began a call, it is started after a pause that doubles up to five seconds: a client whose calls end the program
+//! must not keep others waiting.
+//!
+//! What a program displays becomes lines of the log with its name, without control characters: it may be what a client sent.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -27,8 +30,16 @@ use tokio::sync::Notify;
 use crate::guard::caught;
 use crate::reply::{Sender, reply};
 
-/// Tells an operator what became of a worker.
-pub(crate) type Log = Rc<dyn Fn(String)>;
+/// Tells an operator about workers.
+pub(crate) type Log = Rc<dyn Fn(Said)>;
+
+/// What is said of a worker.
+pub(crate) enum Said {
+    /// It ended; the line is missing if it says what the one before said.
+    Ended(Option<String>),
+    /// Anything else, also what its program displays.
+    Line(String),
+}
 
 type Reply = Sender<Result<Filled, ProviderFault>>;
 
@@ -57,6 +68,12 @@ struct Lane {
     progress: Cell<(u64, Instant)>,
     /// Why there is no worker.
     down: RefCell<Option<String>>,
+    /// What the worker's program displays.
+    output: RefCell<Option<OwnedFd>>,
+    /// What was said last of a worker that cannot begin: the same is not said at every attempt.
+    said: RefCell<Option<String>>,
+    /// What a worker wrote last that cannot begin.
+    refusal: RefCell<String>,
 }
 
 struct Call {
@@ -138,6 +155,9 @@ impl ProgramProvider {
             unrung: Cell::new(0),
             progress: Cell::new((0, Instant::now())),
             down: RefCell::new(None),
+            output: RefCell::new(None),
+            said: RefCell::new(None),
+            refusal: RefCell::default(),
         };
         let lanes = (0..spec.workers).map(lane).collect();
         let waiting = RefCell::new(VecDeque::new());
@@ -298,8 +318,9 @@ impl Shared {
 
     fn begin(self: Rc<Self>, lane: usize) -> bool {
         let lane = &self.lanes[lane];
-        match Worker::start(&self.worker_spec) {
-            Ok(worker) => {
+        match Worker::start_heard(&self.worker_spec) {
+            Ok((worker, output)) => {
+                *lane.output.borrow_mut() = Some(output);
                 *lane.worker.borrow_mut() = Some(Rc::new(RefCell::new(worker)));
                 lane.progress.set((0, Instant::now()));
                 lane.unrung.set(0);
@@ -308,8 +329,11 @@ impl Shared {
                 true
             }
             Err(error) => {
-                (self.log)(format!("program {}: no worker can be started: {error}", self.spec.program));
-                *lane.down.borrow_mut() = Some(error.to_string());
+                let why = error.to_string();
+                if lane.said.replace(Some(why.clone())).as_ref() != Some(&why) {
+                    (self.log)(Said::Line(format!("program {}: no worker can be started: {why}", self.spec.program)));
+                }
+                *lane.down.borrow_mut() = Some(why);
                 false
             }
         }
@@ -319,23 +343,17 @@ impl Shared {
     async fn attend(self: Rc<Self>, index: usize) {
         let mut pause = Duration::ZERO;
         loop {
-            let answered =
+            let called =
                 if self.lanes[index].worker.borrow().is_some() { self.attend_worker(index).await } else { false };
             if self.closed.get() {
                 return;
             }
-            pause = if answered {
+            pause = if called {
                 Duration::ZERO
             } else {
                 (pause * 2).clamp(Duration::from_millis(50), Duration::from_secs(5))
             };
-            if !pause.is_zero() {
-                tokio::select! {
-                    () = tokio::time::sleep(pause) => {}
-                    () = self.lanes[index].wake.notified() => {}
-                }
-                self.expire();
-            }
+            self.rest(&self.lanes[index], pause).await;
             if self.closed.get() {
                 return;
             }
@@ -343,13 +361,31 @@ impl Shared {
         }
     }
 
-    /// Attends a worker until it ends; whether it has answered any call.
+    /// Waits before another worker is started. The limit of calls that wait holds meanwhile.
+    async fn rest(&self, lane: &Lane, pause: Duration) {
+        const LOOK: Duration = Duration::from_millis(50);
+        let end = Instant::now() + pause;
+        while !self.closed.get() {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            tokio::select! {
+                () = tokio::time::sleep(left.min(LOOK)) => {}
+                () = lane.wake.notified() => {}
+            }
+            self.expire();
+        }
+    }
+
+    /// Attends a worker until it ends; whether it has begun any call.
     async fn attend_worker(self: &Rc<Self>, index: usize) -> bool {
         let lane = &self.lanes[index];
         let Some((bell, death)) = descriptors(lane) else {
             *lane.worker.borrow_mut() = None;
             return false;
         };
+        let mut output = lane.output.borrow_mut().take().and_then(|pipe| Output::new(pipe).ok());
         let tick = (self.spec.time_limit / 8).clamp(Duration::from_millis(2), Duration::from_millis(50));
         loop {
             let busy = lane.worker.borrow().as_ref().is_some_and(|w| w.borrow().is_called())
@@ -364,8 +400,8 @@ impl Shared {
                     self.drain();
                 }
                 _ = death.readable() => {
-                    if let Some(answered) = self.bury(lane) {
-                        return answered;
+                    if let Some(called) = self.bury(lane, &mut output) {
+                        return called;
                     }
                     tokio::time::sleep(Duration::from_millis(1)).await;
                 }
@@ -402,7 +438,31 @@ impl Shared {
                         worker.borrow().ring();
                     }
                 }
+                is_open = Output::more(&mut output) => {
+                    if let Some(known) = &mut output {
+                        self.pass_on(lane, known, !is_open);
+                    }
+                    if !is_open {
+                        output = None;
+                    }
+                }
             }
+        }
+    }
+
+    /// Logs what a program displayed and was read.
+    fn pass_on(&self, lane: &Lane, output: &mut Output, is_over: bool) {
+        let mut each = |line: String| {
+            // A worker that cannot begin says so at every attempt.
+            let is_refusal = line.starts_with(quayline_program::CANNOT_BEGIN);
+            if is_refusal && lane.refusal.replace(line.clone()) == line {
+                return;
+            }
+            (self.log)(Said::Line(format!("program {} displays: {line}", self.spec.program)));
+        };
+        output.lines(&mut each);
+        if is_over {
+            output.end_line(&mut each);
         }
     }
 
@@ -424,21 +484,37 @@ impl Shared {
         }
     }
 
-    /// A worker ended: fails the call it was in, queues those it had not begun. `None` while it is still there.
-    fn bury(self: &Rc<Self>, lane: &Lane) -> Option<bool> {
+    /// A worker ended: fails the call it was in, queues those it had not begun. `None` while it is still there, otherwise whether it has begun
+    /// any call.
+    fn bury(self: &Rc<Self>, lane: &Lane, output: &mut Option<Output>) -> Option<bool> {
         let (end, current) = lane.worker.borrow().as_ref()?.borrow_mut().end()?;
         self.take_done(lane);
+        if let Some(output) = output {
+            // A process that the program started may hold the pipe open and go on writing.
+            const READS_MAX: usize = 16;
+            for _ in 0..READS_MAX {
+                if !output.rest() {
+                    break;
+                }
+                self.pass_on(lane, output, false);
+            }
+            output.read = 0;
+            self.pass_on(lane, output, true);
+        }
         let worker = lane.worker.borrow_mut().take()?;
         let worker = worker.borrow();
-        let answered = worker.calls_done() > 0;
-        (self.log)(format!("program {}: {}", self.spec.program, end.reason()));
-        let absent = matches!(end, End::NoRuntime | End::NoProgram);
+        let called = worker.calls_done() > 0 || current.is_some();
+        // A program that was called may end with the same codes.
+        let absent = !called && matches!(end, End::NoRuntime | End::NoProgram);
+        let before = lane.said.replace(absent.then(|| end.reason()));
+        let is_known = absent && before == Some(end.reason());
+        (self.log)(Said::Ended((!is_known).then(|| format!("program {}: {}", self.spec.program, end.reason()))));
         if absent {
             *lane.down.borrow_mut() = Some(end.reason());
         }
         let fault = || match end {
             End::TimeLimit => ProviderFault::TimeLimit { limit: self.spec.time_limit },
-            End::NoRuntime | End::NoProgram => ProviderFault::Absent { reason: end.reason() },
+            End::NoRuntime | End::NoProgram if absent => ProviderFault::Absent { reason: end.reason() },
             end => ProviderFault::Ended { reason: end.reason() },
         };
         let mut again: Vec<(Slot, Call)> = Vec::new();
@@ -461,7 +537,91 @@ impl Shared {
                 let _ = waiting.call.reply.send(Err(fault()));
             }
         }
-        Some(answered)
+        Some(called)
+    }
+}
+
+/// The pipe of what a program displays.
+struct Output {
+    pipe: AsyncFd<OwnedFd>,
+    /// What was read, and how much of it.
+    bytes: Vec<u8>,
+    read: usize,
+    /// The line that has begun, and whether its end was dropped.
+    line: Vec<u8>,
+    is_cut: bool,
+}
+
+/// Bytes of a line that are logged.
+const LINE_BYTES_MAX: usize = 1024;
+
+impl Output {
+    #[expect(
+        deprecated,
+        reason = "the call is unsound for types that close their descriptor early; an OwnedFd does not"
+    )]
+    fn new(pipe: OwnedFd) -> std::io::Result<Output> {
+        let pipe = AsyncFd::with_interest(pipe, Interest::READABLE)?;
+        Ok(Output { pipe, bytes: vec![0; 4096], read: 0, line: Vec::new(), is_cut: false })
+    }
+
+    /// Waits for more and reads it; `false` at the end. It waits for ever without a pipe.
+    async fn more(output: &mut Option<Output>) -> bool {
+        let Some(Output { pipe, bytes, read, .. }) = output else { return core::future::pending().await };
+        *read = 0;
+        loop {
+            let Ok(mut ready) = pipe.readable().await else { return false };
+            match ready.try_io(|pipe| Ok(rustix::io::read(pipe.get_ref(), &mut **bytes)?)) {
+                Ok(Ok(n)) => {
+                    *read = n;
+                    return n > 0;
+                }
+                Ok(Err(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Ok(Err(_)) => return false,
+                Err(_would_block) => {}
+            }
+        }
+    }
+
+    /// Reads more of what a worker left; `false` if there is nothing.
+    fn rest(&mut self) -> bool {
+        self.read = rustix::io::read(self.pipe.get_ref(), &mut *self.bytes).unwrap_or(0);
+        self.read > 0
+    }
+
+    /// Hands out the lines of what was read.
+    fn lines(&mut self, each: &mut dyn FnMut(String)) {
+        let bytes = core::mem::take(&mut self.bytes);
+        for part in bytes[..self.read].split_inclusive(|byte| *byte == b'\n') {
+            let (text, ends) = part.strip_suffix(b"\n").map_or((part, false), |text| (text, true));
+            let room = LINE_BYTES_MAX - self.line.len();
+            self.is_cut |= text.len() > room;
+            self.line.extend_from_slice(&text[..text.len().min(room)]);
+            if ends {
+                self.end_line(each);
+            }
+        }
+        self.bytes = bytes;
+    }
+
+    /// Ends a line. Control characters in it could forge other lines, or change the operator's terminal.
+    fn end_line(&mut self, each: &mut dyn FnMut(String)) {
+        let mut text = String::new();
+        for chunk in self.line.trim_ascii_end().utf8_chunks() {
+            for c in chunk.valid().chars() {
+                if c.is_control() { text.extend(c.escape_default()) } else { text.push(c) }
+            }
+            // Bytes of another code page.
+            chunk.invalid().iter().for_each(|byte| text.push_str(&format!("\\x{byte:02x}")));
+        }
+        if self.is_cut {
+            text.push('…');
+        }
+        if !text.is_empty() {
+            each(text);
+        }
+        self.line.clear();
+        self.is_cut = false;
     }
 }
 

@@ -38,6 +38,8 @@ PROCEDURE DIVISION USING ECHO-AREA.
        WHEN 'PUT' MOVE REQ-TEXT TO SECRET
        WHEN 'GET' MOVE SECRET TO RESP-TEXT
        WHEN 'STOP' STOP RUN
+       WHEN 'MISSING' STOP RUN RETURNING 122
+       WHEN 'SHOW' DISPLAY REQ-TEXT
        WHEN 'EAT'
           MOVE 0 TO I
           SET PLACE TO ADDRESS OF CALLS
@@ -259,4 +261,91 @@ fn working_storage_is_not_shared_by_clients_unless_the_service_says_so() {
         let got = server.get("/v1/echo/GET", "");
         assert_eq!(got.text(), format!("{{\"respCode\":{calls},\"respText\":\"{seen}\"}}"));
     }
+}
+
+/// A worker that ended at its first call was started after a pause of up to 5 s, so three clients whose calls end the program kept all others
+/// waiting, and they got 503 after five times their limit.
+#[test]
+fn clients_whose_calls_end_the_program_keep_nobody_waiting() {
+    let Some(server) = server("time-limit-ms = 2000\nwait-limit-ms = 4000") else { return };
+    let over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let _ends = crate::world::Ends(&over);
+        for how in ["STOP", "ABORT", "MISSING"] {
+            let (server, over) = (&server, &over);
+            scope.spawn(move || {
+                while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                    server.get(&format!("/v1/echo/{how}"), "");
+                }
+            });
+        }
+        for _ in 0..20 {
+            let answer = server.get("/v1/echo/FINE", "");
+            assert_eq!(answer.status, 200, "{}\n{}", answer.text(), server.log());
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+    });
+}
+
+/// The limit did not hold between the end of a worker and the start of the next one.
+#[test]
+fn a_call_waits_no_longer_than_its_limit_for_a_worker_that_does_not_come_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let provider = "kind = \"program\"\nprogram = \"ECHOPGM\"\nwait-limit-ms = 300";
+    project(folder.path(), "[serve.authentication]\nrequired = false", provider, "");
+    // A module that ends its process when it is loaded.
+    let source = folder.path().join("end.c");
+    std::fs::write(&source, "#include <unistd.h>\n__attribute__((constructor)) static void end(void) { _exit(9); }\n")
+        .unwrap();
+    let module = folder.path().join("modules/ECHOPGM.so");
+    let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(module).arg(source).status();
+    if !compiled.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: a_call_waits_no_longer_than_its_limit: a C compiler is not installed");
+        return;
+    }
+    let server = Server::start(folder);
+    let began = std::time::Instant::now();
+    let mut longest = std::time::Duration::ZERO;
+    while began.elapsed() < std::time::Duration::from_secs(5) {
+        let asked = std::time::Instant::now();
+        let answer = server.get("/v1/echo/FINE", "");
+        assert!(matches!(answer.status, 502 | 503), "{}", answer.text());
+        longest = longest.max(asked.elapsed());
+    }
+    assert!(longest < std::time::Duration::from_millis(1300), "{longest:?}");
+}
+
+/// Text that a client had sent became lines of the log of its own making, with codes for the operator's terminal.
+#[test]
+fn what_a_program_displays_has_its_name_and_no_control_characters() {
+    let Some(server) = server("") else { return };
+    let body = r#"{"reqText":"a\n401 fake\u001b[31m","reqHow":"SHOW"}"#;
+    assert_eq!(server.post("/v1/echo", "", body).status, 200);
+    crate::world::wait_for("the lines", || server.log().contains("401 fake"));
+    let log = server.log();
+    assert!(log.contains("program ECHOPGM displays: a\n"), "{log}");
+    assert!(log.contains("program ECHOPGM displays: 401 fake\\u{1b}[31m"), "{log}");
+    assert!(!log.contains('\u{1b}') && !log.lines().any(|line| line.starts_with("401")), "{log}");
+}
+
+#[test]
+fn the_log_names_the_request_at_which_a_program_ended() {
+    let Some(server) = server("") else { return };
+    let trace = "0af7651916cd43dd8448eb211c80319c";
+    let answer = server.get("/v1/echo/STOP", &format!("traceparent: 00-{trace}-b7ad6b7169203331-01\r\n"));
+    assert_eq!(answer.status, 502);
+    crate::world::wait_for("the line", || server.log().contains(&format!("502 GTW-121 request {trace}: the program")));
+}
+
+/// Attempts to start a worker whose module is missing filled the log.
+#[test]
+fn a_missing_module_is_reported_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let provider = "kind = \"program\"\nprogram = \"ECHOPGM\"\n";
+    project(folder.path(), "[serve.authentication]\nrequired = false", provider, "");
+    let server = Server::start(folder);
+    std::thread::sleep(std::time::Duration::from_millis(2500));
+    let log = server.log();
+    let lines = log.lines().filter(|line| line.contains("ECHOPGM")).count();
+    assert!((1..=2).contains(&lines), "{log}");
 }
