@@ -179,10 +179,13 @@ impl Access {
             Ok(Some(identity)) => identity,
             // Roles are for somebody, also where the settings require nobody to say who it is.
             Ok(None) if !self.required && operation.roles.is_none() => return Ok(None),
-            Ok(None) => return Err(denied(self.unauthenticated("no credentials"), false, false)),
-            Err(Unknown::Wrong(why)) => return Err(denied(self.unauthenticated(&why), false, true)),
+            Ok(None) => return Err(denied(self.unauthenticated("no credentials", false), false, false)),
+            Err(Unknown::Wrong(why)) => {
+                let token = header("x-api-key").is_none() && self.tokens.is_some();
+                return Err(denied(self.unauthenticated(&why, token), false, true));
+            }
             Err(Unknown::NewKey) => {
-                return Err(denied(self.unauthenticated(&TokenFault::UnknownKey.to_string()), true, true));
+                return Err(denied(self.unauthenticated(&TokenFault::UnknownKey.to_string(), true), true, true));
             }
             Err(Unknown::NoKeys) => return Err(denied(Box::new(Problem::no_token_keys()), true, false)),
         };
@@ -194,10 +197,11 @@ impl Access {
         }
     }
 
-    fn unauthenticated(&self, why: &str) -> Box<Problem> {
+    /// `wrong_token`: the client showed a token that is not valid, and may get another one (RFC 6750, section 3.1).
+    fn unauthenticated(&self, why: &str, wrong_token: bool) -> Box<Problem> {
         let mut schemes = Vec::new();
         if self.tokens.is_some() {
-            schemes.push("Bearer");
+            schemes.push(if wrong_token { "Bearer error=\"invalid_token\"" } else { "Bearer" });
         }
         if !self.keys.is_empty() || schemes.is_empty() {
             schemes.push("ApiKey realm=\"X-API-Key\"");
@@ -291,7 +295,8 @@ fn keys(path: &Path) -> Result<HashMap<[u8; 32], Key>, String> {
 /// Keys of an issuer from a file.
 fn key_set(path: &Path) -> Result<KeySet, String> {
     let bytes = std::fs::read(path).map_err(|error| error.kind().to_string())?;
-    KeySet::parse(&bytes).map_err(str::to_owned)
+    let keys = KeySet::parse(&bytes).map_err(str::to_owned)?;
+    if keys.is_empty() { Err("it has no key of a kind that is known".to_owned()) } else { Ok(keys) }
 }
 
 /// Whether a file is one of API keys.

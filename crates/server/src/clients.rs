@@ -51,22 +51,64 @@ impl<'de> Deserialize<'de> for Network {
     }
 }
 
-/// The address of the client. It is the last address in `Forwarded` (RFC 7239) that is not a trusted proxy; without that header,
-/// `X-Forwarded-For` counts.
+/// A header in which proxies name the client.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProxyHeader {
+    /// `Forwarded` (RFC 7239).
+    Forwarded,
+    /// `X-Forwarded-For`.
+    XForwardedFor,
+}
+
+impl ProxyHeader {
+    fn name(self) -> &'static str {
+        match self {
+            ProxyHeader::Forwarded => "forwarded",
+            ProxyHeader::XForwardedFor => "x-forwarded-for",
+        }
+    }
+}
+
+/// The address of the client. It is the last address in the proxies' header that is not a trusted proxy.
 ///
 /// The list is read from its end, because only the entries that trusted proxies added can be believed: a client may send any entries of
 /// its own before them. If an entry is not an address, the proxy that passed it on counts as the client.
-pub(crate) fn client_of(peer: IpAddr, trusted: &[Network], headers: &HeaderMap) -> IpAddr {
+///
+/// A proxy writes one header and passes the other on as the client sent it. If the settings do not say which one (`header`), and both are there
+/// and name different clients, nobody knows which of them is a lie: the proxy counts as the client.
+pub(crate) fn client_of(peer: IpAddr, trusted: &[Network], header: Option<ProxyHeader>, headers: &HeaderMap) -> IpAddr {
     let is_trusted = |address| trusted.iter().any(|network| network.contains(address));
     if !is_trusted(peer) {
         return peer;
     }
-    let name = if headers.contains_key("forwarded") { "forwarded" } else { "x-forwarded-for" };
-    let lines = headers.get_all(name).into_iter().map(|value| value.to_str().unwrap_or("?"));
+    let said = |header: ProxyHeader| {
+        let is_there = headers.contains_key(header.name());
+        is_there.then(|| last_untrusted(peer, &is_trusted, header, headers))
+    };
+    match header {
+        Some(header) => said(header).unwrap_or(peer),
+        None => match (said(ProxyHeader::Forwarded), said(ProxyHeader::XForwardedFor)) {
+            (Some(one), Some(other)) if one != other => peer,
+            (one, other) => one.or(other).unwrap_or(peer),
+        },
+    }
+}
+
+fn last_untrusted(
+    peer: IpAddr,
+    is_trusted: &dyn Fn(IpAddr) -> bool,
+    header: ProxyHeader,
+    headers: &HeaderMap,
+) -> IpAddr {
+    let lines = headers.get_all(header.name()).into_iter().map(|value| value.to_str().unwrap_or("?"));
     let entries: Vec<&str> = lines.flat_map(|line| line.split(',')).collect();
     let mut client = peer;
     for entry in entries.into_iter().rev() {
-        let node = if name == "forwarded" { for_node(entry) } else { Some(entry.trim()) };
+        let node = match header {
+            ProxyHeader::Forwarded => for_node(entry),
+            ProxyHeader::XForwardedFor => Some(entry.trim()),
+        };
         let Some(address) = node.and_then(address_of) else { break };
         client = address;
         if !is_trusted(address) {
@@ -125,11 +167,15 @@ mod tests {
     }
 
     fn client(peer: &str, lines: &[(&'static str, &str)]) -> IpAddr {
+        client_by(None, peer, lines)
+    }
+
+    fn client_by(header: Option<ProxyHeader>, peer: &str, lines: &[(&'static str, &str)]) -> IpAddr {
         let mut headers = HeaderMap::new();
         for (name, value) in lines {
             headers.append(*name, value.parse().unwrap());
         }
-        client_of(ip(peer), &[network("10.0.0.0/8"), network("fd00::/8")], &headers)
+        client_of(ip(peer), &[network("10.0.0.0/8"), network("fd00::/8")], header, &headers)
     }
 
     #[test]
@@ -148,10 +194,24 @@ mod tests {
         assert_eq!(client("10.0.0.1", &[("x-forwarded-for", "198.51.100.1:4711")]), ip("198.51.100.1"));
     }
 
+    /// A client behind a proxy that writes `X-Forwarded-For` sent a `Forwarded` of its own and was taken for any address that it liked.
     #[test]
-    fn the_standard_header_comes_before_the_usual_one() {
+    fn a_header_that_the_proxy_does_not_write_names_nobody() {
         let both = [("forwarded", "For=\"[2001:db8:cafe::17]:4711\";proto=https"), ("x-forwarded-for", "8.8.8.8")];
-        assert_eq!(client("fd00::1", &both), ip("2001:db8:cafe::17"));
+        assert_eq!(client("fd00::1", &both), ip("fd00::1"));
+        assert_eq!(client_by(Some(ProxyHeader::Forwarded), "fd00::1", &both), ip("2001:db8:cafe::17"));
+        assert_eq!(client_by(Some(ProxyHeader::XForwardedFor), "fd00::1", &both), ip("8.8.8.8"));
+        assert_eq!(client_by(Some(ProxyHeader::XForwardedFor), "fd00::1", &both[..1]), ip("fd00::1"));
+        let alike = [("forwarded", "for=198.51.100.1"), ("x-forwarded-for", "8.8.8.8, 198.51.100.1")];
+        assert_eq!(client("10.0.0.1", &alike), ip("198.51.100.1"));
+    }
+
+    #[test]
+    fn the_standard_header_has_nodes_in_several_forms() {
+        assert_eq!(
+            client("fd00::1", &[("forwarded", "For=\"[2001:db8:cafe::17]:4711\";proto=https")]),
+            ip("2001:db8:cafe::17")
+        );
         assert_eq!(
             client("10.0.0.1", &[("forwarded", "for=192.0.2.43, for=198.51.100.17;by=10.0.0.1")]),
             ip("198.51.100.17")

@@ -10,7 +10,7 @@ use quayline_workload::WorkloadConfig;
 use serde::Deserialize;
 
 use crate::amqp::{AmqpConfig, Kind};
-use crate::clients::Network;
+use crate::clients::{Network, ProxyHeader};
 use crate::issuer::Issuer;
 use crate::otlp::{Otlp, OtlpConfig};
 use crate::queues::QueuesConfig;
@@ -59,6 +59,8 @@ pub struct ServeConfig {
     pub plain_http: bool,
     /// Proxies whose `Forwarded` or `X-Forwarded-For` names the client, for limits, audit and access log. None by default.
     pub trusted_proxies: Vec<Network>,
+    /// The header that the proxies write. Without it, either header counts, and where both name different clients, the proxy is the client.
+    pub client_address_header: Option<ProxyHeader>,
     /// Server threads; by default one for each core.
     pub threads: Option<usize>,
     /// TLS.
@@ -448,6 +450,10 @@ impl ServeConfig {
             value("cors.origins", &message, "write origins as browsers send them: `https://app.example`");
         }
         self.wrong_numbers(&mut value);
+        if self.client_address_header.is_some() && self.trusted_proxies.is_empty() {
+            let message = "no proxy is trusted, so the header is not read";
+            value("client-address-header", message, "add `trusted-proxies`, or remove the key");
+        }
         if let Some(tls) = &self.tls {
             let version = tls.minimum_version.as_deref();
             if version.is_some_and(|version| !matches!(version, "1.2" | "1.3")) {
@@ -600,6 +606,8 @@ mod tests {
         assert!(check("[serve]\nport = 80").starts_with("SRV-001"));
         assert!(check("[server]\nthreads = 1").starts_with("SRV-001"), "nothing is passed over");
         assert!(check("[serve.cors]\norigins = [\"app.example\"]").starts_with("SRV-003"));
+        assert!(check("[serve]\nclient-address-header = \"forwarded\"").starts_with("SRV-003"), "who writes it?");
+        assert!(check("[serve]\nclient-address-header = \"via\"").starts_with("SRV-001"));
     }
 
     /// Everything at once, each with its line, what was expected and what to do.

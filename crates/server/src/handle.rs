@@ -204,7 +204,7 @@ fn behind_proxies(thread: &Thread, peer: Rc<Peer>, headers: &HeaderMap) -> Rc<Pe
     if trusted.is_empty() {
         return peer;
     }
-    let client = client_of(peer.address.ip(), trusted, headers);
+    let client = client_of(peer.address.ip(), trusted, thread.shared.config.client_address_header, headers);
     if client == peer.address.ip() {
         return peer;
     }
@@ -324,7 +324,6 @@ async fn respond(
         (body, received)
     };
     let media_type = if heads.have(Head::Content) { text(&head.headers, "content-type") } else { None };
-    let media_type = media_type.map(|value| value.split(';').next().unwrap_or("").trim());
     let header = |name: &str| text(&head.headers, name);
     let parts =
         quayline_gateway::Request { path_values: &path_values, query, header: &header, body: &body, media_type };
@@ -813,6 +812,7 @@ fn record(
         audit.line(&v1::text(&v1::AuditLine {
             time: now,
             request: trace.id(),
+            span: format!("{:016x}", trace.span),
             from: ip,
             client,
             by: how,

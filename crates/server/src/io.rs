@@ -1,9 +1,11 @@
 //! A stream that gives up when its reader does not read.
 
+use core::cell::Cell;
 use core::future::Future as _;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 use std::io;
+use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -15,15 +17,23 @@ pub(crate) struct Patient<T> {
     limit: Duration,
     /// Runs while a write waits.
     clock: Option<Pin<Box<Sleep>>>,
+    /// Whether a write waits.
+    waits: Rc<Cell<bool>>,
 }
 
 impl<T> Patient<T> {
     pub(crate) fn new(stream: T, limit: Duration) -> Self {
-        Patient { stream, limit, clock: None }
+        Patient { stream, limit, clock: None, waits: Rc::default() }
+    }
+
+    /// Whether a write waits for the reader, for somebody who does not have the stream.
+    pub(crate) fn waits(&self) -> Rc<Cell<bool>> {
+        Rc::clone(&self.waits)
     }
 
     /// A write that waits starts the clock, one that does not stops it.
     fn timed<R>(&mut self, cx: &mut Context<'_>, polled: Poll<io::Result<R>>) -> Poll<io::Result<R>> {
+        self.waits.set(polled.is_pending());
         if polled.is_ready() {
             self.clock = None;
             return polled;

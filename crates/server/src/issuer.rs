@@ -40,6 +40,8 @@ struct State {
     /// When the keys in force were read.
     read: Option<Instant>,
     fault: Option<String>,
+    /// The keys in force are none.
+    empty: bool,
 }
 
 /// Longest set of keys that is read.
@@ -91,7 +93,7 @@ impl Issuer {
     pub(crate) fn not_ready(&self) -> Option<String> {
         let state = self.state();
         if state.read.is_some() {
-            return None;
+            return state.empty.then(|| "the issuer's keys: its set has no key of a kind that is known".to_owned());
         }
         let why = state.fault.clone().unwrap_or_else(|| "they are being read".to_owned());
         Some(format!("the issuer's keys: {why}"))
@@ -130,12 +132,19 @@ impl Issuer {
     }
 
     fn good(&self, shared: &Shared, keys: KeySet) {
+        // A set without keys is an answer too: the issuer has withdrawn what it had.
+        let empty = keys.is_empty();
         shared.set_token_keys(Some(Arc::new(keys)));
         let mut state = self.state();
         let was = state.fault.take();
-        *state = State { ended: Some(Instant::now()), running: false, read: Some(Instant::now()), fault: None };
+        let was_empty = state.empty;
+        *state = State { ended: Some(Instant::now()), running: false, read: Some(Instant::now()), fault: None, empty };
         drop(state);
-        if was.is_some() {
+        if empty && !was_empty {
+            let from = self.endpoint.authority();
+            shared.log(&format!("the issuer's set has no key of a kind that is known: {from}; no token is taken"));
+        }
+        if was.is_some() || was_empty && !empty {
             shared.log("the issuer's keys can be read again");
         }
     }

@@ -20,6 +20,7 @@ use quayline_store::record_file::{By, FileDefinition, KeyPlace, Organisation, Re
 use quayline_store::{LockWait, Store, StoreError, Unit};
 
 use crate::config::ServeConfig;
+use crate::queues::WaitingTask;
 
 /// Times that a request is tried whose unit of work was chosen to end a deadlock.
 const ATTEMPTS: usize = 3;
@@ -454,10 +455,15 @@ enum Reply {
 /// Gets the reply to a request, committed. A reply that is longer than the record of the service would lose its end, so it moves to the
 /// backout queue whole.
 async fn claim_reply(store: &Store, queue: &Queue, id: MessageId) -> Result<(Claim, Box<Message>), StoreError> {
-    poll_fn(|cx| match queue.claim(store, Select::Correlation(id), Some(cx.waker())) {
-        Ok(Claimed::Message(claim, message)) => Poll::Ready(Ok((claim, message))),
-        Ok(Claimed::Nothing { .. }) => Poll::Pending,
-        Err(error) => Poll::Ready(Err(error)),
+    // Without it, the queue would keep the waker of each request whose reply never comes.
+    let mut waiting = WaitingTask::new(queue);
+    poll_fn(|cx| {
+        waiting.notes(cx.waker());
+        match queue.claim(store, Select::Correlation(id), Some(cx.waker())) {
+            Ok(Claimed::Message(claim, message)) => Poll::Ready(Ok((claim, message))),
+            Ok(Claimed::Nothing { .. }) => Poll::Pending,
+            Err(error) => Poll::Ready(Err(error)),
+        }
     })
     .await
 }
@@ -590,4 +596,40 @@ pub fn file_misfit(store: &Store, spec: &FileSpec) -> Option<Box<Finding>> {
         }
     };
     Some(Box::new(Finding::error(STORE, Fault::Config, why).hint(hint)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::task::{Context, Wake, Waker};
+
+    use quayline_store::queue::QueueDefinition;
+
+    use super::*;
+
+    struct Nobody;
+
+    impl Wake for Nobody {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    /// The queue kept the waker, and with it the task, of each request that ended without its reply, and compared all of them at each put.
+    #[test]
+    fn a_queue_forgets_requests_whose_reply_did_not_come() {
+        let engine = Arc::new(quayline_store::MemoryEngine::new());
+        let clock = Arc::new(quayline_store::ManualClock::new(1, 1));
+        let limits = quayline_store::StoreLimits::default();
+        let store = Store::open(engine, clock, limits, quayline_store::Access::Write).expect("a store");
+        let mut unit = store.begin().expect("a unit of work");
+        store.define_queue(&mut unit, QueueDefinition::local("REPLIES")).expect("a queue");
+        unit.commit().expect("committed");
+        let queue = store.queue("REPLIES").expect("the queue");
+        let task = Arc::new(Nobody);
+        for id in 0..10u8 {
+            let waker = Waker::from(Arc::clone(&task));
+            let mut waits = Box::pin(claim_reply(&store, &queue, [id; 24]));
+            assert!(waits.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        }
+        assert_eq!(Arc::strong_count(&task), 1);
+    }
 }

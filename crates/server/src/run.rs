@@ -143,7 +143,7 @@ pub fn serve_with(
             tokio::task::spawn_local(lasting(Rc::clone(&thread), what, crate::queues::end_claims));
         }
         ready(address);
-        accept(&thread, &listener, &others, &stop, stopped).await;
+        accept(&thread, listener, &others, &stop, stopped).await;
         drop(others);
     })
     .map_err(ServeError::System)?;
@@ -179,7 +179,7 @@ type Arrived<S> = (S, SocketAddr, Place);
 
 async fn accept(
     thread: &Rc<Thread>,
-    listener: &tokio::net::TcpListener,
+    listener: tokio::net::TcpListener,
     others: &[mpsc::UnboundedSender<Arrived<std::net::TcpStream>>],
     stop: &watch::Sender<bool>,
     stopped: watch::Receiver<bool>,
@@ -228,11 +228,34 @@ async fn accept(
             }
         }
     }
+    // Clients that connect from now on are refused at once, so that they try another server.
+    drop(listener);
     thread.shared.stopping.store(true, Ordering::Relaxed);
     thread.shared.log("stopping: no new connections; requests in progress are answered");
     let _ = stop.send(true);
-    drain(thread).await;
+    let began = Instant::now();
+    let hurry = async {
+        loop {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            if began.elapsed() >= SAME_SIGNAL {
+                return;
+            }
+        }
+    };
+    tokio::select! {
+        () = drain(thread) => {}
+        () = hurry => {
+            thread.shared.hurried.store(true, Ordering::Relaxed);
+            thread.shared.log("requests in progress were cut off: a second signal came");
+        }
+    }
 }
+
+/// Signals that come together are one: `timeout` and shells send them to a process and to its group.
+const SAME_SIGNAL: Duration = Duration::from_secs(1);
 
 /// A connection that a limit refuses.
 fn refuse(thread: &Thread, full: Full) {
@@ -317,11 +340,17 @@ async fn watch_files(thread: Rc<Thread>) {
     let mut unread = [false; 2];
     loop {
         tokio::time::sleep(Duration::from_secs(seconds)).await;
-        let now = thread.shared.stamps();
-        if now.settings != known.settings {
-            known.settings.clone_from(&now.settings);
-            thread.shared.settings_changed();
-        }
+        // On a thread that serves nobody: files of a network may let it wait.
+        let (shared, before) = (Arc::clone(&thread.shared), known.settings.clone());
+        let look = tokio::task::spawn_blocking(move || {
+            let now = shared.stamps();
+            if now.settings != before {
+                shared.settings_changed();
+            }
+            now
+        });
+        let Ok(now) = look.await else { continue };
+        known.settings.clone_from(&now.settings);
         let again = Again {
             definitions: unread[0] || now.definitions != known.definitions,
             secrets: unread[1] || now.secrets != known.secrets,
@@ -334,7 +363,8 @@ async fn watch_files(thread: Rc<Thread>) {
         let [definitions, secrets] = ended;
         if definitions == Reloaded::Done && again.definitions {
             // Other services may be made of other files. A change of the folders since `now` still counts.
-            let then = thread.shared.stamps();
+            let shared = Arc::clone(&thread.shared);
+            let Ok(then) = tokio::task::spawn_blocking(move || shared.stamps()).await else { continue };
             known.definitions = (now.definitions.0, then.definitions.1);
         } else if definitions != Reloaded::Unread {
             known.definitions = now.definitions;
@@ -369,7 +399,7 @@ async fn take_connections(
 async fn drain(thread: &Rc<Thread>) {
     let limit = Duration::from_secs(thread.shared.config.drain_seconds.unwrap_or(30));
     let ended = async {
-        while thread.shared.connections.open() > 0 {
+        while thread.shared.connections.open() > 0 && !thread.shared.hurried.load(Ordering::Relaxed) {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
@@ -418,16 +448,20 @@ impl Drop for Running {
 /// How long a connection is left idle where there is no room for others.
 const IDLE_UNDER_PRESSURE: Duration = Duration::from_secs(1);
 
-async fn connection(thread: Rc<Thread>, stream: TcpStream, address: SocketAddr, stopped: watch::Receiver<bool>) {
+async fn connection(thread: Rc<Thread>, stream: TcpStream, address: SocketAddr, mut stopped: watch::Receiver<bool>) {
     let limits = &thread.shared.config.limits;
-    let patience = Duration::from_secs(limits.write_seconds);
     let Some(tls) = thread.shared.tls() else {
         let peer = Peer::new(address, None);
-        return exchange(&thread, Patient::new(stream, patience), peer, stopped).await;
+        return exchange(&thread, stream, peer, stopped).await;
     };
     // A client that does not shake hands is one that does not send headers.
     let hands = tokio_rustls::TlsAcceptor::from(tls).accept(stream);
-    let stream = match tokio::time::timeout(Duration::from_secs(limits.body_seconds), hands).await {
+    let shaken = tokio::select! {
+        shaken = tokio::time::timeout(Duration::from_secs(limits.body_seconds), hands) => shaken,
+        // No request is in progress here.
+        _ = stopped.changed() => return,
+    };
+    let stream = match shaken {
         Ok(Ok(stream)) => stream,
         Ok(Err(error)) => return thread.shared.handshake_fault(address.ip(), Some(&error)),
         Err(_) => return thread.shared.handshake_fault(address.ip(), None),
@@ -438,7 +472,7 @@ async fn connection(thread: Rc<Thread>, stream: TcpStream, address: SocketAddr, 
         stream.get_ref().1.peer_certificates().and_then(|chain| quayline_gateway::common_name(chain.first()?));
     let peer = Peer::new(address, certificate);
     peer.is_resumed.set(Some(resumed));
-    exchange(&thread, Patient::new(stream, patience), peer, stopped).await;
+    exchange(&thread, stream, peer, stopped).await;
 }
 
 pub(crate) async fn exchange<T>(thread: &Rc<Thread>, stream: T, peer: Peer, mut stopped: watch::Receiver<bool>)
@@ -461,6 +495,8 @@ where
             }
         }
     });
+    let stream = Patient::new(stream, Duration::from_secs(limits.write_seconds));
+    let writes = stream.waits();
     let mut pressure = thread.shared.connections.pressure();
     let mut server = http1::Builder::new();
     server
@@ -494,8 +530,25 @@ where
         }
     }
     connection.as_mut().graceful_shutdown();
-    let _ = connection.await;
+    // What is no request yet when the server stops, because its headers have not ended, does not hold it up.
+    let mut quiet = 0;
+    loop {
+        tokio::select! {
+            _ = connection.as_mut() => return,
+            () = tokio::time::sleep(QUIET_LOOK) => {}
+        }
+        let is_quiet = activity.running.get() == 0 && !writes.get();
+        quiet = if is_quiet { quiet + 1 } else { 0 };
+        if quiet >= QUIET_LOOKS {
+            return;
+        }
+    }
 }
+
+/// Looks at a connection that ends: after so many at which no request is in progress and no response waits for its reader, it is closed.
+const QUIET_LOOKS: u32 = 4;
+/// Time between them.
+const QUIET_LOOK: Duration = Duration::from_millis(250);
 
 /// Serves the same bytes for every request on one thread, by the same HTTP stack and settings and nothing else: what an answer costs that
 /// needs no gateway. Until SIGTERM.

@@ -63,6 +63,8 @@ pub(crate) struct Shared {
     /// Requests in progress.
     pub(crate) requests: AtomicUsize,
     pub(crate) stopping: AtomicBool,
+    /// The server ends without waiting for requests in progress.
+    pub(crate) hurried: AtomicBool,
     pub(crate) limiter: Limiter,
     pub(crate) metrics: Metrics,
     /// Start of the server.
@@ -193,6 +195,7 @@ impl Shared {
             seldom: SeldomLines::default(),
             requests: AtomicUsize::new(0),
             stopping: AtomicBool::new(false),
+            hurried: AtomicBool::new(false),
             metrics,
             audit,
             access_log,

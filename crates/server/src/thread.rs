@@ -18,7 +18,7 @@ use crate::access::{Access, TokenCache};
 use crate::apart::Apart;
 use crate::body::Buffers;
 use crate::metrics::OperationMetrics;
-use crate::program::{Log, ProgramProvider};
+use crate::program::{Log, ProgramProvider, Said};
 use crate::shared::Shared;
 
 /// One server thread.
@@ -226,9 +226,12 @@ fn provider(shared: &Arc<Shared>, service: &Service) -> Rc<dyn Provider> {
 fn provider_of_answers(shared: &Arc<Shared>, service: &Service, length: usize) -> Rc<dyn Provider> {
     let log: Log = {
         let shared = Arc::clone(shared);
-        Rc::new(move |line: String| {
-            shared.metrics.workers_ended.fetch_add(1, Ordering::Relaxed);
-            shared.log(&line);
+        Rc::new(move |said: Said| match said {
+            Said::Ended(line) => {
+                shared.metrics.workers_ended.fetch_add(1, Ordering::Relaxed);
+                line.into_iter().for_each(|line| shared.log(&line));
+            }
+            Said::Line(line) => shared.log(&line),
         })
     };
     match &service.provider {

@@ -363,12 +363,25 @@ fn place<'s>(shared: &'s Shared, waiting_max: usize) -> Result<Place<'s>, Box<Pr
 }
 
 /// A task that waits for a message of a queue. However the wait ends, the queue forgets the task, and wakes another one if a message is there.
-struct Waiting<'q> {
+pub(crate) struct WaitingTask<'q> {
     queue: &'q Queue,
     waker: Option<Waker>,
 }
 
-impl Drop for Waiting<'_> {
+impl<'q> WaitingTask<'q> {
+    pub(crate) fn new(queue: &'q Queue) -> Self {
+        WaitingTask { queue, waker: None }
+    }
+
+    /// Notes who waits, before the queue does.
+    pub(crate) fn notes(&mut self, waker: &Waker) {
+        if !self.waker.as_ref().is_some_and(|known| known.will_wake(waker)) {
+            self.waker = Some(waker.clone());
+        }
+    }
+}
+
+impl Drop for WaitingTask<'_> {
     fn drop(&mut self) {
         if let Some(waker) = &self.waker {
             self.queue.forget(waker);
@@ -392,14 +405,12 @@ async fn claimed(
     let shared = &asked.thread.shared;
     let _place = place(shared, asked.config.waiting)?;
     let deadline = Instant::now() + wait;
-    let mut waiting = Waiting { queue, waker: None };
+    let mut waiting = WaitingTask::new(queue);
     loop {
         let due: Cell<Option<u64>> = Cell::new(None);
         let mut is_first = true;
         let look = poll_fn(|cx| {
-            if !waiting.waker.as_ref().is_some_and(|known| known.will_wake(cx.waker())) {
-                waiting.waker = Some(cx.waker().clone());
-            }
+            waiting.notes(cx.waker());
             match queue.claim(store, select, Some(cx.waker())) {
                 Err(error) => Poll::Ready(Err(error)),
                 Ok(Claimed::Message(claim, message)) => Poll::Ready(Ok(Some((claim, message)))),

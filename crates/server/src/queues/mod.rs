@@ -39,6 +39,7 @@ use crate::heads::{Head, Heads};
 use crate::shared::Shared;
 use crate::thread::Thread;
 
+pub(crate) use calls::WaitingTask;
 pub(crate) use claims::Claims;
 use config::Right;
 pub use config::{QueueRights, QueuesConfig};

@@ -119,7 +119,10 @@ fn bodies_are_json_as_it_stands() {
     for (head, body, expected) in [
         (JSON, "{}", 200),
         ("content-type: Application/JSON; charset=utf-8\r\n", "{}", 200),
-        ("content-type: application/merge-patch+json\r\n", "{}", 200),
+        ("content-type: application/vnd.shop+json\r\n", "{}", 200),
+        ("content-type: application/json; charset=iso-8859-1\r\n", "{}", 415),
+        ("content-type: application/merge-patch+json\r\n", "{}", 415),
+        ("content-type: application/json-patch+json\r\n", "{}", 415),
         ("", "{}", 415),
         ("content-type: \r\n", "{}", 415),
         ("content-type: text/json\r\n", "{}", 415),

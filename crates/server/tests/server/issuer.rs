@@ -176,7 +176,7 @@ fn old_keys_stay_in_force_for_as_long_as_is_said_and_then_no_longer() {
         ("HTTP/1.1 500 Oops\r\ncontent-length: 0\r\n\r\n".to_owned(), "it answered 500"),
         ("HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n".to_owned(), "redirections"),
         (answer(&long), "longer than 262144 bytes"),
-        (answer("{\"keys\":[]}"), "no key of a kind that is known"),
+        (answer("{}"), "it has no list `keys`"),
         (String::new(), "no answer within 300 ms"),
     ] {
         issuer.says(bad);
@@ -244,4 +244,43 @@ fn an_issuer_must_be_who_its_certificate_says() {
         assert_eq!(found, expected, "{name} by {}: {}", authorities.display(), server.log());
         assert!(fits || server.log().contains("invalid peer certificate"), "{}", server.log());
     }
+}
+
+/// An issuer that answered with an empty set could not withdraw its keys: the old ones stayed valid for a day.
+#[test]
+fn an_issuer_may_withdraw_all_its_keys() {
+    let pair = key();
+    let issuer = Issuer::start(answer(&set(&[("a", &pair)])));
+    let settings = "jwks-refresh-seconds = 1\njwks-soonest-seconds = 60";
+    let (server, port) = server(tempfile::tempdir().unwrap(), &issuer.url, settings);
+    let good = token("a", &pair, "ann");
+    assert_eq!(status(&server, &good), 200, "{}", server.log());
+    for empty in ["{\"keys\":[]}", "{\"keys\":[{\"kty\":\"oct\",\"k\":\"AAAA\"}]}"] {
+        issuer.says(answer(empty));
+        wait_for("no keys", || status(&server, &good) == 401);
+        let (code, text) = ready(port);
+        assert!(code == 503 && text.contains("no key of a kind that is known"), "{text}");
+        issuer.says(answer(&set(&[("a", &pair)])));
+        wait_for("the keys", || status(&server, &good) == 200);
+    }
+    assert!(server.log().contains("the issuer's set has no key of a kind that is known"), "{}", server.log());
+}
+
+/// RFC 6750, section 3.1: a client learns that its token is the fault, and gets another one.
+#[test]
+fn a_refused_token_is_named_in_the_challenge() {
+    let (pair, other) = (key(), key());
+    let issuer = Issuer::start(answer(&set(&[("a", &pair)])));
+    let (server, _) = server(tempfile::tempdir().unwrap(), &issuer.url, "");
+    let challenge = |headers: &str| {
+        let refused = server.get("/v1/echo/x", headers);
+        (refused.status, refused.header("www-authenticate").unwrap_or("").to_owned())
+    };
+    assert_eq!(challenge(""), (401, "Bearer".to_owned()));
+    for bad in ["x.y.z".to_owned(), token("a", &other, "eve"), token("z", &other, "eve")] {
+        let expected = (401, "Bearer error=\"invalid_token\"".to_owned());
+        assert_eq!(challenge(&format!("authorization: Bearer {bad}\r\n")), expected);
+    }
+    // The key is the fault, not a token.
+    assert_eq!(challenge("x-api-key: none\r\n"), (401, "Bearer".to_owned()));
 }

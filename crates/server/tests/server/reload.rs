@@ -186,3 +186,44 @@ fn a_module_that_is_not_what_its_copybooks_make_is_not_called() {
         assert_eq!(server.log().contains("cobc is not installed"), expected.starts_with("503"), "{}", server.log());
     }
 }
+
+/// One client that had connected and sent nothing, or half a request, held up the stop for all of `drain-seconds`. New clients were accepted
+/// meanwhile and heard nothing.
+#[test]
+fn a_stop_waits_for_no_connection_without_a_request() {
+    use std::io::Write as _;
+    for part in [&b""[..], b"GET /v1/echo/x HTTP/1.1\r\nho"] {
+        let mut server = Server::new("drain-seconds = 60\n[serve.authentication]\nrequired = false", "");
+        let mut stream = server.connect();
+        stream.write_all(part).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        let began = std::time::Instant::now();
+        server.signal("-TERM");
+        wait_for("the line", || server.log().contains("stopping"));
+        assert!(std::net::TcpStream::connect(server.address).is_err());
+        assert!(server.process.wait().unwrap().success());
+        assert!(began.elapsed() < std::time::Duration::from_secs(15), "{:?}", began.elapsed());
+    }
+}
+
+/// A second signal was ignored until `drain-seconds` were over.
+#[test]
+fn a_second_signal_ends_requests_in_progress() {
+    use std::io::Write as _;
+    let settings = "drain-seconds = 60\n[serve.authentication]\nrequired = false\n[serve.limits]\nbody-seconds = 60";
+    let mut server = Server::new(settings, "");
+    let mut stream = server.connect();
+    let head = "POST /v1/echo HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{";
+    stream.write_all(head.as_bytes()).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    server.signal("-TERM");
+    // Two signals at once are one: shells send them to a process and to its group.
+    server.signal("-TERM");
+    std::thread::sleep(std::time::Duration::from_millis(2500));
+    assert!(server.process.try_wait().unwrap().is_none(), "{}", server.log());
+    let began = std::time::Instant::now();
+    server.signal("-INT");
+    assert!(server.process.wait().unwrap().success());
+    assert!(began.elapsed() < std::time::Duration::from_secs(15), "{:?}", began.elapsed());
+    assert!(server.log().contains("a second signal came"), "{}", server.log());
+}

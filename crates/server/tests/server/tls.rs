@@ -226,3 +226,22 @@ fn a_handshake_has_a_time() {
     assert!(crate::world::is_closed(&mut silent));
     assert!(began.elapsed() < std::time::Duration::from_secs(10), "{:?}", began.elapsed());
 }
+
+/// A probe that only connects held up the stop for all of `drain-seconds`.
+#[test]
+fn a_stop_waits_for_no_handshake() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = "drain-seconds = 60\n[serve.authentication]\nrequired = false\n[serve.tls]\ncertificate = \"localhost.pem\"\nkey = \"localhost.key\"\n[serve.limits]\nbody-seconds = 60";
+    project(folder.path(), settings, RECORDS, "");
+    if certificate(folder.path(), "localhost", "subjectAltName=DNS:localhost").is_none() {
+        eprintln!("skipped: a_stop_waits_for_no_handshake: OpenSSL is not installed");
+        return;
+    }
+    let mut server = Server::start(folder);
+    let _silent = server.connect();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let began = std::time::Instant::now();
+    server.signal("-TERM");
+    assert!(server.process.wait().unwrap().success());
+    assert!(began.elapsed() < std::time::Duration::from_secs(15), "{:?}", began.elapsed());
+}

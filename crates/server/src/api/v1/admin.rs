@@ -62,7 +62,10 @@ pub(crate) struct Paths {
 pub(crate) struct AuditLine<'a> {
     /// Seconds since 1970-01-01 UTC.
     pub(crate) time: u64,
+    /// Trace of the request, which its client may have begun and used before.
     pub(crate) request: String,
+    /// Number of this request in the trace. The server gives each request another one.
+    pub(crate) span: String,
     pub(crate) from: IpAddr,
     pub(crate) client: &'a str,
     /// How the client was recognized.
