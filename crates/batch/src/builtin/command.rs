@@ -52,6 +52,13 @@ impl Batchlet for Command {
                 .hint("check that /bin/sh and the project's folder are there")
         };
         let mut child = command.spawn().map_err(system)?;
+        let _guard = match Guard::of(&child) {
+            Ok(guard) => guard,
+            Err(error) => {
+                end(&mut child).map_err(system)?;
+                return Err(system(error));
+            }
+        };
         let mut pause = Duration::from_millis(1);
         let status = loop {
             if let Some(status) = child.try_wait().map_err(system)? {
@@ -73,6 +80,28 @@ impl Batchlet for Command {
             None => Err(Thrown::of(&["quayline.CommandFailed"], "a signal ended the command")
                 .hint("restart the execution; the step runs again")),
         }
+    }
+}
+
+/// Ends the group of a command when this process is killed, so that a restart never runs the step beside it: a shell that waits for the end of its
+/// input, which this process holds open.
+struct Guard(Child);
+
+impl Guard {
+    fn of(command: &Child) -> std::io::Result<Self> {
+        const WAIT: &str = "while read -r line; do :; done; kill -s KILL -- \"-$0\"";
+        let mut guard = std::process::Command::new("/bin/sh");
+        guard.arg("-c").arg(WAIT).arg(command.id().to_string());
+        guard.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+        Ok(Guard(guard.spawn()?))
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        // The command has ended, and its number may be another's by now. The input is closed only after this.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 

@@ -29,14 +29,17 @@ const fn number(default: &'static str) -> Expected {
 const EXTERNAL: Properties =
     Properties::and_others(&[required("command", TEXT), optional("timeout-s", Expected::Number(1, u64::MAX, "300"))]);
 
-const FILE_READER: Properties = Properties::only(&[
-    required("file", TEXT),
-    optional("framing", FRAMING),
-    optional("skip", number("0")),
-    optional("from", number("0")),
-    optional("to", number("the end of the file")),
-    optional("limit", LIMIT),
-]);
+const FILE_READER: Properties = Properties {
+    together: Some(range),
+    ..Properties::only(&[
+        required("file", TEXT),
+        optional("framing", FRAMING),
+        optional("skip", number("0")),
+        optional("from", number("0")),
+        optional("to", number("the end of the file")),
+        optional("limit", LIMIT),
+    ])
+};
 
 const FILE_WRITER: Properties = Properties::only(&[
     required("file", TEXT),
@@ -126,14 +129,17 @@ const ALL: &[(&str, &str, Properties)] = &[
     (
         "reader",
         "quayline.parquetReader",
-        Properties::only(&[
-            required("file", TEXT),
-            optional("shape", TEXT),
-            optional("unknown", Expected::OneOf(&["error", "ignore"])),
-            optional("from", number("0")),
-            optional("to", number("the rows of the file")),
-            optional("limit", LIMIT),
-        ]),
+        Properties {
+            together: Some(range),
+            ..Properties::only(&[
+                required("file", TEXT),
+                optional("shape", TEXT),
+                optional("unknown", Expected::OneOf(&["error", "ignore"])),
+                optional("from", number("0")),
+                optional("to", number("the rows of the file")),
+                optional("limit", LIMIT),
+            ])
+        },
     ),
     (
         "writer",
@@ -321,6 +327,14 @@ fn map_or_shape(given: &Given) -> Option<Wrong> {
         (true, true) => Some(("shape", "and `map` are both given".to_owned(), remedy.to_owned())),
         _ => None,
     }
+}
+
+/// A range that ends before it begins has no items, which nobody means.
+fn range(given: &Given) -> Option<Wrong> {
+    let number = |name: &str| given.get(name)?.as_deref()?.parse::<u64>().ok();
+    let (from, to) = (number("from").unwrap_or(0), number("to")?);
+    let remedy = || "write a `to` after `from`, or leave it out: the range then reaches to the end".to_owned();
+    (to < from).then(|| ("to", format!("is {to}, before `from`, which is {from}"), remedy()))
 }
 
 fn key_of_mode(given: &Given) -> Option<Wrong> {

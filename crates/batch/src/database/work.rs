@@ -34,6 +34,8 @@ const TRIM_EVENTS: &str = "DELETE FROM quayline_jobs.event WHERE (at, id) IN (SE
 
 /// The tag of a checkpoint.
 const FENCE: u32 = u32::MAX;
+/// The tag of a statement for all items of a chunk, which divides by zero if one of them has no row.
+pub(crate) const WHOLE: u32 = u32::MAX - 1;
 
 pub(super) struct DatabaseWork {
     transaction: Transaction,
@@ -215,7 +217,11 @@ impl Work for DatabaseWork {
 /// A refused statement of a writer, which gave it the number of its item, from 1, as a tag; `before` items of the chunk were not sent.
 pub(crate) fn thrown(error: SqlError, before: usize) -> Thrown {
     let item = match &error {
-        SqlError::Refused(refusal) if refusal.tag > 0 && refusal.tag < FENCE => Some(refusal.tag as usize + before),
+        SqlError::Refused(refusal) if refusal.tag == WHOLE && refusal.sqlstate == "22012" => {
+            let classes = ["SQLSTATE-02000", "SQLSTATE-02", "java.sql.SQLException", "quayline.Rejected"];
+            return Thrown::of(&classes, "SQLSTATE 02000: an item of the chunk has no row");
+        }
+        SqlError::Refused(refusal) if refusal.tag > 0 && refusal.tag < WHOLE => Some(refusal.tag as usize + before),
         _ => None,
     };
     let thrown = Thrown::from(error);

@@ -55,4 +55,19 @@ impl Faults {
         }
         Remedy::Fail
     }
+
+    /// Which limits keep an exception from a skip or a retry: without them the step would not have failed.
+    pub(super) fn limits_reached(&self, chunk: &Chunk, registry: &Registry, thrown: &Thrown) -> Option<String> {
+        if thrown.kind != Kind::Plain {
+            return None;
+        }
+        let lineage = registry.lineage(thrown);
+        let reached = |name: &str, limit: Option<u32>, count: u64| {
+            limit.filter(|limit| count >= u64::from(*limit)).map(|limit| format!("the {name} of {limit} is reached"))
+        };
+        let retry = reached("retry-limit", chunk.retry_limit, self.retries).filter(|_| chunk.retryable.has(&lineage));
+        let skip = reached("skip-limit", chunk.skip_limit, self.skips).filter(|_| chunk.skippable.has(&lineage));
+        let all: Vec<String> = retry.into_iter().chain(skip).collect();
+        (!all.is_empty()).then(|| all.join(", and "))
+    }
 }

@@ -341,9 +341,14 @@ impl Engine {
     /// # Errors
     /// [`BatchError::NotRunning`], [`BatchError::NoSuchExecution`].
     pub fn stop(&self, id: ExecutionId) -> Result<(), BatchError> {
-        match self.running.lock().get(&id) {
+        let running = self.running.lock().get(&id).cloned();
+        match running {
             Some(stop) => {
-                stop.set();
+                if !stop.is_set() {
+                    stop.set();
+                    // It stops all the same if the repository cannot be written at this moment.
+                    let _ = self.repository.note_stopping(id);
+                }
                 Ok(())
             }
             None => {
@@ -377,7 +382,7 @@ impl Engine {
         }
     }
 
-    /// Asks all executions of this process to stop.
+    /// Asks all executions of this process to stop, because the process ends. That waits for no repository, so their status is STARTED to the end.
     pub fn stop_all(&self) {
         self.running.lock().values().for_each(StopSignal::set);
     }
@@ -493,7 +498,11 @@ impl Run<'_> {
             self.context.set_exit_status(exit_status);
         }
         if let Err(thrown) = listeners.each(|listener| listener.after_job()) {
-            end = Termination::Failed { exit_status: None, cause: Some(thrown) };
+            self.log_thrown(None, "a listener after the job", &thrown);
+            // The first exception is the cause.
+            if !matches!(end, Termination::Failed { cause: Some(_), .. }) {
+                end = Termination::Failed { exit_status: None, cause: Some(thrown) };
+            }
         }
         let status = end.status();
         self.context.set_status(status);

@@ -25,12 +25,13 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What items are called whose origins are known, or of which only the number is.
+/// What items are called whose origins are known, or of which only the number is, with the verb that follows.
 pub(super) fn shown(origins: &[Origin], count: usize) -> String {
     match origins {
+        [] if count == 1 => "1 item is".to_owned(),
         [] => format!("{count} items are"),
         [one] => format!("{one} is"),
-        [first, .., last] => format!("{count} items are, {first} to {last},"),
+        [first, .., last] => format!("{count} items, {first} to {last}, are"),
     }
 }
 
@@ -42,11 +43,12 @@ mod tests {
     fn origins_are_named_as_far_as_they_are_known() {
         let at = |number, record, byte| Origin { number, place: ItemPlace { record, byte } };
         assert_eq!(shown(&[], 3), "3 items are");
+        assert_eq!(shown(&[], 1), "1 item is");
         assert_eq!(shown(&[at(7, Some(9), Some(120))], 1), "item 7 (record 9, byte 120) is");
         assert_eq!(shown(&[at(7, None, None)], 1), "item 7 is");
         assert_eq!(
             shown(&[at(1, Some(1), None), at(2, None, Some(5))], 2),
-            "2 items are, item 1 (record 1) to item 2 (byte 5),"
+            "2 items, item 1 (record 1) to item 2 (byte 5), are"
         );
     }
 }

@@ -120,7 +120,10 @@ impl Run<'_> {
                 Element::Decision(decision) if before.is_empty() => {
                     return failed(format!("the decision {} has no element before it", decision.id));
                 }
-                Element::Decision(decision) => self.decision(decision, &before, thread),
+                Element::Decision(decision) => match self.decision(decision, &before, thread) {
+                    Ok(end) => end,
+                    Err(termination) => return Ok(ScopeEnd::Terminated(termination)),
+                },
                 Element::Flow(flow) => match self.flow(flow, thread)? {
                     Ok(end) => end,
                     Err(termination) => return Ok(ScopeEnd::Terminated(termination)),
@@ -172,19 +175,24 @@ impl Run<'_> {
         })
     }
 
-    fn decision(&self, decision: &Decision, before: &[StepExecution], thread: &FlowThread) -> ElementEnd {
+    /// An exception ends the job FAILED, whatever the transitions of the decision are (section 8.5.2).
+    fn decision(
+        &self,
+        decision: &Decision,
+        before: &[StepExecution],
+        thread: &FlowThread,
+    ) -> Result<ElementEnd, Termination> {
         let with = self.inject(&decision.decider, &thread.context, None);
         let decided = self.engine.registry.make_decider(&with).and_then(|mut decider| decider.decide(before));
         match decided {
             Ok(exit_status) => {
                 self.event(event::LOG, None, None, format!("decision {} answers {exit_status}", decision.id));
                 thread.context.set_exit_status(exit_status.clone());
-                ElementEnd { status: BatchStatus::Completed, exit_status, steps: before.to_vec(), cause: None }
+                Ok(ElementEnd { status: BatchStatus::Completed, exit_status, steps: before.to_vec(), cause: None })
             }
             Err(thrown) => {
                 self.log_thrown(None, &format!("decision {}", decision.id), &thrown);
-                let exit_status = BatchStatus::Failed.text().to_owned();
-                ElementEnd { status: BatchStatus::Failed, exit_status, steps: before.to_vec(), cause: Some(thrown) }
+                Err(Termination::Failed { exit_status: None, cause: Some(thrown) })
             }
         }
     }

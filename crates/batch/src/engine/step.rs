@@ -128,9 +128,16 @@ impl Run<'_> {
         {
             context.set_exit_status(returned.clone());
         }
-        if let Err(thrown) = listeners.each(|listener| listener.after_step()) {
-            end = BodyEnd { times: end.times, is_uncertain: end.is_uncertain, ..BodyEnd::failed(thrown) };
-            context.set_status(end.status);
+        match listeners.each(|listener| listener.after_step()) {
+            Ok(()) => {}
+            // The first exception is the cause.
+            Err(thrown) if end.cause.is_some() => {
+                self.log_thrown(Some(context), &format!("a listener after step {}", step.id), &thrown);
+            }
+            Err(thrown) => {
+                end = BodyEnd { times: end.times, is_uncertain: end.is_uncertain, ..BodyEnd::failed(thrown) };
+                context.set_status(end.status);
+            }
         }
         if step.partition.is_none() {
             // Partitions have a total each, and theirs are added like all other times.

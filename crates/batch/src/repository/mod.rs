@@ -570,6 +570,23 @@ impl Repository {
             return Err(BatchError::NotRunning { execution: id, status: execution.status });
         }
         work.put(&key_of(b'q', id.0), b"")?;
+        work.commit()?;
+        self.note_stopping(id)
+    }
+
+    /// Makes an execution that runs STOPPING. Its lease is locked, as for every change of an execution.
+    pub(crate) fn note_stopping(&self, id: ExecutionId) -> Result<(), BatchError> {
+        let mut work = self.begin()?;
+        if work.get_for_update(&key_of(b'l', id.0))?.is_none() {
+            return Ok(());
+        }
+        let mut execution = execution_of(work.as_mut(), id)?;
+        if execution.status != BatchStatus::Started {
+            return Ok(());
+        }
+        execution.status = BatchStatus::Stopping;
+        execution.updated_ms = self.now_ms();
+        work.put(&key_of(b'e', id.0), &bytes(&execution))?;
         work.commit()
     }
 

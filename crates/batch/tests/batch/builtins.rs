@@ -251,7 +251,7 @@ fn the_job_log_names_the_items_that_are_skipped() {
     // A writer that cannot isolate loses the chunk, and the log says which items these are.
     assert_eq!(process.start(&xml(""), &[]).status, BatchStatus::Completed);
     let told = lines.0.lock().join("\n");
-    assert!(told.contains("4 items are, item 9 to item 12, skipped in writing: Bad"), "{told}");
+    assert!(told.contains("4 items, item 9 to item 12, are skipped in writing: Bad"), "{told}");
 }
 
 /// Interchanges, and records that can only be found from the one before, are split into ranges of whole items.

@@ -65,12 +65,47 @@ fn targets_loops_and_elements_that_nothing_reaches() {
             step("a", "", "")
         ),
         expect![[r#"
-            JOB-004 j.xml:2:65: a restart cannot begin at inner, which is not a job-level element; the elements of the job are a, b, f, a
+            JOB-004 j.xml:2:65: a restart cannot begin at inner, which is not a job-level element; the steps, flows and splits of the job are a, b, f, a
             JOB-004 j.xml:3:65: no element has the id nowhere; the elements of job j are a, b, f, a
             JOB-005 j.xml:4:14: a loop: a, b, f and then a again; an element runs once in an execution: end the loop with stop and restart, or use another element
             JOB-004 j.xml:4:40: a is not an element of flow f, so the job cannot continue there; continue with an element of the same job or flow
             JOB-003 j.xml:6:7: two elements of the job have the id a; give each element an id of its own
             JOB-006 j.xml:6:7: nothing reaches step a; name a in a next, or remove it
+        "#]],
+    );
+}
+
+#[test]
+fn transitions_that_an_earlier_one_hides_and_restarts_at_a_decision() {
+    // What went wrong: the check passed a `stop` whose restart begins at a decision, so the restarted job could only fail, an empty `to` and an
+    // empty id; and it took an element for reachable whose only transition comes after `on="*"`.
+    let decision = "<decision id=\"d\" ref=\"my-decision\"><end on=\"*\"/></decision>\n";
+    check(
+        &format!(
+            "{}{}{}{}{decision}",
+            step(
+                "a",
+                "next=\"z\"",
+                "<stop on=\"X\" restart=\"d\"/><next on=\"X\" to=\"c\"/><next on=\"*\" to=\"b\"/><next on=\"Y\" to=\"c\"/>"
+            ),
+            step("b", "next=\"d\"", "<next on=\"X\" to=\"\"/>"),
+            step("c", "", ""),
+            step("z", "", ""),
+        ),
+        expect![[r#"
+            JOB-006 j.xml:2:14: next is never followed: on="*" before it matches every exit status that leads here; remove next or that transition
+            JOB-004 j.xml:2:65: a restart cannot begin at d, which is a decision and needs an element before it; the steps, flows and splits of the job are a, b, c, z
+            JOB-006 j.xml:2:84: the transition is never taken: on="X" before it matches every exit status that leads here; put it before that transition, or remove it
+            JOB-006 j.xml:2:126: the transition is never taken: on="*" before it matches every exit status that leads here; put it before that transition, or remove it
+            JOB-004 j.xml:3:65: a next leads to no element; the elements of job j are a, b, c, z, d
+            JOB-006 j.xml:4:7: nothing reaches step c; name c in a next, or remove it
+            JOB-006 j.xml:5:7: nothing reaches step z; name z in a next, or remove it
+        "#]],
+    );
+    check(
+        &step("", "", ""),
+        expect![[r#"
+            JOB-002 j.xml:2:7: the id of a step is empty; give it an id: transitions, lists and logs name it by that
         "#]],
     );
 }

@@ -204,6 +204,9 @@ impl Decider for Deciding {
         let seen: Vec<String> =
             steps.iter().map(|step| format!("{}={}", step.step, step.exit_status.as_deref().unwrap_or("-"))).collect();
         self.1.lock().push(format!("decide on {}", seen.join(",")));
+        if let Some(class) = self.0.property("fail") {
+            return Err(Thrown::new(class, "no decision"));
+        }
         Ok(self.0.property("answer").map_or_else(|| seen.join(","), str::to_owned))
     }
 }
@@ -214,10 +217,12 @@ impl Hearing {
     fn say(&self, text: impl Into<String>) -> Answer<()> {
         let text = text.into();
         let wanted = self.0.property("hear").is_none_or(|wanted| wanted.split(' ').any(|word| text.contains(word)));
+        let throws = self.0.property("throw").is_some_and(|word| text.contains(word));
+        let thrown = Thrown::new("Deaf", format!("cannot hear {text}"));
         if wanted {
             self.1.lock().push(text);
         }
-        Ok(())
+        if throws { Err(thrown) } else { Ok(()) }
     }
 }
 

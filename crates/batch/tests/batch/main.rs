@@ -15,6 +15,7 @@ mod complaints;
 mod crash;
 mod database;
 mod external;
+mod failures;
 mod hostile;
 mod http;
 mod java;

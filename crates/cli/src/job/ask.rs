@@ -21,6 +21,8 @@ use crate::exit::{Exit, Stop};
 
 /// How long a command waits for the answer of a process that may be a server without jobs.
 const WAIT: Duration = Duration::from_secs(10);
+/// Time after which a command tries to open the store itself.
+const TURN: Duration = Duration::from_millis(300);
 /// Between two looks for the answer.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -103,19 +105,33 @@ pub(super) fn answered(place: &RepositoryArg, question: &Question) -> Result<Exi
     Ok(Exit::Done)
 }
 
-/// The answer to a question.
+/// The answer to a question. The other process may end meanwhile, so the store is tried again between two looks.
 pub(super) fn text_of(place: &RepositoryArg, question: &Question) -> Result<String, Stop> {
-    match Jobs::open(place) {
-        Ok(jobs) => {
-            let text = question.answer(&jobs.repository).map_err(batch)?;
-            jobs.close(Exit::Done)?;
-            Ok(text)
+    let begin = Instant::now();
+    loop {
+        let in_use = match Jobs::open(place) {
+            Ok(jobs) => {
+                let text = question.answer(&jobs.repository).map_err(batch)?;
+                jobs.close(Exit::Done)?;
+                return Ok(text);
+            }
+            Err(Stop::Findings(findings)) if findings.0.iter().any(|finding| finding.code == IN_USE) => findings,
+            Err(stop) => return Err(stop),
+        };
+        match asked(&folder(place.store.local()), question, TURN) {
+            Answer::Text(text) => return Ok(text),
+            Answer::Nothing if begin.elapsed() < WAIT => {}
+            Answer::Nothing | Answer::Refused => return Err(Stop::Findings(in_use)),
         }
-        Err(Stop::Findings(findings)) if findings.0.iter().any(|finding| finding.code == IN_USE) => {
-            asked(&folder(place.store.local()), question).ok_or(Stop::Findings(findings))
-        }
-        Err(stop) => Err(stop),
     }
+}
+
+/// What the other process answers.
+enum Answer {
+    Text(String),
+    /// It cannot say.
+    Refused,
+    Nothing,
 }
 
 /// Refuses if the process that has the store open does not run an execution. `in_use` says that it has it open.
@@ -139,9 +155,9 @@ enum Known {
 
 /// The status of an execution, from the process that has the store open.
 fn status(store: &Path, execution: ExecutionId) -> Known {
-    match asked(&folder(store), &Question::Status { execution }) {
-        None => Known::Nothing,
-        Some(text) => {
+    match asked(&folder(store), &Question::Status { execution }, WAIT) {
+        Answer::Nothing | Answer::Refused => Known::Nothing,
+        Answer::Text(text) => {
             BatchStatus::ALL.into_iter().find(|status| status.text() == text).map_or(Known::NoExecution, Known::Status)
         }
     }
@@ -151,25 +167,27 @@ fn folder(store: &Path) -> PathBuf {
     store.join("job-asks")
 }
 
-/// The answer of the other process, if it answers.
-fn asked(folder: &Path, question: &Question) -> Option<String> {
-    fs::create_dir_all(folder).ok()?;
+/// The answer of the other process, if it answers in time.
+fn asked(folder: &Path, question: &Question, wait: Duration) -> Answer {
     let name = std::process::id().to_string();
     let (ask, answer) = (folder.join(format!("{name}.ask")), folder.join(format!("{name}.answer")));
     let written = folder.join(format!("{name}.new"));
-    fs::write(&written, question.text()).and_then(|()| fs::rename(&written, &ask)).ok()?;
+    let made = fs::create_dir_all(folder).and_then(|()| fs::write(&written, question.text()));
+    if made.and_then(|()| fs::rename(&written, &ask)).is_err() {
+        return Answer::Refused;
+    }
     let begin = Instant::now();
     let found = loop {
         match fs::read_to_string(&answer) {
-            Ok(text) => break Some(text),
-            Err(_) if begin.elapsed() > WAIT => break None,
+            Ok(text) => break text.strip_prefix("ok\n").map_or(Answer::Refused, |text| Answer::Text(text.to_owned())),
+            Err(_) if begin.elapsed() > wait => break Answer::Nothing,
             Err(_) => std::thread::sleep(LOOK),
         }
     };
     // What is left is removed with the folder, when the job ends.
     let _ = fs::remove_file(&ask);
     let _ = fs::remove_file(&answer);
-    found.and_then(|text| text.strip_prefix("ok\n").map(str::to_owned))
+    found
 }
 
 /// Answers the questions beside a store.

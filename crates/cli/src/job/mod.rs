@@ -506,7 +506,7 @@ fn purge(args: &PurgeJobsArgs, console: &Console) -> Result<Exit, Stop> {
     for execution in removed {
         logs.remove(execution).map_err(|error| unreadable(&logs.path(execution), &error))?;
     }
-    console.line(&format!("{instances} instances removed"));
+    console.line(&format!("{instances} {} removed", if instances == 1 { "instance" } else { "instances" }));
     jobs.close(Exit::Done)
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use quayline_batch::log::time_text;
 use quayline_batch::record::{Counts, Execution, Reject, StepExecution};
 use quayline_batch::{BatchError, PartitionProgress, Repository, Slow, StepProgress};
-use quayline_project::job::{ArtifactRef, Element, Job, PartitionSource, Step, StepBody, TransitionAction};
+use quayline_project::job::{ArtifactRef, Element, Job, PartitionSource, Step, StepBody};
 use serde_json::{Map, Value, json};
 
 /// Executions in rows.
@@ -353,14 +353,7 @@ fn elements(list: &[Element], depth: usize, text: &mut String) {
             }
         }
         for transition in element.transitions() {
-            let action = match &transition.action {
-                TransitionAction::Next(target) => format!("continue at {target}"),
-                TransitionAction::End { .. } => "end COMPLETED".to_owned(),
-                TransitionAction::Stop { restart: Some(at), .. } => format!("end STOPPED, restart at {at}"),
-                TransitionAction::Stop { .. } => "end STOPPED".to_owned(),
-                TransitionAction::Fail { .. } => "end FAILED".to_owned(),
-            };
-            let _ = writeln!(text, "{indent}  on {}: {action}", transition.on);
+            let _ = writeln!(text, "{indent}  on {}: {}", transition.on, transition.action);
         }
         if let Some(next) = element.next() {
             let _ = writeln!(text, "{indent}  then {next}");
@@ -379,8 +372,11 @@ fn step_plan(step: &Step, indent: &str, text: &mut String) {
                 chunk.processor.as_ref().map(|processor| format!(", {}", processor.name)).unwrap_or_default();
             let _ = writeln!(
                 text,
-                "{indent}step {}: {}{processor}, {}, {} items a chunk",
-                step.id, chunk.reader.name, chunk.writer.name, chunk.item_count
+                "{indent}step {}: {}{processor}, {}, {}",
+                step.id,
+                chunk.reader.name,
+                chunk.writer.name,
+                chunk.end_text()
             );
             let _ = writeln!(text, "{indent}  reader: {}", delivery(&chunk.reader));
             if let Some(processor) = &chunk.processor {

@@ -232,3 +232,44 @@ fn cobol_programs_process_items() {
         assert!(ran.code(code).out().contains(exit), "{}", ran.out());
     }
 }
+
+/// What went wrong: the command of a step went on after SIGKILL had ended quayline, and a restart ran the step beside it.
+#[test]
+fn a_command_ends_with_the_process_that_is_killed() {
+    let xml = "<job id=\"beat\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\"><step id=\"s\"><batchlet ref=\"quayline.commandBatchlet\">\
+               <properties><property name=\"command\" value=\"(while :; do echo beat; sleep 0.02; done) >> beats.txt\"/></properties></batchlet></step></job>";
+    let world = World::with([("job.xml", xml.as_bytes())]);
+    let mut command = world.command(["job", "start", "job.xml"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    let length = || std::fs::metadata(world.path("beats.txt")).map_or(0, |facts| facts.len());
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while length() == 0 && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    // Half a second without a beat, which comes 50 times a second.
+    let is_quiet = (0..20).any(|_| {
+        let before = length();
+        std::thread::sleep(Duration::from_millis(500));
+        before > 0 && length() == before
+    });
+    assert!(is_quiet, "the command still runs");
+}
+
+/// A process that does not answer, and ends: a job that ends at that moment is the same.
+#[test]
+fn a_list_waits_for_a_process_that_ends() {
+    let world = World::with([("in.txt", b"line\n".as_slice()), ("job.xml", job().as_bytes())]);
+    world.run("job start job.xml").code(0);
+    world.run("queue define Q").code(0);
+    let mut holder = world.command(["queue", "get", "Q", "--wait", "3"]);
+    let mut holder = holder.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    let lock = Instant::now() + Duration::from_secs(30);
+    while world.run("queue depth Q").code == Some(0) && Instant::now() < lock {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let listed = world.run("job list");
+    assert!(listed.code(0).out().contains("copy"), "{}", listed.err());
+    assert!(holder.wait().expect("it ends").code().is_some());
+}

@@ -231,7 +231,7 @@ impl Builder<'_> {
         let source = match (node.child("mapper"), node.child("plan")) {
             (Some(mapper), _) => PartitionSource::Mapper(artifact(mapper)),
             (None, Some(plan)) => self.plan(plan),
-            (None, None) => PartitionSource::Plan { partitions: 1, threads: 0, properties: Vec::new() },
+            (None, None) => PartitionSource::Plan { partitions: 1, threads: 0, properties: vec![BTreeMap::new()] },
         };
         Partition {
             source,

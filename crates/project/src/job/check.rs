@@ -132,6 +132,29 @@ impl Node {
         let next = self.named("next").map(|next| (next.required("to"), next, "to"));
         own.into_iter().chain(next).filter(|(target, ..)| !target.is_empty() && !target.contains("#{")).collect()
     }
+
+    /// Transitions that the element never takes, because one before them matches every exit status that they match: the element and attribute,
+    /// and the `on` of the one before. The attribute `next` comes after all transition elements.
+    fn never_taken(&self) -> Vec<(&Node, &'static str, &str)> {
+        let mut seen: Vec<&str> = Vec::new();
+        let mut never = Vec::new();
+        let is_all = |on: &str| !on.is_empty() && on.chars().all(|c| c == '*');
+        let before =
+            |seen: &[&'_ str], on: Option<&str>| seen.iter().position(|known| is_all(known) || Some(*known) == on);
+        for child in self.children.iter().filter(|child| matches!(child.name, "next" | "end" | "stop" | "fail")) {
+            let on = child.required("on");
+            match before(&seen, Some(on)) {
+                Some(at) => never.push((child, "on", seen[at])),
+                None => seen.push(on),
+            }
+        }
+        if self.attribute("next").is_some_and(|next| !next.is_empty())
+            && let Some(at) = before(&seen, None)
+        {
+            never.push((self, "next", seen[at]));
+        }
+        never
+    }
 }
 
 struct Checker<'f> {
@@ -163,6 +186,17 @@ impl Checker<'_> {
             if id.contains("#{") {
                 continue;
             }
+            if id.is_empty() && node.attribute("id").is_some() {
+                let hint = "give it an id: transitions, lists and logs name it by that";
+                self.refuse(
+                    codes::JOB_VALUE,
+                    node,
+                    "id",
+                    format!("the id of a {} is empty", node.name),
+                    hint.to_owned(),
+                );
+                continue;
+            }
             if self.ids.insert(id.to_owned(), node.at).is_some() {
                 let message = format!("two elements of the job have the id {id}");
                 self.refuse(codes::JOB_ID_TWICE, node, "id", message, "give each element an id of its own".to_owned());
@@ -187,11 +221,28 @@ impl Checker<'_> {
             elements.iter().enumerate().rev().map(|(number, node)| (node.required("id"), number)).collect();
         let mut edges: Vec<Vec<(usize, &Node, &'static str)>> = vec![Vec::new(); elements.len()];
         for (at, element) in elements.iter().enumerate() {
+            let never = element.never_taken();
             for (target, node, attribute) in element.targets() {
+                let is_taken =
+                    !never.iter().any(|(of, by, _)| of.at == node.at && (*by == "next") == (attribute == "next"));
                 match number.get(target) {
-                    Some(to) => edges[at].push((*to, node, attribute)),
+                    Some(to) if is_taken => edges[at].push((*to, node, attribute)),
+                    Some(_) => {}
                     None => self.no_target(scope, target, node, attribute),
                 }
+            }
+            for next in element.named("next").filter(|next| next.attribute("to") == Some("")) {
+                let known: Vec<&str> = elements.iter().map(|element| element.required("id")).collect();
+                let hint = format!("the elements of {} are {}", scope.shown(), known.join(", "));
+                self.refuse(codes::JOB_TARGET, next, "to", "a next leads to no element".to_owned(), hint);
+            }
+            for (node, attribute, on) in never {
+                let (message, hint) = match attribute {
+                    "next" => ("next is never followed", "remove next or that transition"),
+                    _ => ("the transition is never taken", "put it before that transition, or remove it"),
+                };
+                let message = format!("{message}: on=\"{on}\" before it matches every exit status that leads here");
+                self.warn(codes::JOB_UNREACHED, node, attribute, message, hint.to_owned());
             }
             match element.name {
                 "flow" => self.scope(element, false),
@@ -299,19 +350,26 @@ impl Checker<'_> {
     }
 
     fn restart_targets(&mut self, job: &Node, number: &BTreeMap<&str, usize>) {
+        let decisions: BTreeSet<&str> =
+            job.elements().filter(|element| element.name == "decision").map(|element| element.required("id")).collect();
         let mut wrong = Vec::new();
         job.each(&mut |node| {
             let restart = node.attribute("restart").filter(|_| node.name == "stop");
             if let Some(target) = restart.filter(|target| !target.is_empty() && !target.contains("#{"))
-                && !number.contains_key(target)
+                && (!number.contains_key(target) || decisions.contains(target))
             {
                 wrong.push((node, target));
             }
         });
         for (node, target) in wrong {
-            let message = format!("a restart cannot begin at {target}, which is not a job-level element");
-            let known: Vec<&str> = job.elements().map(|element| element.required("id")).collect();
-            let hint = format!("the elements of the job are {}", known.join(", "));
+            let what = match decisions.contains(target) {
+                true => "is a decision and needs an element before it",
+                false => "is not a job-level element",
+            };
+            let message = format!("a restart cannot begin at {target}, which {what}");
+            let begins = job.elements().map(|element| element.required("id")).filter(|id| !decisions.contains(id));
+            let known: Vec<&str> = begins.collect();
+            let hint = format!("the steps, flows and splits of the job are {}", known.join(", "));
             self.refuse(codes::JOB_TARGET, node, "restart", message, hint);
         }
     }

@@ -1,6 +1,7 @@
 //! A job as the engine runs it: every value resolved.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// A job.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -137,6 +138,18 @@ pub struct Chunk {
     pub no_rollback: ExceptionFilter,
 }
 
+impl Chunk {
+    /// When a chunk ends, for people.
+    #[must_use]
+    pub fn end_text(&self) -> String {
+        match (&self.checkpoint_algorithm, self.time_limit_s) {
+            (Some(algorithm), _) => format!("chunks end as {} says", algorithm.name),
+            (None, 0) => format!("{} items a chunk", self.item_count),
+            (None, seconds) => format!("{} items or {seconds} s a chunk", self.item_count),
+        }
+    }
+}
+
 /// Classes of exceptions that are in and out.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ExceptionFilter {
@@ -257,6 +270,22 @@ pub enum TransitionAction {
     },
 }
 
+impl fmt::Display for TransitionAction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (end, exit_status, restart) = match self {
+            TransitionAction::Next(target) => return write!(f, "continue at {target}"),
+            TransitionAction::End { exit_status } => ("COMPLETED", exit_status, &None),
+            TransitionAction::Stop { exit_status, restart } => ("STOPPED", exit_status, restart),
+            TransitionAction::Fail { exit_status } => ("FAILED", exit_status, &None),
+        };
+        write!(f, "end {end}")?;
+        if let Some(exit_status) = exit_status {
+            write!(f, ", exit status {exit_status}")?;
+        }
+        restart.iter().try_for_each(|at| write!(f, ", restart at {at}"))
+    }
+}
+
 /// Whether an exit status matches a pattern in which `*` is any text and `?` any character. Time grows with the product of the lengths at most.
 #[must_use]
 pub fn matches_pattern(pattern: &str, text: &str) -> bool {
@@ -285,4 +314,19 @@ pub fn matches_pattern(pattern: &str, text: &str) -> bool {
         }
     }
     pattern[p..].iter().all(|c| *c == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TransitionAction::{End, Fail, Next, Stop};
+
+    #[test]
+    fn actions_of_transitions_are_shown_whole() {
+        let text = |text: &str| Some(text.to_owned());
+        assert_eq!(Next("b".to_owned()).to_string(), "continue at b");
+        assert_eq!(End { exit_status: None }.to_string(), "end COMPLETED");
+        assert_eq!(Fail { exit_status: text("BAD") }.to_string(), "end FAILED, exit status BAD");
+        let stop = Stop { exit_status: text("WAIT"), restart: text("b") };
+        assert_eq!(stop.to_string(), "end STOPPED, exit status WAIT, restart at b");
+    }
 }

@@ -13,7 +13,7 @@ use super::statement::{Mode, Target};
 use super::{items_of, names, pool_of};
 use crate::artifact::{Answer, Injected, Item, Writer};
 use crate::builtin::file_reader::{damaged, numbers};
-use crate::database::thrown;
+use crate::database::{WHOLE, thrown};
 use crate::error::{Kind, Thrown};
 use crate::record::ExecutionId;
 use crate::work::Work;
@@ -64,6 +64,7 @@ struct Other {
 const TOKENS: &str =
     "CREATE TABLE IF NOT EXISTS quayline_chunk (origin text PRIMARY KEY, chunk bigint NOT NULL, items bigint NOT NULL)";
 const TOKEN: &str = "SELECT chunk, items FROM quayline_chunk WHERE origin = $1::text";
+const REMOVE_TOKEN: &str = "DELETE FROM quayline_chunk WHERE origin = $1::text";
 const SET_TOKEN: &str = "INSERT INTO quayline_chunk VALUES ($1::text, $2::bigint, $3::bigint) \
     ON CONFLICT (origin) DO UPDATE SET chunk = excluded.chunk, items = excluded.items";
 
@@ -140,7 +141,7 @@ impl SqlWriter {
                 values.push(i64::try_from(items.len()).unwrap_or(i64::MAX).to_be_bytes().to_vec());
             }
             let params: Vec<&[u8]> = values.iter().map(Vec::as_slice).collect();
-            transaction.change(&open.set, &params, 0);
+            transaction.change(&open.set, &params, if self.target.must_exist { WHOLE } else { 0 });
             return Ok(transaction.make_room()?);
         }
         for (number, item) in (1u32..).zip(items) {
@@ -274,6 +275,15 @@ impl Writer for SqlWriter {
                 Err(Thrown::of(&["quayline.Configuration"], message).hint(
                     "the input changed since the execution before: restore it, or start a new instance of the job with an empty table",
                 ))
+            }
+            // All chunks are behind a checkpoint, so no restart asks for the token. If the database does not answer, the row stays.
+            Some(Other { pool, .. }) if complete => {
+                if let Ok(mut connection) = pool.take()
+                    && connection.query(REMOVE_TOKEN, &[Param::Binary(self.origin.as_bytes())]).is_ok()
+                {
+                    pool.put(connection);
+                }
+                Ok(())
             }
             _ => Ok(()),
         }

@@ -92,7 +92,8 @@ impl ChunkRun<'_, '_> {
         thrown: Thrown,
     ) -> Result<bool, Broken> {
         self.context.set_exception(Some(&thrown));
-        self.listeners.each(|listener| listener.on_process_error(item, &thrown))?;
+        let told = self.listeners.each(|listener| listener.on_process_error(item, &thrown));
+        self.heard("processing", &thrown, told)?;
         match self.remedy(&thrown) {
             Remedy::Fail => Err(Broken::Fail(thrown)),
             Remedy::Skip => {

@@ -383,7 +383,9 @@ impl<'c, 's> ChunkRun<'c, 's> {
             }
             Err(Broken::Fail(thrown)) => {
                 // The first exception counts; what listeners add to it does not.
-                let _ = self.roll_back(work, &thrown);
+                if let Err(other) = self.roll_back(work, &thrown) {
+                    self.run.log_thrown(Some(self.context), "after that", &other);
+                }
                 // If the step recovers, it repeats this chunk in the same mode.
                 self.one_by_one = left;
                 Err(thrown)
@@ -609,7 +611,8 @@ impl<'c, 's> ChunkRun<'c, 's> {
             };
             self.count_reads();
             self.context.set_exception(Some(&thrown));
-            self.listeners.each(|listener| listener.on_read_error(&thrown))?;
+            let told = self.listeners.each(|listener| listener.on_read_error(&thrown));
+            self.heard("reading", &thrown, told)?;
             match self.remedy(&thrown) {
                 Remedy::Fail => return Err(Broken::Fail(thrown)),
                 Remedy::Skip => {
@@ -689,10 +692,24 @@ impl<'c, 's> ChunkRun<'c, 's> {
         });
     }
 
+    /// Listeners have heard of an exception. The step fails by what one of them throws, so the log keeps the exception itself.
+    fn heard(&self, doing: &str, thrown: &Thrown, told: Answer<()>) -> Answer<()> {
+        if told.is_err() {
+            self.run.log_thrown(Some(self.context), doing, thrown);
+        }
+        told
+    }
+
     fn remedy(&mut self, thrown: &Thrown) -> Remedy {
         match self.faults.remedy(self.chunk, &self.run.engine.registry, thrown, self.is_retrying) {
             // A stop is looked at between chunks, and a retry without limit never gets there.
             Remedy::Retry if self.job.stop.is_set() => Remedy::RollBack,
+            Remedy::Fail => {
+                if let Some(limits) = self.faults.limits_reached(self.chunk, &self.run.engine.registry, thrown) {
+                    self.run.log_thrown(Some(self.context), &limits, thrown);
+                }
+                Remedy::Fail
+            }
             remedy => remedy,
         }
     }
@@ -743,7 +760,8 @@ impl<'c, 's> ChunkRun<'c, 's> {
                 _ => return Err(Broken::Fail(Thrown { kind: Kind::Deferred, ..thrown })),
             }
             self.context.set_exception(Some(&thrown));
-            self.listeners.each(|listener| listener.on_write_error(items, &thrown))?;
+            let told = self.listeners.each(|listener| listener.on_write_error(items, &thrown));
+            self.heard("writing", &thrown, told)?;
             match self.remedy(&thrown) {
                 Remedy::Fail => return Err(Broken::Fail(thrown)),
                 Remedy::Skip if items.len() > 1 && self.writer.isolates() => {
