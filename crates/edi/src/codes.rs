@@ -64,6 +64,9 @@ impl EdiError {
             },
             // 016 invalid interchange standards identifier value, which ISA11 was.
             EdiError::RepetitionKind => ta1("016", "20"),
+            EdiError::StandardsId => ta1("016", "12"),
+            // 15: not supported in this position.
+            EdiError::Package => ta1("024", "15"),
             EdiError::Syntax { .. } => ta1("017", "2"),
             // 8: segment has data element errors; 16 too many constituents; 39 data element too long.
             EdiError::SegmentTooLong { .. } => {
@@ -201,6 +204,7 @@ pub(crate) fn service_segment(error: &EdiError) -> Option<(Level, Side)> {
         | EdiError::DelimiterKind { .. }
         | EdiError::DelimiterTwice { .. }
         | EdiError::RepetitionKind
+        | EdiError::StandardsId
         | EdiError::Syntax { .. } => Some((Level::Interchange, Side::Header)),
         EdiError::ImplementationDiffers => Some((Level::Transaction, Side::Header)),
         _ => None,

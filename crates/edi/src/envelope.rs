@@ -356,6 +356,14 @@ impl EnvelopePass<'_> {
         if self.pass.is_cut_off() {
             return Event::Segment;
         }
+        if standard == Standard::Edifact && matches!(self.pass.segment().tag(), b"UNO" | b"UNP") {
+            if self.pass.segment().tag() == b"UNO" {
+                self.envelope.count_package();
+                let at = self.position();
+                self.put_segment_fault(EdiError::Package, at);
+            }
+            return Event::Segment;
+        }
         if !may && !core::mem::replace(&mut self.envelope.outside, true) {
             let at = self.position();
             self.fault(EdiError::Outside { standard }, at);

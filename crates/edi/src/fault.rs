@@ -196,6 +196,11 @@ pub enum EdiError {
         /// `syntax identifier` or `syntax version`.
         what: &'static str,
     },
+    /// `EDI-009`: before version 00402, ISA11 is a code with one value.
+    #[error(
+        "ISA11 is not U, the only code of I10 before version 00402, and there is no repetition separator in this version"
+    )]
+    StandardsId,
     /// `EDI-010`: a segment longer than the limit.
     #[error("the segment is longer than {limit} bytes")]
     SegmentTooLong {
@@ -402,6 +407,9 @@ pub enum EdiError {
         /// What the guide for it has as GS01.
         expected: Box<str>,
     },
+    /// `EDI-021`: an object in a package of its own.
+    #[error("a package (UNO to UNP) is not supported; its object is passed over")]
+    Package,
     /// `EDI-101` to `EDI-131`: something that the guide of the transaction does not allow.
     #[error("{0}")]
     Content(Box<ContentError>),
@@ -420,6 +428,7 @@ impl EdiError {
             EdiError::DelimiterTwice { .. } => "EDI-006",
             EdiError::RepetitionKind => "EDI-007",
             EdiError::Syntax { .. } => "EDI-008",
+            EdiError::StandardsId => "EDI-009",
             EdiError::SegmentTooLong { .. } => "EDI-010",
             EdiError::TooManyElements { .. } => "EDI-011",
             EdiError::Unterminated => "EDI-012",
@@ -431,6 +440,7 @@ impl EdiError {
             EdiError::BinaryEnd => "EDI-018",
             EdiError::Tag { .. } => "EDI-019",
             EdiError::Empty => "EDI-020",
+            EdiError::Package => "EDI-021",
             EdiError::TrailerMissing { .. } => "EDI-030",
             EdiError::TrailerAlone { .. } => "EDI-031",
             EdiError::ControlDiffers { .. } => "EDI-032",
@@ -463,6 +473,7 @@ impl EdiError {
             EdiError::Noise { .. }
                 | EdiError::IsaWidth { .. }
                 | EdiError::RepetitionKind
+                | EdiError::StandardsId
                 | EdiError::Syntax { .. }
                 | EdiError::LineBreakInside
                 | EdiError::Empty
@@ -492,6 +503,8 @@ impl EdiError {
                 Some("ISO 9735-1, service characters")
             }
             EdiError::RepetitionKind => Some("X12.5, ISA11 from version 00402"),
+            EdiError::StandardsId => Some("X12.5, ISA11 before version 00402"),
+            EdiError::Package => Some("ISO 9735-8, UNO and UNP"),
             EdiError::Syntax { .. } => Some("ISO 9735-1, UNB S001"),
             EdiError::Unterminated | EdiError::Tag { .. } | EdiError::Empty => Some("X12.6 and ISO 9735-1, segments"),
             EdiError::CodeExtension { .. } => Some("ISO 9735-1, character repertoires (UNOX), and ISO/IEC 2022"),
@@ -545,13 +558,17 @@ impl EdiError {
                 "an ISA segment has 16 elements, a component separator as ISA16, and a terminator; what follows is passed over up to the next interchange"
             }
             EdiError::Header { standard: Standard::Edifact, .. } => {
-                "write UNA with all six service characters, then UNB; without UNA the separators are + : ? '; what follows is passed over up to the next \
-                 interchange"
+                "write UNA with all six service characters, then UNB; without UNA the separators are + : ? '; interactive EDIFACT (UIB) is not supported; \
+                 what follows is passed over up to the next interchange"
             }
             EdiError::DelimiterKind { .. } | EdiError::DelimiterTwice { .. } => {
                 "choose different characters that the data does not hold, such as * : ^ ~; until then the interchange is passed over"
             }
             EdiError::RepetitionKind => "write a repetition separator such as ^ into ISA11",
+            EdiError::StandardsId => "write U into ISA11, or the version of the interchange into ISA12",
+            EdiError::Package => {
+                "have the object sent outside the interchange, or remove the package and count it out of UNZ or UNE"
+            }
             EdiError::Syntax { .. } => "write UNOA to UNOL, UNOW, UNOX or UNOY and a version from 1 to 4",
             EdiError::SegmentTooLong { .. } => {
                 "look for a missing segment terminator, or allow more with `--limit segment-bytes=N`"

@@ -166,6 +166,8 @@ enum Mode {
     PassOver { released: bool },
     /// In binary data that is too long.
     PassBytes { left: u64 },
+    /// In the object of a package, which is of so many bytes.
+    PassObject { left: u64, declared: u64 },
     /// Behind everything.
     Done,
 }
@@ -266,7 +268,7 @@ impl SegmentSplitter {
             Mode::Header => 2,
             Mode::Inside => 3,
             Mode::Done => 4,
-            Mode::PassOver { .. } | Mode::PassBytes { .. } => return None,
+            Mode::PassOver { .. } | Mode::PassBytes { .. } | Mode::PassObject { .. } => return None,
         };
         let extended = u64::from(self.extended.is_on()) << 7;
         self.extended.is_at_start().then(|| (place | extended) << 56 | self.delimiters.to_bits())
@@ -732,10 +734,10 @@ fn is_data(text: &[u8], start: u32, ends: &[u32]) -> bool {
 }
 
 /// Bits for the first, second and third byte of a segment. A segment needs a closer look if the three have a bit in common: one for each of
-/// `ISA` and `ISX`, `IEA`, `UNA` with `UNB` and `UNZ`, `BIN`, `BDS`, and one that all have but capital letters at the beginning.
+/// `ISA` and `ISX`, `IEA`, `UNA` with `UNB`, `UNO` and `UNZ`, `BIN`, `BDS`, and one that all have but capital letters at the beginning.
 static OF_NOTE: ([u8; 256], [u8; 256], [u8; 256]) = {
     const NO_LETTER: u8 = 0x80;
-    const TAGS: [[u8; 3]; 8] = [*b"ISA", *b"ISX", *b"IEA", *b"UNA", *b"UNB", *b"UNZ", *b"BIN", *b"BDS"];
+    const TAGS: [[u8; 3]; 9] = [*b"ISA", *b"ISX", *b"IEA", *b"UNA", *b"UNB", *b"UNO", *b"UNZ", *b"BIN", *b"BDS"];
     let (mut first, mut second, mut third) = ([NO_LETTER; 256], [NO_LETTER; 256], [NO_LETTER; 256]);
     let mut byte = b'A';
     while byte <= b'Z' {
@@ -748,7 +750,7 @@ static OF_NOTE: ([u8; 256], [u8; 256], [u8; 256]) = {
         let bit = match &TAGS[tag] {
             b"ISA" | b"ISX" => 1,
             b"IEA" => 2,
-            b"UNA" | b"UNB" | b"UNZ" => 4,
+            b"UNA" | b"UNB" | b"UNO" | b"UNZ" => 4,
             b"BIN" => 8,
             _ => 16,
         };

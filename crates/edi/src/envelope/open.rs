@@ -90,6 +90,15 @@ impl Envelope {
         if level == Level::Transaction && self.group.is_open { &mut self.group } else { &mut self.interchange }
     }
 
+    /// UNZ and UNE count packages as they count messages (ISO 9735-8).
+    pub(super) fn count_package(&mut self) {
+        if self.group.is_open {
+            self.group.counted += 1;
+        } else {
+            self.loose += 1;
+        }
+    }
+
     /// A position with the numbers of group and transaction.
     pub(super) fn number(&self, mut at: Position) -> Position {
         if at.interchange != self.interchange.header.position().interchange {
@@ -327,6 +336,10 @@ impl EnvelopePass<'_> {
         self.check_trailer(level, standard);
         self.envelope.level(level).is_open = false;
         self.envelope.outside = false;
+        if level == Level::Group {
+            // Those of the group say nothing of what follows.
+            self.envelope.transaction.seen.clear();
+        }
         Some(end_event(level, Closed::ByTrailer))
     }
 

@@ -30,6 +30,7 @@ impl SegmentSplitter {
             Mode::PassOver { released } => (5, [released.into(), 0, 0]),
             Mode::PassBytes { left } => (6, [left, 0, 0]),
             Mode::Done => (7, [0; 3]),
+            Mode::PassObject { left, declared } => (8, [left, declared, 0]),
         };
         out.number(mode);
         numbers.iter().for_each(|number| out.number(*number));
@@ -65,6 +66,7 @@ impl SegmentSplitter {
             5 => Mode::PassOver { released: a == 1 },
             6 => Mode::PassBytes { left: a },
             7 => Mode::Done,
+            8 => Mode::PassObject { left: a, declared: b },
             _ => return None,
         };
         splitter.delimiters = Delimiters::from_bits(from.number()?);

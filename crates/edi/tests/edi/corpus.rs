@@ -25,6 +25,7 @@ const EXPLAINED: &[(&str, &[&str], &str)] = &[
         &["EDI-013 warning", "EDI-033"],
         "N1 and two N3, N4 end with another character; SE01 says 25 of 22",
     ),
+    ("004010~X354_SC840", &["EDI-009 warning"], "ISA11 is > in version 00401"),
     ("004010~SS862~fail~1", &["EDI-003 warning", "EDI-013 warning"], "ISA is wrapped behind ISA08"),
     (
         "005010~X212_HR276_Health_Care_Claim_Status_Request_and_Response~case~1",

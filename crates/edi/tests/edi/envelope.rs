@@ -441,3 +441,99 @@ fn one_interchange_ends_where_another_begins() {
     "#]],
     );
 }
+
+/// The control numbers of a group were held against messages outside of it, beside the finding that they stand there.
+#[test]
+fn control_numbers_of_a_group_end_with_it() {
+    check_edifact(
+        &format!("{UNG}UNH+1+ORDERS:D:96A:UN'UNT+2+1'UNE+1+3'UNH+1+ORDERS:D:96A:UN'UNT+2+1'UNZ+1+7'"),
+        expect![[r#"
+            UNB 7 {
+              UNG 3 {
+                UNH 1 {
+                }
+              }
+            error EDI-040 at 111 (interchange 1, transaction 1, segment 1): the interchange has both groups and messages outside of groups; TA1=024 CONTRL=30
+              UNH 1 {
+              }
+            }
+        "#]],
+    );
+}
+
+/// The object of a package was read as segments, UNO stood outside of messages, and UNZ counted wrong.
+#[test]
+fn packages_are_passed_over() {
+    let message = "UNH+1+ORDERS:D:96A:UN'UNT+2+1'";
+    check_edifact(
+        &format!("{message}UNO+1+AAA:1+TXT:X+11'ab'c+?UNZ'\nUNP+11+1'UNZ+2+7'"),
+        expect![[r#"
+        UNB 7 {
+          UNH 1 {
+          }
+        error EDI-021 at 65 (interchange 1, segment 4): a package (UNO to UNP) is not supported; its object is passed over; TA1=024 CONTRL=15
+          UNO at interchange 1, segment 4
+          UNP at interchange 1, segment 5
+        }
+    "#]],
+    );
+    check_edifact(
+        &format!("{UNG}UNO+1+AAA:1+TXT:X+3'''~UNP+3+1'{message}UNE+2+3'UNZ+1+7'"),
+        expect![[r#"
+            UNB 7 {
+              UNG 3 {
+            error EDI-021 at 73 (interchange 1, group 1, segment 3): a package (UNO to UNP) is not supported; its object is passed over; TA1=024 CONTRL=15
+                UNO at interchange 1, group 1, segment 3
+                UNP at interchange 1, group 1, segment 4
+                UNH 1 {
+                }
+              }
+            }
+        "#]],
+    );
+    // Without a length, the next segment follows; a length beyond the file is its end.
+    check_edifact(
+        "UNO+1+AAA:1+TXT:X'UNP++1'UNO+2+AAA:1+TXT:X+99'abc",
+        expect![[r#"
+        UNB 7 {
+        error EDI-021 at 35 (interchange 1, segment 2): a package (UNO to UNP) is not supported; its object is passed over; TA1=024 CONTRL=15
+          UNO at interchange 1, segment 2
+          UNP at interchange 1, segment 3
+        error EDI-021 at 60 (interchange 1, segment 4): a package (UNO to UNP) is not supported; its object is passed over; TA1=024 CONTRL=15
+          UNO at interchange 1, segment 4
+        error EDI-017 at 84 (interchange 1, segment 4): the binary data has 99 bytes by its length, but only 3 are left in the file; TA1=023 AK9=3 AK5=2 CONTRL=13
+        } unclosed
+    "#]],
+    );
+}
+
+/// ISA11 has one code before it became the repetition separator.
+#[test]
+fn isa11_of_each_version() {
+    let read = |standards_id: char, version: &str| {
+        let text = format!(
+            "ISA*00*          *00*          *ZZ*SENDER         *ZZ*RECEIVER       *260401*1200*{standards_id}*{version}*000000001*0*T*:~IEA*0*000000001~"
+        );
+        let whole = trace(text.as_bytes(), []);
+        whole
+            .lines()
+            .filter(|line| line.contains("EDI-"))
+            .map(|line| line.split(':').next().unwrap_or_default().to_owned() + "\n")
+            .collect::<String>()
+    };
+    let told = [('U', "00401"), ('^', "00401"), (' ', "00401"), ('^', "00501"), ('U', "00501"), (' ', "00501")];
+    let told: String = told.map(|(id, version)| format!("{id} {version}\n{}", read(id, version))).concat();
+    expect![[r#"
+        U 00401
+        ^ 00401
+        warning EDI-009 at 0 (interchange 1, segment 1)
+          00401
+        error EDI-037 at 0 (interchange 1, segment 1, element 11)
+        ^ 00501
+        U 00501
+        warning EDI-007 at 0 (interchange 1, segment 1)
+          00501
+        error EDI-037 at 0 (interchange 1, segment 1, element 11)
+    "#]]
+    .assert_eq(&told);
+}
