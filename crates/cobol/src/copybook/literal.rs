@@ -77,6 +77,13 @@ fn quoted(p: &mut Parser<'_>, prefix: Prefix, token: &Token) -> Result<Literal, 
                 ));
             }
         },
+        Prefix::DbcsHex => match quayline_core::from_hex(text).filter(|bytes| bytes.len().is_multiple_of(2)) {
+            Some(bytes) => Literal::Hex(bytes),
+            None => {
+                let message = "the literal is not whole double-byte characters in hexadecimal, four digits each";
+                return Err(p.fail(codes::CLAUSE_SYNTAX, token.at, message, hint));
+            }
+        },
         Prefix::NationalHex => {
             let units = quayline_core::from_hex(text)
                 .map(|b| b.chunks(2).map(|c| c.iter().fold(0, |n, b| n << 8 | u16::from(*b))).collect::<Vec<u16>>());
@@ -99,7 +106,7 @@ fn quoted(p: &mut Parser<'_>, prefix: Prefix, token: &Token) -> Result<Literal, 
             return Err(p.fail(
                 codes::UNSUPPORTED,
                 token.at,
-                "literals with the prefix B, BX, GX or H are not supported",
+                "literals with the prefix B, BX or H are not supported",
                 hint,
             ));
         }

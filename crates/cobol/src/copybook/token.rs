@@ -35,7 +35,9 @@ pub(crate) enum Prefix {
     Utf8Hex,
     /// `Z`: ends with a zero byte.
     NullTerminated,
-    /// `B`, `BX`, `GX`, `H`: known but not supported.
+    /// `GX`: hexadecimal digits of double-byte characters.
+    DbcsHex,
+    /// `B`, `BX`, `H`: known but not supported.
     Other,
 }
 
@@ -48,7 +50,8 @@ impl Prefix {
             "U" => Prefix::Utf8,
             "UX" => Prefix::Utf8Hex,
             "Z" => Prefix::NullTerminated,
-            "B" | "BX" | "GX" | "H" => Prefix::Other,
+            "GX" => Prefix::DbcsHex,
+            "B" | "BX" | "H" => Prefix::Other,
             _ => return None,
         })
     }

@@ -321,6 +321,13 @@ fn value_kind(entry: &Entry, encoding: &Encoding, context: &mut Context<'_>) {
         let hint = "the value matters only where a field is absent on encode; write one of the field's kind";
         context.warning(codes::VALUE_KIND, *at, format!("{} is {kind}, its VALUE is not", entry.name), hint);
     }
+    let one = if let Literal::All(one) = value { one } else { value };
+    let Literal::Text(text) = one else { return };
+    if matches!(encoding, Encoding::Dbcs) && super::dbcs_bytes(text).is_none() {
+        let message = format!("the VALUE of {} has double-byte characters whose bytes are not known", entry.name);
+        let hint = "where the field is absent on encode, it is spaces: write the bytes, VALUE GX'…', or give the field a default in the interface";
+        context.warning(codes::VALUE_DBCS, *at, message, hint);
+    }
 }
 
 /// Picture, usage and the clauses that change bytes, as normalised text.

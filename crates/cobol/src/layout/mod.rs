@@ -2,6 +2,7 @@
 
 mod build;
 mod counters;
+mod dbcs;
 mod dialect;
 mod item;
 mod place;
@@ -11,6 +12,7 @@ mod settings;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub(crate) use dbcs::dbcs_bytes;
 pub use dialect::{BinarySizes, ByteOrder, Dialect, FloatFormat, OverpunchVariant, SyncRule};
 pub use settings::{DialectSetting, DialectSettingError};
 

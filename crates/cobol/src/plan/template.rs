@@ -8,7 +8,7 @@ use quayline_core::{Code, Fault, Finding, Run, Value};
 use super::select::Selection;
 use super::{Item, ItemIndex, Plan, TextCode};
 use crate::encode::encode_item;
-use crate::layout::{Condition, Encoding, FieldIndex, FieldKind, Figurative, Literal, OverpunchVariant};
+use crate::layout::{Condition, Encoding, FieldIndex, FieldKind, Figurative, Literal, OverpunchVariant, dbcs_bytes};
 use crate::{Absent, encode};
 
 pub(super) fn text_code(charset: Charset) -> TextCode {
@@ -294,6 +294,7 @@ fn literal(plan: &Plan, item: &Item, value: &Literal, bytes: &mut [u8]) -> bool 
             let left = Item { encoding, ..item.clone() };
             encode_item(plan, &left, Value::Text(Run::from(text.as_bytes())), bytes).is_ok()
         }
+        Literal::Text(text) if item.encoding == Encoding::Dbcs => double_byte(plan, text, 1, bytes),
         Literal::Number(text) | Literal::Text(text) => {
             encode_item(plan, item, Value::Text(Run::from(text.as_bytes())), bytes).is_ok()
         }
@@ -307,6 +308,7 @@ fn literal(plan: &Plan, item: &Item, value: &Literal, bytes: &mut [u8]) -> bool 
                 bytes.iter_mut().zip(unit.iter().cycle()).for_each(|(to, from)| *to = *from);
                 true
             }
+            Literal::Text(unit) if item.encoding == Encoding::Dbcs => double_byte(plan, unit, usize::MAX, bytes),
             Literal::Text(unit) => repeated(plan, item, unit, bytes),
             _ => true,
         },
@@ -317,6 +319,8 @@ fn literal(plan: &Plan, item: &Item, value: &Literal, bytes: &mut [u8]) -> bool 
                 true
             }
             Figurative::Space => repeated(plan, item, " ", bytes),
+            // Source: Enterprise COBOL, Language Reference, figurative constants: a double-byte item has SPACES only.
+            Figurative::Quote if item.encoding == Encoding::Dbcs => false,
             Figurative::Quote => repeated(plan, item, "\"", bytes),
             Figurative::HighValue => {
                 bytes.fill(0xff);
@@ -332,6 +336,16 @@ fn literal(plan: &Plan, item: &Item, value: &Literal, bytes: &mut [u8]) -> bool 
         bytes.copy_from_slice(&before);
     }
     done
+}
+
+/// Writes the characters of a double-byte literal, at most `times` times, and returns whether their bytes are known.
+fn double_byte(plan: &Plan, text: &str, times: usize, bytes: &mut [u8]) -> bool {
+    let is_ebcdic = plan.charset.code_page().is_some_and(CodePage::is_ebcdic);
+    let Some(unit) = dbcs_bytes(text).filter(|unit| is_ebcdic && !unit.is_empty() && unit.len() <= bytes.len()) else {
+        return false;
+    };
+    bytes.iter_mut().zip(unit.iter().cycle().take(unit.len().saturating_mul(times))).for_each(|(to, from)| *to = *from);
+    true
 }
 
 fn is_text(encoding: &Encoding) -> bool {

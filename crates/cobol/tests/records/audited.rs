@@ -210,3 +210,16 @@ fn a_float_far_from_one_is_a_number() {
         assert_eq!(faults.0[0].kind.code().0, code, "{x}");
     }
 }
+
+/// The VALUE of a double-byte item was spaces, or the bytes of hexadecimal digits where the literal had them. `iconv` to IBM930, 933, 935 and
+/// 937 gives these bytes.
+#[test]
+fn values_of_double_byte_items() {
+    let copybook = "01 R.\n 05 A PIC G(3) DISPLAY-1 VALUE G\"ＡＺ\".\n 05 B PIC G(2) VALUE GX\"42C14EA3\".\n 05 C PIC G(2) VALUE X'4281'.\n \
+         05 D PIC G(3) VALUE ALL G'９'.\n 05 E PIC G VALUE SPACES.\n 05 F PIC G(2) VALUE G'4142'.\n 05 G PIC G VALUE G'\u{5c71}'.\n 05 H PIC G.";
+    let record = encode(&plain(copybook), "{}").expect("written");
+    assert_eq!(to_hex(&record), "42c142e94040 42c14ea3 42814040 42f942f942f9 4040 40404040 4040 4040".replace(' ', ""));
+    let told: Vec<String> = super::layout(copybook).warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told.iter().all(|finding| finding.contains("COB-054")), "{told:?}");
+}

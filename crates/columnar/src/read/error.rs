@@ -41,6 +41,11 @@ impl ColumnReadError {
             ColumnReadError::Encrypted => {
                 (Code("COL-032"), Fault::Sender, "decrypt it with the program that wrote it, and convert the result")
             }
+            ColumnReadError::Damaged { message, .. } if is_unsupported(message) => (
+                Code("COL-033"),
+                Fault::Sender,
+                "write the file with Snappy, gzip, Zstandard, LZ4 or no compression, and with the usual encodings",
+            ),
             ColumnReadError::Damaged { .. } => (
                 Code("COL-033"),
                 Fault::Sender,
@@ -48,5 +53,28 @@ impl ColumnReadError {
             ),
         };
         Finding::error(code, fault, self.to_string()).hint(hint)
+    }
+}
+
+/// Whether the library says that it lacks something, so that the file may be whole.
+fn is_unsupported(message: &str) -> bool {
+    ["Disabled feature", "NYI", "not supported", "not yet implemented"].iter().any(|words| message.contains(words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file in a compression that the reader lacks was said to be cut.
+    #[test]
+    fn what_the_reader_lacks_is_no_damage() {
+        let hint = |message: &str| {
+            let error = ColumnReadError::Damaged { form: "Parquet file", message: message.to_owned() };
+            error.finding().hint.unwrap_or_default()
+        };
+        assert!(
+            hint("Parquet error: Disabled feature at compile time: brotli").starts_with("write the file with Snappy")
+        );
+        assert!(hint("Parquet error: Invalid Parquet file. Corrupt footer").starts_with("compare the size"));
     }
 }

@@ -440,7 +440,7 @@ fn unsupported() {
 
             hint: write the constant's value where its name is used, and delete this entry
 
-            error[COB-031]: literals with the prefix B, BX, GX or H are not supported
+            error[COB-031]: literals with the prefix B, BX or H are not supported
               at a.cpy:7:19
               |
             7 |  05 G PIC X VALUE B'1'.
@@ -604,6 +604,23 @@ fn clause_conflict() {
           |       ^^^^
 
         hint: move it to the elementary items that it is meant for
+    "#]],
+    );
+}
+
+#[test]
+fn value_of_a_double_byte_item() {
+    free(
+        "01 A PIC G(2) USAGE DISPLAY-1 VALUE G'あ'.",
+        expect![[r#"
+        0    4     01 A PIC G(2) DISPLAY-1 min 4 max 4
+        warning[COB-054]: the VALUE of A has double-byte characters whose bytes are not known
+          at a.cpy:1:31
+          |
+        1 | 01 A PIC G(2) USAGE DISPLAY-1 VALUE G'あ'.
+          |                               ^^^^^
+
+        hint: where the field is absent on encode, it is spaces: write the bytes, VALUE GX'…', or give the field a default in the interface
     "#]],
     );
 }
