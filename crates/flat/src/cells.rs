@@ -12,6 +12,8 @@ pub(crate) struct Cells {
     unfolded: Vec<u8>,
     /// Cells that were not kept.
     more: usize,
+    /// Whether a cell is empty between quotes.
+    has_empty_text: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +56,7 @@ impl Cells {
         self.cells.clear();
         self.unfolded.clear();
         self.more = 0;
+        self.has_empty_text = false;
         let mut at = 0;
         loop {
             if BOUNDED && self.cells.len() > most {
@@ -80,6 +83,7 @@ impl Cells {
     fn quoted(&mut self, raw: &[u8], start: usize) -> Option<usize> {
         let mut quote = start + memchr(b'"', &raw[start..])?;
         if raw.get(quote + 1) != Some(&b'"') {
+            self.has_empty_text |= quote == start;
             self.cells.push(Cell { start, len: quote - start, kind: Kind::InRow });
             return Some(quote + 1);
         }
@@ -108,6 +112,16 @@ impl Cells {
 
     pub(crate) fn is_empty_cell(&self, i: usize) -> bool {
         self.cells[i].kind == Kind::Empty
+    }
+
+    /// Empties the cells `""` of fields whose type has no empty text: `is_text` says for each cell whether its type has.
+    #[inline]
+    pub(crate) fn without_empty_texts(&mut self, is_text: &[bool]) {
+        if self.has_empty_text {
+            for (cell, _) in self.cells.iter_mut().zip(is_text).filter(|(cell, is_text)| cell.len == 0 && !**is_text) {
+                cell.kind = Kind::Empty;
+            }
+        }
     }
 
     pub(crate) fn run<'a>(&'a self, raw: &'a [u8], i: usize) -> Run<'a> {

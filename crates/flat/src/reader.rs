@@ -13,7 +13,8 @@ use crate::{Columns, CsvStyle, EmptyCell, FlatFault, FlatFaultKind, Row};
 /// Turns rows into documents of a shape. A document's values come in the order of the shape, whatever the order of the columns.
 ///
 /// The cell of a number is a number if [`read_number`] reads it as one, a cell of bytes is its hexadecimal digits, and that of a truth
-/// value is `true`, `false` (in any case), `1` or `0`. Every other cell is text, which the receiver judges.
+/// value is `true`, `false` (in any case), `1` or `0`. Every other cell is text, which the receiver judges. Numbers, truth values, dates
+/// and timestamps have no empty text, so their cell `""` is an empty cell.
 ///
 /// If the style has a header, call [`CsvReader::header`] with the first row.
 #[derive(Clone, Debug)]
@@ -29,6 +30,10 @@ pub struct CsvReader {
     present: Vec<u32>,
     /// Columns whose cells are looked at before a row is sent.
     checks: Vec<(usize, Check)>,
+    /// For each column, whether its type has an empty text.
+    texts: Vec<bool>,
+    /// The same for each cell of a row.
+    text_cells: Vec<bool>,
 }
 
 /// Content of a row.
@@ -49,8 +54,6 @@ impl CsvReader {
         style.check()?;
         let columns = Columns::new(shape, limits)?;
         let header = Header::all(&columns);
-        let mut checks = Vec::new();
-        checked_columns(shape, &columns, (NodeId::ROOT, 0), &[], &mut checks);
         let mut reader = CsvReader {
             shape: shape.clone(),
             columns,
@@ -59,8 +62,11 @@ impl CsvReader {
             cells: Cells::default(),
             filled: Vec::new(),
             present: Vec::new(),
-            checks,
+            checks: Vec::new(),
+            texts: Vec::new(),
+            text_cells: Vec::new(),
         };
+        reader.note_types(&[]);
         reader.note_present();
         Ok(reader)
     }
@@ -68,9 +74,19 @@ impl CsvReader {
     /// The same with text leaves whose cells are dates or timestamps (`FLAT-026`).
     #[must_use]
     pub fn with_moments(mut self, moments: &[(NodeId, Moment)]) -> Self {
-        self.checks.clear();
-        checked_columns(&self.shape, &self.columns, (NodeId::ROOT, 0), moments, &mut self.checks);
+        self.note_types(moments);
+        self.note_present();
         self
+    }
+
+    fn note_types(&mut self, moments: &[(NodeId, Moment)]) {
+        self.checks.clear();
+        self.texts = vec![true; self.columns.len()];
+        let (checks, texts) = (&mut self.checks, &mut self.texts);
+        each_column(&self.shape, &self.columns, (NodeId::ROOT, 0), &mut |column, leaf, scalar| {
+            checks.extend(Check::of(leaf, scalar, moments).map(|check| (column, check)));
+            texts[column] = has_empty_text(leaf, scalar, moments);
+        });
     }
 
     /// Reads the header row; does nothing if the style has none.
@@ -117,6 +133,7 @@ impl CsvReader {
             let bad = (0..found).find(|i| core::str::from_utf8(self.cells.run(row.raw, *i).bytes()).is_err());
             return Err(fault(FlatFaultKind::NotUtf8, bad.and_then(|i| self.name_of_cell(i))));
         }
+        self.cells.without_empty_texts(&self.text_cells);
         let cells = &self.cells;
         note(&mut self.filled, &self.header.cells, |cell| !cells.is_empty_cell(cell));
         let cell = |column: usize| self.header.cells[column].filter(|cell| !cells.is_empty_cell(*cell));
@@ -140,6 +157,12 @@ impl CsvReader {
 
     fn note_present(&mut self) {
         note(&mut self.present, &self.header.cells, |_| true);
+        self.text_cells = vec![true; self.header.width];
+        for (cell, is_text) in self.header.cells.iter().zip(&self.texts) {
+            if let Some(of_cell) = cell.and_then(|cell| self.text_cells.get_mut(cell)) {
+                *of_cell = *is_text;
+            }
+        }
     }
 }
 
@@ -278,23 +301,25 @@ impl Check {
     }
 }
 
-/// The columns that are checked, in a group occurrence whose columns begin at a column.
-fn checked_columns(
+/// Whether `""` is a value of a leaf: an empty text, or no bytes.
+pub(crate) fn has_empty_text(leaf: NodeId, scalar: &Scalar, moments: &[(NodeId, Moment)]) -> bool {
+    matches!(scalar, Scalar::Text { .. } | Scalar::Bytes { .. }) && moments.iter().all(|(node, _)| *node != leaf)
+}
+
+/// Calls `each` with the columns of a group occurrence whose columns begin at a column.
+fn each_column(
     shape: &Shape,
     columns: &Columns,
     (group, base): (NodeId, u32),
-    moments: &[(NodeId, Moment)],
-    found: &mut Vec<(usize, Check)>,
+    each: &mut impl FnMut(usize, NodeId, &Scalar),
 ) {
     for child in shape.children(group) {
         let place = columns.node(child);
         for occurrence in 0..place.max {
             let at = base + place.offset + occurrence * place.width;
             match &shape.node(child).kind {
-                NodeKind::Group => checked_columns(shape, columns, (child, at), moments, found),
-                NodeKind::Scalar(scalar) => {
-                    found.extend(Check::of(child, scalar, moments).map(|check| (at as usize, check)));
-                }
+                NodeKind::Group => each_column(shape, columns, (child, at), each),
+                NodeKind::Scalar(scalar) => each(at as usize, child, scalar),
             }
         }
     }

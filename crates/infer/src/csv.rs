@@ -8,11 +8,26 @@ use crate::wrong;
 /// Signs that part cells, in the order in which they are tried.
 const SIGNS: [u8; 4] = *b",;\t|";
 
-/// Returns the delimiter of a header's cells: the most frequent of the possible signs.
+/// Returns the delimiter of a header's cells: the most frequent of the possible signs outside of quotes.
 pub(crate) fn delimiter(text: &str) -> u8 {
-    let header = text.lines().next().unwrap_or_default();
-    let count = |sign: &u8| header.bytes().filter(|byte| byte == sign).count();
-    SIGNS.iter().rev().copied().max_by_key(count).unwrap_or(b',')
+    let mut counts = [0u64; SIGNS.len()];
+    // A quote opens a cell only at its start.
+    let (mut is_quoted, mut is_start) = (false, true);
+    for byte in text.bytes() {
+        let ends = byte == b'"' && is_quoted;
+        match byte {
+            b'"' if is_quoted || is_start => is_quoted = !is_quoted,
+            b'\n' if !is_quoted => break,
+            _ if is_quoted => continue,
+            _ => {}
+        }
+        let sign = SIGNS.iter().position(|sign| *sign == byte);
+        sign.into_iter().for_each(|sign| counts[sign] += 1);
+        // Two quotes inside of quotes are a character, so after one that ends, another opens again.
+        is_start = sign.is_some() || ends;
+    }
+    let most = (0..SIGNS.len()).rev().max_by_key(|sign| counts[*sign]);
+    most.map_or(b',', |sign| SIGNS[sign])
 }
 
 /// Adds the rows of a text.
@@ -88,6 +103,26 @@ fn row(text: &str, at: &mut usize, sign: u8) -> Option<Vec<String>> {
                 return Some(cells);
             }
             None => return Some(cells),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::delimiter;
+
+    /// Signs inside of quotes were counted, so a header of one quoted name with several of them was cut there.
+    #[test]
+    fn signs_in_quotes_part_no_cells() {
+        for (header, expected) in [
+            ("\"a;b;c\",d\n1;2;3;4;5", b','),
+            ("6\"\" tube;T6;7,8\n", b';'),
+            ("\"a\"\"b,c,d\";e\n", b';'),
+            ("\"line\n1,2,3\"|x\n", b'|'),
+            ("a\tb", b'\t'),
+            ("alone", b','),
+        ] {
+            assert_eq!(char::from(delimiter(header)), char::from(expected), "{header}");
         }
     }
 }

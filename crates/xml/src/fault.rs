@@ -98,6 +98,13 @@ pub enum XmlFaultKind {
     Hex,
     /// `XML-029`: the content of an element of a truth value is not one of the four forms.
     NotBool,
+    /// `XML-030`: `xsi:type` names a type whose content may be more than that of the element's own type.
+    OtherType {
+        /// Its local name, if it is short enough to be one.
+        name: String,
+    },
+    /// `XML-031`: a group is null that is in a list, or is the record.
+    NilOccurrence,
 }
 
 /// Ways in which text is not well-formed.
@@ -141,6 +148,8 @@ impl XmlFault {
             XmlFaultKind::NilWithContent => "XML-027",
             XmlFaultKind::Hex => "XML-028",
             XmlFaultKind::NotBool => "XML-029",
+            XmlFaultKind::OtherType { .. } => "XML-030",
+            XmlFaultKind::NilOccurrence => "XML-031",
         })
     }
 
@@ -174,6 +183,10 @@ impl XmlFault {
             XmlFaultKind::NilWithContent => "leave out the attribute `nil` or the content",
             XmlFaultKind::Hex => "write two hexadecimal digits for each byte, such as 7e2a for `~*`",
             XmlFaultKind::NotBool => "write true, false, 1 or 0, or describe the element as text",
+            XmlFaultKind::OtherType { .. } => {
+                "in a copy of the schema, give the element this type, or an element of its own to each type that documents have"
+            }
+            XmlFaultKind::NilOccurrence => "leave the element out: a list has no null groups",
         }
         .to_owned()
     }
@@ -223,6 +236,15 @@ impl fmt::Display for XmlFault {
             XmlFaultKind::Escape => f.write_str("a backslash begins neither \\\\ nor \\uHHHH"),
             XmlFaultKind::NilWithContent => f.write_str("the element is null (nil) and has content"),
             XmlFaultKind::NotBool => f.write_str("the content is not a truth value: expected true, false, 1 or 0"),
+            XmlFaultKind::OtherType { name } if name.is_empty() => {
+                f.write_str("the element has another type (xsi:type)")
+            }
+            XmlFaultKind::OtherType { name } => {
+                write!(f, "the element has the type {name} (xsi:type), which the shape does not have here")
+            }
+            XmlFaultKind::NilOccurrence => {
+                f.write_str("an occurrence of a list of groups, or the record, is null (nil)")
+            }
             XmlFaultKind::Hex => {
                 f.write_str("the element holds bytes, but its content is not an even number of hexadecimal digits")
             }

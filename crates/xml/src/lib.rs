@@ -47,5 +47,5 @@ pub use fault::{Syntax, TextPosition, XmlFault, XmlFaultKind, XmlFaults};
 pub use names::element_name;
 pub use reader::XmlReader;
 pub use splitter::{EndOfInput, RawRecord, RecordSplitter, XmlPart, XmlStep};
-pub use style::{LeafTexts, Namespaces, Spacing, WhiteSpace, XmlStyle};
+pub use style::{LeafTexts, Namespaces, Spacing, TypeNames, WhiteSpace, XmlStyle};
 pub use writer::XmlWriter;

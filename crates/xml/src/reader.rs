@@ -56,6 +56,13 @@ impl Plan {
         self.attributes[group.index()].iter().copied().find(|field| self.names[field.index()] == name)
     }
 
+    /// Returns whether documents of the type that `xsi:type` names are documents of the node. Without a schema, all are.
+    fn has_type(&self, node: NodeId, name: &str) -> bool {
+        let Some(types) = self.leaves.types.get(node.index()) else { return true };
+        let is_text = self.shape.node(node).kind != NodeKind::Group && !self.leaves.complex_types.contains(name);
+        is_text || types.iter().any(|known| **known == *name)
+    }
+
     /// Returns the value that the schema gives a node whose attribute is missing or whose element is empty.
     fn default_of(&self, node: NodeId) -> Option<&str> {
         self.leaves.defaults.get(node.index())?.as_deref()
@@ -137,6 +144,7 @@ impl XmlReader {
             open: Vec::new(),
             faults: Vec::new(),
             sent: false,
+            instance: Cow::Borrowed("xsi"),
         };
         run.document();
         let (faults, sent) = (run.faults, run.sent);
@@ -157,7 +165,12 @@ struct Running<'r, 'x, S> {
     open: Vec<OpenGroup>,
     faults: Vec<XmlFault>,
     sent: bool,
+    /// The prefix of `xsi:type`: the one that the record declares, otherwise the usual one.
+    instance: Cow<'x, str>,
 }
+
+/// The namespace of `xsi:type`. Source: XML Schema part 1, clause 2.6.
+const INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
 
 /// A group occurrence that is open.
 struct OpenGroup {
@@ -181,6 +194,8 @@ struct OpenGroup {
 struct Marks<'x> {
     nil: bool,
     escaped: bool,
+    /// Local name of the type that `xsi:type` gives the element.
+    of_type: Option<String>,
     /// The element's own attributes.
     own: Vec<Attribute<'x>>,
     /// Fields whose attributes are in the form of `escaped="true"`.
@@ -276,6 +291,10 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
                 return self.skip(tag, form);
             }
         };
+        if let Some(kind) = self.other_type(node, &marks) {
+            self.fault(kind, at, Some((node, occurrence)));
+            return self.skip(tag, form);
+        }
         if self.plan.shape.node(node).kind != NodeKind::Group {
             for attribute in &marks.own {
                 let name = short(attribute.key.as_ref());
@@ -296,6 +315,10 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             }
             return read;
         }
+        if marks.nil && occurrence.is_some() && self.plan.text[node.index()].is_none() {
+            self.fault(XmlFaultKind::NilOccurrence, at, Some((node, occurrence)));
+            return self.skip(tag, form);
+        }
         self.enter(node, occurrence, &marks, at);
         if form == Form::Empty
             && let Some(open) = self.open.pop()
@@ -303,6 +326,12 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             self.leave(open);
         }
         Ok(())
+    }
+
+    /// Returns the fault of an `xsi:type` that the shape does not have at a node.
+    fn other_type(&self, node: NodeId, marks: &Marks<'_>) -> Option<XmlFaultKind> {
+        let name = marks.of_type.as_deref().filter(|name| !self.plan.has_type(node, name))?;
+        Some(XmlFaultKind::OtherType { name: short(name) })
     }
 
     /// Reads up to the end of a null element, which has white space and comments in it at most.
@@ -354,6 +383,11 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             return Err(Stopped);
         }
         self.sent = true;
+        let other = self.other_type(NodeId::ROOT, &marks);
+        let null = (marks.nil && self.plan.text[0].is_none()).then_some(XmlFaultKind::NilOccurrence);
+        if let Some(kind) = other.or(null) {
+            self.fault(kind, at, None);
+        }
         self.enter(NodeId::ROOT, None, &marks, at);
         if form == Form::Empty
             && let Some(open) = self.open.pop()
@@ -666,6 +700,14 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         if tag.attributes_raw().is_empty() {
             return marks;
         }
+        let declares = tag.attributes_raw().contains("xmlns:");
+        for attribute in tag.attributes().flatten().take_while(|_| declares) {
+            if let ("xmlns", prefix) = attribute.key.as_ref().split_once(':').unwrap_or_default()
+                && &*attribute.value == INSTANCE
+            {
+                self.instance = Cow::Owned(prefix.to_owned());
+            }
+        }
         for attribute in tag.attributes() {
             let Ok(attribute) = attribute else {
                 self.fault(XmlFaultKind::Syntax(Syntax::AttributeForm), at, None);
@@ -685,7 +727,11 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
                 ("xml", _) if local.strip_suffix(".escaped").and_then(field).is_some() => {
                     marks.escaped_fields.extend(local.strip_suffix(".escaped").and_then(field).filter(|_| yes));
                 }
-                ("xml" | "xsi", _) => {}
+                ("xml", _) => {}
+                (prefix, "type") if prefix == "xsi" || prefix == self.instance => {
+                    marks.of_type = Some(local_name(attribute.value.trim()).to_owned());
+                }
+                (prefix, _) if prefix == "xsi" || prefix == self.instance => {}
                 _ => match local.strip_suffix(".escaped").and_then(field).filter(|_| field(local).is_none()) {
                     Some(escaped) if yes => marks.escaped_fields.push(escaped),
                     Some(_) => {}

@@ -1,5 +1,8 @@
 //! Layout of XML.
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
 use quayline_core::{Code, Fault, Finding, Findings};
 
 use crate::names::{element_name, is_name};
@@ -26,7 +29,14 @@ pub struct LeafTexts {
     pub white_space: Vec<WhiteSpace>,
     /// For each node of the shape, the value of an attribute that is missing and of an element that is empty.
     pub defaults: Vec<Option<Box<str>>>,
+    /// For each node of the shape, the types that `xsi:type` may name there.
+    pub types: Vec<TypeNames>,
+    /// Names of the schema's complex types. At a leaf, `xsi:type` may name every other type: all of them are texts.
+    pub complex_types: Arc<HashSet<Box<str>>>,
 }
+
+/// Local names of types.
+pub type TypeNames = Arc<[Box<str>]>;
 
 /// What white space in a text means.
 ///

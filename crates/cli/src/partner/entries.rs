@@ -198,7 +198,7 @@ fn list(args: &ListArgs, kind: Kind, store: &Ledger, console: &Console) -> Resul
         console.line("no entry");
     }
     if let Some(after) = &filter.after {
-        let place = quayline_core::hex(&after);
+        let place = quayline_core::hex(after);
         console.line(&format!("more with --after {place}"));
     }
     Ok(Exit::Done)

@@ -470,3 +470,21 @@ fn statistics_add_up() {
     });
     assert!(shown, "in none of ten runs the thread's time was the wall time");
 }
+
+/// A program that quotes every cell writes absent numbers as `""`; records refused them, and JSON got empty texts.
+#[test]
+fn cells_in_quotes_come_back() {
+    let world = World::with([(
+        "r.cpy",
+        b"       01 R.\n          05 N PIC S9(5)V99.\n          05 T PIC X(3).\n          05 F COMP-2.\n".as_slice(),
+    )]);
+    world.write("quoted.csv", "N,T,F\n\"\",\"\",\"\"\n\"1.50\",\"a\",\"2\"\n");
+    world.write("plain.csv", "N,T,F\n,\"\",\n1.50,a,2\n");
+    let options = "-c r.cpy -e cp037 --blank null --null zeros";
+    for name in ["quoted", "plain"] {
+        world.run(&format!("convert {name}.csv {options} -o {name}.dat")).code(0);
+        world.run(&format!("convert {name}.csv {options} -o {name}.jsonl")).code(0);
+    }
+    assert_eq!(world.read("quoted.dat"), world.read("plain.dat"));
+    assert_eq!(world.read("quoted.jsonl"), b"{\"N\":null,\"T\":\"\",\"F\":null}\n{\"N\":1.50,\"T\":\"a\",\"F\":2.0}\n");
+}

@@ -32,7 +32,7 @@ fn a_flow_is_measured_over_amqp_too() {
     let world = World::new();
     let ran = flow(&world, "--amqp --report over-amqp");
     ran.code(0);
-    let text = String::from_utf8_lossy(&ran.stdout).into_owned();
+    let text = ran.out();
     let listener = |row: &str| {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
         cells[6].parse::<f64>().unwrap_or_else(|_| panic!("{row}"))
@@ -42,7 +42,7 @@ fn a_flow_is_measured_over_amqp_too() {
     assert_eq!((over.len(), within.len()), (2, 2), "{text}");
     assert!(over.iter().all(|row| listener(row) > 0.0), "{text}");
     assert!(within.iter().all(|row| listener(row) == 0.0), "{text}");
-    assert!(String::from_utf8_lossy(&world.read("over-amqp.csv")).contains("4 Update, over AMQP"));
+    assert!(String::from_utf8(world.read("over-amqp.csv")).expect("UTF-8").contains("4 Update, over AMQP"));
 }
 
 /// The case study needs no large input, so it runs however small the others are.
@@ -50,7 +50,7 @@ fn a_flow_is_measured_over_amqp_too() {
 fn the_study_of_a_translator_has_the_case_study() {
     let world = World::new();
     let ran = world.run("measure translate --megabytes-max 0");
-    let text = String::from_utf8_lossy(&ran.stdout).into_owned();
+    let text = ran.out();
     for durability in ["buffered", "sync"] {
         let row =
             text.lines().find(|line| line.trim_start().starts_with(durability)).unwrap_or_else(|| panic!("{text}"));

@@ -292,7 +292,7 @@ fn accepted(listener: &TcpListener) -> (String, Vec<u8>) {
         assert!(count > 0, "the request ends early");
         request.extend_from_slice(&some[..count]);
         let Some(end) = request.windows(4).position(|window| window == b"\r\n\r\n") else { continue };
-        let head = String::from_utf8_lossy(&request[..end]).to_lowercase();
+        let head = std::str::from_utf8(&request[..end]).expect("a head in ASCII").to_lowercase();
         let length = head.lines().find_map(|line| line.strip_prefix("content-length:")?.trim().parse::<usize>().ok());
         if request.len() >= end + 4 + length.expect("a length") {
             stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").expect("an answer");

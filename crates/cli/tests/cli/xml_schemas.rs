@@ -291,3 +291,41 @@ fn members_of_substitution_groups_come_in_the_place_of_their_head() {
         &["<doc><card>1</card></doc>", "<doc><visa>2</visa></doc>", "<doc><payment>3</payment></doc>"],
     ));
 }
+
+/// `xsi:type` was passed over: the content of a derived type was read as far as the base has it, and the type itself was lost.
+#[test]
+fn a_derived_type_is_read_where_its_base_has_all_of_it() {
+    let body = r#"<xs:element name="doc"><xs:complexType><xs:sequence><xs:element name="shape" type="Shape" maxOccurs="9"/><xs:element name="n" type="xs:decimal" minOccurs="0"/></xs:sequence></xs:complexType></xs:element>
+      <xs:complexType name="Shape"><xs:sequence><xs:element name="name" type="xs:string" minOccurs="0"/></xs:sequence></xs:complexType>
+      <xs:complexType name="Named"><xs:complexContent><xs:restriction base="Shape"><xs:sequence><xs:element name="name" type="xs:string"/></xs:sequence></xs:restriction></xs:complexContent></xs:complexType>
+      <xs:complexType name="Short"><xs:complexContent><xs:restriction base="Named"><xs:sequence><xs:element name="name" type="xs:token"/></xs:sequence></xs:restriction></xs:complexContent></xs:complexType>
+      <xs:complexType name="Circle"><xs:complexContent><xs:extension base="Shape"><xs:sequence><xs:element name="radius" type="xs:decimal" minOccurs="0"/></xs:sequence></xs:extension></xs:complexContent></xs:complexType>
+      <xs:complexType name="Money"><xs:simpleContent><xs:extension base="xs:decimal"><xs:attribute name="currency" type="xs:string"/></xs:extension></xs:simpleContent></xs:complexType>"#;
+    let out = "out\n  names* text\n  n? decimal(9,2)\n";
+    let map = "for shape make names = name\nn = n\n";
+    let of = |body: &str| {
+        format!(
+            "<doc xmlns:xsi='http://www.w3.org/2001/XMLSchema-instance' xmlns:i='http://www.w3.org/2001/XMLSchema-instance'>{body}</doc>"
+        )
+    };
+    let documents = [
+        of(
+            "<shape xsi:type='Shape'><name>a</name></shape><shape i:type=' q:Named '><name>b</name></shape><shape i:type='Short'><name>c</name></shape><n i:type='xs:int'>7</n>",
+        ),
+        of("<shape i:type='Circle'><name>a</name></shape>"),
+        of("<shape xsi:type='Circle'><name>a</name><radius>1</radius></shape>"),
+        of("<shape><name>a</name></shape><n i:type='Money'>7</n>"),
+        of("<shape i:nil='true'/>"),
+        of("<shape i:nil='true'><name>a</name></shape>"),
+    ];
+    let documents: Vec<&str> = documents.iter().map(String::as_str).collect();
+    expect![[r#"
+        {"names":["a","b","c"],"n":7}
+        error[XML-030]: the element has the type Circle (xsi:type), which the shape does not have here
+        error[XML-030]: the element has the type Circle (xsi:type), which the shape does not have here
+        error[XML-030]: the element has the type Money (xsi:type), which the shape does not have here
+        error[XML-031]: an occurrence of a list of groups, or the record, is null (nil)
+        error[XML-031]: an occurrence of a list of groups, or the record, is null (nil)
+    "#]]
+    .assert_eq(&read(body, out, map, &documents));
+}

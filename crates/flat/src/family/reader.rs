@@ -8,7 +8,7 @@ use quayline_core::{Finding, Findings, Limits, Moment, NodeId, NodeKind, Shape, 
 use super::{ColumnRole, RowFamilies, RowKind};
 use crate::cells::Cells;
 use crate::header::Header;
-use crate::reader::{Check, send_cell};
+use crate::reader::{Check, has_empty_text, send_cell};
 use crate::{CsvStyle, EmptyCell, EndOfInput, FlatFault, FlatFaultKind, Row, RowSplitter, RowStep};
 
 /// Turns the rows of one document into the document.
@@ -299,14 +299,15 @@ impl FamilyReader {
 
     fn cell<S: Sink>(&mut self, raw: &[u8], line: u64, cell: Option<usize>, leaf: NodeId, sink: &mut S) {
         let Some(cell) = cell else { return };
-        if self.cells.is_empty_cell(cell) {
+        let NodeKind::Scalar(scalar) = &self.shape.node(leaf).kind else { return };
+        let run = self.cells.run(raw, cell);
+        let is_empty = run.len() == 0 && !has_empty_text(leaf, scalar, &self.moments);
+        if is_empty || self.cells.is_empty_cell(cell) {
             if self.style.empty == EmptyCell::Null {
                 sink.value(leaf, Value::Null);
             }
             return;
         }
-        let NodeKind::Scalar(scalar) = &self.shape.node(leaf).kind else { return };
-        let run = self.cells.run(raw, cell);
         if let Some(kind) = Check::of(leaf, scalar, &self.moments).and_then(|check| check.fault(run.bytes())) {
             let name = self.shape.path(leaf);
             return self.fault(kind, line, Some(name));

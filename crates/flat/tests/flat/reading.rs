@@ -1,7 +1,7 @@
 //! What is read, and what is refused.
 
 use expect_test::{Expect, expect};
-use quayline_core::{Limits, Occurs, Scalar, Shape};
+use quayline_core::{Limits, Moment, Occurs, Scalar, Shape};
 use quayline_flat::{CsvReader, CsvStyle, EmptyCell, RowRead};
 
 use crate::documents::{Events, shape};
@@ -92,15 +92,15 @@ fn an_empty_cell_may_be_null() {
         style,
         "ID,\"NOTE, LONG\",LAST\n,,\"\"\n",
         expect![[r#"
-        warning[FLAT-007]: the header does not have column ADDR.CITY and 1 more: their values are absent
+            warning[FLAT-007]: the header does not have column ADDR.CITY and 1 more: their values are absent
 
-        hint: add the columns, or give defaults in the interface
-        0 {
-         1 null
-         2 null
-         12 ""
-        }
-    "#]],
+            hint: add the columns, or give defaults in the interface
+            0 {
+             1 null
+             2 null
+             12 null
+            }
+        "#]],
     );
 }
 
@@ -313,4 +313,40 @@ fn columns_that_nobody_knows_are_passed_over_on_request() {
     };
     assert_eq!(read(quayline_flat::Header::Present), Err("FLAT-005"));
     assert_eq!(read(quayline_flat::Header::Open).as_deref(), Ok("Ascii 2"));
+}
+
+/// `""` in a field of numbers was sent as an empty text: records refused the row, and JSON got `"N":""`. Programs that quote every cell
+/// write absent numbers this way.
+#[test]
+fn an_empty_cell_in_quotes_is_text_only_where_a_text_may_be_empty() {
+    let mut b = Shape::builder("R");
+    b.scalar("N", Scalar::Decimal { digits: 9, scale: 2, signed: true }, Occurs::Once);
+    b.scalar("T", Scalar::Text { chars_max: None }, Occurs::Once);
+    b.scalar("D", Scalar::Text { chars_max: Some(10) }, Occurs::Once);
+    b.scalar("F", Scalar::Float64, Occurs::Once);
+    b.scalar("Q", Scalar::Bool, Occurs::Once);
+    b.scalar("L", Scalar::Decimal { digits: 9, scale: 0, signed: true }, Occurs::Many { min: 0, max: Some(2) });
+    b.scalar("B", Scalar::Bytes { len_max: Some(9) }, Occurs::Once);
+    let shape = b.finish();
+    let date = shape.iter().find(|(_, node)| node.name == "D").map(|(id, _)| (id, Moment::Date)).unwrap();
+    let read = |empty: EmptyCell, header: &str, data: &str| {
+        let style = CsvStyle { empty, ..CsvStyle::default() };
+        let mut reader = CsvReader::new(&shape, style, &Limits::default()).unwrap().with_moments(&[date]);
+        reader.header(quayline_flat::Row { raw: header.as_bytes(), line: 1 }).unwrap();
+        let mut events = Events::default();
+        reader.row(quayline_flat::Row { raw: data.as_bytes(), line: 2 }, &mut events).unwrap();
+        events.text
+    };
+    let header = "N,T,D,F,Q,L[0],L[1],B";
+    let quoted = r#""","","","","","","","""#;
+    assert_eq!(read(EmptyCell::Absent, header, quoted), "0 {\n 2 \"\"\n 6 [\n ]\n 7 bytes []\n}\n");
+    assert_eq!(
+        read(EmptyCell::Absent, header, r#",""," ",,,,,"""#.replace(" ", "2026-01-31").as_str()).lines().count(),
+        7
+    );
+    // The columns of the file decide, not their order in the shape.
+    assert_eq!(
+        read(EmptyCell::Null, "B,L[1],L[0],Q,F,D,N,T", quoted),
+        "0 {\n 1 null\n 2 \"\"\n 3 null\n 4 null\n 5 null\n 6 [\n ]\n 7 bytes []\n}\n"
+    );
 }

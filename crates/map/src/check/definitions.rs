@@ -369,6 +369,13 @@ mod tests {
         assert_eq!(cells("C,6\" tube", ',').unwrap(), ["C", "6\" tube"]);
         assert_eq!(cells("\"a,b\",\"x \"\"y\"\"\"\r", ',').unwrap(), ["a,b", "x \"y\""]);
         assert_eq!([separator_of("A;1,5"), separator_of("\"a,b\";c"), separator_of("A")], [';', ';', ',']);
+        // A quote inside of a cell is a character, and two quotes inside of a quoted cell are one.
+        assert_eq!(separator_of("6\" tube;T6"), ';');
+        assert_eq!(separator_of("\"a\"\"b,c\";d"), ';');
+        assert_eq!(
+            [separator_of("\"\";b,c"), separator_of("\"\"\"a,b\"\"\"\tc"), separator_of("a\n\"b,c\";d")],
+            [';', '\t', ';']
+        );
         assert!(cells("\"a\"b,c", ',').is_err() && cells("\"a,b", ',').is_err());
     }
 }

@@ -164,6 +164,90 @@ fn a_group_in_an_element_of_itself_is_left_out_there() {
     );
 }
 
+/// An element that is declared in a group and refers to it was unrolled to the limit on depth; two of them doubled at each level, up to
+/// the limit on nodes, whose remedy did not help.
+#[test]
+fn an_element_declared_in_the_group_that_it_refers_to_is_left_out_there() {
+    const GROUP: &str = r#"<xs:group name="G"><xs:sequence>
+<xs:element name="x" minOccurs="0"><xs:complexType><xs:group ref="G"/></xs:complexType></xs:element>
+<xs:element name="y" minOccurs="0"><xs:complexType><xs:sequence><xs:element name="y" type="xs:int"/><xs:group ref="G"/></xs:sequence></xs:complexType></xs:element>
+</xs:sequence></xs:group>"#;
+    let anonymous =
+        r#"<xs:element name="A"><xs:complexType><xs:group ref="G" minOccurs="0"/></xs:complexType></xs:element>"#;
+    let named =
+        r#"<xs:element name="A" type="T"/><xs:complexType name="T"><xs:group ref="G" minOccurs="0"/></xs:complexType>"#;
+    let loaded = |root: &str| {
+        let schema = format!("<xs:schema xmlns:xs=\"http://www.w3.org/2001/XMLSchema\">\n{root}\n{GROUP}</xs:schema>");
+        load("order.xsd", &[("order.xsd", &schema)])
+    };
+    expect![[r#"
+        A
+          x?
+            y?
+              y decimal(10)
+          y?
+            y decimal(10)
+            x?
+        Warning SHP-007 order.xsd:4:1: `x` contains itself, and is left out here (a shape is finite: a document that has it is refused when it is read; write down as many levels as documents have)
+        Warning SHP-007 order.xsd:5:1: `y` contains itself, and is left out here (a shape is finite: a document that has it is refused when it is read; write down as many levels as documents have)
+    "#]].assert_eq(&loaded(anonymous));
+    assert_eq!(loaded(named), loaded(anonymous));
+    let must = GROUP.replace(" minOccurs=\"0\"", "");
+    check(
+        &format!("{}\n{must}", anonymous.replace(" minOccurs=\"0\"", "")),
+        expect![[r#"
+            Error SHP-007 order.xsd:4:1: `x` contains itself, and is left out here (a shape is finite: a document that has it is refused when it is read; write down as many levels as documents have)
+            Error SHP-007 order.xsd:5:1: `y` contains itself, and is left out here (a shape is finite: a document that has it is refused when it is read; write down as many levels as documents have)
+        "#]],
+    );
+}
+
+/// Local elements that are nested deeper than the limit were said to contain themselves.
+#[test]
+fn elements_nested_too_deep_are_left_out() {
+    let group = |n: usize| {
+        let inner = format!(r#"<xs:complexType><xs:group ref="g{}"/></xs:complexType>"#, n + 1);
+        format!(
+            r#"<xs:group name="g{n}"><xs:sequence><xs:element name="e{n}" minOccurs="0">{inner}</xs:element></xs:sequence></xs:group>"#
+        )
+    };
+    let groups: String = (0..40).map(group).collect();
+    let root = r#"<xs:element name="A"><xs:complexType><xs:group ref="g0"/></xs:complexType></xs:element>"#;
+    let last = r#"<xs:group name="g40"><xs:sequence/></xs:group>"#;
+    let schema = format!("<xs:schema xmlns:xs=\"http://www.w3.org/2001/XMLSchema\">{root}{groups}{last}</xs:schema>");
+    let loaded = load("order.xsd", &[("order.xsd", &schema)]);
+    let said: Vec<&str> = loaded.lines().filter(|line| line.contains("SHP-")).collect();
+    assert!(said.len() == 1 && said[0].contains("is nested more than 64 deep, and is left out here"), "{said:?}");
+}
+
+/// Of two attributes of one name, the first was dropped without a word.
+#[test]
+fn attributes_of_one_name_in_two_namespaces() {
+    check(
+        r#"<xs:element name="A"><xs:complexType><xs:sequence/><xs:attribute name="lang" type="xs:int"/><xs:attribute ref="xml:lang"/></xs:complexType></xs:element>"#,
+        expect![[r#"
+            A
+              @lang? text
+            Warning SHP-005 order.xsd:2:93: attributes `@lang` of two namespaces: only the one that is declared here is read (a shape has one attribute of a name: leave the other out of documents, or rename it in a copy of the schema)
+        "#]],
+    );
+}
+
+/// Documents of an abstract type name another type, whose content the shape does not have.
+#[test]
+fn abstract_types_are_told() {
+    check(
+        r#"<xs:element name="A"><xs:complexType><xs:sequence><xs:element name="s" type="Shape" maxOccurs="2"/></xs:sequence></xs:complexType></xs:element>
+<xs:complexType name="Shape" abstract="true"><xs:sequence><xs:element name="n" type="xs:string"/></xs:sequence></xs:complexType>"#,
+        expect![[r#"
+            A
+              s*1..2
+                n text
+            Warning SHP-005 order.xsd:2:51: `Shape` is abstract: documents name a type derived from it by xsi:type, and a shape does not (in a copy of the schema, give the element the derived type that documents have)
+        "#]],
+    );
+}
+
 /// A restriction lost the attributes of its base, an element twice in an optional sequence became one, and elements that repeat together
 /// became lists without a word.
 #[test]

@@ -1,8 +1,8 @@
 //! What elements look like.
 
 use expect_test::{Expect, expect};
-use quayline_core::{NodeId, Occurs, Scalar, Shape, Sink, Value};
-use quayline_xml::{Spacing, XmlStyle, XmlWriter};
+use quayline_core::{Limits, NodeId, Occurs, Scalar, Shape, Sink, Value};
+use quayline_xml::{Spacing, XmlReader, XmlStyle, XmlWriter};
 
 const TEXT: Scalar = Scalar::Text { chars_max: None };
 
@@ -154,4 +154,35 @@ fn names_that_fall_together_or_are_none_are_refused() {
 
         hint: write for example `my_x0020_record`"#]]
     .assert_eq(&refused(XmlStyle { record: "my record".into(), ..XmlStyle::default() }));
+}
+
+/// A mark says that another attribute, or the text, is escaped. An attribute of its name would be read as the mark.
+#[test]
+fn attributes_that_would_be_marks_are_refused() {
+    let errors = |names: &[&str]| {
+        let mut b = Shape::builder("R");
+        b.open("G", Occurs::Once);
+        names.iter().for_each(|name| _ = b.scalar(*name, TEXT, Occurs::Optional));
+        let shape = b.finish();
+        let written = XmlWriter::new(&shape, XmlStyle::default()).err();
+        let read = XmlReader::new(&shape, &XmlStyle::default(), &Limits::default()).err();
+        assert_eq!(written.is_some(), read.is_some(), "{names:?}");
+        written.map_or_else(String::new, |findings| findings.to_string().lines().next().unwrap_or_default().to_owned())
+    };
+    let marks =
+        |name: &str| format!("error[XML-001]: G.@{name}: the attribute {name} marks another attribute or the text");
+    assert_eq!(errors(&["@a", "@a.escaped"]), marks("a.escaped"));
+    // Two names that become one mark: what XML does not allow in names is mapped before.
+    assert_eq!(
+        errors(&["@a b", "@a_x0020_b.escaped"]),
+        "error[XML-001]: G.@a_x0020_b.escaped: the attribute a_x0020_b.escaped marks another attribute or the text"
+    );
+    assert_eq!(errors(&["@1", "@_1"]), "error[XML-001]: G.@1 and G.@_1 would both be the attribute _1");
+    assert_eq!(errors(&["@escaped", "@text.escaped", "$text"]), marks("text.escaped"));
+    assert_eq!(errors(&["@text", "@text.escaped"]), marks("text.escaped"));
+    for allowed in
+        [&["@escaped", "$text"][..], &["@text.escaped", "$text"], &["@a", "a.escaped"], &["@b.escaped", "@a"]]
+    {
+        assert_eq!(errors(allowed), "", "{allowed:?}");
+    }
 }

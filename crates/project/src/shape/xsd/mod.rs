@@ -2,6 +2,7 @@
 //!
 //! An attribute is a field `@name`; the text of an element that has attributes, or of mixed content, is a field `$text`.
 
+mod derived;
 mod simple;
 
 use std::collections::{HashMap, HashSet};
@@ -10,7 +11,7 @@ use std::sync::Arc;
 
 use quayline_core::{DistinctFindings, Findings, Occurs, Shape, ShapeBuilder};
 use quayline_dictionary::{SourceText, XmlElement};
-use quayline_xml::{LeafTexts, Namespaces, Spacing, WhiteSpace, XmlStyle};
+use quayline_xml::{LeafTexts, Namespaces, Spacing, TypeNames, WhiteSpace, XmlStyle};
 
 use crate::Schema;
 use crate::shape::codes;
@@ -36,11 +37,13 @@ pub(crate) fn load(reference: &Reference, _: &ShapeOptions) -> Result<ShapeFile,
         open: Vec::new(),
         nodes: 0,
         uris: Vec::new(),
+        types: HashMap::new(),
     };
     let (file, root) = reader.root(reference.part.as_deref())?;
     let name = root.attribute("name").unwrap_or("document").to_owned();
     let outermost = reader.target_namespace(file);
     let model = reader.element(file, root);
+    let root_types = reader.types_of(file, root);
     let mut findings = core::mem::take(&mut reader.findings).into_vec();
     for (notes, document) in core::mem::take(&mut reader.notes).into_iter().zip(&documents.files) {
         findings.extend(notes.findings(&document.file));
@@ -59,6 +62,8 @@ pub(crate) fn load(reference: &Reference, _: &ShapeOptions) -> Result<ShapeFile,
         Building { builder: Shape::builder(name.clone()), of_node: vec![outermost], leaves: LeafTexts::default() };
     building.leaves.white_space.push(WhiteSpace::default());
     building.leaves.defaults.push(None);
+    building.leaves.types.push(root_types);
+    building.leaves.complex_types = documents.complex_types();
     members.into_iter().for_each(|member| building.add(member));
     let Building { builder, of_node, leaves } = building;
     let namespaces = of_node.iter().any(|of| *of != 0).then_some(Namespaces { uris: reader.uris, of_node });
@@ -82,6 +87,7 @@ struct Building {
 impl Building {
     fn add(&mut self, member: Member) {
         self.of_node.push(member.namespace);
+        self.leaves.types.push(member.types);
         match member.model {
             Model::Leaf(simple) => {
                 self.leaves.white_space.push(simple.white_space);
@@ -106,7 +112,15 @@ fn default_of(declared: &XmlElement) -> Option<String> {
 
 /// The text of an element that has attributes.
 fn text_beside(simple: Simple, default: Option<String>) -> Member {
-    Member { name: "$text".to_owned(), namespace: 0, occurs: Occurs::Optional, model: Model::Leaf(simple), default }
+    let types = TypeNames::default();
+    Member {
+        name: "$text".to_owned(),
+        namespace: 0,
+        occurs: Occurs::Optional,
+        model: Model::Leaf(simple),
+        default,
+        types,
+    }
 }
 
 /// What an element holds.
@@ -125,6 +139,8 @@ struct Member {
     model: Model,
     /// The value of an attribute that is missing, or of an element that is empty.
     default: Option<String>,
+    /// As [`LeafTexts::types`] has them.
+    types: TypeNames,
 }
 
 /// A schema with those that it includes and imports.
@@ -134,6 +150,8 @@ struct Documents {
     globals: HashMap<String, HashMap<String, Vec<(usize, usize)>>>,
     /// Global elements that name a global element as the head of their substitution group.
     members: HashMap<(usize, usize), Vec<(usize, usize)>>,
+    /// Complex types that restrict a complex type.
+    restrictions: HashMap<(usize, usize), Vec<(usize, usize)>>,
 }
 
 struct Document {
@@ -146,7 +164,12 @@ struct Document {
 
 impl Documents {
     fn open(path: &Path) -> Result<Documents, Findings> {
-        let mut documents = Documents { files: Vec::new(), globals: HashMap::new(), members: HashMap::new() };
+        let mut documents = Documents {
+            files: Vec::new(),
+            globals: HashMap::new(),
+            members: HashMap::new(),
+            restrictions: HashMap::new(),
+        };
         documents.add(path, None)?;
         let mut at = 0;
         while at < documents.files.len() {
@@ -201,6 +224,7 @@ impl Documents {
                 self.members.entry(head).or_default().push(member);
             }
         }
+        self.index_types();
     }
 
     fn add(&mut self, path: &Path, around: Option<String>) -> Result<(), Findings> {
@@ -292,6 +316,8 @@ struct Reader<'d> {
     nodes: usize,
     /// Namespaces that were met.
     uris: Vec<String>,
+    /// Types that were met, with those that may replace them.
+    types: HashMap<(usize, usize), TypeNames>,
 }
 
 /// Particles of a content model, as they are gathered.
@@ -533,7 +559,7 @@ impl<'d> Reader<'d> {
     /// Opens a group, unless it is open already or lies too deep, which is reported.
     fn enters(&mut self, kind: &'d str, of_file: usize, name: &str, file: usize, at: usize) -> bool {
         let key = (kind, format!("{of_file} {}", local(name)));
-        // If an element of a group refers to the group again, the element contains itself, and the limit on depth ends it.
+        // If an element of a group refers to the group again, the element contains itself, and is left out there.
         let is_inside = |(kind, _): &&(&str, String)| matches!(*kind, "group" | "attributeGroup");
         let is_circle = self.open.iter().rev().take_while(is_inside).any(|open| *open == key);
         // Groups without elements may refer to each other twice at each level, which doubles the work.
@@ -597,9 +623,22 @@ impl<'d> Reader<'d> {
             // A document without it is wrong, so the value is not added.
             default = None;
         }
+        if members.iter().any(|member| member.name == name && member.namespace != namespace) {
+            let message = format!("attributes `{name}` of two namespaces: only the one that is declared here is read");
+            let hint = "a shape has one attribute of a name: leave the other out of documents, or rename it in a copy of the schema";
+            let finding = self.documents.files[file].file.warning(codes::NOT_HELD, of.at, message).hint(hint);
+            self.findings.push(finding);
+        }
         members.retain(|member| member.name != name);
         let occurs = if required { Occurs::Once } else { Occurs::Optional };
-        members.push(Member { name, namespace, occurs, model: Model::Leaf(simple), default });
+        members.push(Member {
+            name,
+            namespace,
+            occurs,
+            model: Model::Leaf(simple),
+            default,
+            types: TypeNames::default(),
+        });
     }
 
     fn attribute_type(&mut self, file: usize, of: &'d XmlElement) -> Option<Simple> {
@@ -737,9 +776,10 @@ impl<'d> Reader<'d> {
         } else {
             self.local_namespace(file, of, "elementFormDefault")
         };
-        let key = ("element", format!("{of_file} {name}"));
-        let of_itself = of.attribute("ref").is_some() && self.open.contains(&key);
-        let model = if of_itself || self.open.len() >= DEPTH_MAX {
+        // The declaration is the key: elements of one name may hold each other.
+        let key = ("element", format!("{of_file} {}", element.at));
+        let is_too_deep = self.open.len() >= DEPTH_MAX;
+        let model = if is_too_deep || self.open.contains(&key) {
             None
         } else {
             self.open.push(key);
@@ -753,7 +793,10 @@ impl<'d> Reader<'d> {
         };
         let Some(model) = model else {
             let hint = "a shape is finite: a document that has it is refused when it is read; write down as many levels as documents have";
-            let message = format!("`{name}` contains itself, and is left out here");
+            let message = match is_too_deep {
+                true => format!("`{name}` is nested more than {DEPTH_MAX} deep, and is left out here"),
+                false => format!("`{name}` contains itself, and is left out here"),
+            };
             let mut finding = self.documents.files[file].file.warning(codes::ITSELF, of.at, message).hint(hint);
             if !(optional || content.is_optional) {
                 finding.severity = quayline_core::Severity::Error;
@@ -790,14 +833,18 @@ impl<'d> Reader<'d> {
             text.default = default.take();
         }
         let is_alone = content.meets(name);
+        let types = self.types_of(of_file, element);
         match content.members.iter_mut().find(|member| member.name == name) {
-            None => content.members.push(Member { name: name.to_owned(), namespace, occurs, model, default }),
+            None => content.members.push(Member { name: name.to_owned(), namespace, occurs, model, default, types }),
             Some(known) if known.namespace != namespace => {
                 let message = format!("`{name}` occurs in two namespaces");
                 self.refuse(file, of.at, codes::NOT_HELD, message, "give both different names");
             }
             // Again in another branch, or further on.
             Some(known) if known.model == model || outline(&known.model) == outline(&model) => {
+                if known.types != types {
+                    known.types = known.types.iter().chain(types.iter()).cloned().collect();
+                }
                 known.occurs = match (is_alone, known.occurs, occurs) {
                     (true, Occurs::Once | Occurs::Optional, Occurs::Once | Occurs::Optional) => Occurs::Optional,
                     _ => Occurs::Many { min: 0, max: None },
