@@ -10,8 +10,8 @@ use quayline_core::{Fault, Finding, Findings};
 use quayline_gateway::{Definitions, ProviderSpec};
 use quayline_measure::batch::{BatchStudy, BatchStudyOptions, Repositories, Rows};
 use quayline_measure::{
-    FlowStudy, FlowStudyOptions, GatewayStudy, StoreStudy, StoreStudyOptions, StudyOptions, partner_study, process,
-    translator_study,
+    FlowStudy, FlowStudyOptions, GatewayStudy, Scratch, StoreStudy, StoreStudyOptions, StudyOptions, partner_study,
+    process, translator_study,
 };
 use quayline_project::job::{EventSettings, JobSettings};
 use quayline_report::Report;
@@ -288,23 +288,18 @@ fn measure_store(args: &MeasureStoreArgs, account: Accounting, console: &Console
     };
     let text = |error: std::io::Error| failed(quayline_core::system_error_text(&error));
     let this = std::env::current_exe().map_err(text)?;
-    let own = std::env::temp_dir().join(format!("quayline-measure-{}", std::process::id()));
-    let scratch = args.scratch.clone().unwrap_or_else(|| own.clone());
-    std::fs::create_dir_all(&scratch).map_err(text)?;
+    let scratch = Scratch::new(args.scratch.as_deref()).map_err(failed)?;
     let options = StoreStudyOptions {
-        scratch,
+        scratch: scratch.folder().to_owned(),
         seconds: args.seconds,
         drivers: args.drivers.iter().copied().map(usize::from).collect(),
         bytes: usize::try_from(args.bytes).unwrap_or(usize::MAX),
         open: args.open.clone(),
         p95_ms: 1e3 * args.p95_max.0.0,
     };
-    let study = StoreStudy::run(&options, &this, &|what| eprintln!("{what}")).map_err(failed);
-    if args.scratch.is_none() {
-        // What is left of a temporary folder harms nobody.
-        let _ = std::fs::remove_dir_all(&own);
-    }
-    crate::capacity::finish_printed(study?.report(), account, &args.report, console)
+    let study = StoreStudy::run(&options, &this, &|what| eprintln!("{what}")).map_err(failed)?;
+    drop(scratch);
+    crate::capacity::finish_printed(study.report(), account, &args.report, console)
 }
 
 fn measure_crypto(args: &MeasureCryptoArgs, account: Accounting, console: &Console) -> Result<Exit, Stop> {
@@ -339,25 +334,18 @@ fn measure_flow(args: &MeasureFlowArgs, account: Accounting, console: &Console) 
         written.map_err(|error| failed(format!("{}: {}", path.display(), quayline_core::system_error_text(&error))))?;
         return Ok(Exit::Done);
     }
-    let own = std::env::temp_dir().join(format!("quayline-measure-{}", std::process::id()));
-    let scratch = args.scratch.clone().unwrap_or_else(|| own.clone());
-    let made = std::fs::create_dir_all(&scratch);
-    made.map_err(|error| failed(format!("{}: {}", scratch.display(), quayline_core::system_error_text(&error))))?;
+    let scratch = Scratch::new(args.scratch.as_deref()).map_err(failed)?;
     let options = FlowStudyOptions {
         project: args.project.clone(),
-        scratch,
+        scratch: scratch.folder().to_owned(),
         seconds: args.seconds,
         applications: args.applications.clone(),
         samples: args.samples.clone(),
         instances: args.instances,
         over_amqp: args.amqp,
     };
-    let study = FlowStudy::run(&options, &|what| eprintln!("{what}")).map_err(failed);
-    if args.scratch.is_none() {
-        // What is left of a temporary folder harms nobody.
-        let _ = std::fs::remove_dir_all(&own);
-    }
-    let study = study?;
+    let study = FlowStudy::run(&options, &|what| eprintln!("{what}")).map_err(failed)?;
+    drop(scratch);
     crate::console::write_stdout(study.tables().as_bytes())?;
     finish_tables(study.report(&options), account, &args.report, console)
 }
@@ -366,24 +354,16 @@ fn measure_translate(args: &MeasureTranslateArgs, account: Accounting, console: 
     let failed = |why: String| {
         Finding::error(CLI_MEASURE, Fault::Environment, why).hint("name a folder with enough room: --scratch DIR")
     };
-    let at = |path: &std::path::Path, error: &std::io::Error| {
-        failed(format!("{}: {}", path.display(), quayline_core::system_error_text(error)))
-    };
     let this = std::env::current_exe().map_err(|error| failed(quayline_core::system_error_text(&error)))?;
-    let own = std::env::temp_dir().join(format!("quayline-measure-{}", std::process::id()));
-    let scratch = args.scratch.as_deref().unwrap_or(&own);
-    std::fs::create_dir_all(scratch).map_err(|error| at(scratch, &error))?;
+    let scratch = Scratch::new(args.scratch.as_deref()).map_err(failed)?;
     let bytes_max = args.megabytes_max.map_or(u64::MAX, |megabytes| megabytes.saturating_mul(1 << 20));
     let mut written = Ok(());
-    let measured = translator_study::report(&this, &this, scratch, bytes_max, &mut |line| {
+    let measured = translator_study::report(&this, &this, scratch.folder(), bytes_max, &mut |line| {
         if written.is_ok() {
             written = crate::console::write_stdout(format!("{line}\n").as_bytes());
         }
     });
-    if args.scratch.is_none() {
-        // What is left of a temporary folder harms nobody.
-        let _ = std::fs::remove_dir_all(&own);
-    }
+    drop(scratch);
     written?;
     let account = account.end();
     crate::console::write_stdout(format!("{}\n", account.line()).as_bytes())?;
