@@ -1,50 +1,39 @@
 //! ActiveMQ Artemis as the peer of flows over AMQP: the embedded broker of the flow tests, which Maven fetches at a pinned version, and four
 //! programs that answer each request by a reply, with the client that drives our own listener.
 
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use quayline_measure::AmqpApplications;
 use quayline_store::queue::Persistence;
 
+use crate::peer::{Peer, place, shown};
+
 /// Longest wait for a broker that starts.
 const START_WAIT: Duration = Duration::from_secs(60);
 /// Programs that answer, as many as our flow has instances.
 const RESPONDERS: usize = 4;
 
-/// A broker that runs. Dropping it ends it.
+/// A broker that runs until it is dropped.
 #[derive(Debug)]
-pub struct ArtemisServer {
-    child: Child,
-    address: SocketAddr,
-    folder: PathBuf,
-}
-
-impl Drop for ArtemisServer {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
-
-fn shown(error: impl std::fmt::Display) -> String {
-    error.to_string()
-}
+pub struct ArtemisServer(Peer);
 
 /// The folder with the jars in `lib` and the compiled broker, made at the first use.
 fn prepared(folder: &Path) -> Result<(), String> {
-    if folder.join("fetched").exists() {
-        return Ok(());
-    }
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../flow/tests/peers/artemis");
     std::fs::create_dir_all(folder).map_err(shown)?;
+    let mut sources = Vec::new();
     for name in ["pom.xml", "Broker.java"] {
-        std::fs::copy(source.join(name), folder.join(name)).map_err(shown)?;
+        let text = std::fs::read(source.join(name)).map_err(shown)?;
+        std::fs::write(folder.join(name), &text).map_err(shown)?;
+        sources.extend(text);
+    }
+    // The sources of the jars that are there: another version is fetched again.
+    let fetched = folder.join("fetched");
+    if std::fs::read(&fetched).is_ok_and(|known| known == sources) {
+        return Ok(());
     }
     let run = |program: &str, arguments: &[&str]| match Command::new(program)
         .args(arguments)
@@ -58,7 +47,7 @@ fn prepared(folder: &Path) -> Result<(), String> {
     };
     run("mvn", &["-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=lib"])?;
     run("javac", &["-cp", "lib/*", "-d", ".", "Broker.java"])?;
-    std::fs::write(folder.join("fetched"), "").map_err(shown)
+    std::fs::write(fetched, sources).map_err(shown)
 }
 
 impl ArtemisServer {
@@ -68,31 +57,11 @@ impl ArtemisServer {
     /// Maven or Java is not installed, or the broker does not start.
     pub fn start(program: &Path, folder: &Path) -> Result<ArtemisServer, String> {
         prepared(program)?;
-        let _ = std::fs::remove_dir_all(folder);
-        std::fs::create_dir_all(folder).map_err(shown)?;
-        let address = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).map_err(shown)?;
-        let child = Command::new("java")
-            .args(["-cp", "lib/*:.", "Broker"])
-            .arg(std::path::absolute(folder).map_err(shown)?)
-            .arg(address.port().to_string())
-            .current_dir(program)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(|error| format!("java does not start: {error}"))?;
-        let mut server = ArtemisServer { child, address, folder: folder.to_owned() };
-        let until = Instant::now() + START_WAIT;
-        while TcpStream::connect(address).is_err() {
-            if server.child.try_wait().map_err(shown)?.is_some() {
-                return Err("Artemis ends at once".to_owned());
-            }
-            if Instant::now() > until {
-                return Err("Artemis does not answer".to_owned());
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Ok(server)
+        let address = place(folder)?;
+        let mut command = Command::new("java");
+        command.args(["-cp", "lib/*:.", "Broker"]).arg(std::path::absolute(folder).map_err(shown)?);
+        command.arg(address.port().to_string()).current_dir(program);
+        Peer::start(command, address, folder, START_WAIT, "Artemis ends at once").map(ArtemisServer)
     }
 
     /// Requests and replies a second by so many applications. Requests have the bytes that `content` gives by their number.
@@ -108,7 +77,7 @@ impl ArtemisServer {
     ) -> Result<f64, String> {
         let stop = AtomicBool::new(false);
         let all = AmqpApplications {
-            broker: self.address,
+            broker: self.0.address(),
             user: None,
             request: "REQUESTS",
             reply: "REPLIES",

@@ -28,6 +28,7 @@ pub mod interchange;
 pub mod mapping;
 pub mod nats;
 pub mod partner;
+mod peer;
 mod scratch;
 pub mod store_database;
 pub mod store_growth;

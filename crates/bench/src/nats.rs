@@ -3,12 +3,14 @@
 //! The client is as much of the text protocol as one request after another needs. Source: NATS client protocol; ADR-1 and ADR-13 of JetStream.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+
+use crate::peer::{Peer, place, shown};
 
 /// Names the program; without it, `nats-server` is looked for where commands are.
 pub const SERVER_VARIABLE: &str = "QUAYLINE_NATS_SERVER";
@@ -28,26 +30,9 @@ pub enum Kept {
     Synced,
 }
 
-/// A server that runs. Dropping it ends it.
+/// A server that runs until it is dropped.
 #[derive(Debug)]
-pub struct NatsServer {
-    child: Child,
-    address: SocketAddr,
-    folder: PathBuf,
-}
-
-impl Drop for NatsServer {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
-
-fn shown(error: impl std::fmt::Display) -> String {
-    error.to_string()
-}
+pub struct NatsServer(Peer);
 
 impl NatsServer {
     /// Starts a server with its data in a folder, or says why there is none.
@@ -55,38 +40,20 @@ impl NatsServer {
     /// # Errors
     /// The program is not installed, or does not know what is asked of it.
     pub fn start(folder: &Path, kept: Kept) -> Result<NatsServer, String> {
-        let _ = std::fs::remove_dir_all(folder);
-        std::fs::create_dir_all(folder).map_err(shown)?;
-        let address = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).map_err(shown)?;
+        let address = place(folder)?;
         let mut text = format!("listen: {address}\n");
         if kept == Kept::Synced {
             text.push_str(&format!("jetstream {{ store_dir: {:?}, sync_interval: always }}\n", folder.join("js")));
         }
         let settings = folder.join("server.conf");
         std::fs::write(&settings, text).map_err(shown)?;
-        let program = std::env::var_os(SERVER_VARIABLE).unwrap_or_else(|| "nats-server".into());
-        let child = Command::new(&program)
-            .arg("-c")
-            .arg(&settings)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(|error| format!("{} does not start: {error}", Path::new(&program).display()))?;
-        let mut server = NatsServer { child, address, folder: folder.to_owned() };
-        let until = Instant::now() + START_WAIT;
-        while TcpStream::connect(address).is_err() {
-            if server.child.try_wait().map_err(shown)?.is_some() {
-                return Err(match kept {
-                    Kept::Nothing => "nats-server ends at once".to_owned(),
-                    Kept::Synced => "nats-server does not know `sync_interval: always` (from 2.10)".to_owned(),
-                });
-            }
-            if Instant::now() > until {
-                return Err("nats-server does not answer".to_owned());
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        Ok(server)
+        let mut command = Command::new(std::env::var_os(SERVER_VARIABLE).unwrap_or_else(|| "nats-server".into()));
+        command.arg("-c").arg(&settings);
+        let ends_at_once = match kept {
+            Kept::Nothing => "nats-server ends at once",
+            Kept::Synced => "nats-server does not know `sync_interval: always` (from 2.10)",
+        };
+        Peer::start(command, address, folder, START_WAIT, ends_at_once).map(NatsServer)
     }
 
     /// Requests and replies a second by so many applications over four workers.
@@ -102,7 +69,7 @@ impl NatsServer {
             self.make_streams()?;
         }
         let connected = || -> Result<Nats, String> {
-            let nats = Nats::connect(self.address)?;
+            let nats = Nats::connect(self.0.address())?;
             let socket = nats.writer.try_clone().map_err(shown)?;
             sockets.lock().map_err(shown)?.push(socket);
             Ok(nats)
@@ -170,7 +137,7 @@ impl NatsServer {
 
     /// Two work queues, empty.
     fn make_streams(&self) -> Result<(), String> {
-        let mut nats = Nats::connect(self.address)?;
+        let mut nats = Nats::connect(self.0.address())?;
         nats.listen()?;
         for (name, subject) in [("IN", "flow.in"), ("OUT", "flow.out")] {
             // There is none at first.
