@@ -9,6 +9,8 @@
 //! They are documents: they travel in groups (AG) or messages of their own, by the settings of the partner, and are acknowledged by 997 or
 //! CONTRL as others are. An advice is never answered by an advice.
 
+use std::collections::HashMap;
+
 use quayline_core::{Fault, Finding, Findings, Limits};
 use quayline_edi::acknowledge::Stamp;
 use quayline_edi::{EndOfInput, EnvelopeReader, Event, Header, Rules, Segment, Standard};
@@ -134,48 +136,77 @@ fn value(segment: &Segment<'_>, element: usize, component: usize) -> String {
     crate::time::text_of(data.trim_ascii())
 }
 
-/// Reads an 824 or APERAK that is alone in its interchange: what it says of at most [`ADVICES_MAX`] documents, and how many more it names.
-pub(crate) fn read(bytes: &[u8], limits: &Limits) -> (Vec<Advice>, u64) {
+/// What an 824 or APERAK says, by document.
+#[derive(Default)]
+pub(crate) struct Advices {
+    /// One for each document or group, at most [`ADVICES_MAX`].
+    pub(crate) all: Vec<Advice>,
+    /// Whether the advice names more of them.
+    pub(crate) is_cut: bool,
+    /// Place of each document in `all`, by the number around it and its own.
+    places: HashMap<(String, String), usize>,
+    /// What the next reasons are about.
+    current: Option<usize>,
+}
+
+impl Advices {
+    /// An advice may name parts of one document several times. The worst answer applies.
+    fn add(&mut self, advice: Advice) {
+        let key = (advice.around.clone(), advice.number.clone());
+        self.current = match self.places.get(&key) {
+            Some(place) => {
+                self.all[*place].join(advice);
+                Some(*place)
+            }
+            None if self.all.len() < ADVICES_MAX => {
+                self.places.insert(key, self.all.len());
+                self.all.push(advice);
+                Some(self.all.len() - 1)
+            }
+            None => {
+                self.is_cut = true;
+                None
+            }
+        };
+    }
+
+    fn add_reason(&mut self, reason: String) {
+        if let Some(place) = self.current {
+            self.all[place].add(reason);
+        }
+    }
+}
+
+/// Reads an 824 or APERAK that is alone in its interchange.
+pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Advices {
     let mut reader = EnvelopeReader::new(limits, Rules::Lenient);
     let mut pass = reader.over(bytes, EndOfInput::Yes);
-    let mut all: Vec<Advice> = Vec::new();
+    let mut found = Advices::default();
     let mut message = Message::default();
-    let mut more = 0;
     loop {
         match pass.advance() {
             Event::Segment if pass.in_transaction() => {
                 let segment = pass.segment();
                 match segment.delimiters().standard {
-                    Standard::X12 => more += u64::from(!of_x12(&segment, &mut all)),
+                    Standard::X12 => of_x12(&segment, &mut found),
                     Standard::Edifact => message.segment(&segment),
                 }
             }
             Event::TransactionEnd(_) if pass.delimiters().standard == Standard::Edifact => {
-                all.push(std::mem::take(&mut message).end());
+                found.add(std::mem::take(&mut message).end());
             }
             Event::Done => break,
             _ => {}
         }
     }
-    // An 824 may speak of parts of one document, each in an OTI of its own.
-    let mut joined: Vec<Advice> = Vec::new();
-    all.sort_by(|a, b| (&a.around, &a.number).cmp(&(&b.around, &b.number)));
-    for advice in all {
-        match joined.last_mut() {
-            Some(last) if last.around == advice.around && last.number == advice.number => last.join(advice),
-            _ => joined.push(advice),
-        }
-    }
-    (joined, more)
+    found
 }
 
-/// Adds what a segment says, and tells whether there was room for it.
-fn of_x12(segment: &Segment<'_>, all: &mut Vec<Advice>) -> bool {
+fn of_x12(segment: &Segment<'_>, found: &mut Advices) {
     match segment.tag() {
-        b"OTI" if all.len() >= ADVICES_MAX => return false,
         b"OTI" => {
             let number = value(segment, 9, 1);
-            all.push(Advice {
+            found.add(Advice {
                 kind: if number.is_empty() { Kind::Group } else { Kind::Transaction },
                 around: value(segment, 8, 1),
                 number,
@@ -189,19 +220,11 @@ fn of_x12(segment: &Segment<'_>, all: &mut Vec<Advice>) -> bool {
             let place = [3, 4, 5].map(|element| value(segment, element, 1)).join(" ");
             let text = if text.is_empty() { format!("error condition {code}") } else { text };
             let place = place.trim();
-            let reason = if place.is_empty() { text } else { format!("{text} (at {place})") };
-            if let Some(last) = all.last_mut() {
-                last.add(reason);
-            }
+            found.add_reason(if place.is_empty() { text } else { format!("{text} (at {place})") });
         }
-        b"NTE" => {
-            if let Some(last) = all.last_mut() {
-                last.add(value(segment, 2, 1));
-            }
-        }
+        b"NTE" => found.add_reason(value(segment, 2, 1)),
         _ => {}
     }
-    true
 }
 
 /// OTI01: the level (group, transaction, or a batch or item inside of it), then what becomes of it.
@@ -267,15 +290,26 @@ impl Message {
 
     fn end(self) -> Advice {
         let accepted = if self.has_errors { State::AcceptedWithErrors } else { State::Accepted };
-        // Most partners leave function and response out. Then the name of the message decides, and without it an error means a refusal.
-        let state = match (self.function.as_str(), self.response.as_str(), self.name.as_str()) {
-            ("10" | "12" | "27", ..) | (_, "RE", _) => State::Refused,
-            ("45", ..) | (_, "CA", _) => State::AcceptedWithErrors,
-            ("28" | "29" | "30" | "34" | "44", ..) | (_, "AC" | "AD" | "AI" | "AP", _) | (.., "312") => accepted,
-            (.., "313") => State::Refused,
-            _ if self.has_errors => State::Refused,
-            _ => State::Accepted,
+        // Most partners leave function and response out.
+        let by_function = match self.function.as_str() {
+            "10" | "12" | "27" => Some(State::Refused),
+            "45" => Some(State::AcceptedWithErrors),
+            "28" | "29" | "30" | "34" | "44" => Some(accepted),
+            _ => None,
         };
+        let by_response = || match self.response.as_str() {
+            "RE" => Some(State::Refused),
+            "CA" => Some(State::AcceptedWithErrors),
+            "AC" | "AD" | "AI" | "AP" => Some(accepted),
+            _ => None,
+        };
+        let by_name = || match self.name.as_str() {
+            "312" => Some(accepted),
+            "313" => Some(State::Refused),
+            _ => None,
+        };
+        let by_errors = if self.has_errors { State::Refused } else { State::Accepted };
+        let state = by_function.or_else(by_response).or_else(by_name).unwrap_or(by_errors);
         let mut advice = Advice {
             kind: Kind::Transaction,
             around: self.around,
@@ -302,11 +336,24 @@ fn reasons_of(findings: &[StoredFinding]) -> Vec<String> {
     errors.take(REASONS_MAX).map(|finding| format!("{} {}", finding.code, finding.message)).collect()
 }
 
-/// A reference of the document as it is, because the partner searches for it: printable ASCII without usual delimiters of X12.
+/// A reference of the document in X12 as its sender wrote it, because the sender searches for it: printable ASCII except the delimiters that the
+/// advice is written with.
 fn reference(text: &str) -> String {
     let text: String =
         text.chars().map(|c| if c.is_ascii_graphic() && !"*~:^".contains(c) { c } else { ' ' }).collect();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The same in EDIFACT, which releases delimiters.
+fn released(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.trim().chars().filter(|c| c.is_ascii_graphic() || *c == ' ') {
+        if "+:?'".contains(c) {
+            out.push('?');
+        }
+        out.push(c);
+    }
+    out
 }
 
 /// Text that every character set and all usual delimiters can carry.
@@ -346,14 +393,15 @@ fn written_824(about: &About<'_>, outcome: AdviceOutcome, reasons: &[String], st
     let field = details.fields.first().map(|(_, value)| reference(value)).filter(|value| !value.is_empty());
     // OTI03 has 30 characters in 004010 and 50 in later versions.
     let most = if version.as_str() < "004030" { 30 } else { 50 };
-    let reference: String = field.unwrap_or_else(|| about.number.to_owned()).chars().take(most).collect();
+    let number = reference(about.number);
+    let reference_of: String = field.unwrap_or_else(|| number.clone()).chars().take(most).collect();
     let mut segments = vec!["ST*824*0001".to_owned(), format!("BGN*11*{}*{date}*{time}", about.entry)];
-    let original = format!("{}*TN*{reference}", outcome.oti());
+    let original = format!("{}*TN*{reference_of}", outcome.oti());
     segments.push(if details.group.is_empty() {
-        format!("OTI*{original}*******{}", plain(&details.document))
+        format!("OTI*{original}*******{}", reference(&details.document))
     } else {
-        let (group, document) = (plain(&details.group), plain(&details.document));
-        format!("OTI*{original}*****{group}*{}*{document}*{version}", about.number)
+        let (group, document) = (reference(&details.group), reference(&details.document));
+        format!("OTI*{original}*****{group}*{number}*{document}*{version}")
     });
     for reason in reasons.iter().take(REASONS_MAX) {
         let reason = reason_text(reason);
@@ -384,12 +432,12 @@ fn written_aperak(about: &About<'_>, outcome: AdviceOutcome, reasons: &[String],
         "UNH+1+APERAK:D:96A:UN".to_owned(),
         format!("BGM+{name}+{}+{function}", about.entry),
         format!("DTM+137:{date}{time}:203"),
-        format!("RFF+ACE:{}", plain(&details.interchange)),
-        format!("RFF+ACW:{}", plain(about.number)),
+        format!("RFF+ACE:{}", released(&details.interchange)),
+        format!("RFF+ACW:{}", released(about.number)),
     ];
-    if let Some((_, reference)) = details.fields.first() {
-        let reference: String = plain(reference).chars().take(35).collect();
-        segments.push(format!("RFF+AGO:{reference}"));
+    if let Some((_, field)) = details.fields.first() {
+        let field: String = field.chars().take(35).collect();
+        segments.push(format!("RFF+AGO:{}", released(&field)));
     }
     for reason in reasons.iter().take(REASONS_MAX) {
         let reason = reason_text(reason);
@@ -400,7 +448,7 @@ fn written_aperak(about: &About<'_>, outcome: AdviceOutcome, reasons: &[String],
         segments.push(format!("FTX+AAO+++{}", lines.join(":")));
     }
     segments.push(format!("UNT+{}+1", segments.len() + 1));
-    format!("UNB+UNOA:3+{PLACEHOLDER}+{PLACEHOLDER}+{short}:{time}+1'{}'UNZ+1+1'", segments.join("'")).into_bytes()
+    format!("UNB+UNOC:3+{PLACEHOLDER}+{PLACEHOLDER}+{short}:{time}+1'{}'UNZ+1+1'", segments.join("'")).into_bytes()
 }
 
 impl Desk<'_> {
@@ -444,8 +492,8 @@ impl Desk<'_> {
                     |first| not_advised(&first.message, Some(first.hint).filter(|hint| !hint.is_empty())),
                 )
             }
-            // A problem of the store or a folder stops the document too, so that nothing is half done.
-            Err(Findings(found)) if found.iter().any(|one| one.fault == Fault::Environment) => {
+            // A problem of the store or a folder, such as a lock that another worker holds, stops the document too, and the next run takes it again.
+            Err(Findings(found)) if found.iter().any(|one| one.fault != Fault::Config) => {
                 return Err(Findings(found));
             }
             Err(Findings(found)) => {

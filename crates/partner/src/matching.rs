@@ -205,15 +205,13 @@ pub(crate) fn apply_advice(desk: &mut Desk<'_>, work: &mut Work<'_>) -> Result<u
     let parties = parties_of(desk, work);
     let standard = work.details.standard.clone();
     let mut matched = 0;
-    let (advices, more) = crate::advice::read(work.bytes, desk.book.limits());
-    if more > 0 {
-        let message = format!(
-            "the advice names {more} more documents than Quayline reads of one advice, and nothing is changed for them"
-        );
+    let advices = crate::advice::read(work.bytes, desk.book.limits());
+    if advices.is_cut {
+        let message = "the advice names more than 10,000 documents, and Quayline changes nothing for the others";
         let hint = "ask the partner to send the advice in several documents";
         work.find(Finding::error(codes::ACK_UNKNOWN, Fault::Sender, message).hint(hint));
     }
-    for advice in advices {
+    for advice in advices.all {
         let around = advice.around.trim().trim_start_matches('0').to_owned();
         let contexts = parties.iter().map(|(sender, receiver)| match advice.kind {
             Kind::Group => group_context(&standard, sender, receiver),

@@ -3,12 +3,13 @@
 //! Files in `partners/` are the only place where partners are, so an editor, version control, commands and HTTP see the same. A change is checked
 //! with all other files, maps, guides and conditions before anything is written. The folder is locked meanwhile, so changes happen one after the
 //! other. All new files are written beside the old ones first. Then a line in `partners/changes.jsonl` says who changes what, and each file
-//! is replaced as a whole. A crash between two replacements leaves some files old and some new; the same command then makes the rest. A
+//! is replaced as a whole. A crash between two replacements leaves some files old and some new: import the files again. A
 //! running server reads the files for each request and each round, so it needs no restart.
 
-use std::fs;
+use std::fs::{self, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use quayline_core::{Fault, Finding, Findings, Place, system_error_text};
 use quayline_project::ShapeOptions;
@@ -86,14 +87,7 @@ fn name_of(path: &Path, text: &str) -> String {
 /// # Errors
 /// It is another partner, or none.
 pub fn is_partner(name: &str, source: &Path, text: &str) -> Result<(), Findings> {
-    let texts = if is_json(text) {
-        match toml_of(&source.display().to_string(), text) {
-            Ok(texts) => texts,
-            Err(_) => return Ok(()),
-        }
-    } else {
-        vec![text.to_owned()]
-    };
+    let Ok(texts) = texts_of(source, text) else { return Ok(()) };
     let wrong = |message: String, hint: &str| Finding::error(codes::ROSTER, Fault::Caller, message).hint(hint);
     if texts.is_empty() {
         return Err(wrong("the body has no partner".to_owned(), "send one partner, in TOML or JSON").into());
@@ -103,8 +97,8 @@ pub fn is_partner(name: &str, source: &Path, text: &str) -> Result<(), Findings>
     Err(wrong(format!("the body is partner `{other}`, and the path names `{name}`"), hint).into())
 }
 
-/// Changes the partners of a project. Nothing is changed unless all of it can be; a crash or a full disk in the middle may leave some files old,
-/// and the same change again makes the rest.
+/// Changes the partners of a project, one change after another. Quayline changes nothing unless it can change all of it. A crash or a full disk in
+/// the middle may leave some files old.
 ///
 /// # Errors
 /// Everything that would be wrong after the change; then nothing is changed. A file that cannot be written.
@@ -118,8 +112,7 @@ pub fn change_partners(
     if !change.put.is_empty() {
         fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, &error))?;
     }
-    let _alone =
-        if folder.is_dir() { Some(locked(&folder).map_err(|error| unwritable(&folder, &error))?) } else { None };
+    let _alone = if folder.is_dir() { Some(locked(&folder)?) } else { None };
     let before = known(project)?;
     let mut after: Vec<(PathBuf, String)> =
         before.iter().map(|known| (known.path.clone(), known.text.clone())).collect();
@@ -146,16 +139,12 @@ pub fn change_partners(
         }
     }
     for (source, given) in &change.put {
-        let texts = if is_json(given) {
-            match toml_of(&source.display().to_string(), given) {
-                Ok(texts) => texts,
-                Err(Findings(more)) => {
-                    found.extend(more);
-                    continue;
-                }
+        let texts = match texts_of(source, given) {
+            Ok(texts) => texts,
+            Err(Findings(more)) => {
+                found.extend(more);
+                continue;
             }
-        } else {
-            vec![given.clone()]
         };
         for text in texts {
             // What is wrong with a file is reported at the place where the user has it.
@@ -224,14 +213,26 @@ pub fn change_partners(
         }
     }
     record(&folder, change.by, &lines, (&before, &after), now_ms)?;
-    partials.rename_all()?;
-    for line in lines.iter().filter(|line| line.what == "removed") {
-        fs::remove_file(&line.path).map_err(|error| unwritable(&line.path, &error))?;
+    let removed = || lines.iter().filter(|line| line.what == "removed");
+    let applied = partials.rename_all().and_then(|()| {
+        removed().try_for_each(|line| fs::remove_file(&line.path).map_err(|error| unwritable(&line.path, &error)))
+    });
+    if let Err(findings) = applied {
+        let is_left = |line: &&RosterLine| partials.has(&line.path) || line.what == "removed" && line.path.exists();
+        let left = lines.iter().filter(is_left).map(|line| RosterLine { what: "failed", ..line.clone() });
+        // The reason why the change failed matters more than that this cannot be recorded.
+        let _ = record(&folder, change.by, &left.collect::<Vec<_>>(), (&before, &after), now_ms);
+        return Err(findings);
     }
     if lines.iter().any(|line| line.what != "unchanged") {
         fs::File::open(&folder).and_then(|folder| folder.sync_all()).map_err(|error| unwritable(&folder, &error))?;
     }
     Ok(lines)
+}
+
+/// The TOML of each partner in a text.
+fn texts_of(source: &Path, text: &str) -> Result<Vec<String>, Findings> {
+    if is_json(text) { toml_of(&source.display().to_string(), text) } else { Ok(vec![text.to_owned()]) }
 }
 
 /// Whether a text that begins like JSON is meant as such: a TOML file may begin with a table.
@@ -264,7 +265,6 @@ fn record(
     }
     let path = folder.join(CHANGES_FILE);
     let append = || -> io::Result<()> {
-        fs::create_dir_all(folder)?;
         let mut file = fs::File::options().create(true).append(true).open(&path)?;
         file.write_all(text.as_bytes())?;
         file.sync_all()
@@ -272,11 +272,26 @@ fn record(
     append().map_err(|error| unwritable(&path, &error))
 }
 
-/// The folder, locked against other changes until the file is closed.
-fn locked(folder: &Path) -> io::Result<fs::File> {
-    let folder = fs::File::open(folder)?;
-    folder.lock()?;
-    Ok(folder)
+/// The record of changes, locked until the file is closed. Network file systems lock only files that are open for writing.
+fn locked(folder: &Path) -> Result<fs::File, Findings> {
+    const WAIT: Duration = Duration::from_secs(5);
+    let path = folder.join(CHANGES_FILE);
+    let failed = |error: &io::Error| unwritable(&path, error);
+    let file = fs::File::options().create(true).append(true).open(&path).map_err(|error| failed(&error))?;
+    let end = Instant::now() + WAIT;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if Instant::now() < end => std::thread::sleep(Duration::from_millis(10)),
+            Err(TryLockError::WouldBlock) => {
+                let place = Place { file: Some(path.display().to_string().into()), ..Place::default() };
+                let message = format!("another process has changed partners for {} s", WAIT.as_secs());
+                let finding = Finding::error(codes::ROSTER_FILE, Fault::Environment, message).at(place);
+                return Err(finding.hint("wait until it ends, or end it; then run the command again").into());
+            }
+            Err(TryLockError::Error(error)) => return Err(failed(&error)),
+        }
+    }
 }
 
 /// New files beside the old ones. What was not renamed is removed at the end.
@@ -290,6 +305,11 @@ impl Partials {
         let mut file = fs::File::create(&partial)?;
         file.write_all(text.as_bytes())?;
         file.sync_all()
+    }
+
+    /// Whether a new file still waits for its place.
+    fn has(&self, path: &Path) -> bool {
+        self.0.iter().any(|(_, of)| of == path)
     }
 
     fn rename_all(&mut self) -> Result<(), Findings> {
@@ -360,5 +380,5 @@ fn unwritable(path: &Path, error: &io::Error) -> Findings {
     let place = Place { file: Some(path.display().to_string().into()), ..Place::default() };
     let message = format!("the partner file cannot be read or written: {}", system_error_text(error));
     let finding = Finding::error(codes::ROSTER_FILE, Fault::Environment, message).at(place);
-    finding.hint("correct the folder `partners`; the same command then makes the rest of the change").into()
+    finding.hint("correct the folder `partners`, then import the files again, or remove the partners that are left; `changes.jsonl` has what was done").into()
 }

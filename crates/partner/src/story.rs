@@ -150,8 +150,14 @@ impl Desk<'_> {
             };
             let told = Told::default();
             let out: TraceOut = Arc::new(Mutex::new(Box::new(told.clone())));
-            let mut lane = map.pipeline.traced_lane(out)?;
-            let mut buffers = map.pipeline.buffers()?;
+            let (mut lane, mut buffers) =
+                match map.pipeline.traced_lane(out).and_then(|lane| Ok((lane, map.pipeline.buffers()?))) {
+                    Ok(both) => both,
+                    Err(Findings(findings)) => {
+                        traces.push(StoryTrace { map: name, findings, ..StoryTrace::default() });
+                        continue;
+                    }
+                };
             let (_, run) = self.begin_map();
             map.begin_unit(entry.time_ms, run);
             let mut report = lane.run(&format!("entry {}", entry.id).into(), bytes, &mut buffers);

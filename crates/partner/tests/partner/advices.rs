@@ -199,6 +199,9 @@ fn function_response_and_name_of_an_aperak_decide() {
         ("313+1+29", "", State::Accepted),
         ("313+1+29", "ERC+1'", State::AcceptedWithErrors),
         ("313+1+45", "", State::AcceptedWithErrors),
+        ("313+1+29+RE", "", State::Accepted),
+        ("312+1+45+AP", "", State::AcceptedWithErrors),
+        ("312+1+9+RE", "", State::Refused),
         ("313+1++RE", "", State::Refused),
         ("313+1++AP", "ERC+1'", State::AcceptedWithErrors),
         ("313+1++CA", "", State::AcceptedWithErrors),
@@ -221,6 +224,37 @@ fn function_response_and_name_of_an_aperak_decide() {
         assert_eq!(report.matched, 1, "{bgm} {report:?}");
         assert_eq!(documents(&world, Way::Sent)[0].state, state, "{bgm} {erc}");
     }
+}
+
+/// Reasons after the last document that is read belong to none.
+#[test]
+fn an_advice_about_too_many_documents_is_read_to_a_limit() {
+    let world = World::with("usage = \"both\"", "");
+    let oti = |number: usize| format!("OTI*TR*TN*X*****9*{number:05}*850~TED*024*reason {number}~");
+    // Several statements about one document count once.
+    let body: String = (0..10_000).map(oti).chain((0..10).map(|_| oti(7))).collect();
+    let report = world.receive(&advice(2, &body));
+    let found = |report: &quayline_partner::ReceiveReport| {
+        let entry = documents(&world, Way::Received).pop().expect("the 824");
+        assert_eq!(report.delivered + report.rejected, 1);
+        (entry.details.findings.iter().any(|one| one.message.contains("more than 10,000")), entry.details.findings_more)
+    };
+    assert!(!found(&report).0, "{report:?}");
+    let report = world.receive(&advice(3, &(body + &oti(10_000))));
+    assert!(found(&report).0, "{report:?}");
+}
+
+#[test]
+fn an_aperak_names_references_as_their_sender_does() {
+    let rule = "[[rule]]\nname = \"edifact\"\ndirection = \"receive\"\ndocument = \"ORDERS\"\ndeliver = \"folder:orders\"\nfields = { order = \"BGM02\" }\n";
+    let world =
+        World::with("usage = \"both\"\nsend-to = \"folder:out\"\nacknowledge = []\nvalidate = \"envelope\"", rule);
+    let order = "UNB+UNOC:3+5412345000013:14+4012345500004:14+260401:1200+ref_1a'UNH+m?+1+ORDERS:D:96A:UN'BGM+220+po#7+9'UNS+S'UNT+4+m?+1'UNZ+1+ref_1a'";
+    assert!(world.receive(order).is_good());
+    let id = documents(&world, Way::Received)[0].id;
+    world.at_desk(DeskLimits::default(), |desk| desk.advise(id, AdviceOutcome::Rejected, &[])).expect("advised");
+    let sent = &world.files("out")[0].1;
+    assert!(sent.contains("RFF+ACE:ref_1a'RFF+ACW:m?+1'RFF+AGO:po#7'"), "{sent}");
 }
 
 /// The advice counts for what it is about, and its rule is settled by the operator.

@@ -107,7 +107,38 @@ fn what_cannot_be_written_changes_nothing() {
     let found = put(&world, "all.json", &both).expect_err("not writable");
     assert_eq!(found.0[0].code.0, "PTN-018");
     assert!(!world.path("partners/A.toml").exists() && !world.path("partners/A.toml.partial").exists());
-    assert!(!world.path("partners").join(CHANGES_FILE).exists(), "nothing happened, so nothing is on record");
+    assert_eq!(recorded(&world), "", "nothing happened, so nothing is on record");
+}
+
+fn recorded(world: &World) -> String {
+    std::fs::read_to_string(world.path("partners").join(CHANGES_FILE)).expect("the record")
+}
+
+/// The record has what was done, and what was not.
+#[test]
+fn a_file_that_cannot_be_replaced_is_on_record_as_failed() {
+    let world = World::new();
+    // A folder in the place of one of the new files.
+    std::fs::create_dir(world.path("partners/A.toml")).expect("a folder");
+    let found = put(&world, "all.json", &partners_json(&["A", "B"])).expect_err("not replaceable");
+    assert_eq!(found.0[0].code.0, "PTN-018");
+    let text = recorded(&world);
+    let failed: Vec<&str> = text.lines().filter(|line| line.contains("\"failed\"")).collect();
+    assert!(failed.iter().any(|line| line.contains("\"A\"")), "{text}");
+    assert_eq!(world.path("partners/B.toml").exists(), !failed.iter().any(|line| line.contains("\"B\"")), "{text}");
+}
+
+#[test]
+fn a_change_does_not_wait_for_ever() {
+    let world = World::new();
+    put(&world, "p.toml", &partner("A")).expect("added");
+    let held =
+        std::fs::File::options().append(true).open(world.path("partners").join(CHANGES_FILE)).expect("the record");
+    held.lock().expect("a lock");
+    let found = put(&world, "p.toml", &partner("B")).expect_err("it is locked");
+    assert!(found.0[0].message.contains("another process"), "{found}");
+    drop(held);
+    put(&world, "p.toml", &partner("B")).expect("added");
 }
 
 fn partners_json(names: &[&str]) -> String {
