@@ -359,8 +359,6 @@ impl EnvelopePass<'_> {
         if standard == Standard::Edifact && matches!(self.pass.segment().tag(), b"UNO" | b"UNP") {
             if self.pass.segment().tag() == b"UNO" {
                 self.envelope.count_package();
-                let at = self.position();
-                self.put_segment_fault(EdiError::Package, at);
             }
             return Event::Segment;
         }

@@ -196,10 +196,8 @@ pub enum EdiError {
         /// `syntax identifier` or `syntax version`.
         what: &'static str,
     },
-    /// `EDI-009`: before version 00402, ISA11 is a code with one value.
-    #[error(
-        "ISA11 is not U, the only code of I10 before version 00402, and there is no repetition separator in this version"
-    )]
+    /// `EDI-009`: ISA11 is not `U`. Before version 00402, `U` is its only value.
+    #[error("ISA11 is not U, its only value before version 00402; the interchange has no repetition separator")]
     StandardsId,
     /// `EDI-010`: a segment longer than the limit.
     #[error("the segment is longer than {limit} bytes")]
@@ -226,7 +224,7 @@ pub enum EdiError {
     #[error("the length of the binary data is not a number")]
     BinaryLength,
     /// `EDI-016`: binary data longer than the limit.
-    #[error("the binary data has {declared} bytes, more than {limit}; it is passed over")]
+    #[error("the binary data has {declared} bytes by its length, more than {limit}")]
     BinaryTooLong {
         /// What the segment says.
         declared: u64,
@@ -241,8 +239,8 @@ pub enum EdiError {
         /// What there is.
         found: u64,
     },
-    /// `EDI-018`: no terminator where binary data ends.
-    #[error("no segment terminator follows the binary data at the end that its length gives")]
+    /// `EDI-018`: no terminator where binary data ends, or no UNP where the object of a package ends.
+    #[error("the binary data does not end where its length says")]
     BinaryEnd,
     /// `EDI-019`: a segment without a proper tag.
     #[error("a segment begins with {bytes} bytes that are not a tag, expected two or three capital letters or digits")]
@@ -407,8 +405,8 @@ pub enum EdiError {
         /// What the guide for it has as GS01.
         expected: Box<str>,
     },
-    /// `EDI-021`: an object in a package of its own.
-    #[error("a package (UNO to UNP) is not supported; its object is passed over")]
+    /// `EDI-021`: a package (UNO to UNP), which Quayline does not support.
+    #[error("a package (UNO to UNP) is not supported")]
     Package,
     /// `EDI-101` to `EDI-131`: something that the guide of the transaction does not allow.
     #[error("{0}")]
@@ -517,7 +515,7 @@ impl EdiError {
             EdiError::BinaryLength
             | EdiError::BinaryTooLong { .. }
             | EdiError::BinaryCut { .. }
-            | EdiError::BinaryEnd => Some("X12.22, BIN and BDS"),
+            | EdiError::BinaryEnd => Some("X12.22, BIN and BDS, and ISO 9735-8, UNO"),
             EdiError::TrailerMissing { standard, .. }
             | EdiError::TrailerAlone { standard, .. }
             | EdiError::ControlDiffers { standard, .. }
@@ -565,9 +563,9 @@ impl EdiError {
                 "choose different characters that the data does not hold, such as * : ^ ~; until then the interchange is passed over"
             }
             EdiError::RepetitionKind => "write a repetition separator such as ^ into ISA11",
-            EdiError::StandardsId => "write U into ISA11, or the version of the interchange into ISA12",
+            EdiError::StandardsId => "write U to ISA11, or write the actual version of the interchange to ISA12",
             EdiError::Package => {
-                "have the object sent outside the interchange, or remove the package and count it out of UNZ or UNE"
+                "ask the sender to send the object outside the interchange, or remove the package and reduce the count in UNZ or UNE"
             }
             EdiError::Syntax { .. } => "write UNOA to UNOL, UNOW, UNOX or UNOY and a version from 1 to 4",
             EdiError::SegmentTooLong { .. } => {

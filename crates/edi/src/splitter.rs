@@ -43,6 +43,7 @@
 mod between;
 mod binary;
 mod extended;
+mod package;
 mod scan;
 mod special;
 mod state;
@@ -60,7 +61,7 @@ use extended::Extended;
 ///
 /// It holds no text: [`SegmentSplitter::over`] looks at what the caller has, and says how much of that is done with; the caller keeps the
 /// rest, appends what comes next and calls again. The rest is no more than one segment, which [`Limits::segment_bytes_max`] bounds, or one
-/// piece of binary data, bounded by [`Limits::record_bytes_max`]. Memory besides: some positions per byte of a window of 4 KiB, more only
+/// piece of binary data or object of a package, bounded by [`Limits::record_bytes_max`]. Memory besides: some positions per byte of a window of 4 KiB, more only
 /// while one segment is longer than that.
 ///
 /// What is wrong is put aside ([`SegmentSplitter::take_faults`]) and passed over, so one fault costs one segment at most:
@@ -166,8 +167,8 @@ enum Mode {
     PassOver { released: bool },
     /// In binary data that is too long.
     PassBytes { left: u64 },
-    /// In the object of a package, which is of so many bytes.
-    PassObject { left: u64, declared: u64 },
+    /// Before the object of a package, which has so many bytes by its length.
+    Object { declared: u64 },
     /// Behind everything.
     Done,
 }
@@ -201,6 +202,8 @@ struct Told {
     break_inside: bool,
     break_behind: bool,
     empty: bool,
+    /// Number of the segment of the package that was reported last.
+    package: u64,
 }
 
 /// Bytes of the first window of an interchange: many are short.
@@ -268,7 +271,7 @@ impl SegmentSplitter {
             Mode::Header => 2,
             Mode::Inside => 3,
             Mode::Done => 4,
-            Mode::PassOver { .. } | Mode::PassBytes { .. } | Mode::PassObject { .. } => return None,
+            Mode::PassOver { .. } | Mode::PassBytes { .. } | Mode::Object { .. } => return None,
         };
         let extended = u64::from(self.extended.is_on()) << 7;
         self.extended.is_at_start().then(|| (place | extended) << 56 | self.delimiters.to_bits())
@@ -565,6 +568,9 @@ impl Pass<'_> {
         self.settle();
         self.at = self.found.begin;
         self.splitter.segment -= 1;
+        if matches!(self.splitter.mode, Mode::Object { .. }) {
+            self.splitter.mode = Mode::Inside;
+        }
         self.splitter.extended.put_back();
         self.forget_index();
     }
@@ -734,7 +740,7 @@ fn is_data(text: &[u8], start: u32, ends: &[u32]) -> bool {
 }
 
 /// Bits for the first, second and third byte of a segment. A segment needs a closer look if the three have a bit in common: one for each of
-/// `ISA` and `ISX`, `IEA`, `UNA` with `UNB`, `UNO` and `UNZ`, `BIN`, `BDS`, and one that all have but capital letters at the beginning.
+/// `ISA` and `ISX`, `IEA`, `UNA` with `UNB`, `UNO` and `UNZ`, `BIN`, `BDS`, and one for segments that do not begin with a capital letter.
 static OF_NOTE: ([u8; 256], [u8; 256], [u8; 256]) = {
     const NO_LETTER: u8 = 0x80;
     const TAGS: [[u8; 3]; 9] = [*b"ISA", *b"ISX", *b"IEA", *b"UNA", *b"UNB", *b"UNO", *b"UNZ", *b"BIN", *b"BDS"];

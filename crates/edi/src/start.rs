@@ -2,7 +2,7 @@
 //!
 //! # Leniency
 //! * An ISA whose elements do not have their fixed widths is read by its separators ([`EdiError::IsaWidth`]).
-//! * ISA11 that is not `U` before version 00402 means nothing ([`EdiError::StandardsId`]).
+//! * Before version 00402, Quayline ignores an ISA11 that is not `U` ([`EdiError::StandardsId`]).
 //! * ISA11 that is a letter from version 00402 on means that there is no repetition separator ([`EdiError::RepetitionKind`]).
 //! * Line breaks inside ISA, and between UNA and UNB, are passed over.
 
@@ -121,11 +121,13 @@ fn isa(text: &[u8], end: EndOfInput) -> Start {
     if isa.version >= &b"00402"[..] && isa.version.iter().all(u8::is_ascii_digit) {
         match isa.standards_id {
             Some(byte) if byte.is_ascii_alphanumeric() => leniencies.push(EdiError::RepetitionKind),
-            // Told as a missing element.
+            // Quayline reports a blank ISA11 as a missing element.
             Some(b' ') => {}
             other => repetition = other,
         }
-    } else if isa.standards_id.is_some_and(|byte| !matches!(byte, b'U' | b' ')) {
+    } else if isa.version.iter().all(u8::is_ascii_digit)
+        && isa.standards_id.is_some_and(|byte| !matches!(byte, b'U' | b' '))
+    {
         leniencies.push(EdiError::StandardsId);
     }
     let delimiters = Delimiters {

@@ -90,7 +90,7 @@ impl Envelope {
         if level == Level::Transaction && self.group.is_open { &mut self.group } else { &mut self.interchange }
     }
 
-    /// UNZ and UNE count packages as they count messages (ISO 9735-8).
+    /// Counts a package. UNZ and UNE count packages like messages (ISO 9735-8).
     pub(super) fn count_package(&mut self) {
         if self.group.is_open {
             self.group.counted += 1;
@@ -337,7 +337,7 @@ impl EnvelopePass<'_> {
         self.envelope.level(level).is_open = false;
         self.envelope.outside = false;
         if level == Level::Group {
-            // Those of the group say nothing of what follows.
+            // The control numbers of the group do not affect messages after it.
             self.envelope.transaction.seen.clear();
         }
         Some(end_event(level, Closed::ByTrailer))

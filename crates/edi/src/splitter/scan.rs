@@ -1,13 +1,11 @@
 //! Behind the last segment that the index has: the next window, and segments that end late or never.
 
 use quayline_charset::scan;
-use quayline_core::ByteOffset;
 
 use super::binary::Terminator;
 use super::{EndOfInput, Found, Mode, Pass, Step, Verdict, WINDOW, u32_of};
 use crate::delimiters::{Delimiters, Standard};
 use crate::fault::EdiError;
-use crate::position::Position;
 
 /// Bytes of white space from which on what is between two segments is a gap. Line breaks and indentation are shorter.
 const GAP_BYTES_MIN: usize = 64;
@@ -23,7 +21,7 @@ impl Pass<'_> {
             Mode::Inside | Mode::Header => self.scan(),
             Mode::PassOver { released } => self.pass_over(released),
             Mode::PassBytes { left } => self.pass_bytes(left),
-            Mode::PassObject { left, declared } => self.pass_object(left, declared),
+            Mode::Object { declared } => self.object(declared),
             Mode::First | Mode::Between | Mode::Noise { .. } | Mode::Done => self.between(),
         }
     }
@@ -240,26 +238,6 @@ impl Pass<'_> {
         let left = left - step as u64;
         self.splitter.mode = if left == 0 { Mode::PassOver { released: false } } else { Mode::PassBytes { left } };
         if left == 0 { Verdict::Again } else { self.out_of_input() }
-    }
-
-    /// Goes behind the object of a package, which no terminator ends.
-    #[cold]
-    fn pass_object(&mut self, left: u64, declared: u64) -> Verdict {
-        let step = usize::try_from(left).unwrap_or(usize::MAX).min(self.input.len() - self.at);
-        self.at += step;
-        let left = left - step as u64;
-        if left == 0 {
-            self.splitter.mode = Mode::Inside;
-            return Verdict::Again;
-        }
-        self.splitter.mode = Mode::PassObject { left, declared };
-        if self.end == EndOfInput::Yes {
-            let byte = ByteOffset(self.splitter.offset + self.at as u64);
-            let (interchange, segment) = (self.splitter.interchange, self.splitter.segment);
-            let at = Position { byte, interchange, segment, ..Position::default() };
-            self.splitter.fault(EdiError::BinaryCut { declared, found: declared - left }, at);
-        }
-        self.out_of_input()
     }
 
     /// All bytes of the input are done with.

@@ -74,15 +74,7 @@ impl Pass<'_> {
                     self.forget_index();
                 }
             }
-            (Standard::Edifact, b"UNO") if !self.splitter.extended.is_on() => {
-                // The length of the object is S022 0810 (ISO 9735-8).
-                let status = self.segment().element(4).and_then(|element| element.component(1));
-                let digits = status.and_then(|length| core::str::from_utf8(length.raw()).ok());
-                if let Some(declared) = digits.and_then(|digits| digits.parse().ok()).filter(|length| *length > 0) {
-                    self.splitter.mode = Mode::PassObject { left: declared, declared };
-                    self.forget_index();
-                }
-            }
+            (Standard::Edifact, b"UNO") => self.package(at, begin),
             _ => {}
         }
         Verdict::Step(Step::Segment)

@@ -30,7 +30,7 @@ impl SegmentSplitter {
             Mode::PassOver { released } => (5, [released.into(), 0, 0]),
             Mode::PassBytes { left } => (6, [left, 0, 0]),
             Mode::Done => (7, [0; 3]),
-            Mode::PassObject { left, declared } => (8, [left, declared, 0]),
+            Mode::Object { declared } => (8, [declared, 0, 0]),
         };
         out.number(mode);
         numbers.iter().for_each(|number| out.number(*number));
@@ -43,8 +43,9 @@ impl SegmentSplitter {
             LineBreak::CrLf => 2,
         });
         out.flag(self.una);
-        let Told { break_inside, break_behind, empty } = self.told;
+        let Told { break_inside, break_behind, empty, package } = self.told;
         [break_inside, break_behind, empty, self.cut].iter().for_each(|flag| out.flag(*flag));
+        out.number(package);
         self.extended.put_state(out);
     }
 
@@ -66,7 +67,7 @@ impl SegmentSplitter {
             5 => Mode::PassOver { released: a == 1 },
             6 => Mode::PassBytes { left: a },
             7 => Mode::Done,
-            8 => Mode::PassObject { left: a, declared: b },
+            8 => Mode::Object { declared: a },
             _ => return None,
         };
         splitter.delimiters = Delimiters::from_bits(from.number()?);
@@ -79,8 +80,9 @@ impl SegmentSplitter {
             _ => return None,
         };
         splitter.una = from.flag()?;
-        splitter.told = Told { break_inside: from.flag()?, break_behind: from.flag()?, empty: from.flag()? };
+        let [break_inside, break_behind, empty] = [from.flag()?, from.flag()?, from.flag()?];
         splitter.cut = from.flag()?;
+        splitter.told = Told { break_inside, break_behind, empty, package: from.number()? };
         splitter.extended = Extended::from_state(from)?;
         Some(splitter)
     }

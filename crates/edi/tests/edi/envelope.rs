@@ -442,7 +442,7 @@ fn one_interchange_ends_where_another_begins() {
     );
 }
 
-/// The control numbers of a group were held against messages outside of it, beside the finding that they stand there.
+/// Messages outside a group were checked against the control numbers of that group, in addition to the finding for their position.
 #[test]
 fn control_numbers_of_a_group_end_with_it() {
     check_edifact(
@@ -461,28 +461,28 @@ fn control_numbers_of_a_group_end_with_it() {
     );
 }
 
-/// The object of a package was read as segments, UNO stood outside of messages, and UNZ counted wrong.
+/// Quayline read the object of a package as segments, reported UNO outside of messages, and did not count the package for UNZ.
 #[test]
 fn packages_are_passed_over() {
     let message = "UNH+1+ORDERS:D:96A:UN'UNT+2+1'";
     check_edifact(
         &format!("{message}UNO+1+AAA:1+TXT:X+11'ab'c+?UNZ'\nUNP+11+1'UNZ+2+7'"),
         expect![[r#"
-        UNB 7 {
-          UNH 1 {
-          }
-        error EDI-021 at 65 (interchange 1, segment 4): a package (UNO to UNP) is not supported; its object is passed over; TA1=024 CONTRL=15
-          UNO at interchange 1, segment 4
-          UNP at interchange 1, segment 5
-        }
-    "#]],
+            UNB 7 {
+              UNH 1 {
+              }
+            error EDI-021 at 65 (interchange 1, segment 4): a package (UNO to UNP) is not supported; TA1=024 CONTRL=15
+              UNO at interchange 1, segment 4
+              UNP at interchange 1, segment 5
+            }
+        "#]],
     );
     check_edifact(
         &format!("{UNG}UNO+1+AAA:1+TXT:X+3'''~UNP+3+1'{message}UNE+2+3'UNZ+1+7'"),
         expect![[r#"
             UNB 7 {
               UNG 3 {
-            error EDI-021 at 73 (interchange 1, group 1, segment 3): a package (UNO to UNP) is not supported; its object is passed over; TA1=024 CONTRL=15
+            error EDI-021 at 73 (interchange 1, group 1, segment 3): a package (UNO to UNP) is not supported; TA1=024 CONTRL=15
                 UNO at interchange 1, group 1, segment 3
                 UNP at interchange 1, group 1, segment 4
                 UNH 1 {
@@ -491,23 +491,191 @@ fn packages_are_passed_over() {
             }
         "#]],
     );
-    // Without a length, the next segment follows; a length beyond the file is its end.
+    // Without a length, reading continues with the next segment. With a length beyond the file, the object ends with the file.
     check_edifact(
         "UNO+1+AAA:1+TXT:X'UNP++1'UNO+2+AAA:1+TXT:X+99'abc",
         expect![[r#"
+            UNB 7 {
+            error EDI-021 at 35 (interchange 1, segment 2): a package (UNO to UNP) is not supported; TA1=024 CONTRL=15
+              UNO at interchange 1, segment 2
+              UNP at interchange 1, segment 3
+            error EDI-021 at 60 (interchange 1, segment 4): a package (UNO to UNP) is not supported; TA1=024 CONTRL=15
+              UNO at interchange 1, segment 4
+            error EDI-018 at 81 (interchange 1, segment 4): the binary data does not end where its length says; AK5=5 AK3=8 CONTRL=12
+            error EDI-012 at 81 (interchange 1, segment 5): the file ends before the segment terminator; TA1=023 AK9=3 AK5=2 CONTRL=13
+              abc at interchange 1, segment 5
+            } unclosed
+        "#]],
+    );
+}
+
+/// A length with a digit too many passed over the messages and interchanges that followed, and only the package was reported.
+#[test]
+fn a_package_with_a_wrong_length_takes_nothing_from_what_follows() {
+    let message = "UNH+2+ORDERS:D:96A:UN'UNT+2+2'";
+    let with = |length: &str| format!("UNO+1+AAA:1+TXT:X+{length}'ab'c+?UNZ'\nUNP+11+1'{message}UNZ+2+7'");
+    // Too long (within the file and beyond it), too short, signed, not a number, more than the limit.
+    for length in ["47", "110", "5", "+11", "1x", "99999999", "99999999999999999999999"] {
+        let text = format!("UNB+UNOA:4+S+R+260401:1200+7'{}", with(length));
+        let whole = trace(text.as_bytes(), []);
+        assert!(whole.contains("UNH 2 {\n  }\n"), "{length}: {whole}");
+    }
+    check_edifact(
+        &with("47"),
+        expect![[r#"
         UNB 7 {
-        error EDI-021 at 35 (interchange 1, segment 2): a package (UNO to UNP) is not supported; its object is passed over; TA1=024 CONTRL=15
+        error EDI-021 at 35 (interchange 1, segment 2): a package (UNO to UNP) is not supported; TA1=024 CONTRL=15
+          UNO at interchange 1, segment 2
+        error EDI-018 at 56 (interchange 1, segment 2): the binary data does not end where its length says; AK5=5 AK3=8 CONTRL=12
+        error EDI-019 at 56 (interchange 1, segment 3): a segment begins with 2 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
+        error EDI-035 at 56 (interchange 1, segment 3): the segment is outside any message; TA1=024 CONTRL=33
+          ab at interchange 1, segment 3
+        error EDI-019 at 59 (interchange 1, segment 4): a segment begins with 1 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
+          c at interchange 1, segment 4
+          UNP at interchange 1, segment 5
+          UNH 2 {
+          }
+        }
+    "#]],
+    );
+    check_edifact(
+        &with("110"),
+        expect![[r#"
+        UNB 7 {
+        error EDI-021 at 35 (interchange 1, segment 2): a package (UNO to UNP) is not supported; TA1=024 CONTRL=15
+          UNO at interchange 1, segment 2
+        error EDI-018 at 57 (interchange 1, segment 2): the binary data does not end where its length says; AK5=5 AK3=8 CONTRL=12
+        error EDI-019 at 57 (interchange 1, segment 3): a segment begins with 2 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
+        error EDI-035 at 57 (interchange 1, segment 3): the segment is outside any message; TA1=024 CONTRL=33
+          ab at interchange 1, segment 3
+        error EDI-019 at 60 (interchange 1, segment 4): a segment begins with 1 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
+          c at interchange 1, segment 4
+          UNP at interchange 1, segment 5
+          UNH 2 {
+          }
+        }
+    "#]],
+    );
+    check_edifact(
+        &with("5"),
+        expect![[r#"
+            UNB 7 {
+            error EDI-021 at 35 (interchange 1, segment 2): a package (UNO to UNP) is not supported; TA1=024 CONTRL=15
+              UNO at interchange 1, segment 2
+            error EDI-018 at 55 (interchange 1, segment 2): the binary data does not end where its length says; AK5=5 AK3=8 CONTRL=12
+            error EDI-019 at 55 (interchange 1, segment 3): a segment begins with 2 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
+            error EDI-035 at 55 (interchange 1, segment 3): the segment is outside any message; TA1=024 CONTRL=33
+              ab at interchange 1, segment 3
+            error EDI-019 at 58 (interchange 1, segment 4): a segment begins with 1 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
+              c at interchange 1, segment 4
+              UNP at interchange 1, segment 5
+              UNH 2 {
+              }
+            }
+        "#]],
+    );
+    check_edifact(
+        &with("?+11"),
+        expect![[r#"
+        UNB 7 {
+        error EDI-021 at 35 (interchange 1, segment 2): a package (UNO to UNP) is not supported; TA1=024 CONTRL=15
+        error EDI-015 at 35 (interchange 1, segment 2, element 4): the length of the binary data is not a number; AK5=5 AK3=8 CONTRL=12
+          UNO at interchange 1, segment 2
+        error EDI-019 at 58 (interchange 1, segment 3): a segment begins with 2 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
+        error EDI-035 at 58 (interchange 1, segment 3): the segment is outside any message; TA1=024 CONTRL=33
+          ab at interchange 1, segment 3
+        error EDI-019 at 61 (interchange 1, segment 4): a segment begins with 1 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
+          c at interchange 1, segment 4
+          UNP at interchange 1, segment 5
+          UNH 2 {
+          }
+        }
+    "#]],
+    );
+    check_edifact(
+        &with("99999999"),
+        expect![[r#"
+        UNB 7 {
+        error EDI-021 at 35 (interchange 1, segment 2): a package (UNO to UNP) is not supported; TA1=024 CONTRL=15
+        error EDI-016 at 35 (interchange 1, segment 2, element 4): the binary data has 99999999 bytes by its length, more than 16777216; AK5=5 AK3=8 CONTRL=12
+          UNO at interchange 1, segment 2
+        error EDI-019 at 62 (interchange 1, segment 3): a segment begins with 2 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
+        error EDI-035 at 62 (interchange 1, segment 3): the segment is outside any message; TA1=024 CONTRL=33
+          ab at interchange 1, segment 3
+        error EDI-019 at 65 (interchange 1, segment 4): a segment begins with 1 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
+          c at interchange 1, segment 4
+          UNP at interchange 1, segment 5
+          UNH 2 {
+          }
+        }
+    "#]],
+    );
+    // White space between the object and UNP has a limit; a tag that only begins with UNP is another segment.
+    check_edifact(
+        &format!("UNO+1+A+T+1'x{}UNP+1+1'UNZ+1+7'", "\n".repeat(65)),
+        expect![[r#"
+        UNB 7 {
+        error EDI-021 at 35 (interchange 1, segment 2): a package (UNO to UNP) is not supported; TA1=024 CONTRL=15
+          UNO at interchange 1, segment 2
+        error EDI-018 at 47 (interchange 1, segment 2): the binary data does not end where its length says; AK5=5 AK3=8 CONTRL=12
+        warning EDI-013 at 48 (interchange 1, segment 3): a line break is inside a segment; it is left out, here and later in this interchange; TA1=022 AK5=5 AK3=8 CONTRL=21
+        error EDI-019 at 47 (interchange 1, segment 3): a segment begins with 69 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
+        error EDI-035 at 47 (interchange 1, segment 3): the segment is outside any message; TA1=024 CONTRL=33
+          x\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\nUNP at interchange 1, segment 3
+        }
+    "#]],
+    );
+    check_edifact(
+        &format!("UNO+1+A+T+1'x{}UNP+1+1'UNZ+1+7'", "\n".repeat(64)),
+        expect![[r#"
+        UNB 7 {
+        error EDI-021 at 35 (interchange 1, segment 2): a package (UNO to UNP) is not supported; TA1=024 CONTRL=15
           UNO at interchange 1, segment 2
           UNP at interchange 1, segment 3
-        error EDI-021 at 60 (interchange 1, segment 4): a package (UNO to UNP) is not supported; its object is passed over; TA1=024 CONTRL=15
-          UNO at interchange 1, segment 4
-        error EDI-017 at 84 (interchange 1, segment 4): the binary data has 99 bytes by its length, but only 3 are left in the file; TA1=023 AK9=3 AK5=2 CONTRL=13
-        } unclosed
+        }
+    "#]],
+    );
+    check_edifact(
+        "UNO+1+A+T+1'xUNPX+1+1'UNZ+1+7'",
+        expect![[r#"
+        UNB 7 {
+        error EDI-021 at 35 (interchange 1, segment 2): a package (UNO to UNP) is not supported; TA1=024 CONTRL=15
+          UNO at interchange 1, segment 2
+        error EDI-018 at 47 (interchange 1, segment 2): the binary data does not end where its length says; AK5=5 AK3=8 CONTRL=12
+        error EDI-019 at 47 (interchange 1, segment 3): a segment begins with 5 bytes that are not a tag, expected two or three capital letters or digits; AK5=5 AK3=1 CONTRL=15
+        error EDI-035 at 47 (interchange 1, segment 3): the segment is outside any message; TA1=024 CONTRL=33
+          xUNPX at interchange 1, segment 3
+        }
     "#]],
     );
 }
 
-/// ISA11 has one code before it became the repetition separator.
+/// Inside an open message, UNO passed over bytes without a finding.
+#[test]
+fn a_package_inside_a_message_is_reported() {
+    check_edifact(
+        "UNH+1+ORDERS:D:96A:UN'UNO+1+A+T+4'a'b'UNP+4+1'UNT+4+1'UNZ+1+7'",
+        expect![[r#"
+        UNB 7 {
+          UNH 1 {
+        error EDI-021 at 57 (interchange 1, transaction 1, segment 2): a package (UNO to UNP) is not supported; TA1=024 CONTRL=15
+            UNO at interchange 1, transaction 1, segment 2
+            UNP at interchange 1, transaction 1, segment 3
+          }
+        }
+    "#]],
+    );
+}
+
+/// The standard has another release of ISA11 for versions that are digits; of other versions nothing is known.
+#[test]
+fn isa11_of_a_version_that_is_not_digits() {
+    let text = "ISA*00*          *00*          *ZZ*SENDER         *ZZ*RECEIVER       *260401*1200*^*0040A*000000001*0*T*:~IEA*0*000000001~";
+    let whole = trace(text.as_bytes(), []);
+    assert!(!whole.contains("EDI-009") && whole.contains("EDI-038"), "{whole}");
+}
+
+/// Before version 00402, ISA11 has one value. From 00402 on, it is the repetition separator.
 #[test]
 fn isa11_of_each_version() {
     let read = |standards_id: char, version: &str| {

@@ -309,7 +309,8 @@ fn a_reader_goes_on_from_any_place() {
     let x12 = format!(
         "{ISA}TA1*000000001*260401*1200*A*000~GS*HC*S*R*20260401*1200*1*X*005010~ST*837*0001~CLM*A~CLM*B~SE*4*0001~ST*837*0001~SE*2*0001~GE*2*1~IEA*1*000000001~\nnoise\n{ORDERS}"
     );
-    for text in [x12.as_bytes(), ORDERS.as_bytes()] {
+    let package = ORDERS.replace("LIN+2'", "UNO+1+A+T+4'a'b'UNP+4+1'");
+    for text in [x12.as_bytes(), ORDERS.as_bytes(), package.as_bytes()] {
         let (whole, faults) = json(text, []);
         for cut in 0..text.len() {
             let mut both = Tee(
@@ -331,6 +332,21 @@ fn a_reader_goes_on_from_any_place() {
                 assert_eq!(lines.as_bytes(), whole, "cut at {cut}");
             }
         }
+    }
+}
+
+/// Checkpoints in a package between messages, whose length may be wrong.
+#[test]
+fn a_reader_goes_on_from_a_package() {
+    for (length, wrong) in [("3", 0), ("1", 1), ("30", 1), ("900", 1)] {
+        let text = ORDERS.replace("UNH+2", &format!("UNO+2+A+T+{length}'c'dUNP+3+2'UNH+2"));
+        let (_, faults) = json(text.as_bytes(), []);
+        for cut in 0..text.len() {
+            let mut writer = JsonWriter::new(&generic_shape(), JsonStyle::default());
+            let found = in_two_parts(text.as_bytes(), cut, &mut writer);
+            assert_eq!(found.as_ref(), Some(&faults), "length {length}, cut at {cut}");
+        }
+        assert_eq!(faults.iter().filter(|fault| *fault == "EDI-018").count(), wrong, "{faults:?}");
     }
 }
 

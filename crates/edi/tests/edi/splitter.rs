@@ -48,7 +48,7 @@ fn isa11_is_no_separator_before_00402() {
     check(
         &format!("{}REF*A^B~IEA*0*000000001~", isa("00401")),
         expect![[r#"
-        warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, the only code of I10 before version 00402, and there is no repetition separator in this version
+        warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, its only value before version 00402; the interchange has no repetition separator
         X12 * : ~ repetition no release no decimal .
         1 ISA@0 |00 |           |00 |           |ZZ |SENDER          |ZZ |RECEIVER        |260401 |1200 |^ |00401 |000000001 |0 |T |:
         2 REF@106 |A^B
@@ -62,7 +62,7 @@ fn line_breaks_and_blanks_behind_terminators_are_nothing() {
     check(
         &format!("{}\r\nST*850*1~\n  SE*2*1~\r\n\r\nIEA*0*1~\n \x1a", isa("00401")),
         expect![[r#"
-        warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, the only code of I10 before version 00402, and there is no repetition separator in this version
+        warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, its only value before version 00402; the interchange has no repetition separator
         X12 * : ~ repetition no release no decimal .
         1 ISA@0 |00 |           |00 |           |ZZ |SENDER          |ZZ |RECEIVER        |260401 |1200 |^ |00401 |000000001 |0 |T |:
         2 ST@108 |850 |1
@@ -73,7 +73,7 @@ fn line_breaks_and_blanks_behind_terminators_are_nothing() {
     check_strict(
         &format!("{}\r\nST*850*1~\nIEA*0*1~", isa("00401")),
         expect![[r#"
-        error EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, the only code of I10 before version 00402, and there is no repetition separator in this version
+        error EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, its only value before version 00402; the interchange has no repetition separator
         X12 * : ~ repetition no release no decimal .
         1 ISA@0 |00 |           |00 |           |ZZ |SENDER          |ZZ |RECEIVER        |260401 |1200 |^ |00401 |000000001 |0 |T |:
         error EDI-014 at 106 (interchange 1, segment 1): white space follows a segment terminator
@@ -88,7 +88,7 @@ fn line_feed_is_the_terminator() {
     check(
         &isa("00401").replace('~', "\n"),
         expect![[r#"
-        warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, the only code of I10 before version 00402, and there is no repetition separator in this version
+        warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, its only value before version 00402; the interchange has no repetition separator
         X12 * : \n repetition no release no decimal .
         1 ISA@0 |00 |           |00 |           |ZZ |SENDER          |ZZ |RECEIVER        |260401 |1200 |^ |00401 |000000001 |0 |T |:
     "#]],
@@ -96,7 +96,7 @@ fn line_feed_is_the_terminator() {
     check(
         &format!("{}ST*850*1\r\nIEA*0*1\r\n", isa("00401").replace('~', "\r\n")),
         expect![[r#"
-        warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, the only code of I10 before version 00402, and there is no repetition separator in this version
+        warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, its only value before version 00402; the interchange has no repetition separator
         X12 * : \r repetition no release no decimal .
         1 ISA@0 |00 |           |00 |           |ZZ |SENDER          |ZZ |RECEIVER        |260401 |1200 |^ |00401 |000000001 |0 |T |:
         2 ST@107 |850 |1
@@ -110,7 +110,7 @@ fn a_line_break_inside_a_segment_is_left_out_and_told_once() {
     check(
         &format!("{}N3*1 MAIN\r\n ST~N\n3*2~IEA*0*1~", isa("00401")),
         expect![[r#"
-        warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, the only code of I10 before version 00402, and there is no repetition separator in this version
+        warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, its only value before version 00402; the interchange has no repetition separator
         X12 * : ~ repetition no release no decimal .
         1 ISA@0 |00 |           |00 |           |ZZ |SENDER          |ZZ |RECEIVER        |260401 |1200 |^ |00401 |000000001 |0 |T |:
         warning EDI-013 at 115 (interchange 1, segment 2): a line break is inside a segment; it is left out, here and later in this interchange
@@ -122,7 +122,7 @@ fn a_line_break_inside_a_segment_is_left_out_and_told_once() {
     check_strict(
         &format!("{}N3*1 MAIN\r\n ST~IEA*0*1~", isa("00401")),
         expect![[r#"
-        error EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, the only code of I10 before version 00402, and there is no repetition separator in this version
+        error EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, its only value before version 00402; the interchange has no repetition separator
         X12 * : ~ repetition no release no decimal .
         1 ISA@0 |00 |           |00 |           |ZZ |SENDER          |ZZ |RECEIVER        |260401 |1200 |^ |00401 |000000001 |0 |T |:
         error EDI-013 at 115 (interchange 1, segment 2): a line break is inside a segment; it is left out, here and later in this interchange
@@ -319,7 +319,7 @@ fn both_standards_in_one_file_with_noise_between() {
             isa("00501").replace('*', "|")
         ),
         expect![[r#"
-            warning EDI-009 at 3 (interchange 1, segment 1): ISA11 is not U, the only code of I10 before version 00402, and there is no repetition separator in this version
+            warning EDI-009 at 3 (interchange 1, segment 1): ISA11 is not U, its only value before version 00402; the interchange has no repetition separator
             X12 * : ~ repetition no release no decimal .
             1 ISA@3 |00 |           |00 |           |ZZ |SENDER          |ZZ |RECEIVER        |260401 |1200 |^ |00401 |000000001 |0 |T |:
             2 IEA@109 |0 |1
@@ -340,11 +340,11 @@ fn an_interchange_begins_inside_another() {
     check(
         &format!("{}GS*PO~{}IEA*0*1~", isa("00401"), isa("00401").replace('~', "\n")),
         expect![[r#"
-        warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, the only code of I10 before version 00402, and there is no repetition separator in this version
+        warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, its only value before version 00402; the interchange has no repetition separator
         X12 * : ~ repetition no release no decimal .
         1 ISA@0 |00 |           |00 |           |ZZ |SENDER          |ZZ |RECEIVER        |260401 |1200 |^ |00401 |000000001 |0 |T |:
         2 GS@106 |PO
-        warning EDI-009 at 112 (interchange 2, segment 1): ISA11 is not U, the only code of I10 before version 00402, and there is no repetition separator in this version
+        warning EDI-009 at 112 (interchange 2, segment 1): ISA11 is not U, its only value before version 00402; the interchange has no repetition separator
         X12 * : \n repetition no release no decimal .
         1 ISA@112 |00 |           |00 |           |ZZ |SENDER          |ZZ |RECEIVER        |260401 |1200 |^ |00401 |000000001 |0 |T |:
         2 IEA@218 |0 |1~
@@ -353,7 +353,7 @@ fn an_interchange_begins_inside_another() {
     check(
         &format!("{}GS*PO~UNB+UNOA:1+A+B+990802:1557+1'UNZ+0+1'", isa("00401")),
         expect![[r#"
-        warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, the only code of I10 before version 00402, and there is no repetition separator in this version
+        warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, its only value before version 00402; the interchange has no repetition separator
         X12 * : ~ repetition no release no decimal .
         1 ISA@0 |00 |           |00 |           |ZZ |SENDER          |ZZ |RECEIVER        |260401 |1200 |^ |00401 |000000001 |0 |T |:
         2 GS@106 |PO
@@ -391,7 +391,7 @@ fn binary_data_is_counted() {
     check(
         &format!("{}BIN*7*~*:ISA*~BDS*ASC*3*~~~~REF*1~IEA*0*1~", isa("00401")),
         expect![[r#"
-        warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, the only code of I10 before version 00402, and there is no repetition separator in this version
+        warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, its only value before version 00402; the interchange has no repetition separator
         X12 * : ~ repetition no release no decimal .
         1 ISA@0 |00 |           |00 |           |ZZ |SENDER          |ZZ |RECEIVER        |260401 |1200 |^ |00401 |000000001 |0 |T |:
         2 BIN@106 |7 |~*:ISA*
@@ -403,7 +403,7 @@ fn binary_data_is_counted() {
     check(
         &format!("{}BIN*3~REF*1~IEA*0*1~", isa("00401")),
         expect![[r#"
-        warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, the only code of I10 before version 00402, and there is no repetition separator in this version
+        warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, its only value before version 00402; the interchange has no repetition separator
         X12 * : ~ repetition no release no decimal .
         1 ISA@0 |00 |           |00 |           |ZZ |SENDER          |ZZ |RECEIVER        |260401 |1200 |^ |00401 |000000001 |0 |T |:
         2 BIN@106 |3
@@ -414,20 +414,20 @@ fn binary_data_is_counted() {
     check(
         &format!("{}BIN*X*abc~BIN*9*abc~IEA*0*000000001~", isa("00401")),
         expect![[r#"
-        warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, the only code of I10 before version 00402, and there is no repetition separator in this version
-        X12 * : ~ repetition no release no decimal .
-        1 ISA@0 |00 |           |00 |           |ZZ |SENDER          |ZZ |RECEIVER        |260401 |1200 |^ |00401 |000000001 |0 |T |:
-        error EDI-015 at 106 (interchange 1, segment 2, element 1): the length of the binary data is not a number
-        2 BIN@106 |X |abc
-        error EDI-018 at 116 (interchange 1, segment 3): no segment terminator follows the binary data at the end that its length gives
-        3 BIN@116 |9 |abc
-        4 IEA@126 |0 |000000001
-    "#]],
+            warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, its only value before version 00402; the interchange has no repetition separator
+            X12 * : ~ repetition no release no decimal .
+            1 ISA@0 |00 |           |00 |           |ZZ |SENDER          |ZZ |RECEIVER        |260401 |1200 |^ |00401 |000000001 |0 |T |:
+            error EDI-015 at 106 (interchange 1, segment 2, element 1): the length of the binary data is not a number
+            2 BIN@106 |X |abc
+            error EDI-018 at 116 (interchange 1, segment 3): the binary data does not end where its length says
+            3 BIN@116 |9 |abc
+            4 IEA@126 |0 |000000001
+        "#]],
     );
     check(
         &format!("{}BIN*900*abc~IEA*0*1~", isa("00401")),
         expect![[r#"
-        warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, the only code of I10 before version 00402, and there is no repetition separator in this version
+        warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, its only value before version 00402; the interchange has no repetition separator
         X12 * : ~ repetition no release no decimal .
         1 ISA@0 |00 |           |00 |           |ZZ |SENDER          |ZZ |RECEIVER        |260401 |1200 |^ |00401 |000000001 |0 |T |:
         error EDI-017 at 106 (interchange 1, segment 2): the binary data has 900 bytes by its length, but only 12 are left in the file
@@ -437,12 +437,12 @@ fn binary_data_is_counted() {
         &format!("{}BIN*12*0~23456789~1~REF*1~BIN*99*~~~", isa("00401")),
         Limits { record_bytes_max: 10, ..Limits::default() },
         expect![[r#"
-            warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, the only code of I10 before version 00402, and there is no repetition separator in this version
+            warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, its only value before version 00402; the interchange has no repetition separator
             X12 * : ~ repetition no release no decimal .
             1 ISA@0 |00 |           |00 |           |ZZ |SENDER          |ZZ |RECEIVER        |260401 |1200 |^ |00401 |000000001 |0 |T |:
-            error EDI-016 at 106 (interchange 1, segment 2): the binary data has 12 bytes, more than 10; it is passed over
+            error EDI-016 at 106 (interchange 1, segment 2): the binary data has 12 bytes by its length, more than 10
             3 REF@126 |1
-            error EDI-016 at 132 (interchange 1, segment 4): the binary data has 99 bytes, more than 10; it is passed over
+            error EDI-016 at 132 (interchange 1, segment 4): the binary data has 99 bytes by its length, more than 10
         "#]],
     );
 }
@@ -454,7 +454,7 @@ fn a_segment_that_is_too_long_is_passed_over() {
         &format!("{}N1*{}~REF*1~IEA*0*1~", isa("00401"), "A".repeat(120)),
         limits.clone(),
         expect![[r#"
-        warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, the only code of I10 before version 00402, and there is no repetition separator in this version
+        warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, its only value before version 00402; the interchange has no repetition separator
         X12 * : ~ repetition no release no decimal .
         1 ISA@0 |00 |           |00 |           |ZZ |SENDER          |ZZ |RECEIVER        |260401 |1200 |^ |00401 |000000001 |0 |T |:
         error EDI-010 at 106 (interchange 1, segment 2): the segment is longer than 120 bytes
@@ -466,7 +466,7 @@ fn a_segment_that_is_too_long_is_passed_over() {
         &format!("{}N1*{}", isa("00401"), "A".repeat(900)),
         limits.clone(),
         expect![[r#"
-        warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, the only code of I10 before version 00402, and there is no repetition separator in this version
+        warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, its only value before version 00402; the interchange has no repetition separator
         X12 * : ~ repetition no release no decimal .
         1 ISA@0 |00 |           |00 |           |ZZ |SENDER          |ZZ |RECEIVER        |260401 |1200 |^ |00401 |000000001 |0 |T |:
         error EDI-010 at 106 (interchange 1, segment 2): the segment is longer than 120 bytes
@@ -476,7 +476,7 @@ fn a_segment_that_is_too_long_is_passed_over() {
         &format!("{}N1{}~REF*1~IEA*0*1~", isa("00401"), "*".repeat(17)),
         limits.clone(),
         expect![[r#"
-        warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, the only code of I10 before version 00402, and there is no repetition separator in this version
+        warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, its only value before version 00402; the interchange has no repetition separator
         X12 * : ~ repetition no release no decimal .
         1 ISA@0 |00 |           |00 |           |ZZ |SENDER          |ZZ |RECEIVER        |260401 |1200 |^ |00401 |000000001 |0 |T |:
         error EDI-011 at 106 (interchange 1, segment 2): the segment has more than 16 elements
@@ -499,7 +499,7 @@ fn the_file_ends_inside_a_segment() {
     check(
         &format!("{}ST*850*0", isa("00401")),
         expect![[r#"
-        warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, the only code of I10 before version 00402, and there is no repetition separator in this version
+        warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, its only value before version 00402; the interchange has no repetition separator
         X12 * : ~ repetition no release no decimal .
         1 ISA@0 |00 |           |00 |           |ZZ |SENDER          |ZZ |RECEIVER        |260401 |1200 |^ |00401 |000000001 |0 |T |:
         error EDI-012 at 106 (interchange 1, segment 2): the file ends before the segment terminator
@@ -509,7 +509,7 @@ fn the_file_ends_inside_a_segment() {
     check(
         &format!("{}ST*850*1~IEA*0*1", isa("00401")),
         expect![[r#"
-        warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, the only code of I10 before version 00402, and there is no repetition separator in this version
+        warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, its only value before version 00402; the interchange has no repetition separator
         X12 * : ~ repetition no release no decimal .
         1 ISA@0 |00 |           |00 |           |ZZ |SENDER          |ZZ |RECEIVER        |260401 |1200 |^ |00401 |000000001 |0 |T |:
         2 ST@106 |850 |1
@@ -531,7 +531,7 @@ fn empty_segments_and_bad_tags() {
     check(
         &format!("{}ST*850*1~~~*A~TOOLONG*1~\u{e9}X*1~IEA*0*1~", isa("00401")),
         expect![[r#"
-        warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, the only code of I10 before version 00402, and there is no repetition separator in this version
+        warning EDI-009 at 0 (interchange 1, segment 1): ISA11 is not U, its only value before version 00402; the interchange has no repetition separator
         X12 * : ~ repetition no release no decimal .
         1 ISA@0 |00 |           |00 |           |ZZ |SENDER          |ZZ |RECEIVER        |260401 |1200 |^ |00401 |000000001 |0 |T |:
         2 ST@106 |850 |1
