@@ -100,10 +100,10 @@ pub enum XmlFaultKind {
     NotBool,
     /// `XML-030`: `xsi:type` names a type whose content may be more than that of the element's own type.
     OtherType {
-        /// Its local name, if it is short enough to be one.
+        /// Local name of the type, or an empty text if the name is too long.
         name: String,
     },
-    /// `XML-031`: a group is null that is in a list, or is the record.
+    /// `XML-031`: a group in a list, or the record, is null.
     NilOccurrence,
 }
 
@@ -184,7 +184,7 @@ impl XmlFault {
             XmlFaultKind::Hex => "write two hexadecimal digits for each byte, such as 7e2a for `~*`",
             XmlFaultKind::NotBool => "write true, false, 1 or 0, or describe the element as text",
             XmlFaultKind::OtherType { .. } => {
-                "in a copy of the schema, give the element this type, or an element of its own to each type that documents have"
+                "in a copy of the schema, give the element this type, or declare a separate element for each type in the documents"
             }
             XmlFaultKind::NilOccurrence => "leave the element out: a list has no null groups",
         }
@@ -237,14 +237,12 @@ impl fmt::Display for XmlFault {
             XmlFaultKind::NilWithContent => f.write_str("the element is null (nil) and has content"),
             XmlFaultKind::NotBool => f.write_str("the content is not a truth value: expected true, false, 1 or 0"),
             XmlFaultKind::OtherType { name } if name.is_empty() => {
-                f.write_str("the element has another type (xsi:type)")
+                f.write_str("xsi:type names a type that the shape does not allow here")
             }
             XmlFaultKind::OtherType { name } => {
-                write!(f, "the element has the type {name} (xsi:type), which the shape does not have here")
+                write!(f, "the element has the type {name} (xsi:type), which the shape does not allow here")
             }
-            XmlFaultKind::NilOccurrence => {
-                f.write_str("an occurrence of a list of groups, or the record, is null (nil)")
-            }
+            XmlFaultKind::NilOccurrence => f.write_str("a group in a list, or the record, is null (xsi:nil)"),
             XmlFaultKind::Hex => {
                 f.write_str("the element holds bytes, but its content is not an even number of hexadecimal digits")
             }

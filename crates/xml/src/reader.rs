@@ -56,7 +56,7 @@ impl Plan {
         self.attributes[group.index()].iter().copied().find(|field| self.names[field.index()] == name)
     }
 
-    /// Returns whether documents of the type that `xsi:type` names are documents of the node. Without a schema, all are.
+    /// Returns whether the node accepts the type that `xsi:type` names. Without a schema, it accepts all types.
     fn has_type(&self, node: NodeId, name: &str) -> bool {
         let Some(types) = self.leaves.types.get(node.index()) else { return true };
         let is_text = self.shape.node(node).kind != NodeKind::Group && !self.leaves.complex_types.contains(name);
@@ -144,7 +144,7 @@ impl XmlReader {
             open: Vec::new(),
             faults: Vec::new(),
             sent: false,
-            instance: Cow::Borrowed("xsi"),
+            instance: Vec::new(),
         };
         run.document();
         let (faults, sent) = (run.faults, run.sent);
@@ -165,11 +165,20 @@ struct Running<'r, 'x, S> {
     open: Vec<OpenGroup>,
     faults: Vec<XmlFault>,
     sent: bool,
-    /// The prefix of `xsi:type`: the one that the record declares, otherwise the usual one.
-    instance: Cow<'x, str>,
+    /// Prefixes in scope that the record declares for the namespace of `xsi:type`, and those that hide one of them.
+    instance: Vec<Declared>,
 }
 
-/// The namespace of `xsi:type`. Source: XML Schema part 1, clause 2.6.
+/// A prefix that an element declares.
+struct Declared {
+    /// Number of groups that are open around the element.
+    depth: usize,
+    prefix: String,
+    /// Whether its namespace is [`INSTANCE`].
+    is_instance: bool,
+}
+
+/// Namespace of `xsi:type`. Source: XML Schema part 1, clause 2.6.
 const INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
 
 /// A group occurrence that is open.
@@ -194,7 +203,7 @@ struct OpenGroup {
 struct Marks<'x> {
     nil: bool,
     escaped: bool,
-    /// Local name of the type that `xsi:type` gives the element.
+    /// Local name of the type in `xsi:type`.
     of_type: Option<String>,
     /// The element's own attributes.
     own: Vec<Attribute<'x>>,
@@ -271,6 +280,9 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
     }
 
     fn element(&mut self, tag: &BytesStart<'x>, form: Form, at: usize) -> Result<(), Stopped> {
+        // What elements declared that ended before this one.
+        let depth = self.open.len();
+        self.instance.retain(|declared| declared.depth < depth);
         let local = tag.local_name();
         let name = local.as_ref();
         let Some(group) = self.open.last().map(|open| open.node) else {
@@ -328,7 +340,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         Ok(())
     }
 
-    /// Returns the fault of an `xsi:type` that the shape does not have at a node.
+    /// Returns the fault for an `xsi:type` that the shape does not allow at a node.
     fn other_type(&self, node: NodeId, marks: &Marks<'_>) -> Option<XmlFaultKind> {
         let name = marks.of_type.as_deref().filter(|name| !self.plan.has_type(node, name))?;
         Some(XmlFaultKind::OtherType { name: short(name) })
@@ -693,6 +705,25 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         }
     }
 
+    /// Notes the prefixes that an element declares for the namespace of `xsi:type`, or takes from it.
+    fn declare(&mut self, tag: &BytesStart<'x>) {
+        let depth = self.open.len();
+        for attribute in tag.attributes().flatten() {
+            // A declaration without a prefix is not XML: it must not make every attribute without a prefix one of that namespace.
+            let Some(("xmlns", prefix)) = attribute.key.as_ref().split_once(':') else { continue };
+            let is_instance = &*attribute.value == INSTANCE;
+            if !prefix.is_empty() && (is_instance || self.is_instance(prefix)) {
+                self.instance.push(Declared { depth, prefix: prefix.to_owned(), is_instance });
+            }
+        }
+    }
+
+    /// Returns whether a prefix is that of `xsi:type`: `xsi`, or one that the element or one around it declares so.
+    fn is_instance(&self, prefix: &str) -> bool {
+        let declared = self.instance.iter().rev().find(|declared| declared.prefix == prefix);
+        prefix == "xsi" || declared.is_some_and(|declared| declared.is_instance)
+    }
+
     /// The attributes of an element that is `node`; a field of that name wins over what an attribute without a prefix means here.
     fn marks<'t>(&mut self, tag: &'t BytesStart<'x>, node: Option<NodeId>, at: usize) -> Marks<'t> {
         let mut marks = Marks::default();
@@ -700,13 +731,8 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         if tag.attributes_raw().is_empty() {
             return marks;
         }
-        let declares = tag.attributes_raw().contains("xmlns:");
-        for attribute in tag.attributes().flatten().take_while(|_| declares) {
-            if let ("xmlns", prefix) = attribute.key.as_ref().split_once(':').unwrap_or_default()
-                && &*attribute.value == INSTANCE
-            {
-                self.instance = Cow::Owned(prefix.to_owned());
-            }
+        if tag.attributes_raw().contains("xmlns:") {
+            self.declare(tag);
         }
         for attribute in tag.attributes() {
             let Ok(attribute) = attribute else {
@@ -728,10 +754,10 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
                     marks.escaped_fields.extend(local.strip_suffix(".escaped").and_then(field).filter(|_| yes));
                 }
                 ("xml", _) => {}
-                (prefix, "type") if prefix == "xsi" || prefix == self.instance => {
+                (prefix, "type") if self.is_instance(prefix) => {
                     marks.of_type = Some(local_name(attribute.value.trim()).to_owned());
                 }
-                (prefix, _) if prefix == "xsi" || prefix == self.instance => {}
+                (prefix, _) if self.is_instance(prefix) => {}
                 _ => match local.strip_suffix(".escaped").and_then(field).filter(|_| field(local).is_none()) {
                     Some(escaped) if yes => marks.escaped_fields.push(escaped),
                     Some(_) => {}

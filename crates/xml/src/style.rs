@@ -29,7 +29,7 @@ pub struct LeafTexts {
     pub white_space: Vec<WhiteSpace>,
     /// For each node of the shape, the value of an attribute that is missing and of an element that is empty.
     pub defaults: Vec<Option<Box<str>>>,
-    /// For each node of the shape, the types that `xsi:type` may name there.
+    /// Types that `xsi:type` may name, for each node of the shape.
     pub types: Vec<TypeNames>,
     /// Names of the schema's complex types. At a leaf, `xsi:type` may name every other type: all of them are texts.
     pub complex_types: Arc<HashSet<Box<str>>>,

@@ -560,3 +560,53 @@ impl quayline_core::Sink for Sent {
     }
     fn discard(&mut self) {}
 }
+
+/// The prefix of `xsi:type` was one for the whole record, and could be empty: attributes of other names were passed over.
+#[test]
+fn a_prefix_of_xsi_type_means_that_within_its_element_only() {
+    const INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
+    let of = |record: &str| format!("<records>{}</records>", record.replace("{}", INSTANCE));
+    // A declaration without a prefix is not one.
+    check(
+        &of("<record xmlns:='{}' qty='5'/>"),
+        expect![[r#"
+        error[XML-024]: the attribute qty is not known here
+          at line 1, column 10
+
+        hint: put the value into an element, or describe the attribute
+    "#]],
+    );
+    // A sibling with the prefix of another namespace, and a child of the element itself.
+    check(
+        &of(
+            "<record xmlns:a='urn:app'><ADDR xmlns:a='{}' a:type='x'><CITY a:type='x'>c</CITY></ADDR><LAST a:qty='5'>1</LAST></record>",
+        ),
+        expect![[r#"
+            error[XML-024]: the attribute a:qty is not known here
+              at line 1, column 137, LAST
+
+            hint: put the value into an element, or describe the attribute
+        "#]],
+    );
+    check(
+        &of("<record xmlns:a='{}'><ADDR xmlns:a='urn:app' a:qty='5'/><LAST a:qty='5'>1</LAST></record>"),
+        expect![[r#"
+            error[XML-024]: the attribute qty is not known here
+              at line 1, column 70, ADDR
+
+            hint: put the value into an element, or describe the attribute
+        "#]],
+    );
+    // Another prefix in a nested element.
+    check(
+        &of(
+            "<record xmlns:i='{}' i:x='1'><ADDR xmlns:j='{}' j:x='1' i:x='1'/><LAST i:type='t'>1</LAST><TAG j:x='1'/></record>",
+        ),
+        expect![[r#"
+            error[XML-024]: the attribute j:x is not known here
+              at line 1, column 178, TAG[0]
+
+            hint: put the value into an element, or describe the attribute
+        "#]],
+    );
+}

@@ -156,7 +156,7 @@ fn names_that_fall_together_or_are_none_are_refused() {
     .assert_eq(&refused(XmlStyle { record: "my record".into(), ..XmlStyle::default() }));
 }
 
-/// A mark says that another attribute, or the text, is escaped. An attribute of its name would be read as the mark.
+/// A mark says that another attribute, or the text, is escaped. A reader would mistake an attribute with the same name for the mark.
 #[test]
 fn attributes_that_would_be_marks_are_refused() {
     let errors = |names: &[&str]| {
@@ -172,7 +172,7 @@ fn attributes_that_would_be_marks_are_refused() {
     let marks =
         |name: &str| format!("error[XML-001]: G.@{name}: the attribute {name} marks another attribute or the text");
     assert_eq!(errors(&["@a", "@a.escaped"]), marks("a.escaped"));
-    // Two names that become one mark: what XML does not allow in names is mapped before.
+    // Two names become one mark, because the writer first replaces characters that XML does not allow in names.
     assert_eq!(
         errors(&["@a b", "@a_x0020_b.escaped"]),
         "error[XML-001]: G.@a_x0020_b.escaped: the attribute a_x0020_b.escaped marks another attribute or the text"
