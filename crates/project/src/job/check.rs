@@ -133,8 +133,8 @@ impl Node {
         own.into_iter().chain(next).filter(|(target, ..)| !target.is_empty() && !target.contains("#{")).collect()
     }
 
-    /// Transitions that the element never takes, because one before them matches every exit status that they match: the element and attribute,
-    /// and the `on` of the one before. The attribute `next` comes after all transition elements.
+    /// Returns the transitions that the element never takes, because an earlier one matches every exit status that they match. Each has its element
+    /// and attribute, and the `on` of the earlier one. The attribute `next` comes after all transition elements.
     fn never_taken(&self) -> Vec<(&Node, &'static str, &str)> {
         let mut seen: Vec<&str> = Vec::new();
         let mut never = Vec::new();
@@ -187,7 +187,7 @@ impl Checker<'_> {
                 continue;
             }
             if id.is_empty() && node.attribute("id").is_some() {
-                let hint = "give it an id: transitions, lists and logs name it by that";
+                let hint = "give it an id: transitions, lists and logs refer to the element by its id";
                 self.refuse(
                     codes::JOB_VALUE,
                     node,
@@ -241,7 +241,7 @@ impl Checker<'_> {
                     "next" => ("next is never followed", "remove next or that transition"),
                     _ => ("the transition is never taken", "put it before that transition, or remove it"),
                 };
-                let message = format!("{message}: on=\"{on}\" before it matches every exit status that leads here");
+                let message = format!("{message}: an earlier on=\"{on}\" matches every exit status that leads here");
                 self.warn(codes::JOB_UNREACHED, node, attribute, message, hint.to_owned());
             }
             match element.name {

@@ -139,7 +139,7 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// When a chunk ends, for people.
+    /// Returns a text that says when a chunk ends.
     #[must_use]
     pub fn end_text(&self) -> String {
         match (&self.checkpoint_algorithm, self.time_limit_s) {

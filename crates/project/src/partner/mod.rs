@@ -136,7 +136,7 @@ pub struct Rule {
     pub place: Place,
 }
 
-/// Condition on a document for a rule to take it: an expression of the map language.
+/// Condition that a document must meet for a rule to match it: an expression of the map language.
 #[derive(Clone, Debug)]
 pub struct Condition {
     /// The expression.

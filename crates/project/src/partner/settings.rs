@@ -36,7 +36,7 @@ pub struct Settings {
     pub keep: Option<KeepPolicy>,
     /// Days until a purge may remove an entry. Default: 2,555, seven years.
     pub keep_days: Option<u64>,
-    /// Which received interchanges the store keeps whole, as they came. Default: those with an error or a document that was not delivered.
+    /// Policy for received interchanges that the store keeps unchanged. Default: those with an error or an undelivered document.
     pub keep_interchanges: Option<WholePolicy>,
     /// Days until a purge may remove the bytes of a received interchange. Default: as long as its entry.
     pub keep_interchanges_days: Option<u64>,
@@ -345,7 +345,7 @@ words! {
     WholePolicy {
         /// All of them.
         All = "all",
-        /// Those with an error or a document that was not delivered.
+        /// Interchanges with an error or an undelivered document.
         Rejected = "rejected",
         /// None.
         None = "none",

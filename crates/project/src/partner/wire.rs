@@ -364,7 +364,7 @@ fn rule(file: &mut UserFile, wire: Spanned<WireRule>, number: usize) -> Rule {
     }
     let mut elements = |all: BTreeMap<String, Spanned<String>>, of_key: bool| {
         let mut out = Vec::new();
-        // In the order of the file: the first field is the reference of a document.
+        // Keeps the order of the file, because the first field is the reference of a document.
         let mut all: Vec<_> = all.into_iter().collect();
         all.sort_by_key(|(_, value)| value.span().start);
         for (key, value) in all {

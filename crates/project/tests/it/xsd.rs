@@ -102,7 +102,7 @@ fn groups_circles_and_what_is_missing() {
                 Value*1.. float
               Key*1.. text
               Value*1.. float
-            Warning SHP-007 order.xsd:4:2: `Tree` contains itself, and is left out here (a shape is finite: a document that has it is refused when it is read; write down as many levels as documents have)
+            Warning SHP-007 order.xsd:4:2: `Tree` contains itself; Quayline leaves it out here (a shape is finite: a document that has it is refused when it is read; write down as many levels as documents have)
             Warning SHP-005 order.xsd:5:2: elements that repeat together become separate lists: Key, Value (a document in which they alternate is refused when it is read (XML-022), and one that is written has all of one name together; put them into an element that repeats)
             Note SHP-006 order.xsd:7:45: `anyAttribute` is not checked
             Note SHP-006 order.xsd:6:2: `any` is not checked
@@ -159,13 +159,13 @@ fn a_group_in_an_element_of_itself_is_left_out_there() {
               em?
                 b? text
               b? text
-            Warning SHP-007 order.xsd:3:31: `em` contains itself, and is left out here (a shape is finite: a document that has it is refused when it is read; write down as many levels as documents have)
+            Warning SHP-007 order.xsd:3:31: `em` contains itself; Quayline leaves it out here (a shape is finite: a document that has it is refused when it is read; write down as many levels as documents have)
         "#]],
     );
 }
 
-/// An element that is declared in a group and refers to it was unrolled to the limit on depth; two of them doubled at each level, up to
-/// the limit on nodes, whose remedy did not help.
+/// Quayline unrolled an element that is declared in a group and refers to the group, up to the limit on depth. Two such elements doubled at each
+/// level up to the limit on nodes, and the remedy in that finding did not help.
 #[test]
 fn an_element_declared_in_the_group_that_it_refers_to_is_left_out_there() {
     const GROUP: &str = r#"<xs:group name="G"><xs:sequence>
@@ -188,21 +188,21 @@ fn an_element_declared_in_the_group_that_it_refers_to_is_left_out_there() {
           y?
             y decimal(10)
             x?
-        Warning SHP-007 order.xsd:4:1: `x` contains itself, and is left out here (a shape is finite: a document that has it is refused when it is read; write down as many levels as documents have)
-        Warning SHP-007 order.xsd:5:1: `y` contains itself, and is left out here (a shape is finite: a document that has it is refused when it is read; write down as many levels as documents have)
+        Warning SHP-007 order.xsd:4:1: `x` contains itself; Quayline leaves it out here (a shape is finite: a document that has it is refused when it is read; write down as many levels as documents have)
+        Warning SHP-007 order.xsd:5:1: `y` contains itself; Quayline leaves it out here (a shape is finite: a document that has it is refused when it is read; write down as many levels as documents have)
     "#]].assert_eq(&loaded(anonymous));
     assert_eq!(loaded(named), loaded(anonymous));
     let must = GROUP.replace(" minOccurs=\"0\"", "");
     check(
         &format!("{}\n{must}", anonymous.replace(" minOccurs=\"0\"", "")),
         expect![[r#"
-            Error SHP-007 order.xsd:4:1: `x` contains itself, and is left out here (a shape is finite: a document that has it is refused when it is read; write down as many levels as documents have)
-            Error SHP-007 order.xsd:5:1: `y` contains itself, and is left out here (a shape is finite: a document that has it is refused when it is read; write down as many levels as documents have)
+            Error SHP-007 order.xsd:4:1: `x` contains itself; Quayline leaves it out here (a shape is finite: a document that has it is refused when it is read; write down as many levels as documents have)
+            Error SHP-007 order.xsd:5:1: `y` contains itself; Quayline leaves it out here (a shape is finite: a document that has it is refused when it is read; write down as many levels as documents have)
         "#]],
     );
 }
 
-/// Local elements that are nested deeper than the limit were said to contain themselves.
+/// For local elements nested deeper than the limit, the finding said that they contain themselves.
 #[test]
 fn elements_nested_too_deep_are_left_out() {
     let group = |n: usize| {
@@ -217,10 +217,13 @@ fn elements_nested_too_deep_are_left_out() {
     let schema = format!("<xs:schema xmlns:xs=\"http://www.w3.org/2001/XMLSchema\">{root}{groups}{last}</xs:schema>");
     let loaded = load("order.xsd", &[("order.xsd", &schema)]);
     let said: Vec<&str> = loaded.lines().filter(|line| line.contains("SHP-")).collect();
-    assert!(said.len() == 1 && said[0].contains("is nested more than 64 deep, and is left out here"), "{said:?}");
+    assert!(
+        said.len() == 1 && said[0].contains("is nested more than 64 deep; Quayline leaves it out here"),
+        "{said:?}"
+    );
 }
 
-/// Of two attributes of one name, the first was dropped without a word.
+/// Quayline dropped the first of two attributes with the same name without a finding.
 #[test]
 fn attributes_of_one_name_in_two_namespaces() {
     check(
@@ -228,7 +231,7 @@ fn attributes_of_one_name_in_two_namespaces() {
         expect![[r#"
             A
               @lang? text
-            Warning SHP-005 order.xsd:2:93: attributes `@lang` of two namespaces: only the one that is declared here is read (a shape has one attribute of a name: leave the other out of documents, or rename it in a copy of the schema)
+            Warning SHP-005 order.xsd:2:93: attributes `@lang` of two namespaces: Quayline reads only the one that is declared here (a shape has one attribute of each name: remove the other from documents, or rename it in a copy of the schema)
         "#]],
     );
 }
@@ -243,7 +246,7 @@ fn abstract_types_are_told() {
             A
               s*1..2
                 n text
-            Warning SHP-005 order.xsd:2:51: `Shape` is abstract: documents name a type derived from it by xsi:type, and a shape does not (in a copy of the schema, give the element the derived type that documents have)
+            Warning SHP-005 order.xsd:2:51: `Shape` is abstract: documents name a derived type with xsi:type, which a shape cannot express (in a copy of the schema, give the element the derived type that documents have)
         "#]],
     );
 }
@@ -299,4 +302,56 @@ fn lengths_count_bytes_and_items() {
             Note SHP-006 order.xsd:5:67: `maxLength` is not checked, here and at 1 other place
         "#]],
     );
+}
+
+/// Every member was looked for among all before it, each repetition of an element added its types again, and attributes had no limit: a schema of a
+/// few megabytes took minutes and gigabytes.
+#[test]
+fn large_schemas_take_time_by_their_size() {
+    for count in [15_000, 30_000, 60_000] {
+        large_schema(count);
+    }
+}
+
+fn large_schema(count: usize) {
+    let each = |of: &dyn Fn(usize) -> String| (0..count).map(of).collect::<String>();
+    let attributes = each(&|n| format!("<xs:attribute name=\"a{n}\" type=\"xs:int\"/>"));
+    let elements = each(&|n| format!("<xs:element name=\"e{n}\" type=\"xs:int\"/>"));
+    let of = |content: &str| format!("<xs:element name=\"R\"><xs:complexType>{content}</xs:complexType></xs:element>");
+    for content in [attributes.clone(), format!("<xs:sequence>{elements}</xs:sequence>")] {
+        let body = of(&content);
+        let lines = large(&body).lines().count();
+        assert!(lines > count, "{lines}");
+    }
+    // One element in each branch of a choice, with two lists of types.
+    let types = "<xs:complexType name=\"A\"><xs:sequence><xs:element name=\"n\" type=\"xs:int\"/></xs:sequence></xs:complexType>\
+                 <xs:complexType name=\"B\"><xs:sequence><xs:element name=\"n\" type=\"xs:int\"/></xs:sequence></xs:complexType>";
+    let branches =
+        (0..count / 2).map(|n| format!("<xs:element name=\"e\" type=\"{}\"/>", ["A", "B"][n % 2])).collect::<String>();
+    let loaded = large(&format!("{types}{}", of(&format!("<xs:choice>{branches}</xs:choice>"))));
+    assert!(loaded.contains("e?"), "{loaded}");
+    // More attributes than a shape may have.
+    let group = format!("<xs:attributeGroup name=\"G\">{attributes}</xs:attributeGroup>");
+    let tens = (0..10)
+        .map(|n| {
+            format!(
+                "<xs:element name=\"e{n}\"><xs:complexType><xs:attributeGroup ref=\"G\"/></xs:complexType></xs:element>"
+            )
+        })
+        .collect::<String>();
+    let is_too_large = 10 * count > 500_000;
+    let loaded = large(&format!("{group}{}", of(&format!("<xs:sequence>{tens}</xs:sequence>"))));
+    assert!(
+        loaded.contains("the schema has more than 500000 attributes") == is_too_large,
+        "{}",
+        &loaded[loaded.len().saturating_sub(500)..]
+    );
+}
+
+fn large(body: &str) -> String {
+    let schema = format!("<xs:schema xmlns:xs=\"http://www.w3.org/2001/XMLSchema\">{body}</xs:schema>");
+    let begin = std::time::Instant::now();
+    let loaded = load("large.xsd#R", &[("large.xsd", &schema)]);
+    eprintln!("{} bytes of schema in {:?}", schema.len(), begin.elapsed());
+    loaded
 }

@@ -154,7 +154,7 @@ impl Loader<'_> {
         };
         let mut options = self.options.clone();
         if spec.framing.as_deref().is_some_and(|framing| framing.starts_with("lines")) {
-            // Editors cut the blanks at the end of a line.
+            // Editors remove blanks at the end of a line.
             options.policies.short = options.policies.short.or(Some(quayline_cobol::ShortRecord::Null));
         }
         spec.compile(&options, vec![self.reference.path.clone()])

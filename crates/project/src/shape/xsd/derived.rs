@@ -1,7 +1,7 @@
 //! Types that `xsi:type` may name in the place of another.
 //!
-//! A restriction has no content that its base does not have, so the shape of the base holds its documents. An extension has more, and the
-//! name of the type, which says what that is, has no place in a shape.
+//! The content of a restriction is also valid for its base, so its documents fit the shape of the base. An extension has further content, which
+//! only the name of the type identifies. A shape has no place for that name.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::{DEPTH_MAX, Documents, Reader};
 use crate::shape::codes;
 
 impl Documents {
-    /// Notes which complex types restrict which.
+    /// Records the complex types that restrict each complex type.
     pub(super) fn index_types(&mut self) {
         let mut restrictions = Vec::new();
         for (number, document) in self.files.iter().enumerate() {
@@ -31,13 +31,14 @@ impl Documents {
         }
     }
 
-    /// The names of all complex types.
+    /// Returns the names of all complex types.
     pub(super) fn complex_types(&self) -> Arc<HashSet<Box<str>>> {
         let names = self.globals.get("complexType").into_iter().flat_map(|types| types.keys());
         Arc::new(names.map(|name| name.as_str().into()).collect())
     }
 
-    /// A type with all that restrict it, up to the limit on depth: in a long chain, each type would have all after it.
+    /// Returns a type and the types that restrict it, up to the limit on depth. Without this limit, each type in a long chain would list all
+    /// later types.
     fn restricted(&self, of: (usize, usize)) -> TypeNames {
         let mut seen = HashSet::from([of]);
         let (mut names, mut bases) = (Vec::new(), vec![(of, 0)]);
@@ -53,7 +54,7 @@ impl Documents {
 }
 
 impl<'d> Reader<'d> {
-    /// The complex types that documents of an element may have; none for a simple type, or for one without a name.
+    /// Returns the complex types that documents of an element may have. Returns none for a simple type or an anonymous one.
     pub(super) fn types_of(&mut self, file: usize, element: &'d XmlElement) -> TypeNames {
         let named = element.attribute("type").and_then(|name| self.documents.place("complexType", name, file));
         let Some(place) = named else { return TypeNames::default() };
@@ -66,7 +67,7 @@ impl<'d> Reader<'d> {
         if matches!(of.attribute("abstract"), Some("true" | "1")) {
             let name = of.attribute("name").unwrap_or_default();
             let message = format!(
-                "`{name}` is abstract: documents name a type derived from it by xsi:type, and a shape does not"
+                "`{name}` is abstract: documents name a derived type with xsi:type, which a shape cannot express"
             );
             let hint = "in a copy of the schema, give the element the derived type that documents have";
             let finding = self.documents.files[file].file.warning(codes::NOT_HELD, element.at, message).hint(hint);

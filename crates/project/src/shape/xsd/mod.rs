@@ -3,6 +3,7 @@
 //! An attribute is a field `@name`; the text of an element that has attributes, or of mixed content, is a field `$text`.
 
 mod derived;
+mod members;
 mod simple;
 
 use std::collections::{HashMap, HashSet};
@@ -19,12 +20,15 @@ use crate::shape::notes::Notes;
 use crate::shape::reference::Reference;
 use crate::shape::shape_file::{Form, ShapeFile, ShapeOptions};
 use crate::shape::source_file::SourceFile;
+use members::{Content, Members};
 use simple::{Simple, built_in};
 
 /// Types inside each other.
 const DEPTH_MAX: usize = 64;
 /// Nodes of a shape.
 const NODES_MAX: usize = 100_000;
+/// Attributes of all elements of a shape: schemas of public authorities give most elements some.
+const ATTRIBUTES_MAX: usize = 500_000;
 /// Schemas that include each other.
 const FILES_MAX: usize = 256;
 
@@ -36,6 +40,7 @@ pub(crate) fn load(reference: &Reference, _: &ShapeOptions) -> Result<ShapeFile,
         notes: documents.files.iter().map(|_| Notes::default()).collect(),
         open: Vec::new(),
         nodes: 0,
+        attributes: 0,
         uris: Vec::new(),
         types: HashMap::new(),
     };
@@ -139,18 +144,18 @@ struct Member {
     model: Model,
     /// The value of an attribute that is missing, or of an element that is empty.
     default: Option<String>,
-    /// As [`LeafTexts::types`] has them.
+    /// Types for [`LeafTexts::types`].
     types: TypeNames,
 }
 
 /// A schema with those that it includes and imports.
 struct Documents {
     files: Vec<Document>,
-    /// Global definitions by their kind and name: file and place among its definitions, in order.
+    /// Global definitions by kind and name. Each has its file and its position among the definitions of the file, in order.
     globals: HashMap<String, HashMap<String, Vec<(usize, usize)>>>,
-    /// Global elements that name a global element as the head of their substitution group.
+    /// Members of the substitution group of each global element.
     members: HashMap<(usize, usize), Vec<(usize, usize)>>,
-    /// Complex types that restrict a complex type.
+    /// Restrictions of each complex type.
     restrictions: HashMap<(usize, usize), Vec<(usize, usize)>>,
 }
 
@@ -206,7 +211,7 @@ impl Documents {
         Ok(documents)
     }
 
-    /// Notes where each global definition is, so that a reference needs no search.
+    /// Records the position of each global definition, because a search for each reference would be slow.
     fn index(&mut self) {
         let mut globals: HashMap<String, HashMap<String, Vec<(usize, usize)>>> = HashMap::new();
         let mut grouped = Vec::new();
@@ -314,39 +319,11 @@ struct Reader<'d> {
     /// Types and elements that are being read.
     open: Vec<(&'d str, String)>,
     nodes: usize,
+    attributes: usize,
     /// Namespaces that were met.
     uris: Vec<String>,
-    /// Types that were met, with those that may replace them.
+    /// Types found so far, with the types that may replace them.
     types: HashMap<(usize, usize), TypeNames>,
-}
-
-/// Particles of a content model, as they are gathered.
-#[derive(Default)]
-struct Content {
-    members: Vec<Member>,
-    /// In a choice, or in a group that may be missing: what stands once does so at most.
-    is_optional: bool,
-    /// In a group of particles that repeats.
-    repeats: bool,
-    /// The branches that are open: number of the choice, and of its branch.
-    branches: Vec<(usize, usize)>,
-    choices: usize,
-    /// Elements that were met, and the branches of each by its name.
-    met: Vec<String>,
-    branches_of: HashMap<String, Vec<Vec<(usize, usize)>>>,
-}
-
-impl Content {
-    /// Notes an element; whether it is in another branch of a choice than each of its name before.
-    fn meets(&mut self, name: &str) -> bool {
-        let excludes = |other: &[(usize, usize)]| {
-            self.branches.iter().any(|(choice, branch)| other.iter().any(|(of, other)| of == choice && other != branch))
-        };
-        let is_alone = self.branches_of.get(name).is_none_or(|all| all.iter().all(|branches| excludes(branches)));
-        self.met.push(name.to_owned());
-        self.branches_of.entry(name.to_owned()).or_default().push(self.branches.clone());
-        is_alone
-    }
 }
 
 impl<'d> Reader<'d> {
@@ -445,20 +422,21 @@ impl<'d> Reader<'d> {
     }
 
     fn complex(&mut self, file: usize, of: &'d XmlElement) -> Option<Model> {
-        let mut members = Vec::new();
         if let Some(simple) = of.child("simpleContent") {
             let derived =
                 simple.children.iter().find(|child| matches!(child.name.as_str(), "extension" | "restriction"))?;
             let base = derived.attribute("base").unwrap_or("string");
             let text = self.simple_base(file, derived, base)?;
-            let mut attributes = text.1;
+            let mut attributes = Members::from(text.1);
             self.attributes(file, derived, &mut attributes);
+            let mut attributes = attributes.into_vec();
             if attributes.is_empty() {
                 return Some(Model::Leaf(text.0));
             }
             attributes.push(text_beside(text.0, None));
             return Some(Model::Group(attributes));
         }
+        let mut members = Members::default();
         let mut mixed = of.attribute("mixed") == Some("true");
         let mut holder = of;
         if let Some(content) = of.child("complexContent") {
@@ -468,7 +446,7 @@ impl<'d> Reader<'d> {
             let base = derived.attribute("base").unwrap_or_default();
             if derived.name == "extension" {
                 match self.named_type(file, derived, base)? {
-                    Model::Group(base) => members = base,
+                    Model::Group(base) => members = base.into(),
                     Model::Leaf(_) => {
                         let hint = "extend a simple type by simpleContent";
                         self.refuse(file, derived.at, codes::NOT_HELD, format!("`{base}` is a simple type"), hint);
@@ -482,11 +460,11 @@ impl<'d> Reader<'d> {
             holder = derived;
         }
         self.attributes(file, holder, &mut members);
-        let mut content = Content { members, ..Content::default() };
+        let mut content = Content::of(members);
         for child in &holder.children {
             self.particle(file, child, &mut content);
         }
-        let mut members = content.members;
+        let mut members = content.into_members();
         // Attributes first, whatever they were inherited behind.
         members.sort_by_key(|member| !member.name.starts_with('@'));
         if mixed && !members.iter().any(|member| member.name == "$text") {
@@ -511,7 +489,7 @@ impl<'d> Reader<'d> {
     }
 
     /// The attributes of a type that another restricts: a restriction writes its content again, but only the attributes that change.
-    fn inherited(&mut self, file: usize, base: &str, members: &mut Vec<Member>, depth: usize) {
+    fn inherited(&mut self, file: usize, base: &str, members: &mut Members, depth: usize) {
         let Some((file, of)) = self.documents.global("complexType", base, file).filter(|_| depth < DEPTH_MAX) else {
             return;
         };
@@ -525,7 +503,7 @@ impl<'d> Reader<'d> {
         self.attributes(file, holder, members);
     }
 
-    fn attributes(&mut self, file: usize, of: &'d XmlElement, members: &mut Vec<Member>) {
+    fn attributes(&mut self, file: usize, of: &'d XmlElement, members: &mut Members) {
         for child in &of.children {
             match child.name.as_str() {
                 "attribute" => self.attribute(file, child, members),
@@ -559,7 +537,7 @@ impl<'d> Reader<'d> {
     /// Opens a group, unless it is open already or lies too deep, which is reported.
     fn enters(&mut self, kind: &'d str, of_file: usize, name: &str, file: usize, at: usize) -> bool {
         let key = (kind, format!("{of_file} {}", local(name)));
-        // If an element of a group refers to the group again, the element contains itself, and is left out there.
+        // If an element of a group refers to the group again, the element contains itself. Quayline leaves it out at that point.
         let is_inside = |(kind, _): &&(&str, String)| matches!(*kind, "group" | "attributeGroup");
         let is_circle = self.open.iter().rev().take_while(is_inside).any(|open| *open == key);
         // Groups without elements may refer to each other twice at each level, which doubles the work.
@@ -571,7 +549,7 @@ impl<'d> Reader<'d> {
             }
             return false;
         }
-        // Elements end at their limit on depth, so groups have the room after it.
+        // Elements stop at their own limit on depth, so the remaining depth is for groups.
         if !is_circle && self.open.len() < 2 * DEPTH_MAX {
             self.open.push(key);
             return true;
@@ -585,11 +563,19 @@ impl<'d> Reader<'d> {
         false
     }
 
-    fn attribute(&mut self, file: usize, of: &'d XmlElement, members: &mut Vec<Member>) {
+    fn attribute(&mut self, file: usize, of: &'d XmlElement, members: &mut Members) {
+        self.attributes += 1;
+        if self.attributes > ATTRIBUTES_MAX {
+            if self.attributes == ATTRIBUTES_MAX + 1 {
+                let message = format!("the schema has more than {ATTRIBUTES_MAX} attributes");
+                self.refuse(file, of.at, codes::NOT_HELD, message, "name the element that you need: \"x.xsd#name\"");
+            }
+            return;
+        }
         let required = of.attribute("use") == Some("required");
         if of.attribute("use") == Some("prohibited") {
             let name = format!("@{}", of.attribute("name").unwrap_or_default());
-            members.retain(|member| member.name != name);
+            members.remove(&name);
             return;
         }
         let mut default = default_of(of);
@@ -623,13 +609,14 @@ impl<'d> Reader<'d> {
             // A document without it is wrong, so the value is not added.
             default = None;
         }
-        if members.iter().any(|member| member.name == name && member.namespace != namespace) {
-            let message = format!("attributes `{name}` of two namespaces: only the one that is declared here is read");
-            let hint = "a shape has one attribute of a name: leave the other out of documents, or rename it in a copy of the schema";
+        if members.get(&name).is_some_and(|member| member.namespace != namespace) {
+            let message =
+                format!("attributes `{name}` of two namespaces: Quayline reads only the one that is declared here");
+            let hint = "a shape has one attribute of each name: remove the other from documents, or rename it in a copy of the schema";
             let finding = self.documents.files[file].file.warning(codes::NOT_HELD, of.at, message).hint(hint);
             self.findings.push(finding);
         }
-        members.retain(|member| member.name != name);
+        members.remove(&name);
         let occurs = if required { Occurs::Once } else { Occurs::Optional };
         members.push(Member {
             name,
@@ -794,8 +781,8 @@ impl<'d> Reader<'d> {
         let Some(model) = model else {
             let hint = "a shape is finite: a document that has it is refused when it is read; write down as many levels as documents have";
             let message = match is_too_deep {
-                true => format!("`{name}` is nested more than {DEPTH_MAX} deep, and is left out here"),
-                false => format!("`{name}` contains itself, and is left out here"),
+                true => format!("`{name}` is nested more than {DEPTH_MAX} deep; Quayline leaves it out here"),
+                false => format!("`{name}` contains itself; Quayline leaves it out here"),
             };
             let mut finding = self.documents.files[file].file.warning(codes::ITSELF, of.at, message).hint(hint);
             if !(optional || content.is_optional) {
@@ -834,7 +821,7 @@ impl<'d> Reader<'d> {
         }
         let is_alone = content.meets(name);
         let types = self.types_of(of_file, element);
-        match content.members.iter_mut().find(|member| member.name == name) {
+        match content.members.get_mut(name) {
             None => content.members.push(Member { name: name.to_owned(), namespace, occurs, model, default, types }),
             Some(known) if known.namespace != namespace => {
                 let message = format!("`{name}` occurs in two namespaces");
@@ -842,13 +829,11 @@ impl<'d> Reader<'d> {
             }
             // Again in another branch, or further on.
             Some(known) if known.model == model || outline(&known.model) == outline(&model) => {
-                if known.types != types {
-                    known.types = known.types.iter().chain(types.iter()).cloned().collect();
-                }
                 known.occurs = match (is_alone, known.occurs, occurs) {
                     (true, Occurs::Once | Occurs::Optional, Occurs::Once | Occurs::Optional) => Occurs::Optional,
                     _ => Occurs::Many { min: 0, max: None },
                 };
+                content.add_types(name, &types);
             }
             Some(_) => {
                 let message = format!("`{name}` has two types");
