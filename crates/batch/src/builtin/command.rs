@@ -40,7 +40,7 @@ impl Batchlet for Command {
     fn process(&mut self) -> Answer<Option<String>> {
         let mut command = std::process::Command::new("/bin/sh");
         command.arg("-c").arg(&self.command).stdin(Stdio::null()).envs(self.environment.iter().cloned());
-        // A group of its own: whatever the command starts ends with it.
+        // A group of its own: what the command starts ends with it, except what moves into another group.
         command.process_group(0);
         if !self.folder.as_os_str().is_empty() {
             command.current_dir(&self.folder);
@@ -61,8 +61,14 @@ impl Batchlet for Command {
         };
         let mut pause = Duration::from_millis(1);
         let status = loop {
-            if let Some(status) = child.try_wait().map_err(system)? {
-                break status;
+            match child.try_wait() {
+                Ok(Some(status)) => break status,
+                Ok(None) => {}
+                // Nothing is known of the command: it must not run on beside a restart.
+                Err(error) => {
+                    let _ = end(&mut child);
+                    return Err(system(error));
+                }
             }
             if self.stop.wait(pause) {
                 end(&mut child).map_err(system)?;
@@ -83,8 +89,9 @@ impl Batchlet for Command {
     }
 }
 
-/// Ends the group of a command when this process is killed, so that a restart never runs the step beside it: a shell that waits for the end of its
-/// input, which this process holds open.
+/// Shell that ends the process group of a command soon after this process is killed. It waits for the end of its input, which this process keeps
+/// open. A restart may still find the command for a moment; it finds it running if somebody also kills the shell, or if the command moves into
+/// another group.
 struct Guard(Child);
 
 impl Guard {
@@ -99,13 +106,13 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // The command has ended, and its number may be another's by now. The input is closed only after this.
+        // The command has ended, and another process may have its number now. The input closes only after this.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// Ends a command with all that it started: SIGTERM, then SIGKILL. What outlives the command itself has the same time.
+/// Ends a command with its group: SIGTERM, then SIGKILL. What outlives the command itself has the same time.
 fn end(child: &mut Child) -> std::io::Result<()> {
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     // The group may have ended meanwhile.
@@ -115,9 +122,10 @@ fn end(child: &mut Child) -> std::io::Result<()> {
     let deadline = Instant::now() + GRACE;
     while Instant::now() < deadline {
         // The command itself is waited for, so that it does not count as a member of its group when it has ended.
-        let ended = child.try_wait()?.is_some();
-        if ended && !is_there() {
-            return Ok(());
+        match child.try_wait() {
+            Ok(ended) if ended.is_some() && !is_there() => return Ok(()),
+            Ok(_) => {}
+            Err(_) => break,
         }
         std::thread::sleep(LOOK);
     }

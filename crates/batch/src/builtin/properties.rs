@@ -329,11 +329,11 @@ fn map_or_shape(given: &Given) -> Option<Wrong> {
     }
 }
 
-/// A range that ends before it begins has no items, which nobody means.
+/// Reports a range that ends before it begins. Such a range contains no items, so it is a mistake.
 fn range(given: &Given) -> Option<Wrong> {
     let number = |name: &str| given.get(name)?.as_deref()?.parse::<u64>().ok();
     let (from, to) = (number("from").unwrap_or(0), number("to")?);
-    let remedy = || "write a `to` after `from`, or leave it out: the range then reaches to the end".to_owned();
+    let remedy = || "write a `to` after `from`, or omit `to` to read up to the end".to_owned();
     (to < from).then(|| ("to", format!("is {to}, before `from`, which is {from}"), remedy()))
 }
 

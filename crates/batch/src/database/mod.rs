@@ -30,7 +30,7 @@ use crate::work::{Backend, Work};
 use owner::Owner;
 use work::DatabaseWork;
 
-pub(crate) use work::{WHOLE, thrown};
+pub(crate) use work::{NO_ROW, WHOLE, thrown};
 
 /// Version of the tables.
 const VERSION: i64 = 2;

@@ -34,8 +34,10 @@ const TRIM_EVENTS: &str = "DELETE FROM quayline_jobs.event WHERE (at, id) IN (SE
 
 /// The tag of a checkpoint.
 const FENCE: u32 = u32::MAX;
-/// The tag of a statement for all items of a chunk, which divides by zero if one of them has no row.
+/// The tag of a statement for all items of a chunk, which casts [`NO_ROW`] if one of them has no row.
 pub(crate) const WHOLE: u32 = u32::MAX - 1;
+/// Text that a statement of the whole chunk casts to a number if an item has no row.
+pub(crate) const NO_ROW: &str = "quayline: an item of the chunk has no row";
 
 pub(super) struct DatabaseWork {
     transaction: Transaction,
@@ -217,7 +219,8 @@ impl Work for DatabaseWork {
 /// A refused statement of a writer, which gave it the number of its item, from 1, as a tag; `before` items of the chunk were not sent.
 pub(crate) fn thrown(error: SqlError, before: usize) -> Thrown {
     let item = match &error {
-        SqlError::Refused(refusal) if refusal.tag == WHOLE && refusal.sqlstate == "22012" => {
+        // What a trigger of the table raises is not about the row: the text of the statement has to be in the message.
+        SqlError::Refused(refusal) if refusal.tag == WHOLE && refusal.message.contains(NO_ROW) => {
             let classes = ["SQLSTATE-02000", "SQLSTATE-02", "java.sql.SQLException", "quayline.Rejected"];
             return Thrown::of(&classes, "SQLSTATE 02000: an item of the chunk has no row");
         }
@@ -240,5 +243,25 @@ fn outcome(error: SqlError, fence: Option<&Fence>) -> BatchError {
         // A unit of work with a checkpoint is a chunk: what is refused in it is its writer's.
         (SqlError::Refused(_), Some(_)) if !error.is_lost() => BatchError::Deferred(Box::new(thrown(error, 0))),
         _ => error.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quayline_postgres::{Refusal, SqlError};
+
+    use super::*;
+
+    /// A division by zero in a trigger was called an item without a row.
+    #[test]
+    fn only_the_statement_itself_says_that_an_item_has_no_row() {
+        let of = |sqlstate: &str, message: String| {
+            let refusal = Refusal { sqlstate: sqlstate.to_owned(), message, tag: WHOLE, ..Refusal::default() };
+            thrown(SqlError::Refused(Box::new(refusal)), 0).lineage
+        };
+        let no_row = of("22P02", format!("invalid input syntax for type integer: \"{NO_ROW} 3\""));
+        assert!(no_row.iter().any(|class| class == "SQLSTATE-02000"), "{no_row:?}");
+        let trigger = of("22012", "division by zero".to_owned());
+        assert!(!trigger.iter().any(|class| class == "SQLSTATE-02000"), "{trigger:?}");
     }
 }

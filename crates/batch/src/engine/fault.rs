@@ -56,7 +56,7 @@ impl Faults {
         Remedy::Fail
     }
 
-    /// Which limits keep an exception from a skip or a retry: without them the step would not have failed.
+    /// Returns the limits that prevent a skip or a retry of an exception. Without these limits, the step would not have failed.
     pub(super) fn limits_reached(&self, chunk: &Chunk, registry: &Registry, thrown: &Thrown) -> Option<String> {
         if thrown.kind != Kind::Plain {
             return None;

@@ -346,7 +346,7 @@ impl Engine {
             Some(stop) => {
                 if !stop.is_set() {
                     stop.set();
-                    // It stops all the same if the repository cannot be written at this moment.
+                    // The execution stops even if the repository cannot be written now.
                     let _ = self.repository.note_stopping(id);
                 }
                 Ok(())
@@ -382,7 +382,7 @@ impl Engine {
         }
     }
 
-    /// Asks all executions of this process to stop, because the process ends. That waits for no repository, so their status is STARTED to the end.
+    /// Requests a stop of all executions of this process, because the process ends. Does not write the repository, so their status stays STARTED.
     pub fn stop_all(&self) {
         self.running.lock().values().for_each(StopSignal::set);
     }
@@ -477,7 +477,9 @@ impl Run<'_> {
         };
         let event = self.made(topic, None, None, text);
         let start = |execution: &mut Execution| {
-            execution.status = BatchStatus::Started;
+            // Somebody may have stopped it before it started, here or in another process.
+            let is_stopped = self.context.stop.is_set() || execution.status == BatchStatus::Stopping;
+            execution.status = if is_stopped { BatchStatus::Stopping } else { BatchStatus::Started };
             execution.started_ms = Some(now);
         };
         self.repository().update(self.held, start, &self.keeper(&event))?;

@@ -25,7 +25,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What items are called whose origins are known, or of which only the number is, with the verb that follows.
+/// Returns the subject of a sentence about items, with its verb. Names the items if their origins are known, otherwise counts them.
 pub(super) fn shown(origins: &[Origin], count: usize) -> String {
     match origins {
         [] if count == 1 => "1 item is".to_owned(),

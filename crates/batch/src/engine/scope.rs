@@ -175,7 +175,7 @@ impl Run<'_> {
         })
     }
 
-    /// An exception ends the job FAILED, whatever the transitions of the decision are (section 8.5.2).
+    /// Runs a decision. An exception of its decider ends the job FAILED, regardless of the transitions (section 8.5.2).
     fn decision(
         &self,
         decision: &Decision,

@@ -564,30 +564,39 @@ impl Repository {
     /// # Errors
     /// [`BatchError::NotRunning`], [`BatchError::NoSuchExecution`]; errors of the store.
     pub fn request_stop(&self, id: ExecutionId) -> Result<(), BatchError> {
-        let mut work = self.begin()?;
-        let execution = execution_of(work.as_mut(), id)?;
-        if !execution.status.is_running() {
-            return Err(BatchError::NotRunning { execution: id, status: execution.status });
-        }
-        work.put(&key_of(b'q', id.0), b"")?;
-        work.commit()?;
-        self.note_stopping(id)
+        self.patiently(|| {
+            let mut work = self.begin()?;
+            let is_held = work.get_for_update(&key_of(b'l', id.0))?.is_some();
+            let execution = execution_of(work.as_mut(), id)?;
+            if !execution.status.is_running() {
+                return Err(BatchError::NotRunning { execution: id, status: execution.status });
+            }
+            work.put(&key_of(b'q', id.0), b"")?;
+            if is_held {
+                self.put_stopping(work.as_mut(), id, execution)?;
+            }
+            work.commit()
+        })
     }
 
-    /// Makes an execution that runs STOPPING. Its lease is locked, as for every change of an execution.
+    /// Sets the status of a running execution to STOPPING. Like every change of an execution, it locks the lease.
     pub(crate) fn note_stopping(&self, id: ExecutionId) -> Result<(), BatchError> {
         let mut work = self.begin()?;
         if work.get_for_update(&key_of(b'l', id.0))?.is_none() {
             return Ok(());
         }
-        let mut execution = execution_of(work.as_mut(), id)?;
-        if execution.status != BatchStatus::Started {
+        let execution = execution_of(work.as_mut(), id)?;
+        self.put_stopping(work.as_mut(), id, execution)?;
+        work.commit()
+    }
+
+    fn put_stopping(&self, work: &mut dyn Work, id: ExecutionId, mut execution: Execution) -> Result<(), BatchError> {
+        if !matches!(execution.status, BatchStatus::Starting | BatchStatus::Started) {
             return Ok(());
         }
         execution.status = BatchStatus::Stopping;
         execution.updated_ms = self.now_ms();
-        work.put(&key_of(b'e', id.0), &bytes(&execution))?;
-        work.commit()
+        work.put(&key_of(b'e', id.0), &bytes(&execution))
     }
 
     /// Those of these executions that somebody asked to stop.

@@ -567,7 +567,7 @@ fn a_token_in_another_database(server: &OwnServer, folder: &Path) {
     let again = process.restart(execution.id, &xml, &[]);
     completed(&process, &again);
     assert_eq!(value(server, "SELECT count(*) || ' ' || count(*) FILTER (WHERE name = 'x') FROM u"), "95 10");
-    // The tokens of steps that completed go, or the table would grow with each run.
+    // Completed steps remove their tokens. Otherwise the table would grow with each run.
     assert_eq!(value(server, "SELECT count(*) FROM quayline_chunk"), "0");
     sql(server, "TRUNCATE u");
 }

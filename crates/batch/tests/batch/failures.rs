@@ -1,4 +1,4 @@
-//! Failures that must neither vanish nor hide each other: of deciders, listeners and limits.
+//! Failures of deciders, listeners and limits. None may vanish or hide another.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ impl Observer for LogLines {
     }
 }
 
-/// A process, and the lines of its job logs that tell of failures.
+/// Returns a process and the lines of its job logs that report failures.
 fn logged() -> (Process, Log) {
     let (mut process, log) = (Process::in_memory(), Log::default());
     process.engine.observers.push(Arc::new(LogLines(Arc::clone(&log))));
@@ -35,8 +35,8 @@ fn listeners(more: &[(&str, &str)]) -> String {
     format!("<listeners><listener ref=\"hearing\">{}</listener></listeners>", properties(more))
 }
 
-/// What went wrong: a decider that threw had the exit status FAILED, which the transitions of its decision then matched, so that `on="*"` ended
-/// the job COMPLETED. Section 8.5.2: the job ends FAILED, and job listeners see why.
+/// What went wrong: a decider that threw had the exit status FAILED. A transition with `on="*"` matched it and ended the job COMPLETED.
+/// Section 8.5.2: the job ends FAILED, and job listeners see the cause.
 #[test]
 fn a_decider_that_throws_fails_the_job_whatever_the_transitions_are() {
     let (process, log) = logged();
@@ -71,8 +71,8 @@ fn a_partition_element_without_plan_is_one_partition() {
     }
 }
 
-/// What went wrong: when a batchlet threw and then a listener after the step, the step and the job had the listener's exception as their cause, and
-/// the batchlet's was nowhere.
+/// What went wrong: a batchlet threw, and then a listener after the step threw. The step and the job named the listener's exception as their cause,
+/// and the batchlet's exception was lost.
 #[test]
 fn listeners_that_throw_hide_no_cause() {
     let (process, log) = logged();
@@ -83,7 +83,7 @@ fn listeners_that_throw_hide_no_cause() {
     assert_eq!(process.steps(execution.id)[0].cause.as_deref(), Some("Bad: on purpose"));
     let lines = std::mem::take(&mut *log.lock());
     assert!(lines.contains(&"a listener after step s: Deaf: cannot hear after step FAILED".to_owned()), "{lines:?}");
-    // Alone it fails the step.
+    // If only the listener throws, its exception fails the step.
     let fine = step("s", "", &[], "").replacen("<batchlet", &format!("{after_step}<batchlet"), 1);
     let execution = process.start(&fine, &[]);
     assert_eq!(execution.cause.as_deref(), Some("Deaf: cannot hear after step COMPLETED"));
@@ -99,7 +99,7 @@ fn listeners_that_throw_hide_no_cause() {
         (BatchStatus::Failed, Some("Deaf: cannot hear after job COMPLETED"))
     );
 
-    // One that hears of an exception and throws fails the step; the log has what it heard of.
+    // A listener that receives an exception and throws fails the step. The log has the exception that it received.
     log.lock().clear();
     for (event, stage) in [("read error", "reading"), ("process error", "processing"), ("write error", "writing")] {
         let fail = |kind: &str| properties(&[("fail", if stage == kind { "3" } else { "none" }), ("always", "1")]);
@@ -118,7 +118,7 @@ fn listeners_that_throw_hide_no_cause() {
     }
 }
 
-/// The log says that a limit, and not the kind of the exception, failed the step.
+/// The log says that a limit failed the step, not the kind of the exception.
 #[test]
 fn the_log_names_the_limit_that_is_reached() {
     let (process, log) = logged();
@@ -144,14 +144,14 @@ fn the_log_names_the_limit_that_is_reached() {
     );
 }
 
-/// Says that it runs, and waits for a stop.
+/// Batchlet that reports its start and waits for a stop.
 struct Waits(Arc<quayline_batch::context::JobContext>, Arc<std::sync::Barrier>);
 
 impl Batchlet for Waits {
     fn process(&mut self) -> Answer<Option<String>> {
         self.1.wait();
         while !self.0.stop.wait(std::time::Duration::from_secs(10)) {}
-        // Until the test has looked.
+        // Waits until the test has read the status.
         self.1.wait();
         Ok(None)
     }
@@ -185,4 +185,30 @@ fn an_execution_that_is_asked_to_stop_is_stopping() {
         assert_eq!(run.join().unwrap().status, BatchStatus::Stopped);
     });
     assert_eq!(process.steps(id)[0].status, BatchStatus::Stopped);
+}
+
+/// What went wrong: a request to stop that came before the first step was overwritten by STARTED, and lists showed that to the end.
+#[test]
+fn an_execution_that_is_asked_to_stop_before_it_starts_stays_stopping() {
+    let barrier = Arc::new(std::sync::Barrier::new(2));
+    let mut process = Process::in_memory();
+    let waits = Arc::clone(&barrier);
+    process
+        .engine
+        .registry
+        .batchlet("waits", move |with| Ok(Box::new(Waits(Arc::clone(&with.job), Arc::clone(&waits)))));
+    let launched = process.engine.start(&job("<step id=\"s\"><batchlet ref=\"waits\"/></step>"), given(&[])).unwrap();
+    let id = launched.id();
+    let status = || process.engine.repository.execution(id).unwrap().status;
+    assert_eq!(status(), BatchStatus::Starting);
+    process.engine.repository.request_stop(id).unwrap();
+    assert_eq!(status(), BatchStatus::Stopping);
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| launched.run().unwrap());
+        barrier.wait();
+        assert_eq!(status(), BatchStatus::Stopping);
+        process.engine.stop(id).unwrap();
+        barrier.wait();
+        assert_eq!(run.join().unwrap().status, BatchStatus::Stopped);
+    });
 }

@@ -77,8 +77,8 @@ fn targets_loops_and_elements_that_nothing_reaches() {
 
 #[test]
 fn transitions_that_an_earlier_one_hides_and_restarts_at_a_decision() {
-    // What went wrong: the check passed a `stop` whose restart begins at a decision, so the restarted job could only fail, an empty `to` and an
-    // empty id; and it took an element for reachable whose only transition comes after `on="*"`.
+    // What went wrong: the check accepted a `stop` whose restart begins at a decision, although the restarted job could only fail. It accepted an
+    // empty `to` and an empty id. It also treated an element as reachable whose only transition comes after `on="*"`.
     let decision = "<decision id=\"d\" ref=\"my-decision\"><end on=\"*\"/></decision>\n";
     check(
         &format!(
@@ -93,10 +93,10 @@ fn transitions_that_an_earlier_one_hides_and_restarts_at_a_decision() {
             step("z", "", ""),
         ),
         expect![[r#"
-            JOB-006 j.xml:2:14: next is never followed: on="*" before it matches every exit status that leads here; remove next or that transition
+            JOB-006 j.xml:2:14: next is never followed: an earlier on="*" matches every exit status that leads here; remove next or that transition
             JOB-004 j.xml:2:65: a restart cannot begin at d, which is a decision and needs an element before it; the steps, flows and splits of the job are a, b, c, z
-            JOB-006 j.xml:2:84: the transition is never taken: on="X" before it matches every exit status that leads here; put it before that transition, or remove it
-            JOB-006 j.xml:2:126: the transition is never taken: on="*" before it matches every exit status that leads here; put it before that transition, or remove it
+            JOB-006 j.xml:2:84: the transition is never taken: an earlier on="X" matches every exit status that leads here; put it before that transition, or remove it
+            JOB-006 j.xml:2:126: the transition is never taken: an earlier on="*" matches every exit status that leads here; put it before that transition, or remove it
             JOB-004 j.xml:3:65: a next leads to no element; the elements of job j are a, b, c, z, d
             JOB-006 j.xml:4:7: nothing reaches step c; name c in a next, or remove it
             JOB-006 j.xml:5:7: nothing reaches step z; name z in a next, or remove it
@@ -105,7 +105,7 @@ fn transitions_that_an_earlier_one_hides_and_restarts_at_a_decision() {
     check(
         &step("", "", ""),
         expect![[r#"
-            JOB-002 j.xml:2:7: the id of a step is empty; give it an id: transitions, lists and logs name it by that
+            JOB-002 j.xml:2:7: the id of a step is empty; give it an id: transitions, lists and logs refer to the element by its id
         "#]],
     );
 }

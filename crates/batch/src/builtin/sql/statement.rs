@@ -5,6 +5,7 @@ use quayline_postgres::Connection;
 use super::exact::Exact;
 use super::{Items, quoted, quoted_table};
 use crate::artifact::{Answer, Item};
+use crate::database::NO_ROW;
 use crate::error::Thrown;
 
 /// What becomes of an item.
@@ -126,8 +127,10 @@ impl Target {
             // The number of items is a parameter in all modes.
             _ => format!("(SELECT count(DISTINCT ROW({})) + 0 * ${count}::bigint FROM {new})", list(&self.key, "new.")),
         };
+        // The cast of a text with letters raises an error that names the text. The count makes it no constant, which the planner would cast.
         format!(
-            "WITH done AS ({text} RETURNING {}) SELECT 1 / (count(*) = {wanted} AND {keys} = {wanted})::int FROM done",
+            "WITH done AS ({text} RETURNING {}) SELECT CASE WHEN count(*) = {wanted} AND {keys} = {wanted} THEN 1 \
+             ELSE ('{NO_ROW} ' || count(*))::int END FROM done",
             list(&self.key, "old.")
         )
     }

@@ -692,7 +692,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
         });
     }
 
-    /// Listeners have heard of an exception. The step fails by what one of them throws, so the log keeps the exception itself.
+    /// Logs an exception if a listener that received it throws. The exception of the listener then fails the step, so only the log has the first one.
     fn heard(&self, doing: &str, thrown: &Thrown, told: Answer<()>) -> Answer<()> {
         if told.is_err() {
             self.run.log_thrown(Some(self.context), doing, thrown);
