@@ -56,25 +56,7 @@ impl ColumnReadError {
     }
 }
 
-/// Whether the library says that it lacks something, so that the file may be whole.
+/// Returns whether the library reports an unsupported feature. The file itself may then be complete.
 fn is_unsupported(message: &str) -> bool {
     ["Disabled feature", "NYI", "not supported", "not yet implemented"].iter().any(|words| message.contains(words))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A file in a compression that the reader lacks was said to be cut.
-    #[test]
-    fn what_the_reader_lacks_is_no_damage() {
-        let hint = |message: &str| {
-            let error = ColumnReadError::Damaged { form: "Parquet file", message: message.to_owned() };
-            error.finding().hint.unwrap_or_default()
-        };
-        assert!(
-            hint("Parquet error: Disabled feature at compile time: brotli").starts_with("write the file with Snappy")
-        );
-        assert!(hint("Parquet error: Invalid Parquet file. Corrupt footer").starts_with("compare the size"));
-    }
 }

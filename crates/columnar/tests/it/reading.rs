@@ -476,3 +476,28 @@ fn a_time_that_no_day_has_is_refused() {
         assert!(is_time || said.unwrap_err().contains("COL-043"));
     }
 }
+
+/// A file in a compression that the reader lacks was said to be cut. The library says what it lacks in words only, so the files are real.
+#[test]
+fn what_the_reader_lacks_is_no_damage() {
+    let hint = |file: Vec<u8>| {
+        let opened = ColumnReader::open(ColumnInput::Memory(file.into()));
+        let Err(error) = opened.and_then(|mut reader| reader.next_batch().map(|_| ())) else {
+            panic!("it can be read")
+        };
+        error.finding().hint.unwrap_or_default()
+    };
+    let whole = parquet(
+        &batch(vec![("codec", Arc::new(Int64Array::from(vec![1, 2, 3])) as ArrayRef)]),
+        Compression::UNCOMPRESSED,
+    );
+    // ColumnMetaData of the footer: path_in_schema, then codec, an i32 of the compact protocol; BROTLI is 4, LZO 3.
+    let codec =
+        whole.windows(8).rposition(|bytes| bytes == b"codec\x15\0\x16").expect("a column without compression") + 6;
+    for brotli_or_lzo in [8, 6] {
+        let mut file = whole.clone();
+        file[codec] = brotli_or_lzo;
+        assert!(hint(file).starts_with("write the file with Snappy"), "codec {brotli_or_lzo}");
+    }
+    assert!(hint(whole[..whole.len() - 9].to_vec()).starts_with("compare the size"));
+}
