@@ -173,7 +173,7 @@ impl Groups {
         Ok(Complete { content, group: Rc::new((head.key.clone(), head.count)), id })
     }
 
-    /// Brings forward groups that are due after this time, after the clock was set back. Returns whether none is left.
+    /// Makes groups that are due after `latest_ms` due at that time, after the clock was set back. Returns whether no such group remains.
     pub(crate) fn bring_forward(&self, store: &Store, latest_ms: u64) -> Result<bool, Failure> {
         let (from, to) = (self.due_key(latest_ms.saturating_add(1), ""), self.due_key(u64::MAX, "~"));
         let range = KeyRange { from: Bound::Included(&from), to: Bound::Excluded(&to) };
@@ -191,7 +191,7 @@ impl Groups {
             let head_key = self.head_key(digest);
             let head = match unit.read_for_update(Space::CHECKPOINTS, &head_key, LockWait::No) {
                 Ok(Some(head)) => Head::decode(&head).ok_or_else(damaged)?,
-                // The group left in between, or a unit of work is adding to it.
+                // The group has ended since the look-up, or a unit of work is adding to it.
                 Ok(None) | Err(StoreError::LockTimeout { .. }) => continue,
                 Err(error) => return Err(error.into()),
             };

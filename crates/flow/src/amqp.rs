@@ -72,6 +72,11 @@ impl Seen {
         format!("{}{}", self.prefix, hex(id))
     }
 
+    /// Returns whether the message with this id had its effect.
+    fn has(&self, store: &Store, id: &MessageId) -> Result<bool, StoreError> {
+        Ok(store.begin()?.checkpoint(&self.key(id))?.is_some())
+    }
+
     /// Removes the ids of one page that are too old. Returns where the next page begins.
     fn forget(&self, store: &Store, now_ms: u64, from: Bound<Vec<u8>>) -> Result<Option<Bound<Vec<u8>>>, StoreError> {
         let mut unit = store.begin()?;
@@ -372,7 +377,7 @@ impl BrokerInput {
             if let Some(id) = self.again.ended(context) {
                 return Poll::Ready(self.take(run, id));
             }
-            // In the order of the queue, no message overtakes one that failed.
+            // An input that keeps the order of the queue must process a failed message again before later ones.
             if self.is_ordered && !self.again.is_empty() {
                 return Poll::Pending;
             }
@@ -381,23 +386,30 @@ impl BrokerInput {
                 return Poll::Pending;
             };
             let has_id = message.id != [0; 24];
-            if !has_id {
+            if has_id {
+                if let Some(known) = self.open.get_mut(&message.id) {
+                    // It comes again while it is processed.
+                    known.others.push(delivery);
+                    continue;
+                }
+                match self.seen.has(&run.store, &message.id) {
+                    Ok(false) => {}
+                    Ok(true) => {
+                        self.accept(epoch, delivery);
+                        continue;
+                    }
+                    Err(error) => {
+                        // It keeps its place, and the flow looks again after its pause for an input that failed.
+                        self.shared.borrow_mut().arrived.push_front((delivery, message));
+                        return Poll::Ready(Err(error.into()));
+                    }
+                }
+            } else {
                 let (salt, number) = self.next_id;
                 self.next_id.1 += 1;
                 message.id[..8].copy_from_slice(&salt.to_be_bytes());
                 message.id[8..16].copy_from_slice(&number.to_be_bytes());
             }
-            if let Some(known) = self.open.get_mut(&message.id) {
-                // It comes again while it is processed.
-                known.others.push(delivery);
-                continue;
-            }
-            let unit = run.store.begin()?;
-            if unit.checkpoint(&self.seen.key(&message.id))?.is_some() {
-                self.accept(epoch, delivery);
-                continue;
-            }
-            drop(unit);
             let id = message.id;
             message.put_ms = run.clock.now_ms();
             let content = std::mem::take(&mut message.payload).into();

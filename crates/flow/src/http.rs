@@ -293,7 +293,7 @@ async fn serve(request: Request<Incoming>, door: &Door) -> Response<Once> {
     let mut context = crate::trace::context(header("traceparent"), header("tracestate"));
     let mut users = door.user_header.iter().flat_map(|name| request.headers().get_all(name));
     let user = users.next().map(|user| std::str::from_utf8(user.as_bytes()));
-    // A proxy that adds its header to that of the client does not say which of them is the user.
+    // If a proxy adds its header to the client's header, nothing says which of the two names the user.
     if users.next().is_some() {
         return problem(StatusCode::BAD_REQUEST, "the header of the user occurs twice");
     }

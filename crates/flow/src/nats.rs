@@ -36,7 +36,7 @@ use crate::expression::Evaluated;
 use crate::failure::Failure;
 use crate::message::Parcel;
 use crate::run::{Gives, Run, Work};
-use crate::taken::{Failures, Taken};
+use crate::taken::{Failures, NOT_BEGUN, Taken};
 
 /// Messages of one pull. Default 100.
 const BATCH: usize = 100;
@@ -479,8 +479,13 @@ impl Subscription {
                     } else if self.seen.borrow().has(sequence) {
                         self.settle(reply, Acknowledged::Done);
                     } else {
-                        self.open.insert(sequence, reply);
-                        return Poll::Ready(self.take(run, sequence, *message));
+                        let taken = self.take(run, sequence, *message);
+                        match taken {
+                            Ok(_) => drop(self.open.insert(sequence, reply)),
+                            // The server keeps the message and its place, and delivers it after the pause.
+                            Err(_) => self.settle(reply, Acknowledged::Again(NOT_BEGUN)),
+                        }
+                        return Poll::Ready(taken);
                     }
                 }
             }

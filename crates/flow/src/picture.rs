@@ -8,7 +8,7 @@ use quayline_project::{FlowFile, FlowNode};
 const NODE: (usize, usize) = (190, 46);
 const GAP: (usize, usize) = (70, 24);
 
-/// Returns a note about the node with this name, shown beside its type.
+/// Function that returns a note about the node with a given name. The list shows the note after the type of the node.
 pub type Note<'n> = dyn Fn(&str) -> Option<String> + 'n;
 
 /// The flow as an indented list: each node with its type and main property, its terminals below it.

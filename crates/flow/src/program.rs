@@ -32,7 +32,7 @@ use crate::run::{Gives, Run, Work};
 const TIME_LIMIT_MS: u64 = 5_000;
 /// Memory of a process in MiB where the node sets none: as for services.
 const MEMORY_MIB: u64 = 512;
-/// Most characters of the name of a program.
+/// Maximum number of characters in the name of a program.
 const NAME_MAX: usize = 60;
 /// Longest parameter of a program. Default 64 MiB: as in jobs.
 const LENGTH_MAX: usize = 64 << 20;
@@ -178,7 +178,7 @@ impl Process {
             if let Some((end, _)) = self.worker.end() {
                 return Err(end);
             }
-            // The program may have written over what its process reports, so a second limit applies.
+            // The program may have overwritten the report of its process, so a second limit applies.
             let left = (limit * 2 + SLACK).saturating_sub(submitted.elapsed());
             let left = match self.worker.running() {
                 Some((_, ran)) => left.min(limit.saturating_sub(ran)),
@@ -306,7 +306,7 @@ impl Pool {
     async fn call(&self, content: &[u8], limit: Duration) -> Result<Result<Returned, End>, Failure> {
         // The semaphore is never closed.
         let _permit = self.permits.acquire().await;
-        // A process may have ended while it was free.
+        // A process may have ended while it was idle.
         let alive = |mut process: Process| process.worker.end().is_none().then_some(process);
         let free = std::iter::from_fn(|| self.free.borrow_mut().pop()).find_map(alive);
         let mut process = match free {

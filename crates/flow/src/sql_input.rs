@@ -7,7 +7,8 @@
 //!
 //! The entry of a row commits with what the flow makes of it. Without `done`, rows are read in the order of their key from the head on, and the head follows
 //! the entries. A row that becomes visible below the head is never read. With `done`, every look reads from the first row, and the statement removes what had
-//! its effect: after the commit, and again after a crash, until the database has committed it. Only then is the entry removed.
+//! its effect: after the commit, and again after a restart. The entry remains until the database has committed the statement and the query no longer
+//! returns the row, whatever number of rows the statement changed.
 //!
 //! One task holds the connection. It looks for rows and executes statements one after another, so a row that is read has not been removed meanwhile.
 
@@ -19,7 +20,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use futures_util::future::try_join_all;
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use quayline_project::FlowNode;
 use quayline_store::queue::{Message, MessageId, Persistence};
 use quayline_store::{Space, Store};
@@ -40,8 +41,10 @@ use crate::taken::{Failures, Pauses, Taken};
 const PAGE: usize = 500;
 /// Rows and bytes that an input holds, above which it reads nothing more. Default 1,000 and 8 MiB, and one answer.
 const HELD_MAX: (usize, usize) = (1_000, 8 << 20);
-/// An input with this many rows from its first open row on reads no more. Default 10,000.
+/// Maximum number of rows from the first open row on: 10,000. An input with this many rows stops reading.
 const ORDER_MAX: usize = 10_000;
+/// An input with this many rows that `done` did not remove from the query reads no more. Default 10,000.
+const LEFT_MAX: usize = 10_000;
 /// Longest wait for an answer of the database.
 const ANSWER_WAIT: Duration = Duration::from_secs(60);
 /// Pause between two looks, where the node sets none.
@@ -67,17 +70,19 @@ struct Shared {
     arrived: VecDeque<Arrived>,
     /// Rows and bytes that have arrived and are not done.
     held: (usize, usize),
-    /// Keys of rows that arrived, are processed, or wait for the statement `done`.
+    /// Keys of rows with `done`, from their arrival until the query no longer returns them.
     known: HashSet<Rc<str>>,
     /// Keys of rows that had their effect and wait for the statement `done`.
     finished: VecDeque<Rc<str>>,
-    /// Keys of rows for which `done` changed no row, until a look at all rows does not show them.
-    unchanged: HashSet<Rc<str>>,
+    /// Keys of rows for which `done` was executed; the query has not shown yet that it returns them no longer.
+    executed: VecDeque<Rc<str>>,
+    /// Keys of rows that the query still returned after `done`.
+    left: VecDeque<Rc<str>>,
     /// Keys in the order of the rows, from the first one that may be open, and whether each had its effect.
     order: VecDeque<(Rc<str>, bool)>,
     /// The key after which to read.
     read: Option<Rc<str>>,
-    /// The last reason to wait.
+    /// Last reason for waiting.
     waits: Option<Failure>,
     waker: Option<Waker>,
 }
@@ -141,11 +146,25 @@ struct Prepared {
     client: Client,
     first: Statement,
     next: Statement,
-    done: Option<Statement>,
+    done: Option<Done>,
+}
+
+/// Statements for rows that had their effect.
+struct Done {
+    /// Removes a row from the query.
+    remove: Statement,
+    /// Returns those of an array of keys that the query still returns.
+    remains: Statement,
 }
 
 fn entry(prefix: &str, key: &str) -> String {
     format!("{prefix}row/{:032x}", xxh3_128(key.as_bytes()))
+}
+
+/// The literal of an array of keys.
+fn array_of(keys: &[Rc<str>]) -> String {
+    let quoted = keys.iter().map(|key| format!("\"{}\"", key.replace('\\', "\\\\").replace('"', "\\\"")));
+    format!("{{{}}}", quoted.collect::<Vec<_>>().join(","))
 }
 
 /// Waits for an answer of the database, for at most [`ANSWER_WAIT`].
@@ -196,7 +215,7 @@ impl Session {
 
     async fn prepare(&self) -> Result<Prepared, tokio_postgres::Error> {
         let client = open(&self.config).await?;
-        // A statement that waits for a lock would keep a connection of the server that this input has given up.
+        // Without a time limit, a statement that waits for a lock would keep its connection open on the server after this input has closed it.
         client.batch_execute(&format!("SET statement_timeout = '{}s'", ANSWER_WAIT.as_secs())).await?;
         let statement = self.statement.trim_end().trim_end_matches(';');
         let column = format!("quayline_row.\"{}\"", self.key.replace('"', "\"\""));
@@ -211,8 +230,15 @@ impl Session {
         let first = client.prepare(&read("")).await?;
         let next = client.prepare(&read(&format!(" WHERE {column} > $1"))).await?;
         let done = match &self.done {
-            Some(done) => Some(client.prepare(done).await?),
-            None => None,
+            // The caller refuses a statement with parameters.
+            Some(done) if first.params().is_empty() => {
+                let remove = client.prepare(done).await?;
+                let remains = format!(
+                    "SELECT DISTINCT {column}::text FROM (\n{statement}\n) quayline_row WHERE {column} = ANY($1)"
+                );
+                Some(Done { remove, remains: client.prepare(&remains).await? })
+            }
+            _ => None,
         };
         Ok(Prepared { client, first, next, done })
     }
@@ -225,15 +251,16 @@ impl Session {
             return Err(Failure::new(codes::SQL_REFUSED, message, "write the values into the statement"));
         }
         if let Some(done) = &prepared.done
-            && done.params().len() != 1
+            && done.remove.params().len() != 1
         {
-            let message = format!("`done` has {} parameters, expected one: the key", done.params().len());
+            let message = format!("`done` has {} parameters, expected one: the key", done.remove.params().len());
             let hint = "write it with $1, such as `DELETE FROM orders WHERE id = $1`";
             return Err(Failure::new(codes::SQL_REFUSED, message, hint));
         }
         loop {
             self.is_connected = false;
             self.finish(&prepared).await?;
+            self.look_at_left(&prepared).await?;
             let is_whole = self.look(&prepared).await?;
             self.is_connected = true;
             let pause = if is_whole { self.interval } else { Duration::ZERO };
@@ -242,8 +269,8 @@ impl Session {
             while tokio::time::timeout_at(until, self.news.notified()).await.is_ok() {
                 self.finish(&prepared).await?;
             }
-            while self.is_full() {
-                self.news.notified().await;
+            // Rows that `done` left may go without a word to this process.
+            while self.is_full() && tokio::time::timeout(self.interval, self.news.notified()).await.is_ok() {
                 self.finish(&prepared).await?;
             }
         }
@@ -252,45 +279,111 @@ impl Session {
     fn is_full(&self) -> bool {
         let shared = self.shared.borrow();
         let (rows, bytes) = shared.held;
-        rows >= HELD_MAX.0 || bytes >= HELD_MAX.1 || shared.order.len() >= ORDER_MAX
+        rows >= HELD_MAX.0 || bytes >= HELD_MAX.1 || shared.order.len() >= ORDER_MAX || shared.left.len() >= LEFT_MAX
     }
 
     /// Removes rows that had their effect, and then what is remembered of them.
     async fn finish(&self, prepared: &Prepared) -> Result<(), Failure> {
         let Some(done) = &prepared.done else { return Ok(()) };
         loop {
-            let keys: Vec<Rc<str>> = self.shared.borrow().finished.iter().take(PAGE).cloned().collect();
-            if keys.is_empty() {
+            // Those of a connection that ended come first.
+            while !self.shared.borrow().executed.is_empty() {
+                let keys: Vec<Rc<str>> = self.shared.borrow().executed.iter().take(PAGE).cloned().collect();
+                let left = self.forget(prepared, done, &keys).await?;
+                let mut shared = self.shared.borrow_mut();
+                shared.executed.drain(..keys.len());
+                shared.left.extend(left);
+            }
+            if self.shared.borrow().finished.is_empty() {
                 return Ok(());
             }
-            // The statements travel together. If one fails, all are executed again.
-            let executed = keys.iter().map(|key| async move {
+            self.execute(prepared, done).await?;
+        }
+    }
+
+    /// Executes `done` for a page of rows. A row whose statement fails does not hold up the others, and only its statement is executed again.
+    async fn execute(&self, prepared: &Prepared, done: &Done) -> Result<(), Failure> {
+        let keys: Vec<Rc<str>> = self.shared.borrow().finished.iter().take(PAGE).cloned().collect();
+        // The statements travel together.
+        let mut answers: FuturesUnordered<_> = keys
+            .iter()
+            .map(|key| async move {
                 let parameter = Parameter(Some(key.to_string()));
                 let all: [&(dyn ToSql + Sync); 1] = [&parameter];
-                prepared.client.execute(done, &all).await
-            });
-            let changed = answered(try_join_all(executed)).await?;
-            let mut unit = self.store.begin()?;
-            for key in &keys {
-                unit.delete(Space::CHECKPOINTS, entry(&self.prefix, key).as_bytes())?;
-            }
-            unit.submit().await?;
-            let mut shared = self.shared.borrow_mut();
-            shared.finished.drain(..keys.len());
-            for (key, changed) in keys.iter().zip(changed) {
-                // After a crash, the statement was executed before. Otherwise the row is still there at the next look.
-                if shared.known.remove(key) && changed == 0 {
-                    shared.unchanged.insert(Rc::clone(key));
+                (key, prepared.client.execute(&done.remove, &all).await)
+            })
+            .collect();
+        let mut executed: HashSet<&Rc<str>> = HashSet::new();
+        let mut outcome = Ok(());
+        // The database answers one statement after another, so the limit applies to each.
+        loop {
+            let next = async { Ok(answers.next().await) };
+            match answered(next).await {
+                Ok(Some((key, Ok(_)))) => drop(executed.insert(key)),
+                Ok(Some((_, Err(error)))) => outcome = outcome.and(Err(failure(&error))),
+                Ok(None) => break,
+                Err(silent) => {
+                    outcome = outcome.and(Err(silent));
+                    break;
                 }
             }
         }
+        let mut shared = self.shared.borrow_mut();
+        shared.finished.retain(|key| !executed.contains(key));
+        shared.executed.extend(executed.into_iter().cloned());
+        outcome
+    }
+
+    /// Removes what is remembered of those rows that the query no longer returns. Returns the keys of the others.
+    async fn forget(&self, prepared: &Prepared, done: &Done, keys: &[Rc<str>]) -> Result<Vec<Rc<str>>, Failure> {
+        let array = Parameter(Some(array_of(keys)));
+        let all: [&(dyn ToSql + Sync); 1] = [&array];
+        let rows = answered(prepared.client.query(&done.remains, &all)).await?;
+        let remaining = rows.iter().map(|row| row.try_get(0)).collect::<Result<HashSet<String>, _>>();
+        let remaining = remaining.map_err(|error| failure(&error))?;
+        let (left, gone): (Vec<_>, Vec<_>) = keys.iter().cloned().partition(|key| remaining.contains(&**key));
+        if gone.is_empty() {
+            return Ok(left);
+        }
+        let mut unit = self.store.begin()?;
+        for key in &gone {
+            unit.delete(Space::CHECKPOINTS, entry(&self.prefix, key).as_bytes())?;
+        }
+        unit.submit().await?;
+        let mut shared = self.shared.borrow_mut();
+        for key in &gone {
+            shared.known.remove(key);
+        }
+        Ok(left)
+    }
+
+    /// Looks again at the rows that `done` left in the query, and reports them while they are there.
+    async fn look_at_left(&self, prepared: &Prepared) -> Result<(), Failure> {
+        let Some(done) = &prepared.done else { return Ok(()) };
+        let count = self.shared.borrow().left.len();
+        let mut looked = 0;
+        while looked < count {
+            let keys: Vec<Rc<str>> = self.shared.borrow().left.iter().take(PAGE.min(count - looked)).cloned().collect();
+            looked += keys.len();
+            let left = self.forget(prepared, done, &keys).await?;
+            let mut shared = self.shared.borrow_mut();
+            shared.left.drain(..keys.len());
+            shared.left.extend(left);
+        }
+        let mut shared = self.shared.borrow_mut();
+        if !shared.left.is_empty() {
+            let message = "the statement `done` did not remove a row from the query, so the row is not read again";
+            let hint = "make `done` change the rows that `statement` selects";
+            shared.waits = Some(Failure::new(codes::SQL_REFUSED, message, hint));
+            shared.wake();
+        }
+        Ok(())
     }
 
     /// Reads rows until there are no more, or the input holds enough. Returns whether there are no more.
     async fn look(&mut self, prepared: &Prepared) -> Result<bool, Failure> {
         let removes = prepared.done.is_some();
         let mut after = if removes { None } else { self.shared.borrow().read.clone() };
-        let mut seen = HashSet::new();
         while !self.is_full() {
             let rows = match &after {
                 None => answered(prepared.client.query(&prepared.first, &[])).await?,
@@ -302,22 +395,11 @@ impl Session {
             };
             let mut is_last = rows.len() <= PAGE;
             let rows = rows.iter().map(row_of).collect::<Result<Vec<_>, _>>()?;
-            if rows.windows(2).any(|two| two[0].0.is_some() && two[0].0 == two[1].0) {
-                let key = &self.key;
-                let message = format!("two rows have the same value in the key column `{key}`, expected a unique key");
-                let hint = "name a unique column with `key`, or make `statement` return one row for each key";
-                return Err(Failure::new(codes::SQL_REFUSED, message, hint));
-            }
-            // The last one is only there to be compared.
-            for row in rows.into_iter().take(PAGE) {
+            // Only one of two rows with the same key could be remembered, so no row from the first of them on is read.
+            let twice = rows.windows(2).position(|two| two[0].0.is_some() && two[0].0 == two[1].0);
+            // The query returns one row more than a page, only to compare its key.
+            for row in rows.into_iter().take(twice.unwrap_or(PAGE)) {
                 match row {
-                    (Some(key), _) if self.shared.borrow().unchanged.contains(&key) => {
-                        let message = "`done` did not remove a row from the query, so the row is not read again";
-                        let hint = "make `done` change the rows that `statement` selects";
-                        self.shared.borrow_mut().waits = Some(Failure::new(codes::SQL_REFUSED, message, hint));
-                        after = Some(Rc::clone(&key));
-                        seen.insert(key);
-                    }
                     (Some(key), content) => {
                         after = Some(Rc::clone(&key));
                         self.arrives(key, content, removes);
@@ -334,8 +416,13 @@ impl Session {
                 }
             }
             self.shared.borrow_mut().wake();
+            if twice.is_some() {
+                let key = &self.key;
+                let message = format!("two rows have the same value in the key column `{key}`, expected a unique key");
+                let hint = "name a unique column with `key`, or make `statement` return one row for each key";
+                return Err(Failure::new(codes::SQL_REFUSED, message, hint));
+            }
             if is_last {
-                self.shared.borrow_mut().unchanged.retain(|key| seen.contains(key));
                 return Ok(true);
             }
         }

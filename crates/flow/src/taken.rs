@@ -1,4 +1,4 @@
-//! Messages that an input took from a server, before they are processed, and those that are processed again.
+//! Messages that an input has received from a server: those that wait for processing, and those that Quayline processes again after a failure.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
@@ -14,8 +14,10 @@ use tokio::time::{Instant, Sleep};
 
 /// First and longest pause before a message that failed is processed again.
 const AGAIN_MS: (u64, u64) = (100, 10_000);
-/// Failures until a message moves to the backout queue, unless the node has `attempts`.
+/// Number of failures after which a message moves to the backout queue, unless the node sets `attempts`.
 const ATTEMPTS: u64 = 3;
+/// Pause before a message is processed whose unit of work could not begin: it has not failed itself.
+pub(crate) const NOT_BEGUN: Duration = Duration::from_millis(AGAIN_MS.0);
 
 /// A message that is processed now.
 pub(crate) struct Taken {
@@ -26,16 +28,16 @@ pub(crate) struct Taken {
     pub(crate) backout: Option<(String, String)>,
 }
 
-/// Failures of messages that are processed again, by the number or place that identifies a message.
+/// Failures of messages that Quayline processes again. The key is the number or place that identifies a message.
 pub(crate) struct Failures<K> {
-    /// How often a message failed, and the reason of its last failure.
+    /// Number of failures of each message, and the reason of the last one.
     failed: HashMap<K, (u64, String)>,
     attempts: u64,
     queue: String,
 }
 
 impl<K: Eq + Hash> Failures<K> {
-    /// No failures yet; `attempts` and `backout` are properties of the node.
+    /// Returns an empty set of failures, with the properties `attempts` and `backout` of the node.
     pub(crate) fn new(node: &FlowNode) -> Self {
         Failures {
             failed: HashMap::new(),
@@ -65,7 +67,7 @@ impl<K: Eq + Hash> Failures<K> {
         (*failures >= self.attempts).then(|| self.to_backout(why.clone()))
     }
 
-    /// The backout queue and a reason.
+    /// Returns the backout queue and a reason.
     pub(crate) fn to_backout(&self, why: String) -> (String, String) {
         (self.queue.clone(), why)
     }
@@ -86,12 +88,12 @@ impl<K: Copy + Ord> Pauses<K> {
         self.due.insert((Instant::now() + pause, key));
     }
 
-    /// Adds a message whose unit of work could not begin: it has not failed itself.
+    /// Adds a message whose unit of work could not begin.
     pub(crate) fn add_not_begun(&mut self, key: K) {
-        self.add(key, Duration::from_millis(AGAIN_MS.0));
+        self.add(key, NOT_BEGUN);
     }
 
-    /// The message whose pause ended first. Without one, the task is woken when the next pause ends.
+    /// Returns the message whose pause ended first. If there is none, the task wakes when the next pause ends.
     pub(crate) fn ended(&mut self, context: &mut Context<'_>) -> Option<K> {
         while let Some((due, key)) = self.due.first().copied() {
             if due <= Instant::now() {

@@ -340,6 +340,33 @@ fn users_and_certificates_are_shown_and_wrong_ones_are_named() {
     assert_eq!(text(&users.take("IN", 1)[0]), "by password");
 }
 
+/// A message whose unit of work could not begin was neither processed nor given back until the connection ended.
+#[test]
+fn a_message_whose_unit_of_work_cannot_begin_keeps_its_place() {
+    let test = "a_message_whose_unit_of_work_cannot_begin_keeps_its_place";
+    let Some(broker) = Artemis::start(test) else { return };
+    let world = World::with_few_units();
+    let kept = world.queue("KEPT");
+    world.queue(DEAD_LETTER);
+    let server = broker.server();
+    let engine = world.engine(&format!(
+        "[node.get]\ntype = \"amqp_input\"\nserver = \"{server}\"\nqueue = \"IN\"\norder = \"by_queue\"\nout = \"keep\"\n\
+         [node.keep]\ntype = \"queue_output\"\nqueue = \"KEPT\"\n"
+    ));
+    broker.send("IN", &numbered(0..1));
+    assert_eq!(world.get_text(&kept), "0");
+    // The first look for old ids, a second after the start, would fail, too, and end the connection.
+    std::thread::sleep(Duration::from_millis(1_200));
+    let units = world.all_units();
+    broker.send("IN", &numbered(1..4));
+    until("the message is refused", || world.errors().contains("units_open_max"));
+    drop(units);
+    assert_eq!([1, 2, 3].map(|_| world.get_text(&kept)), ["1", "2", "3"]);
+    assert_eq!(engine.flows()[0].stats.nodes[0].last_error().map(|error| error.finding.message), None);
+    drop(engine);
+    assert_eq!(broker.take("IN", 0).len(), 0);
+}
+
 /// The child. Without the variable this is no test of its own.
 #[test]
 fn child_that_bridges() {

@@ -12,7 +12,7 @@ use quayline_store::queue::{DEAD_LETTER, Message};
 use quayline_store::{Clock as _, SystemClock};
 
 use crate::peers::{certificates, free_port};
-use crate::support::{World, bridge_kills, until};
+use crate::support::{World, bridge_kills, ended, until};
 
 const FOLDER: &str = "QUAYLINE_TEST_NATS_FOLDER";
 const PROGRAM: &str = "QUAYLINE_NATS_SERVER";
@@ -284,6 +284,40 @@ fn messages_come_in_the_order_of_the_stream_and_a_stream_that_lost_its_end_is_re
     engine.restart("test");
     until("the node refuses the stream", || world.errors().contains("FLO-060"));
     assert!(world.errors().contains("ends with message 20, but message 60 was processed"), "{}", world.errors());
+}
+
+/// A message whose unit of work could not begin was lost until the next start.
+#[test]
+fn a_message_whose_unit_of_work_cannot_begin_keeps_its_place() {
+    let Some(server) = Nats::start("a_message_whose_unit_of_work_cannot_begin_keeps_its_place") else { return };
+    server.stream("IN", "in.*", "limits");
+    let world = World::with_few_units();
+    let kept = world.queue("KEPT");
+    world.queue(DEAD_LETTER);
+    let address = server.address();
+    let engine = world.engine(&format!(
+        "[node.get]\ntype = \"nats_input\"\nserver = \"{address}\"\nstream = \"IN\"\norder = \"by_stream\"\nout = \"keep\"\n\
+         [node.keep]\ntype = \"queue_output\"\nqueue = \"KEPT\"\n"
+    ));
+    server.publish("in.a", &["0".to_owned()]);
+    assert_eq!(world.get_text(&kept), "0");
+    until("its unit of work has ended", || ended(&engine).0 == 1);
+    let mut units = world.all_units();
+    server.publish("in.a", &["1".to_owned(), "2".to_owned(), "3".to_owned()]);
+    // Also the second attempt fails.
+    until("the message is refused", || {
+        // A look at what is acknowledged may have had one.
+        units.extend(world.all_units());
+        world.errors().matches("units_open_max").count() > 2
+    });
+    drop(units);
+    assert_eq!([1, 2, 3].map(|_| world.get_text(&kept)), ["1", "2", "3"]);
+    until("all are acknowledged", || {
+        let names = server.api("$JS.API.CONSUMER.NAMES.IN", "");
+        let consumer = names["consumers"][0].as_str().expect("a name");
+        server.api(&format!("$JS.API.CONSUMER.INFO.IN.{consumer}"), "")["ack_floor"]["stream_seq"] == 4
+    });
+    drop(engine);
 }
 
 /// The child. Without the variable this is no test of its own.

@@ -64,7 +64,7 @@ fn a_header_of_a_proxy_names_the_user_of_a_request() {
     let with = "user_header = \"x-forwarded-user\"\n";
     assert_eq!(user(world.engine(&flow(with))).as_deref(), Some("rita"));
     assert_eq!(user(world.engine(&flow(""))), None, "a header that no property names says nothing");
-    // A proxy that adds its header to that of the client.
+    // A proxy adds its header to the client's header.
     let engine = world.engine(&flow(with));
     let told = post(address, &[("X-Forwarded-User", "boss"), ("X-Forwarded-User", "rita")], "x");
     assert!(told.starts_with("HTTP/1.1 400") && told.contains("occurs twice"), "{told}");

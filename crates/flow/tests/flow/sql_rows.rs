@@ -57,6 +57,15 @@ fn row(number: usize) -> String {
     format!("{{\"id\":{number},\"amount\":{:.2}}}", number as f64 / 4.0)
 }
 
+/// Entries of the store for rows.
+fn remembered(world: &World) -> usize {
+    let unit = world.store.begin().expect("a unit");
+    let mut page = Page::default();
+    let limit = PageLimit { entries: 100_000, bytes: 100 << 20 };
+    unit.page(Space::CHECKPOINTS, KeyRange::ALL, Direction::Forward, limit, &mut page).expect("a page");
+    page.iter().filter(|(key, _)| key.starts_with(b"flow-sql/")).count()
+}
+
 #[test]
 fn rows_become_messages_in_the_order_of_their_key_and_once_across_restarts() {
     let Some(postgres) = Postgres::start() else { return skip("rows_become_messages") };
@@ -110,13 +119,7 @@ fn a_statement_removes_rows_and_those_that_come_late_are_read() {
     got.sort();
     assert_eq!(got, expected);
     until("all rows are removed", || postgres.sql("SELECT count(*) FROM orders").as_deref() == Some("0"));
-    until("nothing is remembered", || {
-        let unit = world.store.begin().expect("a unit");
-        let mut page = Page::default();
-        unit.page(Space::CHECKPOINTS, KeyRange::ALL, Direction::Forward, PageLimit::default(), &mut page)
-            .expect("a page");
-        page.iter().filter(|(key, _)| key.starts_with(b"flow-sql/")).count() == 0
-    });
+    until("nothing is remembered", || remembered(&world) == 0);
     assert_eq!(ended(&engine).0, 700);
     drop(engine);
 }
@@ -143,7 +146,7 @@ fn what_an_input_cannot_read_is_reported() {
     drop(engine);
 }
 
-/// Two rows with one key stopped the thread for ten seconds, or one was removed unread.
+/// Two rows with the same key stopped the thread for ten seconds, or the input removed one of them unread. Later, they also kept back the rows before them.
 #[test]
 fn a_key_that_is_not_unique_is_reported() {
     let Some(postgres) = Postgres::start() else { return skip("a_key_that_is_not_unique_is_reported") };
@@ -152,36 +155,164 @@ fn a_key_that_is_not_unique_is_reported() {
         .expect("a table");
     for properties in ["", DONE] {
         let world = world();
+        let out = world.store.queue("OUT").expect("a queue");
         let engine = world.engine(&flow(&postgres.name(), properties));
-        until("the key is reported", || {
-            world.errors().contains("two rows have the same value in the key column `id`, expected a unique key")
+        let reports = || world.errors().matches("two rows have the same value in the key column `id`").count();
+        until("the key is reported", || reports() > 0);
+        let mut got: Vec<String> = (0..499).map(|_| world.get_text(&out)).collect();
+        let mut expected: Vec<String> = (1..500).map(|number| format!("{{\"id\":{number},\"amount\":1.00}}")).collect();
+        got.sort();
+        expected.sort();
+        assert_eq!(got, expected);
+        let rows = if properties == DONE { "2" } else { "501" };
+        until("the rows before the two are done", || {
+            postgres.sql("SELECT count(*) FROM orders").as_deref() == Some(rows)
         });
+        let before = reports();
+        until("the key is reported again", || reports() > before + 1);
         drop(engine);
-        assert_eq!(postgres.sql("SELECT count(*) FROM orders").as_deref(), Some("501"), "nothing is removed");
+        assert_eq!(out.facts().expect("facts").depth, 0, "neither of the two is read");
+        assert_eq!(postgres.sql("SELECT count(*) FROM orders WHERE id = 500").as_deref(), Some("2"), "both stay");
     }
 }
 
-/// A statement `done` that removes nothing gave each row its effect again at each look.
+const LEFT: &str = "the statement `done` did not remove a row from the query";
+
+/// A statement `done` that removes nothing gave each row its effect again: at each look if it changed another row, otherwise after a restart.
 #[test]
 fn a_statement_that_removes_nothing_repeats_nothing() {
     let Some(postgres) = Postgres::start() else { return skip("a_statement_that_removes_nothing_repeats_nothing") };
-    table(&postgres, 3);
+    let changes_none = "DELETE FROM orders WHERE id = 0 - $1::bigint";
+    let changes_its_row = "UPDATE orders SET amount = amount WHERE id = $1";
+    let changes_another = "INSERT INTO taken VALUES ($1)";
+    for done in [changes_none, changes_its_row, changes_another] {
+        postgres
+            .sql("DROP TABLE IF EXISTS orders; DROP TABLE IF EXISTS taken; CREATE TABLE taken (id bigint)")
+            .expect("a table");
+        table(&postgres, 3);
+        let world = world();
+        let out = world.store.queue("OUT").expect("a queue");
+        let text = flow(&postgres.name(), &format!("done = \"{done}\"\n"));
+        let engine = world.engine(&text);
+        let mut got: Vec<String> = (0..3).map(|_| world.get_text(&out)).collect();
+        got.sort();
+        assert_eq!(got, [row(1), row(2), row(3)]);
+        until("the statement is reported", || world.errors().contains(LEFT));
+        // After several looks, the input has not read a row again. It still reads a new row.
+        postgres.sql("INSERT INTO orders VALUES (4, 1)").expect("a row");
+        assert_eq!(world.get_text(&out), row(4));
+        let looks = || world.errors().matches(LEFT).count();
+        let before = looks();
+        until("some looks later", || looks() > before + 5);
+        assert_eq!(ended(&engine).0, 4, "{done}");
+        drop(engine);
+        assert_eq!(remembered(&world), 4, "{done}");
+        // The same after a restart.
+        let engine = world.engine(&text);
+        postgres.sql("INSERT INTO orders VALUES (5, 1.25)").expect("a row");
+        assert_eq!(world.get_text(&out), row(5));
+        let before = looks();
+        until("some looks later", || looks() > before + 5);
+        assert_eq!(ended(&engine).0, 1, "{done}");
+        // A row that the query returns no longer is forgotten.
+        postgres.sql("DELETE FROM orders WHERE id <> 3").expect("rows");
+        until("one row is remembered", || remembered(&world) == 1);
+        postgres.sql("INSERT INTO orders VALUES (4, 1)").expect("a row");
+        assert_eq!(world.get_text(&out), row(4));
+        postgres.sql("DELETE FROM orders").expect("rows");
+        until("no row is remembered", || remembered(&world) == 0);
+        drop(engine);
+    }
+}
+
+/// Rows that `done` left were remembered without a limit.
+#[test]
+fn an_input_reads_no_more_when_a_statement_left_many_rows() {
+    let Some(postgres) = Postgres::start() else { return skip("an_input_reads_no_more") };
+    table(&postgres, 13_000);
     let world = world();
     let out = world.store.queue("OUT").expect("a queue");
-    let engine = world.engine(&flow(&postgres.name(), "done = \"DELETE FROM orders WHERE id = 0 - $1::bigint\"\n"));
-    let mut got: Vec<String> = (0..3).map(|_| world.get_text(&out)).collect();
-    got.sort();
-    assert_eq!(got, [row(1), row(2), row(3)]);
-    until("the statement is reported", || world.errors().contains("`done` did not remove a row from the query"));
-    // Some looks later, no row has come again. A new one is read.
-    postgres.sql("INSERT INTO orders VALUES (4, 1)").expect("a row");
-    assert_eq!(world.get_text(&out), row(4));
-    std::thread::sleep(std::time::Duration::from_millis(200));
-    assert_eq!(ended(&engine).0, 4);
+    let done = "done = \"UPDATE orders SET amount = amount WHERE id = 0 - $1::bigint\"\n";
+    let engine = world.engine(&flow(&postgres.name(), done));
+    until("the input reads no more", || ended(&engine).0 >= 10_000);
+    // Each of these looks finds the rows that are left.
+    let looks = || world.errors().matches(LEFT).count();
+    let before = looks();
+    until("some looks later", || looks() > before + 3);
+    let read = ended(&engine).0;
+    assert!(read <= 11_501, "{read}: the limit, the rows that an input holds and one answer");
+    postgres.sql("DELETE FROM orders WHERE id <= 12000").expect("rows");
+    until("the rest is read", || ended(&engine).0 == read + 1_000);
+    assert_eq!(out.facts().expect("facts").depth, read + 1_000);
     drop(engine);
 }
 
-/// With `done`, which a flow got later, every row that had been read had its effect once more.
+/// One statement that failed made those of all other rows run again, and so did a limit of 60 seconds for all of them.
+#[test]
+fn a_statement_that_fails_repeats_no_other() {
+    let Some(postgres) = Postgres::start() else { return skip("a_statement_that_fails_repeats_no_other") };
+    table(&postgres, 40);
+    postgres.sql("CREATE TABLE tries (id bigint)").expect("a table");
+    let world = world();
+    let done =
+        "WITH gone AS (DELETE FROM orders WHERE id = $1) INSERT INTO tries SELECT $1::bigint + 0 / ($1::bigint - 2)";
+    let engine = world.engine(&flow(&postgres.name(), &format!("done = \"{done}\"\n")));
+    // The statement for the second row divides by zero.
+    until("it fails several times", || world.errors().matches("SQLSTATE 22012").count() >= 4);
+    assert_eq!(postgres.sql("SELECT count(*), count(DISTINCT id) FROM tries").as_deref(), Some("39|39"));
+    assert_eq!(postgres.sql("SELECT id FROM orders").as_deref(), Some("2"));
+    assert_eq!((ended(&engine).0, remembered(&world)), (40, 1));
+    drop(engine);
+}
+
+#[test]
+fn keys_of_many_types_are_found_again() {
+    let Some(postgres) = Postgres::start() else { return skip("keys_of_many_types_are_found_again") };
+    postgres.sql("CREATE TYPE size AS ENUM ('small', 'large'); CREATE DOMAIN number AS int").expect("types");
+    for (kind, keys) in [
+        ("text", r#"('a"b'), ('c\d'), ('{e,f}'), (''), ('NULL'), (' ')"#),
+        ("varchar(9)", "('x'), ('y z')"),
+        ("char(5)", "('x'), ('y z')"),
+        ("name", "('x'), ('y')"),
+        ("size", "('small'), ('large')"),
+        ("number", "(1), (2)"),
+        ("numeric", "(1.50), (2e30)"),
+        ("float8", "(0.1), ('infinity')"),
+        ("uuid", "('a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11')"),
+        ("timestamptz", "('2026-01-01 00:00:00.123456+05')"),
+        ("bytea", r"('\x00ff'), ('\x41')"),
+        ("int4range", "('[1,5)'), ('[7,9)')"),
+    ] {
+        let made = format!(
+            "DROP TABLE IF EXISTS orders; CREATE TABLE orders (id {kind} PRIMARY KEY, amount int DEFAULT 1); \
+             INSERT INTO orders (id) VALUES {keys}"
+        );
+        postgres.sql(&made).expect("a table");
+        let world = world();
+        let text = format!(
+            "[node.rows]\ntype = \"sql_input\"\ndatabase = \"{}\"\nkey = \"id\"\nstatement = \"SELECT id FROM orders\"\n\
+             interval = \"20ms\"\n{DONE}out = \"put\"\n[node.put]\ntype = \"queue_output\"\nqueue = \"OUT\"\n",
+            postgres.name()
+        );
+        let engine = world.engine(&text);
+        let rows = || postgres.sql("SELECT count(*) FROM orders");
+        until(kind, || rows().as_deref() == Some("0") && remembered(&world) == 0);
+        assert_eq!(world.errors(), "", "{kind}");
+        drop(engine);
+        // A row that stays is recognized.
+        postgres.sql(&format!("INSERT INTO orders (id) VALUES {keys}")).expect("rows");
+        let stays = text.replace(DONE, "done = \"UPDATE orders SET amount = 2 WHERE id = $1\"\n");
+        let engine = world.engine(&stays);
+        let all = rows().expect("a number");
+        until(kind, || postgres.sql("SELECT count(*) FROM orders WHERE amount = 2").as_ref() == Some(&all));
+        until(kind, || world.errors().matches(LEFT).count() > 3);
+        assert_eq!(ended(&engine).0.to_string(), all, "{kind}: {}", world.errors());
+        assert_eq!(remembered(&world).to_string(), all, "{kind}");
+        drop(engine);
+    }
+}
+
+/// When a user added `done` to a flow, the input processed all earlier rows again.
 #[test]
 fn a_reader_by_key_does_not_become_one_that_removes() {
     let Some(postgres) = Postgres::start() else { return skip("a_reader_by_key_does_not_become_one_that_removes") };

@@ -10,7 +10,7 @@ use quayline_flow::{Engine, EngineOptions, Flow, Observer};
 use quayline_project::FlowFile;
 use quayline_store::queue::{GetWait, Message, Queue, QueueDefinition, Select};
 use quayline_store::record_file::{FileDefinition, KeyPlace, Organisation};
-use quayline_store::{Access, Clock, MemoryEngine, Store, StoreLimits, SystemClock};
+use quayline_store::{Access, Clock, MemoryEngine, Store, StoreLimits, SystemClock, Unit};
 use tempfile::TempDir;
 
 /// Longest wait for anything, on a machine with other work.
@@ -52,6 +52,18 @@ impl World {
 
     pub(crate) fn over(store: Store) -> World {
         World { folder: TempDir::new().expect("a temporary folder"), store, said: Arc::default() }
+    }
+
+    /// A project with a store that has few units of work at the same time.
+    pub(crate) fn with_few_units() -> World {
+        let limits = StoreLimits { units_open_max: 16, ..StoreLimits::default() };
+        let store = Store::open(Arc::new(MemoryEngine::new()), Arc::new(SystemClock), limits, Access::Write);
+        World::over(store.expect("a new store"))
+    }
+
+    /// All units of work that the store still has.
+    pub(crate) fn all_units(&self) -> Vec<Unit> {
+        std::iter::from_fn(|| self.store.begin().ok()).collect()
     }
 
     pub(crate) fn queue(&self, name: &str) -> Queue {
