@@ -1,4 +1,4 @@
-//! base64url texts.
+//! Decoding of base64url text.
 
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 

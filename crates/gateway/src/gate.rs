@@ -22,7 +22,7 @@ pub(crate) struct GateRules {
     pub(crate) minimum: Vec<u32>,
     /// Whether numbers may come as strings and with leading zeros, and `null` or an empty string means an absent number.
     pub(crate) numbers: Numbers,
-    /// Whether text with control characters is refused.
+    /// Whether Quayline refuses text with control characters.
     pub(crate) refuses_controls: bool,
 }
 
@@ -244,7 +244,7 @@ impl<S: Sink> Sink for Gate<'_, S> {
     }
 }
 
-/// The rule of text without control characters, and what it expects.
+/// Name of the rule for text without control characters, and its expectation.
 pub(crate) const CONTROLS: (&str, &str) = ("control-character", "expected text without control characters");
 
 fn has_controls(value: &Value<'_>) -> bool {

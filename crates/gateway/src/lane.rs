@@ -29,7 +29,7 @@ pub struct Request<'a> {
     pub header: &'a dyn Fn(&str) -> Option<&'a str>,
     /// The body, whole.
     pub body: &'a [u8],
-    /// The body's media type with its parameters, as the header has it.
+    /// Media type of the body with its parameters, from the header.
     pub media_type: Option<&'a str>,
 }
 
@@ -626,7 +626,7 @@ fn set_parameter<S: Sink>(
     if gate.set(parameter.node, value) { Ok(()) } else { Err(unfit(parameter.node, gate)) }
 }
 
-/// Reads a number of JSON's grammar with an exponent, as clients write large and small floats: `1e3`, `2.5E-7`.
+/// Reads a JSON number with an exponent. Clients write large and small floats this way: `1e3`, `2.5E-7`.
 fn with_exponent(text: &str) -> Option<f64> {
     let (mantissa, exponent) = text.split_once(['e', 'E'])?;
     plain_number(mantissa, Numbers::Json, &mut [0; 40])?;

@@ -1,11 +1,13 @@
 //! The media type of a request's body.
 
-/// Why a body is not taken.
+/// Reason for refusing a body.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum NotTaken {
-    /// It is not JSON, or a kind of JSON that changes a document instead of being one.
+    /// The body is not JSON, or is a patch instead of a document.
     MediaType,
-    /// Its characters are in another encoding than UTF-8 (RFC 8259, section 8.1).
+    /// What follows the type is not a list of parameters.
+    Parameters,
+    /// The body has an encoding other than UTF-8 (RFC 8259, section 8.1).
     Charset,
 }
 
@@ -13,30 +15,83 @@ impl NotTaken {
     pub(crate) fn detail(self) -> &'static str {
         match self {
             NotTaken::MediaType => "the body's media type is not application/json",
+            NotTaken::Parameters => "the parameters of the body's media type are not `; NAME=VALUE`",
             NotTaken::Charset => "the body's charset is not UTF-8",
         }
     }
 }
 
-/// Returns whether an operation takes a body with this `content-type`.
+/// Checks whether an operation accepts a body with this `content-type`.
 ///
-/// Types that end with `+json` are JSON too, except patches: a JSON patch (RFC 6902) is a list of changes, and a merge patch (RFC 7396) is taken
-/// where `PATCH` keeps what the body does not have.
+/// Types that end with `+json` are JSON too, except patches. A JSON patch (RFC 6902) is a list of changes. A merge patch (RFC 7396) is accepted
+/// only with `PATCH`, which keeps members that are missing in the body.
 pub(crate) fn check(content_type: Option<&str>, method: &str) -> Result<(), NotTaken> {
-    let mut parts = content_type.unwrap_or("").split(';');
-    let name = parts.next().unwrap_or("").trim();
+    let whole = content_type.unwrap_or("");
+    let (name, rest) = whole.split_at(whole.find(';').unwrap_or(whole.len()));
+    let name = name.trim();
     let is = |known: &str| name.eq_ignore_ascii_case(known);
     let has_suffix = name.len() > 5 && name.as_bytes()[name.len() - 5..].eq_ignore_ascii_case(b"+json");
     let is_patch = is("application/json-patch+json") || is("application/merge-patch+json") && method != "PATCH";
     if !(is("application/json") || has_suffix) || is_patch {
         return Err(NotTaken::MediaType);
     }
-    let mut charsets = parts.filter_map(|parameter| {
-        let (name, value) = parameter.split_once('=')?;
-        name.trim().eq_ignore_ascii_case("charset").then(|| value.trim().trim_matches('"'))
-    });
+    let Some(parameters) = parameters(rest) else { return Err(NotTaken::Parameters) };
     let is_utf8 = |charset: &str| ["utf-8", "utf8", "us-ascii"].iter().any(|known| charset.eq_ignore_ascii_case(known));
-    if charsets.all(is_utf8) { Ok(()) } else { Err(NotTaken::Charset) }
+    let mut charsets = parameters.iter().filter(|(name, _)| name.eq_ignore_ascii_case("charset"));
+    if charsets.all(|(_, charset)| is_utf8(charset)) { Ok(()) } else { Err(NotTaken::Charset) }
+}
+
+/// Reads the parameters of a media type (RFC 9110, section 5.6.6): `;name=value`, with a token or a quoted string as value. `None` where they are
+/// something else.
+///
+/// * Blanks around `=` are allowed, which the RFC forbids: clients send them.
+fn parameters(mut rest: &str) -> Option<Vec<(&str, String)>> {
+    let is_token = |text: &str| {
+        !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
+    };
+    let mut all = Vec::new();
+    loop {
+        rest = rest.trim_start();
+        if rest.is_empty() {
+            return Some(all);
+        }
+        rest = rest.strip_prefix(';')?.trim_start();
+        if rest.is_empty() || rest.starts_with(';') {
+            // An empty parameter is allowed.
+            continue;
+        }
+        let (name, value) = rest.split_once('=')?;
+        let (name, value) = (name.trim_end(), value.trim_start());
+        let text = match value.strip_prefix('"') {
+            Some(quoted) => {
+                let (text, end) = quoted_string(quoted)?;
+                rest = &quoted[end..];
+                text
+            }
+            None => {
+                let end = value.find(';').unwrap_or(value.len());
+                rest = &value[end..];
+                value[..end].trim_end().to_owned()
+            }
+        };
+        if !is_token(name) || !value.starts_with('"') && !is_token(&text) {
+            return None;
+        }
+        all.push((name, text));
+    }
+}
+
+/// Reads a quoted string after its first quotation mark (RFC 9110, section 5.6.4): its text, and where it ends. `None` if it does not.
+fn quoted_string(quoted: &str) -> Option<(String, usize)> {
+    let mut text = String::new();
+    let mut chars = quoted.char_indices();
+    loop {
+        match chars.next()? {
+            (at, '"') => return Some((text, at + 1)),
+            (_, '\\') => text.push(chars.next()?.1),
+            (_, c) => text.push(c),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -50,6 +105,11 @@ mod tests {
             "Application/JSON; charset=utf-8",
             "application/json;charset=\"UTF-8\"",
             "application/json; profile=x",
+            "application/json; profile=\"a;charset=x\"",
+            "application/json; profile=\"\\\"; charset=x\"; charset=\"ut\\f-8\"",
+            "application/json ; charset = utf-8 ;",
+            "application/json;; charset=utf-8",
+            "application/json; profile=\"\"",
             "application/vnd.shop+json",
         ] {
             assert_eq!(check(Some(good), "POST"), Ok(()), "{good}");
@@ -57,13 +117,30 @@ mod tests {
         for bad in ["", "json", "+json", "text/json", "application/xml", "application/jsonx", "é"] {
             assert_eq!(check(Some(bad), "POST"), Err(NotTaken::MediaType), "{bad}");
         }
+        for bad in [
+            "application/json; charset=\"utf-8",
+            "application/json; charset=utf-8\"",
+            "application/json; charset=\"utf-8\\\"",
+            "application/json; charset=\"utf-8\"x",
+            "application/json; charset=",
+            "application/json; =utf-8",
+            "application/json; utf-8",
+            "application/json; a b=c",
+        ] {
+            assert_eq!(check(Some(bad), "POST"), Err(NotTaken::Parameters), "{bad}");
+        }
         assert_eq!(check(None, "POST"), Err(NotTaken::MediaType));
     }
 
-    /// ISO-8859-1 was read as UTF-8, and a patch as a document.
+    /// Quayline read ISO-8859-1 as UTF-8, and a patch as a document.
     #[test]
     fn other_encodings_and_patches_are_not_taken() {
-        for bad in ["application/json;charset=iso-8859-1", "application/json; Charset = UTF-16"] {
+        for bad in [
+            "application/json;charset=iso-8859-1",
+            "application/json; Charset = UTF-16",
+            "application/json; charset=utf-8; charset=\"utf-16\"",
+            "application/json; profile=\"a\"; charset=\"\"",
+        ] {
             assert_eq!(check(Some(bad), "POST"), Err(NotTaken::Charset), "{bad}");
         }
         assert_eq!(check(Some("application/json-patch+json"), "PATCH"), Err(NotTaken::MediaType));

@@ -37,7 +37,7 @@ fn name_in(operation: &mut Json, schemas: &mut Vec<(String, Json)>) {
     }
 }
 
-/// Names the schemas of a request body or a response: those of JSON, and of the same members in XML.
+/// Names the schemas of a request body or a response, for JSON and for the same members in XML.
 fn name_content(holder: &mut Json, name: &str, schemas: &mut Vec<(String, Json)>) {
     name_media(holder, "application/json", name, schemas);
     name_media(holder, "application/xml", name, schemas);

@@ -105,7 +105,7 @@ fn operation(operation: &Operation, security: Security) -> Json {
     }
     parameters.extend(file_parameters(operation));
     let mut json = Json::object([("operationId", Json::text(operation.id.clone()))])
-        // Linters require one, and pages show operations by it.
+        // Linters require a summary, and pages list operations by it.
         .with("summary", some(&operation.summary).or_else(|| some(&operation.id)))
         .with("description", some(&operation.description))
         .with("tags", (!operation.tags.is_empty()).then(|| Json::List(operation.tags.iter().map(Json::text).collect())))
@@ -118,8 +118,8 @@ fn operation(operation: &Operation, security: Security) -> Json {
         let all = schemes.iter().map(|(name, _)| Json::Object(vec![((*name).to_owned(), scopes(name))])).collect();
         json.put("security", Json::List(all));
     } else {
-        // An operation without security has that of the document, and linters report that the answer to who may call is missing. A server
-        // without any way to authenticate has none to name.
+        // An operation without `security` inherits that of the document, and linters report it as missing. A server without any authentication has
+        // no scheme to name.
         json.put("security", Json::List(Vec::new()));
     }
     json.with("x-roles", operation.roles.as_ref().map(|roles| Json::List(roles.iter().map(Json::text).collect())))
@@ -344,7 +344,7 @@ fn responses(operation: &Operation) -> Json {
                 && operation.file_action() != Some(FileAction::Browse)
                 && operation.responses.iter().any(has_xml)
             {
-                // The same members as elements. Without a schema, the type of generated clients would be unknown for JSON too.
+                // XML has the same members as elements. Without a schema for XML, generated clients would not know the type for JSON either.
                 content.push(("application/xml".to_owned(), Json::object([("schema", schema)])));
             }
         }
@@ -435,7 +435,7 @@ fn schemes(security: Security) -> Vec<(&'static str, Json)> {
     schemes
 }
 
-/// Leaves out the shared responses that no operation refers to.
+/// Removes the shared responses that no operation refers to.
 fn keep_used_responses(document: &mut Json) {
     fn collect<'j>(json: &'j Json, used: &mut Vec<&'j str>) {
         match json {

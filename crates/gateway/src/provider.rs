@@ -145,7 +145,7 @@ impl ProviderFault {
     #[must_use]
     pub fn problem(&self) -> Problem {
         match self {
-            // The log has the request's id with it: which request a program ended at is what its operator looks for.
+            // The log line has the id of the request, because the operator looks for the request at which a program ended.
             ProviderFault::Ended { reason } => {
                 Problem::new(502, codes::PROVIDER_ENDED, reason.clone()).logged(reason.clone())
             }

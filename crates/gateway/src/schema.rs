@@ -20,7 +20,7 @@ pub(crate) struct SchemaOf<'a> {
     /// For a request: the value of each node that is not set, by node; empty for all.
     pub(crate) defaults: &'a [Option<String>],
     pub(crate) charset: Charset,
-    /// For a request: whether text has no control characters.
+    /// Whether a request refuses text with control characters.
     pub(crate) refuses_controls: bool,
     /// For a request: members that the body does not have.
     pub(crate) closed: Option<&'a [bool]>,
@@ -188,9 +188,9 @@ impl SchemaOf<'_> {
             _ if self.closed.is_none() => None,
             Some(FieldKind::Item(Encoding::Boolean)) => None,
             Some(FieldKind::Item(Encoding::TextEdited { mask })) => {
-                Some(edited(mask, &class().unwrap_or_else(|| "[\\s\\S]".to_owned())))
+                edited(mask, &class().unwrap_or_else(|| "[\\s\\S]".to_owned()))
             }
-            // UTF-16 and UTF-8 hold every character, whatever the code page of the other fields is.
+            // UTF-16 and UTF-8 can encode every character, regardless of the code page of the other fields.
             Some(FieldKind::Item(Encoding::National { .. } | Encoding::Utf8)) => {
                 self.refuses_controls.then(|| "^[^\\u0000-\\u001F\\u007F-\\u009F]*$".to_owned())
             }
@@ -263,22 +263,22 @@ fn decimal((digits, scale, signed): (u16, i16, bool), field: Option<&Field>, sid
     schema.with("multipleOf", step).with("format", format)
 }
 
-/// What a schema describes.
+/// Side of an operation that a schema describes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Side {
     Request,
     Response,
 }
 
-/// A bound of a number.
+/// Bound of a number.
 struct Limit {
     number: String,
     is_exclusive: bool,
 }
 
-/// Returns the bound `n × 10^-scale`. Validators read numbers into binary floating point. From 2^53 units on, that may round a bound away from
-/// zero, to a number that the field does not hold. The bound of a request is then the next number beyond it, exclusive: a power of ten or of two.
-/// The bound of a response is exact: a validator rounds a value as it rounds the bound, so every value of the field is inside.
+/// Returns the bound `n × 10^-scale`. Validators read numbers into binary floating point. From 2^53 units on, this may round a bound away from
+/// zero, to a number that does not fit in the field. The bound of a request is then exclusive: the next power of ten or of two beyond it.
+/// The bound of a response is exact. A validator rounds a value and the bound in the same way, so it accepts every value of the field.
 fn limit(n: i128, scale: i16, side: Side) -> Limit {
     let is_exact = n.unsigned_abs() < 1 << 53 || n.unsigned_abs().is_power_of_two();
     if is_exact || side == Side::Response {
@@ -287,7 +287,7 @@ fn limit(n: i128, scale: i16, side: Side) -> Limit {
     Limit { number: scaled(n.saturating_add(n.signum()), scale), is_exclusive: true }
 }
 
-/// Sets the bound `minimum` or `maximum` of a schema that has one, exclusive or not.
+/// Replaces the lower or upper bound of a schema that has one, inclusive or exclusive, with the inclusive bound `value`.
 pub(crate) fn set_bound(schema: &mut Json, name: &str, exclusive: &str, value: Option<i64>) {
     let (Some(value), Json::Object(members)) = (value, schema) else { return };
     if let Some((known, old)) = members.iter_mut().find(|(known, _)| known == name || known == exclusive) {
@@ -307,7 +307,7 @@ fn scaled(n: i128, scale: i16) -> String {
     format!("{}{whole}.{part}", if n < 0 { "-" } else { "" })
 }
 
-/// The characters of a code page as a class of a regular expression; none for a page that has all.
+/// Returns the characters of a code page as a class of a regular expression, or `None` for a page with all characters.
 fn repertoire(charset: Charset, without_controls: bool) -> Option<String> {
     let page = charset.code_page()?;
     let is_taken = |c: &char| !(without_controls && c.is_control());
@@ -330,23 +330,27 @@ fn repertoire(charset: Charset, without_controls: bool) -> Option<String> {
     Some(format!("[{class}]"))
 }
 
-/// The texts of an alphanumeric-edited field as a regular expression: `XX/X` takes `a`, `ab`, `ab/`, `ab/c` and blanks.
-fn edited(mask: &[Option<char>], class: &str) -> String {
-    let mut texts = vec!["\\u0020*".to_owned()];
-    let mut before = String::new();
-    for run in mask.chunk_by(|one, other| one.is_none() && other.is_none()) {
-        match run {
-            [Some(inserted)] => {
-                before.push_str(&format!("\\u{:04X}", u32::from(*inserted)));
-                texts.push(before.clone());
-            }
-            free => {
-                texts.push(format!("{before}{class}{{0,{}}}", free.len()));
-                before.push_str(&format!("{class}{{{}}}", free.len()));
-            }
-        }
+/// Characters of a picture that are described by a pattern, and runs of characters of one kind in it. Longer patterns cost clients more than they
+/// tell, and readers of regular expressions limit how deep groups may be.
+const MASK_CHARS_MAX: usize = 200;
+const MASK_RUNS_MAX: usize = 60;
+
+/// Returns a regular expression for the texts of an alphanumeric-edited field: `XX/X` accepts `a`, `ab`, `ab/`, `ab/c` and blanks. Each run of the picture is
+/// inside of the group of the run before it, so the expression is as long as the picture. `None` for a picture that is too long.
+fn edited(mask: &[Option<char>], class: &str) -> Option<String> {
+    let runs: Vec<&[Option<char>]> = mask.chunk_by(PartialEq::eq).collect();
+    if mask.len() > MASK_CHARS_MAX || runs.len() > MASK_RUNS_MAX {
+        return None;
     }
-    format!("^(?:{})$", texts.join("|"))
+    let mut rest = String::new();
+    for run in runs.iter().rev() {
+        let n = run.len();
+        let one = run[0].map_or_else(|| class.to_owned(), |inserted| format!("\\u{:04X}", u32::from(inserted)));
+        // A text may end inside of the run, or go on after it.
+        rest =
+            if rest.is_empty() { format!("{one}{{0,{n}}}") } else { format!("(?:{one}{{{n}}}{rest}|{one}{{0,{n}}})") };
+    }
+    Some(format!("^(?:\\u0020*|{rest})$"))
 }
 
 fn example(field: &Field, typed: &Option<Arc<Typed>>, scalar: &Scalar) -> Option<Json> {
@@ -389,7 +393,7 @@ mod tests {
         assert_eq!(check(2, 4, false), r#"{"type":"number","minimum":0.0000,"maximum":0.0099,"format":"decimal"}"#);
     }
 
-    /// 9(16)V99 had `maximum: 1e+16` in generated clients, which the field does not hold, and then a maximum that its largest value exceeds.
+    /// In generated clients, 9(16)V99 had `maximum: 1e+16`, which does not fit in the field. A later maximum was below the largest value of the field.
     #[test]
     fn no_bound_is_rounded_to_a_number_that_the_field_does_not_hold() {
         let request = |n, scale| {
@@ -402,41 +406,101 @@ mod tests {
         assert_eq!(request(i128::from(u64::MAX), 0), ("18446744073709551616".to_owned(), true));
         assert_eq!(request(i128::from(i64::MIN), 0), ("-9223372036854775808".to_owned(), false));
         assert_eq!(limit(999_999_999_999_999_999, 2, Side::Response).number, "9999999999999999.99");
-        for digits in 1..=31u32 {
-            for scale in 0..=31i16 {
-                let n = 10i128.pow(digits) - 1;
+        let powers = (0..126).map(|power| 1i128 << power);
+        let nines = (1..=31).map(|digits| 10i128.pow(digits) - 1);
+        for n in powers.flat_map(|n| [n - 1, n, n + 1]).chain(nines) {
+            for (n, scale) in (0..=31).flat_map(|scale| [(n, scale), (-n, scale)]) {
                 let Limit { number, is_exclusive } = limit(n, scale, Side::Request);
-                let float: f64 = number.parse().unwrap();
-                let unit = 10u128.pow(u32::from(scale.unsigned_abs()));
-                // A validator takes no float beyond the field, and without rounding it takes every value of the field. (A power of ten that is no
-                // float itself, such as 10^-15, is off by less than a validator's own rounding of values.)
-                let is_float = digits >= scale.unsigned_abs().into() && digits - u32::from(scale.unsigned_abs()) <= 22;
-                let largest = if is_exclusive { float.next_down() } else { float };
-                assert!(
-                    !is_exclusive || !is_float || fits(largest, n.unsigned_abs(), unit),
-                    "{digits} {scale}: {number}"
-                );
-                assert_eq!(number, scaled(if is_exclusive { n + 1 } else { n }, scale));
+                let size = n.unsigned_abs();
+                assert_eq!(is_exclusive, size >= 1 << 53 && !size.is_power_of_two(), "{n} {scale}");
+                assert_eq!(number, scaled(if is_exclusive { n + n.signum() } else { n }, scale));
+                assert_eq!(limit(n, scale, Side::Response).number, scaled(n, scale));
+            }
+            // An inclusive bound in units is the same number in a validator's binary floating point.
+            let Limit { number, is_exclusive } = limit(n, 0, Side::Request);
+            let float: f64 = number.parse().unwrap();
+            assert!(is_exclusive || format!("{float:.0}") == number, "{number}");
+        }
+    }
+
+    /// Whether a text fits what [`edited`] makes of a picture, by the picture alone.
+    fn fits(mask: &[Option<char>], text: &str) -> bool {
+        let fit = text.chars().zip(mask).all(|(c, at)| at.is_none_or(|inserted| inserted == c) && c.is_ascii());
+        text.chars().all(|c| c == ' ') || fit && text.len() <= mask.len()
+    }
+
+    /// Matches the few forms of [`edited`]: `\uXXXX`, `[…]`, `{n}`, `{0,n}`, `*`, `(?:…|…)`. Returns where each way through it ends.
+    fn ends(pattern: &[u8], text: &[u8], at: usize) -> (Vec<usize>, usize) {
+        let (mut all, mut ways, mut i) = (Vec::new(), vec![at], 0);
+        while i < pattern.len() && pattern[i] != b')' {
+            if pattern[i] == b'|' {
+                all.append(&mut ways);
+                (ways, i) = (vec![at], i + 1);
+            } else if pattern[i] == b'(' {
+                let inner = &pattern[i + 3..];
+                let found: Vec<(Vec<usize>, usize)> = ways.iter().map(|at| ends(inner, text, *at)).collect();
+                let length = found.first().map_or_else(|| ends(inner, text, 0).1, |(_, length)| *length);
+                (ways, i) = (found.into_iter().flat_map(|(ends, _)| ends).collect(), i + 3 + length + 1);
+            } else {
+                let one =
+                    if pattern[i] == b'[' { pattern[i..].iter().position(|b| *b == b']').unwrap() + 1 } else { 6 };
+                let of = |at: usize| {
+                    u8::from_str_radix(core::str::from_utf8(&pattern[at + 4..at + 6]).unwrap(), 16).unwrap()
+                };
+                let (low, high) = if one == 6 { (of(i), of(i)) } else { (of(i + 1), of(i + one - 7)) };
+                i += one;
+                let count = if pattern[i] == b'*' {
+                    i += 1;
+                    (0, usize::MAX)
+                } else {
+                    let end = i + pattern[i..].iter().position(|b| *b == b'}').unwrap();
+                    let numbers = core::str::from_utf8(&pattern[i + 1..end]).unwrap();
+                    i = end + 1;
+                    let (least, most) = numbers.split_once(',').unwrap_or((numbers, numbers));
+                    (least.parse().unwrap(), most.parse().unwrap())
+                };
+                let go_on = |at: &usize| {
+                    let long = text[*at..].iter().take_while(|b| (low..=high).contains(b)).count().min(count.1);
+                    (count.0..=long).map(|n| at + n).collect::<Vec<_>>()
+                };
+                ways = ways.iter().flat_map(go_on).collect();
+            }
+            ways.sort_unstable();
+            ways.dedup();
+        }
+        all.append(&mut ways);
+        (all, i)
+    }
+
+    #[test]
+    fn the_pattern_of_an_edited_text_takes_what_its_picture_takes() {
+        for picture in ["XX/X", "X", "/X", "X//", "XX/XB0", "0XX00X", "X/X/X/X", "BBXB", "/"] {
+            let inserted = |c| if c == 'B' { ' ' } else { c };
+            let mask: Vec<_> = picture.chars().map(|c| (c != 'X').then(|| inserted(c))).collect();
+            let pattern = edited(&mask, "[\\u0000-\\u007F]").unwrap();
+            let inner = pattern.strip_prefix('^').unwrap().strip_suffix('$').unwrap();
+            let mut texts = vec![String::new()];
+            for length in 0..=mask.len() + 1 {
+                for text in texts.iter().filter(|text| text.len() == length) {
+                    let found = ends(inner.as_bytes(), text.as_bytes(), 0).0.contains(&text.len());
+                    assert_eq!(found, fits(&mask, text), "{picture} {text:?} {pattern}");
+                }
+                let longer = |text: &String| ["a", "/", "0", " "].map(|c| format!("{text}{c}"));
+                texts = texts.iter().flat_map(longer).collect();
             }
         }
     }
 
-    /// Returns whether a float is at most `n / unit`, by its exact decimal digits.
-    fn fits(float: f64, n: u128, unit: u128) -> bool {
-        let (whole, limit) = (float.trunc(), n / unit);
-        let text = format!("{whole:.0}");
-        match text.parse::<u128>() {
-            Ok(whole_digits) if whole_digits == limit => {
-                // A float of this size has at most this many places, so nothing is rounded.
-                let fraction = format!("{:.200}", float.fract());
-                let digits = fraction.trim_start_matches("0.");
-                let places = unit.ilog10() as usize;
-                let rest = format!("{:0>places$}", n % unit);
-                digits.trim_end_matches('0') <= rest.trim_end_matches('0')
-            }
-            Ok(whole_digits) => whole_digits < limit,
-            Err(_) => false,
-        }
+    /// PIC XB(100000) would have had a pattern of 30 GB.
+    #[test]
+    fn the_pattern_of_an_edited_text_is_no_longer_than_its_picture_and_a_long_one_has_none() {
+        let mask = |n: usize| -> Vec<_> { (0..n).map(|at| (at % 2 == 1).then_some('/')).collect() };
+        let length = |n: usize| edited(&mask(n), "[a]").unwrap().len();
+        assert_eq!(length(60) - length(40), length(40) - length(20));
+        assert_eq!(edited(&mask(MASK_RUNS_MAX + 1), "[a]"), None);
+        let blanks = |n: usize| [vec![None], vec![Some(' '); n - 1]].concat();
+        assert!(edited(&blanks(200), "[a]").is_some_and(|pattern| pattern.len() < 60));
+        assert_eq!(edited(&blanks(201), "[a]"), None);
     }
 
     #[test]

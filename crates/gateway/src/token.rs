@@ -90,8 +90,8 @@ enum PublicKey {
 const TOKEN_BYTES_MAX: usize = 8 << 10;
 
 impl KeySet {
-    /// Parses a set of keys (RFC 7517). Keys of unknown kinds, or that do not sign, are skipped: an issuer that has withdrawn all others is left
-    /// with none.
+    /// Parses a set of keys (RFC 7517). Skips keys of unsupported kinds and keys that are not for signatures. The set is empty if an issuer has
+    /// withdrawn all other keys.
     ///
     /// # Errors
     /// The fault of the set, without a key.
@@ -101,7 +101,7 @@ impl KeySet {
         Ok(KeySet(all.iter().filter_map(token_key).collect()))
     }
 
-    /// Whether no token can be checked with it.
+    /// Returns whether the set has no key to check a token with.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -55,7 +55,7 @@ pub(crate) fn encode(bytes: &[u8], to: &mut String) {
     }
 }
 
-/// The text with all but unreserved characters percent-encoded.
+/// Returns the text with all but unreserved characters percent-encoded.
 #[must_use]
 pub fn percent_encoded(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());

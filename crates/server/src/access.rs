@@ -197,7 +197,8 @@ impl Access {
         }
     }
 
-    /// `wrong_token`: the client showed a token that is not valid, and may get another one (RFC 6750, section 3.1).
+    /// Returns the answer for an unauthenticated request. If `wrong_token`, the token of the client is invalid, and the client may get another one
+    /// (RFC 6750, section 3.1).
     fn unauthenticated(&self, why: &str, wrong_token: bool) -> Box<Problem> {
         let mut schemes = Vec::new();
         if self.tokens.is_some() {
@@ -296,7 +297,7 @@ fn keys(path: &Path) -> Result<HashMap<[u8; 32], Key>, String> {
 fn key_set(path: &Path) -> Result<KeySet, String> {
     let bytes = std::fs::read(path).map_err(|error| error.kind().to_string())?;
     let keys = KeySet::parse(&bytes).map_err(str::to_owned)?;
-    if keys.is_empty() { Err("it has no key of a kind that is known".to_owned()) } else { Ok(keys) }
+    if keys.is_empty() { Err("it has no key of a supported kind".to_owned()) } else { Ok(keys) }
 }
 
 /// Whether a file is one of API keys.

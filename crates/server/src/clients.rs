@@ -51,7 +51,7 @@ impl<'de> Deserialize<'de> for Network {
     }
 }
 
-/// A header in which proxies name the client.
+/// Header in which proxies name the client.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProxyHeader {
@@ -70,30 +70,43 @@ impl ProxyHeader {
     }
 }
 
-/// The address of the client. It is the last address in the proxies' header that is not a trusted proxy.
+/// Returns the address of the client: the last address in the proxies' header that does not belong to a trusted proxy.
 ///
 /// The list is read from its end, because only the entries that trusted proxies added can be believed: a client may send any entries of
 /// its own before them. If an entry is not an address, the proxy that passed it on counts as the client.
 ///
-/// A proxy writes one header and passes the other on as the client sent it. If the settings do not say which one (`header`), and both are there
-/// and name different clients, nobody knows which of them is a lie: the proxy counts as the client.
-pub(crate) fn client_of(peer: IpAddr, trusted: &[Network], header: Option<ProxyHeader>, headers: &HeaderMap) -> IpAddr {
+/// A proxy writes one header and forwards the other as the client sent it. `header` names the one that the proxy writes. Without it, headers that
+/// name different clients are an error, and the caller takes the proxy as the client.
+pub(crate) fn client_of(
+    peer: IpAddr,
+    trusted: &[Network],
+    header: Option<ProxyHeader>,
+    headers: &HeaderMap,
+) -> Result<IpAddr, Conflict> {
     let is_trusted = |address| trusted.iter().any(|network| network.contains(address));
     if !is_trusted(peer) {
-        return peer;
+        return Ok(peer);
     }
     let said = |header: ProxyHeader| {
         let is_there = headers.contains_key(header.name());
         is_there.then(|| last_untrusted(peer, &is_trusted, header, headers))
     };
     match header {
-        Some(header) => said(header).unwrap_or(peer),
+        Some(header) => Ok(said(header).unwrap_or(peer)),
         None => match (said(ProxyHeader::Forwarded), said(ProxyHeader::XForwardedFor)) {
-            (Some(one), Some(other)) if one != other => peer,
-            (one, other) => one.or(other).unwrap_or(peer),
+            (Some(one), Some(other)) if one != other => Err(Conflict),
+            (one, other) => Ok(one.or(other).unwrap_or(peer)),
         },
     }
 }
+
+/// `Forwarded` and `X-Forwarded-For` of a request name different clients.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Conflict;
+
+/// How to end a [`Conflict`].
+pub(crate) const CONFLICT_REMEDY: &str =
+    "name the header that your proxies write in `client-address-header` of [serve]";
 
 fn last_untrusted(
     peer: IpAddr,
@@ -175,7 +188,8 @@ mod tests {
         for (name, value) in lines {
             headers.append(*name, value.parse().unwrap());
         }
-        client_of(ip(peer), &[network("10.0.0.0/8"), network("fd00::/8")], header, &headers)
+        let networks = [network("10.0.0.0/8"), network("fd00::/8")];
+        client_of(ip(peer), &networks, header, &headers).unwrap_or_else(|Conflict| panic!("a conflict"))
     }
 
     #[test]
@@ -194,11 +208,16 @@ mod tests {
         assert_eq!(client("10.0.0.1", &[("x-forwarded-for", "198.51.100.1:4711")]), ip("198.51.100.1"));
     }
 
-    /// A client behind a proxy that writes `X-Forwarded-For` sent a `Forwarded` of its own and was taken for any address that it liked.
+    /// A client behind a proxy that writes `X-Forwarded-For` could send its own `Forwarded` header and claim any address.
     #[test]
     fn a_header_that_the_proxy_does_not_write_names_nobody() {
         let both = [("forwarded", "For=\"[2001:db8:cafe::17]:4711\";proto=https"), ("x-forwarded-for", "8.8.8.8")];
-        assert_eq!(client("fd00::1", &both), ip("fd00::1"));
+        let mut headers = HeaderMap::new();
+        for (name, value) in both {
+            headers.append(name, value.parse().unwrap());
+        }
+        assert_eq!(client_of(ip("fd00::1"), &[network("fd00::/8")], None, &headers), Err(Conflict));
+        assert_eq!(client_of(ip("fd00::1"), &[], None, &headers), Ok(ip("fd00::1")));
         assert_eq!(client_by(Some(ProxyHeader::Forwarded), "fd00::1", &both), ip("2001:db8:cafe::17"));
         assert_eq!(client_by(Some(ProxyHeader::XForwardedFor), "fd00::1", &both), ip("8.8.8.8"));
         assert_eq!(client_by(Some(ProxyHeader::XForwardedFor), "fd00::1", &both[..1]), ip("fd00::1"));

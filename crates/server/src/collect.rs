@@ -1,6 +1,6 @@
 //! The collector of a server: a thread that looks once a second, keeps intervals, and does what alerts say.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -260,10 +260,11 @@ fn collect(around: &Around, stop: &AtomicBool) {
 /// Logs marks of queue depths that were crossed since the last look.
 fn log_marks(store: &Store, known: &mut HashMap<String, (u64, u64)>, log: &Log) {
     let marked = store.marked_queues();
-    known.retain(|name, _| marked.iter().any(|(marked, _)| marked == name));
+    let names: HashSet<&str> = marked.iter().map(|(name, _)| name.as_str()).collect();
+    known.retain(|name, _| names.contains(name.as_str()));
     for (name, facts) in marked {
         let now = (facts.depth_high_events, facts.depth_low_events);
-        // A queue that was altered counts from 0.
+        // After an alteration of the queue, its counts begin at 0.
         let before = known.insert(name.clone(), now).filter(|before| before.0 <= now.0 && before.1 <= now.1);
         let before = before.unwrap_or_default();
         if now.0 > before.0 {
@@ -367,15 +368,15 @@ struct StoreSource {
     files: Mutex<Files>,
 }
 
-/// Uses of record files, counted by this process. The counts of a file end with it; sums over all files must not fall then.
+/// Uses of record files that this process has counted. Counts of a file end when the file is deleted, but sums over all files must not fall.
 #[derive(Default)]
 struct Files {
-    /// Uses by file at the last look.
+    /// Uses by file at the last collection.
     known: HashMap<String, FileUse>,
     inserted: u64,
     lookups: u64,
     missed: u64,
-    /// Files that were emptied record by record.
+    /// Number of files that were emptied record by record.
     emptied: u64,
 }
 
@@ -392,26 +393,29 @@ impl StoreSource {
     fn of_files(&self, store: &Store) -> Result<Vec<Figure>, StoreError> {
         let files = &mut *self.files.lock().unwrap_or_else(PoisonError::into_inner);
         let used = store.used_files()?;
-        files.known.retain(|name, _| used.iter().any(|(listed, _)| listed == name));
+        let listed: HashSet<&str> = used.iter().map(|(name, _)| name.as_str()).collect();
+        files.known.retain(|name, _| listed.contains(name.as_str()));
         let mut indexes = 0;
         for (name, uses) in used.into_iter().filter(|(name, _)| name != KEPT_FILE) {
-            let before = files.known.insert(name.clone(), uses).unwrap_or_default();
+            let before = files.known.get(&name).copied().unwrap_or_default();
             let more = uses.since(&before);
+            if uses.inserted > 0 || more.deleted >= EMPTIED_LEAST {
+                // An error ends this look before the counts are noted, so the next interval judges them again.
+                let unit = store.begin()?;
+                // The file may have been deleted since the listing.
+                if let Ok(file) = store.file(&unit, &name) {
+                    if uses.inserted > 0 {
+                        indexes = indexes.max(file.definition().alternates.len());
+                    }
+                    if more.deleted >= EMPTIED_LEAST && file.is_empty(&unit)? {
+                        files.emptied += 1;
+                    }
+                }
+            }
+            files.known.insert(name, uses);
             files.inserted += more.inserted;
             files.lookups += more.lookups;
             files.missed += more.data_missed.max(more.index_missed);
-            if uses.inserted == 0 && more.deleted < EMPTIED_LEAST {
-                continue;
-            }
-            let unit = store.begin()?;
-            // Deleted since it was listed.
-            let Ok(file) = store.file(&unit, &name) else { continue };
-            if uses.inserted > 0 {
-                indexes = indexes.max(file.definition().alternates.len());
-            }
-            if more.deleted >= EMPTIED_LEAST && file.is_empty(&unit)? {
-                files.emptied += 1;
-            }
         }
         Ok(vec![
             Figure::total(names::RECORDS_INSERTED, files.inserted as f64),

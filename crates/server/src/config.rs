@@ -59,7 +59,7 @@ pub struct ServeConfig {
     pub plain_http: bool,
     /// Proxies whose `Forwarded` or `X-Forwarded-For` names the client, for limits, audit and access log. None by default.
     pub trusted_proxies: Vec<Network>,
-    /// The header that the proxies write. Without it, either header counts, and where both name different clients, the proxy is the client.
+    /// Header that the proxies write. Without it, the server reads both headers. If they name different clients, the proxy counts as the client.
     pub client_address_header: Option<ProxyHeader>,
     /// Server threads; by default one for each core.
     pub threads: Option<usize>,

@@ -19,7 +19,7 @@ use quayline_meter::Phase;
 use crate::access::{Denied, Guarded, Identity};
 use crate::api::v1;
 use crate::body::Body;
-use crate::clients::client_of;
+use crate::clients::{CONFLICT_REMEDY, Conflict, client_of};
 use crate::compress::{self, Taken};
 use crate::connections::network;
 use crate::guard::{Panicked, caught};
@@ -204,7 +204,17 @@ fn behind_proxies(thread: &Thread, peer: Rc<Peer>, headers: &HeaderMap) -> Rc<Pe
     if trusted.is_empty() {
         return peer;
     }
-    let client = client_of(peer.address.ip(), trusted, thread.shared.config.client_address_header, headers);
+    let shared = &thread.shared;
+    let client = client_of(peer.address.ip(), trusted, shared.config.client_address_header, headers);
+    let client = client.unwrap_or_else(|Conflict| {
+        if let Some(count) = shared.seldom.client_headers.due() {
+            let proxy = peer.address.ip();
+            shared.log(&format!(
+                "requests whose Forwarded and X-Forwarded-For name different clients since the last such line: {count}, the last by {proxy}, which counts as the client; {CONFLICT_REMEDY}"
+            ));
+        }
+        peer.address.ip()
+    });
     if client == peer.address.ip() {
         return peer;
     }

@@ -17,7 +17,7 @@ pub(crate) struct Patient<T> {
     limit: Duration,
     /// Runs while a write waits.
     clock: Option<Pin<Box<Sleep>>>,
-    /// Whether a write waits.
+    /// Whether a write waits for the reader.
     waits: Rc<Cell<bool>>,
 }
 
@@ -26,7 +26,7 @@ impl<T> Patient<T> {
         Patient { stream, limit, clock: None, waits: Rc::default() }
     }
 
-    /// Whether a write waits for the reader, for somebody who does not have the stream.
+    /// Returns a flag that says whether a write waits for the reader, for code that does not own the stream.
     pub(crate) fn waits(&self) -> Rc<Cell<bool>> {
         Rc::clone(&self.waits)
     }

@@ -5,6 +5,9 @@
 //! ```
 //!
 //! What cannot be read leaves the keys that are there, for as long as the settings say; then, and before the first set, no token is taken.
+//!
+//! A set without keys withdraws them. An issuer that is being restarted may answer so too: the keys stay until the next set has none either, and
+//! the next look comes soon.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -40,8 +43,10 @@ struct State {
     /// When the keys in force were read.
     read: Option<Instant>,
     fault: Option<String>,
-    /// The keys in force are none.
+    /// Whether the current set has no keys.
     empty: bool,
+    /// The last set had no keys, and those of the set before it are in force.
+    doubted: bool,
 }
 
 /// Longest set of keys that is read.
@@ -93,7 +98,7 @@ impl Issuer {
     pub(crate) fn not_ready(&self) -> Option<String> {
         let state = self.state();
         if state.read.is_some() {
-            return state.empty.then(|| "the issuer's keys: its set has no key of a kind that is known".to_owned());
+            return state.empty.then(|| "the issuer's keys: its set has no key of a supported kind".to_owned());
         }
         let why = state.fault.clone().unwrap_or_else(|| "they are being read".to_owned());
         Some(format!("the issuer's keys: {why}"))
@@ -107,15 +112,21 @@ impl Issuer {
             let got = tokio::time::timeout(self.time_limit, self.fetch()).await;
             let got = got.unwrap_or_else(|_| Err(format!("no answer within {} ms", self.time_limit.as_millis())));
             let pause = match got {
-                Ok(keys) => {
+                Ok(keys) if !keys.is_empty() => {
                     failures = 0;
                     self.good(shared, keys);
                     self.refresh
                 }
-                Err(why) => {
+                other => {
                     let backoff = Duration::from_secs((1u64 << failures.min(6)).min(RETRY_S_MAX)).min(self.refresh);
                     failures = failures.saturating_add(1);
-                    self.bad(shared, why, backoff)
+                    match other {
+                        Ok(none) => {
+                            self.empty(shared, none);
+                            backoff
+                        }
+                        Err(why) => self.bad(shared, why, backoff),
+                    }
                 }
             };
             self.attempts.send_modify(|count| *count += 1);
@@ -132,20 +143,36 @@ impl Issuer {
     }
 
     fn good(&self, shared: &Shared, keys: KeySet) {
-        // A set without keys is an answer too: the issuer has withdrawn what it had.
-        let empty = keys.is_empty();
         shared.set_token_keys(Some(Arc::new(keys)));
-        let mut state = self.state();
-        let was = state.fault.take();
-        let was_empty = state.empty;
-        *state = State { ended: Some(Instant::now()), running: false, read: Some(Instant::now()), fault: None, empty };
-        drop(state);
-        if empty && !was_empty {
-            let from = self.endpoint.authority();
-            shared.log(&format!("the issuer's set has no key of a kind that is known: {from}; no token is taken"));
-        }
-        if was.is_some() || was_empty && !empty {
+        let ended = Some(Instant::now());
+        let new = State { ended, read: ended, ..State::default() };
+        let old = core::mem::replace(&mut *self.state(), new);
+        if old.fault.is_some() || old.empty || old.doubted {
             shared.log("the issuer's keys can be read again");
+        }
+    }
+
+    /// Notes a set without keys: the second one in a row withdraws those that are in force.
+    fn empty(&self, shared: &Shared, none: KeySet) {
+        let mut state = self.state();
+        state.running = false;
+        state.ended = Some(Instant::now());
+        state.fault = None;
+        let first = state.read.is_some() && !state.empty && !state.doubted;
+        let new = first || !state.empty;
+        state.doubted = first;
+        if !first {
+            state.read = state.ended;
+            state.empty = true;
+        }
+        drop(state);
+        if !first {
+            shared.set_token_keys(Some(Arc::new(none)));
+        }
+        if new {
+            let then = if first { "those read before stay in force until the next set" } else { "no token is taken" };
+            let from = self.endpoint.authority();
+            shared.log(&format!("the issuer's set has no key of a supported kind: {from}; {then}"));
         }
     }
 

@@ -17,7 +17,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use crate::operator_log::LAST_LINES_WAIT;
 
 /// A file that grows by lines.
 pub(crate) struct Journal {
@@ -141,17 +143,28 @@ impl Journal {
         queue.lines += 1;
         inner.filled.notify_one();
     }
-}
 
-impl Drop for Journal {
-    /// What is queued is still written.
-    fn drop(&mut self) {
+    /// Writes what is queued and ends. Lines that come after it are lost. A reader of standard error that does not read, or a disk that does not
+    /// answer, holds up the end for [`LAST_LINES_WAIT`] only where lines may be dropped.
+    pub(crate) fn close(&self) {
         self.inner.queue().closed = true;
         self.inner.filled.notify_all();
         self.inner.emptied.notify_all();
-        if let Some(writer) = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            let _ = writer.join();
+        let Some(writer) = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+        let began = Instant::now();
+        while self.inner.keeping == Keeping::BestEffort && !writer.is_finished() {
+            if began.elapsed() > LAST_LINES_WAIT {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(2));
         }
+        let _ = writer.join();
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        self.close();
     }
 }
 

@@ -184,7 +184,7 @@ pub(crate) struct Metrics {
     pub(crate) connection_faults: [AtomicU64; ConnectionFault::ALL.len()],
     /// TLS handshakes: full, resumed.
     pub(crate) handshakes: [AtomicU64; 2],
-    /// Those of connections whose first request was for no operation.
+    /// Handshakes of connections whose first request was not for an operation.
     pub(crate) other_handshakes: [AtomicU64; 2],
     /// Connections that were accepted.
     pub(crate) connections: AtomicU64,

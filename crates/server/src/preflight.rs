@@ -9,6 +9,7 @@ use std::path::Path;
 use quayline_core::{Code, Fault, Finding, Place};
 use quayline_gateway::{CannedRecords, Definitions, HttpSpec, ProgramSpec, ProviderSpec, SqlPassword};
 
+use crate::clients::CONFLICT_REMEDY;
 use crate::compile::{NO_COMPILER, try_compile};
 use crate::config::ServeConfig;
 use crate::upstream::from_environment;
@@ -27,6 +28,19 @@ const QUEUES_HIDDEN: Code = Code("SRV-012");
 
 /// A file that the server writes, in a folder that takes none.
 const NOT_WRITABLE: Code = Code("SRV-010");
+
+/// Proxies that are trusted, and no header of theirs.
+const PROXIES: Code = Code("SRV-013");
+
+/// What works, and may not be what was meant. A server logs it when it starts.
+#[must_use]
+pub fn doubts(config: &ServeConfig) -> Vec<Finding> {
+    let is_open = !config.trusted_proxies.is_empty() && config.client_address_header.is_none();
+    let message = "serve.trusted-proxies: a client of these proxies can send the header that the proxies do not write; the header then names any client, or conflicts with that of the proxies";
+    let place = Place { file: Some("quayline.toml".into()), ..Place::default() };
+    let finding = || Finding::warning(PROXIES, Fault::Config, message).at(place).hint(CONFLICT_REMEDY);
+    is_open.then(finding).into_iter().collect()
+}
 
 /// What cannot work: programs without module or source, sources that do not compile, files and variables that are missing, APIs whose every
 /// call would be refused, listeners with one address, and an audit that cannot be written.
@@ -182,4 +196,23 @@ fn http(spec: &HttpSpec) -> Option<(String, String)> {
 
 fn shown(path: &Path) -> String {
     path.display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clients::ProxyHeader;
+
+    /// A client could still choose its address through a proxy that writes neither header of a request.
+    #[test]
+    fn trusted_proxies_without_their_header_are_a_warning() {
+        let mut config = ServeConfig::default();
+        assert!(doubts(&config).is_empty());
+        config.trusted_proxies.push("10.0.0.0/8".parse().unwrap());
+        let found = doubts(&config);
+        assert!(found.len() == 1 && found[0].to_string().starts_with("warning[SRV-013]"), "{found:?}");
+        assert!(found[0].hint.as_deref().is_some_and(|hint| hint.contains("`client-address-header`")));
+        config.client_address_header = Some(ProxyHeader::Forwarded);
+        assert!(doubts(&config).is_empty());
+    }
 }

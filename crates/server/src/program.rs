@@ -7,11 +7,12 @@
 //! Bells are rung by the attending task, whose turn comes when every request that has arrived has submitted its call; and an answer stays
 //! in its slot until its request's turn comes, so that it is copied once, into a place that all requests of the thread use.
 //!
-//! A worker that ends fails the call it was in; calls that it had not begun go to the front of the queue. A new one is started at once. Only
-//! if it ended before it began a call, it is started after a pause that doubles up to five seconds: a client whose calls end the program
-//! must not keep others waiting.
+//! When a worker ends, its current call fails, and calls that it had not begun go to the front of the queue. A new worker starts at once, because
+//! a client whose calls end the program must not keep others waiting. If the worker ended before it began a call, the new one starts after a
+//! pause that doubles up to five seconds.
 //!
-//! What a program displays becomes lines of the log with its name, without control characters: it may be what a client sent.
+//! The output of DISPLAY appears in the log (`displayed`). However much a program displays, its time limits apply, and other tasks of the thread
+//! have their turns.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -27,17 +28,18 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::Notify;
 
+use crate::displayed::{Allowance, DISPLAYED_LINES_MAX, Displayed, Output};
 use crate::guard::caught;
 use crate::reply::{Sender, reply};
 
-/// Tells an operator about workers.
+/// Function that reports events of workers to an operator.
 pub(crate) type Log = Rc<dyn Fn(Said)>;
 
-/// What is said of a worker.
+/// Report about a worker.
 pub(crate) enum Said {
-    /// It ended; the line is missing if it says what the one before said.
+    /// The worker ended. `None` if the line is the same as the one before.
     Ended(Option<String>),
-    /// Anything else, also what its program displays.
+    /// Any other line, including the output of DISPLAY.
     Line(String),
 }
 
@@ -54,6 +56,8 @@ struct Shared {
     lanes: Vec<Lane>,
     waiting: RefCell<VecDeque<Waiting>>,
     log: Log,
+    /// Lines that the program may still display.
+    allowance: RefCell<Allowance>,
     closed: Cell<bool>,
 }
 
@@ -68,11 +72,11 @@ struct Lane {
     progress: Cell<(u64, Instant)>,
     /// Why there is no worker.
     down: RefCell<Option<String>>,
-    /// What the worker's program displays.
+    /// Pipe with the output of DISPLAY in the worker's program.
     output: RefCell<Option<OwnedFd>>,
-    /// What was said last of a worker that cannot begin: the same is not said at every attempt.
+    /// Last report about a worker that cannot start. The log does not repeat it at each attempt.
     said: RefCell<Option<String>>,
-    /// What a worker wrote last that cannot begin.
+    /// Last line of a worker that cannot start.
     refusal: RefCell<String>,
 }
 
@@ -161,7 +165,8 @@ impl ProgramProvider {
         };
         let lanes = (0..spec.workers).map(lane).collect();
         let waiting = RefCell::new(VecDeque::new());
-        let shared = Rc::new(Shared { spec: spec.clone(), worker_spec, lanes, waiting, log, closed: Cell::new(false) });
+        let (allowance, closed) = (RefCell::default(), Cell::new(false));
+        let shared = Rc::new(Shared { spec: spec.clone(), worker_spec, lanes, waiting, log, allowance, closed });
         for lane in 0..shared.lanes.len() {
             shared.clone().begin(lane);
             let shared = Rc::clone(&shared);
@@ -331,7 +336,7 @@ impl Shared {
             Err(error) => {
                 let why = error.to_string();
                 if lane.said.replace(Some(why.clone())).as_ref() != Some(&why) {
-                    (self.log)(Said::Line(format!("program {}: no worker can be started: {why}", self.spec.program)));
+                    (self.log)(Said::Line(format!("program {}: cannot start a worker: {why}", self.spec.program)));
                 }
                 *lane.down.borrow_mut() = Some(why);
                 false
@@ -361,7 +366,7 @@ impl Shared {
         }
     }
 
-    /// Waits before another worker is started. The limit of calls that wait holds meanwhile.
+    /// Waits before the start of another worker. Meanwhile, the time limit of waiting calls still applies.
     async fn rest(&self, lane: &Lane, pause: Duration) {
         const LOOK: Duration = Duration::from_millis(50);
         let end = Instant::now() + pause;
@@ -378,7 +383,7 @@ impl Shared {
         }
     }
 
-    /// Attends a worker until it ends; whether it has begun any call.
+    /// Attends a worker until it ends. Returns whether it has begun any call.
     async fn attend_worker(self: &Rc<Self>, index: usize) -> bool {
         let lane = &self.lanes[index];
         let Some((bell, death)) = descriptors(lane) else {
@@ -387,9 +392,19 @@ impl Shared {
         };
         let mut output = lane.output.borrow_mut().take().and_then(|pipe| Output::new(pipe).ok());
         let tick = (self.spec.time_limit / 8).clamp(Duration::from_millis(2), Duration::from_millis(50));
+        // Kept over all turns of the loop: a program that displays all the time would put off a look that each turn begins anew.
+        let (mut looked, mut was_busy) = (Instant::now(), false);
         loop {
             let busy = lane.worker.borrow().as_ref().is_some_and(|w| w.borrow().is_called())
                 || !self.waiting.borrow().is_empty();
+            if busy && !was_busy {
+                // The time before the call is not the call's.
+                looked = Instant::now();
+                let done = lane.worker.borrow().as_ref().map_or(0, |worker| worker.borrow().calls_done());
+                lane.progress.set((done, looked));
+            }
+            was_busy = busy;
+            let must_look = busy || self.allowance.borrow().has_left_out();
             tokio::select! {
                 biased;
                 ready = bell.readable() => {
@@ -405,35 +420,13 @@ impl Shared {
                     }
                     tokio::time::sleep(Duration::from_millis(1)).await;
                 }
-                () = tokio::time::sleep(tick), if busy => {
-                    // The worker rings no bell between two short calls, and none while a long one runs.
-                    self.take_done(lane);
-                    self.drain();
-                    self.expire();
-                    let worker = lane.worker.borrow().clone();
-                    if let Some(worker) = worker {
-                        let mut worker = worker.borrow_mut();
-                        let overtime = worker.running().is_some_and(|(_, ran)| ran > self.spec.time_limit);
-                        // What the worker says of itself is not believed for ever: its program may have written over it.
-                        let (done, since) = lane.progress.get();
-                        if done != worker.calls_done() || !worker.is_called() {
-                            lane.progress.set((worker.calls_done(), Instant::now()));
-                        }
-                        if overtime || worker.is_called() && since.elapsed() > self.spec.time_limit * 2 + SLACK {
-                            worker.kill();
-                        }
-                    }
-                }
+                () = tokio::time::sleep_until((looked + tick).into()), if must_look => {}
                 () = lane.wake.notified() => {
                     if self.closed.get() {
                         *lane.worker.borrow_mut() = None;
                         return true;
                     }
                     lane.unrung.set(0);
-                    if !busy {
-                        let done = lane.worker.borrow().as_ref().map_or(0, |worker| worker.borrow().calls_done());
-                        lane.progress.set((done, Instant::now()));
-                    }
                     if let Some(worker) = lane.worker.borrow().as_ref() {
                         worker.borrow().ring();
                     }
@@ -445,24 +438,67 @@ impl Shared {
                     if !is_open {
                         output = None;
                     }
+                    // There may be more at once, without end: the connections of this thread have their turns in between.
+                    tokio::task::yield_now().await;
                 }
+            }
+            if must_look && looked.elapsed() >= tick {
+                looked = Instant::now();
+                if busy {
+                    self.look(lane);
+                }
+                self.tell_left_out();
             }
         }
     }
 
-    /// Logs what a program displayed and was read.
+    /// Looks at a worker with calls, which rings no bell between two short calls, and none while a long one runs.
+    fn look(self: &Rc<Self>, lane: &Lane) {
+        self.take_done(lane);
+        self.drain();
+        self.expire();
+        let Some(worker) = lane.worker.borrow().clone() else { return };
+        let mut worker = worker.borrow_mut();
+        let overtime = worker.running().is_some_and(|(_, ran)| ran > self.spec.time_limit);
+        // What the worker says of itself is not believed for ever: its program may have written over it.
+        let (done, since) = lane.progress.get();
+        if done != worker.calls_done() || !worker.is_called() {
+            lane.progress.set((worker.calls_done(), Instant::now()));
+        }
+        if overtime || worker.is_called() && since.elapsed() > self.spec.time_limit * 2 + SLACK {
+            worker.kill();
+        }
+    }
+
+    /// Logs the output of DISPLAY that was read, as many lines as are allowed.
     fn pass_on(&self, lane: &Lane, output: &mut Output, is_over: bool) {
-        let mut each = |line: String| {
-            // A worker that cannot begin says so at every attempt.
-            let is_refusal = line.starts_with(quayline_program::CANNOT_BEGIN);
-            if is_refusal && lane.refusal.replace(line.clone()) == line {
-                return;
+        let mut each = |line: Displayed<'_>| {
+            // A worker that cannot start writes this line at every attempt.
+            if line.starts_with(quayline_program::CANNOT_BEGIN) {
+                let text = line.to_string();
+                if lane.refusal.replace(text.clone()) == text {
+                    return;
+                }
             }
-            (self.log)(Said::Line(format!("program {} displays: {line}", self.spec.program)));
+            self.tell_left_out();
+            if self.allowance.borrow_mut().takes_line() {
+                (self.log)(Said::Line(format!("program {} displays: {line}", self.spec.program)));
+            }
         };
         output.lines(&mut each);
         if is_over {
             output.end_line(&mut each);
+        }
+    }
+
+    /// Logs how many lines were left out in the second that is over.
+    fn tell_left_out(&self) {
+        let count = self.allowance.borrow_mut().left_out(Instant::now());
+        if let Some(count) = count {
+            (self.log)(Said::Line(format!(
+                "program {}: {count} displayed lines were left out; at most {DISPLAYED_LINES_MAX} are logged in a second",
+                self.spec.program
+            )));
         }
     }
 
@@ -484,13 +520,13 @@ impl Shared {
         }
     }
 
-    /// A worker ended: fails the call it was in, queues those it had not begun. `None` while it is still there, otherwise whether it has begun
-    /// any call.
+    /// Fails the current call of a worker that has ended, and queues the calls that it had not begun. Returns whether it has begun any call, or
+    /// `None` while it runs.
     fn bury(self: &Rc<Self>, lane: &Lane, output: &mut Option<Output>) -> Option<bool> {
         let (end, current) = lane.worker.borrow().as_ref()?.borrow_mut().end()?;
         self.take_done(lane);
         if let Some(output) = output {
-            // A process that the program started may hold the pipe open and go on writing.
+            // A child process of the program may keep the pipe open and continue to write.
             const READS_MAX: usize = 16;
             for _ in 0..READS_MAX {
                 if !output.rest() {
@@ -498,13 +534,13 @@ impl Shared {
                 }
                 self.pass_on(lane, output, false);
             }
-            output.read = 0;
+            output.forget();
             self.pass_on(lane, output, true);
         }
         let worker = lane.worker.borrow_mut().take()?;
         let worker = worker.borrow();
         let called = worker.calls_done() > 0 || current.is_some();
-        // A program that was called may end with the same codes.
+        // A program may also end with these codes during a call.
         let absent = !called && matches!(end, End::NoRuntime | End::NoProgram);
         let before = lane.said.replace(absent.then(|| end.reason()));
         let is_known = absent && before == Some(end.reason());
@@ -538,90 +574,6 @@ impl Shared {
             }
         }
         Some(called)
-    }
-}
-
-/// The pipe of what a program displays.
-struct Output {
-    pipe: AsyncFd<OwnedFd>,
-    /// What was read, and how much of it.
-    bytes: Vec<u8>,
-    read: usize,
-    /// The line that has begun, and whether its end was dropped.
-    line: Vec<u8>,
-    is_cut: bool,
-}
-
-/// Bytes of a line that are logged.
-const LINE_BYTES_MAX: usize = 1024;
-
-impl Output {
-    #[expect(
-        deprecated,
-        reason = "the call is unsound for types that close their descriptor early; an OwnedFd does not"
-    )]
-    fn new(pipe: OwnedFd) -> std::io::Result<Output> {
-        let pipe = AsyncFd::with_interest(pipe, Interest::READABLE)?;
-        Ok(Output { pipe, bytes: vec![0; 4096], read: 0, line: Vec::new(), is_cut: false })
-    }
-
-    /// Waits for more and reads it; `false` at the end. It waits for ever without a pipe.
-    async fn more(output: &mut Option<Output>) -> bool {
-        let Some(Output { pipe, bytes, read, .. }) = output else { return core::future::pending().await };
-        *read = 0;
-        loop {
-            let Ok(mut ready) = pipe.readable().await else { return false };
-            match ready.try_io(|pipe| Ok(rustix::io::read(pipe.get_ref(), &mut **bytes)?)) {
-                Ok(Ok(n)) => {
-                    *read = n;
-                    return n > 0;
-                }
-                Ok(Err(error)) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Ok(Err(_)) => return false,
-                Err(_would_block) => {}
-            }
-        }
-    }
-
-    /// Reads more of what a worker left; `false` if there is nothing.
-    fn rest(&mut self) -> bool {
-        self.read = rustix::io::read(self.pipe.get_ref(), &mut *self.bytes).unwrap_or(0);
-        self.read > 0
-    }
-
-    /// Hands out the lines of what was read.
-    fn lines(&mut self, each: &mut dyn FnMut(String)) {
-        let bytes = core::mem::take(&mut self.bytes);
-        for part in bytes[..self.read].split_inclusive(|byte| *byte == b'\n') {
-            let (text, ends) = part.strip_suffix(b"\n").map_or((part, false), |text| (text, true));
-            let room = LINE_BYTES_MAX - self.line.len();
-            self.is_cut |= text.len() > room;
-            self.line.extend_from_slice(&text[..text.len().min(room)]);
-            if ends {
-                self.end_line(each);
-            }
-        }
-        self.bytes = bytes;
-    }
-
-    /// Ends a line. Control characters in it could forge other lines, or change the operator's terminal.
-    fn end_line(&mut self, each: &mut dyn FnMut(String)) {
-        let mut text = String::new();
-        for chunk in self.line.trim_ascii_end().utf8_chunks() {
-            for c in chunk.valid().chars() {
-                if c.is_control() { text.extend(c.escape_default()) } else { text.push(c) }
-            }
-            // Bytes of another code page.
-            chunk.invalid().iter().for_each(|byte| text.push_str(&format!("\\x{byte:02x}")));
-        }
-        if self.is_cut {
-            text.push('…');
-        }
-        if !text.is_empty() {
-            each(text);
-        }
-        self.line.clear();
-        self.is_cut = false;
     }
 }
 

@@ -455,7 +455,7 @@ enum Reply {
 /// Gets the reply to a request, committed. A reply that is longer than the record of the service would lose its end, so it moves to the
 /// backout queue whole.
 async fn claim_reply(store: &Store, queue: &Queue, id: MessageId) -> Result<(Claim, Box<Message>), StoreError> {
-    // Without it, the queue would keep the waker of each request whose reply never comes.
+    // Otherwise, the queue would keep the waker of each request whose reply never arrives.
     let mut waiting = WaitingTask::new(queue);
     poll_fn(|cx| {
         waiting.notes(cx.waker());
@@ -613,7 +613,7 @@ mod tests {
         fn wake(self: Arc<Self>) {}
     }
 
-    /// The queue kept the waker, and with it the task, of each request that ended without its reply, and compared all of them at each put.
+    /// The queue kept the waker and the task of each request that ended without a reply, and compared all wakers at each put.
     #[test]
     fn a_queue_forgets_requests_whose_reply_did_not_come() {
         let engine = Arc::new(quayline_store::MemoryEngine::new());

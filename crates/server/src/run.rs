@@ -30,6 +30,8 @@ use crate::error::ServeError;
 use crate::guard::{caught, report_once};
 use crate::handle::{Peer, handle};
 use crate::io::Patient;
+use crate::journal::Journal;
+use crate::operator_log::OperatorLog;
 use crate::shared::{Reloaded, Shared};
 use crate::thread::Thread;
 
@@ -78,6 +80,10 @@ pub fn serve_with(
         let listener = std::net::TcpListener::bind(address).and_then(|l| l.set_nonblocking(true).map(|()| l));
         listener.map_err(|error| ServeError::Listener(address, error))
     };
+    // Goes last, with what the end of everything else says.
+    let operator_log = OperatorLog::start(log).map_err(ServeError::System)?;
+    let log = operator_log.sink();
+    crate::doubts(&config).iter().for_each(|doubt| log(&doubt.to_string()));
     let listener = listen(config.listen())?;
     let address = listener.local_addr().map_err(ServeError::System)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -157,14 +163,21 @@ pub fn serve_with(
     drop(collecting);
     // Nobody can settle them any more, and the store may close after this.
     shared.claims.give_all_back();
+    // A look at files that do not answer may hold what is shared beyond this.
+    shared.audit.iter().chain(&shared.access_log).for_each(Journal::close);
     Ok(())
 }
 
 pub(crate) fn on_thread<F: Future<Output = ()>>(work: F) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     LocalSet::new().block_on(&runtime, work);
+    // A look at files of a network that do not answer must not hold up the end of the process.
+    runtime.shutdown_timeout(BLOCKING_WAIT);
     Ok(())
 }
+
+/// How long the end of a thread waits for blocking work that it began, such as the answer of another part of the program.
+const BLOCKING_WAIT: Duration = Duration::from_secs(5);
 
 /// Runs a task that must not end while the server runs: after a panic it begins again.
 async fn lasting<F: Future<Output = ()>>(thread: Rc<Thread>, what: &str, task: impl Fn(Rc<Thread>) -> F) {
@@ -228,7 +241,7 @@ async fn accept(
             }
         }
     }
-    // Clients that connect from now on are refused at once, so that they try another server.
+    // From now on, the server refuses new connections at once. The clients can then try another server.
     drop(listener);
     thread.shared.stopping.store(true, Ordering::Relaxed);
     thread.shared.log("stopping: no new connections; requests in progress are answered");
@@ -254,7 +267,7 @@ async fn accept(
     }
 }
 
-/// Signals that come together are one: `timeout` and shells send them to a process and to its group.
+/// Time within which several signals count as one. `timeout` and shells send a signal to a process and to its group.
 const SAME_SIGNAL: Duration = Duration::from_secs(1);
 
 /// A connection that a limit refuses.
@@ -340,7 +353,7 @@ async fn watch_files(thread: Rc<Thread>) {
     let mut unread = [false; 2];
     loop {
         tokio::time::sleep(Duration::from_secs(seconds)).await;
-        // On a thread that serves nobody: files of a network may let it wait.
+        // Runs on a thread that serves no requests, because it may wait for files on a network.
         let (shared, before) = (Arc::clone(&thread.shared), known.settings.clone());
         let look = tokio::task::spawn_blocking(move || {
             let now = shared.stamps();
@@ -530,7 +543,7 @@ where
         }
     }
     connection.as_mut().graceful_shutdown();
-    // What is no request yet when the server stops, because its headers have not ended, does not hold it up.
+    // A request without complete headers does not delay the stop of the server.
     let mut quiet = 0;
     loop {
         tokio::select! {
@@ -545,9 +558,9 @@ where
     }
 }
 
-/// Looks at a connection that ends: after so many at which no request is in progress and no response waits for its reader, it is closed.
+/// Number of checks of a closing connection. After this many without a request in progress or a waiting response, the server closes the connection.
 const QUIET_LOOKS: u32 = 4;
-/// Time between them.
+/// Time between two checks.
 const QUIET_LOOK: Duration = Duration::from_millis(250);
 
 /// Serves the same bytes for every request on one thread, by the same HTTP stack and settings and nothing else: what an answer costs that

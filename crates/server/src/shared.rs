@@ -63,7 +63,7 @@ pub(crate) struct Shared {
     /// Requests in progress.
     pub(crate) requests: AtomicUsize,
     pub(crate) stopping: AtomicBool,
-    /// The server ends without waiting for requests in progress.
+    /// Whether the server ends without waiting for requests in progress.
     pub(crate) hurried: AtomicBool,
     pub(crate) limiter: Limiter,
     pub(crate) metrics: Metrics,
@@ -88,6 +88,8 @@ pub(crate) struct SeldomLines {
     pub(crate) accept: Seldom,
     pub(crate) full: Seldom,
     pub(crate) full_address: Seldom,
+    /// Requests through proxies whose headers name different clients.
+    pub(crate) client_headers: Seldom,
     /// By [`crate::below::ConnectionFault`].
     pub(crate) faults: [Seldom; 5],
 }

@@ -76,7 +76,7 @@ impl Database {
         // A request that its client abandons keeps its place until the database has ended its statement: otherwise the next one would
         // be a connection more than `connections`.
         let asked = tokio::task::spawn_local(async move {
-            // A network that does not answer must not keep the place.
+            // A network without an answer must not occupy the connection of the pool.
             let limit = pool.spec.time_limit;
             let returned = tokio::time::timeout(limit * 2, pool.ask(parameters)).await;
             drop(place);

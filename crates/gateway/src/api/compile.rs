@@ -624,8 +624,8 @@ fn default_id(method: &str, path: &str) -> String {
     id
 }
 
-/// Reports parts of a path that no client can send: clients percent-encode all but some characters, and resolve `.` and `..` (RFC 3986, sections 2
-/// and 5.2.4). Paths are compared as they are sent.
+/// Reports parts of a path that no client can send. Clients percent-encode all but a few characters, and resolve `.` and `..` (RFC 3986,
+/// sections 2 and 5.2.4). Quayline compares paths in the form that clients send.
 fn find_unreachable(file: &mut UserFile, path: &Spanned<String>) {
     for part in path.get_ref().split('/') {
         if part.starts_with('{') {
@@ -636,26 +636,31 @@ fn find_unreachable(file: &mut UserFile, path: &Spanned<String>) {
             let message = format!("no client sends `{part}` as a part of a path");
             file.find(codes::PATH, message, path, format!("write `{sent}`, as clients send it"));
         } else if matches!(part, "." | "..") {
-            let message = format!("no client sends `{part}` as a part of a path: it means another path");
+            let message = format!("no client sends `{part}` as a part of a path: clients resolve it to another path");
             file.find(codes::PATH, message, path, "leave it out");
         }
     }
 }
 
-/// A part of a path as clients send it: what is percent-encoded stays, and what has to be is.
+/// A part of a path as clients send it: what is percent-encoded stays, with upper-case digits, and what has to be is. Unreserved characters are
+/// themselves (RFC 3986, section 6.2.2).
 fn as_sent(part: &str) -> String {
     let bytes = part.as_bytes();
-    let is_hex = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_hexdigit);
+    let digit = |at: usize| bytes.get(at).and_then(|byte| char::from(*byte).to_digit(16));
     let mut sent = String::new();
-    for (at, byte) in bytes.iter().enumerate() {
-        let stays = byte.is_ascii_alphanumeric()
-            || b"-._~!$&'()*+,;=:@{}".contains(byte)
-            || *byte == b'%' && is_hex(at + 1) && is_hex(at + 2);
-        if stays {
-            sent.push(char::from(*byte));
-        } else {
-            sent.push_str(&format!("%{byte:02X}"));
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        let encoded = digit(at + 1).zip(digit(at + 2)).filter(|_| *byte == b'%');
+        let encoded = encoded.and_then(|(high, low)| u8::try_from(16 * high + low).ok());
+        let is_unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+        let stays = is_unreserved(*byte) || b"!$&'()*+,;=:@{}".contains(byte);
+        match encoded {
+            Some(byte) if is_unreserved(byte) => sent.push(char::from(byte)),
+            Some(byte) => sent.push_str(&format!("%{byte:02X}")),
+            None if stays => sent.push(char::from(*byte)),
+            None => sent.push_str(&format!("%{byte:02X}")),
         }
+        at += if encoded.is_some() { 3 } else { 1 };
     }
     sent
 }

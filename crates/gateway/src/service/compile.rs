@@ -156,7 +156,7 @@ fn charset(file: &mut UserFile, name: &Spanned<String>) -> Option<Charset> {
     found
 }
 
-/// Limits each counter that has no type of its own to the size of its table: a request must not make a program look behind the table.
+/// Limits each counter without an explicit type to the size of its table. A request must not make a program read beyond the table.
 fn bound_counters(layout: &Layout, types: &mut Vec<(FieldIndex, Typed)>) {
     let mut bounds: Vec<(FieldIndex, u32)> = Vec::new();
     for occurs in layout.fields.iter().filter_map(|field| field.occurs) {

@@ -71,7 +71,7 @@ pub struct Options {
     pub omit_low_values: bool,
     /// Control characters in text become spaces instead of `\u00XX` (escapeOutputControlCharacters=false).
     pub controls_to_spaces: bool,
-    /// Text of requests has no control characters; otherwise they go into the record.
+    /// Whether Quayline refuses control characters in text of requests. Otherwise it writes them to the record.
     pub refuse_controls: bool,
     /// Requests may have numbers in strings, numbers with leading zeros, and `null` or an empty string for a number that is absent.
     pub lenient_requests: bool,

@@ -460,7 +460,7 @@ fn numbers_are_what_they_are_written_as() {
     .assert_eq(&shown);
 }
 
-/// A number of a float in a query is what JSON has, as it is in a body: clients write `1e+21`.
+/// A float in a query has the grammar of a JSON number, as in a body, because clients write `1e+21`.
 #[test]
 fn a_float_in_a_query_may_have_an_exponent() {
     let copybook = "       01 AREA.\n          05 F COMP-2.\n          05 N PIC 9(4).\n";
@@ -480,7 +480,7 @@ fn a_float_in_a_query_may_have_an_exponent() {
     assert!(world.record_bytes("GET", "/v1/f?n=1e3", "").is_err(), "not in a decimal");
 }
 
-/// A counter without its list went to the program as it was, which then looked behind its table.
+/// Quayline passed a counter without its list to the program unchecked, and the program read beyond its table.
 #[test]
 fn a_counter_is_no_more_than_its_table() {
     for (clause, counter) in
@@ -505,7 +505,7 @@ fn a_counter_is_no_more_than_its_table() {
     }
 }
 
-/// Line feeds and 0x00 in text of clients reach files and reports of programs that expect neither.
+/// Line feeds and 0x00 in text from clients reach files and reports of programs that expect neither.
 #[test]
 fn control_characters_are_refused_where_the_service_says_so() {
     let api = "base-path = \"/v1\"\n[[operation]]\nmethod = \"POST\"\npath = \"/orders/{name}\"\nservice = \"orders\"\n[[operation.parameter]]\nname = \"name\"\nin = \"path\"\nfield = \"REQ-NAME\"\n[operation.body]\n";

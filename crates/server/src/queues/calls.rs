@@ -373,7 +373,7 @@ impl<'q> WaitingTask<'q> {
         WaitingTask { queue, waker: None }
     }
 
-    /// Notes who waits, before the queue does.
+    /// Stores the waker of the waiting task before the queue registers it.
     pub(crate) fn notes(&mut self, waker: &Waker) {
         if !self.waker.as_ref().is_some_and(|known| known.will_wake(waker)) {
             self.waker = Some(waker.clone());

@@ -56,7 +56,7 @@ fn nothing_happens_off_the_record_when_the_disk_is_full() {
     assert!(i > 10, "{i}");
     let (ready, why) = admin(port, "/ready");
     assert!(ready == 503 && why.contains("audit"), "{why}");
-    assert!(server.log().contains("requests are refused until it can"), "{}", server.log());
+    server.has_logged("requests are refused until it can");
     // The operator moves the file away; the next one has room.
     let (path, old) = (server.folder.path().join("audit.jsonl"), server.folder.path().join("audit.1"));
     std::fs::rename(&path, &old).unwrap();
@@ -64,7 +64,8 @@ fn nothing_happens_off_the_record_when_the_disk_is_full() {
         i += 1;
         ask(&server, i) == 200
     });
-    assert!(server.log().contains("can be written again") && admin(port, "/ready").0 == 200, "{}", server.log());
+    server.has_logged("can be written again");
+    assert_eq!(admin(port, "/ready").0, 200, "{}", server.log());
     let metrics = admin(port, "/metrics").1;
     assert!(metrics.contains("quayline_audit_lines_lost_total 0"), "{metrics}");
     assert!(!metrics.contains("quayline_audit_refused_total 0\n"), "{metrics}");
@@ -86,7 +87,7 @@ fn requests_go_on_without_the_audit_where_that_is_said() {
     }
     wait_for("lost lines", || !admin(port, "/metrics").1.contains("quayline_audit_lines_lost_total 0\n"));
     assert_eq!(admin(port, "/ready").0, 200);
-    assert!(server.log().contains("lines are lost"), "{}", server.log());
+    server.has_logged("lines are lost");
 }
 
 #[test]

@@ -40,6 +40,15 @@ PROCEDURE DIVISION USING ECHO-AREA.
        WHEN 'STOP' STOP RUN
        WHEN 'MISSING' STOP RUN RETURNING 122
        WHEN 'SHOW' DISPLAY REQ-TEXT
+       WHEN 'CHATTER'
+          MOVE ALL 'X' TO RESP-TEXT
+          PERFORM UNTIL CALLS = 0 DISPLAY RESP-TEXT END-PERFORM
+       WHEN 'DRIP'
+          PERFORM UNTIL CALLS = 0
+             DISPLAY 'DRIP'
+             CALL 'fflush' USING BY VALUE 0
+             CALL 'usleep' USING BY VALUE 5000
+          END-PERFORM
        WHEN 'EAT'
           MOVE 0 TO I
           SET PLACE TO ADDRESS OF CALLS
@@ -263,8 +272,8 @@ fn working_storage_is_not_shared_by_clients_unless_the_service_says_so() {
     }
 }
 
-/// A worker that ended at its first call was started after a pause of up to 5 s, so three clients whose calls end the program kept all others
-/// waiting, and they got 503 after five times their limit.
+/// After a worker ended at its first call, the server paused up to 5 s before it started the next. Three clients whose calls end the program kept
+/// all others waiting, and the others received 503 after five times their limit.
 #[test]
 fn clients_whose_calls_end_the_program_keep_nobody_waiting() {
     let Some(server) = server("time-limit-ms = 2000\nwait-limit-ms = 4000") else { return };
@@ -287,13 +296,13 @@ fn clients_whose_calls_end_the_program_keep_nobody_waiting() {
     });
 }
 
-/// The limit did not hold between the end of a worker and the start of the next one.
+/// The time limit did not apply between the end of a worker and the start of the next one.
 #[test]
 fn a_call_waits_no_longer_than_its_limit_for_a_worker_that_does_not_come_up() {
     let folder = tempfile::tempdir().unwrap();
     let provider = "kind = \"program\"\nprogram = \"ECHOPGM\"\nwait-limit-ms = 300";
     project(folder.path(), "[serve.authentication]\nrequired = false", provider, "");
-    // A module that ends its process when it is loaded.
+    // The module ends its process when libcob loads it.
     let source = folder.path().join("end.c");
     std::fs::write(&source, "#include <unistd.h>\n__attribute__((constructor)) static void end(void) { _exit(9); }\n")
         .unwrap();
@@ -315,7 +324,7 @@ fn a_call_waits_no_longer_than_its_limit_for_a_worker_that_does_not_come_up() {
     assert!(longest < std::time::Duration::from_millis(1300), "{longest:?}");
 }
 
-/// Text that a client had sent became lines of the log of its own making, with codes for the operator's terminal.
+/// A client could send text that forged lines of the log and contained control codes for the operator's terminal.
 #[test]
 fn what_a_program_displays_has_its_name_and_no_control_characters() {
     let Some(server) = server("") else { return };
@@ -326,6 +335,67 @@ fn what_a_program_displays_has_its_name_and_no_control_characters() {
     assert!(log.contains("program ECHOPGM displays: a\n"), "{log}");
     assert!(log.contains("program ECHOPGM displays: 401 fake\\u{1b}[31m"), "{log}");
     assert!(!log.contains('\u{1b}') && !log.lines().any(|line| line.starts_with("401")), "{log}");
+}
+
+/// A program that displayed every few milliseconds ran without end, since its time limit was looked at only when it displayed nothing. One that
+/// displayed all the time stopped every connection of its thread.
+#[test]
+fn a_program_that_displays_without_end_meets_its_limit_and_stops_nobody() {
+    let Some(server) = server("time-limit-ms = 500\nworkers = 2") else { return };
+    for how in ["DRIP", "CHATTER"] {
+        std::thread::scope(|scope| {
+            let displaying = scope.spawn(|| {
+                let began = std::time::Instant::now();
+                (server.get(&format!("/v1/echo/{how}"), ""), began.elapsed())
+            });
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            let began = std::time::Instant::now();
+            // The other worker, by the same thread of the server.
+            for _ in 0..3 {
+                let answer = server.get("/v1/echo/FINE", "");
+                assert_eq!(answer.status, 200, "{how}: {}", answer.text());
+            }
+            assert!(!displaying.is_finished(), "{how}: {:?}", began.elapsed());
+            let (answer, took) = displaying.join().unwrap();
+            assert!(answer.status == 504 && answer.text().contains("GTW-122"), "{how}: {}", answer.text());
+            assert!(took < std::time::Duration::from_secs(5), "{how}: {took:?}");
+        });
+    }
+    crate::world::wait_for("the count", || server.log().contains("displayed lines were left out"));
+    let log = server.log();
+    let count = |text: &str| log.lines().filter(|line| line.starts_with(text)).count();
+    assert!(count("program ECHOPGM displays: DRIP") > 10, "{log}");
+    let chatter = count("program ECHOPGM displays: XXX");
+    assert!((1..=1000).contains(&chatter), "{chatter}");
+}
+
+/// Lines of programs were written by the thread that serves, which waited for whoever reads the log.
+#[test]
+fn a_reader_of_the_log_that_does_not_read_stops_no_request() {
+    let Some(first) = server("time-limit-ms = 500\nworkers = 2") else { return };
+    // The same project, with a pipe as standard error that nobody reads.
+    let folder = tempfile::tempdir().unwrap();
+    let provider = "kind = \"program\"\nprogram = \"ECHOPGM\"\ntime-limit-ms = 500\nworkers = 2";
+    project(folder.path(), "access-log = \"stderr\"\n[serve.authentication]\nrequired = false", provider, "");
+    let module = "modules/ECHOPGM.so";
+    std::fs::copy(first.folder.path().join(module), folder.path().join(module)).unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let held = std::fs::OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "exec \"$0\" \"$1\" 2>\"$1/pipe\"", env!("CARGO_BIN_EXE_quayline_serve")]);
+    let server = Server::start_by(shell, folder);
+    // Two hundred lines of 1 KiB are more than a pipe holds.
+    for _ in 0..3 {
+        assert_eq!(server.get("/v1/echo/CHATTER", "").status, 504);
+        assert_eq!(server.get("/v1/echo/FINE", "").status, 200);
+    }
+    let began = std::time::Instant::now();
+    server.signal("-TERM");
+    let mut server = server;
+    crate::world::wait_for("the end", || server.process.try_wait().unwrap().is_some());
+    assert!(began.elapsed() < std::time::Duration::from_secs(10), "{:?}", began.elapsed());
+    drop(held);
 }
 
 #[test]

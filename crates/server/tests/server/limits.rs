@@ -213,7 +213,7 @@ fn one_address_has_a_limit_of_connections() {
     let mut refused: Vec<_> = (0..2).map(|_| server.connect()).collect();
     assert!(refused.iter_mut().all(crate::world::is_closed));
     assert_eq!(metric(port, "quayline_connections_refused_total{limit=\"address\"}"), 2);
-    assert!(server.log().contains("`limits.connections-per-address`"), "{}", server.log());
+    server.has_logged("`limits.connections-per-address`");
     kept[0].write_all(b"GET /v1/echo/x HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
     assert_eq!(crate::world::read(&mut kept[0]).status, 200);
     drop(kept);
@@ -249,7 +249,7 @@ fn idle_connections_make_room_where_files_run_out() {
     let mut command = std::process::Command::new("sh");
     command.args(["-c", "ulimit -S -n 60; ulimit -H -n 160; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_quayline_serve")]);
     let server = Server::start_by(command, folder);
-    assert!(server.log().contains("the system allows open files for 80 connections"), "{}", server.log());
+    server.has_logged("the system allows open files for 80 connections");
     let mut busy = server.connect();
     let mut ask = || {
         busy.write_all(b"GET /v1/echo/x HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
@@ -265,7 +265,7 @@ fn idle_connections_make_room_where_files_run_out() {
         assert!(round == 0 || metric(port, "quayline_connections_refused_total{limit=\"all\"}") > 0);
     }
     assert!(metric(port, "quayline_connections_shed_total") > 0);
-    assert!(server.log().contains("connections refused since the last such line"), "{}", server.log());
+    server.has_logged("connections refused since the last such line");
     assert_eq!(metric(port, "quayline_reloads_failed_total"), 0, "{}", server.log());
     crate::world::wait_for("a place for a new client", || {
         let Ok(mut stream) = std::net::TcpStream::connect(server.address) else { return false };

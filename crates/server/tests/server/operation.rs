@@ -109,7 +109,7 @@ fn every_request_leaves_a_line_without_values() {
     assert_eq!(first["operation"], "show");
     assert_eq!(first["status"], 200);
     assert_eq!(first["request"], "0af7651916cd43dd8448eb211c80319c");
-    // A client may send one trace many times. Each line has a number of ours.
+    // A client may send one trace many times. Each line has a span that the server chooses.
     let second: serde_json::Value = serde_json::from_str(text.lines().nth(1).unwrap()).unwrap();
     assert_eq!(first["request"], second["request"]);
     assert!(first["span"].as_str().is_some_and(|span| span.len() == 16) && first["span"] != second["span"], "{text}");

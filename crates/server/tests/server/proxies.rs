@@ -33,6 +33,26 @@ fn a_trusted_proxy_names_the_client_for_log_and_limits() {
     assert_eq!(clients, ["192.0.2.1", "192.0.2.1", "192.0.2.1", "192.0.2.2"]);
 }
 
+/// A client of a proxy that writes `X-Forwarded-For` was counted as the proxy by a `Forwarded` of its own, and nobody was told.
+#[test]
+fn a_conflict_of_headers_is_logged_now_and_then_and_a_missing_setting_at_the_start() {
+    let trusted = "trusted-proxies = [\"127.0.0.0/8\"]";
+    let server = Server::new(&format!("{trusted}\n{OPEN}"), "");
+    for _ in 0..5 {
+        let both = "x-forwarded-for: 192.0.2.1\r\nforwarded: for=192.0.2.9\r\n";
+        assert_eq!(server.get("/v1/echo/x", both).status, 200);
+    }
+    wait_for("the line", || server.log().contains("name different clients"));
+    let log = server.log();
+    assert_eq!(log.matches("name different clients").count(), 1, "{log}");
+    assert_eq!(log.matches("warning[SRV-013]").count(), 1, "{log}");
+    assert_eq!(log.matches("name the header that your proxies write in `client-address-header`").count(), 2, "{log}");
+    let server = Server::new(&format!("{trusted}\nclient-address-header = \"x-forwarded-for\"\n{OPEN}"), "");
+    let both = "x-forwarded-for: 192.0.2.1\r\nforwarded: for=192.0.2.9\r\n";
+    assert_eq!(server.get("/v1/echo/x", both).status, 200);
+    assert!(!server.log().contains("client-address-header"), "{}", server.log());
+}
+
 #[test]
 fn nobody_is_believed_without_the_setting() {
     let server = Server::new(OPEN, "");

@@ -187,8 +187,8 @@ fn a_module_that_is_not_what_its_copybooks_make_is_not_called() {
     }
 }
 
-/// One client that had connected and sent nothing, or half a request, held up the stop for all of `drain-seconds`. New clients were accepted
-/// meanwhile and heard nothing.
+/// One client that connected and sent nothing, or half a request, delayed the stop for all of `drain-seconds`. Meanwhile, the server accepted new
+/// clients and did not answer them.
 #[test]
 fn a_stop_waits_for_no_connection_without_a_request() {
     use std::io::Write as _;
@@ -206,7 +206,7 @@ fn a_stop_waits_for_no_connection_without_a_request() {
     }
 }
 
-/// A second signal was ignored until `drain-seconds` were over.
+/// The server ignored a second signal until `drain-seconds` had passed.
 #[test]
 fn a_second_signal_ends_requests_in_progress() {
     use std::io::Write as _;
@@ -217,7 +217,7 @@ fn a_second_signal_ends_requests_in_progress() {
     stream.write_all(head.as_bytes()).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(300));
     server.signal("-TERM");
-    // Two signals at once are one: shells send them to a process and to its group.
+    // Two signals at once count as one, because shells send a signal to a process and to its group.
     server.signal("-TERM");
     std::thread::sleep(std::time::Duration::from_millis(2500));
     assert!(server.process.try_wait().unwrap().is_none(), "{}", server.log());
@@ -225,5 +225,5 @@ fn a_second_signal_ends_requests_in_progress() {
     server.signal("-INT");
     assert!(server.process.wait().unwrap().success());
     assert!(began.elapsed() < std::time::Duration::from_secs(15), "{:?}", began.elapsed());
-    assert!(server.log().contains("a second signal came"), "{}", server.log());
+    server.has_logged("a second signal came");
 }

@@ -281,6 +281,9 @@ fn a_database_is_spoken_to_by_tls_or_not_at_all() {
         project(folder.path(), postgres, &query.replace("version AS", "right(version, 6) AS"), more);
         let server = Server::start(folder);
         let answer = server.get("/v1/stock/VECTOR", "");
+        if answer.status == 503 {
+            server.has_logged("GTW-");
+        }
         assert!(!server.log().contains("s3cret"), "{}", server.log());
         (answer.status, answer.text(), server.log())
     };

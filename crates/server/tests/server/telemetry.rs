@@ -132,10 +132,10 @@ fn a_collector_that_fails_costs_spans_and_no_request() {
     assert_eq!(metric(&server, "quayline_otlp_failures_total"), 2);
     let again = spans(&taken);
     assert_eq!(again[0], again[1], "the same span");
-    assert!(server.log().contains("does not take telemetry: it answered 503"), "{}", server.log());
+    server.has_logged("does not take telemetry: it answered 503");
     assert_eq!(server.get("/v1/echo/a", "").status, 200);
     wait_for("the next span", || metric(&server, "quayline_otlp_spans_total") == 1);
-    assert!(server.log().contains("answers again"), "{}", server.log());
+    server.has_logged("answers again");
 }
 
 /// A collector that takes connections and never answers: the queue fills to its bound, and requests go on.
@@ -158,7 +158,7 @@ fn a_collector_that_hangs_holds_no_request_and_no_memory() {
     server.process.wait().unwrap();
     assert!(stopped.elapsed() < Duration::from_secs(10), "{:?}", stopped.elapsed());
     // None of the 50 is missing in the count.
-    assert!(server.log().contains("50 spans were not sent to"), "{}", server.log());
+    server.has_logged("50 spans were not sent to");
 }
 
 /// Spans that wait for their batch when the server stops.

@@ -227,7 +227,7 @@ fn a_handshake_has_a_time() {
     assert!(began.elapsed() < std::time::Duration::from_secs(10), "{:?}", began.elapsed());
 }
 
-/// A probe that only connects held up the stop for all of `drain-seconds`.
+/// A probe that only connects delayed the stop for all of `drain-seconds`.
 #[test]
 fn a_stop_waits_for_no_handshake() {
     let folder = tempfile::tempdir().unwrap();

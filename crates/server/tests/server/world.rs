@@ -102,8 +102,26 @@ impl Server {
         Server { folder, process, address }
     }
 
+    /// The log, once nothing has come to it for a moment: a thread of its own writes it.
     pub(crate) fn log(&self) -> String {
-        std::fs::read_to_string(self.folder.path().join("stderr.log")).unwrap()
+        let read = || std::fs::read_to_string(self.folder.path().join("stderr.log")).unwrap();
+        let mut log = read();
+        for _ in 0..10 {
+            std::thread::sleep(Duration::from_millis(20));
+            let before = std::mem::replace(&mut log, read());
+            if before == log {
+                break;
+            }
+        }
+        log
+    }
+
+    /// Waits until the log has a text.
+    pub(crate) fn has_logged(&self, text: &str) {
+        let began = Instant::now();
+        while !self.log().contains(text) {
+            assert!(began.elapsed() < Duration::from_secs(20), "`{text}` is not in the log: {}", self.log());
+        }
     }
 
     pub(crate) fn connect(&self) -> TcpStream {

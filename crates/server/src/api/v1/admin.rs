@@ -62,9 +62,9 @@ pub(crate) struct Paths {
 pub(crate) struct AuditLine<'a> {
     /// Seconds since 1970-01-01 UTC.
     pub(crate) time: u64,
-    /// Trace of the request, which its client may have begun and used before.
+    /// Trace of the request. The client may have started the trace and used it for other requests.
     pub(crate) request: String,
-    /// Number of this request in the trace. The server gives each request another one.
+    /// Span identifier of this request in the trace. The server chooses a different one for each request.
     pub(crate) span: String,
     pub(crate) from: IpAddr,
     pub(crate) client: &'a str,
