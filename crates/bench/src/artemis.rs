@@ -1,5 +1,5 @@
-//! ActiveMQ Artemis as the peer of flows over AMQP: the embedded broker of the flow tests, which Maven fetches at a pinned version, and four
-//! programs that answer each request by a reply, with the client that drives our own listener.
+//! ActiveMQ Artemis as the peer of flows over AMQP. Maven fetches the embedded broker of the flow tests at a pinned version. Four programs reply
+//! to each request. The client is the same as for our own listener.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -11,16 +11,16 @@ use quayline_store::queue::Persistence;
 
 use crate::peer::{Peer, place, shown};
 
-/// Longest wait for a broker that starts.
+/// Longest wait for the start of a broker.
 const START_WAIT: Duration = Duration::from_secs(60);
-/// Programs that answer, as many as our flow has instances.
+/// Number of programs that reply. Our flow has the same number of instances.
 const RESPONDERS: usize = 4;
 
 /// A broker that runs until it is dropped.
 #[derive(Debug)]
 pub struct ArtemisServer(Peer);
 
-/// The folder with the jars in `lib` and the compiled broker, made at the first use.
+/// Prepares the folder with the jars in `lib` and the compiled broker at the first use.
 fn prepared(folder: &Path) -> Result<(), String> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../flow/tests/peers/artemis");
     std::fs::create_dir_all(folder).map_err(shown)?;
@@ -51,7 +51,7 @@ fn prepared(folder: &Path) -> Result<(), String> {
 }
 
 impl ArtemisServer {
-    /// Starts a broker whose journal is synced before each answer; `program` is a folder that stays, and `folder` has its data. Or says why there is none.
+    /// Starts a broker that syncs its journal before each answer. `program` is a permanent folder for the broker, and `folder` has its data.
     ///
     /// # Errors
     /// Maven or Java is not installed, or the broker does not start.
@@ -64,10 +64,10 @@ impl ArtemisServer {
         Peer::start(command, address, folder, START_WAIT, "Artemis ends at once").map(ArtemisServer)
     }
 
-    /// Requests and replies a second by so many applications. Requests have the bytes that `content` gives by their number.
+    /// Measures requests and replies a second for a number of applications. `content` returns the bytes of the request with a given number.
     ///
     /// # Errors
-    /// What the broker answers.
+    /// The broker refuses a request, or a program ends early.
     pub fn requests(
         &self,
         persistence: Persistence,

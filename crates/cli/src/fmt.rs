@@ -118,7 +118,7 @@ pub(crate) fn read_map(file: &Path) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
 }
 
-/// Writes a map as a whole or not at all. Does not replace anything but a regular file.
+/// Writes a map atomically. Replaces only regular files.
 fn replace(file: &Path, text: &str) -> io::Result<()> {
     let target = fs::canonicalize(file)?;
     let known = fs::metadata(&target)?;

@@ -66,6 +66,7 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
     let durability = DurabilityOption { when: args.durability.when.or_else(|| configured(&config)) };
     let folder = FolderArg::new(args.store.clone().unwrap_or_else(|| root.join("data")), durability);
     if args.check {
+        quayline_server::doubts(&config).iter().for_each(|doubt| eprintln!("{doubt}"));
         let mut findings = quayline_server::cannot_work(&config, &definitions);
         if has_jobs {
             findings.extend(EventSettings::open(&root).err().into_iter().flat_map(|wrong| wrong.0));
@@ -145,7 +146,7 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
         None => None,
     };
     parts.extend(jobs.iter().map(|jobs| Arc::clone(jobs) as Arc<dyn AdminPart>));
-    let log = Box::new(|line: &str| eprintln!("{line}"));
+    let log = Box::new(|line: &str| drop(std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{line}\n"))));
     let beside = Beside { parts, store, workload: Some(workload) };
     let served = quayline_server::serve_with(config, root, definitions, beside, log, |address| {
         eprintln!("listening on {address}")
@@ -370,7 +371,7 @@ fn measure_translate(args: &MeasureTranslateArgs, account: Accounting, console: 
     let is_kept = measured.map_err(failed)?;
     if is_kept && !account.is_trustworthy() {
         let share = 100.0 * account.unaccounted_share();
-        let what = format!("{share:.1} % of the CPU time of this process is of no thread, expected at most 2 %");
+        let what = format!("{share:.1} % of the CPU time of this process belongs to no thread, expected at most 2 %");
         let finding = Finding::error(CAP_UNTRUSTWORTHY, Fault::Environment, what);
         console.findings(&[finding.hint("stop other programs on this machine, and repeat the run")]);
         return Ok(Exit::Untrustworthy);

@@ -1,4 +1,4 @@
-//! Applications that drive a flow, or any broker, over AMQP 1.0: each has a connection of its own, sends a request, waits until the broker has it,
+//! Applications that drive a flow, or any broker, over AMQP 1.0. Each has its own connection. It sends a request, waits until the broker accepts it,
 //! receives the first reply and settles it.
 
 use std::net::SocketAddr;
@@ -17,35 +17,35 @@ use crate::flow_bed::shown;
 /// Longest wait for an outcome or a reply.
 const WAIT: Duration = Duration::from_secs(60);
 
-/// Longest time until a responder sees that it is to stop.
+/// Longest time until a responder notices the request to stop.
 const STOP_WAIT: Duration = Duration::from_millis(100);
 
-/// Threads of the listener, as in a server by default.
+/// Number of threads of the listener. A server has the same default.
 const LISTENER_THREADS: usize = 2;
 
-/// Applications over AMQP, and what they share.
+/// Applications over AMQP, with their common settings.
 #[derive(Clone, Copy, Debug)]
 pub struct AmqpApplications<'a> {
-    /// The broker.
+    /// Address of the broker.
     pub broker: SocketAddr,
-    /// User and password; anonymous without.
+    /// User and password. `None` logs in as anonymous.
     pub user: Option<(&'a str, &'a str)>,
     /// Queue of requests.
     pub request: &'a str,
     /// Queue of replies.
     pub reply: &'a str,
-    /// Of the requests.
+    /// Persistence of the requests.
     pub persistence: Persistence,
-    /// Applications.
+    /// Number of applications.
     pub count: usize,
-    /// No request begins after this time.
+    /// Time after which no request begins.
     pub until: Instant,
-    /// Requests of all applications at most.
+    /// Maximum number of requests of all applications.
     pub limit: u64,
 }
 
 impl AmqpApplications<'_> {
-    /// One application: it begins at the number `first` and takes every request that [`Self::count`] further. Returns the requests that have their
+    /// Runs one application. It begins at the number `first` and advances by [`Self::count`]. Returns the number of requests that received a
     /// reply.
     ///
     /// # Errors
@@ -78,7 +78,7 @@ impl AmqpApplications<'_> {
 }
 
 impl AmqpApplications<'_> {
-    /// A program in place of a flow: it answers each request by the same bytes on the queue of replies, then settles the request, until `stop`.
+    /// Runs a program in place of a flow until `stop`. It sends the bytes of each request to the queue of replies, then settles the request.
     ///
     /// # Errors
     /// The broker cannot be reached, or refuses something.
@@ -96,7 +96,10 @@ impl AmqpApplications<'_> {
                 let BrokerEvent::Message(request) = event.map_err(shown)? else { continue };
                 let content = request.message.map_err(|error| format!("{error:?}"))?.payload;
                 let message = Message { persistence: self.persistence, ..Message::new(content) };
-                client.send(replies, &message, None, WAIT).await.map_err(shown)?;
+                let outcome = client.send(replies, &message, None, WAIT).await.map_err(shown)?;
+                if outcome != Some(DeliveryState::Accepted) {
+                    return Err(format!("the broker answers a reply by {outcome:?}, expected accepted"));
+                }
                 client.settle(request.delivery, DeliveryState::Accepted);
             }
             client.close().await;
@@ -126,10 +129,10 @@ async fn reply(client: &mut BrokerClient) -> Result<(), String> {
     }
 }
 
-/// A listener on loopback over a store, for everybody on this machine.
+/// Starts a listener for a store on the loopback interface, without a login.
 ///
 /// # Errors
-/// It cannot listen.
+/// The listener cannot start.
 pub fn amqp_listener(store: &Store) -> Result<Listener, String> {
     let settings = ListenerSettings {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),

@@ -77,7 +77,7 @@ pub enum Applications {
     Threads(usize),
     /// Tasks of one thread: more applications than threads are useful.
     Tasks(usize),
-    /// A thread and a connection each, over AMQP 1.0 on loopback.
+    /// Number of applications over AMQP 1.0 on loopback, each with a thread and a connection.
     Amqp(usize),
 }
 
@@ -152,7 +152,7 @@ fn file_name(number: u32) -> String {
     format!("{}{}", FILE.trim_end_matches('1'), number + 1)
 }
 
-/// The request of a sample, as [`FlowBed::requests`] sends it.
+/// Returns the request of a sample that [`FlowBed::requests`] sends.
 #[must_use]
 pub fn sample_request(sample: &str, number: u64) -> Vec<u8> {
     content(sample, number, 1)
@@ -544,7 +544,7 @@ impl Driver<'_> {
     }
 }
 
-/// Runs applications, a thread each, and adds up what they did.
+/// Runs each application on its own thread, and returns the sum of their results.
 fn on_threads(count: usize, application: &(dyn Fn(u64) -> Result<u64, String> + Sync)) -> Result<u64, String> {
     let outcomes: Vec<Result<u64, String>> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..count).map(|first| scope.spawn(move || application(first as u64))).collect();
@@ -556,7 +556,7 @@ fn on_threads(count: usize, application: &(dyn Fn(u64) -> Result<u64, String> + 
     outcomes.into_iter().sum()
 }
 
-/// CPU time of the process, and of the threads of flows and of the listener in it.
+/// CPU time of the process, and of its threads for flows and for the listener.
 struct Used {
     process: ProcessUse,
     flow_ns: f64,
@@ -569,7 +569,7 @@ impl Used {
     }
 }
 
-/// CPU time of all threads whose names begin so, by the kernel's account in nanoseconds. Source: proc(5), `schedstat`.
+/// Returns the CPU time of all threads whose names begin with `begin`, in nanoseconds. Source: proc(5), `schedstat`.
 fn threads_ns(begin: &str) -> f64 {
     let Ok(tasks) = std::fs::read_dir("/proc/self/task") else { return 0.0 };
     let of = |path: PathBuf| -> Option<f64> {

@@ -1,5 +1,5 @@
-//! The samples of IBM's report on VSAM nodes, in process and over AMQP: applications that put a request, get the first reply and commit each, flows with three
-//! additional instances, persistent and not.
+//! The samples of IBM's report on VSAM nodes, in process and over AMQP. Applications put a request, get the first reply and commit each. Flows have
+//! three additional instances, and messages are persistent or not.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -90,7 +90,7 @@ pub struct FlowRun {
     pub flow_us: f64,
     /// See [`Self::driver_us`].
     pub store_us: f64,
-    /// CPU µs of each message of the AMQP listener's threads.
+    /// CPU time of the AMQP listener's threads for each message, in µs.
     pub listener_us: f64,
     /// CPU µs of each message on the threads of flows: queues, files, flow, commit; from samples.
     pub parts: [f64; 4],

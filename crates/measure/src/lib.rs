@@ -5,7 +5,8 @@
 //! * [`OutsideLoad`] is one load against a server that already runs.
 //! * [`Mix`] is several classes of virtual users at once, each with weighted steps, against a server that already runs.
 //! * [`FlowBed`] is a store with one running flow and the applications that drive it, in process or over AMQP ([`AmqpApplications`]); [`FlowStudy`] runs the samples of IBM's report on VSAM nodes and prints its tables.
-//! * [`translator_study`] has the rows of a translator's study of 2005, over [`Claims`], by [`process`]; [`partner_study`] has its case study over trading partners.
+//! * [`translator_study`] measures the rows of a translator's study of 2005 over [`Claims`], by [`process`]. [`partner_study`] runs the case study of
+//!   that study over trading partners.
 //! * [`batch`] runs the job of IBM's paper on Liberty Batch and prints its experiments.
 //! * [`StoreStudy`] repeats messages and records by number of drivers, and kills a process with open units of work.
 //! * [`GatewayStudy`] runs the scenarios of IBM's report over the dealership and gives its tables as Markdown and a report.

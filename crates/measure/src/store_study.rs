@@ -119,10 +119,11 @@ fn shown(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-fn open(folder: &Path) -> Result<Store, String> {
+/// Opens the store in a folder, and creates it if it is missing.
+pub(crate) fn open(folder: &Path, settings: Settings) -> Result<Store, String> {
     let medium = Folder::create(folder).map_err(shown)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let engine = EmbeddedEngine::open(Arc::new(medium), &clock, Settings::default()).map_err(shown)?;
+    let engine = EmbeddedEngine::open(Arc::new(medium), &clock, settings).map_err(shown)?;
     Store::open(Arc::new(engine), clock, StoreLimits::default(), Access::Write).map_err(shown)
 }
 
@@ -295,7 +296,7 @@ struct Bed {
 
 impl Bed {
     fn new(folder: &Path, bytes: usize) -> Result<Bed, String> {
-        let store = open(folder)?;
+        let store = open(folder, Settings::default())?;
         let queue = define_queue(&store).map_err(shown)?;
         let mut unit = store.begin().map_err(shown)?;
         let definition = FileDefinition {
@@ -423,7 +424,7 @@ fn recovered(folder: &Path, units: u32, executable: &Path) -> Result<RecoveryRow
     }
     killed.map_err(shown)?;
     let began = Instant::now();
-    let store = open(folder)?;
+    let store = open(folder, Settings::default())?;
     let queue = store.queue(QUEUE).map_err(shown)?;
     let seconds = began.elapsed().as_secs_f64();
     let mut seen = vec![false; usize::try_from(COMMITTED).unwrap_or(0)];
@@ -477,7 +478,7 @@ pub fn run_store_child(arguments: &[OsString]) -> i32 {
 
 /// Commits messages, and opens units of work that each got one and put another.
 fn hold(folder: &Path, units: u32) -> Result<Vec<Unit>, String> {
-    let store = open(folder)?;
+    let store = open(folder, Settings::default())?;
     let queue = define_queue(&store).map_err(shown)?;
     for first in (0..COMMITTED).step_by(usize::try_from(CHUNK).unwrap_or(1)) {
         let mut unit = store.begin().map_err(shown)?;

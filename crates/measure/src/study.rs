@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::ServerProcess;
 use crate::client::Client;
 use crate::load::{Load, Pace, Run};
+use crate::scratch::Scratch;
 
 /// How the study runs.
 #[derive(Clone, Debug)]
@@ -227,13 +228,11 @@ impl GatewayStudy {
         if cores > 1 {
             crate::server::pin(cores - 1);
         }
-        let place = std::env::temp_dir().join(format!("quayline-measure-{}", std::process::id()));
-        std::fs::create_dir_all(&place).map_err(|e| e.to_string())?;
-        let done = study
-            .saturated(options, core, &place)
-            .and_then(|()| if options.saturated_only { Ok(()) } else { study.think_times(options, core, &place) });
-        let _ = std::fs::remove_dir_all(&place);
-        done?;
+        let place = Scratch::new(None)?;
+        study.saturated(options, core, place.folder())?;
+        if !options.saturated_only {
+            study.think_times(options, core, place.folder())?;
+        }
         study.busy.1 = load_average();
         Ok(study)
     }

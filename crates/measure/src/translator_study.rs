@@ -1,4 +1,4 @@
-//! The rows that the study of a translator of 2005 gives, and ours beside them: claims through a map, XML documents, the case study, memory.
+//! The rows of a translator's study of 2005 and our results: claims through a map, XML documents, the case study, memory.
 
 use std::ffi::OsString;
 use std::fs::File;

@@ -143,7 +143,7 @@ fn by_nats(bench: &Bench, kept: Kept, applications: usize) -> Result<Measured, S
     Ok(found)
 }
 
-/// Ours is sample 4, which updates a record between request and reply; theirs only answers.
+/// Compares sample 4 with Artemis. Sample 4 updates a record between request and reply; the programs at Artemis only reply.
 fn by_artemis(bench: &Bench, persistence: Persistence) -> Result<Measured, String> {
     let program = bench.scratch.path("").join("../artemis");
     let server = match ArtemisServer::start(&program, &bench.scratch.path("artemis-data")) {

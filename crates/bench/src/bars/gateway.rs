@@ -27,7 +27,7 @@ fn measured(bench: &Bench, row: usize) -> Result<Measured, String> {
         return Ok(Measured::skipped("GnuCOBOL (cobc) is not installed"));
     }
     let rows = ROWS.get_or_init(|| run(bench));
-    rows.clone()?.into_iter().nth(row).ok_or_else(|| "the report lacks a row".to_owned())
+    rows.clone()?.into_iter().nth(row).ok_or_else(|| "a row of the report is missing".to_owned())
 }
 
 fn run(bench: &Bench) -> Result<Vec<Measured>, String> {

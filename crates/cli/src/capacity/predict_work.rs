@@ -95,7 +95,7 @@ fn lanes(args: &PredictWorkArgs, lanes: &Lanes, console: &Console) -> Result<Exi
     answer.finish(&basis, args, console)
 }
 
-/// Adds to the validity of an answer that its elapsed time is for more items than were measured.
+/// Adds a note to the validity of an answer if its elapsed time is for more items than any measurement had.
 pub(super) fn with_items(mut basis: BasisWire, args: &PredictWorkArgs, measured: u64) -> BasisWire {
     if let Some(items) = args.items {
         let measured = measured as f64;

@@ -105,7 +105,7 @@ pub(super) fn answered(place: &RepositoryArg, question: &Question) -> Result<Exi
     Ok(Exit::Done)
 }
 
-/// The answer to a question. The other process may end meanwhile, so the store is tried again between two looks.
+/// Returns the answer to a question. The other process may end at any time, so each round also tries to open the store.
 pub(super) fn text_of(place: &RepositoryArg, question: &Question) -> Result<String, Stop> {
     let begin = Instant::now();
     loop {
@@ -126,10 +126,10 @@ pub(super) fn text_of(place: &RepositoryArg, question: &Question) -> Result<Stri
     }
 }
 
-/// What the other process answers.
+/// Answer of the other process.
 enum Answer {
     Text(String),
-    /// It cannot say.
+    /// The process cannot answer.
     Refused,
     Nothing,
 }
@@ -167,11 +167,13 @@ fn folder(store: &Path) -> PathBuf {
     store.join("job-asks")
 }
 
-/// The answer of the other process, if it answers in time.
+/// Returns the answer of the other process if it arrives in time.
 fn asked(folder: &Path, question: &Question, wait: Duration) -> Answer {
     let name = std::process::id().to_string();
     let (ask, answer) = (folder.join(format!("{name}.ask")), folder.join(format!("{name}.answer")));
     let written = folder.join(format!("{name}.new"));
+    // Of a turn that ended before its answer came.
+    let _ = fs::remove_file(&answer);
     let made = fs::create_dir_all(folder).and_then(|()| fs::write(&written, question.text()));
     if made.and_then(|()| fs::rename(&written, &ask)).is_err() {
         return Answer::Refused;

@@ -391,7 +391,7 @@ fn by(request: &AdminRequest<'_>) -> String {
     request.operator.map_or_else(|| "http".to_owned(), |operator| format!("http {operator}"))
 }
 
-/// Maximum bytes of an interchange in an answer, which the server holds in memory.
+/// Maximum bytes of an interchange in a response. The server keeps the response in memory.
 const ANSWER_BYTES_MAX: u64 = 64 << 20;
 
 /// Findings with the status that says whose fault they are.

@@ -80,7 +80,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         "/entries/{entry}/story",
         "get",
         "tellStory",
-        "An entry with its interchange, its acknowledgment, what it replaces, its segments with their findings, and what its maps write",
+        "An entry with its interchange, acknowledgment, replaced entry, segments with their findings, and values that its maps write",
         &[],
         None,
     ),

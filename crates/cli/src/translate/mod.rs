@@ -144,7 +144,7 @@ fn keep_apart(args: &TranslateArgs, map: &MapFile, jobs: &[Job]) -> Result<(), S
     args.trace.as_deref().map_or(Ok(()), |trace| apart.writes(trace))
 }
 
-/// Returns the digest of a file without holding it in memory: each piece is digested together with the digest of the pieces before it.
+/// Returns the digest of a file without loading it whole. It digests each piece together with the digest of the pieces before.
 fn digest_of(path: &Path) -> Result<u64, Stop> {
     let file = fs::File::open(path).map_err(|error| unreadable(path, &error))?;
     let (mut digest, mut piece) = (0u64, Vec::new());
@@ -260,10 +260,14 @@ impl Job {
         let read_again = !stdin && record_file(input).is_none() && !columns && compression.is_none();
         let regular = read_again && fs::metadata(input).is_ok_and(|meta| meta.is_file());
         let files_only = outputs.are_files() && rejects.iter().all(|path| Destination::is_file(path));
-        // A pipe is empty once it was read, so the tables of a later run could not be compared with it.
+        // A pipe can be read only once, so a later run could not compare its tables with it.
         let mut tables = args.lookup.iter().filter_map(|lookup| lookup.split_once('='));
-        let are_files = tables.all(|(_, file)| Path::new(file).is_file());
+        let are_files = tables.all(|(_, file)| Path::new(file).is_file() || !Path::new(file).exists());
         let resumable = regular && files_only && are_files && outputs.can_resume() && args.trace.is_none();
+        if (args.resume || args.checkpoint.is_some()) && !are_files {
+            let finding = argument("a table of --lookup is not a regular file, so a later run cannot compare it");
+            return Err(finding.hint("write the table to a file, or leave --checkpoint and --resume out").into());
+        }
         if (args.resume || args.checkpoint.is_some()) && (!resumable || several) {
             let finding = argument("only a translation from one file to files of lines or records can be resumed");
             return Err(finding.hint("leave --checkpoint and --resume out").into());

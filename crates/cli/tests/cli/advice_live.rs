@@ -1,4 +1,4 @@
-//! Rules of advice whose metrics a server collects: intervals to which each rule applies, and intervals to which it does not.
+//! Advice rules whose metrics a server collects, with intervals to which each rule applies and intervals to which it does not.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

@@ -471,7 +471,7 @@ fn statistics_add_up() {
     assert!(shown, "in none of ten runs the thread's time was the wall time");
 }
 
-/// A program that quotes every cell writes absent numbers as `""`; records refused them, and JSON got empty texts.
+/// A program that quotes every cell writes absent numbers as `""`. Records refused such cells, and JSON received empty texts.
 #[test]
 fn cells_in_quotes_come_back() {
     let world = World::with([(

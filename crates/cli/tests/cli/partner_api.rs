@@ -268,7 +268,7 @@ fn a_server_closes_envelopes_and_watches_folders() {
     assert_eq!(names("partners/orders"), 3);
 }
 
-/// Each TOML file of a section of the reference, by the path in its first line.
+/// Returns each TOML file of a section of the reference, with the path in its first line.
 fn files_of_section(title: &str) -> Vec<(String, String)> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/partners.md");
     let page = std::fs::read_to_string(page).expect("the page");
@@ -282,7 +282,7 @@ fn files_of_section(title: &str) -> Vec<(String, String)> {
     blocks.map(block).collect()
 }
 
-/// One request of a client, read whole; the answer is 200.
+/// Reads one complete request of a client and answers 200.
 fn accepted(listener: &TcpListener) -> (String, Vec<u8>) {
     let (mut stream, _) = listener.accept().expect("a client");
     let mut request = Vec::new();
@@ -325,7 +325,7 @@ fn interchanges_come_and_go_by_http_as_the_reference_shows() {
     world.run("flow define --project partners").code(0);
     let _server = Server::start_with(&world, &settings.1);
     let edi = world.read("edi/850.x12");
-    // The client repeats its request, and the interchange is received once.
+    // The client repeats its request, but Quayline receives the interchange only once.
     for _ in 0..2 {
         let mut stream = TcpStream::connect(ours).expect("the flow listens");
         let head = format!(

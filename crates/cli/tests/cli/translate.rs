@@ -351,6 +351,13 @@ fn what_does_not_go_together_is_said() {
 
         hint: leave --checkpoint and --resume out
     "#]]);
+    world.run("translate --map claims.qmap claims.x12 -o o.jsonl --resume --lookup t=/dev/null").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: a table of --lookup is not a regular file, so a later run cannot compare it
+
+        hint: write the table to a file, or leave --checkpoint and --resume out
+    "#]]);
     world.run("translate --map claims.qmap claims.x12 --now yesterday").check(expect![[r#"
         exit 2
         --- stderr

@@ -292,7 +292,7 @@ fn members_of_substitution_groups_come_in_the_place_of_their_head() {
     ));
 }
 
-/// `xsi:type` was passed over: the content of a derived type was read as far as the base has it, and the type itself was lost.
+/// Quayline ignored `xsi:type`. It read the content of a derived type only as far as the base declares it, and lost the type itself.
 #[test]
 fn a_derived_type_is_read_where_its_base_has_all_of_it() {
     let body = r#"<xs:element name="doc"><xs:complexType><xs:sequence><xs:element name="shape" type="Shape" maxOccurs="9"/><xs:element name="n" type="xs:decimal" minOccurs="0"/></xs:sequence></xs:complexType></xs:element>
@@ -321,11 +321,11 @@ fn a_derived_type_is_read_where_its_base_has_all_of_it() {
     let documents: Vec<&str> = documents.iter().map(String::as_str).collect();
     expect![[r#"
         {"names":["a","b","c"],"n":7}
-        error[XML-030]: the element has the type Circle (xsi:type), which the shape does not have here
-        error[XML-030]: the element has the type Circle (xsi:type), which the shape does not have here
-        error[XML-030]: the element has the type Money (xsi:type), which the shape does not have here
-        error[XML-031]: an occurrence of a list of groups, or the record, is null (nil)
-        error[XML-031]: an occurrence of a list of groups, or the record, is null (nil)
+        error[XML-030]: the element has the type Circle (xsi:type), which the shape does not allow here
+        error[XML-030]: the element has the type Circle (xsi:type), which the shape does not allow here
+        error[XML-030]: the element has the type Money (xsi:type), which the shape does not allow here
+        error[XML-031]: a group in a list, or the record, is null (xsi:nil)
+        error[XML-031]: a group in a list, or the record, is null (xsi:nil)
     "#]]
     .assert_eq(&read(body, out, map, &documents));
 }

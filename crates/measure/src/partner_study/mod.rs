@@ -1,47 +1,48 @@
 //! The case study of 2005: 65 % XML to EDI in an envelope at once, 25 % XML to EDI in envelopes that wait, 10 % XML to flat files; 20 partners,
 //! messages of about 2 KB, 4 threads.
 //!
-//! A thread has partners of its own, so that no unit of work waits for the control numbers of another. Each takes 64 messages into one unit
-//! of work, which is the group commit of the study. Threads make their messages as they go, so memory does not grow with their number.
+//! Each thread has its own partners, because a unit of work would otherwise wait for the control numbers of another. A thread processes 64
+//! messages in one unit of work, like the group commit of the study. It creates each message when it needs it, to keep memory constant.
 
 pub mod world;
 
 use std::ffi::OsString;
 use std::io::Cursor;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use quayline_core::Findings;
+use quayline_meter::ProcessUse;
 use quayline_partner::{Again, Book, Desk, DeskLimits, Ledger, SendRequest};
 use quayline_project::ShapeOptions;
 use quayline_project::partner::RuleMap;
 use quayline_store::queue::{Message, QueueDefinition};
-use quayline_store::{Access, Clock, Store, StoreError, StoreLimits, SystemClock};
-use quayline_store_embedded::{Durability, EmbeddedEngine, Folder, Settings};
-use rustix::time::{ClockId, clock_gettime};
+use quayline_store::{Store, StoreError};
+use quayline_store_embedded::{Durability, Settings};
 
 use self::world::{PARTNERS, Project};
 use crate::flow_bed::bare_syncs;
 use crate::process;
+use crate::scratch::Scratch;
+use crate::store_study::open;
 
-/// Threads.
+/// Number of threads.
 pub const THREADS: usize = 4;
-/// Messages of a unit of work.
+/// Number of messages in a unit of work.
 pub const UNIT: usize = 64;
 
-/// How fast the mix went.
+/// Measured speed of the mix.
 #[derive(Clone, Copy, Debug)]
 pub struct Speed {
-    /// Messages.
+    /// Number of messages.
     pub messages: usize,
     /// Messages a second.
     pub rate: f64,
-    /// CPU microseconds of the process for each.
+    /// CPU time of the process for each message, in microseconds.
     pub cpu_us: f64,
 }
 
-/// Which of the three kinds a message is, by its number: 13, 5 and 2 of 20.
+/// Returns the kind of a message with this number. Of 20 messages, 13, 5 and 2 have each kind.
 fn kind(number: usize) -> &'static str {
     match number * 7 % 20 {
         0..13 => "order",
@@ -59,24 +60,24 @@ fn now_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or_default()
 }
 
-/// Sends the mix, so many messages on each thread.
+/// Sends the mix: `messages` messages on each thread.
 ///
 /// # Errors
-/// What the store or the maps answer.
+/// The store or a map reports an error.
 pub fn run(folder: &Path, settings: Settings, messages: usize) -> Result<Speed, String> {
     let project = Project::new(folder)?;
     project.receivers(PARTNERS)?;
     let store = open(&project.path("data"), settings)?;
     define(&store).map_err(|error| error.to_string())?;
     let ledger = Ledger::open(&store).map_err(|error| error.to_string())?;
-    // Definitions are compiled and messages made before the clock starts.
+    // Definitions are compiled before the clock starts. Threads create each message within the measured time.
     let books: Vec<Book> = (0..THREADS)
         .map(|_| Book::open(project.folder(), ShapeOptions::default(), 0, 1).map_err(text))
         .collect::<Result<_, _>>()?;
     books.iter().try_for_each(|book| {
         book.map(&RuleMap::without_lookups("maps/xml.qmap")).map(|_| ()).map_err(ToString::to_string)
     })?;
-    let (began, cpu) = (Instant::now(), process_cpu());
+    let (began, cpu) = (Instant::now(), ProcessUse::now().cpu);
     std::thread::scope(|scope| {
         let workers: Vec<_> = books
             .iter()
@@ -88,7 +89,7 @@ pub fn run(folder: &Path, settings: Settings, messages: usize) -> Result<Speed, 
             .collect();
         workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| "a worker panicked".to_owned())?)
     })?;
-    let (elapsed, cpu) = (began.elapsed(), process_cpu().saturating_sub(cpu));
+    let (elapsed, cpu) = (began.elapsed(), ProcessUse::now().cpu.saturating_sub(cpu));
     Ok(Speed::of(THREADS * messages, elapsed, cpu))
 }
 
@@ -100,22 +101,11 @@ impl Speed {
     }
 }
 
-fn process_cpu() -> Duration {
-    let now = clock_gettime(ClockId::ProcessCPUTime);
-    Duration::new(u64::try_from(now.tv_sec).unwrap_or_default(), u32::try_from(now.tv_nsec).unwrap_or_default())
-}
-
-fn open(folder: &Path, settings: Settings) -> Result<Store, String> {
-    let medium = Folder::create(folder).map_err(|error| error.to_string())?;
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let engine = EmbeddedEngine::open(Arc::new(medium), &clock, settings).map_err(|error| error.to_string())?;
-    Store::open(Arc::new(engine), clock, StoreLimits::default(), Access::Write).map_err(|error| error.to_string())
-}
-
-/// Argument by which a program starts itself as [`child`].
+/// Argument with which a program starts itself as [`child`].
 pub const CHILD: &str = "--partner-study";
 
-/// The process that is measured: `FOLDER buffered|sync MESSAGES`. The answer is a line with messages a second and CPU microseconds of each.
+/// Runs the measured process with the arguments `FOLDER buffered|sync MESSAGES`. Returns a line with messages a second and CPU microseconds of
+/// each message.
 ///
 /// # Errors
 /// As [`run`].
@@ -124,13 +114,17 @@ pub fn child(arguments: &[OsString]) -> Result<String, String> {
     let [folder, durability, messages] = words[..] else {
         return Err(format!("{CHILD} FOLDER buffered|sync MESSAGES"));
     };
-    let durability = if durability == "sync" { Durability::Sync } else { Durability::Buffered };
+    let durability = match durability {
+        "sync" => Durability::Sync,
+        "buffered" => Durability::Buffered,
+        other => return Err(format!("`{other}` is neither buffered nor sync")),
+    };
     let messages = messages.parse().map_err(|_| format!("`{messages}` is not a number of messages"))?;
     let speed = run(Path::new(folder), bounded(durability), messages)?;
     Ok(format!("{} {}", speed.rate, speed.cpu_us))
 }
 
-/// A store in little memory: the whole process stays below 64 MB, and the applier has more to do.
+/// Returns settings of a store with little memory. The process stays below 64 MB, but the applier has more work.
 fn bounded(durability: Durability) -> Settings {
     Settings {
         durability,
@@ -142,11 +136,11 @@ fn bounded(durability: Durability) -> Settings {
     }
 }
 
-/// Messages of each thread in a report, by durability.
+/// Number of messages of each thread in a report, by durability.
 const MESSAGES: [(&str, usize); 2] = [("buffered", 10_000), ("sync", 5_000)];
 
-/// Prints the mix at both durabilities, each in a process of its own, beside the study and the floor of the disk. Whether memory stays in its
-/// bound.
+/// Prints the results of the mix at both durabilities with those of the study and the sync rate of the disk. Each durability has its own process.
+/// Returns whether memory stays within its limit.
 ///
 /// # Errors
 /// A process does not end with 0, or the folder cannot be written.
@@ -159,9 +153,9 @@ pub(crate) fn report(this: &Path, folder: &Path, peak_max: u64, say: &mut dyn Fn
     let output = folder.join("partner-study.out");
     let mut good = true;
     for (durability, messages) in MESSAGES {
-        let project = folder.join("partner-study");
+        let project = Scratch::inside(folder, "partner-study")?;
         let syncs = if durability == "sync" { Some(bare_syncs(folder)?) } else { None };
-        let words = [CHILD.into(), project.clone().into(), durability.into(), messages.to_string().into()];
+        let words = [CHILD.into(), project.folder().into(), durability.into(), messages.to_string().into()];
         let command: Vec<OsString> = std::iter::once(this.into()).chain(words).collect();
         let usage = process::run(this, &command, Some(&output))?;
         let line = std::fs::read_to_string(&output).map_err(|error| format!("{}: {error}", output.display()))?;
@@ -181,8 +175,6 @@ pub(crate) fn report(this: &Path, folder: &Path, peak_max: u64, say: &mut dyn Fn
             floor.unwrap_or_default(),
             if within { "" } else { "   MORE THAN 64 MB" }
         ));
-        // What is left of a measured store harms nobody.
-        let _ = std::fs::remove_dir_all(&project);
     }
     let _ = std::fs::remove_file(&output);
     Ok(good)
