@@ -78,10 +78,10 @@ pub enum ModelError {
         /// What cannot be told apart.
         what: &'static str,
     },
-    /// No measurement has any of it.
+    /// No measurement contains this kind of work.
     #[error("no measurement has a {what} above 0, so its cost is unknown")]
     NotMeasured {
-        /// What was asked.
+        /// Name of the kind of work.
         what: &'static str,
     },
     /// The question lies further outside the measurements than the fit supports.
@@ -91,7 +91,7 @@ pub enum ModelError {
     Extrapolation {
         /// What was measured.
         what: &'static str,
-        /// What was asked.
+        /// Requested amount.
         asked: f64,
         /// Largest measured value.
         measured: f64,
@@ -131,7 +131,7 @@ impl ModelError {
                 "give a station on each circle of the routing more room, or lower the population"
             }
             ModelError::TooFewPoints { .. } => "measure at more load levels",
-            ModelError::NotMeasured { .. } => "add a run that has it, or leave it out of the question",
+            ModelError::NotMeasured { .. } => "add a measurement that contains it, or remove it from the query",
             ModelError::NotIdentifiable { .. } => "vary the mix between measurements",
             ModelError::Extrapolation { .. } => "measure closer to the value that the question names",
             ModelError::NoConvergence { .. } => "use an exact solver, or report the input as a defect",

@@ -79,7 +79,7 @@ impl Listener {
         self.address
     }
 
-    /// Returns a function that reads the counts and does not keep the listener open.
+    /// Returns a function that reads the counts. The function does not keep the listener open.
     pub fn counts(&self) -> impl Fn() -> ListenerFacts + Send + Sync + 'static {
         let shared = Arc::clone(&self.shared);
         move || shared.counters.facts()

@@ -1,8 +1,8 @@
 //! Hexadecimal digits.
 //!
-//! The standard library's `from_str_radix` also takes a sign, so `+1` would pass for two digits.
+//! The standard library's `from_str_radix` also takes a sign, so it would accept `+1` as two digits.
 
-/// The bytes as lower-case digits.
+/// Returns the bytes as lowercase digits.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
@@ -10,7 +10,7 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
-/// The bytes of pairs of digits in either case; `None` for any other text.
+/// Returns the bytes of pairs of digits in either case, or `None` for any other text.
 #[must_use]
 pub fn from_hex(digits: impl AsRef<[u8]>) -> Option<Vec<u8>> {
     let (pairs, rest) = digits.as_ref().as_chunks::<2>();
@@ -18,7 +18,7 @@ pub fn from_hex(digits: impl AsRef<[u8]>) -> Option<Vec<u8>> {
     if rest.is_empty() { pairs.iter().map(pair).collect() } else { None }
 }
 
-/// The number of one to eight digits in either case; `None` for any other text.
+/// Returns the number of one to eight digits in either case, or `None` for any other text.
 #[must_use]
 pub fn hex_number(digits: impl AsRef<[u8]>) -> Option<u32> {
     let digits = digits.as_ref();

@@ -12,7 +12,7 @@ pub(crate) struct Cells {
     unfolded: Vec<u8>,
     /// Cells that were not kept.
     more: usize,
-    /// Whether a cell is empty between quotes.
+    /// Whether the row has a cell `""`.
     has_empty_text: bool,
 }
 
@@ -114,7 +114,7 @@ impl Cells {
         self.cells[i].kind == Kind::Empty
     }
 
-    /// Empties the cells `""` of fields whose type has no empty text: `is_text` says for each cell whether its type has.
+    /// Empties the cells `""` of fields whose type has no empty text. `is_text` says for each cell whether its type has one.
     #[inline]
     pub(crate) fn without_empty_texts(&mut self, is_text: &[bool]) {
         if self.has_empty_text {

@@ -32,7 +32,7 @@ pub struct CsvReader {
     checks: Vec<(usize, Check)>,
     /// For each column, whether its type has an empty text.
     texts: Vec<bool>,
-    /// The same for each cell of a row.
+    /// For each cell of a row, whether its type has an empty text.
     text_cells: Vec<bool>,
 }
 
@@ -301,12 +301,12 @@ impl Check {
     }
 }
 
-/// Whether `""` is a value of a leaf: an empty text, or no bytes.
+/// Returns whether `""` is a value of a leaf: an empty text, or zero bytes.
 pub(crate) fn has_empty_text(leaf: NodeId, scalar: &Scalar, moments: &[(NodeId, Moment)]) -> bool {
     matches!(scalar, Scalar::Text { .. } | Scalar::Bytes { .. }) && moments.iter().all(|(node, _)| *node != leaf)
 }
 
-/// Calls `each` with the columns of a group occurrence whose columns begin at a column.
+/// Calls `each` with the columns of a group occurrence that begins at the given column.
 fn each_column(
     shape: &Shape,
     columns: &Columns,

@@ -8,7 +8,7 @@ use crate::wrong;
 /// Signs that part cells, in the order in which they are tried.
 const SIGNS: [u8; 4] = *b",;\t|";
 
-/// Returns the delimiter of a header's cells: the most frequent of the possible signs outside of quotes.
+/// Returns the delimiter of the header: the most frequent possible delimiter outside of quotes.
 pub(crate) fn delimiter(text: &str) -> u8 {
     let mut counts = [0u64; SIGNS.len()];
     // A quote opens a cell only at its start.
@@ -23,7 +23,7 @@ pub(crate) fn delimiter(text: &str) -> u8 {
         }
         let sign = SIGNS.iter().position(|sign| *sign == byte);
         sign.into_iter().for_each(|sign| counts[sign] += 1);
-        // Two quotes inside of quotes are a character, so after one that ends, another opens again.
+        // Two quotes inside quotes are one quote character, so a quote right after a closing quote opens the cell again.
         is_start = sign.is_some() || ends;
     }
     let most = (0..SIGNS.len()).rev().max_by_key(|sign| counts[*sign]);
@@ -111,7 +111,7 @@ fn row(text: &str, at: &mut usize, sign: u8) -> Option<Vec<String>> {
 mod tests {
     use super::delimiter;
 
-    /// Signs inside of quotes were counted, so a header of one quoted name with several of them was cut there.
+    /// The count included delimiters inside quotes, so Quayline split a quoted name that contained several of them.
     #[test]
     fn signs_in_quotes_part_no_cells() {
         for (header, expected) in [

@@ -70,7 +70,8 @@ pub(crate) fn is_advice(document: &str) -> bool {
     matches!(document, "824" | "APERAK")
 }
 
-/// The guides that check a transaction. Partners' guides are about their documents. Without a guide for advices, Quayline checks only the envelope of an advice.
+/// Returns the guides that check a transaction. Guides of partners describe their documents. Without a guide for advices, Quayline checks only the
+/// envelope of an advice.
 pub(crate) fn guides_for<'g>(
     guides: Option<&'g LoadedGuides>,
     transaction: &Header,
@@ -80,10 +81,10 @@ pub(crate) fn guides_for<'g>(
     guides.filter(|guides| !matches!(&kind[..], b"824" | b"APERAK") || guides.set.choose(transaction, group).is_some())
 }
 
-/// Most reasons in an advice to a partner, and most that Quayline keeps of a received one.
+/// Maximum number of reasons in an advice, both sent and received.
 const REASONS_MAX: usize = 20;
 
-/// Most documents of which one advice speaks. The others are a finding.
+/// Maximum number of documents in one advice. Quayline reports the others in a finding.
 const ADVICES_MAX: usize = 10_000;
 
 /// Characters of a reason that are kept.
@@ -100,7 +101,7 @@ pub(crate) struct Advice {
     pub(crate) number: String,
     /// ST01; empty where the advice does not say it.
     pub(crate) document: String,
-    /// The state that the advice gives it; `None` where the standard does not have the code.
+    /// State that the advice gives the document, or `None` if the standard does not define the code.
     pub(crate) state: Option<State>,
     /// Why, in the partner's words.
     pub(crate) reasons: Vec<String>,
@@ -136,7 +137,7 @@ fn value(segment: &Segment<'_>, element: usize, component: usize) -> String {
     crate::time::text_of(data.trim_ascii())
 }
 
-/// What an 824 or APERAK says, by document.
+/// Statements of an 824 or APERAK, by document.
 #[derive(Default)]
 pub(crate) struct Advices {
     /// One for each document or group, at most [`ADVICES_MAX`].
@@ -145,7 +146,7 @@ pub(crate) struct Advices {
     pub(crate) is_cut: bool,
     /// Place of each document in `all`, by the number around it and its own.
     places: HashMap<(String, String), usize>,
-    /// What the next reasons are about.
+    /// Place of the document to which the next reasons belong.
     current: Option<usize>,
 }
 
@@ -245,11 +246,11 @@ fn state_of_oti(code: &str) -> Option<State> {
 /// An APERAK that is read.
 #[derive(Default)]
 struct Message {
-    /// 1001: 312 for an acknowledgment, 313 for an application error.
+    /// Data element 1001: 312 for an acknowledgment, 313 for an application error.
     name: String,
-    /// 1225.
+    /// Data element 1225.
     function: String,
-    /// 4343.
+    /// Data element 4343.
     response: String,
     around: String,
     number: String,
@@ -290,7 +291,7 @@ impl Message {
 
     fn end(self) -> Advice {
         let accepted = if self.has_errors { State::AcceptedWithErrors } else { State::Accepted };
-        // Most partners leave function and response out.
+        // Most partners omit function and response. In this case, the name decides. Without it, an error means a refusal.
         let by_function = match self.function.as_str() {
             "10" | "12" | "27" => Some(State::Refused),
             "45" => Some(State::AcceptedWithErrors),
@@ -330,21 +331,21 @@ struct About<'a> {
     details: &'a Details,
 }
 
-/// The errors among findings as reasons for people: code and message, without content of the document.
+/// Returns the errors among findings as readable reasons: code and message, without content of the document.
 fn reasons_of(findings: &[StoredFinding]) -> Vec<String> {
     let errors = findings.iter().filter(|finding| finding.severity == "error");
     errors.take(REASONS_MAX).map(|finding| format!("{} {}", finding.code, finding.message)).collect()
 }
 
-/// A reference of the document in X12 as its sender wrote it, because the sender searches for it: printable ASCII except the delimiters that the
-/// advice is written with.
+/// Returns a reference of the document for X12 in its own letter case, because the sender searches for it. Replaces the delimiters of the advice with
+/// spaces.
 fn reference(text: &str) -> String {
     let text: String =
         text.chars().map(|c| if c.is_ascii_graphic() && !"*~:^".contains(c) { c } else { ' ' }).collect();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The same in EDIFACT, which releases delimiters.
+/// Returns a reference for EDIFACT, with release characters before delimiters.
 fn released(text: &str) -> String {
     let mut out = String::new();
     for c in text.trim().chars().filter(|c| c.is_ascii_graphic() || *c == ' ') {
@@ -364,7 +365,7 @@ fn plain(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A reason as text; one of which nothing can be carried still is a reason.
+/// Returns a reason as text. Returns a placeholder if no character of the reason is allowed.
 fn reason_text(reason: &str) -> String {
     Some(plain(reason)).filter(|text| !text.is_empty()).unwrap_or_else(|| "APPLICATION ERROR".to_owned())
 }
@@ -469,7 +470,7 @@ impl Desk<'_> {
             _ => written_aperak(&about, outcome, &reasons, &stamp),
         };
         let not_advised = |message: &str, hint: Option<String>| {
-            let message = format!("the partner is not advised: {message}");
+            let message = format!("Quayline cannot advise the partner: {message}");
             let finding = Finding::warning(codes::NOT_ADVISED, Fault::Config, message);
             finding.hint(
                 hint.unwrap_or_else(|| "correct the partner file, then run `quayline transaction advise`".to_owned()),
@@ -485,14 +486,14 @@ impl Desk<'_> {
                 if written.state != State::Rejected {
                     return Ok(Ok(advice));
                 }
-                // The partner's delimiters or character set cannot carry it.
+                // The partner's delimiters or character set do not allow the text.
                 let first = written.details.findings.into_iter().find(|finding| finding.severity == "error");
                 first.map_or_else(
-                    || not_advised("its settings cannot carry the text", None),
+                    || not_advised("the partner's settings do not allow the text", None),
                     |first| not_advised(&first.message, Some(first.hint).filter(|hint| !hint.is_empty())),
                 )
             }
-            // A problem of the store or a folder, such as a lock that another worker holds, stops the document too, and the next run takes it again.
+            // A problem of the store or a folder, such as a lock of another worker, also stops the document. The next run processes it again.
             Err(Findings(found)) if found.iter().any(|one| one.fault != Fault::Config) => {
                 return Err(Findings(found));
             }
@@ -522,7 +523,7 @@ impl Desk<'_> {
         let mut entry = ledger.need(self.unit()?, id)?;
         let is_answer = matches!(entry.details.document.as_str(), "997" | "999" | "CONTRL");
         if outcome == AdviceOutcome::Accepted && !texts.is_empty() {
-            let hint = "leave the text away, or advise with the outcome accepted-with-errors";
+            let hint = "omit the text, or advise with the outcome accepted-with-errors";
             return Err(Finding::error(codes::STATE, Fault::Caller, "an accepted document has no reasons")
                 .hint(hint)
                 .into());

@@ -103,7 +103,7 @@ impl Book {
         Some(self.conditions().slots[number].get_or_init(|| self.load_condition(id)).as_ref())
     }
 
-    /// Compiles every condition and returns their findings. Maps that cannot be used are findings of their own.
+    /// Compiles every condition and returns the findings. Reports maps that it cannot use in separate findings.
     pub(crate) fn check_conditions(&self) -> Vec<Finding> {
         let mut rules: Vec<RuleId> = self.conditions().of_rule.keys().copied().collect();
         rules.sort_unstable();
@@ -264,7 +264,7 @@ impl Book {
         let message = format!("the condition `where` of rule {owner}/{rule} has no value for the document");
         let hint = "correct the expression, or add conditions so that the rule gets only documents of its guide: version, \
                     application, when; then reprocess the document";
-        // Room for the finding that says what the others are about.
+        // Leaves room for the finding that introduces the others.
         found.truncate(crate::FINDINGS_KEPT_MAX - 1);
         found.push(Finding::error(codes::UNDECIDED, Fault::Config, message).hint(hint));
         found

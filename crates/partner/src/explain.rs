@@ -105,7 +105,8 @@ impl Book {
         Ok(all)
     }
 
-    /// Explains a document by what is known of it; `value` gives elements of its content, and `bytes` holds the document as an interchange of its own.
+    /// Explains the processing of a document from its known properties. `value` returns elements of its content, and `bytes` is the document as a
+    /// separate interchange.
     #[must_use]
     pub fn explain_query(
         &self,

@@ -189,7 +189,7 @@ pub(crate) struct Transaction {
     pub(crate) reports: Vec<Report>,
     /// Segments of the acknowledgment that belong to nothing.
     pub(crate) stray: u64,
-    /// Its bytes without the headers and trailers.
+    /// Number of its bytes without headers and trailers.
     read: usize,
     /// The guide that checks it.
     guide: String,

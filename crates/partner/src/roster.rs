@@ -1,10 +1,10 @@
 //! Changes of partner files by command and over HTTP.
 //!
 //! Files in `partners/` are the only place where partners are, so an editor, version control, commands and HTTP see the same. A change is checked
-//! with all other files, maps, guides and conditions before anything is written. The folder is locked meanwhile, so changes happen one after the
-//! other. All new files are written beside the old ones first. Then a line in `partners/changes.jsonl` says who changes what, and each file
-//! is replaced as a whole. A crash between two replacements leaves some files old and some new: import the files again. A
-//! running server reads the files for each request and each round, so it needs no restart.
+//! with all other files, maps, guides and conditions before anything is written. A lock on `partners/changes.jsonl` serializes changes. Quayline first
+//! writes all new files next to the old ones. It then appends a line to `changes.jsonl` that records who changes what, and replaces each file
+//! atomically. A crash between two replacements leaves some files old and some new: import the files again. A running server needs no
+//! restart, because it reads the files for each request and each round.
 
 use std::fs::{self, TryLockError};
 use std::io::{self, Write as _};
@@ -82,10 +82,10 @@ fn name_of(path: &Path, text: &str) -> String {
     named.unwrap_or_else(|| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default())
 }
 
-/// Checks that a text that is to be put is one partner with this name. A text that cannot be read is left to [`change_partners`].
+/// Checks that a new text describes exactly one partner, with this name. Leaves unreadable text to [`change_partners`].
 ///
 /// # Errors
-/// It is another partner, or none.
+/// The text describes another partner, several partners or none.
 pub fn is_partner(name: &str, source: &Path, text: &str) -> Result<(), Findings> {
     let Ok(texts) = texts_of(source, text) else { return Ok(()) };
     let wrong = |message: String, hint: &str| Finding::error(codes::ROSTER, Fault::Caller, message).hint(hint);
@@ -93,12 +93,11 @@ pub fn is_partner(name: &str, source: &Path, text: &str) -> Result<(), Findings>
         return Err(wrong("the body has no partner".to_owned(), "send one partner, in TOML or JSON").into());
     }
     let Some(other) = texts.iter().map(|text| name_of(source, text)).find(|one| one != name) else { return Ok(()) };
-    let hint = "send it to the path of its name, or several partners to /partner/import";
+    let hint = "send the partner to the path with its name, or send several partners to /partner/import";
     Err(wrong(format!("the body is partner `{other}`, and the path names `{name}`"), hint).into())
 }
 
-/// Changes the partners of a project, one change after another. Quayline changes nothing unless it can change all of it. A crash or a full disk in
-/// the middle may leave some files old.
+/// Changes the partners of a project. Checks all changes before it writes any. A crash or a full disk in the middle may leave some files old.
 ///
 /// # Errors
 /// Everything that would be wrong after the change; then nothing is changed. A file that cannot be written.
@@ -149,10 +148,10 @@ pub fn change_partners(
         for text in texts {
             // What is wrong with a file is reported at the place where the user has it.
             let name = match PartnerFile::parse(source, &text) {
-                // The name of the standard input is not one of a partner.
+                // The name of the standard input is not a partner name.
                 Ok((file, _)) if file.name == "-" => {
                     found.push(wrong(
-                        "the partner has no `name`, and its source has none".to_owned(),
+                        "the partner has no `name`, and its source provides none".to_owned(),
                         "add name = \"NAME\"",
                     ));
                     continue;
@@ -241,7 +240,7 @@ fn is_json(text: &str) -> bool {
     text.starts_with('{') || text.starts_with('[') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
-/// Appends a change to the record of changes before it happens, so nothing changes without a line.
+/// Appends a change to the record of changes before the change happens. Therefore nothing changes without a line.
 fn record(
     folder: &Path,
     by: &str,
@@ -272,7 +271,7 @@ fn record(
     append().map_err(|error| unwritable(&path, &error))
 }
 
-/// The record of changes, locked until the file is closed. Network file systems lock only files that are open for writing.
+/// Locks the record of changes until the returned file is closed. Network file systems lock only files that are open for writing.
 fn locked(folder: &Path) -> Result<fs::File, Findings> {
     const WAIT: Duration = Duration::from_secs(5);
     let path = folder.join(CHANGES_FILE);
@@ -294,7 +293,7 @@ fn locked(folder: &Path) -> Result<fs::File, Findings> {
     }
 }
 
-/// New files beside the old ones. What was not renamed is removed at the end.
+/// New files next to the old ones. Drop removes those that were not renamed.
 #[derive(Default)]
 struct Partials(Vec<(PathBuf, PathBuf)>);
 
@@ -330,7 +329,7 @@ impl Drop for Partials {
     }
 }
 
-/// A finding of a partner that came as JSON: lines and columns are those of the text that was made of it, which nobody has.
+/// Removes lines and columns from a finding of a partner that came as JSON. They refer to a converted text that the user does not have.
 fn of_json(mut finding: Finding, text: &str) -> Finding {
     let name = name_of(Path::new(""), text);
     finding.place.line = None;

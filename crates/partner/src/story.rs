@@ -1,5 +1,5 @@
-//! One document's whole story: its entry, the interchange around it, what answered it, what it replaces, its segments with what is found in
-//! them by the definitions of now, and what each statement of its maps writes from which values.
+//! The story of one document: its entry, its interchange, its acknowledgment, the entry that it replaces and its segments. The current definitions
+//! give the findings of the segments, and the values that each statement of its maps writes from which values.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -25,17 +25,17 @@ pub struct StorySegment {
     pub findings: Vec<Finding>,
 }
 
-/// What one map of the document's rule writes, by the map of now.
+/// Values that one map of the document's rule writes, with the current version of the map.
 #[derive(Clone, Debug, Default)]
 pub struct StoryTrace {
-    /// The map's file, as the rule names it.
+    /// File of the map, as the rule names it.
     pub map: String,
-    /// A value that the map writes, its statement, and the values it is made of, as `translate --trace` tells them. At most
-    /// [`Story::TRACE_MAX`]; none if the map rejects the document.
+    /// Values that the map writes, each with its statement and source values, in the form of `translate --trace`. At most
+    /// [`Story::TRACE_MAX`]. Empty if the map rejects the document.
     pub values: Vec<Value>,
-    /// Values beyond those.
+    /// Number of further values.
     pub more: u64,
-    /// What the map finds in the document.
+    /// Findings of the map in the document.
     pub findings: Vec<Finding>,
 }
 
@@ -60,8 +60,8 @@ pub struct Story {
     pub elsewhere: Vec<Finding>,
     /// Whether the document was checked by the definitions of now: documents that came are.
     pub is_checked: bool,
-    /// For each map of the rule that took the document; empty where no map did, where the bytes that came to it are not kept, or where they are more
-    /// than [`Story::TRACE_BYTES_MAX`].
+    /// Trace of each map of the rule that matched the document. Empty if no map matched, if the store does not keep the input of the map, or if
+    /// that input is larger than [`Story::TRACE_BYTES_MAX`].
     pub traces: Vec<StoryTrace>,
 }
 
@@ -70,9 +70,9 @@ impl Story {
     pub const SEGMENTS_MAX: usize = 2_000;
     /// Entries before and after that a story has.
     pub const CHAIN_MAX: usize = 100;
-    /// Values of each trace.
+    /// Maximum number of values in each trace.
     pub const TRACE_MAX: usize = 2_000;
-    /// Bytes of a document that is traced: its trace is in memory, and much larger than the document.
+    /// Maximum bytes of a document with a trace. The trace is in memory, and is much larger than the document.
     pub const TRACE_BYTES_MAX: usize = 1 << 20;
 }
 
@@ -107,7 +107,7 @@ impl Desk<'_> {
         let before = chain(|entry| entry.details.about)?;
         let after = chain(|entry| entry.details.replaced_by)?;
         let bytes = ledger.body(&unit, id, Part::Document)?;
-        // A map reads what came: a received document, or the source of one to send.
+        // The input of a map is the received document, or the source of a document to send.
         let mapped = match entry.way {
             Way::Received => bytes.clone(),
             Way::Sent => ledger.body(&unit, id, Part::Source)?,
@@ -134,7 +134,7 @@ impl Desk<'_> {
         Ok(story)
     }
 
-    /// Runs the maps of the rule that took a document, and keeps nothing of their output.
+    /// Runs the maps of the rule that matched a document, and discards their output.
     fn traces(&mut self, entry: &Entry, bytes: &[u8]) -> Result<Vec<StoryTrace>, Findings> {
         let book = self.book;
         let Some(rule) = book.rule_named(&entry.details.rule) else { return Ok(Vec::new()) };
@@ -170,7 +170,7 @@ impl Desk<'_> {
     }
 }
 
-/// Takes the lines of a trace.
+/// Collector of the lines of a trace.
 #[derive(Clone, Default)]
 struct Told(Arc<Mutex<ToldLines>>);
 

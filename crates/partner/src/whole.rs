@@ -1,8 +1,8 @@
 //! Received interchanges as they came: every byte from the header to the trailer, in pieces.
 //!
-//! Quayline keeps a transaction as an interchange of its own, to process it again. Whoever has to prove what a partner sent needs the interchange
+//! Quayline keeps a transaction as an interchange of its own, to process it again. To prove what a partner sent, you need the interchange
 //! itself. Its bytes are in `PARTNER.RECEIVED`, in compressed pieces of 1 MB, because an interchange has no limit. The entry says how many
-//! bytes are kept. Pieces beyond that are left over from a killed run and do not count.
+//! bytes are kept. Further pieces are leftovers of a killed run and do not count.
 
 use std::io::{self, Read, SeekFrom};
 use std::ops::Range;
@@ -75,7 +75,7 @@ impl Desk<'_> {
         let ledger = self.ledger;
         let mut apart: Option<Unit> = None;
         for piece in 0..pieces {
-            // A file that became shorter meanwhile is an error.
+            // If the file has become shorter since the run began, reading returns an error.
             let most = PIECE_BYTES.min(length - piece * PIECE_BYTES);
             let mut bytes = vec![0; usize::try_from(most).expect("a piece fits in memory")];
             source.read_exact(&mut bytes).map_err(io)?;

@@ -64,7 +64,7 @@ impl Work<'_> {
         desk.choose((self.own, self.partner), &query, self.watch, Some(self.bytes.as_slice()))
     }
 
-    /// Delivers an advice, which was matched: to where a rule says, if one takes it.
+    /// Delivers a matched advice to the destination of its rule, if it has a rule.
     pub(crate) fn process_advice(
         &mut self,
         desk: &mut Desk<'_>,
@@ -144,7 +144,7 @@ impl Work<'_> {
             let lost = report.lost.take().map(|Findings(lost)| lost).unwrap_or_default();
             is_good &= lost.is_empty() && report.tally.records_rejected == 0;
             for finding in report.findings.drain(..).chain(lost) {
-                // A look-up that cannot be read, for example: the sender has nothing to correct.
+                // For example, if a look-up cannot be read, the sender has nothing to correct.
                 is_our_fault |=
                     finding.severity == Severity::Error && matches!(finding.fault, Fault::Config | Fault::Environment);
                 self.find(finding);

@@ -40,7 +40,7 @@ impl Acknowledging {
         if rejected.is_none() {
             return Acknowledged { content, rejected };
         }
-        // Valid transactions beside an invalid one are not processed, so the acknowledgment must not accept them.
+        // If one transaction is invalid, the valid ones are not processed either, so the acknowledgment must not accept them.
         let (content, _) = self.pass(bytes, now_s, Some(OnError::Reject));
         Acknowledged { content, rejected }
     }

@@ -186,8 +186,8 @@ impl Pipeline {
         UnitLane::new(self, None).map_err(|error| error.findings())
     }
 
-    /// The same for a lane that tells `out` what it writes: a line of JSON for each value, with the statement that wrote it and the values it is made
-    /// of. Of a document that is rejected it tells nothing. Without a map there is nothing to tell. Places are those in new buffers.
+    /// Returns a lane that also writes a trace to `out`: a line of JSON for each value, with its statement and its source values. A rejected document
+    /// or a lane without a map has no trace. Positions are relative to new buffers.
     ///
     /// # Errors
     /// As [`Pipeline::lane`].
@@ -225,7 +225,7 @@ impl Pipeline {
 pub struct UnitLane<'p> {
     ends: Ends<'p>,
     outputs: Vec<LaneOutput<'p>>,
-    /// Bytes that a new buffer of each output has, for the places of a trace.
+    /// Number of bytes in a new buffer of each output. The positions of a trace are relative to it.
     written: Vec<u64>,
     /// Made for each unit where the unit's first row names the columns.
     lane: Option<Box<dyn Lane + 'p>>,

@@ -125,7 +125,7 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Starts a process; calls may be submitted at once. What the program displays goes to standard error.
+    /// Starts a process. You may submit calls at once. The output of DISPLAY goes to standard error.
     ///
     /// # Errors
     /// [`ProgramError`]. That libcob or the program is missing shows later, in [`Worker::end`].
@@ -133,7 +133,7 @@ impl Worker {
         Self::start_with(spec, Stdio::inherit())
     }
 
-    /// Starts a process, and returns a pipe with what the program displays. Reading it does not wait. A program waits while the pipe is full.
+    /// Starts a process, and returns a pipe with the output of DISPLAY. The pipe does not block its reader. The program waits while the pipe is full.
     ///
     /// # Errors
     /// As [`Worker::start`].
@@ -395,7 +395,7 @@ impl Worker {
     /// Returns how the process ended and which call it was in; `None` while it runs. Take finished calls first: calls that are
     /// neither finished nor the one it was in have not begun.
     pub fn end(&mut self) -> Option<(End, Option<Slot>)> {
-        // The kernel drops a process's account when it is waited for.
+        // The kernel drops the account of a process when its parent reaps it.
         if is_gone(&self.pidfd) {
             account::ended(self.process.id());
         }

@@ -29,7 +29,7 @@ use crate::modules::Modules;
 /// The hidden command of the executable that becomes a worker: `EXECUTABLE … program-worker PROGRAM MEMORY-BYTES fresh|keep`.
 pub const WORKER_ARGUMENT: &str = "program-worker";
 
-/// How the line begins that a worker writes to standard error if it cannot begin.
+/// Prefix of the line that a worker writes to standard error if it cannot start.
 pub const CANNOT_BEGIN: &str = "program worker cannot begin";
 
 /// Exit codes of a worker that could not begin; above those that COBOL programs use.

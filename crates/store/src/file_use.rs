@@ -1,4 +1,4 @@
-//! Counts of the uses of a record file, as the statistics of LISTCAT.
+//! Use counts of a record file, like the statistics of LISTCAT.
 //!
 //! ```text
 //! catalog   store/use/ space of the records (4 bytes, high byte first) ─▶ version 1 (1), since (8), then 7 counts of 8 bytes, low byte first:
@@ -235,7 +235,7 @@ impl Store {
     /// Adds what was counted of record files to the catalog, so that it outlives this process. Does nothing for a store that is opened to read.
     ///
     /// # Errors
-    /// Those of a unit of work. The next call stores the counts that this one did not.
+    /// Errors of a unit of work. The next call stores the counts that this call could not store.
     pub fn keep_use(&self) -> Result<(), StoreError> {
         if self.0.read_only {
             return Ok(());
@@ -286,7 +286,7 @@ impl RecordFile {
     /// Errors of the medium.
     pub fn uses(&self, unit: &Unit) -> Result<FileUse, StoreError> {
         let counters = self.counters();
-        // Before the catalog is read, so that no count moves there in between.
+        // Locks the counts before the catalog is read. Otherwise, another thread could move counts there in between.
         let counted = counters.kept.lock();
         let kept = unit.read(Space::CATALOG, &key(self.records_space()))?;
         let kept = kept.map_or_else(FileUse::default, |bytes| FileUse::decode(&bytes));

@@ -18,7 +18,7 @@ use crate::system::{Probe, System, schedule_of, thread_cpu_ns};
 const LOOK: Duration = Duration::from_millis(20);
 /// Part of the CPU time that may be of no thread.
 const UNACCOUNTED_MAX: f64 = 0.02;
-/// CPU time below which the account judges nothing, because the kernel counts threads by the tick.
+/// CPU time below which the account gives no verdict, because the kernel counts the time of threads in ticks.
 const CPU_LEAST_S: f64 = 1.0;
 
 /// What a process used during a measurement, in seconds.
@@ -39,7 +39,7 @@ pub struct Account {
 }
 
 impl Account {
-    /// CPU time of the process that is of no thread, as a part of all.
+    /// Share of the CPU time of the process that belongs to no thread.
     #[must_use]
     pub fn unaccounted_share(&self) -> f64 {
         if self.cpu_s > 0.0 { (self.cpu_s - self.threads_s) / self.cpu_s } else { 0.0 }
@@ -49,7 +49,7 @@ impl Account {
     #[must_use]
     pub fn is_trustworthy(&self) -> bool {
         let beyond = (self.cpu_s - self.threads_s).abs() - self.resolution_s;
-        // Without the kernel's counts of threads, the account proves nothing.
+        // Without the kernel's times of threads, the account gives no verdict.
         self.cpu_s < CPU_LEAST_S || self.threads_s == 0.0 || beyond <= UNACCOUNTED_MAX * self.cpu_s
     }
 
@@ -69,7 +69,7 @@ impl Account {
             id: "account".to_owned(),
             title: "Account of this process".to_owned(),
             notes: vec![
-                "The CPU time of the process is that of its threads, plus a rest. The account is untrustworthy if more than 2 % remains after ended threads.".to_owned(),
+                "The CPU time of the process is the time of its threads plus a remainder. The account is untrustworthy if more than 2 % remains after ended threads.".to_owned(),
                 "Other processes that the measurement starts, such as servers, have figures of their own above.".to_owned(),
             ],
             table: Table {
@@ -111,7 +111,7 @@ impl Account {
         if !self.is_trustworthy() && report.verdict == Verdict::Good {
             report.verdict = Verdict::Untrustworthy;
             report.summary = format!(
-                "{:.1} % of the CPU time of this process is of no thread, expected at most 2 %. {}",
+                "{:.1} % of the CPU time of this process belongs to no thread, expected at most 2 %. {}",
                 100.0 * self.unaccounted_share(),
                 report.summary
             );

@@ -49,7 +49,7 @@ struct Last {
     definitions: [u64; 2],
     held_ns: Vec<u64>,
     programs_cpu_s: f64,
-    /// CPU time of programs in calls that have not ended, which have no member yet.
+    /// CPU time of programs in unfinished calls. These calls have no member yet.
     programs_left_ns: f64,
     /// Counts of figures.
     counted: HashMap<String, f64>,
@@ -458,7 +458,7 @@ impl Collector {
     fn end(&mut self, tick: &mut Tick, now_ms: u64) {
         let mut current = core::mem::take(&mut self.current);
         let interval = &mut current.interval;
-        // Calls that go on are of no member of this interval.
+        // Unfinished calls do not belong to a member of this interval.
         interval.programs_cpu_s += core::mem::take(&mut self.last.programs_left_ns) / NS;
         for (at, class) in interval.classes.iter_mut().enumerate() {
             class.phases = current.phases[at].iter().map(|(name, seconds)| ((*name).to_owned(), *seconds)).collect();

@@ -100,7 +100,7 @@ pub struct ClassInterval {
     pub above_s: f64,
     /// CPU time that it used above its threshold.
     pub above_cpu_s: f64,
-    /// CPU time of programs in other processes on its behalf. `cpu_s` does not contain it.
+    /// CPU time of programs in other processes for this class or member. `cpu_s` does not contain it.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub programs_cpu_s: f64,
     /// TLS handshakes of its clients that were full.

@@ -202,7 +202,7 @@ fn of_lines(figures: &Figures<'_>, put: &mut impl FnMut(Metric, Option<f64>)) {
     }
 }
 
-/// Growth of the fastest growing queue, in messages a minute. The growth must exceed a tenth of the peak and be at least 10 messages.
+/// Returns the growth of the fastest growing queue, in messages a minute. The growth must exceed a tenth of the peak and be at least 10 messages.
 fn deepest_trend(figures: &Figures<'_>) -> Option<f64> {
     let minutes = figures.seconds / 60.0;
     let of_queue = |queue: &String| {

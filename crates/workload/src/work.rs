@@ -82,7 +82,7 @@ pub trait Source: Send + Sync {
         None
     }
 
-    /// Figures other than counts of members. The collector reads them several times in an interval.
+    /// Returns figures other than counts of members. The collector reads them several times in an interval.
     fn figures(&self) -> Vec<Figure> {
         Vec::new()
     }

@@ -107,7 +107,7 @@ impl CostModel {
     /// Predicts a cost, and how far it is outside of the measurements.
     ///
     /// # Errors
-    /// [`ModelError::NotMeasured`] for a part of the work that no measurement has, [`ModelError::Extrapolation`] for more than ten times
+    /// [`ModelError::NotMeasured`] for a kind of work that no measurement contains, [`ModelError::Extrapolation`] for more than ten times
     /// the largest measured work.
     pub fn predict(&self, work: &Work) -> Result<Estimate<Seconds>, ModelError> {
         let mut validity = Validity::WithinData;

@@ -305,7 +305,7 @@ fn extrapolations_are_labelled_and_limited() {
     assert_eq!(factor(fit.predict(15.0).expect("near").validity), Some(1.5));
     assert_eq!(factor(fit.predict(1.0).expect("near").validity), Some(0.5));
     assert!(fit.predict(60.0).is_err());
-    // The peak is under the same limit as any other load: one among the measurements, one far outside of them.
+    // The same limit applies to the peak as to any other load. The first peak is within the measurements, the second far outside.
     for (coherency, is_supported) in [(0.01, true), (0.0001, false)] {
         let at = |n: f64| 100.0 * n / (1.0 + 0.02 * (n - 1.0) + coherency * n * (n - 1.0));
         let points = [2.0, 4.0, 6.0, 8.0, 10.0, 12.0]

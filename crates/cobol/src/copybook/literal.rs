@@ -80,7 +80,7 @@ fn quoted(p: &mut Parser<'_>, prefix: Prefix, token: &Token) -> Result<Literal, 
         Prefix::DbcsHex => match quayline_core::from_hex(text).filter(|bytes| bytes.len().is_multiple_of(2)) {
             Some(bytes) => Literal::Hex(bytes),
             None => {
-                let message = "the literal is not whole double-byte characters in hexadecimal, four digits each";
+                let message = "the literal does not consist of double-byte characters of four hexadecimal digits each";
                 return Err(p.fail(codes::CLAUSE_SYNTAX, token.at, message, hint));
             }
         },

@@ -37,7 +37,7 @@ pub(crate) enum Prefix {
     NullTerminated,
     /// `GX`: hexadecimal digits of double-byte characters.
     DbcsHex,
-    /// `B`, `BX`, `H`: known but not supported.
+    /// `B`, `BX`, `H`: prefixes that Quayline does not support.
     Other,
 }
 

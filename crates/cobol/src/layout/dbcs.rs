@@ -1,7 +1,7 @@
 //! Double-byte characters whose bytes are the same in all double-byte EBCDIC pages.
 
-/// Returns the bytes of a double-byte literal, without the shift-out and shift-in around it. `None` if a character is another than a
-/// full-width letter or digit, or a space: its bytes depend on the page.
+/// Returns the bytes of a double-byte literal, without the shift-out and shift-in around it. Returns `None` if a character is not a
+/// full-width letter or digit, or a space, because its bytes depend on the page.
 ///
 /// Sources: IBM code pages 300, 834, 835 and 837: ward X'42' repeats the single-byte letters and digits, and X'4040' is the space.
 pub(crate) fn dbcs_bytes(literal: &str) -> Option<Vec<u8>> {

@@ -325,7 +325,7 @@ fn value_kind(entry: &Entry, encoding: &Encoding, context: &mut Context<'_>) {
     let Literal::Text(text) = one else { return };
     if matches!(encoding, Encoding::Dbcs) && super::dbcs_bytes(text).is_none() {
         let message = format!("the VALUE of {} has double-byte characters whose bytes are not known", entry.name);
-        let hint = "where the field is absent on encode, it is spaces: write the bytes, VALUE GX'…', or give the field a default in the interface";
+        let hint = "Quayline writes spaces for an absent field: write the bytes as VALUE GX'…', or give the field a default in the interface";
         context.warning(codes::VALUE_DBCS, *at, message, hint);
     }
 }

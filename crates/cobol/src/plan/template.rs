@@ -319,7 +319,7 @@ fn literal(plan: &Plan, item: &Item, value: &Literal, bytes: &mut [u8]) -> bool 
                 true
             }
             Figurative::Space => repeated(plan, item, " ", bytes),
-            // Source: Enterprise COBOL, Language Reference, figurative constants: a double-byte item has SPACES only.
+            // Source: Enterprise COBOL, Language Reference, figurative constants: SPACES is the only one for a double-byte item.
             Figurative::Quote if item.encoding == Encoding::Dbcs => false,
             Figurative::Quote => repeated(plan, item, "\"", bytes),
             Figurative::HighValue => {

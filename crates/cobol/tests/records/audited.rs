@@ -211,8 +211,8 @@ fn a_float_far_from_one_is_a_number() {
     }
 }
 
-/// The VALUE of a double-byte item was spaces, or the bytes of hexadecimal digits where the literal had them. `iconv` to IBM930, 933, 935 and
-/// 937 gives these bytes.
+/// Quayline wrote spaces for the VALUE of a double-byte item, or the bytes of hexadecimal digits in the literal. `iconv` to IBM930, 933, 935 and
+/// 937 returns the expected bytes.
 #[test]
 fn values_of_double_byte_items() {
     let copybook = "01 R.\n 05 A PIC G(3) DISPLAY-1 VALUE G\"ＡＺ\".\n 05 B PIC G(2) VALUE GX\"42C14EA3\".\n 05 C PIC G(2) VALUE X'4281'.\n \

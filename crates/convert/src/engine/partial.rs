@@ -101,7 +101,7 @@ impl PartialFile {
     }
 }
 
-/// Writes a small file as a whole, so that its name never holds half of it. Writes directly to anything that is not a regular file.
+/// Writes a small file atomically: a reader never finds a partial file under its name. Writes directly to anything that is not a regular file.
 ///
 /// # Errors
 /// As [`Destination::of`]; where it cannot be written.

@@ -174,7 +174,7 @@ fn fixed(layout: &str) -> Result<ShapeFile, String> {
 const FIXED: &str = "layout = \"fixed\"\nencoding = \"ascii\"\n[[field]]\nname = \"a\"\nlength = 4\n[[field]]\nname = \"n\"\nlength = 3\n\
                      type = \"integer\"\n";
 
-/// A CR at the end of a line was a part of its last field. Editors cut blanks at the end of lines; a file of records has no such end.
+/// Quayline read a CR at the end of a line as part of the last field. Editors also remove blanks at the end of lines, so the last field is short.
 #[test]
 fn lines_of_a_fixed_layout_may_end_in_cr_lf_and_early() {
     let file = fixed(FIXED).expect("a layout");

@@ -315,7 +315,7 @@ fn columns_that_nobody_knows_are_passed_over_on_request() {
     assert_eq!(read(quayline_flat::Header::Open).as_deref(), Ok("Ascii 2"));
 }
 
-/// `""` in a field of numbers was sent as an empty text: records refused the row, and JSON got `"N":""`. Programs that quote every cell
+/// The reader returned `""` in a field of numbers as an empty text. Records refused it, and JSON received `"N":""`. Programs that quote every cell
 /// write absent numbers this way.
 #[test]
 fn an_empty_cell_in_quotes_is_text_only_where_a_text_may_be_empty() {
@@ -344,7 +344,7 @@ fn an_empty_cell_in_quotes_is_text_only_where_a_text_may_be_empty() {
         read(EmptyCell::Absent, header, r#",""," ",,,,,"""#.replace(" ", "2026-01-31").as_str()).lines().count(),
         7
     );
-    // The columns of the file decide, not their order in the shape.
+    // The order of the columns in the file decides, not their order in the shape.
     assert_eq!(
         read(EmptyCell::Null, "B,L[1],L[0],Q,F,D,N,T", quoted),
         "0 {\n 1 null\n 2 \"\"\n 3 null\n 4 null\n 5 null\n 6 [\n ]\n 7 bytes []\n}\n"

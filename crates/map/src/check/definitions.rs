@@ -317,7 +317,7 @@ impl Lower<'_> {
 
 /// The first separator of a file that is not between quotes.
 fn separator_of(text: &str) -> char {
-    // A quote opens a cell only at its start; two quotes inside of one are a character.
+    // A quote opens a cell only at its start. Two quotes inside a quoted cell are one quote character.
     let (mut is_quoted, mut is_start, mut is_after_quote) = (false, true, false);
     let mut separators = text.chars().filter(|c| {
         if is_quoted {
@@ -369,7 +369,7 @@ mod tests {
         assert_eq!(cells("C,6\" tube", ',').unwrap(), ["C", "6\" tube"]);
         assert_eq!(cells("\"a,b\",\"x \"\"y\"\"\"\r", ',').unwrap(), ["a,b", "x \"y\""]);
         assert_eq!([separator_of("A;1,5"), separator_of("\"a,b\";c"), separator_of("A")], [';', ';', ',']);
-        // A quote inside of a cell is a character, and two quotes inside of a quoted cell are one.
+        // A quote inside an unquoted cell is a character. Two quotes inside a quoted cell are one quote character.
         assert_eq!(separator_of("6\" tube;T6"), ';');
         assert_eq!(separator_of("\"a\"\"b,c\";d"), ';');
         assert_eq!(

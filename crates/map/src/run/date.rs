@@ -108,7 +108,7 @@ pub(crate) enum Piece {
 }
 
 impl Piece {
-    /// Returns whether two pieces are the same part of a date or time; their widths may differ.
+    /// Returns whether two pieces are the same part of a date or time. Their widths may differ.
     fn says_the_same(self, other: Piece) -> bool {
         match (self, other) {
             (Piece::Literal(_), _) => false,

@@ -200,7 +200,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
             (FoldOp::Sum, Some(value)) => self.grow_sum(value, growing),
             (FoldOp::Min | FoldOp::Max, Some(value)) => {
                 let val = self.eval(value);
-                // The arena takes the memory of digits and texts back; numbers need none.
+                // The arena reclaims the memory of digits and texts. Numbers need none.
                 let Some(val) = self.ordered(fold.order, val, value) else { return };
                 let wanted = if fold.op == FoldOp::Min { Ordering::Less } else { Ordering::Greater };
                 if growing.val.is_absent() || self.ordering(fold.order, val, growing.val, value, value) == Some(wanted)
@@ -234,7 +234,7 @@ impl<O: Outputs, H: Host, V: Observer> Mapper<'_, O, H, V> {
         }
     }
 
-    /// Returns a value in the form that the fold compares. It reports a text that is not a number, and returns `None`.
+    /// Returns a value in the form that the fold compares. Reports a text that is not a number and returns `None`.
     fn ordered(&mut self, order: Order, val: Val, value: ExprId) -> Option<Val> {
         match (order, val) {
             (_, Val::Absent) => None,

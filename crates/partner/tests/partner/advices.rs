@@ -94,7 +94,7 @@ fn a_partner_that_cannot_be_advised_is_a_finding_of_the_document() {
     let report = world.receive(&interchange(7, "P", &[("PO1", "SA"), ("PO2", "RO")]));
     assert_eq!((report.delivered, report.rejected), (1, 1), "{report:?}");
     assert_eq!(world.files("out"), []);
-    assert_eq!(documents(&world, Way::Sent), [], "what could not be written left no entry");
+    assert_eq!(documents(&world, Way::Sent), [], "an advice that cannot be written leaves no entry");
     let rejected = &documents(&world, Way::Received)[1];
     let found: Vec<&str> = rejected.details.findings.iter().map(|finding| finding.code.as_str()).collect();
     assert!(found.contains(&"PTN-114"), "{found:?}");
@@ -257,7 +257,7 @@ fn an_aperak_names_references_as_their_sender_does() {
     assert!(sent.contains("RFF+ACE:ref_1a'RFF+ACW:m?+1'RFF+AGO:po#7'"), "{sent}");
 }
 
-/// The advice counts for what it is about, and its rule is settled by the operator.
+/// The advice changes the state of the document that it names, although Quayline rejects the advice itself.
 #[test]
 fn an_advice_of_which_no_rule_can_be_chosen_is_rejected_with_the_reason() {
     let rule = "[[rule]]\nname = \"advices\"\ndirection = \"receive\"\ndocument = \"824\"\nguide = \"tiny.guide\"\nwhere = 'count(PO1) = 1'\ndeliver = \"folder:advices\"\n";

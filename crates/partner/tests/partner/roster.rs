@@ -28,7 +28,7 @@ fn partner(name: &str) -> String {
     format!("name = \"{name}\"\n\n[[identity]]\nstandard = \"x12\"\nqualifier = \"ZZ\"\nid = \"{name}\"\n")
 }
 
-/// Two changes that read the files at the same time would each be checked without the other: two partners with one identity.
+/// If two changes read the files at the same time, each check would ignore the other change and allow two partners with the same identity.
 #[test]
 fn changes_happen_one_after_the_other() {
     let world = World::new();
@@ -42,7 +42,7 @@ fn changes_happen_one_after_the_other() {
                 start.wait();
                 for round in 0..rounds {
                     let text = partner(&format!("P{thread}{round}"));
-                    // The same identity in each round, so one of the threads gets it.
+                    // Each round uses one identity, so exactly one of the threads gets it.
                     let shared =
                         format!("{text}\n[[identity]]\nstandard = \"x12\"\nqualifier = \"01\"\nid = \"R{round}\"\n");
                     let change = RosterChange {
@@ -51,7 +51,7 @@ fn changes_happen_one_after_the_other() {
                         existing: Existing::Refused,
                         by: "test",
                     };
-                    // Refused if another thread was first.
+                    // Quayline refuses the change if another thread was first.
                     let _ = change_partners(world, ShapeOptions::default(), &change, NOON_MS);
                 }
             });
@@ -101,7 +101,7 @@ fn a_value_of_the_wrong_kind_is_told_what_is_expected() {
 #[test]
 fn what_cannot_be_written_changes_nothing() {
     let world = World::new();
-    // A folder in the place of the second new file.
+    // A folder takes the name of the second new file.
     std::fs::create_dir(world.path("partners/B.toml.partial")).expect("a folder");
     let both = partners_json(&["A", "B"]);
     let found = put(&world, "all.json", &both).expect_err("not writable");

@@ -27,12 +27,12 @@ fn a_story_tells_what_each_statement_of_the_map_writes() {
     let number = value("number");
     assert_eq!(number["statement"], "number = BEG.BEG03");
     assert!(number["map"].as_str().is_some_and(|map| map.ends_with("in.qmap")), "{number}");
-    // The byte is where the value stands in the stored document.
+    // `byte` is the position of the value in the stored document.
     let from = &number["from"][0];
     let byte = usize::try_from(from["byte"].as_u64().expect("a byte")).expect("a place");
     let text: String = told.segments.iter().map(|segment| format!("{}~", segment.text)).collect();
     assert!(text[byte..].starts_with("PO2"), "{from} {}", &text[byte.saturating_sub(10)..]);
-    // Where it stands in the output.
+    // `begin` and `end` are the position of the value in the output.
     let (begin, end) = (number["begin"].as_u64().expect("a begin"), number["end"].as_u64().expect("an end"));
     let output =
         world.files("orders").into_iter().find(|(name, _)| name.contains(&entry.id.to_string())).expect("an output").1;
@@ -54,7 +54,7 @@ fn a_map_that_rejects_a_document_says_why_in_its_story() {
     assert_eq!(told.traces.len(), 1);
     assert!(told.traces[0].values.is_empty());
     assert!(told.traces[0].findings[0].message.contains("this kind is not taken"), "{told:?}");
-    // A map that cannot be read any more.
+    // The map becomes unreadable.
     world.write("maps/in.qmap", "no map");
     let told = story(&world, entry.id);
     assert!(!told.traces[0].findings.is_empty() && told.traces[0].values.is_empty(), "{told:?}");

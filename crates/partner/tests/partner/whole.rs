@@ -23,7 +23,7 @@ fn bytes(world: &World, id: EntryId) -> Result<Vec<u8>, Findings> {
     Ok(all)
 }
 
-/// Pieces of received interchanges in the store.
+/// Counts the pieces of received interchanges in the store.
 fn pieces(world: &World) -> u64 {
     let store = world.store();
     let unit = store.begin().expect("a unit");

@@ -421,7 +421,7 @@ impl QueueState {
         self.stored.definition.name.clone()
     }
 
-    /// The facts without a count of messages that were there before this process.
+    /// Returns the facts without counting messages that were on the queue before this process started.
     pub(crate) fn known_facts(&self) -> QueueFacts {
         let state = self.state.lock();
         QueueFacts { in_memory: state.window.len() as u64, ..state.facts }

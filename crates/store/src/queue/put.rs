@@ -173,7 +173,7 @@ impl PutOutcome {
         state.not_crossed(self.crossed);
         let definition = &self.queue.stored.definition;
         if self.crossed == Some(Crossed::High) && state.facts.depth >= definition.depth_high_mark {
-            // Another unit of work made the queue deep in between, and left its event to this one.
+            // Another unit of work made the queue deep in the meantime and put no event, because this unit was to put it.
             state.crossed(self.crossed);
             state.facts.depth_events_lost += u64::from(!definition.event_queue.is_empty());
         }

@@ -193,7 +193,7 @@ fn stored(unit: &Unit, name: &str) -> Result<StoredFile, StoreError> {
     StoredFile::decode(name, &value)
 }
 
-/// Space of the records of a file. It opens nothing, so other processes do not see a use.
+/// Returns the space of the records of a file. Does not open the file, so other processes do not see a use.
 pub(crate) fn records_of(unit: &Unit, name: &str) -> Option<Space> {
     stored(unit, name).ok().map(|stored| stored.records)
 }

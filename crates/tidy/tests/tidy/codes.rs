@@ -66,7 +66,7 @@ fn the_index_lists_every_code() {
                 let anchor = anchors(line).pop().unwrap_or_default();
                 (heading.replace('`', "").replacen(code, "", 1).trim().to_owned(), format!("{page}#{anchor}"))
             } else {
-                // Codes of the gateway have their HTTP status before their meaning.
+                // Entries of gateway codes have the HTTP status before the meaning.
                 let mut cells = line.split('|').skip(2).map(str::trim);
                 let meaning = cells.find(|cell| cell.parse::<u16>().is_err()).unwrap_or_default();
                 (meaning.to_owned(), page.to_owned())

@@ -57,7 +57,7 @@ fn messages_use_plain_words() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Without `expecting`, a wrong value is answered by the name of a Rust type.
+/// Without `expecting`, the message for a wrong value names a Rust type.
 #[test]
 fn alternatives_of_a_file_say_what_they_expect() {
     let rust =

@@ -620,7 +620,7 @@ fn value_of_a_double_byte_item() {
         1 | 01 A PIC G(2) USAGE DISPLAY-1 VALUE G'あ'.
           |                               ^^^^^
 
-        hint: where the field is absent on encode, it is spaces: write the bytes, VALUE GX'…', or give the field a default in the interface
+        hint: Quayline writes spaces for an absent field: write the bytes as VALUE GX'…', or give the field a default in the interface
     "#]],
     );
 }
