@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::event::{CHECKPOINT, Event, Observer};
+use crate::event::{Event, Observer, is_logged};
 use crate::record::ExecutionId;
 
 /// Writes job logs into a folder. A line that cannot be written is lost. The execution continues, because its records are in the repository.
@@ -56,7 +56,7 @@ impl Observer for JobLogs {
     }
 
     fn wants(&self, topic: &str) -> bool {
-        topic != CHECKPOINT
+        is_logged(topic)
     }
 }
 

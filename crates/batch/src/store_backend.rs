@@ -4,6 +4,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use quayline_store::queue::Queue;
 use quayline_store::{Clock, Direction, KeyRange, LockWait, Page, PageLimit, Space, Store, Ticket, Unit, UnitMark};
 
 use crate::error::BatchError;
@@ -50,6 +51,10 @@ impl Backend for StoreBackend {
     /// Only one process at a time opens a store, so executions of other owners are certainly over.
     fn is_gone(&self, lease: &Lease) -> Result<bool, BatchError> {
         Ok(lease.owner != self.owner)
+    }
+
+    fn queue(&self, name: &str) -> Option<Queue> {
+        self.store.queue(name).ok()
     }
 
     fn now_ms(&self) -> u64 {

@@ -5,6 +5,7 @@ use crate::event::EventPosition;
 use crate::record::{ExecutionId, Lease};
 use quayline_postgres::Transaction;
 use quayline_store::Unit;
+use quayline_store::queue::Queue;
 
 /// Where the job repository keeps its records: bytes by key, in units of work that readers and writers share.
 pub trait Backend: Send + Sync {
@@ -29,6 +30,12 @@ pub trait Backend: Send + Sync {
     /// Whether several processes use the repository at the same time.
     fn is_shared(&self) -> bool {
         false
+    }
+
+    /// A queue or topic of the store in which the repository is.
+    fn queue(&self, name: &str) -> Option<Queue> {
+        let _ = name;
+        None
     }
 
     /// Milliseconds since 1970.

@@ -1,11 +1,12 @@
 //! What the parts of the listener for operators share: parameters of a request, answers.
 
-use quayline_core::Findings;
+use quayline_core::{Finding, Findings};
 use quayline_gateway::{decode_query, percent_encoded};
-use quayline_server::AdminAnswer;
-use serde_json::Value;
+use quayline_server::{AdminAnswer, AdminRequest, OperatorPaths};
+use serde_json::{Value, json};
 
 use crate::exit::argument;
+use crate::render::finding_json;
 
 /// The parameters of a request.
 pub(crate) struct Query(Vec<(String, String)>);
@@ -71,7 +72,19 @@ impl Query {
 
 /// JSON with a status.
 pub(crate) fn answer(status: u16, value: &Value) -> AdminAnswer {
-    AdminAnswer { status, media: "application/json", body: format!("{value}\n").into_bytes() }
+    AdminAnswer::new(status, "application/json", format!("{value}\n").into_bytes())
+}
+
+/// A finding as a JSON value.
+pub(crate) fn raw(finding: &Finding) -> Value {
+    serde_json::from_str(&finding_json(finding)).unwrap_or_default()
+}
+
+/// The answer to a request that is none of these operations: 404, or 405 with the methods that the path takes (RFC 9110, section 15.5.6).
+pub(crate) fn elsewhere(paths: &OperatorPaths, request: &AdminRequest<'_>) -> AdminAnswer {
+    let (finding, allow) = paths.elsewhere(request);
+    let status = if allow.is_some() { 405 } else { 404 };
+    AdminAnswer { allow, ..answer(status, &json!({ "findings": [raw(&finding)] })) }
 }
 
 /// A fault of the caller.

@@ -25,7 +25,6 @@ mod job;
 mod map;
 mod memory;
 mod named;
-mod openapi;
 mod partner;
 mod progress;
 mod project;

@@ -136,6 +136,8 @@ impl Expressions {
         let reads_content = plan.reads_source();
         let source = match shape {
             Some(shape) if reads_content => match shape.source() {
+                // One document of a file of columns is a row in JSON.
+                Ok(SourceFormat::Columns(_)) => SourceFormat::Json(JsonRead::default()),
                 Ok(source) => source,
                 Err(found) => {
                     findings.extend(found.0);

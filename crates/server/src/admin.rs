@@ -48,6 +48,16 @@ pub struct AdminAnswer {
     pub media: &'static str,
     /// The body.
     pub body: Vec<u8>,
+    /// Methods that the path takes, for a 405.
+    pub allow: Option<String>,
+}
+
+impl AdminAnswer {
+    /// An answer with a body of a media type.
+    #[must_use]
+    pub fn new(status: u16, media: &'static str, body: Vec<u8>) -> Self {
+        AdminAnswer { status, media, body, allow: None }
+    }
 }
 
 /// What another part of the program, such as message flows, adds to the listener for operators.
@@ -56,7 +66,7 @@ pub trait AdminPart: Send + Sync {
     /// method and path alone.
     fn request(&self, request: &AdminRequest<'_>) -> Option<AdminAnswer> {
         let (status, text) = self.answer(request.method, request.path)?;
-        Some(AdminAnswer { status, media: "application/json", body: text.into_bytes() })
+        Some(AdminAnswer::new(status, "application/json", text.into_bytes()))
     }
 
     /// The status and JSON for a request, or `None` if the path is not of this part. It may wait: it has a thread of its own.
@@ -339,7 +349,8 @@ async fn operate(thread: &Rc<Thread>, request: Request<Incoming>, operator: Opti
             }
             let answered = tokio::task::spawn_blocking(move || {
                 let request = AdminRequest {
-                    method: head.method.as_str(),
+                    // The library leaves out the body of the answer to HEAD.
+                    method: if head.method == Method::HEAD { "GET" } else { head.method.as_str() },
                     path: head.uri.path(),
                     query: head.uri.query().unwrap_or(""),
                     body: &body,
@@ -354,8 +365,12 @@ async fn operate(thread: &Rc<Thread>, request: Request<Incoming>, operator: Opti
             });
             match answered.await {
                 Ok(Some(Ok(stream))) => streamed(thread, stream),
-                Ok(Some(Err(AdminAnswer { status, media, body }))) => {
-                    response(StatusCode::from_u16(status).unwrap_or(StatusCode::OK), body, media)
+                Ok(Some(Err(AdminAnswer { status, media, body, allow }))) => {
+                    let mut response = response(StatusCode::from_u16(status).unwrap_or(StatusCode::OK), body, media);
+                    if let Some(allow) = allow.and_then(|methods| HeaderValue::from_str(&methods).ok()) {
+                        response.headers_mut().insert(ALLOW, allow);
+                    }
+                    response
                 }
                 Ok(None) => json(StatusCode::NOT_FOUND, &Status::new("no such path")),
                 Err(_) => {

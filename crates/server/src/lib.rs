@@ -35,6 +35,7 @@ mod limiter;
 mod metrics;
 mod negotiate;
 mod operator_log;
+mod operator_paths;
 mod otlp;
 mod outbound;
 mod pages;
@@ -63,6 +64,7 @@ pub use config::{
 };
 pub use error::ServeError;
 pub use kept::kept_intervals;
+pub use operator_paths::{Operation, OperatorPaths};
 pub use otlp::OtlpConfig;
 pub use preflight::{cannot_work, collide, doubts};
 pub use queues::{QueueRights, QueuesConfig};

@@ -32,7 +32,11 @@ const NAME_BYTES_MAX: usize = 64;
 impl AdminPart for StorePart {
     fn request(&self, request: &AdminRequest<'_>) -> Option<AdminAnswer> {
         let rest = request.path.strip_prefix("/store")?;
-        let takes = |methods: &str| (405, v1::text(&Status::new(format!("the path takes {methods}"))));
+        let mut allow = None;
+        let mut takes = |methods: &str| {
+            allow = Some(if methods == "GET" { "GET, HEAD" } else { methods }.to_owned());
+            (405, v1::text(&Status::new(format!("the path takes {methods}"))))
+        };
         let (status, body) = match (request.method, rest.strip_prefix("/save/"), rest) {
             ("GET", None, "") => (200, v1::text(&self.state())),
             ("GET", None, "/save") => (200, self.save_state()),
@@ -44,7 +48,7 @@ impl AdminPart for StorePart {
             (_, Some(_), _) => takes("POST"),
             _ => return None,
         };
-        Some(AdminAnswer { status, media: "application/json", body: format!("{body}\n").into_bytes() })
+        Some(AdminAnswer { allow, ..AdminAnswer::new(status, "application/json", format!("{body}\n").into_bytes()) })
     }
 
     fn answer(&self, _: &str, _: &str) -> Option<(u16, String)> {

@@ -1,14 +1,12 @@
 //! `quayline.commandBatchlet`: a command of the system.
 
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 
 use crate::artifact::{Answer, Batchlet, Injected};
-use crate::context::StopSignal;
 use crate::error::Thrown;
 
 /// Longest pause between two looks at the command.
@@ -17,34 +15,37 @@ const LOOK: Duration = Duration::from_millis(50);
 const GRACE: Duration = Duration::from_secs(10);
 
 pub(super) struct Command {
+    with: Injected,
     command: String,
     success_max: u64,
-    folder: PathBuf,
-    environment: Vec<(String, String)>,
-    stop: StopSignal,
+}
+
+/// A command for /bin/sh in the project's folder, with the parameters of the job in its environment.
+pub(super) fn shell(command: &str, with: &Injected) -> std::process::Command {
+    let mut shell = std::process::Command::new("/bin/sh");
+    shell.arg("-c").arg(command).envs(with.job.environment(with.step.as_deref()));
+    if !with.folder.as_os_str().is_empty() {
+        shell.current_dir(&with.folder);
+    }
+    shell
 }
 
 impl Command {
     pub(super) fn new(with: &Injected) -> Answer<Self> {
         Ok(Command {
+            with: with.clone(),
             command: with.required("command")?.to_owned(),
             success_max: with.number("success-max", 0)?,
-            folder: with.folder.clone(),
-            environment: with.job.environment(with.step.as_deref()),
-            stop: with.job.stop.clone(),
         })
     }
 }
 
 impl Batchlet for Command {
     fn process(&mut self) -> Answer<Option<String>> {
-        let mut command = std::process::Command::new("/bin/sh");
-        command.arg("-c").arg(&self.command).stdin(Stdio::null()).envs(self.environment.iter().cloned());
+        let mut command = shell(&self.command, &self.with);
+        command.stdin(Stdio::null());
         // A group of its own: what the command starts ends with it, except what moves into another group.
         command.process_group(0);
-        if !self.folder.as_os_str().is_empty() {
-            command.current_dir(&self.folder);
-        }
         // Standard output belongs to the answer of quayline itself.
         command.stdout(std::io::stderr());
         let system = |error: std::io::Error| {
@@ -70,7 +71,7 @@ impl Batchlet for Command {
                     return Err(system(error));
                 }
             }
-            if self.stop.wait(pause) {
+            if self.with.job.stop.wait(pause) {
                 end(&mut child).map_err(system)?;
                 return Ok(Some("STOPPED".to_owned()));
             }

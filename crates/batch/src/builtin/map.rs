@@ -3,12 +3,10 @@
 //! **Time and ids.** The map's `now()` is when the instance of the job was created, so a restart tomorrow gives the dates of today. Ids are made
 //! of instance, execution, step, partition and number of the item: no two items of a repository share one.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use parking_lot::Mutex;
 use quayline_core::{Fault, Finding, Findings, Limits, Severity};
 use quayline_edi::EdiWriteError;
 use quayline_pipeline::{CsvTable, FunctionSource, MapStep, OutputBuffer, Pipeline, UnitLane, UnitWorld, World};
@@ -19,6 +17,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::file_reader::of_findings;
 use super::limits::limits;
+use super::pool::{Lease, Pool};
 use crate::artifact::{Answer, Injected, Item, Processor};
 use crate::context::StepContext;
 use crate::error::Thrown;
@@ -29,20 +28,17 @@ type Version = (PathBuf, Option<SystemTime>);
 
 /// What a compiled map is made of: the map's file, its tables, and the other properties.
 #[derive(Clone, Eq, Hash, PartialEq)]
-struct Key {
+pub(super) struct Key {
     files: Vec<Version>,
     properties: [String; 5],
 }
 
-/// Maps that were compiled. They stay for the life of the process, because lanes refer to them; a processor that ends gives its own back.
+/// Compiled maps.
 #[derive(Default)]
-pub(super) struct Maps(Arc<Mutex<Free>>);
-
-/// Compiled maps that no processor has.
-type Free = HashMap<Key, Vec<&'static Compiled>>;
+pub(super) struct Maps(Pool<Key, Compiled>);
 
 /// A map for one processor at a time: its world has the time and ids of the item under way.
-struct Compiled {
+pub(super) struct Compiled {
     pipeline: Pipeline,
     world: Arc<World>,
     /// Bytes at the beginning of an output before its first document.
@@ -63,16 +59,11 @@ impl Maps {
         let properties = ["limit", "envelope", "lookups", "functions", "function-timeout-s"]
             .map(|name| with.property(name).unwrap_or_default().to_owned());
         let key = Key { files, properties };
-        let free = self.0.lock().get_mut(&key).and_then(Vec::pop);
-        let compiled: &'static Compiled = match free {
-            Some(compiled) => compiled,
-            None => {
-                let given = pairs(with, "envelope")?;
-                let compiled = compile(&path, limits, given, &tables, functions(with)?)
-                    .map_err(|findings| of_findings(&findings))?;
-                Box::leak(Box::new(compiled))
-            }
-        };
+        let lease = self.0.lease(key, || {
+            let given = pairs(with, "envelope")?;
+            compile(&path, limits, given, &tables, functions(with)?).map_err(|findings| of_findings(&findings))
+        })?;
+        let compiled = lease.value;
         let lane = compiled.pipeline.lane().map_err(|findings| of_findings(&findings))?;
         let outputs = compiled.pipeline.buffers().map_err(|findings| of_findings(&findings))?;
         if outputs.len() != 1 {
@@ -89,15 +80,14 @@ impl Maps {
             seed.update(&step.partition.map_or(u64::MAX, u64::from).to_le_bytes());
         }
         Ok(MapProcessor {
-            compiled,
-            lane: Some(lane),
+            lane,
             outputs,
             name: Arc::from(with.name.as_str()),
             step: with.step.clone(),
             now: i64::try_from(job.created_ms.saturating_mul(1_000)).unwrap_or(i64::MAX),
             seed: seed.digest(),
             items: 0,
-            home: (Arc::clone(&self.0), key),
+            map: lease,
         })
     }
 }
@@ -168,8 +158,7 @@ fn functions(with: &Injected) -> Answer<Vec<FunctionProgram>> {
 }
 
 pub(super) struct MapProcessor {
-    compiled: &'static Compiled,
-    lane: Option<UnitLane<'static>>,
+    lane: UnitLane<'static>,
     outputs: Vec<OutputBuffer>,
     name: Arc<str>,
     step: Option<Arc<StepContext>>,
@@ -177,16 +166,7 @@ pub(super) struct MapProcessor {
     seed: u64,
     /// Items without a step to count them.
     items: u64,
-    /// Where the map goes when the processor ends.
-    home: (Arc<Mutex<Free>>, Key),
-}
-
-impl Drop for MapProcessor {
-    fn drop(&mut self) {
-        self.lane = None;
-        let (maps, key) = &self.home;
-        maps.lock().entry(key.clone()).or_default().push(self.compiled);
-    }
+    map: Lease<Key, Compiled>,
 }
 
 impl Processor for MapProcessor {
@@ -196,11 +176,11 @@ impl Processor for MapProcessor {
         let number = self.step.as_ref().map_or(self.items, |step| step.counts().read);
         let seed = self.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let world = UnitWorld { now: self.now, seed, envelope: Vec::new() };
-        self.compiled.world.set_unit(Some(world));
-        let lane = self.lane.as_mut().expect("a lane until the processor ends");
-        let report = lane.run(&self.name, item, &mut self.outputs);
+        let compiled = self.map.value;
+        compiled.world.set_unit(Some(world));
+        let report = self.lane.run(&self.name, item, &mut self.outputs);
         let [output] = self.outputs.as_mut_slice() else { unreachable!("checked when the lane was made") };
-        let prologue = self.compiled.prologue;
+        let prologue = compiled.prologue;
         let bytes = output.bytes();
         let is_empty = bytes.len() <= prologue;
         let mut document = bytes.get(prologue..).unwrap_or_default().to_vec();

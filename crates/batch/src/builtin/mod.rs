@@ -3,10 +3,12 @@
 mod accounts;
 mod cobol;
 mod command;
+mod command_processor;
 mod document_reader;
 mod file_mapper;
 mod file_reader;
 mod file_writer;
+mod filter;
 mod folder;
 mod http;
 mod limits;
@@ -14,6 +16,7 @@ mod map;
 mod parquet_reader;
 mod parquet_writer;
 mod partial;
+mod pool;
 mod properties;
 mod queue;
 mod record_file;
@@ -46,6 +49,10 @@ pub fn register(registry: &mut Registry) {
     registry.batchlet("quayline.sqlBatchlet", |with| Ok(Box::new(sql::SqlBatchlet::new(with)?)));
     let maps = map::Maps::default();
     registry.processor("quayline.mapProcessor", move |with| Ok(Box::new(maps.processor(with)?)));
+    let conditions = filter::Conditions::default();
+    registry.processor("quayline.filterProcessor", move |with| Ok(Box::new(conditions.processor(with)?)));
+    registry
+        .processor("quayline.commandProcessor", |with| Ok(Box::new(command_processor::CommandProcessor::new(with)?)));
     registry.reader("quayline.folderReader", |with| Ok(Box::new(folder::FolderReader::new(with)?)));
     registry.batchlet("quayline.transferBatchlet", |with| Ok(Box::new(folder::Transfer::new(with)?)));
     registry.processor("quayline.cobolProcessor", |with| Ok(Box::new(cobol::CobolProcessor::new(with)?)));

@@ -114,6 +114,22 @@ const ALL: &[(&str, &str, Properties)] = &[
         ]),
     ),
     (
+        "processor",
+        "quayline.filterProcessor",
+        Properties::only(&[required("where", TEXT), required("shape", TEXT), optional("limit", LIMIT)]),
+    ),
+    (
+        "processor",
+        "quayline.commandProcessor",
+        Properties::only(&[
+            required("command", TEXT),
+            optional("timeout-s", Expected::Number(1, u64::MAX, "60")),
+            optional("filter-code", Expected::Number(1, 255, "none")),
+            optional("last-line-feed", Expected::OneOf(&["remove", "keep"])),
+            optional("limit", LIMIT),
+        ]),
+    ),
+    (
         "reader",
         "quayline.documentReader",
         Properties {

@@ -26,8 +26,6 @@ use std::sync::atomic::AtomicU64;
 use parking_lot::Mutex;
 use quayline_core::Findings;
 use quayline_project::job::{ArtifactRef, Job, JobFile, Parameters, Unresolved};
-use quayline_store::StoreError;
-use quayline_store::queue::Message;
 use quayline_workload::{Kind, Turn, Working, Workload};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -36,7 +34,7 @@ use crate::context::{JobContext, StepContext, StopSignal};
 use crate::error::{BatchError, Thrown};
 use crate::event::{self, Event, Keeping, Observer};
 use crate::record::{Counts, Execution, ExecutionId};
-use crate::repository::{Held, Launch, Repository, stored};
+use crate::repository::{Held, Launch, Repository, event_of, put_on, stored};
 use crate::status::BatchStatus;
 use crate::work::Work;
 
@@ -306,34 +304,30 @@ impl Engine {
             return Ok(());
         }
         work.keep_event(stored(event))?;
-        let (Some(queue), Some(unit)) = (&keeping.queue, work.unit()) else { return Ok(()) };
-        let topic = format!("batch/{}", event.topic);
-        let properties =
-            vec![("topic".to_owned(), topic.into_bytes()), ("job".to_owned(), event.job.clone().into_bytes())];
-        let message = Message { format: "json".to_owned(), properties, ..Message::new(event.json().to_string()) };
-        match queue.put(unit, &message) {
-            Ok(_) => Ok(()),
-            // A subscriber that takes nothing must not hold up jobs: the event stays in the repository, and the job log says what is missing.
-            Err(StoreError::QueueFull { .. } | StoreError::MessageTooLong { .. }) => {
-                let text = format!(
-                    "an event of {} is not on its queue, which is full; it is among the kept events",
-                    event.topic
-                );
-                self.tell(Some(Event { topic: event::LOG, counts: None, text, ..event.clone() }));
-                Ok(())
-            }
-            Err(error) => Err(error.into()),
+        if let Some(queue) = &keeping.queue
+            && !put_on(work, queue, event)?
+        {
+            // The event stays in the repository, and the job log says what is missing.
+            let text =
+                format!("an event of {} is not on its queue, which is full; it is among the kept events", event.topic);
+            self.tell(Some(Event { topic: event::LOG, counts: None, text, ..event.clone() }));
         }
+        Ok(())
     }
 
     fn begin_keeping(&self) -> Result<(), BatchError> {
         let Some(keeping) = &self.keeping else { return Ok(()) };
-        self.repository.remember_filter(keeping.filter)?;
+        self.repository.remember(keeping)?;
         self.repository.trim_events(keeping.retain)
     }
 
     fn submitted(&self, work: &mut dyn Work, execution: &Execution) -> Result<(), BatchError> {
-        if self.keeps(event::SUBMITTED) { self.keep(work, Some(&submitted(execution))) } else { Ok(()) }
+        for topic in [event::SUBMITTED, event::STARTING] {
+            if self.keeps(topic) {
+                self.keep(work, Some(&Event { topic, ..submitted(execution) }))?;
+            }
+        }
+        Ok(())
     }
 
     /// Asks an execution of this process to stop at its next checkpoint.
@@ -395,17 +389,8 @@ impl Engine {
 }
 
 fn submitted(execution: &Execution) -> Event {
-    Event {
-        at_ms: execution.created_ms,
-        topic: event::SUBMITTED,
-        job: execution.job.clone(),
-        instance: execution.instance,
-        execution: execution.id,
-        step: None,
-        partition: None,
-        counts: None,
-        text: format!("execution {} of instance {}", execution.id, execution.instance),
-    }
+    let text = format!("execution {} of instance {}", execution.id, execution.instance);
+    event_of(execution, event::SUBMITTED, execution.created_ms, text)
 }
 
 /// An execution that can run.
@@ -475,15 +460,16 @@ impl Run<'_> {
             Some(before) => (event::RESTARTING, format!("restarts execution {}", before.id)),
             None => (event::STARTED, "starts".to_owned()),
         };
-        let event = self.made(topic, None, None, text);
+        let on = format!("execution {} on {}", self.held.execution, self.engine.node);
+        let events = [self.made(event::INSTANCE_DISPATCHED, None, None, on), self.made(topic, None, None, text)];
         let start = |execution: &mut Execution| {
             // Somebody may have stopped it before it started, here or in another process.
             let is_stopped = self.context.stop.is_set() || execution.status == BatchStatus::Stopping;
             execution.status = if is_stopped { BatchStatus::Stopping } else { BatchStatus::Started };
             execution.started_ms = Some(now);
         };
-        self.repository().update(self.held, start, &self.keeper(&event))?;
-        self.engine.tell(event);
+        self.repository().update(self.held, start, &self.keeper(&events))?;
+        events.into_iter().for_each(|event| self.engine.tell(event));
         let mut cause = None;
         let mut listeners = Listeners::default();
         let made = listeners.make(self, &self.job.listeners, &self.context, None);
@@ -512,13 +498,15 @@ impl Run<'_> {
             cause = Some(thrown.to_string());
         }
         let exit_status = self.context.exit_status().unwrap_or_else(|| status.text().to_owned());
-        let topic = match status {
-            BatchStatus::Completed => event::COMPLETED,
-            BatchStatus::Stopped => event::STOPPED,
-            _ => event::FAILED,
+        let (topic, of_instance) = match status {
+            BatchStatus::Completed => (event::COMPLETED, event::INSTANCE_COMPLETED),
+            BatchStatus::Stopped => (event::STOPPED, event::INSTANCE_STOPPED),
+            _ => (event::FAILED, event::INSTANCE_FAILED),
         };
         let because = cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
-        let event = self.made(topic, None, None, format!("ends {status}, exit status {exit_status}{because}"));
+        let text = format!("ends {status}, exit status {exit_status}{because}");
+        let ended = format!("execution {} of instance {} ended {status}", self.held.execution, self.held.instance);
+        let events = [self.made(topic, None, None, text), self.made(of_instance, None, None, ended)];
         let end = |execution: &mut Execution| {
             execution.status = status;
             execution.exit_status = Some(exit_status.clone());
@@ -526,8 +514,8 @@ impl Run<'_> {
             execution.restart_at = end.restart_at();
             execution.cause = cause.clone();
         };
-        let ended = self.repository().update(self.held, end, &self.keeper(&event))?;
-        self.engine.tell(event);
+        let ended = self.repository().update(self.held, end, &self.keeper(&events))?;
+        events.into_iter().for_each(|event| self.engine.tell(event));
         Ok(ended)
     }
 
@@ -552,9 +540,9 @@ impl Run<'_> {
         })
     }
 
-    /// Keeps an event as a part of a unit of work.
-    fn keeper<'k>(&'k self, event: &'k Option<Event>) -> impl Fn(&mut dyn Work) -> Result<(), BatchError> + 'k {
-        move |work| self.engine.keep(work, event.as_ref())
+    /// Keeps events as a part of a unit of work.
+    fn keeper<'k>(&'k self, events: &'k [Option<Event>]) -> impl Fn(&mut dyn Work) -> Result<(), BatchError> + 'k {
+        move |work| events.iter().try_for_each(|event| self.engine.keep(work, event.as_ref()))
     }
 
     /// An event that belongs to no change of the repository. If it is kept, it has a unit of work of its own.
@@ -577,7 +565,7 @@ impl Run<'_> {
             self.engine.keep(work.as_mut(), event.as_ref())?;
             return work.commit();
         }
-        self.repository().alone(self.held, &self.keeper(event))
+        self.repository().alone(self.held, &self.keeper(std::slice::from_ref(event)))
     }
 
     fn inject(&self, artifact: &ArtifactRef, job: &Arc<JobContext>, step: Option<&Arc<StepContext>>) -> Injected {

@@ -493,8 +493,12 @@ impl Run<'_> {
         }
         let event = self.ended_partition(step, &context, end.status, &exit_status);
         let at = (step.id.as_str(), number);
-        let saved =
-            self.repository().save_partition(self.held, at, (&mut state, end.is_uncertain), &self.keeper(&event));
+        let saved = self.repository().save_partition(
+            self.held,
+            at,
+            (&mut state, end.is_uncertain),
+            &self.keeper(std::slice::from_ref(&event)),
+        );
         if let Err(error) = saved {
             end = BodyEnd { times: end.times, ..BodyEnd::failed(error.into()) };
         }

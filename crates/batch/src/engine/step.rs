@@ -77,7 +77,7 @@ impl Run<'_> {
         let text = format!("step {} starts, start {}", step.id, state.starts);
         let event = self.made(event::STEP_STARTED, None, None, text);
         let event = event.map(|event| Event { step: Some(step.id.clone()), ..event });
-        self.repository().begin_step(self.held, &mut record, &mut state, &self.keeper(&event))?;
+        self.repository().begin_step(self.held, &mut record, &mut state, &self.keeper(std::slice::from_ref(&event)))?;
         let user_data = state.progress.user_data.as_deref().cloned();
         let mut context = StepContext::new(&step.id, record.number, step.properties.clone(), None, user_data);
         context.began = state.began;
@@ -176,7 +176,12 @@ impl Run<'_> {
         let text = format!("step {} ends {}, exit status {exit_status}", step.id, end.status);
         let event = self.made(topic, Some(context), Some(record.counts), text);
         let repository = self.repository();
-        repository.save_step(self.held, (&mut record, &mut state), end.is_uncertain, &self.keeper(&event))?;
+        repository.save_step(
+            self.held,
+            (&mut record, &mut state),
+            end.is_uncertain,
+            &self.keeper(std::slice::from_ref(&event)),
+        )?;
         self.engine.tell(event);
         Ok(ElementEnd { status: end.status, exit_status, steps: vec![record], cause: end.cause })
     }

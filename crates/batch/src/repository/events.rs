@@ -1,14 +1,17 @@
 //! Kept events.
 
+use quayline_store::StoreError;
+use quayline_store::queue::{Message, Queue};
+
 use super::{Also, Held, Repository, bytes, read};
 use crate::error::BatchError;
-use crate::event::{self, Event, EventPosition, Stored, TopicFilter};
+use crate::event::{Event, EventPosition, Keeping, Stored, TopicFilter};
 use crate::record::Execution;
 use crate::work::Work;
 
 /// Events that one unit of work removes.
 const TRIM: u64 = 1_000;
-/// Key of the topics that are kept.
+/// Key of the topics that are kept: their bits, and the name of the queue.
 const KEPT_TOPICS: &[u8] = b"#v";
 
 impl Repository {
@@ -58,12 +61,27 @@ impl Repository {
         }
     }
 
-    /// Remembers which topics are kept, for processes that open this repository without the settings of a project.
-    pub(crate) fn remember_filter(&self, filter: TopicFilter) -> Result<(), BatchError> {
+    /// Remembers what is kept, for processes that open this repository without the settings of a project.
+    pub(crate) fn remember(&self, keeping: &Keeping) -> Result<(), BatchError> {
+        let queue = keeping.queue.as_ref().map(|queue| queue.name().to_owned()).unwrap_or_default();
         let mut work = self.begin()?;
-        if kept_topics(work.as_mut())? != filter {
-            work.put(KEPT_TOPICS, &filter.0.to_be_bytes())?;
+        if kept_topics(work.as_mut())? != (keeping.filter, queue.clone()) {
+            work.put(KEPT_TOPICS, &[keeping.filter.0.to_be_bytes().as_slice(), queue.as_bytes()].concat())?;
             work.commit()?;
+        }
+        Ok(())
+    }
+
+    /// Keeps events of changes that no engine makes, by what was remembered.
+    pub(super) fn keep_unattended(&self, work: &mut dyn Work, events: &[Event]) -> Result<(), BatchError> {
+        let (filter, queue) = kept_topics(work)?;
+        for event in events.iter().filter(|event| filter.wants(event.topic)) {
+            work.keep_event(stored(event))?;
+            if !queue.is_empty()
+                && let Some(queue) = self.backend.queue(&queue)
+            {
+                put_on(work, &queue, event)?;
+            }
         }
         Ok(())
     }
@@ -74,23 +92,38 @@ pub(crate) fn stored(event: &Event) -> Vec<u8> {
     bytes(&Stored::from(event))
 }
 
-pub(super) fn recovered_event(execution: &Execution, at_ms: u64) -> Event {
-    let cause = execution.cause.as_deref().unwrap_or_default();
+/// An event of an execution as a whole.
+pub(crate) fn event_of(execution: &Execution, topic: &'static str, at_ms: u64, text: String) -> Event {
     Event {
         at_ms,
-        topic: event::FAILED,
+        topic,
         job: execution.job.clone(),
         instance: execution.instance,
         execution: execution.id,
         step: None,
         partition: None,
         counts: None,
-        text: format!("ends {}: {cause}", execution.status),
+        text,
     }
 }
 
-/// Topics that were kept last.
-pub(super) fn kept_topics(work: &mut dyn Work) -> Result<TopicFilter, BatchError> {
-    let found = work.get(KEPT_TOPICS)?;
-    Ok(TopicFilter(found.and_then(|bits| bits.try_into().ok()).map_or(0, u32::from_be_bytes)))
+/// Puts an event on a queue in the same unit of work. Returns whether the queue has room for it: a subscriber that takes nothing must not hold up jobs.
+pub(crate) fn put_on(work: &mut dyn Work, queue: &Queue, event: &Event) -> Result<bool, BatchError> {
+    let Some(unit) = work.unit() else { return Ok(true) };
+    let topic = format!("batch/{}", event.topic);
+    let properties = vec![("topic".to_owned(), topic.into_bytes()), ("job".to_owned(), event.job.clone().into_bytes())];
+    let message = Message { format: "json".to_owned(), properties, ..Message::new(event.json().to_string()) };
+    match queue.put(unit, &message) {
+        Ok(_) => Ok(true),
+        Err(StoreError::QueueFull { .. } | StoreError::MessageTooLong { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Topics that were kept last, and the name of the queue that gets their events too.
+fn kept_topics(work: &mut dyn Work) -> Result<(TopicFilter, String), BatchError> {
+    let found = work.get(KEPT_TOPICS)?.unwrap_or_default();
+    let Some((bits, queue)) = found.split_first_chunk() else { return Ok(Default::default()) };
+    let damaged = |_| BatchError::Damaged { what: "the topics of kept events" };
+    Ok((TopicFilter(u32::from_be_bytes(*bits)), String::from_utf8(queue.to_vec()).map_err(damaged)?))
 }

@@ -5,9 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::events::event_of;
 use super::takeover::{left_key, restarts_key};
 use super::{PAGE, Repository, bytes, execution_of, key_of, number, read};
 use crate::error::BatchError;
+use crate::event;
 use crate::record::{Execution, ExecutionId, Instance, InstanceId};
 use crate::status::BatchStatus;
 use crate::work::PageOf;
@@ -242,7 +244,7 @@ impl Repository {
         let Some(found) = work.get_for_update(&key_of(b'i', instance.0))? else { return Ok(Vec::new()) };
         let known: Instance = read("an instance", &found)?;
         let prefix = [b"x".as_slice(), &own].concat();
-        let mut executions = Vec::new();
+        let (mut executions, mut newest) = (Vec::new(), None);
         let mut after: Option<Vec<u8>> = None;
         loop {
             let page =
@@ -257,6 +259,10 @@ impl Repository {
                 return Err(BatchError::IsRunning { execution: *id, status: execution.status });
             }
             digests.insert(execution.digest);
+            if newest.is_none() {
+                let text = format!("instance {instance} and its executions are removed");
+                newest = Some(event_of(&execution, event::INSTANCE_PURGED, self.now_ms(), text));
+            }
             work.delete(&key_of(b'e', id.0))?;
             work.delete(&[prefix.as_slice(), &id.0.to_be_bytes()].concat())?;
             work.delete(&left_key(*id))?;
@@ -266,6 +272,7 @@ impl Repository {
         work.delete(&restarts_key(instance))?;
         work.delete(&key_of(b'i', instance.0))?;
         work.put(&key_of(b'g', instance.0), &bytes(&executions))?;
+        self.keep_unattended(work.as_mut(), newest.as_slice())?;
         work.commit()?;
         self.finish_purge(instance, &executions)?;
         Ok(executions)

@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use quayline_core::Packed;
 
 use crate::error::BatchError;
+use crate::event;
 use crate::record::{
     Execution, ExecutionId, Instance, InstanceId, Lease, PartitionState, Progress, StepExecution, StepState,
 };
@@ -29,7 +30,7 @@ use shared::forget_sharing;
 use split::given_key;
 use takeover::{left_key, restarts_key};
 
-pub(crate) use events::stored;
+pub(crate) use events::{event_of, put_on, stored};
 pub use history::ExecutionFilter;
 pub(crate) use partitions::Begun;
 pub use partitions::{PartitionProgress, Slow, StepProgress};
@@ -596,7 +597,10 @@ impl Repository {
         }
         execution.status = BatchStatus::Stopping;
         execution.updated_ms = self.now_ms();
-        work.put(&key_of(b'e', id.0), &bytes(&execution))
+        work.put(&key_of(b'e', id.0), &bytes(&execution))?;
+        let text = format!("execution {id} of instance {} is asked to stop", execution.instance);
+        let event = event_of(&execution, event::INSTANCE_STOPPING, execution.updated_ms, text);
+        self.keep_unattended(work, &[event])
     }
 
     /// Those of these executions that somebody asked to stop.

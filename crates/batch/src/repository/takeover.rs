@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::events::{kept_topics, recovered_event, stored};
+use super::events::event_of;
 use super::failing::fail_steps;
 use super::{PAGE, Repository, bytes, execution_of, forget_sharing, key_of, number, read};
 use crate::error::BatchError;
@@ -81,9 +81,10 @@ impl Repository {
                 fail_steps(work, &execution)?;
                 work.put(&key_of(b'e', id.0), &bytes(&execution))?;
                 work.put(&left_key(id), &now.to_be_bytes())?;
-                if kept_topics(work)?.wants(event::FAILED) {
-                    work.keep_event(stored(&recovered_event(&execution, now)))?;
-                }
+                let cause = execution.cause.as_deref().unwrap_or_default();
+                let ends = event_of(&execution, event::FAILED, now, format!("ends {}: {cause}", execution.status));
+                let text = format!("execution {id} of instance {} ended {}", execution.instance, execution.status);
+                self.keep_unattended(work, &[ends, event_of(&execution, event::INSTANCE_FAILED, now, text)])?;
                 recovered.push(execution);
             }
             // Without the lease, nothing that the old process may still have under way commits.

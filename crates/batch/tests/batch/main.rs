@@ -23,6 +23,7 @@ mod jsl;
 mod kit;
 mod operator;
 mod parquet;
+mod processors;
 mod semantics;
 mod split;
 mod tck;

@@ -21,8 +21,7 @@ use serde_json::{Value, json};
 use super::events::{self, EventStream, Wanted};
 use super::links::{self, Links};
 use super::{artifacts, filter, openapi, show, watch};
-use crate::admin::{Query, answer, wrong};
-use crate::partner::raw;
+use crate::admin::{Query, answer, elsewhere, raw, wrong};
 
 /// Executions that run at once in a server; each has a thread, and those of its partitions.
 const RUNNING_MAX: usize = 64;
@@ -217,7 +216,7 @@ impl JobsPart {
         };
         let shared = &self.shared;
         Some(match (request.method, parts) {
-            ("GET", ["openapi.json"]) => Ok((200, openapi::document())),
+            ("GET", ["openapi.json"]) => Ok((200, openapi::PATHS.document())),
             ("GET", ["jobs"]) => Ok((200, shared.jobs())),
             ("GET", ["jobinstances"]) => shared.instances(&query),
             ("POST", ["jobinstances"]) => body(request.body).and_then(|body| shared.start(body, request.operator)),
@@ -515,7 +514,7 @@ impl Shared {
     fn log(&self, id: ExecutionId) -> Result<AdminAnswer, Refused> {
         let found = self.repository.execution(id)?;
         match std::fs::read(JobLogs::new(&self.store).path(id)) {
-            Ok(body) => Ok(AdminAnswer { status: 200, media: "text/plain; charset=utf-8", body }),
+            Ok(body) => Ok(AdminAnswer::new(200, "text/plain; charset=utf-8", body)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 Err(Refused::Findings(404, super::no_log(&found, &self.store).into()))
             }
@@ -696,9 +695,10 @@ impl AdminPart for JobsPart {
         if let ("GET", ["jobexecutions", id, "joblogs"]) = (request.method, parts.as_slice()) {
             return Some(execution(id).and_then(|id| self.shared.log(id)).unwrap_or_else(|refused| refused.answer()));
         }
-        Some(match self.route(request, &parts)? {
-            Ok((status, value)) => answer(status, &value),
-            Err(refused) => refused.answer(),
+        Some(match self.route(request, &parts) {
+            Some(Ok((status, value))) => answer(status, &value),
+            Some(Err(refused)) => refused.answer(),
+            None => elsewhere(&openapi::PATHS, request),
         })
     }
 

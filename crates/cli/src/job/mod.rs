@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use quayline_batch::artifact::Registry;
-use quayline_batch::event::{CHECKPOINT, Event, Observer};
+use quayline_batch::event::{Event, Observer, is_logged};
 use quayline_batch::log::{JobLogs, line_of};
 use quayline_batch::record::{Execution, ExecutionId, InstanceId};
 use quayline_batch::{
@@ -225,7 +225,7 @@ impl Observer for Told {
     }
 
     fn wants(&self, topic: &str) -> bool {
-        topic != CHECKPOINT
+        is_logged(topic)
     }
 }
 

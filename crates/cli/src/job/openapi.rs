@@ -1,8 +1,6 @@
 //! The OpenAPI document of the paths for jobs.
 
-use serde_json::Value;
-
-use crate::openapi::{Operation, Paths};
+use quayline_server::{Operation, OperatorPaths};
 
 const PAGE: [(&str, &str); 2] =
     [("page", "Number of the page, from 0"), ("pageSize", "Entries of a page, 1 to 1000; 50 by default")];
@@ -101,21 +99,18 @@ pub(super) const OPERATIONS: &[Operation] = &[
     ),
 ];
 
-/// The document.
-pub(super) fn document() -> Value {
-    Paths {
-        title: "Batch jobs",
-        root: "/batch",
-        operations: OPERATIONS,
-        integers: &["instance", "execution"],
-        required: &["action"],
-        body: "application/json",
-        other_media: &[("readLog", "text/plain")],
-        creates: Some("startJob"),
-        refusals,
-    }
-    .document()
-}
+/// The paths.
+pub(super) const PATHS: OperatorPaths = OperatorPaths {
+    title: "Batch jobs",
+    root: "/batch",
+    operations: OPERATIONS,
+    integers: &["instance", "execution"],
+    required: &["action"],
+    body: "application/json",
+    other_media: &[("readLog", "text/plain")],
+    creates: Some("startJob"),
+    refusals,
+};
 
 fn refusals((path, method, ..): &Operation) -> Vec<(&'static str, &'static str)> {
     let mut all = vec![

@@ -21,8 +21,8 @@ use serde_json::{Value, json};
 use super::entries::entry_json;
 use super::folders::Watcher;
 use super::show::{explanation_json, partner_json, partner_line_json};
-use super::{envelope_json, now_ms, openapi, raw, receive_json, roster, send_json};
-use crate::admin::{Query, answer, wrong};
+use super::{envelope_json, now_ms, openapi, receive_json, roster, send_json};
+use crate::admin::{Query, answer, elsewhere, raw, wrong};
 use crate::cache::cache;
 use crate::console::Console;
 use crate::exit::{Stop, argument};
@@ -95,7 +95,7 @@ impl PartnersPart {
             Err(findings) => return Some(Err(findings)),
         };
         Some(match (request.method, parts) {
-            ("GET", ["openapi.json"]) => Ok((200, openapi::document())),
+            ("GET", ["openapi.json"]) => Ok((200, openapi::PATHS.document())),
             ("GET", ["partners"]) => self.book().map(|book| {
                 (200, json!({ "partners": book.partners().iter().map(partner_line_json).collect::<Vec<_>>() }))
             }),
@@ -358,7 +358,7 @@ impl AdminPart for PartnersPart {
         let parts: Vec<&str> = decoded.iter().map(|part| &**part).collect();
         if let ("GET", ["entries", id, "bytes"]) = (request.method, parts.as_slice()) {
             return Some(match self.bytes(id) {
-                Ok(body) => AdminAnswer { status: 200, media: "application/octet-stream", body },
+                Ok(body) => AdminAnswer::new(200, "application/octet-stream", body),
                 Err(findings) => failure(&findings),
             });
         }
@@ -367,7 +367,7 @@ impl AdminPart for PartnersPart {
             let working = self.workload.join(Work::Translation, Some(action));
             (self.workload.turn(Work::Translation, action), working)
         });
-        let routed = self.route(request, &parts)?;
+        let Some(routed) = self.route(request, &parts) else { return Some(elsewhere(&openapi::PATHS, request)) };
         if let Some((turn, _)) = &mut turn {
             turn.done(1, u64::from(routed.is_err()));
         }

@@ -23,6 +23,7 @@ use quayline_store::{Clock as _, Store, SystemClock};
 use quayline_store_embedded::Settings;
 use serde_json::json;
 
+use crate::admin::raw;
 use crate::args::{
     EnvelopeArgs, EnvelopeCommand, FolderArg, PartnerArgs, PartnerCommand, ProjectArgs, ReceiveArgs, SendArgs,
 };
@@ -32,7 +33,7 @@ use crate::copybook::unreadable;
 use crate::env_vars::QUAYLINE_STORE_KEY;
 use crate::exit::{Exit, Stop, argument};
 use crate::memory;
-use crate::render::{count_of, finding_json};
+use crate::render::count_of;
 use crate::store::{Missing, Opened};
 
 pub(crate) use api::PartnersPart;
@@ -228,11 +229,6 @@ fn receive_json(name: &str, report: &ReceiveReport) -> serde_json::Value {
         "rejected": report.rejected, "unrouted": report.unrouted, "acknowledgments": report.acknowledgments,
         "matched": report.matched, "resumed": report.resumed, "findings": findings, "findings_more": report.findings_more,
     })
-}
-
-/// A finding as a JSON value.
-pub(crate) fn raw(finding: &Finding) -> serde_json::Value {
-    serde_json::from_str(&finding_json(finding)).unwrap_or_default()
 }
 
 fn send(args: &SendArgs, console: &Console) -> Result<Exit, Stop> {

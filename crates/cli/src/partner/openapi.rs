@@ -1,8 +1,6 @@
 //! The OpenAPI document of the paths for trading partners.
 
-use serde_json::Value;
-
-use crate::openapi::{Operation, Paths};
+use quayline_server::{Operation, OperatorPaths};
 
 const PAGE: [(&str, &str); 2] = [
     ("count", "Entries of a page, 1 to 1000; 50 by default"),
@@ -154,21 +152,18 @@ pub(super) const OPERATIONS: &[Operation] = &[
     ),
 ];
 
-/// The document.
-pub(super) fn document() -> Value {
-    Paths {
-        title: "Trading partners",
-        root: "/partner",
-        operations: OPERATIONS,
-        integers: &["entry"],
-        required: &[],
-        body: "application/octet-stream",
-        other_media: &[("readBytes", "application/octet-stream")],
-        creates: None,
-        refusals,
-    }
-    .document()
-}
+/// The paths.
+pub(super) const PATHS: OperatorPaths = OperatorPaths {
+    title: "Trading partners",
+    root: "/partner",
+    operations: OPERATIONS,
+    integers: &["entry"],
+    required: &[],
+    body: "application/octet-stream",
+    other_media: &[("readBytes", "application/octet-stream")],
+    creates: None,
+    refusals,
+};
 
 fn refusals((path, _, id, ..): &Operation) -> Vec<(&'static str, &'static str)> {
     let mut all = vec![

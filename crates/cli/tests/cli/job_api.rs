@@ -59,6 +59,19 @@ impl Server {
         Some((status, answer[end + 4..].to_vec()))
     }
 
+    /// The status and the head of an answer.
+    fn head(&self, method: &str, path: &str) -> (u16, String) {
+        let mut stream = TcpStream::connect(self.admin).expect("a connection");
+        stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a time");
+        let head = format!("{method} {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", self.admin);
+        stream.write_all(head.as_bytes()).expect("a request");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        let head = answer.split("\r\n\r\n").next().unwrap_or_default().replace("\r\n", "\n");
+        let status = head.split_ascii_whitespace().nth(1).and_then(|status| status.parse().ok());
+        (status.expect("a status"), head)
+    }
+
     pub(crate) fn json(&self, method: &str, path: &str, body: &Value, status: u16) -> Value {
         let bytes = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
         let (found, text) = self.ask(method, path, &bytes).expect("an answer");
@@ -412,8 +425,9 @@ fn events_are_kept_listed_streamed_and_published() {
     server.ended(first);
     let heard = stream.until("batch/jobs/execution/completed");
     let topics: Vec<&str> = heard.iter().map(|(_, topic, _)| topic.as_str()).collect();
-    assert_eq!(topics, ["batch/jobs/execution/started", "batch/jobs/execution/completed"], "{heard:?}");
-    assert_eq!(heard[1].2["executionId"], first);
+    let expected = ["starting", "started", "completed"].map(|what| format!("batch/jobs/execution/{what}"));
+    assert_eq!(topics, expected, "{heard:?}");
+    assert_eq!(heard[2].2["executionId"], first);
 
     // All of them, a page at a time.
     let mut topics = Vec::new();
@@ -433,18 +447,21 @@ fn events_are_kept_listed_streamed_and_published() {
     }
     let expected = [
         "instance/submitted",
+        "execution/starting",
+        "instance/dispatched",
         "execution/started",
         "execution/step/started",
         "execution/step/checkpoint",
         "execution/step/checkpoint",
         "execution/step/completed",
         "execution/completed",
+        "instance/completed",
     ];
     assert_eq!(topics, expected);
 
     // A stream that was interrupted continues where it was.
-    let rest = server.stream("/batch/events", &positions[3]).until("batch/jobs/execution/completed");
-    assert_eq!(rest.iter().map(|(id, _, _)| id).collect::<Vec<_>>(), positions[4..].iter().collect::<Vec<_>>());
+    let rest = server.stream("/batch/events", &positions[5]).until("batch/jobs/instance/completed");
+    assert_eq!(rest.iter().map(|(id, _, _)| id).collect::<Vec<_>>(), positions[6..].iter().collect::<Vec<_>>());
     let metrics = &rest[0].2["metrics"];
     assert_eq!((&metrics["READ_COUNT"], &metrics["COMMIT_COUNT"]), (&3.into(), &2.into()), "{rest:?}");
 
@@ -463,9 +480,80 @@ fn events_are_kept_listed_streamed_and_published() {
     drop(server);
     let queue =
         |action| world.command(["queue", action, "EVENTS", "--store", "data"]).output().expect("the queue").stdout;
-    assert_eq!(queue("browse").split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count(), 7);
+    assert_eq!(queue("browse").split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count(), 10);
     let message: Value = serde_json::from_slice(&queue("get")).expect("JSON");
     assert_eq!((&message["topic"], &message["executionId"]), (&"batch/jobs/instance/submitted".into(), &first.into()));
+}
+
+/// What nobody's engine does is an event too: a stop in the repository, a process that was killed, a purge. It is also put on the topic.
+#[test]
+fn events_tell_of_stops_kills_and_purges() {
+    let world = world();
+    world.write("jobs/events.toml", "keep = [\"jobs/instance/#\", \"jobs/execution/failed\"]\ntopic = \"EVENTS\"\n");
+    world.command(["queue", "define", "EVENTS", "--store", "data"]).stdout(Stdio::null()).status().expect("a queue");
+    let mut server = Server::start(&world);
+    let start =
+        |server: &Server| id(&server.json("POST", "/batch/jobinstances", &json!({ "jobXMLName": "wait" }), 201));
+    let killed = start(&server);
+    while server.get(&format!("/batch/jobexecutions/{killed}"))["batchStatus"] != "STARTED" {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    server.child.kill().expect("it runs");
+    server.child.wait().expect("it ends");
+    let server = Server::start(&world);
+    let stopped = start(&server);
+    server.json("PUT", &format!("/batch/jobexecutions/{stopped}?action=stop"), &Value::Null, 200);
+    assert_eq!(server.ended(stopped)["batchStatus"], "STOPPED");
+    let last = server.get(&format!("/batch/events?jobExecutionId={stopped}"));
+    let instance = last["events"][0]["instanceId"].clone();
+    server.json("DELETE", &format!("/batch/jobinstances/{instance}"), &Value::Null, 200);
+    let page = server.get("/batch/events?pageSize=100");
+    let of = |execution: u64| -> Vec<&str> {
+        let events = page["events"].as_array().expect("events").iter();
+        let of = events.filter(|event| event["executionId"] == execution);
+        of.map(|event| event["topic"].as_str().expect("a topic").trim_start_matches("batch/jobs/")).collect()
+    };
+    let begun = ["instance/submitted", "instance/dispatched"];
+    assert_eq!(of(killed), [begun.as_slice(), &["execution/failed", "instance/failed"]].concat(), "{page}");
+    let ended = ["instance/stopping", "instance/stopped", "instance/purged"];
+    assert_eq!(of(stopped), [begun.as_slice(), &ended].concat(), "{page}");
+    let count = page["events"].as_array().expect("events").len();
+    drop(server);
+    let on_queue = world.command(["queue", "browse", "EVENTS", "--store", "data"]).output().expect("the queue").stdout;
+    assert_eq!(on_queue.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count(), count);
+}
+
+/// A path that does not exist is a 404 with a finding; another method is a 405 that says which ones the path takes.
+#[test]
+fn unknown_paths_and_methods_have_findings() {
+    let world = world();
+    let server = Server::start(&world);
+    for path in ["/batch/", "/batch/jobs/copy", "/batch/jobexecutions/1/steps", "/batch/jobinstance"] {
+        let found = server.json("GET", path, &Value::Null, 404);
+        assert_eq!(found["findings"][0]["code"], "SRV-014", "{found}");
+        assert!(found["findings"][0]["hint"].as_str().is_some_and(|hint| hint.contains("/batch/openapi.json")));
+    }
+    for (method, path, allow) in [
+        ("DELETE", "/batch/jobexecutions/1", "GET, PUT, HEAD"),
+        ("POST", "/batch/jobs", "GET, HEAD"),
+        ("PATCH", "/batch/jobinstances", "GET, POST, HEAD"),
+        ("DELETE", "/store", "GET, HEAD"),
+    ] {
+        let (status, head) = server.head(method, path);
+        let line = format!("allow: {allow}");
+        assert!(status == 405 && head.lines().any(|found| found == line), "{method} {path}: {head}");
+    }
+    let (status, head) = server.head("HEAD", "/batch/jobinstances");
+    assert!(status == 200 && head.contains("content-type: application/json"), "{head}");
+    // Every operation of the document is one.
+    let document = server.get("/batch/openapi.json");
+    for (path, operations) in document["paths"].as_object().expect("paths") {
+        for method in operations.as_object().expect("operations").keys() {
+            let path = path.replace("{instance}", "999").replace("{execution}", "999");
+            let (_, answer) = server.ask(&method.to_uppercase(), &path, b"").expect("an answer");
+            assert!(!answer.windows(7).any(|text| text == b"SRV-014"), "{method} {path}");
+        }
+    }
 }
 
 /// A number is sent as a text, unless it can be written in one way only; a request to stop names an execution that runs.

@@ -238,13 +238,16 @@ fn the_openapi_document_has_every_path() {
             let path = path.replace("{entry}", "1").replace("{name}", "ALDER");
             let (status, body) = server.ask(&method.to_uppercase(), &path, "keeper", b"").expect("an answer");
             let body = std::str::from_utf8(&body).expect("UTF-8");
-            assert!(!body.contains("no such path") && (200..500).contains(&status), "{method} {path}: {status} {body}");
+            assert!(!body.contains("SRV-014") && (200..500).contains(&status), "{method} {path}: {status} {body}");
             operations += 1;
         }
     }
     assert_eq!(operations, 21);
-    let (status, _) = server.ask("POST", "/partner/entries", "keeper", b"").expect("an answer");
-    assert_eq!(status, 404);
+    for (method, path, expected) in [("POST", "/partner/entries", 405), ("POST", "/partner/entry", 404)] {
+        let (status, body) = server.ask(method, path, "keeper", b"").expect("an answer");
+        let body = std::str::from_utf8(&body).expect("UTF-8");
+        assert!(status == expected && body.contains("SRV-014"), "{status} {body}");
+    }
 }
 
 /// Without `partner run`, nobody closed envelopes that were due, nor took files.

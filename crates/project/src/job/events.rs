@@ -11,6 +11,20 @@ use crate::{TomlFile, UserText};
 
 /// An execution is created.
 pub const SUBMITTED: &str = "jobs/instance/submitted";
+/// An execution of the instance runs.
+pub const INSTANCE_DISPATCHED: &str = "jobs/instance/dispatched";
+/// Somebody stops the instance.
+pub const INSTANCE_STOPPING: &str = "jobs/instance/stopping";
+/// The instance is COMPLETED.
+pub const INSTANCE_COMPLETED: &str = "jobs/instance/completed";
+/// The instance is STOPPED.
+pub const INSTANCE_STOPPED: &str = "jobs/instance/stopped";
+/// The instance is FAILED.
+pub const INSTANCE_FAILED: &str = "jobs/instance/failed";
+/// The instance was removed with all that the repository had of it.
+pub const INSTANCE_PURGED: &str = "jobs/instance/purged";
+/// An execution is created, and runs soon.
+pub const STARTING: &str = "jobs/execution/starting";
 /// An execution runs.
 pub const STARTED: &str = "jobs/execution/started";
 /// A restart runs.
@@ -47,7 +61,7 @@ pub const SPLIT_FLOW_STARTED: &str = "jobs/execution/split-flow/started";
 pub const SPLIT_FLOW_ENDED: &str = "jobs/execution/split-flow/ended";
 
 /// All topics below the root `batch`, in the order of the numbers that kept events have: a new one comes last.
-pub const TOPICS: [&str; 18] = [
+pub const TOPICS: [&str; 25] = [
     SUBMITTED,
     STARTED,
     RESTARTING,
@@ -66,7 +80,21 @@ pub const TOPICS: [&str; 18] = [
     PARTITION_STOPPED,
     SPLIT_FLOW_STARTED,
     SPLIT_FLOW_ENDED,
+    INSTANCE_DISPATCHED,
+    INSTANCE_STOPPING,
+    INSTANCE_COMPLETED,
+    INSTANCE_STOPPED,
+    INSTANCE_FAILED,
+    INSTANCE_PURGED,
+    STARTING,
 ];
+
+/// Returns whether job logs have the events of a topic. They leave out checkpoints, and what another event of the same moment tells too.
+#[must_use]
+pub fn is_logged(topic: &str) -> bool {
+    let is_of_instance = topic.starts_with("jobs/instance/") && topic != SUBMITTED;
+    topic != CHECKPOINT && topic != STARTING && !is_of_instance
+}
 
 /// Number of a topic in [`TOPICS`].
 #[must_use]

@@ -1,9 +1,15 @@
-//! OpenAPI documents of the paths for operators.
+//! Groups of paths of the listener for operators: their OpenAPI documents, and answers to what is no operation.
 
+use quayline_core::{Code, Fault, Finding};
 use serde_json::{Map, Value, json};
 
+use crate::admin::AdminRequest;
+
+/// A path that does not exist, or does not take the method.
+const NO_OPERATION: Code = Code("SRV-014");
+
 /// A path, its method, what it does, its parameters, and what its body is.
-pub(crate) type Operation = (
+pub type Operation = (
     &'static str,
     &'static str,
     &'static str,
@@ -13,29 +19,31 @@ pub(crate) type Operation = (
 );
 
 /// What one group of paths has of its own.
-pub(crate) struct Paths {
-    pub(crate) title: &'static str,
+pub struct OperatorPaths {
+    /// Title of the document.
+    pub title: &'static str,
     /// What all paths begin with.
-    pub(crate) root: &'static str,
+    pub root: &'static str,
     /// Every operation; paths begin after `root`.
-    pub(crate) operations: &'static [Operation],
+    pub operations: &'static [Operation],
     /// Parameters of paths that are numbers.
-    pub(crate) integers: &'static [&'static str],
+    pub integers: &'static [&'static str],
     /// Parameters of queries that are required.
-    pub(crate) required: &'static [&'static str],
+    pub required: &'static [&'static str],
     /// Media type of bodies.
-    pub(crate) body: &'static str,
+    pub body: &'static str,
     /// Operations whose answer is not JSON, with its media type.
-    pub(crate) other_media: &'static [(&'static str, &'static str)],
+    pub other_media: &'static [(&'static str, &'static str)],
     /// The operation that creates something.
-    pub(crate) creates: Option<&'static str>,
+    pub creates: Option<&'static str>,
     /// Answers with findings: the status and what it means.
-    pub(crate) refusals: fn(&Operation) -> Vec<(&'static str, &'static str)>,
+    pub refusals: fn(&Operation) -> Vec<(&'static str, &'static str)>,
 }
 
-impl Paths {
+impl OperatorPaths {
     /// The document.
-    pub(crate) fn document(&self) -> Value {
+    #[must_use]
+    pub fn document(&self) -> Value {
         let mut paths: Map<String, Value> = Map::new();
         for operation in self.operations {
             let (path, method, ..) = operation;
@@ -52,6 +60,29 @@ impl Paths {
                     "required": ["schema", "code", "severity", "fault", "message"] } } },
             } } },
         })
+    }
+
+    /// What is wrong with a request that is none of these operations, and the methods that its path takes, if it is one of these paths.
+    #[must_use]
+    pub fn elsewhere(&self, request: &AdminRequest<'_>) -> (Finding, Option<String>) {
+        let path = request.path.strip_prefix(self.root).unwrap_or(request.path);
+        let fits = |known: &str| {
+            let is_same = |(known, part): (&str, &str)| known == part || known.starts_with('{') && !part.is_empty();
+            known.split('/').count() == path.split('/').count() && known.split('/').zip(path.split('/')).all(is_same)
+        };
+        let methods = self.operations.iter().filter(|(known, ..)| fits(known)).map(|(_, method, ..)| *method);
+        let mut methods: Vec<String> = methods.map(str::to_uppercase).collect();
+        let finding = |message: String, hint: String| Finding::error(NO_OPERATION, Fault::Caller, message).hint(hint);
+        if methods.is_empty() {
+            let hint = format!("GET {}/openapi.json lists the paths", self.root);
+            return (finding(format!("there is no path {}", request.path), hint), None);
+        }
+        let message = format!("{} does not take {}", request.path, request.method);
+        let finding = finding(message, format!("send one of {}", methods.join(", ")));
+        if methods.iter().any(|method| method == "GET") {
+            methods.push("HEAD".to_owned());
+        }
+        (finding, Some(methods.join(", ")))
     }
 
     fn operation(&self, operation: &Operation) -> Value {

@@ -1,0 +1,231 @@
+//! `quayline.commandProcessor`: a command of the system for each item, from its standard input to its standard output.
+
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::os::fd::AsFd as _;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use super::command::shell;
+use super::limits::limits;
+use crate::artifact::{Answer, Injected, Item, Processor};
+use crate::error::Thrown;
+
+/// Longest wait for the command between two looks at the clock.
+const LOOK: Duration = Duration::from_millis(50);
+/// Bytes that travel at once.
+const PART: usize = 64 << 10;
+
+pub(super) struct CommandProcessor {
+    with: Injected,
+    command: String,
+    timeout: Duration,
+    /// Exit code that leaves an item out.
+    filter_code: Option<i32>,
+    keeps_line_feed: bool,
+    bytes_max: usize,
+    group: Option<Group>,
+}
+
+impl CommandProcessor {
+    pub(super) fn new(with: &Injected) -> Answer<Self> {
+        let filter_code = match with.property("filter-code") {
+            None => None,
+            Some(_) => i32::try_from(with.number("filter-code", 0)?).ok(),
+        };
+        Ok(CommandProcessor {
+            with: with.clone(),
+            command: with.required("command")?.to_owned(),
+            timeout: Duration::from_secs(with.number("timeout-s", 60)?.max(1)),
+            filter_code,
+            keeps_line_feed: with.property("last-line-feed") == Some("keep"),
+            bytes_max: limits(with)?.record_bytes_max,
+            group: None,
+        })
+    }
+
+    fn system(error: &std::io::Error) -> Thrown {
+        let message = format!("the command cannot be run: {}", quayline_core::system_error_text(error));
+        Thrown::of(&["quayline.Environment"], message).hint("check that /bin/sh and the project's folder are there")
+    }
+
+    fn start(&mut self) -> std::io::Result<Child> {
+        let group = match &self.group {
+            Some(group) => group,
+            None => self.group.insert(Group::start()?),
+        };
+        let mut command = shell(&self.command, &self.with);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(group.id());
+        command.spawn()
+    }
+
+    /// Ends everything that commands of this processor have started.
+    fn end(&mut self, mut child: Child) {
+        self.group = None;
+        let _ = child.wait();
+    }
+
+    fn failed(&self, message: String, remedy: &str) -> Thrown {
+        Thrown::of(&["quayline.CommandFailed", "quayline.Program"], format!("{}: {message}", self.with.name))
+            .hint(remedy)
+    }
+}
+
+impl Processor for CommandProcessor {
+    fn process(&mut self, item: &Item) -> Answer<Option<Item>> {
+        let until = Instant::now() + self.timeout;
+        let mut child = self.start().map_err(|error| CommandProcessor::system(&error))?;
+        let mut made = match exchange(&mut child, item, self.bytes_max, until) {
+            Ok(made) => made,
+            Err(fault) => {
+                self.end(child);
+                let seconds = self.timeout.as_secs();
+                return Err(match fault {
+                    Fault::Time => self.failed(
+                        format!("the command did not end within {seconds} s"),
+                        "raise the property timeout-s; what the command starts in the background must close standard output",
+                    ),
+                    Fault::Size => self.failed(
+                        format!("the command wrote more than {} bytes", self.bytes_max),
+                        "raise record-bytes in the property limit",
+                    ),
+                    Fault::System(error) => CommandProcessor::system(&error),
+                });
+            }
+        };
+        let status = match wait(&mut child, until) {
+            Ok(Some(status)) => status,
+            other => {
+                self.end(child);
+                return Err(match other {
+                    Err(error) => CommandProcessor::system(&error),
+                    Ok(_) => self.failed(
+                        format!("the command did not end within {} s", self.timeout.as_secs()),
+                        "raise the property timeout-s",
+                    ),
+                });
+            }
+        };
+        match status.code() {
+            Some(0) => {
+                if !self.keeps_line_feed && made.last() == Some(&b'\n') {
+                    made.pop();
+                }
+                Ok(Some(made))
+            }
+            Some(code) if self.filter_code == Some(code) => Ok(None),
+            Some(code) => Err(Thrown::of(
+                &["quayline.ReturnCode", "quayline.CommandFailed", "quayline.Program"],
+                format!("{}: the command ended with code {code}", self.with.name),
+            )
+            .hint("see what it wrote to standard error; a job skips such items by skippable-exception-classes with quayline.ReturnCode")),
+            None => Err(self.failed("a signal ended the command".to_owned(), "see what it wrote to standard error")),
+        }
+    }
+}
+
+/// Why a command made nothing.
+enum Fault {
+    Time,
+    Size,
+    System(std::io::Error),
+}
+
+/// Gives an item to a command and takes what it writes, until it closes its output. A command may leave some of its input unread.
+fn exchange(child: &mut Child, item: &[u8], bytes_max: usize, until: Instant) -> Result<Vec<u8>, Fault> {
+    let (Some(input), Some(mut output)) = (child.stdin.take(), child.stdout.take()) else {
+        return Err(Fault::System(ErrorKind::BrokenPipe.into()));
+    };
+    let unblocked = rustix::io::ioctl_fionbio(&input, true).and_then(|()| rustix::io::ioctl_fionbio(&output, true));
+    unblocked.map_err(|error| Fault::System(error.into()))?;
+    let (mut input, mut rest) = (Some(input), item);
+    let (mut made, mut part) = (Vec::new(), vec![0; PART]);
+    loop {
+        if rest.is_empty() {
+            input = None;
+        }
+        if let Some(pipe) = &mut input {
+            match pipe.write(&rest[..rest.len().min(PART)]) {
+                Ok(count) => rest = &rest[count..],
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+                Err(error) if error.kind() == ErrorKind::BrokenPipe => rest = &[],
+                Err(error) => return Err(Fault::System(error)),
+            }
+        }
+        match output.read(&mut part) {
+            Ok(0) => return Ok(made),
+            Ok(count) if made.len() + count > bytes_max => return Err(Fault::Size),
+            Ok(count) => {
+                made.extend_from_slice(&part[..count]);
+                if Instant::now() >= until {
+                    return Err(Fault::Time);
+                }
+                continue;
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            Err(error) => return Err(Fault::System(error)),
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(Fault::Time);
+        }
+        let mut waits = vec![PollFd::from_borrowed_fd(output.as_fd(), PollFlags::IN)];
+        if let Some(pipe) = input.as_ref().filter(|_| !rest.is_empty()) {
+            waits.push(PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::OUT));
+        } else if input.is_some() {
+            // The item is written: its end is the next thing to say.
+            continue;
+        }
+        let wait = left.min(LOOK);
+        let time = Timespec { tv_sec: 0, tv_nsec: wait.subsec_nanos().into() };
+        match poll(&mut waits, Some(&time)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(Fault::System(error.into())),
+        }
+    }
+}
+
+/// Waits for the end of a command that has closed its output; `None` if it does not end in time.
+fn wait(child: &mut Child, until: Instant) -> std::io::Result<Option<std::process::ExitStatus>> {
+    let mut pause = Duration::from_micros(100);
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if Instant::now() >= until {
+            return Ok(None);
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(LOOK);
+    }
+}
+
+/// The process group of a processor's commands, led by a shell that waits for the end of its input. If this process is killed, or drops the group,
+/// the shell kills the group, and what a command left in the background with it.
+struct Group(Child);
+
+impl Group {
+    fn start() -> std::io::Result<Group> {
+        let mut leader = std::process::Command::new("/bin/sh");
+        leader.arg("-c").arg("while read -r line; do :; done; kill -s KILL 0");
+        leader.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+        Ok(Group(leader.spawn()?))
+    }
+
+    fn id(&self) -> i32 {
+        i32::try_from(self.0.id()).unwrap_or(0)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // The leader is not waited for before this, so its number is nobody else's.
+        if let Some(group) = Pid::from_raw(self.id()) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        let _ = self.0.wait();
+    }
+}

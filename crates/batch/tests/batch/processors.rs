@@ -1,0 +1,94 @@
+//! The processors that come with Quayline and need nothing else.
+
+use std::path::Path;
+
+use quayline_batch::BatchStatus;
+use quayline_batch::record::{Counts, Execution};
+
+use crate::kit::{Process, backend, medium, properties};
+
+/// Runs a job with one processor over a file: its execution, and what the step counted.
+fn run(folder: &Path, file: &str, artifact: &str, given: &[(&str, &str)]) -> (Execution, Counts) {
+    let text = |value: &str| value.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;");
+    let given: Vec<(&str, String)> = given.iter().map(|(name, value)| (*name, text(value))).collect();
+    let given: Vec<(&str, &str)> = given.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let xml = format!(
+        "<step id=\"s\"><chunk item-count=\"2\"><reader ref=\"quayline.fileReader\">{}</reader><processor ref=\"quayline.{artifact}\">{}</processor><writer ref=\"quayline.fileWriter\">{}</writer></chunk></step>",
+        properties(&[("file", file), ("limit", "line-bytes=1M")]),
+        properties(&given),
+        properties(&[("file", "out.txt"), ("limit", "line-bytes=1M")]),
+    );
+    let process = Process::new(backend(&medium()), folder.to_owned());
+    let execution = process.start(&xml, &[]);
+    let counts = process.steps(execution.id).first().map(|step| step.counts).unwrap_or_default();
+    (execution, counts)
+}
+
+/// Each item goes through a command: what it writes, what it leaves out, what fails, and what it leaves running.
+#[test]
+fn items_go_through_a_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let large = "x".repeat(300_000);
+    std::fs::write(folder.path().join("in.txt"), format!("a\ndrop\nb\n{large}\nc\n")).unwrap();
+    let run = |command: &str, more: &[(&str, &str)]| {
+        let given = [&[("command", command)], more].concat();
+        run(folder.path(), "in.txt", "commandProcessor", &given)
+    };
+    let out = || std::fs::read_to_string(folder.path().join("out.txt")).unwrap();
+    let (execution, counts) =
+        run("read x; [ \"$x\" = drop ] && exit 3; echo \"$QUAYLINE_JOB_STEP $x\"", &[("filter-code", "3")]);
+    assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+    assert_eq!((counts.read, counts.filter, counts.write), (5, 1, 4));
+    assert_eq!(out(), format!("s a\ns b\ns {large}\ns c\n"));
+    // A command that reads nothing, and one that writes more than its input while it reads.
+    let (execution, _) = run("echo same", &[]);
+    assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+    assert_eq!(out(), "same\n".repeat(5));
+    let (execution, _) = run("tee /dev/stderr 2>/dev/null | cat - /dev/null", &[]);
+    assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+    let causes = [
+        ("exit 4", "the command ended with code 4"),
+        ("kill -9 $$", "a signal ended the command"),
+        ("cat; sleep 600", "the command did not end within 1 s"),
+        ("cat; sleep 600 &", "the command did not end within 1 s"),
+        ("yes", "the command wrote more than 1024 bytes"),
+    ];
+    for (command, cause) in causes {
+        let began = std::time::Instant::now();
+        let (execution, _) = run(command, &[("timeout-s", "1"), ("limit", "record-bytes=1K")]);
+        let found = execution.cause.clone().unwrap_or_default();
+        assert!(execution.status == BatchStatus::Failed && found.contains(cause), "{command}: {execution:?}");
+        assert!(began.elapsed() < std::time::Duration::from_secs(20), "{command}");
+    }
+    let pids = std::process::Command::new("pgrep").args(["-f", "^sleep 600$"]).output().unwrap();
+    assert_eq!(String::from_utf8(pids.stdout).unwrap(), "", "nothing of a command stays");
+}
+
+/// A condition over the fields of an item decides whether it is written; the item itself stays as it is.
+#[test]
+fn items_are_filtered_by_a_condition() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write(
+        "in.jsonl",
+        "{\"id\": 1,  \"kind\":\"A\"}\n{\"kind\":\"B\",\"id\":2}\n{\"id\":3}\n{\"id\":40,\"kind\":\"A\"}\n",
+    );
+    write("in.shape", "order\n  id decimal(9,0)\n  kind? text(3)\n");
+    let run = |condition: &str| {
+        run(folder.path(), "in.jsonl", "filterProcessor", &[("where", condition), ("shape", "in.shape")])
+    };
+    let (execution, counts) = run("kind = \"A\" and id < 10");
+    assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+    assert_eq!((counts.read, counts.filter, counts.write), (4, 3, 1));
+    assert_eq!(std::fs::read_to_string(folder.path().join("out.txt")).unwrap(), "{\"id\": 1,  \"kind\":\"A\"}\n");
+    for (condition, cause) in
+        [("knd = \"A\"", "knd"), ("id +", "end of the expression"), ("envelope.x = \"1\"", "envelope.x")]
+    {
+        let (execution, _) = run(condition);
+        let found = execution.cause.clone().unwrap_or_default();
+        assert!(execution.status == BatchStatus::Failed && found.contains(cause), "{condition}: {execution:?}");
+    }
+    write("in.jsonl", "{\"id\":\"many\"}\n");
+    let (execution, _) = run("id = 1");
+    assert_eq!(execution.status, BatchStatus::Failed, "{execution:?}");
+}
