@@ -456,13 +456,17 @@ impl Compiler<'_> {
             }
             _ => {}
         }
+        if let Some((source, module)) = program.source() {
+            self.files.extend([source.file.clone(), module]);
+            return Some(program);
+        }
         match program.module(node) {
             // Another module needs other processes, so the flow is loaded again if it changes.
             Some(module) => self.files.push(module),
             None => {
                 let name = node.text("program").unwrap_or_default();
                 let message = format!("the program {name} has no module: {name}.so is not in {}", program.folders());
-                let hint = "compile it with `cobc -m -o FOLDER/PROGRAM.so SOURCE`, or name its folder with `modules`";
+                let hint = "name its `source`, compile it with `cobc -m -o FOLDER/PROGRAM.so SOURCE`, or name its folder with `modules`";
                 self.error(codes::PROGRAM, &property.span, message, hint);
             }
         }

@@ -15,14 +15,16 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use quayline_program::{End, Worker, WorkerSpec, WorkingStorage};
-use quayline_project::{FlowNode, Form, ShapeFile};
+use quayline_core::{Fault, Finding, Findings};
+use quayline_program::{Compiled, End, ModuleSource, NO_COMPILER, Worker, WorkerSpec, WorkingStorage};
+use quayline_project::{FlowNode, Form, ShapeFile, gnucobol_contradiction, gnucobol_options};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
 
 use crate::codes;
+use crate::compile::Flow;
 use crate::expression::same_shape;
 use crate::failure::Failure;
 use crate::message::Parcel;
@@ -50,6 +52,7 @@ pub(crate) struct Program {
     response: Arc<ShapeFile>,
     /// Bytes of the parameter: the longest request or response.
     length: usize,
+    source: Option<ModuleSource>,
 }
 
 impl Program {
@@ -93,7 +96,14 @@ impl Program {
         };
         let length = bytes("request", &request)?.max(bytes("response", &response)?);
         let folders = node.text("modules").unwrap_or("modules").split(':').map(|folder| root.join(folder)).collect();
-        Ok(Program { folders, request, response, length })
+        let source = source(root, node, &request)?;
+        Ok(Program { folders, request, response, length, source })
+    }
+
+    /// The source of the module, and the module that it makes.
+    pub(crate) fn source(&self) -> Option<(&ModuleSource, PathBuf)> {
+        let source = self.source.as_ref()?;
+        Some((source, self.folders.first()?.join(format!("{}.so", source.program))))
     }
 
     /// The module that a call finds first.
@@ -124,6 +134,112 @@ impl Program {
     /// The folders, for a finding.
     pub(crate) fn folders(&self) -> String {
         self.folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The source of a node's program, compiled by the dialect of its parameter.
+fn source(
+    root: &Path,
+    node: &FlowNode,
+    request: &ShapeFile,
+) -> Result<Option<ModuleSource>, (&'static str, String, String)> {
+    let given = node.text("compiler_options");
+    let Some(written) = node.text("source") else {
+        return match given {
+            None => Ok(None),
+            Some(_) => Err((
+                "compiler_options",
+                "`compiler_options` without a `source` to compile".to_owned(),
+                "add `source`, or remove them".to_owned(),
+            )),
+        };
+    };
+    let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
+    let file = root.join(written);
+    if !file.is_file() {
+        let message = format!("there is no source `{written}`");
+        return Err(("source", message, "paths begin at the project's folder".to_owned()));
+    }
+    let mut options: Vec<String> = given.unwrap_or("-O2 -std=ibm").split_whitespace().map(str::to_owned).collect();
+    if let Some(dialect) = request.schema().dialect() {
+        let contradiction = options.iter().find_map(|option| Some((option, gnucobol_contradiction(option, &dialect)?)));
+        if let Some((option, setting)) = contradiction {
+            let message = format!("`{option}` contradicts the dialect of `request`, by which its records are read");
+            let hint = format!("remove it, and set `{setting}` in the layout: Quayline passes it to the compiler");
+            return Err(("compiler_options", message, hint));
+        }
+        options.extend(gnucobol_options(&dialect));
+    }
+    let program = node.text("program").unwrap_or_default().to_owned();
+    Ok(Some(ModuleSource { program, file, options, root }))
+}
+
+/// What to do with the sources of a flow.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Sources {
+    /// Compile them to their modules, as far as those are not what the sources make.
+    Make,
+    /// Compile them and keep nothing.
+    Try,
+}
+
+impl Flow {
+    /// Compiles the sources that nodes name, as far as their modules are not what the sources make. Call it before the flow runs. Returns a line
+    /// for each module that was compiled; [`Flow::files`] then has the copybooks too.
+    ///
+    /// # Errors
+    /// Each source that does not compile, with the words of the compiler.
+    pub fn make_programs(&mut self) -> Result<Vec<String>, Findings> {
+        let (lines, files, findings) = self.sources(Sources::Make);
+        self.files.extend(files);
+        self.files.sort();
+        self.files.dedup();
+        if findings.is_empty() { Ok(lines) } else { Err(Findings(findings)) }
+    }
+
+    /// Each source that does not compile. Nothing is kept of what the compiler makes.
+    #[must_use]
+    pub fn try_programs(&self) -> Vec<Finding> {
+        self.sources(Sources::Try).2
+    }
+
+    fn sources(&self, what: Sources) -> (Vec<String>, Vec<PathBuf>, Vec<Finding>) {
+        let (mut lines, mut files, mut findings) = (Vec::new(), Vec::new(), Vec::new());
+        let mut done: Vec<(&ModuleSource, PathBuf)> = Vec::new();
+        for (node, compiled) in self.file.nodes.iter().zip(&self.nodes) {
+            let Some((source, module)) = compiled.program.as_ref().and_then(Program::source) else { continue };
+            let name = source.file.display();
+            let outcome = match done.iter().find(|(_, known)| *known == module) {
+                Some((known, _)) if *known == source => continue,
+                Some(_) => {
+                    Err("another node compiles the same module from another source or with other options".to_owned())
+                }
+                None if what == Sources::Try => source.try_compile().map(|()| None),
+                None => source.bring_up_to_date(&module).map(Some),
+            };
+            match outcome {
+                Ok(compiled) => {
+                    let compiled = compiled.into_iter();
+                    for Compiled { files: of, is_new } in compiled {
+                        files.extend(of);
+                        if is_new {
+                            lines.push(format!("{name} is compiled to {}", module.display()));
+                        }
+                    }
+                }
+                // A module that was made elsewhere runs without a compiler.
+                Err(why) if why == NO_COMPILER && what == Sources::Try && module.is_file() => {}
+                Err(why) => {
+                    let place = node.property("source").map(|property| self.file.text.place(&property.span));
+                    let finding =
+                        Finding::error(codes::PROGRAM, Fault::Config, format!("{name} does not compile: {why}"));
+                    let hint = format!("correct the source, or compile it by hand: {}", source.by_hand(&module));
+                    findings.push(finding.at(place.unwrap_or_default()).hint(hint));
+                }
+            }
+            done.push((source, module));
+        }
+        (lines, files, findings)
     }
 }
 

@@ -31,10 +31,12 @@ mod fault;
 mod host;
 #[allow(unsafe_code, reason = "the dynamic linker hands out addresses")]
 mod modules;
+mod source;
 #[allow(unsafe_code, reason = "libcob is a C library, a COBOL program takes an address")]
 mod worker;
 
 pub use account::{WorkerUse, waited_here, worker_use};
 pub use fault::{End, ProgramError};
 pub use host::{Completion, Slot, Worker, WorkerSpec, WorkingStorage};
+pub use source::{Compiled, ModuleSource, NO_COMPILER};
 pub use worker::{CANNOT_BEGIN, WORKER_ARGUMENT, exit_code, run_worker};

@@ -17,6 +17,7 @@ mod copy_folders;
 mod envelope_values;
 mod flow;
 mod format;
+mod gnucobol;
 mod guides;
 mod interface_file;
 pub mod job;
@@ -53,6 +54,7 @@ pub use format::{
     ColumnsRead, EdiDocuments, EdiRead, JsonNumbers, JsonRead, JsonWrite, ParquetCompression, ParquetWrite,
     SourceFormat, TargetFormat,
 };
+pub use gnucobol::{gnucobol_contradiction, gnucobol_options};
 pub use guides::{is_guide, read_guide, read_guide_documents, read_guides};
 pub use interface_file::{InterfaceFile, InterfaceTable, SkipBytes};
 pub use lookup_table::LookupTable;

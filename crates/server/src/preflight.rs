@@ -10,7 +10,9 @@ use quayline_core::{Code, Fault, Finding, Place};
 use quayline_gateway::{CannedRecords, Definitions, HttpSpec, ProgramSpec, ProviderSpec, SqlPassword};
 
 use crate::clients::CONFLICT_REMEDY;
-use crate::compile::{NO_COMPILER, try_compile};
+use quayline_program::NO_COMPILER;
+
+use crate::compile::source_of;
 use crate::config::ServeConfig;
 use crate::upstream::from_environment;
 
@@ -165,7 +167,7 @@ fn program(spec: &ProgramSpec) -> Option<(String, String)> {
     let module = format!("{}.so", spec.program);
     let is_there = spec.modules.iter().any(|folder| folder.join(&module).is_file());
     match &spec.source {
-        Some(source) => match try_compile(spec, source) {
+        Some(source) => match source_of(spec, source).try_compile() {
             Ok(()) => None,
             Err(why) if why == NO_COMPILER && is_there => None,
             Err(why) => Some((

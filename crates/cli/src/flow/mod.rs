@@ -99,8 +99,9 @@ fn paths(project: &Path, names: &[String]) -> Result<Vec<std::path::PathBuf>, St
 fn check(args: &FlowNamesArgs, console: &Console) -> Result<Exit, Stop> {
     let flows = open(args)?;
     let shared = quayline_flow::shared_addresses(&flows, &[], quayline_server::collide);
-    if !shared.is_empty() {
-        return Err(Findings(shared).into());
+    let wrong: Vec<_> = shared.into_iter().chain(flows.iter().flat_map(Flow::try_programs)).collect();
+    if !wrong.is_empty() {
+        return Err(Findings(wrong).into());
     }
     for flow in &flows {
         console.findings(&flow.findings);
@@ -217,7 +218,10 @@ impl Observer for Lines {
 }
 
 fn run_flows(args: &FlowRunArgs, console: &Console) -> Result<Exit, Stop> {
-    let flows = open(&args.flows)?;
+    let mut flows = open(&args.flows)?;
+    for flow in &mut flows {
+        flow.make_programs()?.iter().for_each(|line| console.line(line));
+    }
     let opened = Opened::open(&args.store.of(&args.flows.project), Missing::Refuse)?;
     missing(&opened.store, &flows)?;
     let interrupted = stop_flag().map_err(Stop::from)?;

@@ -78,9 +78,12 @@ impl ServedFlows {
         workload: &Arc<Workload>,
         listeners: Vec<(String, SocketAddr)>,
     ) -> Result<Option<ServedFlows>, Stop> {
-        let flows = Flow::open_all(root, cache().as_ref())?;
+        let mut flows = Flow::open_all(root, cache().as_ref())?;
         if flows.is_empty() {
             return Ok(None);
+        }
+        for flow in &mut flows {
+            flow.make_programs()?.iter().for_each(|line| eprintln!("{line}"));
         }
         let opened = Opened::open(store, Missing::Refuse)?;
         missing(&opened.store, &flows)?;
@@ -135,7 +138,11 @@ fn look(root: &Path, engine: &Engine, listeners: &[(String, SocketAddr)], known:
         }
         let before = known.remove(path);
         let stays = || eprintln!("the flow of {} stays as it was", path.display());
-        let now = match Flow::open(path, root, cache()) {
+        let made = Flow::open(path, root, cache()).and_then(|mut flow| {
+            flow.make_programs()?.iter().for_each(|line| eprintln!("{line}"));
+            Ok(flow)
+        });
+        let now = match made {
             Ok(flow) => {
                 let mut now = Known::new(&flow.files);
                 let obstacles = obstacles(&flow, engine, listeners);

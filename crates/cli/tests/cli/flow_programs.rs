@@ -163,6 +163,68 @@ fn working_storage_may_be_kept() {
     assert_eq!(world.run("queue get OUT").out(), "A00020002       ");
 }
 
+/// A flow that names the source of its program needs no compiler by hand, and follows changes of source and copybook.
+#[test]
+fn a_source_is_compiled_when_the_flow_is_loaded() {
+    if project(PROGRAM, COPYBOOK).is_none() {
+        return;
+    }
+    let named = FLOW.replace("program = \"WORKER\"\n", "program = \"WORKER\"\nsource = \"program.cbl\"\n");
+    let world = World::with([
+        ("copybooks/area.cpy", COPYBOOK.as_bytes()),
+        ("program.cbl", PROGRAM.as_bytes()),
+        ("layouts/area.toml", LAYOUT.as_bytes()),
+        ("flows/call.toml", named.as_bytes()),
+    ]);
+    world.run("flow check").code(0);
+    assert!(!world.path("modules").exists(), "a check keeps nothing");
+    world.run("flow define").code(0);
+    let answer = |message: &str| {
+        put(&world, "IN", message);
+        let ran = world.run("flow run --until-idle 300ms");
+        let compiled = ran.code(0).err().contains("program.cbl is compiled to");
+        (world.run("queue get OUT").out(), compiled)
+    };
+    assert_eq!(answer("A00010000       "), ("A00020001       ".to_owned(), true));
+    assert_eq!(answer("A00010000       "), ("A00020001       ".to_owned(), false));
+    // Another source, the same record.
+    world.write("program.cbl", PROGRAM.replace("ADD 1 TO AMOUNT", "ADD 5 TO AMOUNT"));
+    assert_eq!(answer("A00010000       "), ("A00060001       ".to_owned(), true));
+    // Another copybook: the program moves its fields, and so does the layout.
+    world.write("copybooks/area.cpy", COPYBOOK.replace("X(7)", "X(6)").replace("PIC X.\n", "PIC XX.\n"));
+    assert_eq!(answer("A 00010000      "), ("A 00060001      ".to_owned(), true));
+    // Options of the dialect are passed: the counter of a layout by GnuCOBOL's sizes is one byte.
+    world.write(
+        "copybooks/area.cpy",
+        COPYBOOK.replace("CALLS     PIC 9(4)", "CALLS     PIC 9(2) COMP").replace("X(7)", "X(10)"),
+    );
+    world.write("layouts/area.toml", format!("dialect = \"gnucobol\"\n{LAYOUT}"));
+    let (made, compiled) = answer("A0001\0          ");
+    assert!(compiled && made.starts_with("A0006\u{1}"), "{made:?}");
+    let wrong = |from: &str, to: &str| {
+        world.write("flows/call.toml", named.replace(from, to));
+        world.run("flow check").code(2).err()
+    };
+    let found = wrong("program.cbl", "programs.cbl");
+    assert!(
+        found.contains("error[FLO-074]: there is no source `programs.cbl`") && found.contains("call.toml:11"),
+        "{found}"
+    );
+    let found = wrong("program.cbl\"", "program.cbl\"\ncompiler_options = \"-O2 -fbinary-size=2-4-8\"");
+    assert!(found.contains("`-fbinary-size=2-4-8` contradicts the dialect"), "{found}");
+    let found = wrong("source = \"program.cbl\"", "compiler_options = \"-O2\"");
+    assert!(found.contains("`compiler_options` without a `source`"), "{found}");
+    world.write("program.cbl", PROGRAM.replace("GOBACK", "GO BACK BACK"));
+    for command in ["flow check", "flow run --until-idle 100ms"] {
+        world.write("flows/call.toml", &named);
+        let found = world.run(command).code(2).err();
+        assert!(
+            found.contains("error[FLO-074]") && found.contains("cobc says") && found.contains("by hand: cd "),
+            "{found}"
+        );
+    }
+}
+
 /// The answer ends where the counter of its table says.
 #[test]
 fn an_answer_is_as_long_as_its_counts_say() {
@@ -208,7 +270,7 @@ fn what_a_call_cannot_take_is_found_by_the_check() {
         10 | program = "OTHER"
            |           ^^^^^^^
 
-        hint: compile it with `cobc -m -o FOLDER/PROGRAM.so SOURCE`, or name its folder with `modules`
+        hint: name its `source`, compile it with `cobc -m -o FOLDER/PROGRAM.so SOURCE`, or name its folder with `modules`
     "#]]
     .assert_eq(&check(FLOW.replace("\"WORKER\"", "\"OTHER\"")));
     world.write("layouts/other.json", "{\"type\": \"object\", \"properties\": {\"id\": {\"type\": \"string\"}}}");

@@ -10,7 +10,7 @@ use quayline_cobol::layout::{
     SyncRule, ZonedSign,
 };
 use quayline_core::Findings;
-use quayline_project::UserFile;
+use quayline_project::{UserFile, gnucobol_contradiction};
 use toml::Spanned;
 
 use super::wire;
@@ -21,51 +21,11 @@ pub(super) fn default_dialect(kind: &str) -> Dialect {
     if kind == "program" { Dialect::GNUCOBOL } else { Dialect::IBM }
 }
 
-/// Returns the options that make GnuCOBOL 3 compile a program by the dialect. They follow the user's, so they override those of
-/// `-std`.
-pub(crate) fn compiler_options(dialect: &Dialect) -> Vec<String> {
-    let choose = |yes: bool, a: &str, b: &str| if yes { a.to_owned() } else { b.to_owned() };
-    let sizes = match dialect.binary_sizes {
-        BinarySizes::TwoFourEight => "2-4-8",
-        BinarySizes::OneTwoFourEight => "1-2-4-8",
-        BinarySizes::OneToEight => "1--8",
-    };
-    vec![
-        format!("-fbinary-size={sizes}"),
-        choose(dialect.binary_order == ByteOrder::Big, "-fbinary-byteorder=big-endian", "-fbinary-byteorder=native"),
-        choose(dialect.binary_truncate, "-fbinary-truncate", "-fno-binary-truncate"),
-        choose(dialect.odo_slide, "-fodoslide", "-fno-odoslide"),
-        choose(dialect.overpunch == OverpunchVariant::Ascii, "-fsign=ASCII", "-fsign=EBCDIC"),
-        choose(dialect.sync == SyncRule::Ignored, "-fsynchronized-clause=ignore", "-fsynchronized-clause=ok"),
-    ]
-}
-
-/// Options of the compiler that change how data is stored, and the equivalent dialect settings.
-const STORAGE: [(&str, &str); 11] = [
-    ("-fbinary-size", "binary-sizes"),
-    ("-fbinary-byteorder", "binary-order"),
-    ("-fbinary-truncate", "truncate"),
-    ("-fno-binary-truncate", "truncate"),
-    ("-fnotrunc", "truncate"),
-    ("-fodoslide", "odo-slide"),
-    ("-fno-odoslide", "odo-slide"),
-    ("-fsign", "overpunch"),
-    ("-fsynchronized-clause", "sync"),
-    ("-fbinary-comp-1", "float"),
-    ("-fno-synchronized-clause", "sync"),
-];
-
 /// Finds options of the user that contradict the dialect.
 pub(super) fn check_options(file: &mut UserFile, given: &[Spanned<String>], dialect: &Dialect) {
-    let ours = compiler_options(dialect);
     for option in given {
         let text = option.get_ref().as_str();
-        let name = text.split('=').next().unwrap_or(text);
-        let Some((_, setting)) = STORAGE.iter().find(|(known, _)| *known == name) else { continue };
-        let same = if text == "-fnotrunc" { "-fno-binary-truncate" } else { text };
-        if ours.iter().any(|known| known == same) {
-            continue;
-        }
+        let Some(setting) = gnucobol_contradiction(text, dialect) else { continue };
         let message = format!("`{text}` contradicts the service's dialect, by which requests and answers are read");
         let hint = format!(
             "remove it, and write the setting `{setting}` in `dialect-settings`: Quayline passes it to the compiler"

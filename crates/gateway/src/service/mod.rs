@@ -22,7 +22,7 @@ use crate::provider::ProviderSpec;
 use crate::typed::Typed;
 
 pub(crate) use compile::{in_file, layout_at, layout_of_records, named_field, node_of, single_values};
-pub(crate) use gnucobol::compiler_options as gnucobol_options;
+pub(crate) use quayline_project::gnucobol_options;
 pub(crate) use records::slides;
 
 /// A compiled service.

@@ -1,6 +1,6 @@
 //! A service file's provider.
 
-use quayline_project::UserFile;
+use quayline_project::{UserFile, gnucobol_options};
 
 use core::time::Duration;
 
@@ -118,7 +118,7 @@ fn options(given: &[Spanned<String>], dialect: &Dialect) -> Vec<String> {
     if options.is_empty() {
         options = vec!["-O2".to_owned(), "-std=ibm".to_owned()];
     }
-    options.extend(gnucobol::compiler_options(dialect));
+    options.extend(gnucobol_options(dialect));
     options
 }
 

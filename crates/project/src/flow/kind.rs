@@ -690,6 +690,16 @@ pub const NODE_KINDS: &[NodeKind] = &[
                 "folders with `PROGRAM.so`, relative to the project, with a colon between them. Default `modules`",
             ),
             optional(
+                "source",
+                Form::Constant,
+                "COBOL source, relative to the project. When the flow is loaded, Quayline compiles it to the first folder of `modules`, if the module is not what the source makes. Default none",
+            ),
+            optional(
+                "compiler_options",
+                Form::Constant,
+                "options of `cobc` for `source`, separated by spaces; those that the dialect of `request` needs follow. Default `-O2 -std=ibm`",
+            ),
+            optional(
                 "work_folder",
                 Form::Constant,
                 "folder that the program runs in, relative to the project. Default that of the project",

@@ -180,7 +180,9 @@ pub(super) fn partner(file: &mut UserFile, path: &Path, wire: File) -> PartnerFi
             stem
         }
     };
-    let identities = wire.identity.into_iter().filter_map(|one| identity(file, one)).collect();
+    let mut identities: Vec<Identity> = wire.identity.into_iter().filter_map(|one| identity(file, one)).collect();
+    // Most partners have one, and a project may have thousands of partners: the iterator's guess has room for four.
+    identities.shrink_to_fit();
     let settings = wire.settings.map(|wire| settings(file, wire)).unwrap_or_default().shared();
     let agreements = wire.agreement.into_iter().map(|one| {
         let place = file.text.place(&one.with.span());
@@ -197,6 +199,7 @@ pub(super) fn partner(file: &mut UserFile, path: &Path, wire: File) -> PartnerFi
         }
         rules.push(rule);
     }
+    rules.shrink_to_fit();
     PartnerFile {
         name,
         path: path.to_owned(),

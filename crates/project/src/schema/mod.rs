@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::{InterfaceFile, SkipBytes};
 use quayline_charset::Charset;
-use quayline_cobol::layout::Layout;
+use quayline_cobol::layout::{Dialect, Layout};
 use quayline_cobol::{Policies, RecordPlan};
 use quayline_core::{Findings, Moment, NodeId, Shape};
 use quayline_edi::guide::GuideDocuments;
@@ -167,6 +167,12 @@ impl Schema {
     #[must_use]
     pub fn record_bytes_max(&self) -> Option<usize> {
         self.plans().map(RecordPlan::length_max).max()
+    }
+
+    /// The dialect of the records, that of the first description.
+    #[must_use]
+    pub fn dialect(&self) -> Option<Dialect> {
+        self.plans().next().map(|plan| plan.layout().dialect)
     }
 
     /// The length that every record has; `None` where it varies.

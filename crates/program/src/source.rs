@@ -1,0 +1,270 @@
+//! Modules that GnuCOBOL compiles from a source, when the module is not what the source makes of it.
+//!
+//! A record beside each module (`CARINQ.so.made`) says what it was made of: a digest of the preprocessed source, which has every COPY member
+//! in it, and of the compiler's options; the digest of the module; and the digest of each file. Digests and not times decide, since a copybook
+//! that is checked out or copied may be older than the module and still be another one.
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::SystemTime;
+
+use quayline_core::hex;
+
+/// Source of a module, and how it is compiled.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ModuleSource {
+    /// PROGRAM-ID.
+    pub program: String,
+    /// The COBOL source.
+    pub file: PathBuf,
+    /// Options of the compiler.
+    pub options: Vec<String>,
+    /// The project's folder: the compiler runs there, and searches it and `copybooks/` for copybooks.
+    pub root: PathBuf,
+}
+
+/// What became of a module.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Compiled {
+    /// Sources and copybooks that the module is made of.
+    pub files: Vec<PathBuf>,
+    /// Whether the compiler had to run.
+    pub is_new: bool,
+}
+
+impl ModuleSource {
+    /// Compiles the module if it is not what the source makes of it.
+    ///
+    /// # Errors
+    /// Why it cannot be compiled, in the compiler's words.
+    pub fn bring_up_to_date(&self, module: &Path) -> Result<Compiled, String> {
+        let record = Record::read(module);
+        let expanded = match expand(self) {
+            Ok(expanded) => expanded,
+            Err(CannotExpand::NoCompiler) => {
+                return match record {
+                    Some(record) if record.holds(module) => Ok(Compiled { files: record.files(), is_new: false }),
+                    // Made elsewhere, and brought here without its record: times are all there is.
+                    None if is_newer(module, self) => Ok(Compiled { files: vec![self.file.clone()], is_new: false }),
+                    _ => Err(NO_COMPILER.to_owned()),
+                };
+            }
+            Err(CannotExpand::Refused(why)) => return Err(why),
+        };
+        let files = expanded.files.clone();
+        if record.is_some_and(|record| record.made_of == expanded.digest && digest_of(module) == Some(record.module)) {
+            return Ok(Compiled { files, is_new: false });
+        }
+        compile(self, module)?;
+        let module_digest = digest_of(module).ok_or_else(|| format!("{} cannot be read", module.display()))?;
+        let depends = files.iter().filter_map(|path| Some((digest_of(path)?, path.clone()))).collect();
+        Record { made_of: expanded.digest, module: module_digest, depends }.write(module)?;
+        Ok(Compiled { files, is_new: true })
+    }
+
+    /// Compiles the source and keeps nothing of it.
+    ///
+    /// # Errors
+    /// Why it cannot be compiled, in the compiler's words.
+    pub fn try_compile(&self) -> Result<(), String> {
+        let folder = std::env::temp_dir();
+        let beside = tempdir_in(&folder).map_err(|error| format!("{}: {}", folder.display(), error.kind()))?;
+        let result = compile_to(self, &beside.join(format!("{}.so", self.program)));
+        let _ = std::fs::remove_dir_all(&beside);
+        result
+    }
+
+    /// The files that a module was made of, by its record.
+    #[must_use]
+    pub fn recorded_files(module: &Path) -> Vec<PathBuf> {
+        Record::read(module).map(|record| record.files()).unwrap_or_default()
+    }
+
+    /// How to compile the module by hand.
+    #[must_use]
+    pub fn by_hand(&self, module: &Path) -> String {
+        let folder = module.parent().unwrap_or(Path::new("."));
+        let words = command(self, module);
+        format!("cd {} && mkdir -p {} && {}", self.root.display(), folder.display(), shown(&words))
+    }
+}
+
+/// What to install where there is no compiler.
+pub const NO_COMPILER: &str = "GnuCOBOL's cobc is not installed (on Debian: apt-get install gnucobol3)";
+
+/// Whether the module is newer than its source and every copybook of the project's folders.
+fn is_newer(module: &Path, source: &ModuleSource) -> bool {
+    let time = |path: &Path| -> Option<SystemTime> { std::fs::metadata(path).ok()?.modified().ok() };
+    let Some(made) = time(module) else { return false };
+    let folders = [source.root.clone(), source.root.join("copybooks")];
+    let members = folders.iter().flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten().flatten());
+    let is_copybook = |path: &Path| {
+        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("").to_ascii_lowercase();
+        ["cpy", "cbl", "cob", "copy", "inc"].contains(&extension.as_str())
+    };
+    let mut parts = members.map(|entry| entry.path()).filter(|path| is_copybook(path)).chain([source.file.clone()]);
+    parts.all(|path| time(&path).is_none_or(|time| time <= made))
+}
+
+/// What a module is made of.
+struct Expanded {
+    digest: String,
+    /// The source and all that it copies, in the order of the text.
+    files: Vec<PathBuf>,
+}
+
+enum CannotExpand {
+    NoCompiler,
+    Refused(String),
+}
+
+/// Lets the compiler's preprocessor expand COPY and REPLACE, so that what it finds counts, wherever it looks.
+fn expand(source: &ModuleSource) -> Result<Expanded, CannotExpand> {
+    let mut command = Command::new("cobc");
+    command.arg("-E");
+    common(&mut command, source);
+    let done = command.arg(&source.file).output().map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => CannotExpand::NoCompiler,
+        kind => CannotExpand::Refused(format!("cobc: {kind}")),
+    })?;
+    if !done.status.success() {
+        return Err(CannotExpand::Refused(said(&done.stderr)));
+    }
+    let mut files: Vec<PathBuf> = vec![source.file.clone()];
+    for line in done.stdout.split(|byte| *byte == b'\n') {
+        let Some(name) = line.strip_prefix(b"#line ").and_then(|rest| rest.split(|byte| *byte == b'"').nth(1)) else {
+            continue;
+        };
+        let path = source.root.join(std::ffi::OsStr::from_bytes(name));
+        if !files.contains(&path) {
+            files.push(path);
+        }
+    }
+    let mut digest = ring::digest::Context::new(&ring::digest::SHA256);
+    for option in &source.options {
+        digest.update(option.as_bytes());
+        digest.update(b"\0");
+    }
+    digest.update(&done.stdout);
+    Ok(Expanded { digest: hex(digest.finish().as_ref()), files })
+}
+
+fn digest_of(path: &Path) -> Option<String> {
+    let bytes = std::fs::read(path).ok()?;
+    Some(hex(ring::digest::digest(&ring::digest::SHA256, &bytes).as_ref()))
+}
+
+/// What a module was made of, version 1: a line each of a word, a SHA-256 digest and, for files, a path.
+struct Record {
+    made_of: String,
+    module: String,
+    depends: Vec<(String, PathBuf)>,
+}
+
+impl Record {
+    const HEAD: &str = "what this module was made of, version 1";
+
+    fn path(module: &Path) -> PathBuf {
+        let mut name = module.as_os_str().to_owned();
+        name.push(".made");
+        PathBuf::from(name)
+    }
+
+    fn read(module: &Path) -> Option<Record> {
+        let text = std::fs::read_to_string(Record::path(module)).ok()?;
+        let mut lines = text.lines();
+        if lines.next() != Some(Record::HEAD) {
+            return None;
+        }
+        let made_of = lines.next()?.strip_prefix("made-of ")?.to_owned();
+        let digest = lines.next()?.strip_prefix("module ")?.to_owned();
+        let depends = lines.map(|line| {
+            let (digest, path) = line.strip_prefix("file ")?.split_once(' ')?;
+            Some((digest.to_owned(), PathBuf::from(path)))
+        });
+        Some(Record { made_of, module: digest, depends: depends.collect::<Option<Vec<_>>>()? })
+    }
+
+    fn write(&self, module: &Path) -> Result<(), String> {
+        let mut text = format!("{}\nmade-of {}\nmodule {}\n", Record::HEAD, self.made_of, self.module);
+        for (digest, path) in &self.depends {
+            text.push_str(&format!("file {digest} {}\n", path.display()));
+        }
+        let path = Record::path(module);
+        std::fs::write(&path, text).map_err(|error| format!("{}: {}", path.display(), error.kind()))
+    }
+
+    /// Whether the module and each file are those of the record.
+    fn holds(&self, module: &Path) -> bool {
+        digest_of(module).as_ref() == Some(&self.module)
+            && self.depends.iter().all(|(digest, path)| digest_of(path).as_ref() == Some(digest))
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        self.depends.iter().map(|(_, path)| path.clone()).collect()
+    }
+}
+
+/// Options, folders of copybooks, and where the compiler runs.
+fn common(command: &mut Command, source: &ModuleSource) {
+    command.args(&source.options);
+    for folder in [source.root.clone(), source.root.join("copybooks")] {
+        if folder.is_dir() {
+            command.arg("-I").arg(folder);
+        }
+    }
+    command.current_dir(&source.root);
+}
+
+fn command(source: &ModuleSource, module: &Path) -> Command {
+    let mut command = Command::new("cobc");
+    command.arg("-m");
+    common(&mut command, source);
+    command.arg("-o").arg(module).arg(&source.file);
+    command
+}
+
+/// Beside the module first, so that nobody loads half of it.
+fn compile(source: &ModuleSource, module: &Path) -> Result<(), String> {
+    let folder = module.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder).map_err(|error| format!("{}: {}", folder.display(), error.kind()))?;
+    let beside = tempdir_in(folder).map_err(|error| format!("{}: {}", folder.display(), error.kind()))?;
+    let made = beside.join(format!("{}.so", source.program));
+    let result = compile_to(source, &made).and_then(|()| {
+        std::fs::rename(&made, module).map_err(|error| format!("{}: {}", module.display(), error.kind()))
+    });
+    let _ = std::fs::remove_dir_all(&beside);
+    result
+}
+
+fn compile_to(source: &ModuleSource, made: &Path) -> Result<(), String> {
+    match command(source, made).output() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(NO_COMPILER.to_owned()),
+        Err(error) => Err(format!("cobc: {}", error.kind())),
+        Ok(done) if !done.status.success() => Err(said(&done.stderr)),
+        Ok(_) => Ok(()),
+    }
+}
+
+/// The compiler's words: UTF-8, or Latin-1 where a source's bytes in them are not.
+fn said(stderr: &[u8]) -> String {
+    let text =
+        core::str::from_utf8(stderr).map_or_else(|_| stderr.iter().copied().map(char::from).collect(), str::to_owned);
+    format!("cobc says\n{}", text.trim_end())
+}
+
+/// A folder of this process's own.
+fn tempdir_in(folder: &Path) -> std::io::Result<PathBuf> {
+    static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let path = folder.join(format!(".compile-{}-{number}", std::process::id()));
+    std::fs::create_dir(&path)?;
+    Ok(path)
+}
+
+/// The command as one would type it.
+fn shown(command: &Command) -> String {
+    let words = core::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+}
