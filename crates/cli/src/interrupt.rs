@@ -1,11 +1,11 @@
-//! Ctrl-C as a flag: what is under way is finished and made resumable; a second Ctrl-C ends at once, and so does the first one while the run
+//! Ctrl-C as a flag: what is under way is finished and made resumable; a second Ctrl-C, at least a second later, ends at once, and so does the first one while the run
 //! waits for a standard input that brings nothing.
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::{flag, low_level};
@@ -18,17 +18,20 @@ pub(crate) fn survive_file_size_limit() {
     let _ = flag::register(libc::SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }
 
-/// A flag that Ctrl-C (SIGINT) or SIGTERM sets. Whichever comes a second time ends the process with [`Exit::Interrupted`].
+/// A flag that Ctrl-C (SIGINT) or SIGTERM sets. Whichever comes again, [`AGAIN_MIN`] after the first or later, ends the process with
+/// [`Exit::Interrupted`]. Supervisors such as `timeout` send a signal to the process and to its group, so two at once are one.
 pub(crate) fn stop_flag() -> io::Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
+    let (stop, is_again) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     for signal in [SIGINT, SIGTERM] {
-        // In this order: the first signal finds the flag unset and only sets it.
-        flag::register_conditional_shutdown(signal, i32::from(Exit::Interrupted.code()), Arc::clone(&stop))?;
+        flag::register_conditional_shutdown(signal, i32::from(Exit::Interrupted.code()), Arc::clone(&is_again))?;
         flag::register(signal, Arc::clone(&stop))?;
     }
-    end_while_waiting()?;
+    watch_signals(is_again)?;
     Ok(stop)
 }
+
+/// How long after the first signal another one ends the process.
+const AGAIN_MIN: Duration = Duration::from_secs(1);
 
 /// Reads of standard input that began and ended: odd while one is under way.
 static READS: AtomicU64 = AtomicU64::new(0);
@@ -36,9 +39,9 @@ static READS: AtomicU64 = AtomicU64::new(0);
 /// How long a read may take after a signal before the run is held to wait for nothing.
 const WAIT_MAX: Duration = Duration::from_millis(500);
 
-/// Ends the process if, after a signal, it does nothing but wait for standard input: the system restarts the read, so the flag would never be
+/// After the first signal, notes when another one is to end the process. Also ends the process if, after a signal, it does nothing but wait for standard input: the system restarts the read, so the flag would never be
 /// looked at. All that was read before is converted; outputs that are not complete keep their partial names.
-fn end_while_waiting() -> io::Result<()> {
+fn watch_signals(is_again: Arc<AtomicBool>) -> io::Result<()> {
     let (mut signals, sender) = UnixStream::pair()?;
     for signal in [SIGINT, SIGTERM] {
         low_level::pipe::register(signal, sender.try_clone()?)?;
@@ -47,9 +50,11 @@ fn end_while_waiting() -> io::Result<()> {
         if signals.read_exact(&mut [0]).is_err() {
             return;
         }
+        let first = Instant::now();
         loop {
             let before = READS.load(Ordering::Relaxed);
             std::thread::sleep(WAIT_MAX);
+            is_again.store(first.elapsed() >= AGAIN_MIN, Ordering::Relaxed);
             if before % 2 == 1 && before == READS.load(Ordering::Relaxed) {
                 low_level::exit(i32::from(Exit::Interrupted.code()));
             }

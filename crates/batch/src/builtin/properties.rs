@@ -1,5 +1,6 @@
 //! The properties of the artifacts that come with Quayline, for the check of a job before it runs.
 
+use quayline_core::{Finding, Limits};
 use quayline_frame::FramingSpec;
 use quayline_postgres::Endpoint;
 
@@ -263,7 +264,7 @@ const ALL: &[(&str, &str, Properties)] = &[
     (
         "batchlet",
         "quayline.sqlBatchlet",
-        Properties::only(&[optional("database", DATABASE), required("statement", TEXT)]),
+        Properties::only(&[required("database", DATABASE), required("statement", TEXT)]),
     ),
     ("reader", "quayline.externalReader", EXTERNAL),
     ("processor", "quayline.externalProcessor", EXTERNAL),
@@ -291,11 +292,15 @@ fn framing(text: &str) -> Result<(), (String, String)> {
 }
 
 fn spec(text: &str) -> Result<FramingSpec, (String, String)> {
-    FramingSpec::parse(text).map_err(|error| {
-        let finding = error.finding();
+    let wrong = |finding: Finding| {
         let remedy = finding.hint.unwrap_or_else(|| "write a framing such as lines, fixed:80 or rdw".to_owned());
         (format!("is not a framing: {}", finding.message), remedy)
-    })
+    };
+    let spec = FramingSpec::parse(text).map_err(|error| wrong(error.finding()))?;
+    // The longest record is a limit of the run.
+    let limits = Limits { record_bytes_max: usize::MAX, ..Limits::default() };
+    spec.check(&limits).map_err(|error| wrong(error.finding()))?;
+    Ok(spec)
 }
 
 fn written_framing(text: &str) -> Result<(), (String, String)> {

@@ -106,7 +106,25 @@ fn jobs_in_a_database() {
     a_commit_that_is_refused(&server, folder.path());
     tokens_belong_to_one_run_of_a_step(&server, folder.path());
     a_start_after_a_long_history(&server, folder.path());
+    statements_of_a_batchlet(&server, folder.path());
     the_database_goes(&server, folder.path());
+}
+
+/// The statements of a batchlet are one transaction: a wrong one undoes those before it.
+fn statements_of_a_batchlet(server: &OwnServer, folder: &Path) {
+    let process = process(server, folder);
+    sql(server, "CREATE TABLE told (n int)");
+    let run = |statement: &str| {
+        let batchlet = artifact("batchlet", "sqlBatchlet", &[("database", &server.url()), ("statement", statement)]);
+        let xml = job(&format!("<step id=\"s\">{batchlet}</step>"));
+        process.engine.start(&xml, self::given(&[])).unwrap().run().unwrap()
+    };
+    let done = run("INSERT INTO told VALUES (1); INSERT INTO told VALUES (2)");
+    assert_eq!(done.status, BatchStatus::Completed, "{done:?}");
+    let wrong = run("INSERT INTO told VALUES (3); INSERT INTO told VALUES (1 / 0)");
+    assert_eq!(wrong.status, BatchStatus::Failed);
+    assert!(wrong.cause.as_deref().is_some_and(|cause| cause.contains("22012")), "{wrong:?}");
+    assert_eq!(value(server, "SELECT string_agg(n::text, ',' ORDER BY n) FROM told"), "1,2");
 }
 
 /// A start costs the same after many executions. `QUAYLINE_HISTORY` sets how many there are.
@@ -427,7 +445,7 @@ fn events_in_the_order_of_commits(server: &OwnServer, folder: &Path) {
     let of = |topic: &str| heard.iter().filter(|(_, event)| event.topic == topic).count() as u64;
     assert_eq!(of(event::PARTITION_COMPLETED), 6);
     assert!(of(event::CHECKPOINT) >= 300, "{}", of(event::CHECKPOINT));
-    assert_eq!(heard.last().unwrap().1.topic, event::COMPLETED);
+    assert_eq!(heard.last().unwrap().1.topic, event::INSTANCE_COMPLETED);
     process.engine.repository.trim_events(100).unwrap();
     let left = process.engine.repository.events(EventPosition::default(), usize::MAX).unwrap();
     assert_eq!(left, heard[heard.len() - 100..]);

@@ -215,12 +215,24 @@ impl JobsPart {
             Err(findings) => return Some(Err(findings.into())),
         };
         let shared = &self.shared;
+        let takes_none = match parts {
+            ["openapi.json" | "jobs"] | ["jobinstances" | "jobexecutions", _] => true,
+            [_, _, what, ..] => *what != "rejects",
+            _ => false,
+        };
+        if let ("GET" | "DELETE", true, Err(findings)) = (request.method, takes_none, query.only(&[])) {
+            return Some(Err(findings.into()));
+        }
         Some(match (request.method, parts) {
             ("GET", ["openapi.json"]) => Ok((200, openapi::PATHS.document())),
             ("GET", ["jobs"]) => Ok((200, shared.jobs())),
             ("GET", ["jobinstances"]) => shared.instances(&query),
             ("POST", ["jobinstances"]) => body(request.body).and_then(|body| shared.start(body, request.operator)),
             ("GET", ["jobinstances", id]) => instance(id).and_then(|id| shared.instance(id)),
+            ("GET", ["jobinstances", id, "jobexecutions"]) => instance(id).and_then(|id| {
+                let (_, mut whole) = shared.instance(id)?;
+                Ok((200, json!({ "jobExecutions": whole["jobExecutions"].take() })))
+            }),
             ("PUT", ["jobinstances", id]) => instance(id).and_then(|id| {
                 let last = shared.need_instance(id)?.last;
                 shared.change(last, &query, &["stop", "restart"], request)
@@ -233,12 +245,13 @@ impl JobsPart {
             }
             ("PUT", ["jobexecutions", id]) => execution(id)
                 .and_then(|id| shared.change(id, &query, &["stop", "restart", "abandon", "split"], request)),
-            ("GET", ["jobexecutions", id, "stepexecutions"]) => execution(id).and_then(|id| {
-                let found = shared.repository.execution(id)?;
-                let steps = shared.repository.steps(id)?;
-                let progress = show::progress(&shared.repository, &found, &steps)?;
-                Ok((200, json!({ "stepExecutions": show::steps_json(&steps, &progress) })))
-            }),
+            ("GET", ["jobexecutions", id, "jobinstance"]) => {
+                execution(id).and_then(|id| shared.instance(shared.repository.execution(id)?.instance))
+            }
+            ("GET", ["jobexecutions", id, "stepexecutions"]) => execution(id).and_then(|id| shared.steps(id, None)),
+            ("GET", ["jobexecutions", id, "stepexecutions", step]) => {
+                execution(id).and_then(|id| shared.steps(id, Some(step)))
+            }
             ("GET", ["jobexecutions", id, "rejects"]) => execution(id).and_then(|id| shared.rejects(id, &query)),
             ("GET", ["events"]) => shared.events(&query),
             _ => return None,
@@ -508,6 +521,22 @@ impl Shared {
         let progress = show::progress(&self.repository, &found, &steps)?;
         let value = show::whole_json(&found, &steps, &progress);
         Ok((200, Links::new(&self.repository).execution(&found, value, &progress)?))
+    }
+
+    /// The step executions of an execution, or those of one step.
+    fn steps(&self, id: ExecutionId, only: Option<&str>) -> Answer {
+        let found = self.repository.execution(id)?;
+        let mut steps = self.repository.steps(id)?;
+        if let Some(only) = only {
+            steps.retain(|step| step.step == only);
+            if steps.is_empty() {
+                let hint = format!("GET /batch/jobexecutions/{id}/stepexecutions lists its steps");
+                let finding = wrong(format!("execution {id} has run no step `{only}`"), hint);
+                return Err(Refused::Findings(404, finding));
+            }
+        }
+        let progress = show::progress(&self.repository, &found, &steps)?;
+        Ok((200, json!({ "stepExecutions": show::steps_json(&steps, &progress) })))
     }
 
     /// The job log, if this node has it.

@@ -386,13 +386,13 @@ fn wrong_requests_for_jobs_say_what_to_send() {
     // The document names each path that answers, and no other.
     let document = server.get("/batch/openapi.json");
     let paths = document["paths"].as_object().expect("paths");
-    assert_eq!(paths.len(), 10);
+    assert_eq!(paths.len(), 13);
     for (path, operations) in paths {
         for method in operations.as_object().expect("operations").keys() {
             let path = path.replace("{instance}", "0").replace("{execution}", "0");
             let (status, text) = server.ask(&method.to_uppercase(), &path, b"").expect("an answer");
             let text = String::from_utf8(text).expect("UTF-8");
-            assert!(!text.contains("no such path"), "{method} {path}: {status} {text}");
+            assert!(!text.contains("SRV-014"), "{method} {path}: {status} {text}");
         }
     }
 }
@@ -543,13 +543,30 @@ fn unknown_paths_and_methods_have_findings() {
         let line = format!("allow: {allow}");
         assert!(status == 405 && head.lines().any(|found| found == line), "{method} {path}: {head}");
     }
+    let first = id(&server.json(
+        "POST",
+        "/batch/jobinstances",
+        &json!({ "jobXMLName": "copy", "jobParameters": { "in": "in.txt" } }),
+        201,
+    ));
+    server.ended(first);
+    let instance = server.get(&format!("/batch/jobexecutions/{first}/jobinstance"));
+    assert_eq!(instance["lastExecutionId"], first, "{instance}");
+    let of = server.get(&format!("/batch/jobinstances/{}/jobexecutions", instance["instanceId"]));
+    assert_eq!(of["jobExecutions"].as_array().map(Vec::len), Some(1), "{of}");
+    let step = server.get(&format!("/batch/jobexecutions/{first}/stepexecutions/s"));
+    assert_eq!(step["stepExecutions"].as_array().map(Vec::len), Some(1), "{step}");
+    for (path, status) in [("stepexecutions/none", 404), ("stepexecutions/s?x=1", 400), ("jobinstance?x=1", 400)] {
+        server.json("GET", &format!("/batch/jobexecutions/{first}/{path}"), &Value::Null, status);
+    }
+    server.json("GET", &format!("/batch/jobexecutions/{first}?bogus=1"), &Value::Null, 400);
     let (status, head) = server.head("HEAD", "/batch/jobinstances");
     assert!(status == 200 && head.contains("content-type: application/json"), "{head}");
     // Every operation of the document is one.
     let document = server.get("/batch/openapi.json");
     for (path, operations) in document["paths"].as_object().expect("paths") {
         for method in operations.as_object().expect("operations").keys() {
-            let path = path.replace("{instance}", "999").replace("{execution}", "999");
+            let path = path.replace("{instance}", "999").replace("{execution}", "999").replace("{step}", "copy");
             let (_, answer) = server.ask(&method.to_uppercase(), &path, b"").expect("an answer");
             assert!(!answer.windows(7).any(|text| text == b"SRV-014"), "{method} {path}");
         }

@@ -1,7 +1,7 @@
 //! `quayline job`: start, crash, restart, stop.
 
 use std::fmt::Write as _;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use expect_test::expect;
@@ -255,6 +255,42 @@ fn a_command_ends_with_the_process_that_is_killed() {
         before > 0 && length() == before
     });
     assert!(is_quiet, "the command still runs");
+}
+
+/// `timeout` and other supervisors send a signal to the process and to its group: two at once ended the process, and the job was FAILED.
+#[test]
+fn two_signals_at_once_stop_a_job_at_its_checkpoint() {
+    let world = World::with([("go.sh", b"while [ ! -e ended ]; do sleep 0.05; done".as_slice())]);
+    let xml = "<job id=\"slow\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\"><step id=\"s\"><batchlet ref=\"quayline.commandBatchlet\"><properties><property name=\"command\" value=\"sh go.sh\"/></properties></batchlet></step></job>";
+    world.write("job.xml", xml);
+    let mut child = world.command(["job", "start", "job.xml"]);
+    let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !world.run("job list").out().contains("STARTED") {
+        assert!(Instant::now() < deadline, "it never starts");
+    }
+    for _ in 0..2 {
+        let sent = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().expect("kill runs");
+        assert!(sent.success());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(child.wait().expect("it ends").code(), Some(3));
+    assert!(world.run("job list").code(0).out().contains("STOPPED"));
+}
+
+/// The job of IBM's paper runs as it is shipped, in one partition and in two.
+#[test]
+fn the_example_of_the_paper_runs() {
+    let world = World::new();
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/batch");
+    world.shell(&format!("cp -r {example}/. .")).code(0);
+    let given = "-p NumRecords=2000 -p ItemCount=100 -p AccountNumberBase=5";
+    let ran = world.run(&format!("job start jobs/accounts.xml {given} -p Times=times.csv"));
+    assert!(ran.code(0).out().contains("READ_COUNT 2000, WRITE_COUNT 2000, COMMIT_COUNT 2"), "{}", ran.out());
+    let times = String::from_utf8(world.read("times.csv")).expect("CSV");
+    assert!(times.lines().count() >= 20, "{times}");
+    let ran = world.run("job start jobs/accounts-partitioned.xml -p NumRecords=1000");
+    assert!(ran.code(0).out().contains("COMPLETED"), "{}", ran.out());
 }
 
 /// The other process ends without an answer, as it does if its job ends at that moment.

@@ -494,6 +494,13 @@ impl Checker<'_> {
         if nodes.iter().any(|property| property.required("name").contains("#{")) {
             return;
         }
+        for (at, property) in nodes.iter().enumerate() {
+            let name = property.required("name");
+            if nodes[at + 1..].iter().any(|other| other.required("name") == name) {
+                let message = format!("the property {name} of {reference} is there again; this one has no effect");
+                self.warn(codes::JOB_VALUE, property, "name", message, "remove one of them".to_owned());
+            }
+        }
         // Of two with a name the last counts, as in a run.
         let value = |property: &&Node| {
             let value = property.required("value");

@@ -1,25 +1,20 @@
 //! `quayline.sqlBatchlet`: statements in one transaction.
 
-use quayline_postgres::Connection;
+use quayline_postgres::{Connection, Endpoint};
 
-use super::pool_of;
 use crate::artifact::{Answer, Batchlet, Injected};
 use crate::error::{Kind, Thrown};
 
 pub(in crate::builtin) struct SqlBatchlet {
-    endpoint: quayline_postgres::Endpoint,
+    endpoint: Endpoint,
     statement: String,
 }
 
 impl SqlBatchlet {
     pub(in crate::builtin) fn new(with: &Injected) -> Answer<Self> {
-        let pool = pool_of(with)?;
-        let statement = with.required("statement")?.to_owned();
-        let Some(pool) = pool else {
-            with.required("database")?;
-            unreachable!("a missing property is an error");
-        };
-        Ok(SqlBatchlet { endpoint: pool.endpoint().clone(), statement })
+        let endpoint = Endpoint::parse(with.required("database")?)
+            .map_err(|error| Thrown::property(&with.name, "database", &error.what, &error.remedy))?;
+        Ok(SqlBatchlet { endpoint, statement: with.required("statement")?.to_owned() })
     }
 }
 
