@@ -18,6 +18,55 @@
 //!   one chunk later: if the database refuses them, the chunk runs again with each write confirmed, and its error names the item. If the database
 //!   does not answer, the engine waits, reads the last checkpoint and continues there.
 //!
+//! # Artifacts in Rust
+//!
+//! An artifact implements a trait of [`artifact`], and a [`Registry`](artifact::Registry) has the name that jobs refer to. This processor keeps lines
+//! with a word and counts as a filter for the others:
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use quayline_batch::artifact::{Answer, Item, Processor, Registry};
+//! use quayline_batch::{BatchStatus, Engine, Repository, StoreBackend, builtin};
+//! use quayline_project::job::{JobFile, Parameters};
+//! use quayline_store::{Access, MemoryEngine, Store, StoreLimits, SystemClock};
+//!
+//! struct Having(String);
+//!
+//! impl Processor for Having {
+//!     fn process(&mut self, item: &Item) -> Answer<Option<Item>> {
+//!         let has_word = item.windows(self.0.len()).any(|bytes| bytes == self.0.as_bytes());
+//!         Ok(has_word.then(|| item.clone()))
+//!     }
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = std::env::temp_dir().join(format!("quayline-doc-{}", std::process::id()));
+//! # std::fs::create_dir_all(&folder)?;
+//! std::fs::write(folder.join("in.txt"), "a fine day\na grey one\n")?;
+//! let mut registry = Registry::default();
+//! builtin::register(&mut registry);
+//! registry.processor("having", |with| Ok(Box::new(Having(with.required("word")?.to_owned()))));
+//!
+//! let store = Store::open(Arc::new(MemoryEngine::new()), Arc::new(SystemClock), StoreLimits::default(), Access::Write)?;
+//! let repository = Arc::new(Repository::new(Arc::new(StoreBackend::new(store, Arc::new(SystemClock))?)));
+//! let engine = Engine::new(repository, registry, folder.clone());
+//! let job = JobFile::parse(
+//!     "job.xml",
+//!     r#"<job id="days" xmlns="https://jakarta.ee/xml/ns/jakartaee" version="2.0"><step id="copy"><chunk>
+//!          <reader ref="quayline.fileReader"><properties><property name="file" value="in.txt"/></properties></reader>
+//!          <processor ref="having"><properties><property name="word" value="fine"/></properties></processor>
+//!          <writer ref="quayline.fileWriter"><properties><property name="file" value="out.txt"/></properties></writer>
+//!        </chunk></step></job>"#,
+//! )?;
+//! let execution = engine.start(&job, Parameters::new())?.run()?;
+//! assert_eq!(execution.status, BatchStatus::Completed);
+//! assert_eq!(std::fs::read_to_string(folder.join("out.txt"))?, "a fine day\n");
+//! # std::fs::remove_dir_all(folder)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! Departures from the specification, and choices where it is silent:
 //! - A chunk also ends when its items have [`EngineSettings::chunk_bytes_max`] bytes.
 //! - A writer that can isolate ([`Writer::isolates`](artifact::Writer::isolates)) loses only the items that fail when a write is skipped; others lose the chunk.
