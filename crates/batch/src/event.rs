@@ -82,6 +82,38 @@ impl FromStr for EventPosition {
     }
 }
 
+/// Which events somebody wants.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct EventsWanted {
+    /// Their topics.
+    pub topics: TopicFilter,
+    /// Id of their job.
+    pub job: Option<String>,
+    /// Their execution.
+    pub execution: Option<ExecutionId>,
+}
+
+impl EventsWanted {
+    /// Returns whether an event is wanted.
+    #[must_use]
+    pub fn has(&self, event: &Event) -> bool {
+        self.topics.wants(event.topic)
+            && self.job.as_ref().is_none_or(|job| *job == event.job)
+            && self.execution.is_none_or(|execution| execution == event.execution)
+    }
+}
+
+/// Some of the kept events.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct EventPage {
+    /// The events, ascending.
+    pub events: Vec<(EventPosition, Event)>,
+    /// Where the next page begins.
+    pub next: EventPosition,
+    /// Whether events between the start and the first of these were removed.
+    pub removed: bool,
+}
+
 /// A kept event as it is in the repository.
 pub(crate) struct Stored {
     at_ms: u64,

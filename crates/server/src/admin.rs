@@ -32,6 +32,8 @@ pub struct AdminRequest<'r> {
     pub body: &'r [u8],
     /// Who sends it, if the listener asks.
     pub operator: Option<&'r str>,
+    /// Whether the operator may see and change only what is its own.
+    pub owns_only: bool,
 }
 
 impl AdminRequest<'_> {
@@ -71,6 +73,12 @@ pub trait AdminPart: Send + Sync {
 
     /// The status and JSON for a request, or `None` if the path is not of this part. It may wait: it has a thread of its own.
     fn answer(&self, method: &str, path: &str) -> Option<(u16, String)>;
+
+    /// Whether the path is for operators who may see and change only what is their own ([`AdminRequest::owns_only`]).
+    fn is_for_submitters(&self, path: &str) -> bool {
+        let _ = path;
+        false
+    }
 
     /// The stream of server-sent events for a `GET` with `Accept: text/event-stream`, or `None` if the path has none. `last`: the id of the last event
     /// that the client has.
@@ -183,7 +191,7 @@ pub(crate) async fn serve_probes(thread: Rc<Thread>, listener: tokio::net::TcpLi
                         Method::GET | Method::HEAD if request.uri().path() == "/ready" => {
                             ready(&thread, Reasons::Hidden).await
                         }
-                        Method::GET | Method::HEAD if known => operate(&thread, request, None).await,
+                        Method::GET | Method::HEAD if known => operate(&thread, request, Operator::default()).await,
                         _ if known => not_allowed(),
                         _ => response(StatusCode::NOT_FOUND, "GET /health, /ready or /metrics\n", "text/plain"),
                     };
@@ -273,7 +281,7 @@ async fn ready(thread: &Rc<Thread>, reasons: Reasons) -> Response<Body> {
 }
 
 /// Answers a request that may be answered. `operator`: who sends it, where that is known.
-async fn operate(thread: &Rc<Thread>, request: Request<Incoming>, operator: Option<String>) -> Response<Body> {
+async fn operate(thread: &Rc<Thread>, request: Request<Incoming>, operator: Operator) -> Response<Body> {
     let shared = &thread.shared;
     match (request.method(), request.uri().path()) {
         (&Method::GET | &Method::HEAD, "/health") => json(StatusCode::OK, &Status::new("up")),
@@ -354,7 +362,8 @@ async fn operate(thread: &Rc<Thread>, request: Request<Incoming>, operator: Opti
                     path: head.uri.path(),
                     query: head.uri.query().unwrap_or(""),
                     body: &body,
-                    operator: operator.as_deref(),
+                    operator: operator.name.as_deref(),
+                    owns_only: operator.owns_only,
                 };
                 let stream = |part: &Arc<dyn AdminPart>| part.stream(&request, last.as_deref());
                 match wants_stream.then(|| parts.iter().find_map(stream)).flatten() {
@@ -407,20 +416,31 @@ async fn of_parts(shared: &Arc<Shared>) -> Vec<(String, String)> {
 /// Longest time that readiness waits for the parts of the program.
 const PARTS_ANSWER: std::time::Duration = std::time::Duration::from_secs(2);
 
-/// Who sends a request, where `[serve.admin]` names roles: `read` for requests that change nothing, `operate` for all. Health, readiness and
-/// metrics are for everybody who reaches the listener.
-fn operator(thread: &Thread, request: &Request<Incoming>) -> Result<Option<String>, StatusCode> {
+/// Who sends a request.
+#[derive(Default)]
+struct Operator {
+    name: Option<String>,
+    /// Whether only the role `submit` lets it in.
+    owns_only: bool,
+}
+
+/// Who sends a request, where `[serve.admin]` names roles: `read` for requests that change nothing, `operate` for all, `submit` for what belongs to the
+/// sender. Health, readiness and metrics are for everybody who reaches the listener.
+fn operator(thread: &Thread, request: &Request<Incoming>) -> Result<Operator, StatusCode> {
     let config = &thread.shared.config.admin;
-    if config.is_open() || matches!(request.uri().path(), "/health" | "/ready" | "/metrics") {
-        return Ok(None);
+    let path = request.uri().path();
+    if config.is_open() || matches!(path, "/health" | "/ready" | "/metrics") {
+        return Ok(Operator::default());
     }
     let header = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let identity = thread.access().identify(&header, None, &thread.tokens);
     let Ok(Some(identity)) = identity else { return Err(StatusCode::UNAUTHORIZED) };
     let has = |roles: &[String]| roles.iter().any(|role| identity.roles.contains(role));
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
-    if has(&config.operate) || (reads && has(&config.read)) {
-        Ok(Some(identity.name.clone()))
+    let is_free = has(&config.operate) || (reads && has(&config.read));
+    let may_submit = has(&config.submit) && thread.shared.parts.iter().any(|part| part.is_for_submitters(path));
+    if is_free || may_submit {
+        Ok(Operator { name: Some(identity.name.clone()), owns_only: !is_free })
     } else {
         Err(StatusCode::FORBIDDEN)
     }

@@ -336,17 +336,19 @@ pub struct AdminConfig {
     pub probes: Option<SocketAddr>,
     /// Who may use it: all by default.
     pub probes_from: Vec<Network>,
-    /// Roles that may read. Without roles here and in `operate`, everybody who reaches the listener may do everything.
+    /// Roles that may read. Without any roles, everybody who reaches the listener may do everything.
     pub read: Vec<String>,
     /// Roles that may read and change.
     pub operate: Vec<String>,
+    /// Roles that may start jobs, and see and change those that they started.
+    pub submit: Vec<String>,
 }
 
 impl AdminConfig {
     /// Whether the listener takes requests without credentials.
     #[must_use]
     pub fn is_open(&self) -> bool {
-        self.read.is_empty() && self.operate.is_empty()
+        self.read.is_empty() && self.operate.is_empty() && self.submit.is_empty()
     }
 }
 

@@ -1,5 +1,6 @@
 //! `quayline.commandBatchlet`: a command of the system.
 
+use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -42,8 +43,9 @@ impl Command {
 
 impl Batchlet for Command {
     fn process(&mut self) -> Answer<Option<String>> {
-        let mut command = shell(&self.command, &self.with);
-        command.stdin(Stdio::null());
+        // It begins when the guard is there: a process that is killed before leaves nothing behind.
+        let mut command = shell("read -r go && exec /bin/sh -c \"$0\" < /dev/null", &self.with);
+        command.arg(&self.command).stdin(Stdio::piped());
         // A group of its own: what the command starts ends with it, except what moves into another group.
         command.process_group(0);
         // Standard output belongs to the answer of quayline itself.
@@ -53,7 +55,8 @@ impl Batchlet for Command {
                 .hint("check that /bin/sh and the project's folder are there")
         };
         let mut child = command.spawn().map_err(system)?;
-        let _guard = match Guard::of(&child) {
+        let go = |child: &mut Child| child.stdin.take().map_or(Ok(()), |mut go| go.write_all(b"go\n"));
+        let _guard = match Guard::of(&child).and_then(|guard| go(&mut child).map(|()| guard)) {
             Ok(guard) => guard,
             Err(error) => {
                 end(&mut child).map_err(system)?;

@@ -5,12 +5,16 @@ use quayline_store::queue::{Message, Queue};
 
 use super::{Also, Held, Repository, bytes, read};
 use crate::error::BatchError;
-use crate::event::{Event, EventPosition, Keeping, Stored, TopicFilter};
+use crate::event::{Event, EventPage, EventPosition, EventsWanted, Keeping, Stored, TopicFilter};
 use crate::record::Execution;
 use crate::work::Work;
 
 /// Events that one unit of work removes.
 const TRIM: u64 = 1_000;
+/// Events that are looked at for one page, so that a filter that fits nothing does not make a request long. Default 10,000.
+const SCAN: usize = 10_000;
+/// Events that are read at once.
+const READ: usize = 500;
 /// Key of the topics that are kept: their bits, and the name of the queue.
 const KEPT_TOPICS: &[u8] = b"#v";
 
@@ -37,6 +41,51 @@ impl Repository {
                 Ok((at, kept.event().ok_or(BatchError::Damaged { what: "an event of a later version" })?))
             })
             .collect()
+    }
+
+    /// Up to `count` events after a position that somebody wants. A page may have fewer, since it looks at [`SCAN`] events at most.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn event_page(
+        &self,
+        wanted: &EventsWanted,
+        after: EventPosition,
+        count: usize,
+    ) -> Result<EventPage, BatchError> {
+        let mut page = EventPage { events: Vec::new(), next: after, removed: self.events_removed_after(after)? };
+        let mut seen = 0;
+        while page.events.len() < count && seen < SCAN {
+            let found = self.events(page.next, READ)?;
+            if found.is_empty() {
+                break;
+            }
+            for (at, event) in found {
+                seen += 1;
+                page.next = at;
+                if wanted.has(&event) {
+                    page.events.push((at, event));
+                    if page.events.len() == count {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(page)
+    }
+
+    /// Whether events after a position may have been removed since.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn events_removed_after(&self, after: EventPosition) -> Result<bool, BatchError> {
+        if after == EventPosition::default() {
+            return Ok(false);
+        }
+        let oldest = self.events(EventPosition::default(), 1)?.first().map(|(at, _)| *at);
+        // In a store, numbers are without gaps.
+        let follows = |oldest: EventPosition| oldest.0 == 0 && oldest.1 == after.1 + 1;
+        Ok(oldest.is_some_and(|oldest| oldest > after && !follows(oldest)))
     }
 
     /// Position of the newest kept event; the very first without any.

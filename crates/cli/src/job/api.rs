@@ -7,7 +7,7 @@ use std::sync::mpsc::sync_channel;
 use std::thread::JoinHandle;
 
 use parking_lot::Mutex;
-use quayline_batch::event::{EventPosition, Keeping};
+use quayline_batch::event::{EventPosition, EventsWanted, Keeping};
 use quayline_batch::log::JobLogs;
 use quayline_batch::record::{Execution, ExecutionId, Instance, InstanceId};
 use quayline_batch::{BatchError, BatchStatus, Drift, Engine, Repository, StartError, StopRequests, system_property};
@@ -18,7 +18,7 @@ use quayline_server::{AdminAnswer, AdminPart, AdminRequest, AdminStream};
 use quayline_workload::Workload;
 use serde_json::{Value, json};
 
-use super::events::{self, EventStream, Wanted};
+use super::events::{self, EventStream};
 use super::links::{self, Links};
 use super::{artifacts, filter, openapi, show, watch};
 use crate::admin::{Query, answer, elsewhere, raw, wrong};
@@ -226,7 +226,7 @@ impl JobsPart {
         Some(match (request.method, parts) {
             ("GET", ["openapi.json"]) => Ok((200, openapi::PATHS.document())),
             ("GET", ["jobs"]) => Ok((200, shared.jobs())),
-            ("GET", ["jobinstances"]) => shared.instances(&query),
+            ("GET", ["jobinstances"]) => shared.instances(request, &query),
             ("POST", ["jobinstances"]) => body(request.body).and_then(|body| shared.start(body, request.operator)),
             ("GET", ["jobinstances", id]) => instance(id).and_then(|id| shared.instance(id)),
             ("GET", ["jobinstances", id, "jobexecutions"]) => instance(id).and_then(|id| {
@@ -238,7 +238,7 @@ impl JobsPart {
                 shared.change(last, &query, &["stop", "restart"], request)
             }),
             ("DELETE", ["jobinstances", id]) => instance(id).and_then(|id| shared.purge(id)),
-            ("GET", ["jobexecutions"]) => shared.executions(&query),
+            ("GET", ["jobexecutions"]) => shared.executions(request, &query),
             ("GET", ["jobexecutions", id]) => execution(id).and_then(|id| shared.execution(id)),
             ("PUT", ["jobexecutions", id]) if query.value("action") == Some("split") => {
                 execution(id).and_then(|id| shared.split(id, &query))
@@ -469,8 +469,30 @@ impl Shared {
         }))
     }
 
-    fn instances(&self, query: &Query) -> Answer {
-        let filter = filter::of(query)?;
+    /// Refuses what an operator who may only see its own jobs has not started. An instance belongs to whoever started one of its executions.
+    fn is_own(&self, request: &AdminRequest<'_>, parts: &[&str]) -> Result<(), Refused> {
+        let id = match parts {
+            _ if !request.owns_only => return Ok(()),
+            ["openapi.json" | "jobs" | "jobinstances" | "jobexecutions"] => return Ok(()),
+            ["jobinstances", id, ..] => instance(id)?,
+            ["jobexecutions", id, ..] => self.repository.execution(execution(id)?)?.instance,
+            _ => InstanceId(0),
+        };
+        for one in self.repository.executions(id)? {
+            if self.repository.execution(one)?.submitter.as_deref() == request.operator {
+                return Ok(());
+            }
+        }
+        let finding = wrong(
+            "it is not for operators who may only submit jobs, or belongs to another one".to_owned(),
+            "GET /batch/jobinstances lists your own; the roles of `read` and `operate` in [serve.admin] see all"
+                .to_owned(),
+        );
+        Err(Refused::Findings(403, finding))
+    }
+
+    fn instances(&self, request: &AdminRequest<'_>, query: &Query) -> Answer {
+        let filter = filter::of(query, request)?;
         let (page, size) = paging(query)?;
         let (mut found, is_whole) = self.repository.instances_of(&filter, page.saturating_mul(size), size + 1)?;
         let has_more = found.len() > size;
@@ -502,8 +524,8 @@ impl Shared {
         Ok((200, value))
     }
 
-    fn executions(&self, query: &Query) -> Answer {
-        let filter = filter::of(query)?;
+    fn executions(&self, request: &AdminRequest<'_>, query: &Query) -> Answer {
+        let filter = filter::of(query, request)?;
         let (page, size) = paging(query)?;
         let (mut found, is_whole) = self.repository.executions_of(&filter, page.saturating_mul(size), size + 1)?;
         let has_more = found.len() > size;
@@ -600,7 +622,7 @@ impl Shared {
         query.only(&["topic", "jobName", "jobExecutionId", "after", "pageSize"])?;
         let (_, size) = paging(query)?;
         let wanted = wanted(query)?;
-        let page = events::page(&self.repository, &wanted, after(query.value("after"))?.unwrap_or_default(), size)?;
+        let page = self.repository.event_page(&wanted, after(query.value("after"))?.unwrap_or_default(), size)?;
         Ok((200, events::page_json(&page)))
     }
 
@@ -632,10 +654,10 @@ impl Shared {
     }
 }
 
-fn wanted(query: &Query) -> Result<Wanted, Refused> {
+fn wanted(query: &Query) -> Result<EventsWanted, Refused> {
     let patterns = query.value("topic").unwrap_or("").split(',').filter(|pattern| !pattern.is_empty());
     let execution = query.value("jobExecutionId").map(execution).transpose()?;
-    Ok(Wanted { topics: Wanted::topics(patterns)?, job: query.value("jobName").map(str::to_owned), execution })
+    Ok(EventsWanted { topics: events::topics(patterns)?, job: query.value("jobName").map(str::to_owned), execution })
 }
 
 fn after(text: Option<&str>) -> Result<Option<EventPosition>, Refused> {
@@ -721,6 +743,9 @@ impl AdminPart for JobsPart {
             return Some(Refused::from(wrong("the path is not UTF-8".to_owned(), "encode it".to_owned())).answer());
         };
         let parts: Vec<&str> = decoded.iter().map(|part| &**part).collect();
+        if let Err(refused) = self.shared.is_own(request, &parts) {
+            return Some(refused.answer());
+        }
         if let ("GET", ["jobexecutions", id, "joblogs"]) = (request.method, parts.as_slice()) {
             return Some(execution(id).and_then(|id| self.shared.log(id)).unwrap_or_else(|refused| refused.answer()));
         }
@@ -731,6 +756,10 @@ impl AdminPart for JobsPart {
         })
     }
 
+    fn is_for_submitters(&self, path: &str) -> bool {
+        path.starts_with("/batch/")
+    }
+
     fn stream(
         &self,
         request: &AdminRequest<'_>,
@@ -738,6 +767,9 @@ impl AdminPart for JobsPart {
     ) -> Option<Result<Box<dyn AdminStream>, AdminAnswer>> {
         if request.path != "/batch/events" {
             return None;
+        }
+        if let Err(refused) = self.shared.is_own(request, &["events"]) {
+            return Some(Err(refused.answer()));
         }
         Some(match self.shared.event_stream(request.query, last) {
             Ok(stream) => Ok(Box::new(stream)),

@@ -6,13 +6,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use quayline_batch::event::EventPosition;
+use quayline_batch::event::{EventPosition, EventsWanted};
 use quayline_batch::record::ExecutionId;
 use quayline_batch::{BatchError, BatchStatus, Repository};
 use quayline_core::Findings;
 use quayline_project::job::TopicFilter;
 
-use super::events::{self, Wanted};
+use super::events;
 use super::show::Form;
 use super::{IN_USE, Jobs, batch, show};
 use crate::args::RepositoryArg;
@@ -32,7 +32,7 @@ pub(super) enum Question {
     List { job: Option<String>, count: usize, json: bool },
     Show { execution: ExecutionId, form: Form },
     Status { execution: ExecutionId },
-    Events { wanted: Wanted, after: EventPosition, count: usize, json: bool },
+    Events { wanted: EventsWanted, after: EventPosition, count: usize, json: bool },
 }
 
 impl Question {
@@ -67,7 +67,7 @@ impl Question {
                 let topics = TopicFilter(rest.next()?.parse().ok()?);
                 let execution = Some(rest.next()?.parse().ok()?).filter(|number| *number > 0).map(ExecutionId);
                 let job = Some(rest.next()?.to_owned()).filter(|job| !job.is_empty());
-                let wanted = Wanted { topics, job, execution };
+                let wanted = EventsWanted { topics, job, execution };
                 Some(Question::Events { wanted, after, count: number.parse().ok()?, json })
             }
             "show" => {
@@ -93,7 +93,7 @@ impl Question {
                 Err(error) => Err(error),
             },
             Question::Events { wanted, after, count, json } => {
-                Ok(events::page_text(&events::page(repository, wanted, *after, *count)?, *json))
+                Ok(events::page_text(&repository.event_page(wanted, *after, *count)?, *json))
             }
         }
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use quayline_batch::event::{Event, EventPosition, Keeping};
+use quayline_batch::event::{Event, EventPage, EventPosition, EventsWanted, Keeping};
 use quayline_batch::log::line_of;
 use quayline_batch::record::ExecutionId;
 use quayline_batch::{BatchError, Repository};
@@ -24,8 +24,6 @@ use crate::console::{Console, write_stdout};
 use crate::exit::{Exit, Stop, argument};
 use crate::interrupt;
 
-/// Events that are looked at for one page, so that a filter that fits nothing does not make a request long.
-const SCAN: usize = 10_000;
 /// Events that are read at once.
 const READ: usize = 500;
 /// Between two looks for new events.
@@ -57,76 +55,12 @@ pub(crate) fn keeping(project: &Path, store: Option<&Store>) -> Result<Option<Ke
     Ok(Some(Keeping { filter, checkpoint_sample_ms, retain, queue }))
 }
 
-/// Which events somebody wants.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Wanted {
-    pub(super) topics: TopicFilter,
-    pub(super) job: Option<String>,
-    pub(super) execution: Option<ExecutionId>,
-}
-
-impl Wanted {
-    /// Reads patterns of topics; without any, every topic is wanted.
-    pub(super) fn topics<'p>(patterns: impl Iterator<Item = &'p str>) -> Result<TopicFilter, Findings> {
-        let filter = TopicFilter::of(patterns).map_err(|pattern| {
-            Findings::from(argument(format!("`{pattern}` names no topic of events")).hint(topics_hint()))
-        })?;
-        Ok(if filter == TopicFilter::default() { TopicFilter::ALL } else { filter })
-    }
-
-    fn has(&self, event: &Event) -> bool {
-        self.topics.wants(event.topic)
-            && self.job.as_ref().is_none_or(|job| *job == event.job)
-            && self.execution.is_none_or(|execution| execution == event.execution)
-    }
-}
-
-/// Some of the kept events.
-pub(super) struct EventPage {
-    pub(super) events: Vec<(EventPosition, Event)>,
-    /// Where the next page begins.
-    pub(super) next: EventPosition,
-    /// Whether events between the start and the first of these were removed.
-    pub(super) removed: bool,
-}
-
-/// Up to `count` events after a position that somebody wants.
-pub(super) fn page(
-    repository: &Repository,
-    wanted: &Wanted,
-    after: EventPosition,
-    count: usize,
-) -> Result<EventPage, BatchError> {
-    let mut page = EventPage { events: Vec::new(), next: after, removed: is_removed(repository, after)? };
-    let mut seen = 0;
-    while page.events.len() < count && seen < SCAN {
-        let found = repository.events(page.next, READ)?;
-        if found.is_empty() {
-            break;
-        }
-        for (at, event) in found {
-            seen += 1;
-            page.next = at;
-            if wanted.has(&event) {
-                page.events.push((at, event));
-                if page.events.len() == count {
-                    break;
-                }
-            }
-        }
-    }
-    Ok(page)
-}
-
-/// Whether events after a position may have been removed since.
-fn is_removed(repository: &Repository, after: EventPosition) -> Result<bool, BatchError> {
-    if after == EventPosition::default() {
-        return Ok(false);
-    }
-    let oldest = repository.events(EventPosition::default(), 1)?.first().map(|(at, _)| *at);
-    // In a store, numbers are without gaps.
-    let follows = |oldest: EventPosition| oldest.0 == 0 && oldest.1 == after.1 + 1;
-    Ok(oldest.is_some_and(|oldest| oldest > after && !follows(oldest)))
+/// Reads patterns of topics; without any, every topic is wanted.
+pub(super) fn topics<'p>(patterns: impl Iterator<Item = &'p str>) -> Result<TopicFilter, Findings> {
+    let filter = TopicFilter::of(patterns).map_err(|pattern| {
+        Findings::from(argument(format!("`{pattern}` names no topic of events")).hint(topics_hint()))
+    })?;
+    Ok(if filter == TopicFilter::default() { TopicFilter::ALL } else { filter })
 }
 
 /// A page as an answer.
@@ -158,8 +92,8 @@ pub(super) fn page_text(page: &EventPage, as_json: bool) -> String {
 
 /// Prints kept events, and with `--follow` those that come.
 pub(super) fn print(args: &JobEventsArgs, console: &Console) -> Result<Exit, Stop> {
-    let wanted = Wanted {
-        topics: Wanted::topics(args.topic.iter().map(String::as_str))?,
+    let wanted = EventsWanted {
+        topics: topics(args.topic.iter().map(String::as_str))?,
         job: args.job.clone(),
         execution: args.execution.map(ExecutionId),
     };
@@ -200,7 +134,7 @@ pub(super) fn print(args: &JobEventsArgs, console: &Console) -> Result<Exit, Sto
 /// Server-sent events (WHATWG HTML, section 9.2): each kept event with its position as the id, so that a client that comes back gets what it missed.
 pub(super) struct EventStream {
     repository: Arc<Repository>,
-    wanted: Wanted,
+    wanted: EventsWanted,
     after: EventPosition,
     /// What is to be told first.
     first: VecDeque<String>,
@@ -210,13 +144,13 @@ impl EventStream {
     /// A stream after a position; without one, it begins with the next event that happens.
     pub(super) fn new(
         repository: Arc<Repository>,
-        wanted: Wanted,
+        wanted: EventsWanted,
         after: Option<EventPosition>,
     ) -> Result<EventStream, BatchError> {
         let mut first = VecDeque::from(["retry: 2000\n\n".to_owned()]);
         let after = match after {
             Some(after) => {
-                if is_removed(&repository, after)? {
+                if repository.events_removed_after(after)? {
                     first.push_back("event: batch/removed\ndata: {\"removed\":true}\n\n".to_owned());
                 }
                 after

@@ -3,6 +3,7 @@
 use quayline_batch::log::day_ms;
 use quayline_batch::{BatchStatus, ExecutionFilter};
 use quayline_core::Findings;
+use quayline_server::AdminRequest;
 
 use super::DAY_MS;
 use crate::admin::{Query, wrong};
@@ -12,14 +13,14 @@ pub(super) const NAMES: [&str; 8] =
     ["jobName", "batchStatus", "exitStatus", "createTime", "submitter", "jobParameter.*", "page", "pageSize"];
 const PARAMETER: &str = "jobParameter.";
 
-/// Which executions a request wants.
-pub(super) fn of(query: &Query) -> Result<ExecutionFilter, Findings> {
+/// Which executions a request wants, as far as its operator may see them.
+pub(super) fn of(query: &Query, request: &AdminRequest<'_>) -> Result<ExecutionFilter, Findings> {
     query.only(&NAMES)?;
     let text = |name: &str| query.value(name).map(str::to_owned);
     let mut filter = ExecutionFilter {
         job: text("jobName"),
         exit_status: text("exitStatus"),
-        submitter: text("submitter"),
+        submitter: if request.owns_only { request.operator.map(str::to_owned) } else { text("submitter") },
         ..ExecutionFilter::default()
     };
     for name in query.value("batchStatus").unwrap_or_default().split(',').filter(|name| !name.is_empty()) {
@@ -53,7 +54,11 @@ mod tests {
 
     #[test]
     fn requests_become_filters() {
-        let read = |text: &str| of(&Query::parse(text).expect("a query"));
+        let request =
+            AdminRequest { method: "GET", path: "", query: "", body: &[], operator: Some("sue"), owns_only: false };
+        let read = |text: &str| of(&Query::parse(text).expect("a query"), &request);
+        let own = of(&Query::parse("submitter=karl").expect("a query"), &AdminRequest { owns_only: true, ..request });
+        assert_eq!(own.expect("a filter").submitter.as_deref(), Some("sue"));
         let filter = read("batchStatus=FAILED,STOPPED&createTime=2026-11-22&jobParameter.day=a%20b").expect("a filter");
         assert_eq!(filter.statuses, [BatchStatus::Failed, BatchStatus::Stopped]);
         assert_eq!(filter.until_ms.zip(filter.from_ms).map(|(until, from)| until - from), Some(DAY_MS));

@@ -14,6 +14,8 @@ use crate::world::World;
 pub(crate) struct Server {
     pub(crate) child: Child,
     admin: SocketAddr,
+    /// API key of the requests, if there is one.
+    key: &'static str,
 }
 
 impl Drop for Server {
@@ -29,11 +31,19 @@ impl Server {
     }
 
     pub(crate) fn start_with(world: &World, more: &[&str]) -> Server {
+        Server::start_as(world, more, ("", ""))
+    }
+
+    /// With further settings of the listener for operators, and an API key.
+    fn start_as(world: &World, more: &[&str], (settings, key): (&str, &'static str)) -> Server {
         let free = || TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a free port");
         let (api, admin) = (free(), free());
-        world.write("quayline.toml", format!("[serve]\nlisten = \"{api}\"\n[serve.admin]\nlisten = \"{admin}\"\n"));
+        world.write(
+            "quayline.toml",
+            format!("[serve]\nlisten = \"{api}\"\n[serve.admin]\nlisten = \"{admin}\"\n{settings}"),
+        );
         let child = world.command(["serve", "."]).args(more).stdout(Stdio::null()).spawn().expect("a server");
-        let server = Server { child, admin };
+        let server = Server { child, admin, key };
         let end = Instant::now() + Duration::from_secs(60);
         while server.ask("GET", "/health", b"").is_none_or(|(status, _)| status != 200) {
             assert!(Instant::now() < end, "the server does not answer");
@@ -45,8 +55,9 @@ impl Server {
     pub(crate) fn ask(&self, method: &str, path: &str, body: &[u8]) -> Option<(u16, Vec<u8>)> {
         let mut stream = TcpStream::connect(self.admin).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(60))).ok()?;
+        let key = if self.key.is_empty() { String::new() } else { format!("x-api-key: {}\r\n", self.key) };
         let head = format!(
-            "{method} {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+            "{method} {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n{key}content-length: {}\r\n\r\n",
             self.admin,
             body.len()
         );
@@ -521,6 +532,88 @@ fn events_tell_of_stops_kills_and_purges() {
     drop(server);
     let on_queue = world.command(["queue", "browse", "EVENTS", "--store", "data"]).output().expect("the queue").stdout;
     assert_eq!(on_queue.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count(), count);
+}
+
+/// Who may only submit starts jobs, and sees and changes these; operators see all, readers change nothing.
+#[test]
+fn submitters_have_their_own_jobs_only() {
+    let world = world();
+    let keys: String = [
+        ("sue", "key-sue", "clerk"),
+        ("tom", "key-tom", "clerk"),
+        ("rita", "key-rita", "auditor"),
+        ("karl", "key-karl", "operator"),
+    ]
+    .iter()
+    .map(|(name, key, role)| {
+        let digest = quayline_server::key_digest(key);
+        format!("[[key]]\nid = \"{name}\"\nsha256 = \"{digest}\"\nroles = [\"{role}\"]\n")
+    })
+    .collect();
+    world.write("keys.toml", keys);
+    world.write("jobs/events.toml", "keep = [\"jobs/#\"]\n");
+    let roles = "read = [\"auditor\"]\noperate = [\"operator\"]\nsubmit = [\"clerk\"]\n[serve.authentication]\napi-keys = \"keys.toml\"\n";
+    let mut server = Server::start_as(&world, &[], (roles, "key-sue"));
+    let copy = json!({ "jobXMLName": "copy", "jobParameters": { "in": "in.txt" } });
+    let of_sue = id(&server.json("POST", "/batch/jobinstances", &copy, 201));
+    server.ended(of_sue);
+    server.key = "key-tom";
+    let of_tom = id(&server.json("POST", "/batch/jobinstances", &json!({ "jobXMLName": "wait" }), 201));
+    let instance = server.get(&format!("/batch/jobexecutions/{of_tom}/jobinstance"))["instanceId"].clone();
+    // Each of them: what is its own, what is another's, and what is for operators.
+    for (key, own, other) in [("key-sue", of_sue, of_tom), ("key-tom", of_tom, of_sue)] {
+        server.key = key;
+        for list in ["jobexecutions", "jobinstances", "jobexecutions?submitter=sue"] {
+            let found = server.get(&format!("/batch/{list}"));
+            let (name, id) = match list {
+                "jobinstances" => ("jobInstances", "lastExecutionId"),
+                _ => ("jobExecutions", "jobExecutionId"),
+            };
+            let all = found[name].as_array().expect("a list");
+            assert_eq!(
+                all.iter().map(|one| one[id].clone()).collect::<Vec<_>>(),
+                [json!(own)],
+                "{key} {list}: {found}"
+            );
+        }
+        for (method, path, status) in [
+            ("GET", format!("/batch/jobexecutions/{own}"), 200),
+            ("GET", format!("/batch/jobexecutions/{own}/joblogs"), 200),
+            ("GET", format!("/batch/jobexecutions/{other}"), 403),
+            ("GET", format!("/batch/jobexecutions/{other}/joblogs"), 403),
+            ("GET", format!("/batch/jobexecutions/{other}/stepexecutions"), 403),
+            ("PUT", format!("/batch/jobexecutions/{other}?action=stop"), 403),
+            ("GET", "/batch/jobexecutions/999".to_owned(), 404),
+            ("GET", "/batch/jobs".to_owned(), 200),
+            ("GET", "/batch/events".to_owned(), 403),
+            ("GET", "/definitions".to_owned(), 403),
+            ("POST", "/reload".to_owned(), 403),
+            ("GET", "/store".to_owned(), 403),
+        ] {
+            let (found, text) = server.ask(method, &path, b"").expect("an answer");
+            assert_eq!(found, status, "{key} {method} {path}: {}", text.escape_ascii());
+        }
+    }
+    server.key = "key-rita";
+    assert_eq!(server.get("/batch/jobexecutions")["jobExecutions"].as_array().map(Vec::len), Some(2));
+    for (method, path) in
+        [("POST", "/batch/jobinstances".to_owned()), ("PUT", format!("/batch/jobexecutions/{of_tom}?action=stop"))]
+    {
+        assert_eq!(server.ask(method, &path, copy.to_string().as_bytes()).expect("an answer").0, 403, "{path}");
+    }
+    // An operator restarts what tom started; it stays tom's.
+    server.key = "key-karl";
+    let stop = |server: &Server, execution: u64| {
+        server.json("PUT", &format!("/batch/jobexecutions/{execution}?action=stop"), &Value::Null, 200);
+        assert_eq!(server.ended(execution)["batchStatus"], "STOPPED");
+    };
+    stop(&server, of_tom);
+    let again = id(&server.json("PUT", &format!("/batch/jobexecutions/{of_tom}?action=restart"), &Value::Null, 200));
+    server.key = "key-tom";
+    stop(&server, again);
+    server.json("DELETE", &format!("/batch/jobinstances/{instance}"), &Value::Null, 200);
+    server.key = "key-none";
+    assert_eq!(server.ask("GET", "/batch/jobs", b"").expect("an answer").0, 401);
 }
 
 /// A path that does not exist is a 404 with a finding; another method is a 405 that says which ones the path takes.

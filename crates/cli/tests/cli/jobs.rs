@@ -257,6 +257,44 @@ fn a_command_ends_with_the_process_that_is_killed() {
     assert!(is_quiet, "the command still runs");
 }
 
+/// A process that was killed between the start of its command and the start of what watches over it left the command running.
+#[test]
+fn a_command_does_not_outlive_a_process_that_is_killed_while_it_starts() {
+    // A time that nobody else sleeps.
+    let command = format!("sleep 6{}", std::process::id());
+    let xml = format!(
+        "<job id=\"rest\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\"><step id=\"s\"><batchlet ref=\"quayline.commandBatchlet\">\
+         <properties><property name=\"command\" value=\"exec {command}\"/></properties></batchlet></step></job>"
+    );
+    let world = World::with([("job.xml", xml.as_bytes())]);
+    for round in 0..30 {
+        let mut process = world.command(["job", "start", "job.xml"]);
+        let mut process = process.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
+        // The step has started; the command starts about now.
+        let mut lines = std::io::BufReader::new(process.stderr.take().expect("a pipe"));
+        let mut line = String::new();
+        while !line.contains("execution/step/started") {
+            line.clear();
+            assert!(std::io::BufRead::read_line(&mut lines, &mut line).expect("it says so") > 0);
+        }
+        std::thread::sleep(Duration::from_micros(150 * round));
+        process.kill().expect("it runs");
+        process.wait().expect("it ends");
+        let deadline = Instant::now() + Duration::from_secs(20);
+        let runs = || {
+            let found = Command::new("pgrep").args(["-f", &format!("^{command}$")]).output().expect("pgrep");
+            found.status.success()
+        };
+        // It may begin a moment after the kill, so one look is not enough.
+        let mut quiet = 0;
+        while quiet < 5 {
+            assert!(Instant::now() < deadline, "round {round}: the command still runs");
+            quiet = if runs() { 0 } else { quiet + 1 };
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
 /// `timeout` and other supervisors send a signal to the process and to its group: two at once ended the process, and the job was FAILED.
 #[test]
 fn two_signals_at_once_stop_a_job_at_its_checkpoint() {
