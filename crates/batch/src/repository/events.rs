@@ -43,7 +43,7 @@ impl Repository {
             .collect()
     }
 
-    /// Up to `count` events after a position that somebody wants. A page may have fewer, since it looks at [`SCAN`] events at most.
+    /// Up to `count` events after a position that somebody wants. A page may have fewer, since it looks at 10,000 events at most.
     ///
     /// # Errors
     /// Those of the store.
