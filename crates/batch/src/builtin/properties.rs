@@ -13,6 +13,8 @@ const FRAMING: Expected = Expected::Checked(framing);
 const DATABASE: Expected = Expected::Checked(database);
 const LIMIT: Expected = Expected::Checked(limit);
 const COBOL_LENGTH: Expected = Expected::Number(1, super::cobol::LENGTH_MAX, "the length of the parameter");
+const POSITION_BYTES: Expected = Expected::Number(0, super::accounts::POSITION_BYTES_MAX, "1024");
+const COLUMNS: Expected = Expected::Checked(columns);
 const ITEMS: Expected = Expected::OneOf(&["json", "csv"]);
 
 const fn required(name: &'static str, expected: Expected) -> Property {
@@ -58,8 +60,8 @@ const SQL_WRITER: Properties = Properties {
     ..Properties::only(&[
         optional("database", DATABASE),
         required("table", TEXT),
-        required("columns", TEXT),
-        optional("key", TEXT),
+        required("columns", COLUMNS),
+        optional("key", COLUMNS),
         optional("mode", Expected::OneOf(&["insert", "update", "upsert", "delete"])),
         optional("items", ITEMS),
         optional("send", Expected::OneOf(&["set", "rows"])),
@@ -99,7 +101,7 @@ const ALL: &[(&str, &str, Properties)] = &[
         Properties::only(&[
             required("FileName", TEXT),
             optional("NumRecords", number("10000000")),
-            optional("ReaderCheckpointDataSize", number("1024")),
+            optional("ReaderCheckpointDataSize", POSITION_BYTES),
         ]),
     ),
     (
@@ -198,7 +200,7 @@ const ALL: &[(&str, &str, Properties)] = &[
         "quayline.accountWriter",
         Properties::only(&[
             optional("AccountNumberBase", number("0")),
-            optional("WriterCheckpointDataSize", number("1024")),
+            optional("WriterCheckpointDataSize", POSITION_BYTES),
             optional("Table", TEXT),
             optional("Deletes", Expected::OneOf(&["rows", "set", "one-by-one", "none"])),
         ]),
@@ -360,14 +362,28 @@ fn range(given: &Given) -> Option<Wrong> {
 
 fn key_of_mode(given: &Given) -> Option<Wrong> {
     let value = |name: &str| given.get(name).map(Option::as_deref);
+    let is_given = |name: &str| value(name).is_some_and(|value| value != Some(""));
     let mode = match value("mode") {
-        None | Some(Some("" | "insert")) | Some(None) => return None,
+        Some(None) => return None,
+        None | Some(Some("" | "insert")) => {
+            let without = ["key", "missing"].into_iter().find(|name| is_given(name))?;
+            let remedy = "remove it, or write mode `update`, `upsert` or `delete`".to_owned();
+            return Some((without, "has no effect in mode insert".to_owned(), remedy));
+        }
         Some(Some(mode)) => mode,
     };
     matches!(value("key"), None | Some(Some(""))).then(|| {
         let remedy = "add <property name=\"key\" value=\"...\"/>: the columns that find the row of an item";
         ("key", format!("is missing or empty, and mode {mode} needs it"), remedy.to_owned())
     })
+}
+
+fn columns(text: &str) -> Result<(), (String, String)> {
+    if text.split(',').any(|name| name.trim().is_empty()) {
+        let remedy = "write names of columns with a comma between two of them: id,name".to_owned();
+        return Err(("has an empty name".to_owned(), remedy));
+    }
+    Ok(())
 }
 
 /// What an artifact says of a property that it does not know, in the words of the check.

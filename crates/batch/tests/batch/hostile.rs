@@ -376,6 +376,27 @@ fn properties_are_checked_before_the_run() {
     assert!(found(&update).iter().any(|(_, message, _)| {
         message.contains("key of quayline.sqlWriter is missing or empty, and mode update needs it")
     }));
+    // What would have no effect, or another one than it says.
+    let with = |old: &str, new: &str| {
+        let insert =
+            xml.replace("\"merge\"", "\"insert\"").replace("mysql://x", "postgresql://u@h/d").replace(old, new);
+        found(&insert).into_iter().map(|(_, message, _)| message).collect::<Vec<_>>().join("; ")
+    };
+    let more = |name: &str, value: &str| {
+        with(
+            "<property name=\"table\"",
+            &format!("<property name=\"{name}\" value=\"{value}\"/><property name=\"table\""),
+        )
+    };
+    assert!(
+        more("key", "a").contains("key of quayline.sqlWriter has no effect in mode insert"),
+        "{}",
+        more("key", "a")
+    );
+    assert!(more("missing", "ignore").contains("missing of quayline.sqlWriter has no effect in mode insert"));
+    assert!(more("table", "t").contains("the property table of quayline.sqlWriter is there again"));
+    assert!(with("a,b", "a,,b").contains("columns of quayline.sqlWriter has an empty name"));
+    assert!(with("\"fraiming\" value=\"rdw\"", "\"framing\" value=\"fixed:0\"").contains("a fixed record length of 0"));
     // A reference without a value is missing; one that only a partition knows is not.
     let open = "<step id=\"s\"><batchlet ref=\"quayline.commandBatchlet\"><properties><property name=\"command\" value=\"#{jobParameters['c']}\"/>\
         </properties></batchlet></step>";

@@ -46,11 +46,14 @@ fn items_go_through_a_command() {
     assert_eq!(out(), "same\n".repeat(5));
     let (execution, _) = run("tee /dev/stderr 2>/dev/null | cat - /dev/null", &[]);
     assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+    // A time that nobody else sleeps.
+    let sleep = format!("sleep 6{}", std::process::id());
+    let (waits, leaves) = (format!("cat; {sleep}"), format!("cat; {sleep} &"));
     let causes = [
         ("exit 4", "the command ended with code 4"),
         ("kill -9 $$", "a signal ended the command"),
-        ("cat; sleep 600", "the command did not end within 1 s"),
-        ("cat; sleep 600 &", "the command did not end within 1 s"),
+        (waits.as_str(), "the command did not end within 1 s"),
+        (leaves.as_str(), "the command did not end within 1 s"),
         ("yes", "the command wrote more than 1024 bytes"),
     ];
     for (command, cause) in causes {
@@ -60,7 +63,7 @@ fn items_go_through_a_command() {
         assert!(execution.status == BatchStatus::Failed && found.contains(cause), "{command}: {execution:?}");
         assert!(began.elapsed() < std::time::Duration::from_secs(20), "{command}");
     }
-    let pids = std::process::Command::new("pgrep").args(["-f", "^sleep 600$"]).output().unwrap();
+    let pids = std::process::Command::new("pgrep").args(["-f", &format!("^{sleep}$")]).output().unwrap();
     assert_eq!(String::from_utf8(pids.stdout).unwrap(), "", "nothing of a command stays");
 }
 

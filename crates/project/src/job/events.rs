@@ -255,9 +255,10 @@ mod tests {
     #[test]
     fn patterns_name_levels() {
         let of = |pattern| TopicFilter::of([pattern]).map(|filter| filter.0.count_ones());
-        assert_eq!(of("#"), Ok(18));
-        assert_eq!(of("batch/jobs/#"), Ok(18));
-        assert_eq!(of("jobs/execution/*"), Ok(6));
+        assert_eq!(of("#"), Ok(25));
+        assert_eq!(of("batch/jobs/#"), Ok(25));
+        assert_eq!(of("jobs/execution/*"), Ok(7));
+        assert_eq!(of("jobs/instance/*"), Ok(7));
         assert_eq!(of("jobs/execution/*/started"), Ok(3));
         assert_eq!(of("jobs/execution/step/checkpoint"), Ok(1));
         assert_eq!(of("jobs/execution/step/checkpoint/#"), Ok(1));
@@ -280,7 +281,7 @@ mod tests {
     fn checkpoints_are_kept_on_request_only() {
         let settings = EventSettings::parse("events.toml", "").unwrap();
         assert!(!settings.keep.wants(CHECKPOINT) && !settings.keep.wants(LOG));
-        assert_eq!(settings.keep.0.count_ones(), 16);
+        assert_eq!(settings.keep.0.count_ones(), 23);
         assert_eq!((settings.retain, settings.checkpoint_sample_ms, settings.topic), (100_000, 0, None));
     }
 }

@@ -9,6 +9,9 @@ pub(super) use listener::ChunkTimes;
 pub(super) use reader::AccountReader;
 pub(super) use writer::AccountWriter;
 
+/// Largest checkpoint data.
+pub(super) const POSITION_BYTES_MAX: u64 = 64 << 20;
+
 /// Checkpoint data of a size: what the artifact needs, then bytes that differ from chunk to chunk.
 fn padded(state: &[u64], size: usize) -> Vec<u8> {
     let mut bytes: Vec<u8> = state.iter().flat_map(|number| number.to_le_bytes()).collect();

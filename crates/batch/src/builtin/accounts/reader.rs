@@ -26,7 +26,7 @@ impl AccountReader {
         Ok(AccountReader {
             path: with.path("FileName")?,
             records: with.number("NumRecords", 10_000_000)?,
-            size: usize::try_from(with.number("ReaderCheckpointDataSize", 1_024)?).unwrap_or(usize::MAX).min(64 << 20),
+            size: usize::try_from(with.number("ReaderCheckpointDataSize", 1_024)?).unwrap_or(usize::MAX),
             file: None,
             read: 0,
             offset: 0,

@@ -49,7 +49,7 @@ impl AccountWriter {
         Ok(AccountWriter {
             table: with.property("Table").unwrap_or("account").to_owned(),
             base: with.number("AccountNumberBase", 0)?,
-            size: usize::try_from(with.number("WriterCheckpointDataSize", 1_024)?).unwrap_or(usize::MAX).min(64 << 20),
+            size: usize::try_from(with.number("WriterCheckpointDataSize", 1_024)?).unwrap_or(usize::MAX),
             deletes,
             chunks: 0,
             inserted: 0,
