@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use quayline_core::{Fault, Finding, Findings};
 use quayline_program::{Compiled, End, ModuleSource, NO_COMPILER, Worker, WorkerSpec, WorkingStorage};
-use quayline_project::{FlowNode, Form, ShapeFile, gnucobol_contradiction, gnucobol_options};
+use quayline_project::{FlowNode, Form, ShapeFile, gnucobol_contradiction, gnucobol_options, is_gnucobol_output};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::Semaphore;
@@ -161,6 +161,10 @@ fn source(
         return Err(("source", message, "paths begin at the project's folder".to_owned()));
     }
     let mut options: Vec<String> = given.unwrap_or("-O2 -std=ibm").split_whitespace().map(str::to_owned).collect();
+    if let Some(option) = options.iter().find(|option| is_gnucobol_output(option)) {
+        let message = format!("`{option}` says what the compiler makes, or where");
+        return Err(("compiler_options", message, "remove it: Quayline compiles to a folder of `modules`".to_owned()));
+    }
     if let Some(dialect) = request.schema().dialect() {
         let contradiction = options.iter().find_map(|option| Some((option, gnucobol_contradiction(option, &dialect)?)));
         if let Some((option, setting)) = contradiction {

@@ -37,6 +37,14 @@ const STORAGE: [(&str, &str); 11] = [
     ("-fno-synchronized-clause", "sync"),
 ];
 
+/// Returns whether an option says what the compiler makes, or where. That is not for the user to choose, because Quayline loads the module.
+#[must_use]
+pub fn is_gnucobol_output(option: &str) -> bool {
+    option.starts_with("-o")
+        || option.starts_with("--save-temps")
+        || ["-x", "-b", "-c", "-C", "-S", "-E", "-j"].contains(&option)
+}
+
 /// Returns the dialect setting that an option of the user contradicts, if there is one.
 #[must_use]
 pub fn gnucobol_contradiction(option: &str, dialect: &Dialect) -> Option<&'static str> {

@@ -54,7 +54,7 @@ pub use format::{
     ColumnsRead, EdiDocuments, EdiRead, JsonNumbers, JsonRead, JsonWrite, ParquetCompression, ParquetWrite,
     SourceFormat, TargetFormat,
 };
-pub use gnucobol::{gnucobol_contradiction, gnucobol_options};
+pub use gnucobol::{gnucobol_contradiction, gnucobol_options, is_gnucobol_output};
 pub use guides::{is_guide, read_guide, read_guide_documents, read_guides};
 pub use interface_file::{InterfaceFile, InterfaceTable, SkipBytes};
 pub use lookup_table::LookupTable;

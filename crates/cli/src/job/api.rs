@@ -476,9 +476,16 @@ impl Shared {
             ["openapi.json" | "jobs" | "jobinstances" | "jobexecutions"] => return Ok(()),
             ["jobinstances", id, ..] => instance(id)?,
             ["jobexecutions", id, ..] => self.repository.execution(execution(id)?)?.instance,
-            _ => InstanceId(0),
+            // No instance has this number.
+            ["events"] => InstanceId(0),
+            _ => return Ok(()),
         };
-        for one in self.repository.executions(id)? {
+        let executions = self.repository.executions(id)?;
+        if executions.is_empty() && id != InstanceId(0) {
+            // Whoever looks for it finds that it does not exist.
+            return Ok(());
+        }
+        for one in executions {
             if self.repository.execution(one)?.submitter.as_deref() == request.operator {
                 return Ok(());
             }
@@ -788,10 +795,10 @@ impl AdminPart for JobsPart {
 
     fn metrics(&self) -> String {
         let mut text =
-            String::from("# HELP quayline_jobs_running Job executions that run\n# TYPE quayline_jobs_running gauge\n");
+            String::from("# HELP quayline_jobs_running Job executions that run.\n# TYPE quayline_jobs_running gauge\n");
         text.push_str(&format!("quayline_jobs_running {}\n", self.shared.running.lock().len()));
         text.push_str(
-            "# HELP quayline_job_executions Job executions that ended\n# TYPE quayline_job_executions counter\n",
+            "# HELP quayline_job_executions_total Job executions that ended.\n# TYPE quayline_job_executions_total counter\n",
         );
         for (status, count) in ["COMPLETED", "STOPPED", "FAILED"].iter().zip(&self.shared.ended) {
             text.push_str(&format!(

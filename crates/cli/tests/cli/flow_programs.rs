@@ -212,6 +212,8 @@ fn a_source_is_compiled_when_the_flow_is_loaded() {
     );
     let found = wrong("program.cbl\"", "program.cbl\"\ncompiler_options = \"-O2 -fbinary-size=2-4-8\"");
     assert!(found.contains("`-fbinary-size=2-4-8` contradicts the dialect"), "{found}");
+    let found = wrong("program.cbl\"", "program.cbl\"\ncompiler_options = \"-O2 -o ../x.so\"");
+    assert!(found.contains("`-o` says what the compiler makes, or where"), "{found}");
     let found = wrong("source = \"program.cbl\"", "compiler_options = \"-O2\"");
     assert!(found.contains("`compiler_options` without a `source`"), "{found}");
     world.write("program.cbl", PROGRAM.replace("GOBACK", "GO BACK BACK"));

@@ -584,6 +584,8 @@ fn submitters_have_their_own_jobs_only() {
             ("GET", format!("/batch/jobexecutions/{other}/stepexecutions"), 403),
             ("PUT", format!("/batch/jobexecutions/{other}?action=stop"), 403),
             ("GET", "/batch/jobexecutions/999".to_owned(), 404),
+            ("GET", "/batch/jobinstances/999".to_owned(), 404),
+            ("GET", "/batch/nothing".to_owned(), 404),
             ("GET", "/batch/jobs".to_owned(), 200),
             ("GET", "/batch/events".to_owned(), 403),
             ("GET", "/definitions".to_owned(), 403),

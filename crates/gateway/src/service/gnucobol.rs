@@ -10,7 +10,7 @@ use quayline_cobol::layout::{
     SyncRule, ZonedSign,
 };
 use quayline_core::Findings;
-use quayline_project::{UserFile, gnucobol_contradiction};
+use quayline_project::{UserFile, gnucobol_contradiction, is_gnucobol_output};
 use toml::Spanned;
 
 use super::wire;
@@ -25,6 +25,11 @@ pub(super) fn default_dialect(kind: &str) -> Dialect {
 pub(super) fn check_options(file: &mut UserFile, given: &[Spanned<String>], dialect: &Dialect) {
     for option in given {
         let text = option.get_ref().as_str();
+        if is_gnucobol_output(text) {
+            let message = format!("`{text}` says what the compiler makes, or where");
+            file.find(codes::COMPILER, message, option, "remove it: Quayline compiles to a folder of `modules`");
+            continue;
+        }
         let Some(setting) = gnucobol_contradiction(text, dialect) else { continue };
         let message = format!("`{text}` contradicts the service's dialect, by which requests and answers are read");
         let hint = format!(
