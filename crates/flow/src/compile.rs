@@ -457,7 +457,8 @@ impl Compiler<'_> {
             _ => {}
         }
         if let Some((source, module)) = program.source() {
-            self.files.extend([source.file.clone(), module]);
+            // The module follows them.
+            self.files.extend(source.recorded_files(&module));
             return Some(program);
         }
         match program.module(node) {

@@ -27,7 +27,7 @@ pub struct ModuleSource {
 /// What became of a module.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Compiled {
-    /// Sources and copybooks that the module is made of.
+    /// Sources and copybooks that the module is made of, and files that the compiler would take instead of them, which do not exist yet.
     pub files: Vec<PathBuf>,
     /// Whether the compiler had to run.
     pub is_new: bool,
@@ -44,7 +44,9 @@ impl ModuleSource {
             Ok(expanded) => expanded,
             Err(CannotExpand::NoCompiler) => {
                 return match record {
-                    Some(record) if record.holds(module) => Ok(Compiled { files: record.files(), is_new: false }),
+                    Some(record) if record.holds(module) => {
+                        Ok(Compiled { files: self.watched(record.files()), is_new: false })
+                    }
                     // Made elsewhere, and brought here without its record: times are all there is.
                     None if is_newer(module, self) => Ok(Compiled { files: vec![self.file.clone()], is_new: false }),
                     _ => Err(NO_COMPILER.to_owned()),
@@ -54,13 +56,27 @@ impl ModuleSource {
         };
         let files = expanded.files.clone();
         if record.is_some_and(|record| record.made_of == expanded.digest && digest_of(module) == Some(record.module)) {
-            return Ok(Compiled { files, is_new: false });
+            return Ok(Compiled { files: self.watched(files), is_new: false });
         }
         compile(self, module)?;
         let module_digest = digest_of(module).ok_or_else(|| format!("{} cannot be read", module.display()))?;
         let depends = files.iter().filter_map(|path| Some((digest_of(path)?, path.clone()))).collect();
         Record { made_of: expanded.digest, module: module_digest, depends }.write(module)?;
-        Ok(Compiled { files, is_new: true })
+        Ok(Compiled { files: self.watched(files), is_new: true })
+    }
+
+    /// Adds the places that the compiler searches first: a copybook that somebody puts there replaces another one.
+    fn watched(&self, mut files: Vec<PathBuf>) -> Vec<PathBuf> {
+        let names: Vec<_> = files.iter().skip(1).filter_map(|path| path.file_name()).collect();
+        let folders = [self.root.clone(), self.root.join("copybooks")];
+        let places: Vec<PathBuf> =
+            folders.iter().flat_map(|folder| names.iter().map(|name| folder.join(name))).collect();
+        for place in places {
+            if !files.contains(&place) {
+                files.push(place);
+            }
+        }
+        files
     }
 
     /// Compiles the source and keeps nothing of it.
@@ -75,10 +91,11 @@ impl ModuleSource {
         result
     }
 
-    /// The files that a module was made of, by its record.
+    /// The files whose changes may change a module, as far as its record knows them.
     #[must_use]
-    pub fn recorded_files(module: &Path) -> Vec<PathBuf> {
-        Record::read(module).map(|record| record.files()).unwrap_or_default()
+    pub fn recorded_files(&self, module: &Path) -> Vec<PathBuf> {
+        let files = Record::read(module).map(|record| record.files()).unwrap_or_default();
+        if files.is_empty() { vec![self.file.clone()] } else { self.watched(files) }
     }
 
     /// How to compile the module by hand.
@@ -86,7 +103,8 @@ impl ModuleSource {
     pub fn by_hand(&self, module: &Path) -> String {
         let folder = module.parent().unwrap_or(Path::new("."));
         let words = command(self, module);
-        format!("cd {} && mkdir -p {} && {}", self.root.display(), folder.display(), shown(&words))
+        let path = |path: &Path| quoted(&path.display().to_string());
+        format!("cd {} && mkdir -p {} && {}", path(&self.root), path(folder), shown(&words))
     }
 }
 
@@ -243,8 +261,22 @@ fn compile_to(source: &ModuleSource, made: &Path) -> Result<(), String> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(NO_COMPILER.to_owned()),
         Err(error) => Err(format!("cobc: {}", error.kind())),
         Ok(done) if !done.status.success() => Err(said(&done.stderr)),
+        Ok(_) if !has_entry(made, &source.program) => Err(format!(
+            "it has no program {}: its PROGRAM-ID is another name, or has other letter case",
+            source.program
+        )),
         Ok(_) => Ok(()),
     }
+}
+
+/// Returns whether a module has an entry point of a name among its symbols.
+fn has_entry(module: &Path, program: &str) -> bool {
+    // As cobc writes it: two underscores for a hyphen, and one before a digit at the start.
+    let mut symbol = program.replace('-', "__");
+    if symbol.starts_with(|first: char| first.is_ascii_digit()) {
+        symbol.insert(0, '_');
+    }
+    std::fs::read(module).is_ok_and(|bytes| bytes.split(|byte| *byte == 0).any(|name| name == symbol.as_bytes()))
 }
 
 /// The compiler's words: UTF-8, or Latin-1 where a source's bytes in them are not.
@@ -263,8 +295,36 @@ fn tempdir_in(folder: &Path) -> std::io::Result<PathBuf> {
     Ok(path)
 }
 
+/// A word for a shell.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
+    if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
+
 /// The command as one would type it.
 fn shown(command: &Command) -> String {
     let words = core::iter::once(command.get_program()).chain(command.get_args());
-    words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+    words.map(|word| quoted(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A new copybook in a folder that the compiler searches first was not noticed.
+    #[test]
+    fn places_that_the_compiler_searches_are_watched_too() {
+        let root = PathBuf::from("/project");
+        let file = root.join("program.cbl");
+        let source =
+            ModuleSource { program: "P".to_owned(), file: file.clone(), options: Vec::new(), root: root.clone() };
+        let found = source.watched(vec![file.clone(), root.join("copybooks/area.cpy"), root.join("other/x.cpy")]);
+        let expected = ["program.cbl", "copybooks/area.cpy", "other/x.cpy", "area.cpy", "x.cpy", "copybooks/x.cpy"];
+        assert_eq!(found, expected.map(|path| root.join(path)));
+    }
+
+    #[test]
+    fn a_command_can_be_pasted_into_a_shell() {
+        assert_eq!(["-O2", "a b", "x;y", "it's"].map(quoted), ["-O2", "'a b'", "'x;y'", "'it'\\''s'"]);
+    }
 }

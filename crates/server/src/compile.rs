@@ -41,8 +41,7 @@ pub(crate) fn compile_programs(definitions: &Definitions, log: &dyn Fn(&str)) ->
             }
             Err(why) => {
                 log(&format!("{name} is not compiled: {why}; to compile it by hand: {}", source.by_hand(&module)));
-                made.files.push(source.file.clone());
-                made.files.extend(ModuleSource::recorded_files(&module));
+                made.files.extend(source.recorded_files(&module));
                 made.stale.push((module.clone(), format!("{name} is not compiled: {why}")));
             }
         }

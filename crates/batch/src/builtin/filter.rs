@@ -58,10 +58,14 @@ impl Conditions {
                 span: 0..quoted.len(),
                 gives: Gives::Truth,
             }];
-            let file = UserText { name: Arc::from("the property where"), text: quoted.into() };
+            let file = UserText { name: Arc::from("where"), text: quoted.into() };
             let mut findings = Vec::new();
             let remedy = "use the names of the shape; `quayline inspect` lists them";
             let expressions = Expressions::compile(&written, Some(&shape), remedy, &file, &mut findings);
+            // The quotation mark is not in the property.
+            findings
+                .iter_mut()
+                .for_each(|finding| finding.place.column = finding.place.column.map(|column| column - 1));
             let expressions = expressions.ok_or_else(|| of_findings(&Findings(findings)))?;
             if let Some(name) = expressions.envelope_read().first() {
                 let message = format!("reads `envelope.{name}`, and items have no such value");

@@ -372,10 +372,14 @@ fn key_of_mode(given: &Given) -> Option<Wrong> {
         }
         Some(Some(mode)) => mode,
     };
-    matches!(value("key"), None | Some(Some(""))).then(|| {
+    if matches!(value("key"), None | Some(Some(""))) {
         let remedy = "add <property name=\"key\" value=\"...\"/>: the columns that find the row of an item";
-        ("key", format!("is missing or empty, and mode {mode} needs it"), remedy.to_owned())
-    })
+        return Some(("key", format!("is missing or empty, and mode {mode} needs it"), remedy.to_owned()));
+    }
+    let (key, columns) = (value("key").flatten()?, value("columns").flatten()?);
+    let stranger = key.split(',').map(str::trim).find(|key| !columns.split(',').any(|name| name.trim() == *key))?;
+    let remedy = format!("write columns of `columns`: {columns}");
+    Some(("key", format!("names `{stranger}`, which is not in `columns`"), remedy))
 }
 
 fn columns(text: &str) -> Result<(), (String, String)> {

@@ -394,7 +394,12 @@ fn properties_are_checked_before_the_run() {
         more("key", "a")
     );
     assert!(more("missing", "ignore").contains("missing of quayline.sqlWriter has no effect in mode insert"));
-    assert!(more("table", "t").contains("the property table of quayline.sqlWriter is there again"));
+    assert!(more("table", "t").contains("a later property `table` replaces this one"));
+    let update = xml
+        .replace("\"merge\"", "\"update\"/><property name=\"key\" value=\"a,c\"")
+        .replace("mysql://x", "postgresql://u@h/d");
+    let told = found(&update);
+    assert!(told.iter().any(|(_, message, _)| message.contains("names `c`, which is not in `columns`")), "{told:?}");
     assert!(with("a,b", "a,,b").contains("columns of quayline.sqlWriter has an empty name"));
     assert!(with("\"fraiming\" value=\"rdw\"", "\"framing\" value=\"fixed:0\"").contains("a fixed record length of 0"));
     // A reference without a value is missing; one that only a partition knows is not.

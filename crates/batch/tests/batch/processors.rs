@@ -84,9 +84,12 @@ fn items_are_filtered_by_a_condition() {
     assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
     assert_eq!((counts.read, counts.filter, counts.write), (4, 3, 1));
     assert_eq!(std::fs::read_to_string(folder.path().join("out.txt")).unwrap(), "{\"id\": 1,  \"kind\":\"A\"}\n");
-    for (condition, cause) in
-        [("knd = \"A\"", "knd"), ("id +", "end of the expression"), ("envelope.x = \"1\"", "envelope.x")]
-    {
+    for (condition, cause) in [
+        ("knd = \"A\"", "`knd`"),
+        ("knd = \"A\"", "where:1:1"),
+        ("id +", "end of the expression"),
+        ("envelope.x = \"1\"", "envelope.x"),
+    ] {
         let (execution, _) = run(condition);
         let found = execution.cause.clone().unwrap_or_default();
         assert!(execution.status == BatchStatus::Failed && found.contains(cause), "{condition}: {execution:?}");

@@ -48,6 +48,19 @@ impl Known {
         Known { stamp: stamp(files), obstacle: None }
     }
 
+    /// The files of a flow, as they were before its programs were compiled: a change during that time is found by the next look.
+    fn made(flow: &mut Flow) -> Result<Known, Findings> {
+        let before: BTreeMap<_, _> = stamp(&flow.files).into_iter().collect();
+        flow.make_programs()?.iter().for_each(|line| eprintln!("{line}"));
+        let mut known = Known::new(&flow.files);
+        for (path, changed) in &mut known.stamp {
+            if let Some(earlier) = before.get(path) {
+                *changed = *earlier;
+            }
+        }
+        Ok(known)
+    }
+
     fn files(&self) -> Vec<PathBuf> {
         self.stamp.iter().map(|(path, _)| path.clone()).collect()
     }
@@ -82,8 +95,10 @@ impl ServedFlows {
         if flows.is_empty() {
             return Ok(None);
         }
+        let mut known = BTreeMap::new();
         for flow in &mut flows {
-            flow.make_programs()?.iter().for_each(|line| eprintln!("{line}"));
+            let made = Known::made(flow)?;
+            known.insert(flow.file.path.clone(), made);
         }
         let opened = Opened::open(store, Missing::Refuse)?;
         missing(&opened.store, &flows)?;
@@ -97,9 +112,7 @@ impl ServedFlows {
         options.threads = threads.unwrap_or(options.threads);
         let engine = Arc::new(Engine::start_with(&opened.store, &clock, &observer, options, Some(workload))?);
         workload.add_source(Arc::new(FlowSource(Arc::downgrade(&engine))));
-        let mut known = BTreeMap::new();
         for flow in flows {
-            known.insert(flow.file.path.clone(), Known::new(&flow.files));
             engine.deploy(flow);
         }
         let stop = Arc::new(AtomicBool::new(false));
@@ -138,13 +151,9 @@ fn look(root: &Path, engine: &Engine, listeners: &[(String, SocketAddr)], known:
         }
         let before = known.remove(path);
         let stays = || eprintln!("the flow of {} stays as it was", path.display());
-        let made = Flow::open(path, root, cache()).and_then(|mut flow| {
-            flow.make_programs()?.iter().for_each(|line| eprintln!("{line}"));
-            Ok(flow)
-        });
+        let made = Flow::open(path, root, cache()).and_then(|mut flow| Ok((Known::made(&mut flow)?, flow)));
         let now = match made {
-            Ok(flow) => {
-                let mut now = Known::new(&flow.files);
+            Ok((mut now, flow)) => {
                 let obstacles = obstacles(&flow, engine, listeners);
                 if obstacles.is_empty() {
                     eprintln!("flow {} is loaded", flow.name());

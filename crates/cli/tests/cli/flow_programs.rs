@@ -193,6 +193,14 @@ fn a_source_is_compiled_when_the_flow_is_loaded() {
     // Another copybook: the program moves its fields, and so does the layout.
     world.write("copybooks/area.cpy", COPYBOOK.replace("X(7)", "X(6)").replace("PIC X.\n", "PIC XX.\n"));
     assert_eq!(answer("A 00010000      "), ("A 00060001      ".to_owned(), true));
+    // A copybook that the compiler takes instead of the one in use.
+    assert_eq!(answer("A 00010000      "), ("A 00060001      ".to_owned(), false));
+    world.write(
+        "area.cpy",
+        COPYBOOK.replace("X(7)", "X(6)").replace("PIC X.\n", "PIC XX.\n").replace("9(4)", "9(4) VALUE 1"),
+    );
+    assert_eq!(answer("A 00010000      "), ("A 00060001      ".to_owned(), true));
+    std::fs::remove_file(world.path("area.cpy")).expect("it is there");
     // Options of the dialect are passed: the counter of a layout by GnuCOBOL's sizes is one byte.
     world.write(
         "copybooks/area.cpy",
@@ -216,6 +224,9 @@ fn a_source_is_compiled_when_the_flow_is_loaded() {
     assert!(found.contains("`-o` says what the compiler makes, or where"), "{found}");
     let found = wrong("source = \"program.cbl\"", "compiler_options = \"-O2\"");
     assert!(found.contains("`compiler_options` without a `source`"), "{found}");
+    world.write("program.cbl", PROGRAM.replace("PROGRAM-ID. WORKER", "PROGRAM-ID. WORKERS"));
+    let found = wrong("it", "it");
+    assert!(found.contains("it has no program WORKER: its PROGRAM-ID is another name"), "{found}");
     world.write("program.cbl", PROGRAM.replace("GOBACK", "GO BACK BACK"));
     for command in ["flow check", "flow run --until-idle 100ms"] {
         world.write("flows/call.toml", &named);

@@ -88,6 +88,7 @@ impl JobFile {
         checker.ids(root);
         checker.scope(root, true);
         checker.artifacts(root, artifacts);
+        checker.repeated_properties(root);
         checker.references(&self.root);
         checker.own_properties(root);
         checker.partition_properties(root);
@@ -466,6 +467,22 @@ impl Checker<'_> {
         }
     }
 
+    /// Warns of properties that another one of the same list replaces.
+    fn repeated_properties(&mut self, root: &Node) {
+        let mut lists = Vec::new();
+        root.each(&mut |node| lists.extend((node.name == "properties").then_some(node)));
+        for list in lists {
+            let mut later = BTreeSet::new();
+            for property in list.named("property").collect::<Vec<_>>().into_iter().rev() {
+                let name = property.required("name");
+                if !later.insert(name) {
+                    let message = format!("a later property `{name}` replaces this one");
+                    self.warn(codes::JOB_VALUE, property, "name", message, "remove one of them".to_owned());
+                }
+            }
+        }
+    }
+
     fn artifacts(&mut self, root: &Node, artifacts: &dyn Artifacts) {
         let mut nodes = Vec::new();
         root.each(&mut |node| {
@@ -493,13 +510,6 @@ impl Checker<'_> {
         // A name that is a reference may be any.
         if nodes.iter().any(|property| property.required("name").contains("#{")) {
             return;
-        }
-        for (at, property) in nodes.iter().enumerate() {
-            let name = property.required("name");
-            if nodes[at + 1..].iter().any(|other| other.required("name") == name) {
-                let message = format!("the property {name} of {reference} is there again; this one has no effect");
-                self.warn(codes::JOB_VALUE, property, "name", message, "remove one of them".to_owned());
-            }
         }
         // Of two with a name the last counts, as in a run.
         let value = |property: &&Node| {
