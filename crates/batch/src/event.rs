@@ -82,19 +82,19 @@ impl FromStr for EventPosition {
     }
 }
 
-/// Which events somebody wants.
+/// Filter of events.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct EventsWanted {
-    /// Their topics.
+    /// Topics of the events.
     pub topics: TopicFilter,
-    /// Id of their job.
+    /// Id of the job, or `None` for all jobs.
     pub job: Option<String>,
-    /// Their execution.
+    /// Number of the execution, or `None` for all executions.
     pub execution: Option<ExecutionId>,
 }
 
 impl EventsWanted {
-    /// Returns whether an event is wanted.
+    /// Returns whether an event passes the filter.
     #[must_use]
     pub fn has(&self, event: &Event) -> bool {
         self.topics.wants(event.topic)
@@ -103,14 +103,14 @@ impl EventsWanted {
     }
 }
 
-/// Some of the kept events.
+/// Page of kept events.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct EventPage {
-    /// The events, ascending.
+    /// Events in ascending order.
     pub events: Vec<(EventPosition, Event)>,
-    /// Where the next page begins.
+    /// Position at which the next page begins.
     pub next: EventPosition,
-    /// Whether events between the start and the first of these were removed.
+    /// Whether events between the start of the page and its first event were removed.
     pub removed: bool,
 }
 

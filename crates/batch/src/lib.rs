@@ -20,8 +20,8 @@
 //!
 //! # Artifacts in Rust
 //!
-//! An artifact implements a trait of [`artifact`], and a [`Registry`](artifact::Registry) has the name that jobs refer to. This processor keeps lines
-//! with a word and counts as a filter for the others:
+//! An artifact implements a trait of [`artifact`], and a [`Registry`](artifact::Registry) has the name by which jobs refer to it. This processor
+//! keeps lines with a word and filters the others:
 //!
 //! ```
 //! use std::sync::Arc;

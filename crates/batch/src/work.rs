@@ -32,7 +32,7 @@ pub trait Backend: Send + Sync {
         false
     }
 
-    /// A queue or topic of the store in which the repository is.
+    /// Returns a queue or topic of the store that contains the repository.
     fn queue(&self, name: &str) -> Option<Queue> {
         let _ = name;
         None

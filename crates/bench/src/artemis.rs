@@ -20,7 +20,7 @@ const RESPONDERS: usize = 4;
 #[derive(Debug)]
 pub struct ArtemisServer(Peer);
 
-/// Prepares the folder with the jars in `lib` and the compiled broker at the first use.
+/// Prepares the folder with the jars in `lib` and the compiled broker on first use.
 fn prepared(folder: &Path) -> Result<(), String> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../flow/tests/peers/artemis");
     std::fs::create_dir_all(folder).map_err(shown)?;

@@ -75,12 +75,12 @@ pub(crate) fn answer(status: u16, value: &Value) -> AdminAnswer {
     AdminAnswer::new(status, "application/json", format!("{value}\n").into_bytes())
 }
 
-/// A finding as a JSON value.
+/// Returns a finding as a JSON value.
 pub(crate) fn raw(finding: &Finding) -> Value {
     serde_json::from_str(&finding_json(finding)).unwrap_or_default()
 }
 
-/// The answer to a request that is none of these operations: 404, or 405 with the methods that the path takes (RFC 9110, section 15.5.6).
+/// Returns the answer to a request that matches no operation: 404, or 405 with the methods of the path (RFC 9110, section 15.5.6).
 pub(crate) fn elsewhere(paths: &OperatorPaths, request: &AdminRequest<'_>) -> AdminAnswer {
     let (finding, allow) = paths.elsewhere(request);
     let status = if allow.is_some() { 405 } else { 404 };

@@ -1,5 +1,5 @@
-//! Ctrl-C as a flag: what is under way is finished and made resumable; a second Ctrl-C, at least a second later, ends at once, and so does the first one while the run
-//! waits for a standard input that brings nothing.
+//! Ctrl-C as a flag: the run finishes its current work and stays resumable. A second Ctrl-C, at least a second later, ends the process at once. So
+//! does the first one while the run waits for standard input.
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
@@ -18,7 +18,7 @@ pub(crate) fn survive_file_size_limit() {
     let _ = flag::register(libc::SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }
 
-/// A flag that Ctrl-C (SIGINT) or SIGTERM sets. Whichever comes again, [`AGAIN_MIN`] after the first or later, ends the process with
+/// A flag that Ctrl-C (SIGINT) or SIGTERM sets. A second signal of either kind, at least [`AGAIN_MIN`] after the first, ends the process with
 /// [`Exit::Interrupted`]. Supervisors such as `timeout` send a signal to the process and to its group, so two at once are one.
 pub(crate) fn stop_flag() -> io::Result<Arc<AtomicBool>> {
     let (stop, is_again) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
@@ -30,7 +30,7 @@ pub(crate) fn stop_flag() -> io::Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-/// How long after the first signal another one ends the process.
+/// Time after the first signal from which another one ends the process.
 const AGAIN_MIN: Duration = Duration::from_secs(1);
 
 /// Reads of standard input that began and ended: odd while one is under way.
@@ -39,8 +39,8 @@ static READS: AtomicU64 = AtomicU64::new(0);
 /// How long a read may take after a signal before the run is held to wait for nothing.
 const WAIT_MAX: Duration = Duration::from_millis(500);
 
-/// After the first signal, notes when another one is to end the process. Also ends the process if, after a signal, it does nothing but wait for standard input: the system restarts the read, so the flag would never be
-/// looked at. All that was read before is converted; outputs that are not complete keep their partial names.
+/// After the first signal, decides when another one ends the process. Also ends the process if it only waits for standard input after a signal: the
+/// system restarts the read, so nothing would check the flag. Quayline converts all input before that; incomplete outputs keep their partial names.
 fn watch_signals(is_again: Arc<AtomicBool>) -> io::Result<()> {
     let (mut signals, sender) = UnixStream::pair()?;
     for signal in [SIGINT, SIGTERM] {

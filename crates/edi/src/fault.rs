@@ -239,7 +239,7 @@ pub enum EdiError {
         /// What there is.
         found: u64,
     },
-    /// `EDI-018`: no terminator where binary data ends, or no UNP where the object of a package ends.
+    /// `EDI-018`: a missing terminator after binary data, or a missing UNP after the object of a package.
     #[error("the binary data does not end where its length says")]
     BinaryEnd,
     /// `EDI-019`: a segment without a proper tag.

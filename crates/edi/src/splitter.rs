@@ -61,8 +61,8 @@ use extended::Extended;
 ///
 /// It holds no text: [`SegmentSplitter::over`] looks at what the caller has, and says how much of that is done with; the caller keeps the
 /// rest, appends what comes next and calls again. The rest is no more than one segment, which [`Limits::segment_bytes_max`] bounds, or one
-/// piece of binary data or object of a package, bounded by [`Limits::record_bytes_max`]. Memory besides: some positions per byte of a window of 4 KiB, more only
-/// while one segment is longer than that.
+/// piece of binary data or object of a package, bounded by [`Limits::record_bytes_max`]. Further memory: some positions per byte of a window of 4
+/// KiB, and more only for a longer segment.
 ///
 /// What is wrong is put aside ([`SegmentSplitter::take_faults`]) and passed over, so one fault costs one segment at most:
 /// * bytes that are no interchange, up to the next one;
@@ -167,7 +167,7 @@ enum Mode {
     PassOver { released: bool },
     /// In binary data that is too long.
     PassBytes { left: u64 },
-    /// Before the object of a package, which has so many bytes by its length.
+    /// Before the object of a package, with its number of bytes from UNO.
     Object { declared: u64 },
     /// Behind everything.
     Done,
@@ -202,7 +202,7 @@ struct Told {
     break_inside: bool,
     break_behind: bool,
     empty: bool,
-    /// Number of the segment of the package that was reported last.
+    /// Segment number of the last reported package.
     package: u64,
 }
 

@@ -32,7 +32,7 @@ pub struct CsvReader {
     checks: Vec<(usize, Check)>,
     /// For each column, whether its type has an empty text.
     texts: Vec<bool>,
-    /// For each cell of a row, whether its type has an empty text.
+    /// Whether the type of each cell of a row has an empty text.
     text_cells: Vec<bool>,
 }
 

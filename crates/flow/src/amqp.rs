@@ -388,7 +388,7 @@ impl BrokerInput {
             let has_id = message.id != [0; 24];
             if has_id {
                 if let Some(known) = self.open.get_mut(&message.id) {
-                    // It comes again while it is processed.
+                    // The message arrives again while it is processed.
                     known.others.push(delivery);
                     continue;
                 }
@@ -399,7 +399,7 @@ impl BrokerInput {
                         continue;
                     }
                     Err(error) => {
-                        // It keeps its place, and the flow looks again after its pause for an input that failed.
+                        // The message keeps its place. The flow tries again after its pause for a failed input.
                         self.shared.borrow_mut().arrived.push_front((delivery, message));
                         return Poll::Ready(Err(error.into()));
                     }

@@ -100,7 +100,7 @@ impl Program {
         Ok(Program { folders, request, response, length, source })
     }
 
-    /// The source of the module, and the module that it makes.
+    /// Source of the module, and path of the compiled module.
     pub(crate) fn source(&self) -> Option<(&ModuleSource, PathBuf)> {
         let source = self.source.as_ref()?;
         Some((source, self.folders.first()?.join(format!("{}.so", source.program))))
@@ -137,7 +137,7 @@ impl Program {
     }
 }
 
-/// The source of a node's program, compiled by the dialect of its parameter.
+/// Returns the source of a node's program, with compiler options for the dialect of its parameter.
 fn source(
     root: &Path,
     node: &FlowNode,
@@ -150,19 +150,19 @@ fn source(
             Some(_) => Err((
                 "compiler_options",
                 "`compiler_options` without a `source` to compile".to_owned(),
-                "add `source`, or remove them".to_owned(),
+                "add `source`, or remove `compiler_options`".to_owned(),
             )),
         };
     };
     let root = std::path::absolute(root).unwrap_or_else(|_| root.to_owned());
     let file = root.join(written);
     if !file.is_file() {
-        let message = format!("there is no source `{written}`");
+        let message = format!("the source `{written}` does not exist");
         return Err(("source", message, "paths begin at the project's folder".to_owned()));
     }
     let mut options: Vec<String> = given.unwrap_or("-O2 -std=ibm").split_whitespace().map(str::to_owned).collect();
     if let Some(option) = options.iter().find(|option| is_gnucobol_output(option)) {
-        let message = format!("`{option}` says what the compiler makes, or where");
+        let message = format!("`{option}` selects the type or file of the compiler output");
         return Err(("compiler_options", message, "remove it: Quayline compiles to a folder of `modules`".to_owned()));
     }
     if let Some(dialect) = request.schema().dialect() {
@@ -178,18 +178,18 @@ fn source(
     Ok(Some(ModuleSource { program, file, options, root }))
 }
 
-/// What to do with the sources of a flow.
+/// Action for the sources of a flow.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Sources {
-    /// Compile them to their modules, as far as those are not what the sources make.
+    /// Compile sources whose modules do not match them.
     Make,
-    /// Compile them and keep nothing.
+    /// Compile the sources without keeping the result.
     Try,
 }
 
 impl Flow {
-    /// Compiles the sources that nodes name, as far as their modules are not what the sources make. Call it before the flow runs. Returns a line
-    /// for each module that was compiled; [`Flow::files`] then has the copybooks too.
+    /// Compiles the sources of nodes whose modules do not match them. Call it before the flow runs. Returns a line for each compiled module. After
+    /// the call, [`Flow::files`] also has the copybooks.
     ///
     /// # Errors
     /// Each source that does not compile, with the words of the compiler.
@@ -201,7 +201,7 @@ impl Flow {
         if findings.is_empty() { Ok(lines) } else { Err(Findings(findings)) }
     }
 
-    /// Each source that does not compile. Nothing is kept of what the compiler makes.
+    /// Returns a finding for each source that does not compile. Does not keep the output of the compiler.
     #[must_use]
     pub fn try_programs(&self) -> Vec<Finding> {
         self.sources(Sources::Try).2
@@ -231,7 +231,7 @@ impl Flow {
                         }
                     }
                 }
-                // A module that was made elsewhere runs without a compiler.
+                // A module from elsewhere runs without a compiler.
                 Err(why) if why == NO_COMPILER && what == Sources::Try && module.is_file() => {}
                 Err(why) => {
                     let place = node.property("source").map(|property| self.file.text.place(&property.span));

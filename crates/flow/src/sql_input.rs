@@ -8,7 +8,7 @@
 //! The entry of a row commits with what the flow makes of it. Without `done`, rows are read in the order of their key from the head on, and the head follows
 //! the entries. A row that becomes visible below the head is never read. With `done`, every look reads from the first row, and the statement removes what had
 //! its effect: after the commit, and again after a restart. The entry remains until the database has committed the statement and the query no longer
-//! returns the row, whatever number of rows the statement changed.
+//! returns the row, regardless of the number of rows that the statement changed.
 //!
 //! One task holds the connection. It looks for rows and executes statements one after another, so a row that is read has not been removed meanwhile.
 
@@ -43,7 +43,7 @@ const PAGE: usize = 500;
 const HELD_MAX: (usize, usize) = (1_000, 8 << 20);
 /// Maximum number of rows from the first open row on: 10,000. An input with this many rows stops reading.
 const ORDER_MAX: usize = 10_000;
-/// An input with this many rows that `done` did not remove from the query reads no more. Default 10,000.
+/// Maximum number of rows that `done` did not remove from the query: 10,000. An input with this many rows stops reading.
 const LEFT_MAX: usize = 10_000;
 /// Longest wait for an answer of the database.
 const ANSWER_WAIT: Duration = Duration::from_secs(60);
@@ -74,7 +74,7 @@ struct Shared {
     known: HashSet<Rc<str>>,
     /// Keys of rows that had their effect and wait for the statement `done`.
     finished: VecDeque<Rc<str>>,
-    /// Keys of rows for which `done` was executed; the query has not shown yet that it returns them no longer.
+    /// Keys of rows for which `done` was executed. The query has not confirmed yet that it no longer returns them.
     executed: VecDeque<Rc<str>>,
     /// Keys of rows that the query still returned after `done`.
     left: VecDeque<Rc<str>>,
@@ -153,7 +153,7 @@ struct Prepared {
 struct Done {
     /// Removes a row from the query.
     remove: Statement,
-    /// Returns those of an array of keys that the query still returns.
+    /// Returns the keys of an array that the query still returns.
     remains: Statement,
 }
 
@@ -161,7 +161,7 @@ fn entry(prefix: &str, key: &str) -> String {
     format!("{prefix}row/{:032x}", xxh3_128(key.as_bytes()))
 }
 
-/// The literal of an array of keys.
+/// Returns the literal of an array of keys.
 fn array_of(keys: &[Rc<str>]) -> String {
     let quoted = keys.iter().map(|key| format!("\"{}\"", key.replace('\\', "\\\\").replace('"', "\\\"")));
     format!("{{{}}}", quoted.collect::<Vec<_>>().join(","))
@@ -269,7 +269,7 @@ impl Session {
             while tokio::time::timeout_at(until, self.news.notified()).await.is_ok() {
                 self.finish(&prepared).await?;
             }
-            // Rows that `done` left may go without a word to this process.
+            // Rows that `done` left may disappear without a message to this process.
             while self.is_full() && tokio::time::timeout(self.interval, self.news.notified()).await.is_ok() {
                 self.finish(&prepared).await?;
             }
@@ -286,7 +286,7 @@ impl Session {
     async fn finish(&self, prepared: &Prepared) -> Result<(), Failure> {
         let Some(done) = &prepared.done else { return Ok(()) };
         loop {
-            // Those of a connection that ended come first.
+            // Rows of an ended connection come first.
             while !self.shared.borrow().executed.is_empty() {
                 let keys: Vec<Rc<str>> = self.shared.borrow().executed.iter().take(PAGE).cloned().collect();
                 let left = self.forget(prepared, done, &keys).await?;
@@ -301,10 +301,10 @@ impl Session {
         }
     }
 
-    /// Executes `done` for a page of rows. A row whose statement fails does not hold up the others, and only its statement is executed again.
+    /// Executes `done` for a page of rows. A failed statement does not delay the other rows, and only this statement runs again.
     async fn execute(&self, prepared: &Prepared, done: &Done) -> Result<(), Failure> {
         let keys: Vec<Rc<str>> = self.shared.borrow().finished.iter().take(PAGE).cloned().collect();
-        // The statements travel together.
+        // The input sends all statements at the same time.
         let mut answers: FuturesUnordered<_> = keys
             .iter()
             .map(|key| async move {
@@ -334,7 +334,7 @@ impl Session {
         outcome
     }
 
-    /// Removes what is remembered of those rows that the query no longer returns. Returns the keys of the others.
+    /// Forgets the rows that the query no longer returns. Returns the keys of the others.
     async fn forget(&self, prepared: &Prepared, done: &Done, keys: &[Rc<str>]) -> Result<Vec<Rc<str>>, Failure> {
         let array = Parameter(Some(array_of(keys)));
         let all: [&(dyn ToSql + Sync); 1] = [&array];
@@ -357,7 +357,7 @@ impl Session {
         Ok(left)
     }
 
-    /// Looks again at the rows that `done` left in the query, and reports them while they are there.
+    /// Checks again the rows that `done` left in the query, and reports them while the query returns them.
     async fn look_at_left(&self, prepared: &Prepared) -> Result<(), Failure> {
         let Some(done) = &prepared.done else { return Ok(()) };
         let count = self.shared.borrow().left.len();
@@ -395,7 +395,7 @@ impl Session {
             };
             let mut is_last = rows.len() <= PAGE;
             let rows = rows.iter().map(row_of).collect::<Result<Vec<_>, _>>()?;
-            // Only one of two rows with the same key could be remembered, so no row from the first of them on is read.
+            // Quayline could remember only one of two rows with the same key, so it stops reading before the first of them.
             let twice = rows.windows(2).position(|two| two[0].0.is_some() && two[0].0 == two[1].0);
             // The query returns one row more than a page, only to compare its key.
             for row in rows.into_iter().take(twice.unwrap_or(PAGE)) {

@@ -16,7 +16,7 @@ use tokio::time::{Instant, Sleep};
 const AGAIN_MS: (u64, u64) = (100, 10_000);
 /// Number of failures after which a message moves to the backout queue, unless the node sets `attempts`.
 const ATTEMPTS: u64 = 3;
-/// Pause before a message is processed whose unit of work could not begin: it has not failed itself.
+/// Pause for a message whose unit of work could not begin. This does not count as a failure of the message.
 pub(crate) const NOT_BEGUN: Duration = Duration::from_millis(AGAIN_MS.0);
 
 /// A message that is processed now.

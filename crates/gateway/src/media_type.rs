@@ -5,7 +5,7 @@
 pub(crate) enum NotTaken {
     /// The body is not JSON, or is a patch instead of a document.
     MediaType,
-    /// What follows the type is not a list of parameters.
+    /// The text after the type is not a list of parameters.
     Parameters,
     /// The body has an encoding other than UTF-8 (RFC 8259, section 8.1).
     Charset,
@@ -41,10 +41,10 @@ pub(crate) fn check(content_type: Option<&str>, method: &str) -> Result<(), NotT
     if charsets.all(|(_, charset)| is_utf8(charset)) { Ok(()) } else { Err(NotTaken::Charset) }
 }
 
-/// Reads the parameters of a media type (RFC 9110, section 5.6.6): `;name=value`, with a token or a quoted string as value. `None` where they are
-/// something else.
+/// Reads the parameters of a media type (RFC 9110, section 5.6.6): `;name=value`, with a token or a quoted string as value. Returns `None` for other
+/// text.
 ///
-/// * Blanks around `=` are allowed, which the RFC forbids: clients send them.
+/// * Blanks around `=` are allowed, although the RFC forbids them, because clients send them.
 fn parameters(mut rest: &str) -> Option<Vec<(&str, String)>> {
     let is_token = |text: &str| {
         !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
@@ -81,7 +81,8 @@ fn parameters(mut rest: &str) -> Option<Vec<(&str, String)>> {
     }
 }
 
-/// Reads a quoted string after its first quotation mark (RFC 9110, section 5.6.4): its text, and where it ends. `None` if it does not.
+/// Reads a quoted string after its first quotation mark (RFC 9110, section 5.6.4). Returns its text and the position after it, or `None` without a
+/// closing mark.
 fn quoted_string(quoted: &str) -> Option<(String, usize)> {
     let mut text = String::new();
     let mut chars = quoted.char_indices();

@@ -330,13 +330,14 @@ fn repertoire(charset: Charset, without_controls: bool) -> Option<String> {
     Some(format!("[{class}]"))
 }
 
-/// Characters of a picture that are described by a pattern, and runs of characters of one kind in it. Longer patterns cost clients more than they
-/// tell, and readers of regular expressions limit how deep groups may be.
+/// Maximum number of characters of a picture with a pattern, and of its runs of equal characters. Longer patterns cost clients more than they help,
+/// and parsers of regular expressions limit the depth of groups.
 const MASK_CHARS_MAX: usize = 200;
 const MASK_RUNS_MAX: usize = 60;
 
-/// Returns a regular expression for the texts of an alphanumeric-edited field: `XX/X` accepts `a`, `ab`, `ab/`, `ab/c` and blanks. Each run of the picture is
-/// inside of the group of the run before it, so the expression is as long as the picture. `None` for a picture that is too long.
+/// Returns a regular expression for the texts of an alphanumeric-edited field: `XX/X` accepts `a`, `ab`, `ab/`, `ab/c` and blanks. Each run is inside
+/// the group of the run before it, so the length of the expression is proportional to that of the picture. Returns `None` for a picture that is too
+/// long.
 fn edited(mask: &[Option<char>], class: &str) -> Option<String> {
     let runs: Vec<&[Option<char>]> = mask.chunk_by(PartialEq::eq).collect();
     if mask.len() > MASK_CHARS_MAX || runs.len() > MASK_RUNS_MAX {
@@ -346,7 +347,7 @@ fn edited(mask: &[Option<char>], class: &str) -> Option<String> {
     for run in runs.iter().rev() {
         let n = run.len();
         let one = run[0].map_or_else(|| class.to_owned(), |inserted| format!("\\u{:04X}", u32::from(inserted)));
-        // A text may end inside of the run, or go on after it.
+        // A text may end inside the run, or continue after it.
         rest =
             if rest.is_empty() { format!("{one}{{0,{n}}}") } else { format!("(?:{one}{{{n}}}{rest}|{one}{{0,{n}}})") };
     }
@@ -423,13 +424,13 @@ mod tests {
         }
     }
 
-    /// Whether a text fits what [`edited`] makes of a picture, by the picture alone.
+    /// Returns whether a text matches the pattern that [`edited`] returns. Uses only the picture.
     fn fits(mask: &[Option<char>], text: &str) -> bool {
         let fit = text.chars().zip(mask).all(|(c, at)| at.is_none_or(|inserted| inserted == c) && c.is_ascii());
         text.chars().all(|c| c == ' ') || fit && text.len() <= mask.len()
     }
 
-    /// Matches the few forms of [`edited`]: `\uXXXX`, `[…]`, `{n}`, `{0,n}`, `*`, `(?:…|…)`. Returns where each way through it ends.
+    /// Matches the few forms of [`edited`]: `\uXXXX`, `[…]`, `{n}`, `{0,n}`, `*`, `(?:…|…)`. Returns the end of each possible match.
     fn ends(pattern: &[u8], text: &[u8], at: usize) -> (Vec<usize>, usize) {
         let (mut all, mut ways, mut i) = (Vec::new(), vec![at], 0);
         while i < pattern.len() && pattern[i] != b')' {

@@ -140,18 +140,18 @@ fn value(segment: &Segment<'_>, element: usize, component: usize) -> String {
 /// Statements of an 824 or APERAK, by document.
 #[derive(Default)]
 pub(crate) struct Advices {
-    /// One for each document or group, at most [`ADVICES_MAX`].
+    /// Statements, one for each document or group, at most [`ADVICES_MAX`].
     pub(crate) all: Vec<Advice>,
-    /// Whether the advice names more of them.
+    /// Whether the advice names further documents or groups.
     pub(crate) is_cut: bool,
-    /// Place of each document in `all`, by the number around it and its own.
+    /// Position of each document in `all`, by the number of its group or interchange and its own number.
     places: HashMap<(String, String), usize>,
     /// Place of the document to which the next reasons belong.
     current: Option<usize>,
 }
 
 impl Advices {
-    /// An advice may name parts of one document several times. The worst answer applies.
+    /// Adds a statement. An advice may name parts of one document several times; the worst answer applies.
     fn add(&mut self, advice: Advice) {
         let key = (advice.around.clone(), advice.number.clone());
         self.current = match self.places.get(&key) {

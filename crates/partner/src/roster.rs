@@ -229,7 +229,7 @@ pub fn change_partners(
     Ok(lines)
 }
 
-/// The TOML of each partner in a text.
+/// Returns the TOML of each partner in a text.
 fn texts_of(source: &Path, text: &str) -> Result<Vec<String>, Findings> {
     if is_json(text) { toml_of(&source.display().to_string(), text) } else { Ok(vec![text.to_owned()]) }
 }
@@ -379,5 +379,5 @@ fn unwritable(path: &Path, error: &io::Error) -> Findings {
     let place = Place { file: Some(path.display().to_string().into()), ..Place::default() };
     let message = format!("the partner file cannot be read or written: {}", system_error_text(error));
     let finding = Finding::error(codes::ROSTER_FILE, Fault::Environment, message).at(place);
-    finding.hint("correct the folder `partners`, then import the files again, or remove the partners that are left; `changes.jsonl` has what was done").into()
+    finding.hint("correct the folder `partners`, then import the files again, or remove the remaining partners; `changes.jsonl` lists the changes").into()
 }

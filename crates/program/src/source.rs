@@ -1,8 +1,8 @@
-//! Modules that GnuCOBOL compiles from a source, when the module is not what the source makes of it.
+//! Compiles modules from their sources with GnuCOBOL, if the module does not match the source.
 //!
-//! A record beside each module (`CARINQ.so.made`) says what it was made of: a digest of the preprocessed source, which has every COPY member
-//! in it, and of the compiler's options; the digest of the module; and the digest of each file. Digests and not times decide, since a copybook
-//! that is checked out or copied may be older than the module and still be another one.
+//! A record next to each module (`CARINQ.so.made`) has three kinds of digests: of the preprocessed source, with every COPY member, and the compiler's
+//! options; of the module; and of each file. Times cannot decide, because a copybook that was checked out or copied may be older than the module and
+//! still have different content.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -11,20 +11,20 @@ use std::time::SystemTime;
 
 use quayline_core::hex;
 
-/// Source of a module, and how it is compiled.
+/// Source of a module, with the options of its compiler.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ModuleSource {
-    /// PROGRAM-ID.
+    /// PROGRAM-ID of the program.
     pub program: String,
     /// The COBOL source.
     pub file: PathBuf,
     /// Options of the compiler.
     pub options: Vec<String>,
-    /// The project's folder: the compiler runs there, and searches it and `copybooks/` for copybooks.
+    /// Folder of the project. The compiler runs in it, and searches it and `copybooks/` for copybooks.
     pub root: PathBuf,
 }
 
-/// What became of a module.
+/// Result of bringing a module up to date.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Compiled {
     /// Sources and copybooks that the module is made of, and files that the compiler would take instead of them, which do not exist yet.
@@ -34,7 +34,7 @@ pub struct Compiled {
 }
 
 impl ModuleSource {
-    /// Compiles the module if it is not what the source makes of it.
+    /// Compiles the module if it does not match its source.
     ///
     /// # Errors
     /// Why it cannot be compiled, in the compiler's words.
@@ -47,7 +47,7 @@ impl ModuleSource {
                     Some(record) if record.holds(module) => {
                         Ok(Compiled { files: self.watched(record.files()), is_new: false })
                     }
-                    // Made elsewhere, and brought here without its record: times are all there is.
+                    // The module comes from elsewhere without its record, so only times are available.
                     None if is_newer(module, self) => Ok(Compiled { files: vec![self.file.clone()], is_new: false }),
                     _ => Err(NO_COMPILER.to_owned()),
                 };
@@ -79,7 +79,7 @@ impl ModuleSource {
         files
     }
 
-    /// Compiles the source and keeps nothing of it.
+    /// Compiles the source without keeping the result.
     ///
     /// # Errors
     /// Why it cannot be compiled, in the compiler's words.
@@ -98,7 +98,7 @@ impl ModuleSource {
         if files.is_empty() { vec![self.file.clone()] } else { self.watched(files) }
     }
 
-    /// How to compile the module by hand.
+    /// Returns a shell command that compiles the module.
     #[must_use]
     pub fn by_hand(&self, module: &Path) -> String {
         let folder = module.parent().unwrap_or(Path::new("."));
@@ -108,10 +108,10 @@ impl ModuleSource {
     }
 }
 
-/// What to install where there is no compiler.
+/// Message for a missing compiler.
 pub const NO_COMPILER: &str = "GnuCOBOL's cobc is not installed (on Debian: apt-get install gnucobol3)";
 
-/// Whether the module is newer than its source and every copybook of the project's folders.
+/// Returns whether the module is newer than its source and every copybook in the folders of the project.
 fn is_newer(module: &Path, source: &ModuleSource) -> bool {
     let time = |path: &Path| -> Option<SystemTime> { std::fs::metadata(path).ok()?.modified().ok() };
     let Some(made) = time(module) else { return false };
@@ -125,10 +125,10 @@ fn is_newer(module: &Path, source: &ModuleSource) -> bool {
     parts.all(|path| time(&path).is_none_or(|time| time <= made))
 }
 
-/// What a module is made of.
+/// Preprocessed source of a module.
 struct Expanded {
     digest: String,
-    /// The source and all that it copies, in the order of the text.
+    /// Source and copybooks, in the order of the text.
     files: Vec<PathBuf>,
 }
 
@@ -137,7 +137,7 @@ enum CannotExpand {
     Refused(String),
 }
 
-/// Lets the compiler's preprocessor expand COPY and REPLACE, so that what it finds counts, wherever it looks.
+/// Expands COPY and REPLACE with the preprocessor of the compiler, because only the compiler knows where it finds copybooks.
 fn expand(source: &ModuleSource) -> Result<Expanded, CannotExpand> {
     let mut command = Command::new("cobc");
     command.arg("-E");
@@ -173,7 +173,7 @@ fn digest_of(path: &Path) -> Option<String> {
     Some(hex(ring::digest::digest(&ring::digest::SHA256, &bytes).as_ref()))
 }
 
-/// What a module was made of, version 1: a line each of a word, a SHA-256 digest and, for files, a path.
+/// Record of the inputs of a module, version 1. Each line has a word, a SHA-256 digest and, for files, a path.
 struct Record {
     made_of: String,
     module: String,
@@ -213,7 +213,7 @@ impl Record {
         std::fs::write(&path, text).map_err(|error| format!("{}: {}", path.display(), error.kind()))
     }
 
-    /// Whether the module and each file are those of the record.
+    /// Returns whether the module and each file match the record.
     fn holds(&self, module: &Path) -> bool {
         digest_of(module).as_ref() == Some(&self.module)
             && self.depends.iter().all(|(digest, path)| digest_of(path).as_ref() == Some(digest))
@@ -224,7 +224,7 @@ impl Record {
     }
 }
 
-/// Options, folders of copybooks, and where the compiler runs.
+/// Adds the options, the folders of copybooks and the working folder of the compiler.
 fn common(command: &mut Command, source: &ModuleSource) {
     command.args(&source.options);
     for folder in [source.root.clone(), source.root.join("copybooks")] {
@@ -243,7 +243,7 @@ fn command(source: &ModuleSource, module: &Path) -> Command {
     command
 }
 
-/// Beside the module first, so that nobody loads half of it.
+/// Compiles next to the module and then renames the file, so no process loads a partial module.
 fn compile(source: &ModuleSource, module: &Path) -> Result<(), String> {
     let folder = module.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).map_err(|error| format!("{}: {}", folder.display(), error.kind()))?;

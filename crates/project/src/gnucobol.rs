@@ -2,8 +2,7 @@
 
 use quayline_cobol::layout::{BinarySizes, ByteOrder, Dialect, OverpunchVariant, SyncRule};
 
-/// Returns the options that make GnuCOBOL 3 compile a program by the dialect. They follow the user's, so they override those of
-/// `-std`.
+/// Returns the options with which GnuCOBOL 3 compiles a program for the dialect. They come after the options of the user, so they override `-std`.
 #[must_use]
 pub fn gnucobol_options(dialect: &Dialect) -> Vec<String> {
     let choose = |yes: bool, a: &str, b: &str| if yes { a.to_owned() } else { b.to_owned() };
@@ -37,7 +36,7 @@ const STORAGE: [(&str, &str); 11] = [
     ("-fno-synchronized-clause", "sync"),
 ];
 
-/// Returns whether an option says what the compiler makes, or where. That is not for the user to choose, because Quayline loads the module.
+/// Returns whether an option selects the type or file of the compiler output. Users cannot select them, because Quayline loads the module.
 #[must_use]
 pub fn is_gnucobol_output(option: &str) -> bool {
     option.starts_with("-o")

@@ -32,7 +32,7 @@ pub struct AdminRequest<'r> {
     pub body: &'r [u8],
     /// Who sends it, if the listener asks.
     pub operator: Option<&'r str>,
-    /// Whether the operator may see and change only what is its own.
+    /// Whether the operator may see and change only its own jobs.
     pub owns_only: bool,
 }
 
@@ -50,12 +50,12 @@ pub struct AdminAnswer {
     pub media: &'static str,
     /// The body.
     pub body: Vec<u8>,
-    /// Methods that the path takes, for a 405.
+    /// Methods that the path supports, for a 405.
     pub allow: Option<String>,
 }
 
 impl AdminAnswer {
-    /// An answer with a body of a media type.
+    /// Returns an answer with a body of a media type.
     #[must_use]
     pub fn new(status: u16, media: &'static str, body: Vec<u8>) -> Self {
         AdminAnswer { status, media, body, allow: None }
@@ -74,7 +74,7 @@ pub trait AdminPart: Send + Sync {
     /// The status and JSON for a request, or `None` if the path is not of this part. It may wait: it has a thread of its own.
     fn answer(&self, method: &str, path: &str) -> Option<(u16, String)>;
 
-    /// Whether the path is for operators who may see and change only what is their own ([`AdminRequest::owns_only`]).
+    /// Returns whether the path is for operators who may see and change only their own jobs ([`AdminRequest::owns_only`]).
     fn is_for_submitters(&self, path: &str) -> bool {
         let _ = path;
         false
@@ -420,12 +420,12 @@ const PARTS_ANSWER: std::time::Duration = std::time::Duration::from_secs(2);
 #[derive(Default)]
 struct Operator {
     name: Option<String>,
-    /// Whether only the role `submit` lets it in.
+    /// Whether the operator has access only by the role `submit`.
     owns_only: bool,
 }
 
-/// Who sends a request, where `[serve.admin]` names roles: `read` for requests that change nothing, `operate` for all, `submit` for what belongs to the
-/// sender. Health, readiness and metrics are for everybody who reaches the listener.
+/// Returns the sender of a request. If `[serve.admin]` names roles, `read` allows requests that change nothing, `operate` allows all, and `submit`
+/// allows requests for jobs of the sender. Health, readiness and metrics need no role.
 fn operator(thread: &Thread, request: &Request<Incoming>) -> Result<Operator, StatusCode> {
     let config = &thread.shared.config.admin;
     let path = request.uri().path();

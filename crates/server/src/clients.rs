@@ -104,7 +104,7 @@ pub(crate) fn client_of(
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Conflict;
 
-/// How to end a [`Conflict`].
+/// Remedy for a [`Conflict`].
 pub(crate) const CONFLICT_REMEDY: &str =
     "name the header that your proxies write in `client-address-header` of [serve]";
 

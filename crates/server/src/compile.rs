@@ -1,4 +1,4 @@
-//! Modules of the programs whose source a service names (`quayline_program::ModuleSource`).
+//! Compiles the programs of services that name a source (`quayline_program::ModuleSource`).
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ pub(crate) struct Made {
     pub(crate) files: Vec<PathBuf>,
 }
 
-/// The source of a service's program.
+/// Returns the source of a service's program.
 pub(crate) fn source_of(spec: &ProgramSpec, source: &ProgramSource) -> ModuleSource {
     let ProgramSource { file, options, root } = source.clone();
     ModuleSource { program: spec.program.clone(), file, options, root }

@@ -1,9 +1,9 @@
 //! Output of DISPLAY in the log: lines with the name of the program, without control characters, because it may contain data of clients.
 //!
-//! | limit | value | what happens beyond |
+//! | limit | value | beyond the limit |
 //! |---|---|---|
 //! | [`LINE_BYTES_MAX`] | 1,024 bytes of a line | `…` is in place of the rest |
-//! | [`DISPLAYED_LINES_MAX`] | 200 lines in a second, for each program and server thread | one line gives the number of lines left out |
+//! | [`DISPLAYED_LINES_MAX`] | 200 lines in a second, for each program and server thread | one line gives the number of further lines |
 
 use core::fmt::{self, Write as _};
 use std::os::fd::OwnedFd;
@@ -15,13 +15,13 @@ use tokio::io::unix::AsyncFd;
 /// Maximum number of bytes of a line in the log.
 const LINE_BYTES_MAX: usize = 1024;
 
-/// Lines of a program that are logged in a second: enough to follow single calls, and less than 200 KiB.
+/// Maximum number of logged lines of a program in a second: enough to follow single calls, and less than 200 KiB.
 pub(crate) const DISPLAYED_LINES_MAX: u32 = 200;
 
 /// Pipe with the output of DISPLAY in a program.
 pub(crate) struct Output {
     pipe: AsyncFd<OwnedFd>,
-    /// Bytes that were read, and their number.
+    /// Buffer of the last read, and the number of its bytes.
     bytes: Vec<u8>,
     read: usize,
     /// Current line, and whether its end was dropped.
@@ -121,7 +121,7 @@ impl fmt::Display for Displayed<'_> {
     }
 }
 
-/// The lines of a program that may still be logged in this second.
+/// Number of lines of a program that the log accepts in this second.
 #[derive(Default)]
 pub(crate) struct Allowance {
     since: Option<Instant>,
@@ -130,7 +130,7 @@ pub(crate) struct Allowance {
 }
 
 impl Allowance {
-    /// Counts a line. Returns whether it may be logged.
+    /// Counts a line. Returns whether the log accepts it.
     pub(crate) fn takes_line(&mut self) -> bool {
         let is_taken = self.lines < DISPLAYED_LINES_MAX;
         if is_taken {
@@ -151,7 +151,7 @@ impl Allowance {
         Some(core::mem::take(&mut self.left_out)).filter(|count| *count > 0)
     }
 
-    /// Returns whether lines were left out that the log does not count yet.
+    /// Returns whether the log still has to report lines that were left out.
     pub(crate) fn has_left_out(&self) -> bool {
         self.left_out > 0
     }

@@ -4,10 +4,11 @@
 //! a token's key is not known ─▶ renewed(): asks and waits ─▶ keep(): GET, KeySet ─▶ Shared::set_token_keys ─▶ the request looks once more
 //! ```
 //!
-//! What cannot be read leaves the keys that are there, for as long as the settings say; then, and before the first set, no token is taken.
+//! If a set cannot be read, the earlier keys stay valid for the time in the settings. After that time, and before the first set, the server accepts
+//! no token.
 //!
-//! A set without keys withdraws them. An issuer that is being restarted may answer so too: the keys stay until the next set has none either, and
-//! the next look comes soon.
+//! A set without keys withdraws all keys. An issuer that restarts may also send an empty set. The keys therefore stay valid until the next set, which
+//! the server requests soon. If that set is also empty, the keys are withdrawn.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -45,7 +46,7 @@ struct State {
     fault: Option<String>,
     /// Whether the current set has no keys.
     empty: bool,
-    /// The last set had no keys, and those of the set before it are in force.
+    /// Whether the last set had no keys, and the keys of the set before it are in force.
     doubted: bool,
 }
 
@@ -152,7 +153,7 @@ impl Issuer {
         }
     }
 
-    /// Notes a set without keys: the second one in a row withdraws those that are in force.
+    /// Records a set without keys. The second one in a row withdraws the keys in force.
     fn empty(&self, shared: &Shared, none: KeySet) {
         let mut state = self.state();
         state.running = false;
@@ -170,7 +171,8 @@ impl Issuer {
             shared.set_token_keys(Some(Arc::new(none)));
         }
         if new {
-            let then = if first { "those read before stay in force until the next set" } else { "no token is taken" };
+            let earlier = "the earlier keys stay in force until the next set";
+            let then = if first { earlier } else { "the server accepts no token" };
             let from = self.endpoint.authority();
             shared.log(&format!("the issuer's set has no key of a supported kind: {from}; {then}"));
         }
@@ -194,7 +196,7 @@ impl Issuer {
             shared.set_token_keys(None);
         }
         if new {
-            let then = if has_keys { "those read before stay in force" } else { "no token is taken" };
+            let then = if has_keys { "the earlier keys stay in force" } else { "the server accepts no token" };
             shared.log(&format!("the issuer's keys cannot be read: {}: {why}; {then}", self.endpoint.authority()));
         }
         left.filter(|left| !left.is_zero()).map_or(backoff, |left| backoff.min(left))

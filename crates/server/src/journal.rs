@@ -144,8 +144,8 @@ impl Journal {
         inner.filled.notify_one();
     }
 
-    /// Writes what is queued and ends. Lines that come after it are lost. A reader of standard error that does not read, or a disk that does not
-    /// answer, holds up the end for [`LAST_LINES_WAIT`] only where lines may be dropped.
+    /// Writes the queued lines and ends. Later lines are lost. If lines may be dropped, a stalled reader of standard error or a stalled disk delays
+    /// the end by [`LAST_LINES_WAIT`] at most.
     pub(crate) fn close(&self) {
         self.inner.queue().closed = true;
         self.inner.filled.notify_all();

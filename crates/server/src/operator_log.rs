@@ -1,4 +1,4 @@
-//! The log for the operator. A separate thread writes it, so that a stalled reader stops no server thread.
+//! Log for the operator. A separate thread writes it, so a stalled reader stops no server thread.
 //!
 //! Lines beyond the limits of the queue are dropped, and a line gives their number. A writer that panics gets no further lines.
 
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::run::LogLine;
 
-/// A queue of lines with a thread that writes them. Its `drop` waits for the lines in it, for at most [`LAST_LINES_WAIT`].
+/// Queue of lines with a thread that writes them. `drop` waits for the queued lines, for at most [`LAST_LINES_WAIT`].
 pub(crate) struct OperatorLog {
     inner: Arc<Inner>,
 }
@@ -28,7 +28,7 @@ struct Queue {
     bytes: usize,
     lost: u64,
     closed: bool,
-    /// The thread has ended.
+    /// Whether the thread has ended.
     over: bool,
 }
 
@@ -38,7 +38,7 @@ const LINES_MAX: usize = 4096;
 /// Maximum number of bytes of these lines. A longer line is accepted if no other line waits.
 const BYTES_MAX: usize = 1 << 20;
 
-/// How long the end of a server waits for its last lines.
+/// Maximum time that the end of a server waits for its last lines.
 pub(crate) const LAST_LINES_WAIT: Duration = Duration::from_secs(2);
 
 impl OperatorLog {
@@ -121,7 +121,7 @@ mod tests {
 
     use super::*;
 
-    /// A log into a list, whose writer waits until the sender is gone.
+    /// Returns a log that writes to a list. Its writer waits until the sender is dropped.
     fn stalled() -> (OperatorLog, mpsc::Sender<()>, Arc<Mutex<Vec<String>>>) {
         let (go, gone) = mpsc::channel::<()>();
         let (gone, lines) = (Mutex::new(gone), Arc::new(Mutex::new(Vec::new())));
@@ -133,7 +133,7 @@ mod tests {
         (log.unwrap(), go, lines)
     }
 
-    /// A reader of standard error that did not read stopped every thread of the server.
+    /// A stalled reader of standard error stopped every thread of the server.
     #[test]
     fn a_writer_that_waits_holds_nobody_up_and_lost_lines_are_counted() {
         let (log, go, lines) = stalled();

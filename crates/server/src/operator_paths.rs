@@ -1,11 +1,11 @@
-//! Groups of paths of the listener for operators: their OpenAPI documents, and answers to what is no operation.
+//! Groups of paths of the listener for operators: their OpenAPI documents, and answers to requests that match no operation.
 
 use quayline_core::{Code, Fault, Finding};
 use serde_json::{Map, Value, json};
 
 use crate::admin::AdminRequest;
 
-/// A path that does not exist, or does not take the method.
+/// Path that does not exist, or does not support the method.
 const NO_OPERATION: Code = Code("SRV-014");
 
 /// A path, its method, what it does, its parameters, and what its body is.
@@ -62,7 +62,7 @@ impl OperatorPaths {
         })
     }
 
-    /// What is wrong with a request that is none of these operations, and the methods that its path takes, if it is one of these paths.
+    /// Returns a finding for a request that matches no operation. For a known path, also returns the methods that it supports.
     #[must_use]
     pub fn elsewhere(&self, request: &AdminRequest<'_>) -> (Finding, Option<String>) {
         let path = request.path.strip_prefix(self.root).unwrap_or(request.path);
@@ -75,9 +75,9 @@ impl OperatorPaths {
         let finding = |message: String, hint: String| Finding::error(NO_OPERATION, Fault::Caller, message).hint(hint);
         if methods.is_empty() {
             let hint = format!("GET {}/openapi.json lists the paths", self.root);
-            return (finding(format!("there is no path {}", request.path), hint), None);
+            return (finding(format!("the path {} does not exist", request.path), hint), None);
         }
-        let message = format!("{} does not take {}", request.path, request.method);
+        let message = format!("{} does not support {}", request.path, request.method);
         let finding = finding(message, format!("send one of {}", methods.join(", ")));
         if methods.iter().any(|method| method == "GET") {
             methods.push("HEAD".to_owned());

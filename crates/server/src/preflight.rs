@@ -31,10 +31,10 @@ const QUEUES_HIDDEN: Code = Code("SRV-012");
 /// A file that the server writes, in a folder that takes none.
 const NOT_WRITABLE: Code = Code("SRV-010");
 
-/// Proxies that are trusted, and no header of theirs.
+/// Setting of trusted proxies without their header.
 const PROXIES: Code = Code("SRV-013");
 
-/// What works, and may not be what was meant. A server logs it when it starts.
+/// Returns settings that work, but may be mistakes. A server logs them when it starts.
 #[must_use]
 pub fn doubts(config: &ServeConfig) -> Vec<Finding> {
     let is_open = !config.trusted_proxies.is_empty() && config.client_address_header.is_none();

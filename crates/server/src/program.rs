@@ -7,12 +7,12 @@
 //! Bells are rung by the attending task, whose turn comes when every request that has arrived has submitted its call; and an answer stays
 //! in its slot until its request's turn comes, so that it is copied once, into a place that all requests of the thread use.
 //!
-//! When a worker ends, its current call fails, and calls that it had not begun go to the front of the queue. A new worker starts at once, because
-//! a client whose calls end the program must not keep others waiting. If the worker ended before it began a call, the new one starts after a
-//! pause that doubles up to five seconds.
+//! When a worker ends, its current call fails, and calls that it had not begun go to the front of the queue. A new worker starts at once, because a
+//! client whose calls end the program must not delay other clients. If the worker ended before it began a call, the new one starts after a pause. The
+//! pause doubles up to five seconds.
 //!
-//! The output of DISPLAY appears in the log (`displayed`). However much a program displays, its time limits apply, and other tasks of the thread
-//! have their turns.
+//! The output of DISPLAY appears in the log (`displayed`). Regardless of the output, the time limits of the program apply, and other tasks of the
+//! thread continue.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -56,7 +56,7 @@ struct Shared {
     lanes: Vec<Lane>,
     waiting: RefCell<VecDeque<Waiting>>,
     log: Log,
-    /// Lines that the program may still display.
+    /// Number of lines that the log still accepts from the program.
     allowance: RefCell<Allowance>,
     closed: Cell<bool>,
 }
@@ -74,7 +74,7 @@ struct Lane {
     down: RefCell<Option<String>>,
     /// Pipe with the output of DISPLAY in the worker's program.
     output: RefCell<Option<OwnedFd>>,
-    /// Last report about a worker that cannot start. The log does not repeat it at each attempt.
+    /// Last report about a worker that cannot start. The log does not repeat it for each attempt.
     said: RefCell<Option<String>>,
     /// Last line of a worker that cannot start.
     refusal: RefCell<String>,
@@ -392,13 +392,13 @@ impl Shared {
         };
         let mut output = lane.output.borrow_mut().take().and_then(|pipe| Output::new(pipe).ok());
         let tick = (self.spec.time_limit / 8).clamp(Duration::from_millis(2), Duration::from_millis(50));
-        // Kept over all turns of the loop: a program that displays all the time would put off a look that each turn begins anew.
+        // The time is kept across all turns of the loop. Otherwise, a program that displays all the time would postpone each check.
         let (mut looked, mut was_busy) = (Instant::now(), false);
         loop {
             let busy = lane.worker.borrow().as_ref().is_some_and(|w| w.borrow().is_called())
                 || !self.waiting.borrow().is_empty();
             if busy && !was_busy {
-                // The time before the call is not the call's.
+                // The time before the call does not count for the call.
                 looked = Instant::now();
                 let done = lane.worker.borrow().as_ref().map_or(0, |worker| worker.borrow().calls_done());
                 lane.progress.set((done, looked));
@@ -438,7 +438,7 @@ impl Shared {
                     if !is_open {
                         output = None;
                     }
-                    // There may be more at once, without end: the connections of this thread have their turns in between.
+                    // The program may display without end, so the connections of this thread get a turn after each read.
                     tokio::task::yield_now().await;
                 }
             }
@@ -452,7 +452,7 @@ impl Shared {
         }
     }
 
-    /// Looks at a worker with calls, which rings no bell between two short calls, and none while a long one runs.
+    /// Checks a worker with calls. A worker rings no bell between two short calls, or while a long call runs.
     fn look(self: &Rc<Self>, lane: &Lane) {
         self.take_done(lane);
         self.drain();
@@ -460,7 +460,7 @@ impl Shared {
         let Some(worker) = lane.worker.borrow().clone() else { return };
         let mut worker = worker.borrow_mut();
         let overtime = worker.running().is_some_and(|(_, ran)| ran > self.spec.time_limit);
-        // What the worker says of itself is not believed for ever: its program may have written over it.
+        // A second limit applies to the report of the worker, because its program may have overwritten the report.
         let (done, since) = lane.progress.get();
         if done != worker.calls_done() || !worker.is_called() {
             lane.progress.set((worker.calls_done(), Instant::now()));
@@ -470,7 +470,7 @@ impl Shared {
         }
     }
 
-    /// Logs the output of DISPLAY that was read, as many lines as are allowed.
+    /// Logs the output of DISPLAY, up to the allowed number of lines.
     fn pass_on(&self, lane: &Lane, output: &mut Output, is_over: bool) {
         let mut each = |line: Displayed<'_>| {
             // A worker that cannot start writes this line at every attempt.
@@ -491,7 +491,7 @@ impl Shared {
         }
     }
 
-    /// Logs how many lines were left out in the second that is over.
+    /// Logs the number of lines that were left out in the last second.
     fn tell_left_out(&self) {
         let count = self.allowance.borrow_mut().left_out(Instant::now());
         if let Some(count) = count {

@@ -80,7 +80,7 @@ pub fn serve_with(
         let listener = std::net::TcpListener::bind(address).and_then(|l| l.set_nonblocking(true).map(|()| l));
         listener.map_err(|error| ServeError::Listener(address, error))
     };
-    // Goes last, with what the end of everything else says.
+    // Dropped last, because all other parts may log lines when they end.
     let operator_log = OperatorLog::start(log).map_err(ServeError::System)?;
     let log = operator_log.sink();
     crate::doubts(&config).iter().for_each(|doubt| log(&doubt.to_string()));
@@ -163,7 +163,7 @@ pub fn serve_with(
     drop(collecting);
     // Nobody can settle them any more, and the store may close after this.
     shared.claims.give_all_back();
-    // A look at files that do not answer may hold what is shared beyond this.
+    // A task that waits for unresponsive files may keep the shared state alive after this.
     shared.audit.iter().chain(&shared.access_log).for_each(Journal::close);
     Ok(())
 }
@@ -171,12 +171,12 @@ pub fn serve_with(
 pub(crate) fn on_thread<F: Future<Output = ()>>(work: F) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     LocalSet::new().block_on(&runtime, work);
-    // A look at files of a network that do not answer must not hold up the end of the process.
+    // Files on a network that does not answer must not delay the end of the process.
     runtime.shutdown_timeout(BLOCKING_WAIT);
     Ok(())
 }
 
-/// How long the end of a thread waits for blocking work that it began, such as the answer of another part of the program.
+/// Maximum time that the end of a thread waits for its blocking work, such as an answer of another part of the program.
 const BLOCKING_WAIT: Duration = Duration::from_secs(5);
 
 /// Runs a task that must not end while the server runs: after a panic it begins again.

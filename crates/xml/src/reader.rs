@@ -280,7 +280,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
     }
 
     fn element(&mut self, tag: &BytesStart<'x>, form: Form, at: usize) -> Result<(), Stopped> {
-        // What elements declared that ended before this one.
+        // Forgets the declarations of elements that ended before this one.
         let depth = self.open.len();
         self.instance.retain(|declared| declared.depth < depth);
         let local = tag.local_name();
@@ -705,11 +705,11 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         }
     }
 
-    /// Notes the prefixes that an element declares for the namespace of `xsi:type`, or takes from it.
+    /// Records the prefixes that an element declares for the namespace of `xsi:type`, or declares again for another namespace.
     fn declare(&mut self, tag: &BytesStart<'x>) {
         let depth = self.open.len();
         for attribute in tag.attributes().flatten() {
-            // A declaration without a prefix is not XML: it must not make every attribute without a prefix one of that namespace.
+            // `xmlns:` without a prefix is not XML. It must not put every attribute without a prefix into that namespace.
             let Some(("xmlns", prefix)) = attribute.key.as_ref().split_once(':') else { continue };
             let is_instance = &*attribute.value == INSTANCE;
             if !prefix.is_empty() && (is_instance || self.is_instance(prefix)) {
@@ -718,7 +718,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         }
     }
 
-    /// Returns whether a prefix is that of `xsi:type`: `xsi`, or one that the element or one around it declares so.
+    /// Returns whether a prefix is for the namespace of `xsi:type`: `xsi`, or a prefix that the element or an enclosing one declares for it.
     fn is_instance(&self, prefix: &str) -> bool {
         let declared = self.instance.iter().rev().find(|declared| declared.prefix == prefix);
         prefix == "xsi" || declared.is_some_and(|declared| declared.is_instance)

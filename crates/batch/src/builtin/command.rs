@@ -21,7 +21,7 @@ pub(super) struct Command {
     success_max: u64,
 }
 
-/// A command for /bin/sh in the project's folder, with the parameters of the job in its environment.
+/// Returns a command for /bin/sh in the project's folder, with the parameters of the job in its environment.
 pub(super) fn shell(command: &str, with: &Injected) -> std::process::Command {
     let mut shell = std::process::Command::new("/bin/sh");
     shell.arg("-c").arg(command).envs(with.job.environment(with.step.as_deref()));
@@ -43,16 +43,16 @@ impl Command {
 
 impl Batchlet for Command {
     fn process(&mut self) -> Answer<Option<String>> {
-        // It begins when the guard is there: a process that is killed before leaves nothing behind.
+        // The command begins after the guard has started. If this process is killed earlier, no command remains.
         let mut command = shell("read -r go && exec /bin/sh -c \"$0\" < /dev/null", &self.with);
         command.arg(&self.command).stdin(Stdio::piped());
-        // A group of its own: what the command starts ends with it, except what moves into another group.
+        // The command has its own group, which also ends its children, except those that move into another group.
         command.process_group(0);
         // Standard output belongs to the answer of quayline itself.
         command.stdout(std::io::stderr());
         let system = |error: std::io::Error| {
             Thrown::of(&["quayline.Environment"], format!("the command cannot be run: {}", error.kind()))
-                .hint("check that /bin/sh and the project's folder are there")
+                .hint("check that /bin/sh and the project's folder exist")
         };
         let mut child = command.spawn().map_err(system)?;
         let go = |child: &mut Child| child.stdin.take().map_or(Ok(()), |mut go| go.write_all(b"go\n"));
@@ -68,7 +68,7 @@ impl Batchlet for Command {
             match child.try_wait() {
                 Ok(Some(status)) => break status,
                 Ok(None) => {}
-                // Nothing is known of the command: it must not run on beside a restart.
+                // The state of the command is unknown, and it must not run at the same time as a restart.
                 Err(error) => {
                     let _ = end(&mut child);
                     return Err(system(error));
@@ -94,7 +94,7 @@ impl Batchlet for Command {
 }
 
 /// Shell that ends the process group of a command soon after this process is killed. It waits for the end of its input, which this process keeps
-/// open. A restart may still find the command for a moment; it finds it running if somebody also kills the shell, or if the command moves into
+/// open. After a restart, the command may still run for a moment. It continues to run if somebody also kills the shell, or if the command moves into
 /// another group.
 struct Guard(Child);
 
@@ -116,7 +116,7 @@ impl Drop for Guard {
     }
 }
 
-/// Ends a command with its group: SIGTERM, then SIGKILL. What outlives the command itself has the same time.
+/// Ends a command with its group: SIGTERM, then SIGKILL. Processes that outlive the command itself get the same time.
 fn end(child: &mut Child) -> std::io::Result<()> {
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     // The group may have ended meanwhile.

@@ -1,4 +1,5 @@
-//! `quayline.commandProcessor`: a command of the system for each item, from its standard input to its standard output.
+//! `quayline.commandProcessor`: runs a system command for each item, which reads the item from standard input and writes the result to standard
+//! output.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::fd::AsFd as _;
@@ -14,16 +15,16 @@ use super::limits::limits;
 use crate::artifact::{Answer, Injected, Item, Processor};
 use crate::error::Thrown;
 
-/// Longest wait for the command between two looks at the clock.
+/// Maximum time between two checks of the time limit.
 const LOOK: Duration = Duration::from_millis(50);
-/// Bytes that travel at once.
+/// Maximum number of bytes of one read or write.
 const PART: usize = 64 << 10;
 
 pub(super) struct CommandProcessor {
     with: Injected,
     command: String,
     timeout: Duration,
-    /// Exit code that leaves an item out.
+    /// Exit code that filters an item.
     filter_code: Option<i32>,
     keeps_line_feed: bool,
     bytes_max: usize,
@@ -49,7 +50,7 @@ impl CommandProcessor {
 
     fn system(error: &std::io::Error) -> Thrown {
         let message = format!("the command cannot be run: {}", quayline_core::system_error_text(error));
-        Thrown::of(&["quayline.Environment"], message).hint("check that /bin/sh and the project's folder are there")
+        Thrown::of(&["quayline.Environment"], message).hint("check that /bin/sh and the project's folder exist")
     }
 
     fn start(&mut self) -> std::io::Result<Child> {
@@ -62,7 +63,7 @@ impl CommandProcessor {
         command.spawn()
     }
 
-    /// Ends everything that commands of this processor have started.
+    /// Ends all processes that commands of this processor have started.
     fn end(&mut self, mut child: Child) {
         self.group = None;
         let _ = child.wait();
@@ -86,7 +87,7 @@ impl Processor for CommandProcessor {
                 return Err(match fault {
                     Fault::Time => self.failed(
                         format!("the command did not end within {seconds} s"),
-                        "raise the property timeout-s; what the command starts in the background must close standard output",
+                        "raise the property timeout-s; processes that the command starts in the background must close standard output",
                     ),
                     Fault::Size => self.failed(
                         format!("the command wrote more than {} bytes", self.bytes_max),
@@ -121,20 +122,20 @@ impl Processor for CommandProcessor {
                 &["quayline.ReturnCode", "quayline.CommandFailed", "quayline.Program"],
                 format!("{}: the command ended with code {code}", self.with.name),
             )
-            .hint("see what it wrote to standard error; a job skips such items by skippable-exception-classes with quayline.ReturnCode")),
-            None => Err(self.failed("a signal ended the command".to_owned(), "see what it wrote to standard error")),
+            .hint("read its standard error; a job skips such items with quayline.ReturnCode in skippable-exception-classes")),
+            None => Err(self.failed("a signal ended the command".to_owned(), "read the standard error of the command")),
         }
     }
 }
 
-/// Why a command made nothing.
+/// Reason why a command has no result.
 enum Fault {
     Time,
     Size,
     System(std::io::Error),
 }
 
-/// Gives an item to a command and takes what it writes, until it closes its output. A command may leave some of its input unread.
+/// Writes an item to a command and returns its output, until the command closes its output. A command may leave some of its input unread.
 fn exchange(child: &mut Child, item: &[u8], bytes_max: usize, until: Instant) -> Result<Vec<u8>, Fault> {
     let (Some(input), Some(mut output)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(Fault::System(ErrorKind::BrokenPipe.into()));
@@ -176,7 +177,7 @@ fn exchange(child: &mut Child, item: &[u8], bytes_max: usize, until: Instant) ->
         if let Some(pipe) = input.as_ref().filter(|_| !rest.is_empty()) {
             waits.push(PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::OUT));
         } else if input.is_some() {
-            // The item is written: its end is the next thing to say.
+            // The item is written. The next turn closes the pipe, which ends the input.
             continue;
         }
         let wait = left.min(LOOK);
@@ -188,7 +189,7 @@ fn exchange(child: &mut Child, item: &[u8], bytes_max: usize, until: Instant) ->
     }
 }
 
-/// Waits for the end of a command that has closed its output; `None` if it does not end in time.
+/// Waits for the end of a command that has closed its output. Returns `None` if it does not end in time.
 fn wait(child: &mut Child, until: Instant) -> std::io::Result<Option<std::process::ExitStatus>> {
     let mut pause = Duration::from_micros(100);
     loop {
@@ -203,8 +204,8 @@ fn wait(child: &mut Child, until: Instant) -> std::io::Result<Option<std::proces
     }
 }
 
-/// The process group of a processor's commands, led by a shell that waits for the end of its input. If this process is killed, or drops the group,
-/// the shell kills the group, and what a command left in the background with it.
+/// Process group of a processor's commands. Its leader is a shell that waits for the end of its input. If this process is killed, the shell kills the
+/// group with its background processes. Drop also kills the group.
 struct Group(Child);
 
 impl Group {
@@ -222,7 +223,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // The leader is not waited for before this, so its number is nobody else's.
+        // Nothing has waited for the leader yet, so no other process has its number.
         if let Some(group) = Pid::from_raw(self.id()) {
             let _ = kill_process_group(group, Signal::KILL);
         }

@@ -1,4 +1,4 @@
-//! `quayline.filterProcessor`: leaves out the items for which a condition in the expressions of maps does not hold. The others stay as they are.
+//! `quayline.filterProcessor`: filters the items for which a condition is false. The condition is an expression of maps. Other items stay unchanged.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::pool::{Lease, Pool};
 use crate::artifact::{Answer, Injected, Item, Processor};
 use crate::error::Thrown;
 
-/// What a condition is made of: its shape's file, when that changed, the expression and the limits.
+/// Inputs of a condition: the file of its shape, the time of its last change, the expression and the limits.
 #[derive(Clone, Eq, Hash, PartialEq)]
 pub(super) struct Key {
     shape: PathBuf,
@@ -91,7 +91,7 @@ pub(super) struct FilterProcessor {
     lane: UnitLane<'static>,
     outputs: Vec<OutputBuffer>,
     name: Arc<str>,
-    /// When the instance of the job was created: a restart tomorrow decides as today.
+    /// Time at which the instance of the job was created, in microseconds. A later restart therefore gets the same results.
     now: i64,
     condition: Lease<Key, Condition>,
 }

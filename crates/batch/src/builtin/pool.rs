@@ -1,5 +1,5 @@
-//! Compiled definitions that processors share. Their memory refers to a definition, so each one stays for the life of the process, and a processor
-//! that ends gives its own back.
+//! Compiled definitions that processors share. The memory of a processor refers to its definition, so each definition lives as long as the process. A
+//! processor that ends returns its definition.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -9,10 +9,10 @@ use parking_lot::Mutex;
 
 use crate::artifact::Answer;
 
-/// Compiled definitions that no processor has.
+/// Compiled definitions that no processor uses.
 type Free<K, V> = Arc<Mutex<HashMap<K, Vec<&'static V>>>>;
 
-/// Compiled definitions by what they are made of.
+/// Compiled definitions by their inputs.
 pub(super) struct Pool<K, V: 'static>(Free<K, V>);
 
 impl<K, V> Default for Pool<K, V> {
@@ -22,7 +22,7 @@ impl<K, V> Default for Pool<K, V> {
 }
 
 impl<K: Clone + Eq + Hash, V: Sync> Pool<K, V> {
-    /// Takes a definition that nobody has, or makes one.
+    /// Leases a definition that no processor uses, or makes one.
     pub(super) fn lease(&self, key: K, make: impl FnOnce() -> Answer<V>) -> Answer<Lease<K, V>> {
         let free = self.0.lock().get_mut(&key).and_then(Vec::pop);
         let value: &'static V = match free {
@@ -33,7 +33,7 @@ impl<K: Clone + Eq + Hash, V: Sync> Pool<K, V> {
     }
 }
 
-/// A definition for one processor. It is given back at the end, so it must be the last field of its owner.
+/// Definition for one processor. Drop returns it to the pool, so it must be the last field of its owner.
 pub(super) struct Lease<K: Clone + Eq + Hash, V: 'static> {
     pub(super) value: &'static V,
     key: K,

@@ -34,7 +34,7 @@ const TRIM_EVENTS: &str = "DELETE FROM quayline_jobs.event WHERE (at, id) IN (SE
 
 /// The tag of a checkpoint.
 const FENCE: u32 = u32::MAX;
-/// The tag of a statement for all items of a chunk, which casts [`NO_ROW`] if one of them has no row.
+/// Tag of a statement for all items of a chunk. The statement casts [`NO_ROW`] if one of the items has no row.
 pub(crate) const WHOLE: u32 = u32::MAX - 1;
 /// Text that a statement of the whole chunk casts to a number if an item has no row.
 pub(crate) const NO_ROW: &str = "quayline: an item of the chunk has no row";
@@ -219,7 +219,7 @@ impl Work for DatabaseWork {
 /// A refused statement of a writer, which gave it the number of its item, from 1, as a tag; `before` items of the chunk were not sent.
 pub(crate) fn thrown(error: SqlError, before: usize) -> Thrown {
     let item = match &error {
-        // What a trigger of the table raises is not about the row: the text of the statement has to be in the message.
+        // A trigger of the table may raise the same SQLSTATE, so the message must contain the text of the statement.
         SqlError::Refused(refusal) if refusal.tag == WHOLE && refusal.message.contains(NO_ROW) => {
             let classes = ["SQLSTATE-02000", "SQLSTATE-02", "java.sql.SQLException", "quayline.Rejected"];
             return Thrown::of(&classes, "SQLSTATE 02000: an item of the chunk has no row");
@@ -252,7 +252,7 @@ mod tests {
 
     use super::*;
 
-    /// A division by zero in a trigger was called an item without a row.
+    /// Quayline reported a division by zero in a trigger as an item without a row.
     #[test]
     fn only_the_statement_itself_says_that_an_item_has_no_row() {
         let of = |sqlstate: &str, message: String| {

@@ -308,8 +308,7 @@ impl Engine {
             && !put_on(work, queue, event)?
         {
             // The event stays in the repository, and the job log says what is missing.
-            let text =
-                format!("an event of {} is not on its queue, which is full; it is among the kept events", event.topic);
+            let text = format!("the queue is full, so an event of {} is only among the kept events", event.topic);
             self.tell(Some(Event { topic: event::LOG, counts: None, text, ..event.clone() }));
         }
         Ok(())
@@ -376,7 +375,7 @@ impl Engine {
         }
     }
 
-    /// Requests a stop of all executions of this process, because the process ends. Does not write the repository, so their status stays STARTED.
+    /// Requests a stop of all executions, because this process ends. Does not write the repository, so their status stays STARTED.
     pub fn stop_all(&self) {
         self.running.lock().values().for_each(StopSignal::set);
     }

@@ -11,11 +11,11 @@ use crate::work::Work;
 
 /// Events that one unit of work removes.
 const TRIM: u64 = 1_000;
-/// Events that are looked at for one page, so that a filter that fits nothing does not make a request long. Default 10,000.
+/// Maximum number of events that are read for one page: 10,000. It limits the time of a request whose filter matches nothing.
 const SCAN: usize = 10_000;
-/// Events that are read at once.
+/// Number of events that are read at once.
 const READ: usize = 500;
-/// Key of the topics that are kept: their bits, and the name of the queue.
+/// Key of the kept topics. Its value has their bits and the name of the queue.
 const KEPT_TOPICS: &[u8] = b"#v";
 
 impl Repository {
@@ -43,7 +43,7 @@ impl Repository {
             .collect()
     }
 
-    /// Up to `count` events after a position that somebody wants. A page may have fewer, since it looks at 10,000 events at most.
+    /// Returns up to `count` events after a position that pass a filter. A page may have fewer, because it reads 10,000 events at most.
     ///
     /// # Errors
     /// Those of the store.
@@ -74,7 +74,7 @@ impl Repository {
         Ok(page)
     }
 
-    /// Whether events after a position may have been removed since.
+    /// Returns whether events after a position may have been removed.
     ///
     /// # Errors
     /// Those of the store.
@@ -83,7 +83,7 @@ impl Repository {
             return Ok(false);
         }
         let oldest = self.events(EventPosition::default(), 1)?.first().map(|(at, _)| *at);
-        // In a store, numbers are without gaps.
+        // In a store, the numbers have no gaps.
         let follows = |oldest: EventPosition| oldest.0 == 0 && oldest.1 == after.1 + 1;
         Ok(oldest.is_some_and(|oldest| oldest > after && !follows(oldest)))
     }
@@ -110,7 +110,7 @@ impl Repository {
         }
     }
 
-    /// Remembers what is kept, for processes that open this repository without the settings of a project.
+    /// Stores which events to keep, for processes that open this repository without the settings of a project.
     pub(crate) fn remember(&self, keeping: &Keeping) -> Result<(), BatchError> {
         let queue = keeping.queue.as_ref().map(|queue| queue.name().to_owned()).unwrap_or_default();
         let mut work = self.begin()?;
@@ -121,7 +121,7 @@ impl Repository {
         Ok(())
     }
 
-    /// Keeps events of changes that no engine makes, by what was remembered.
+    /// Keeps events of changes that no engine makes, by the stored settings.
     pub(super) fn keep_unattended(&self, work: &mut dyn Work, events: &[Event]) -> Result<(), BatchError> {
         let (filter, queue) = kept_topics(work)?;
         for event in events.iter().filter(|event| filter.wants(event.topic)) {
@@ -141,7 +141,7 @@ pub(crate) fn stored(event: &Event) -> Vec<u8> {
     bytes(&Stored::from(event))
 }
 
-/// An event of an execution as a whole.
+/// Returns an event of an execution as a whole.
 pub(crate) fn event_of(execution: &Execution, topic: &'static str, at_ms: u64, text: String) -> Event {
     Event {
         at_ms,
@@ -156,7 +156,7 @@ pub(crate) fn event_of(execution: &Execution, topic: &'static str, at_ms: u64, t
     }
 }
 
-/// Puts an event on a queue in the same unit of work. Returns whether the queue has room for it: a subscriber that takes nothing must not hold up jobs.
+/// Puts an event on a queue in the same unit of work. Returns whether the queue has room for the event. A stalled subscriber must not delay jobs.
 pub(crate) fn put_on(work: &mut dyn Work, queue: &Queue, event: &Event) -> Result<bool, BatchError> {
     let Some(unit) = work.unit() else { return Ok(true) };
     let topic = format!("batch/{}", event.topic);
@@ -169,7 +169,7 @@ pub(crate) fn put_on(work: &mut dyn Work, queue: &Queue, event: &Event) -> Resul
     }
 }
 
-/// Topics that were kept last, and the name of the queue that gets their events too.
+/// Returns the stored topics, and the name of the queue that also gets their events.
 fn kept_topics(work: &mut dyn Work) -> Result<(TopicFilter, String), BatchError> {
     let found = work.get(KEPT_TOPICS)?.unwrap_or_default();
     let Some((bits, queue)) = found.split_first_chunk() else { return Ok(Default::default()) };

@@ -376,7 +376,7 @@ fn properties_are_checked_before_the_run() {
     assert!(found(&update).iter().any(|(_, message, _)| {
         message.contains("key of quayline.sqlWriter is missing or empty, and mode update needs it")
     }));
-    // What would have no effect, or another one than it says.
+    // Properties without an effect, or with another effect than their names say.
     let with = |old: &str, new: &str| {
         let insert =
             xml.replace("\"merge\"", "\"insert\"").replace("mysql://x", "postgresql://u@h/d").replace(old, new);

@@ -7,7 +7,7 @@ use quayline_batch::record::{Counts, Execution};
 
 use crate::kit::{Process, backend, medium, properties};
 
-/// Runs a job with one processor over a file: its execution, and what the step counted.
+/// Runs a job with one processor over a file. Returns its execution and the counts of the step.
 fn run(folder: &Path, file: &str, artifact: &str, given: &[(&str, &str)]) -> (Execution, Counts) {
     let text = |value: &str| value.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;");
     let given: Vec<(&str, String)> = given.iter().map(|(name, value)| (*name, text(value))).collect();
@@ -24,7 +24,7 @@ fn run(folder: &Path, file: &str, artifact: &str, given: &[(&str, &str)]) -> (Ex
     (execution, counts)
 }
 
-/// Each item goes through a command: what it writes, what it leaves out, what fails, and what it leaves running.
+/// A command processes each item. The cases are output, filtered items, failures, and processes that the command leaves running.
 #[test]
 fn items_go_through_a_command() {
     let folder = tempfile::tempdir().unwrap();
@@ -40,13 +40,13 @@ fn items_go_through_a_command() {
     assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
     assert_eq!((counts.read, counts.filter, counts.write), (5, 1, 4));
     assert_eq!(out(), format!("s a\ns b\ns {large}\ns c\n"));
-    // A command that reads nothing, and one that writes more than its input while it reads.
+    // One command reads nothing, and another writes more than its input while it reads.
     let (execution, _) = run("echo same", &[]);
     assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
     assert_eq!(out(), "same\n".repeat(5));
     let (execution, _) = run("tee /dev/stderr 2>/dev/null | cat - /dev/null", &[]);
     assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
-    // A time that nobody else sleeps.
+    // No other process sleeps for this time.
     let sleep = format!("sleep 6{}", std::process::id());
     let (waits, leaves) = (format!("cat; {sleep}"), format!("cat; {sleep} &"));
     let causes = [
@@ -67,7 +67,7 @@ fn items_go_through_a_command() {
     assert_eq!(String::from_utf8(pids.stdout).unwrap(), "", "nothing of a command stays");
 }
 
-/// A condition over the fields of an item decides whether it is written; the item itself stays as it is.
+/// A condition over the fields of an item decides whether the job writes it. The item itself stays unchanged.
 #[test]
 fn items_are_filtered_by_a_condition() {
     let folder = tempfile::tempdir().unwrap();

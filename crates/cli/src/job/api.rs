@@ -469,7 +469,8 @@ impl Shared {
         }))
     }
 
-    /// Refuses what an operator who may only see its own jobs has not started. An instance belongs to whoever started one of its executions.
+    /// Refuses jobs that an operator did not start, if the operator may only see its own jobs. An instance belongs to every operator who started one
+    /// of its executions.
     fn is_own(&self, request: &AdminRequest<'_>, parts: &[&str]) -> Result<(), Refused> {
         let id = match parts {
             _ if !request.owns_only => return Ok(()),
@@ -482,7 +483,7 @@ impl Shared {
         };
         let executions = self.repository.executions(id)?;
         if executions.is_empty() && id != InstanceId(0) {
-            // Whoever looks for it finds that it does not exist.
+            // A later step reports that the instance does not exist.
             return Ok(());
         }
         for one in executions {
@@ -491,7 +492,7 @@ impl Shared {
             }
         }
         let finding = wrong(
-            "it is not for operators who may only submit jobs, or belongs to another one".to_owned(),
+            "operators who may only submit jobs see only their own, and no events".to_owned(),
             "GET /batch/jobinstances lists your own; the roles of `read` and `operate` in [serve.admin] see all"
                 .to_owned(),
         );
@@ -552,7 +553,7 @@ impl Shared {
         Ok((200, Links::new(&self.repository).execution(&found, value, &progress)?))
     }
 
-    /// The step executions of an execution, or those of one step.
+    /// Returns the step executions of an execution, or of one of its steps.
     fn steps(&self, id: ExecutionId, only: Option<&str>) -> Answer {
         let found = self.repository.execution(id)?;
         let mut steps = self.repository.steps(id)?;

@@ -172,7 +172,7 @@ fn asked(folder: &Path, question: &Question, wait: Duration) -> Answer {
     let name = std::process::id().to_string();
     let (ask, answer) = (folder.join(format!("{name}.ask")), folder.join(format!("{name}.answer")));
     let written = folder.join(format!("{name}.new"));
-    // Of a turn that ended before its answer came.
+    // Removes the answer of an earlier turn that ended before it arrived.
     let _ = fs::remove_file(&answer);
     let made = fs::create_dir_all(folder).and_then(|()| fs::write(&written, question.text()));
     if made.and_then(|()| fs::rename(&written, &ask)).is_err() {

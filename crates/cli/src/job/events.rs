@@ -55,7 +55,7 @@ pub(crate) fn keeping(project: &Path, store: Option<&Store>) -> Result<Option<Ke
     Ok(Some(Keeping { filter, checkpoint_sample_ms, retain, queue }))
 }
 
-/// Reads patterns of topics; without any, every topic is wanted.
+/// Reads patterns of topics. Without a pattern, the filter accepts every topic.
 pub(super) fn topics<'p>(patterns: impl Iterator<Item = &'p str>) -> Result<TopicFilter, Findings> {
     let filter = TopicFilter::of(patterns).map_err(|pattern| {
         Findings::from(argument(format!("`{pattern}` names no topic of events")).hint(topics_hint()))

@@ -13,7 +13,7 @@ pub(super) const NAMES: [&str; 8] =
     ["jobName", "batchStatus", "exitStatus", "createTime", "submitter", "jobParameter.*", "page", "pageSize"];
 const PARAMETER: &str = "jobParameter.";
 
-/// Which executions a request wants, as far as its operator may see them.
+/// Returns the filter of a request for executions, limited to those that its operator may see.
 pub(super) fn of(query: &Query, request: &AdminRequest<'_>) -> Result<ExecutionFilter, Findings> {
     query.only(&NAMES)?;
     let text = |name: &str| query.value(name).map(str::to_owned);

@@ -408,7 +408,7 @@ fn delivery(artifact: &ArtifactRef) -> &'static str {
         "quayline.externalReader" => "continues at the position that the program gave with the last checkpoint",
         "quayline.queueReader" => "gets in the unit of work of the chunk: each message once",
         "quayline.mapProcessor" => "maps the items of the chunk again: nothing outside of it changes",
-        "quayline.filterProcessor" => "decides on the items of the chunk again: nothing outside of it changes",
+        "quayline.filterProcessor" => "evaluates the condition for the items of the chunk again, without other effects",
         "quayline.commandProcessor" => "runs the command for the items of the chunk again: at least once each",
         "quayline.cobolProcessor" => "calls the program for the items of the chunk again: at least once each",
         "quayline.httpProcessor" => "sends the requests of the chunk again: at least once each",

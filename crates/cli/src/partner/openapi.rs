@@ -78,7 +78,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         "/entries/{entry}/story",
         "get",
         "tellStory",
-        "An entry with its interchange, acknowledgment, replaced entry, segments with their findings, and values that its maps write",
+        "An entry with its interchange, acknowledgment, replaced entry, segments with their findings, and the values that its maps write",
         &[],
         None,
     ),

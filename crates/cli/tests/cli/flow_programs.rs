@@ -163,7 +163,7 @@ fn working_storage_may_be_kept() {
     assert_eq!(world.run("queue get OUT").out(), "A00020002       ");
 }
 
-/// A flow that names the source of its program needs no compiler by hand, and follows changes of source and copybook.
+/// Quayline compiles the source that a flow names, and compiles it again after changes of source and copybook.
 #[test]
 fn a_source_is_compiled_when_the_flow_is_loaded() {
     if project(PROGRAM, COPYBOOK).is_none() {
@@ -215,13 +215,13 @@ fn a_source_is_compiled_when_the_flow_is_loaded() {
     };
     let found = wrong("program.cbl", "programs.cbl");
     assert!(
-        found.contains("error[FLO-074]: there is no source `programs.cbl`") && found.contains("call.toml:11"),
+        found.contains("error[FLO-074]: the source `programs.cbl` does not exist") && found.contains("call.toml:11"),
         "{found}"
     );
     let found = wrong("program.cbl\"", "program.cbl\"\ncompiler_options = \"-O2 -fbinary-size=2-4-8\"");
     assert!(found.contains("`-fbinary-size=2-4-8` contradicts the dialect"), "{found}");
     let found = wrong("program.cbl\"", "program.cbl\"\ncompiler_options = \"-O2 -o ../x.so\"");
-    assert!(found.contains("`-o` says what the compiler makes, or where"), "{found}");
+    assert!(found.contains("`-o` selects the type or file of the compiler output"), "{found}");
     let found = wrong("source = \"program.cbl\"", "compiler_options = \"-O2\"");
     assert!(found.contains("`compiler_options` without a `source`"), "{found}");
     world.write("program.cbl", PROGRAM.replace("PROGRAM-ID. WORKER", "PROGRAM-ID. WORKERS"));

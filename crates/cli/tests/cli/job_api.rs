@@ -34,7 +34,7 @@ impl Server {
         Server::start_as(world, more, ("", ""))
     }
 
-    /// With further settings of the listener for operators, and an API key.
+    /// Starts a server with further settings of the listener for operators, and an API key.
     fn start_as(world: &World, more: &[&str], (settings, key): (&str, &'static str)) -> Server {
         let free = || TcpListener::bind("127.0.0.1:0").and_then(|l| l.local_addr()).expect("a free port");
         let (api, admin) = (free(), free());
@@ -70,7 +70,7 @@ impl Server {
         Some((status, answer[end + 4..].to_vec()))
     }
 
-    /// The status and the head of an answer.
+    /// Returns the status and the head of an answer.
     fn head(&self, method: &str, path: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(self.admin).expect("a connection");
         stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a time");
@@ -496,7 +496,7 @@ fn events_are_kept_listed_streamed_and_published() {
     assert_eq!((&message["topic"], &message["executionId"]), (&"batch/jobs/instance/submitted".into(), &first.into()));
 }
 
-/// What nobody's engine does is an event too: a stop in the repository, a process that was killed, a purge. It is also put on the topic.
+/// Changes without an engine are events too: a stop in the repository, a killed process, a purge. Quayline also puts them on the topic.
 #[test]
 fn events_tell_of_stops_kills_and_purges() {
     let world = world();
@@ -534,7 +534,7 @@ fn events_tell_of_stops_kills_and_purges() {
     assert_eq!(on_queue.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count(), count);
 }
 
-/// Who may only submit starts jobs, and sees and changes these; operators see all, readers change nothing.
+/// Submitters start jobs, and see and change only these. Operators see all jobs, and readers change nothing.
 #[test]
 fn submitters_have_their_own_jobs_only() {
     let world = world();
@@ -560,7 +560,7 @@ fn submitters_have_their_own_jobs_only() {
     server.key = "key-tom";
     let of_tom = id(&server.json("POST", "/batch/jobinstances", &json!({ "jobXMLName": "wait" }), 201));
     let instance = server.get(&format!("/batch/jobexecutions/{of_tom}/jobinstance"))["instanceId"].clone();
-    // Each of them: what is its own, what is another's, and what is for operators.
+    // For each submitter: its own jobs, jobs of another submitter, and paths for operators.
     for (key, own, other) in [("key-sue", of_sue, of_tom), ("key-tom", of_tom, of_sue)] {
         server.key = key;
         for list in ["jobexecutions", "jobinstances", "jobexecutions?submitter=sue"] {
@@ -603,7 +603,7 @@ fn submitters_have_their_own_jobs_only() {
     {
         assert_eq!(server.ask(method, &path, copy.to_string().as_bytes()).expect("an answer").0, 403, "{path}");
     }
-    // An operator restarts what tom started; it stays tom's.
+    // An operator restarts a job of tom, and the job still belongs to tom.
     server.key = "key-karl";
     let stop = |server: &Server, execution: u64| {
         server.json("PUT", &format!("/batch/jobexecutions/{execution}?action=stop"), &Value::Null, 200);
@@ -618,7 +618,7 @@ fn submitters_have_their_own_jobs_only() {
     assert_eq!(server.ask("GET", "/batch/jobs", b"").expect("an answer").0, 401);
 }
 
-/// A path that does not exist is a 404 with a finding; another method is a 405 that says which ones the path takes.
+/// A path that does not exist is a 404 with a finding; another method is a 405 that lists the methods of the path.
 #[test]
 fn unknown_paths_and_methods_have_findings() {
     let world = world();
@@ -657,7 +657,7 @@ fn unknown_paths_and_methods_have_findings() {
     server.json("GET", &format!("/batch/jobexecutions/{first}?bogus=1"), &Value::Null, 400);
     let (status, head) = server.head("HEAD", "/batch/jobinstances");
     assert!(status == 200 && head.contains("content-type: application/json"), "{head}");
-    // Every operation of the document is one.
+    // The server has every operation of the document.
     let document = server.get("/batch/openapi.json");
     for (path, operations) in document["paths"].as_object().expect("paths") {
         for method in operations.as_object().expect("operations").keys() {

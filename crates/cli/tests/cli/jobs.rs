@@ -257,10 +257,10 @@ fn a_command_ends_with_the_process_that_is_killed() {
     assert!(is_quiet, "the command still runs");
 }
 
-/// A process that was killed between the start of its command and the start of what watches over it left the command running.
+/// If Quayline was killed between the start of a command and the start of its guard, the command continued to run.
 #[test]
 fn a_command_does_not_outlive_a_process_that_is_killed_while_it_starts() {
-    // A time that nobody else sleeps.
+    // No other process sleeps for this time.
     let command = format!("sleep 6{}", std::process::id());
     let xml = format!(
         "<job id=\"rest\" xmlns=\"https://jakarta.ee/xml/ns/jakartaee\" version=\"2.0\"><step id=\"s\"><batchlet ref=\"quayline.commandBatchlet\">\
@@ -285,7 +285,7 @@ fn a_command_does_not_outlive_a_process_that_is_killed_while_it_starts() {
             let found = Command::new("pgrep").args(["-f", &format!("^{command}$")]).output().expect("pgrep");
             found.status.success()
         };
-        // It may begin a moment after the kill, so one look is not enough.
+        // The command may begin a moment after the kill, so one check is not enough.
         let mut quiet = 0;
         while quiet < 5 {
             assert!(Instant::now() < deadline, "round {round}: the command still runs");
@@ -295,7 +295,7 @@ fn a_command_does_not_outlive_a_process_that_is_killed_while_it_starts() {
     }
 }
 
-/// `timeout` and other supervisors send a signal to the process and to its group: two at once ended the process, and the job was FAILED.
+/// `timeout` and other supervisors send a signal to the process and to its group. Two simultaneous signals ended the process, and the job was FAILED.
 #[test]
 fn two_signals_at_once_stop_a_job_at_its_checkpoint() {
     let world = World::with([("go.sh", b"while [ ! -e ended ]; do sleep 0.05; done".as_slice())]);
@@ -316,7 +316,7 @@ fn two_signals_at_once_stop_a_job_at_its_checkpoint() {
     assert!(world.run("job list").code(0).out().contains("STOPPED"));
 }
 
-/// The job of IBM's paper runs as it is shipped, in one partition and in two.
+/// The job of IBM's paper runs unchanged, in one partition and in two.
 #[test]
 fn the_example_of_the_paper_runs() {
     let world = World::new();

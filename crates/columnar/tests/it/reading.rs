@@ -477,7 +477,8 @@ fn a_time_that_no_day_has_is_refused() {
     }
 }
 
-/// A file in a compression that the reader lacks was said to be cut. The library says what it lacks in words only, so the files are real.
+/// Quayline reported a file with an unsupported compression as cut. The library reports the missing feature only as text, so the test uses real
+/// files.
 #[test]
 fn what_the_reader_lacks_is_no_damage() {
     let hint = |file: Vec<u8>| {

@@ -1,4 +1,4 @@
-//! Packages of EDIFACT (ISO 9735-8): UNO, an object whose bytes are counted and not looked at, and UNP.
+//! Packages of EDIFACT (ISO 9735-8): UNO, an object that Quayline skips by its length, and UNP.
 
 use quayline_core::ByteOffset;
 
@@ -7,17 +7,17 @@ use crate::delimiters::Delimiters;
 use crate::fault::{EdiError, FaultContext};
 use crate::position::Position;
 
-/// Bytes of white space that may stand between an object and its trailer.
+/// Maximum number of bytes of white space between an object and its trailer.
 const BLANKS_MAX: usize = 64;
 
-/// The trailer's tag and the separator or terminator behind it.
+/// Length of the tag of the trailer and the separator or terminator after it.
 const TRAILER_BYTES: usize = 4;
 
 impl Pass<'_> {
     /// Reports the package whose UNO was found last. If UNO has a length, the next step looks for the end of the object.
     #[cold]
     pub(super) fn package(&mut self, at: Position, begin: usize) {
-        // A segment that was put back is found twice.
+        // The splitter finds a segment twice if it was put back.
         let is_told = core::mem::replace(&mut self.splitter.told.package, at.segment) == at.segment;
         if !is_told {
             self.tell_of(EdiError::Package, at, begin);
@@ -47,8 +47,8 @@ impl Pass<'_> {
         }
     }
 
-    /// Goes behind the object of a package if UNP follows it. Otherwise its length is wrong, and a wrong length must not pass over other
-    /// messages: what follows UNO is then read as segments.
+    /// Skips the object of a package if UNP follows it. Otherwise, its length is wrong and could hide other messages, so Quayline reads the data
+    /// after UNO as segments.
     #[cold]
     pub(super) fn object(&mut self, declared: u64) -> Verdict {
         let rest = &self.input[self.at..];

@@ -509,7 +509,7 @@ fn packages_are_passed_over() {
     );
 }
 
-/// A length with a digit too many passed over the messages and interchanges that followed, and only the package was reported.
+/// With an extra digit in the length, Quayline skipped the following messages and interchanges and reported only the package.
 #[test]
 fn a_package_with_a_wrong_length_takes_nothing_from_what_follows() {
     let message = "UNH+2+ORDERS:D:96A:UN'UNT+2+2'";
@@ -650,7 +650,7 @@ fn a_package_with_a_wrong_length_takes_nothing_from_what_follows() {
     );
 }
 
-/// Inside an open message, UNO passed over bytes without a finding.
+/// Inside an open message, Quayline skipped bytes after UNO without a finding.
 #[test]
 fn a_package_inside_a_message_is_reported() {
     check_edifact(

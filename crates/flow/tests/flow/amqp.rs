@@ -340,7 +340,7 @@ fn users_and_certificates_are_shown_and_wrong_ones_are_named() {
     assert_eq!(text(&users.take("IN", 1)[0]), "by password");
 }
 
-/// A message whose unit of work could not begin was neither processed nor given back until the connection ended.
+/// Quayline neither processed nor returned a message whose unit of work could not begin, until the connection ended.
 #[test]
 fn a_message_whose_unit_of_work_cannot_begin_keeps_its_place() {
     let test = "a_message_whose_unit_of_work_cannot_begin_keeps_its_place";

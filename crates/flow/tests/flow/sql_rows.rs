@@ -178,7 +178,7 @@ fn a_key_that_is_not_unique_is_reported() {
 
 const LEFT: &str = "the statement `done` did not remove a row from the query";
 
-/// A statement `done` that removes nothing gave each row its effect again: at each look if it changed another row, otherwise after a restart.
+/// If `done` removed nothing, Quayline processed each row again: at each look if `done` changed another row, otherwise after a restart.
 #[test]
 fn a_statement_that_removes_nothing_repeats_nothing() {
     let Some(postgres) = Postgres::start() else { return skip("a_statement_that_removes_nothing_repeats_nothing") };
@@ -225,7 +225,7 @@ fn a_statement_that_removes_nothing_repeats_nothing() {
     }
 }
 
-/// Rows that `done` left were remembered without a limit.
+/// Quayline remembered rows that `done` left without a limit.
 #[test]
 fn an_input_reads_no_more_when_a_statement_left_many_rows() {
     let Some(postgres) = Postgres::start() else { return skip("an_input_reads_no_more") };
@@ -247,7 +247,7 @@ fn an_input_reads_no_more_when_a_statement_left_many_rows() {
     drop(engine);
 }
 
-/// One statement that failed made those of all other rows run again, and so did a limit of 60 seconds for all of them.
+/// One failed statement caused the statements of all other rows to run again. So did a shared limit of 60 seconds.
 #[test]
 fn a_statement_that_fails_repeats_no_other() {
     let Some(postgres) = Postgres::start() else { return skip("a_statement_that_fails_repeats_no_other") };
@@ -299,7 +299,7 @@ fn keys_of_many_types_are_found_again() {
         until(kind, || rows().as_deref() == Some("0") && remembered(&world) == 0);
         assert_eq!(world.errors(), "", "{kind}");
         drop(engine);
-        // A row that stays is recognized.
+        // Quayline recognizes a row that stays.
         postgres.sql(&format!("INSERT INTO orders (id) VALUES {keys}")).expect("rows");
         let stays = text.replace(DONE, "done = \"UPDATE orders SET amount = 2 WHERE id = $1\"\n");
         let engine = world.engine(&stays);

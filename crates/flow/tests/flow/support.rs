@@ -54,14 +54,14 @@ impl World {
         World { folder: TempDir::new().expect("a temporary folder"), store, said: Arc::default() }
     }
 
-    /// A project with a store that has few units of work at the same time.
+    /// Returns a project whose store allows few simultaneous units of work.
     pub(crate) fn with_few_units() -> World {
         let limits = StoreLimits { units_open_max: 16, ..StoreLimits::default() };
         let store = Store::open(Arc::new(MemoryEngine::new()), Arc::new(SystemClock), limits, Access::Write);
         World::over(store.expect("a new store"))
     }
 
-    /// All units of work that the store still has.
+    /// Takes all units of work that the store still allows.
     pub(crate) fn all_units(&self) -> Vec<Unit> {
         std::iter::from_fn(|| self.store.begin().ok()).collect()
     }

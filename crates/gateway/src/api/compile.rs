@@ -642,8 +642,8 @@ fn find_unreachable(file: &mut UserFile, path: &Spanned<String>) {
     }
 }
 
-/// A part of a path as clients send it: what is percent-encoded stays, with upper-case digits, and what has to be is. Unreserved characters are
-/// themselves (RFC 3986, section 6.2.2).
+/// Returns a part of a path in the form that clients send. Percent-encodes all characters that require it, with upper-case digits, and decodes
+/// unreserved characters (RFC 3986, section 6.2.2).
 fn as_sent(part: &str) -> String {
     let bytes = part.as_bytes();
     let digit = |at: usize| bytes.get(at).and_then(|byte| char::from(*byte).to_digit(16));

@@ -26,7 +26,7 @@ pub(super) fn check_options(file: &mut UserFile, given: &[Spanned<String>], dial
     for option in given {
         let text = option.get_ref().as_str();
         if is_gnucobol_output(text) {
-            let message = format!("`{text}` says what the compiler makes, or where");
+            let message = format!("`{text}` selects the type or file of the compiler output");
             file.find(codes::COMPILER, message, option, "remove it: Quayline compiles to a folder of `modules`");
             continue;
         }

@@ -38,7 +38,7 @@ pub(super) fn provider(file: &mut UserFile, wire: &wire::File, known: &Known<'_>
             if let (Some(written), Some(source)) = (&wire.source, &source)
                 && !source.file.is_file()
             {
-                let message = format!("there is no source `{}`", written.get_ref());
+                let message = format!("the source `{}` does not exist", written.get_ref());
                 file.find(codes::UNREADABLE, message, written, "paths begin at the project's folder");
             }
             gnucobol::check_options(file, &wire.compiler_options, &layout.dialect);

@@ -32,7 +32,7 @@ fn services() {
         ("\"program\"\nprogram = \"X\"\nqueue = 4", "GTW-012", "`queue` is now `slots`"),
         ("\"program\"\nprogram = \"X\"\nworkers = 0\nslots = 65", "GTW-005", "expected 1 to 64, found 65"),
         ("\"program\"\nprogram = \"X\"\ntime-limit-ms = 0", "GTW-005", "expected 1 to 3600000, found 0"),
-        ("\"program\"\nprogram = \"X\"\nsource = \"absent.cbl\"", "GTW-002", "there is no source `absent.cbl`"),
+        ("\"program\"\nprogram = \"X\"\nsource = \"absent.cbl\"", "GTW-002", "the source `absent.cbl` does not exist"),
         ("\"program\"\nprogram = \"X\"\nworking-storage = \"new\"", "GTW-005", "`fresh`, the default, or `keep`"),
         ("\"program\"\nprogram = \"X\"\ncompiler-options = [\"-O2\"]", "GTW-012", "without a `source`"),
         ("\"http\"\nurl = \"ftp://x\"", "GTW-005", "not a URL of a service"),
@@ -388,7 +388,7 @@ fn records_of_a_service() {
     assert_eq!((service.length, service.request_length), (5, Some(1)));
 }
 
-/// Quayline accepted an operation at `/größe`, but every call of it returned 404, because clients send `/gr%C3%B6%C3%9Fe`.
+/// Quayline accepted an operation at `/größe`. Every call returned 404, because clients send `/gr%C3%B6%C3%9Fe`.
 #[test]
 fn paths_that_no_client_can_send_are_found() {
     for (part, hint) in [

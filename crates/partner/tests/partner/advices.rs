@@ -226,7 +226,7 @@ fn function_response_and_name_of_an_aperak_decide() {
     }
 }
 
-/// Reasons after the last document that is read belong to none.
+/// Reasons after the last document that Quayline reads belong to no document.
 #[test]
 fn an_advice_about_too_many_documents_is_read_to_a_limit() {
     let world = World::with("usage = \"both\"", "");

@@ -114,7 +114,7 @@ fn recorded(world: &World) -> String {
     std::fs::read_to_string(world.path("partners").join(CHANGES_FILE)).expect("the record")
 }
 
-/// The record has what was done, and what was not.
+/// The record lists the changes that were made, and those that failed.
 #[test]
 fn a_file_that_cannot_be_replaced_is_on_record_as_failed() {
     let world = World::new();

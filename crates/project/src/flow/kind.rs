@@ -692,7 +692,7 @@ pub const NODE_KINDS: &[NodeKind] = &[
             optional(
                 "source",
                 Form::Constant,
-                "COBOL source, relative to the project. When the flow is loaded, Quayline compiles it to the first folder of `modules`, if the module is not what the source makes. Default none",
+                "COBOL source, relative to the project. When the flow is loaded, Quayline compiles it to the first folder of `modules`, if the module does not match the source. Default none",
             ),
             optional(
                 "compiler_options",

@@ -21,9 +21,9 @@ pub const INSTANCE_COMPLETED: &str = "jobs/instance/completed";
 pub const INSTANCE_STOPPED: &str = "jobs/instance/stopped";
 /// The instance is FAILED.
 pub const INSTANCE_FAILED: &str = "jobs/instance/failed";
-/// The instance was removed with all that the repository had of it.
+/// The instance was removed with all its data in the repository.
 pub const INSTANCE_PURGED: &str = "jobs/instance/purged";
-/// An execution is created, and runs soon.
+/// An execution was created and will run soon.
 pub const STARTING: &str = "jobs/execution/starting";
 /// An execution runs.
 pub const STARTED: &str = "jobs/execution/started";
@@ -89,7 +89,7 @@ pub const TOPICS: [&str; 25] = [
     STARTING,
 ];
 
-/// Returns whether job logs have the events of a topic. They leave out checkpoints, and what another event of the same moment tells too.
+/// Returns whether job logs have the events of a topic. They leave out checkpoints, and events of moments that another event also reports.
 #[must_use]
 pub fn is_logged(topic: &str) -> bool {
     let is_of_instance = topic.starts_with("jobs/instance/") && topic != SUBMITTED;

@@ -181,7 +181,7 @@ pub(super) fn partner(file: &mut UserFile, path: &Path, wire: File) -> PartnerFi
         }
     };
     let mut identities: Vec<Identity> = wire.identity.into_iter().filter_map(|one| identity(file, one)).collect();
-    // Most partners have one, and a project may have thousands of partners: the iterator's guess has room for four.
+    // Most partners have one, and a project may have thousands of partners. By default, the iterator would reserve space for four.
     identities.shrink_to_fit();
     let settings = wire.settings.map(|wire| settings(file, wire)).unwrap_or_default().shared();
     let agreements = wire.agreement.into_iter().map(|one| {

@@ -169,7 +169,7 @@ impl Schema {
         self.plans().map(RecordPlan::length_max).max()
     }
 
-    /// The dialect of the records, that of the first description.
+    /// Returns the dialect of the records, which is that of the first description.
     #[must_use]
     pub fn dialect(&self) -> Option<Dialect> {
         self.plans().next().map(|plan| plan.layout().dialect)

@@ -304,8 +304,8 @@ fn lengths_count_bytes_and_items() {
     );
 }
 
-/// Every member was looked for among all before it, each repetition of an element added its types again, and attributes had no limit: a schema of a
-/// few megabytes took minutes and gigabytes.
+/// Quayline compared each member with all earlier ones, and each repetition of an element added its types again. Attributes had no limit. A schema of
+/// a few megabytes took minutes and gigabytes.
 #[test]
 fn large_schemas_take_time_by_their_size() {
     for count in [15_000, 30_000, 60_000] {

@@ -337,8 +337,8 @@ fn what_a_program_displays_has_its_name_and_no_control_characters() {
     assert!(!log.contains('\u{1b}') && !log.lines().any(|line| line.starts_with("401")), "{log}");
 }
 
-/// A program that displayed every few milliseconds ran without end, since its time limit was looked at only when it displayed nothing. One that
-/// displayed all the time stopped every connection of its thread.
+/// A program that displayed every few milliseconds ran without end, because the server checked its time limit only while it displayed nothing. A
+/// program that displayed all the time stopped every connection of its thread.
 #[test]
 fn a_program_that_displays_without_end_meets_its_limit_and_stops_nobody() {
     let Some(server) = server("time-limit-ms = 500\nworkers = 2") else { return };
@@ -369,11 +369,11 @@ fn a_program_that_displays_without_end_meets_its_limit_and_stops_nobody() {
     assert!((1..=1000).contains(&chatter), "{chatter}");
 }
 
-/// Lines of programs were written by the thread that serves, which waited for whoever reads the log.
+/// The server threads wrote the lines of programs, and waited for the reader of the log.
 #[test]
 fn a_reader_of_the_log_that_does_not_read_stops_no_request() {
     let Some(first) = server("time-limit-ms = 500\nworkers = 2") else { return };
-    // The same project, with a pipe as standard error that nobody reads.
+    // The same project, with a pipe without a reader as standard error.
     let folder = tempfile::tempdir().unwrap();
     let provider = "kind = \"program\"\nprogram = \"ECHOPGM\"\ntime-limit-ms = 500\nworkers = 2";
     project(folder.path(), "access-log = \"stderr\"\n[serve.authentication]\nrequired = false", provider, "");
@@ -385,7 +385,7 @@ fn a_reader_of_the_log_that_does_not_read_stops_no_request() {
     let mut shell = Command::new("sh");
     shell.args(["-c", "exec \"$0\" \"$1\" 2>\"$1/pipe\"", env!("CARGO_BIN_EXE_quayline_serve")]);
     let server = Server::start_by(shell, folder);
-    // Two hundred lines of 1 KiB are more than a pipe holds.
+    // A pipe holds less than two hundred lines of 1 KiB.
     for _ in 0..3 {
         assert_eq!(server.get("/v1/echo/CHATTER", "").status, 504);
         assert_eq!(server.get("/v1/echo/FINE", "").status, 200);

@@ -15,7 +15,7 @@ use crate::world::{RECORDS, Server, project, wait_for};
 struct Issuer {
     url: String,
     answer: Arc<Mutex<String>>,
-    /// What the next one who asks is told instead.
+    /// Answer to the next request in place of the keys.
     once: Arc<Mutex<Option<String>>>,
     asked: Arc<AtomicUsize>,
 }
@@ -57,7 +57,7 @@ impl Issuer {
         *self.answer.lock().unwrap() = answer;
     }
 
-    /// How many have asked, once nobody has for a moment.
+    /// Returns the number of requests, after a moment without a new one.
     fn asked_at_last(&self) -> usize {
         loop {
             let before = self.asked();
@@ -174,7 +174,7 @@ fn without_keys_no_token_is_taken_and_with_them_again() {
     assert!(code == 503 && text.contains("authentication") && text.contains("the issuer's keys"), "{text}");
     assert_eq!(server.get("/v1/echo/x", "").status, 401, "who shows nothing is told to");
     server.has_logged("the issuer's keys cannot be read");
-    server.has_logged("no token is taken");
+    server.has_logged("the server accepts no token");
     let issuer = Issuer::on(TcpListener::bind(address).unwrap(), answer(&set(&[("a", &pair)])));
     wait_for("the keys", || status(&server, &good) == 200);
     assert!(issuer.asked() >= 1 && ready(port).0 == 200);
@@ -287,7 +287,7 @@ fn an_issuer_may_withdraw_all_its_keys() {
     server.has_logged("the issuer's set has no key of a supported kind");
 }
 
-/// One answer without keys, as of an issuer that is being restarted, refused every token for five minutes.
+/// After one answer without keys, for example from an issuer that restarts, the server refused every token for five minutes.
 #[test]
 fn one_empty_set_withdraws_nothing_and_the_next_look_comes_soon() {
     let (pair, strange) = (key(), key());
@@ -297,10 +297,10 @@ fn one_empty_set_withdraws_nothing_and_the_next_look_comes_soon() {
     let good = token("a", &pair, "ann");
     assert_eq!(status(&server, &good), 200, "{}", server.log());
     issuer.asked_at_last();
-    // A token that names another key brings about a look.
+    // A token that names another key causes a request for the keys.
     issuer.says_once(answer("{\"keys\":[]}"));
     assert_eq!(status(&server, &token("z", &strange, "eve")), 401);
-    server.has_logged("those read before stay in force until the next set");
+    server.has_logged("the earlier keys stay in force until the next set");
     assert_eq!((status(&server, &good), ready(port).0), (200, 200));
     let before = issuer.asked();
     let began = Instant::now();
@@ -308,7 +308,7 @@ fn one_empty_set_withdraws_nothing_and_the_next_look_comes_soon() {
     wait_for("the line", || server.log().contains("the issuer's keys can be read again"));
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
     assert_eq!((status(&server, &good), ready(port).0), (200, 200));
-    // Keys are withdrawn by the look that follows, and come back by one after that, without any token that asks for it.
+    // The next request withdraws the keys, and a later one restores them. No token causes these requests.
     issuer.says(answer("{\"keys\":[]}"));
     assert_eq!(status(&server, &token("z", &strange, "eve")), 401);
     wait_for("no keys", || ready(port).0 == 503);
@@ -317,7 +317,7 @@ fn one_empty_set_withdraws_nothing_and_the_next_look_comes_soon() {
     assert_eq!(status(&server, &good), 200);
 }
 
-/// RFC 6750, section 3.1: the response tells a client that its token is invalid. The client then requests another one.
+/// RFC 6750, section 3.1: the response reports an invalid token. The client can then request another one.
 #[test]
 fn a_refused_token_is_named_in_the_challenge() {
     let (pair, other) = (key(), key());

@@ -33,7 +33,7 @@ fn a_trusted_proxy_names_the_client_for_log_and_limits() {
     assert_eq!(clients, ["192.0.2.1", "192.0.2.1", "192.0.2.1", "192.0.2.2"]);
 }
 
-/// A client of a proxy that writes `X-Forwarded-For` was counted as the proxy by a `Forwarded` of its own, and nobody was told.
+/// With its own `Forwarded` header, a client counted as the proxy that writes `X-Forwarded-For`, and the log did not report it.
 #[test]
 fn a_conflict_of_headers_is_logged_now_and_then_and_a_missing_setting_at_the_start() {
     let trusted = "trusted-proxies = [\"127.0.0.0/8\"]";

@@ -187,8 +187,8 @@ fn a_module_that_is_not_what_its_copybooks_make_is_not_called() {
     }
 }
 
-/// One client that connected and sent nothing, or half a request, delayed the stop for all of `drain-seconds`. Meanwhile, the server accepted new
-/// clients and did not answer them.
+/// One client that connected and sent nothing, or half a request, delayed the stop for all of `drain-seconds`. During this time, the server accepted
+/// new clients and did not answer them.
 #[test]
 fn a_stop_waits_for_no_connection_without_a_request() {
     use std::io::Write as _;

@@ -102,7 +102,7 @@ impl Server {
         Server { folder, process, address }
     }
 
-    /// The log, once nothing has come to it for a moment: a thread of its own writes it.
+    /// Returns the log after a moment without a new line, because a separate thread writes it.
     pub(crate) fn log(&self) -> String {
         let read = || std::fs::read_to_string(self.folder.path().join("stderr.log")).unwrap();
         let mut log = read();

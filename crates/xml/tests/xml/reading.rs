@@ -561,7 +561,7 @@ impl quayline_core::Sink for Sent {
     fn discard(&mut self) {}
 }
 
-/// The prefix of `xsi:type` was one for the whole record, and could be empty: attributes of other names were passed over.
+/// The prefix of `xsi:type` applied to the whole record, and could be empty. Quayline ignored attributes with other names.
 #[test]
 fn a_prefix_of_xsi_type_means_that_within_its_element_only() {
     const INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";

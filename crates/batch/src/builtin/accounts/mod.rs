@@ -9,7 +9,7 @@ pub(super) use listener::ChunkTimes;
 pub(super) use reader::AccountReader;
 pub(super) use writer::AccountWriter;
 
-/// Largest checkpoint data.
+/// Maximum number of bytes of checkpoint data.
 pub(super) const POSITION_BYTES_MAX: u64 = 64 << 20;
 
 /// Checkpoint data of a size: what the artifact needs, then bytes that differ from chunk to chunk.

@@ -127,7 +127,7 @@ impl Target {
             // The number of items is a parameter in all modes.
             _ => format!("(SELECT count(DISTINCT ROW({})) + 0 * ${count}::bigint FROM {new})", list(&self.key, "new.")),
         };
-        // The cast of a text with letters raises an error that names the text. The count makes it no constant, which the planner would cast.
+        // The cast of a text with letters raises an error that names the text. The count prevents a constant, which the planner would cast.
         format!(
             "WITH done AS ({text} RETURNING {}) SELECT CASE WHEN count(*) = {wanted} AND {keys} = {wanted} THEN 1 \
              ELSE ('{NO_ROW} ' || count(*))::int END FROM done",

@@ -276,7 +276,7 @@ impl Writer for SqlWriter {
                     "the input changed since the execution before: restore it, or start a new instance of the job with an empty table",
                 ))
             }
-            // A checkpoint covers all chunks, so no restart needs the token. If the database does not answer, the row stays.
+            // The last checkpoint covers all chunks, so no restart needs the token. If the database does not answer, the row stays.
             Some(Other { pool, .. }) if complete => {
                 if let Ok(mut connection) = pool.take()
                     && connection.query(REMOVE_TOKEN, &[Param::Binary(self.origin.as_bytes())]).is_ok()

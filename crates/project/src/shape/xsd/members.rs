@@ -1,4 +1,4 @@
-//! The members of a group as they are gathered. Names are looked up in a table: a type may have as many members as a schema.
+//! Members of a group while they are collected. A table finds members by name, because one type may have all members of a schema.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,7 +9,7 @@ use super::Member;
 /// Members in sequence, each with its own name.
 #[derive(Default)]
 pub(super) struct Members {
-    /// `None` where a member was taken out.
+    /// Members in order, with `None` in place of a removed member.
     all: Vec<Option<Member>>,
     by_name: HashMap<String, usize>,
 }
@@ -48,34 +48,34 @@ impl From<Vec<Member>> for Members {
     }
 }
 
-/// Particles of a content model, as they are gathered.
+/// Particles of a content model while they are collected.
 #[derive(Default)]
 pub(super) struct Content {
     pub(super) members: Members,
-    /// In a choice, or in a group that may be missing: what stands once does so at most.
+    /// Whether the content is in a choice or in an optional group. Each element is then optional.
     pub(super) is_optional: bool,
-    /// In a group of particles that repeats.
+    /// Whether the content is in a group of particles that repeats.
     pub(super) repeats: bool,
-    /// The branches that are open: number of the choice, and of its branch.
+    /// Open branches, from the outermost to the innermost.
     pub(super) branches: Vec<Branch>,
     pub(super) choices: usize,
-    /// Elements that were met.
+    /// Names of the elements found so far.
     pub(super) met: Vec<String>,
-    /// For each of their names, what was met of it behind each branch; behind `None`, all.
+    /// Place of the elements of each name inside each branch. The key `None` is for the whole content.
     behind: HashMap<String, HashMap<Option<Branch>, Behind>>,
-    /// The types of elements that were met more than once, by their names.
+    /// Types of elements that occur more than once, by name.
     types: HashMap<String, Types>,
 }
 
-/// Number of a choice, which no other place of the content has, and of its branch.
+/// Number of a choice, which is unique in the content, and number of its branch.
 type Branch = (usize, usize);
 
-/// Elements of one name behind a branch.
+/// Place of the elements of one name inside a branch.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Behind {
-    /// All are in branches of one choice.
+    /// All elements are in branches of one choice.
     Choice(usize),
-    /// One is in no choice there, or they are in several.
+    /// One element is outside of a further choice, or the elements are in several choices.
     Several,
 }
 
@@ -84,7 +84,7 @@ enum Behind {
 struct Types {
     names: Vec<Box<str>>,
     known: HashSet<Box<str>>,
-    /// The lists whose names are known. A type has one list, however often it is met.
+    /// Lists whose names are in `known`. A type has one list, regardless of the number of its elements.
     lists: HashSet<*const Box<str>>,
 }
 
@@ -102,7 +102,7 @@ impl Content {
         Content { members, ..Content::default() }
     }
 
-    /// Notes an element; whether it is in another branch of a choice than each of its name before.
+    /// Records an element. Returns whether each earlier element of the name is in another branch of a choice.
     pub(super) fn meets(&mut self, name: &str) -> bool {
         self.met.push(name.to_owned());
         let behind = self.behind.entry(name.to_owned()).or_default();
@@ -115,7 +115,7 @@ impl Content {
                     behind.insert(from, here);
                 }
                 Some(known) => {
-                    // All before are in other branches only if they share a choice at each place where they part.
+                    // The earlier elements are in other branches only if all share a choice at each place where they diverge.
                     if *known != here || here == Behind::Several {
                         *known = Behind::Several;
                         is_alone = false;
@@ -127,7 +127,7 @@ impl Content {
         is_alone
     }
 
-    /// Adds the types of an element that was met before, with others.
+    /// Adds types to an element that has occurred before.
     pub(super) fn add_types(&mut self, name: &str, types: &TypeNames) {
         let Some(member) = self.members.get(name) else { return };
         if core::ptr::eq(member.types.as_ptr(), types.as_ptr()) && !self.types.contains_key(name) {
@@ -138,7 +138,7 @@ impl Content {
         known.add(types);
     }
 
-    /// Ends the content.
+    /// Returns the members with all their types.
     pub(super) fn into_members(mut self) -> Vec<Member> {
         for (name, types) in self.types {
             if let Some(member) = self.members.get_mut(&name) {

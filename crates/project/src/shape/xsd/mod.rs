@@ -27,7 +27,7 @@ use simple::{Simple, built_in};
 const DEPTH_MAX: usize = 64;
 /// Nodes of a shape.
 const NODES_MAX: usize = 100_000;
-/// Attributes of all elements of a shape: schemas of public authorities give most elements some.
+/// Maximum number of attributes of all elements of a shape. Schemas of public authorities declare attributes for most elements.
 const ATTRIBUTES_MAX: usize = 500_000;
 /// Schemas that include each other.
 const FILES_MAX: usize = 256;
