@@ -22,6 +22,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use crate::codes;
 use crate::compile::Flow;
 use crate::failure::Failure;
+use crate::http::KeptSockets;
 use crate::outbox::{Again, Owner, Unwritten, Writer};
 use crate::run::Observer;
 use crate::stats::FlowStats;
@@ -95,6 +96,8 @@ pub(crate) struct Deployed {
     ended: Condvar,
     /// Why it ended although nobody stopped it.
     broken: Mutex<Option<String>>,
+    /// Sockets of the version before, or for the next one, so that a client never finds the address closed.
+    pub(crate) sockets: Mutex<KeptSockets>,
 }
 
 /// What is known of a flow.
@@ -133,6 +136,7 @@ impl Deployed {
             running: Mutex::new(0),
             ended: Condvar::new(),
             broken: Mutex::new(None),
+            sockets: Mutex::default(),
         }
     }
 
@@ -280,7 +284,9 @@ impl Engine {
         let Some(entry) = flows.get_mut(name).filter(|entry| Arc::ptr_eq(&entry.deployed, before)) else {
             return false;
         };
+        let sockets = std::mem::take(&mut *before.sockets.lock());
         if entry.is_running {
+            *next.sockets.lock() = sockets;
             self.run(next);
         }
         entry.deployed = Arc::clone(next);
@@ -309,6 +315,7 @@ impl Engine {
         };
         deployed.stop();
         deployed.wait();
+        deployed.sockets.lock().clear();
         true
     }
 

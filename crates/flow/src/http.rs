@@ -11,6 +11,7 @@
 //! neither clients that send nothing nor clients that send much keep others from being answered.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::net::SocketAddr;
@@ -29,6 +30,7 @@ use quayline_project::FlowNode;
 use quayline_store::queue::USER_ID;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{OwnedPermit, Receiver, Sender, channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::task::JoinHandle;
@@ -68,6 +70,8 @@ pub(crate) enum Outcome {
     Answer(Answer),
     /// It was done, and no node answered it.
     Done,
+    /// The flow stopped before it took the request.
+    Stopping,
     /// The store did not say whether the unit of work is durable.
     Unknown,
     /// A request with the same `Idempotency-Key` is processed now.
@@ -132,25 +136,35 @@ struct Door {
 /// Listens on an address; dropping it ends the listening. Requests that are under way get their answers.
 pub(crate) struct Listener {
     pub(crate) asked: Receiver<Asked>,
+    address: String,
+    socket: Socket,
     tasks: Vec<JoinHandle<()>>,
 }
 
+/// A socket that the task which accepts connections shares with its owner. `None` if it is closed or handed over.
+type Socket = Rc<RefCell<Option<TcpListener>>>;
+
 impl Drop for Listener {
     fn drop(&mut self) {
+        // The runtime drops an aborted task later, but another listener may need the address now.
+        drop(self.socket.borrow_mut().take());
         self.tasks.iter().for_each(JoinHandle::abort);
     }
 }
 
 impl Listener {
-    /// Binds the address of a node now and accepts connections in a task of this thread.
-    pub(crate) fn bind(node: &FlowNode, wait: Duration) -> Result<Listener, String> {
+    /// Binds the address of a node now and accepts connections in a task of this thread. `kept` has the sockets of the flow's earlier version.
+    pub(crate) fn bind(node: &FlowNode, wait: Duration, kept: &mut KeptSockets) -> Result<Listener, String> {
         let address = node.text("listen").unwrap_or_default();
         let parsed: SocketAddr =
             address.parse().map_err(|_| format!("`{address}` is not an address such as 127.0.0.1:8090"))?;
         let shown = |error: std::io::Error| {
             format!("{address} cannot be listened on: {}", quayline_core::system_error_text(&error))
         };
-        let socket = std::net::TcpListener::bind(parsed).map_err(shown)?;
+        let socket = match kept.remove(address) {
+            Some(socket) => socket,
+            None => std::net::TcpListener::bind(parsed).map_err(shown)?,
+        };
         socket.set_nonblocking(true).map_err(shown)?;
         let listener = TcpListener::from_std(socket).map_err(shown)?;
         let (sender, asked) = channel(WAITING_MAX);
@@ -164,8 +178,22 @@ impl Listener {
             room: Arc::new(Semaphore::new(ROOM_BYTES / ROOM_STEP)),
         };
         let connections = limit("connections", CONNECTIONS_MAX);
-        let accepting = tokio::task::spawn_local(accept(listener, Rc::new(door), connections));
-        Ok(Listener { asked, tasks: vec![accepting] })
+        let socket = Rc::new(RefCell::new(Some(listener)));
+        let accepting = tokio::task::spawn_local(accept(Rc::clone(&socket), Rc::new(door), connections));
+        Ok(Listener { asked, address: address.to_owned(), socket, tasks: vec![accepting] })
+    }
+
+    /// Gives the socket to the next version of the flow, which then accepts the connections that wait in it. Requests that wait for an instance, and
+    /// those that still come on old connections, get 503.
+    pub(crate) fn hand_over(&mut self, kept: &mut KeptSockets) {
+        self.asked.close();
+        while let Ok(asked) = self.asked.try_recv() {
+            asked.reply.end(Outcome::Stopping);
+        }
+        let socket = self.socket.borrow_mut().take();
+        if let Some(socket) = socket.and_then(|socket| socket.into_std().ok()) {
+            kept.insert(self.address.clone(), socket);
+        }
     }
 
     /// Does this beside it, as long as it listens.
@@ -174,11 +202,19 @@ impl Listener {
     }
 }
 
-async fn accept(listener: TcpListener, door: Rc<Door>, connections: usize) {
+/// Sockets between two versions of a flow, by address.
+pub(crate) type KeptSockets = HashMap<String, std::net::TcpListener>;
+
+async fn accept(socket: Socket, door: Rc<Door>, connections: usize) {
     let permits = Arc::new(Semaphore::new(connections));
     loop {
         let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
-        let Ok((stream, _)) = listener.accept().await else {
+        let accepted = poll_fn(|context| match &*socket.borrow() {
+            Some(listener) => listener.poll_accept(context).map(Some),
+            None => Poll::Ready(None),
+        });
+        let Some(accepted) = accepted.await else { return };
+        let Ok((stream, _)) = accepted else {
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
@@ -192,12 +228,13 @@ async fn accept(listener: TcpListener, door: Rc<Door>, connections: usize) {
 
 /// Serves a connection until either side ends it or nothing happens on it.
 async fn connection(stream: TcpStream, door: &Rc<Door>) {
-    let life = Rc::new(Life { moved: Cell::new(Instant::now()), requests: Cell::new(0) });
+    let life = Rc::new(Life { moved: Cell::new(Instant::now()), requests: Cell::new(0), is_used: Cell::new(false) });
     let watched = Watched { stream, life: Rc::clone(&life) };
     let service = service_fn(|request| {
         let (door, life) = (Rc::clone(door), Rc::clone(&life));
         async move {
             life.requests.set(life.requests.get() + 1);
+            life.is_used.set(true);
             let response = serve(request, &door).await;
             life.requests.set(life.requests.get() - 1);
             life.moved.set(Instant::now());
@@ -209,8 +246,21 @@ async fn connection(stream: TcpStream, door: &Rc<Door>) {
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_WAIT)
         .serve_connection(TokioIo::new(watched), service);
-    // A client that breaks its connection has no one to be told.
-    futures_util::future::select(std::pin::pin!(serving), std::pin::pin!(life.ends())).await;
+    let (mut serving, mut ends) = (std::pin::pin!(serving), std::pin::pin!(life.ends()));
+    let mut stopped = std::pin::pin!(door.sender.closed());
+    let (mut is_stopped, mut is_closing) = (false, false);
+    // The outcome is not needed: a client that breaks its connection reads no answer.
+    poll_fn(|context| {
+        is_stopped = is_stopped || stopped.as_mut().poll(context).is_ready();
+        if is_stopped && life.is_used.get() && !is_closing {
+            // The next version of the flow has other connections, so this one closes after the current answer. A new one gets an answer first.
+            is_closing = true;
+            serving.as_mut().graceful_shutdown();
+        }
+        let is_over = serving.as_mut().poll(context).is_ready() || ends.as_mut().poll(context).is_ready();
+        if is_over { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
 }
 
 /// What happens on a connection.
@@ -218,6 +268,8 @@ struct Life {
     /// When a byte went in either direction.
     moved: Cell<Instant>,
     requests: Cell<usize>,
+    /// Whether a request has come.
+    is_used: Cell<bool>,
 }
 
 impl Life {
@@ -316,6 +368,10 @@ async fn serve(request: Request<Incoming>, door: &Door) -> Response<Once> {
     };
     let (sender, answered) = oneshot::channel();
     let waiting = Waiting { sender: RefCell::new(Some(sender)), answer: RefCell::default(), _room: room };
+    // Nothing waits between this look and `send`, on the only thread of both sides.
+    if door.sender.is_closed() {
+        return Refused::Stopping.response(door);
+    }
     place.send(Asked { content: content.into(), reply: ReplyTo(Rc::new(waiting)), key, context });
     match tokio::time::timeout(door.wait, answered).await {
         Ok(Ok(Outcome::Answer(answer))) => {
@@ -327,6 +383,7 @@ async fn serve(request: Request<Incoming>, door: &Door) -> Response<Once> {
             respond(status, kind, Bytes::copy_from_slice(&answer.content))
         }
         Ok(Ok(Outcome::Done)) => empty(StatusCode::NO_CONTENT),
+        Ok(Ok(Outcome::Stopping)) => Refused::Stopping.response(door),
         Ok(Ok(Outcome::Busy)) => {
             problem(StatusCode::CONFLICT, "a request with the same Idempotency-Key is being processed")
         }
@@ -353,6 +410,8 @@ enum Refused {
     Broken,
     /// Too many requests wait.
     NoPlace,
+    /// The flow has stopped; its next version may listen on other connections.
+    Stopping,
     /// The contents of those that are here leave no room.
     NoRoom,
 }
@@ -366,6 +425,9 @@ impl Refused {
             }
             Refused::Broken => return problem(StatusCode::BAD_REQUEST, "the content ended too early"),
             Refused::NoPlace => (StatusCode::SERVICE_UNAVAILABLE, "the flow has too many requests waiting"),
+            Refused::Stopping => {
+                (StatusCode::SERVICE_UNAVAILABLE, "the flow stops or is loaded again; repeat the request")
+            }
             Refused::NoRoom => {
                 (StatusCode::SERVICE_UNAVAILABLE, "other requests use all memory for content; repeat the request later")
             }
@@ -385,7 +447,10 @@ async fn collect(
     if expected > door.content_bytes_max {
         return Err(Refused::TooLong);
     }
-    let place = door.sender.clone().try_reserve_owned().map_err(|_| Refused::NoPlace)?;
+    let place = door.sender.clone().try_reserve_owned().map_err(|refused| match refused {
+        TrySendError::Full(_) => Refused::NoPlace,
+        TrySendError::Closed(_) => Refused::Stopping,
+    })?;
     let room = |bytes: usize| {
         let steps = u32::try_from(bytes.div_ceil(ROOM_STEP).max(1)).unwrap_or(u32::MAX);
         Arc::clone(&door.room).try_acquire_many_owned(steps).map_err(|_| Refused::NoRoom)

@@ -20,7 +20,7 @@ use crate::deliver::DELIVERED;
 use crate::expression::Evaluated;
 use crate::failure::Failure;
 use crate::folder::{Folder, Processed, SETTLE_MS};
-use crate::http::Listener;
+use crate::http::{KeptSockets, Listener};
 use crate::kafka::KafkaInput;
 use crate::message::{Parcel, Received};
 use crate::nats::Subscription;
@@ -189,7 +189,7 @@ impl Input {
                 )
             }
             "http_input" => {
-                let listener = Listener::bind(node, time("wait_limit", 30_000));
+                let listener = Listener::bind(node, time("wait_limit", 30_000), &mut run.deployed().sockets.lock());
                 let failed = |why| {
                     Failure::new(codes::LISTEN, why, "name another address, or end the program that uses this one")
                 };
@@ -481,6 +481,13 @@ impl Input {
                 let done = folder.ended(file.path(), ended.is_good, ended.is_early);
                 done.map_err(|why| Failure::new(codes::FILE_SYSTEM, why, "check the permissions of the folder"))
             }
+        }
+    }
+
+    /// Gives what another version of the flow may continue with: sockets.
+    pub(crate) fn hand_over(&mut self, kept: &mut KeptSockets) {
+        if let Origin::Http(listener, _) = &mut self.from {
+            listener.hand_over(kept);
         }
     }
 

@@ -211,6 +211,11 @@ impl<'p> Run<'p> {
         Ok(queue)
     }
 
+    /// The flow as the engine runs it.
+    pub(crate) fn deployed(&self) -> &Deployed {
+        &self.stop.0
+    }
+
     /// When a unit of work that waits for something outside of itself gives up: at its time limit, or some seconds after it was asked to stop.
     /// `asked` remembers when the flow was first seen to stop.
     fn gives_up_at(&self, work: &Work, asked: &mut Option<Instant>) -> Instant {

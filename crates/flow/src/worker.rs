@@ -71,6 +71,8 @@ pub(crate) async fn run_flow(deployed: Arc<Deployed>, around: Around, thread: us
         before_next = (before_next * 2).min(INPUT_PAUSE);
     };
     run.stats.begins(None);
+    // Addresses that this version does not listen on are free.
+    deployed.sockets.lock().clear();
     let mut units: FuturesUnordered<Pin<Box<dyn Future<Output = Ended> + '_>>> = FuturesUnordered::new();
     let mut pause: Option<Pin<Box<tokio::time::Sleep>>> = None;
     let mut turn = 0_usize;
@@ -112,6 +114,7 @@ pub(crate) async fn run_flow(deployed: Arc<Deployed>, around: Around, thread: us
                 continue;
             }
             if deployed.is_stopping() {
+                inputs.iter_mut().for_each(|input| input.hand_over(&mut deployed.sockets.lock()));
                 if units.is_empty() {
                     for input in &mut inputs {
                         input.stop(&run.store).unwrap_or_else(|failure| run.failed(&failure));

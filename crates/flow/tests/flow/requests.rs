@@ -72,6 +72,72 @@ fn a_header_of_a_proxy_names_the_user_of_a_request() {
     assert_eq!(*world.said.traced.lock().expect("no panic"), ["tell: rita", "tell: nobody"]);
 }
 
+/// A reload closed the socket and bound it again: clients were refused or reset, the new version reported the address of the old one as taken, and
+/// connections that stayed open got 503 for good.
+#[test]
+fn clients_are_answered_while_a_flow_is_loaded_again() {
+    let world = World::new();
+    let out = world.queue("OUT");
+    let listen = free_address();
+    let text = flow(listen, "");
+    let engine = world.engine(&text);
+    drop(connected(listen));
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    let (done, busy) = std::thread::scope(|scope| {
+        let once = || {
+            let (mut done, mut busy) = (0, 0);
+            while !is_over.load(Ordering::Relaxed) {
+                // Neither refused nor reset.
+                let mut stream = TcpStream::connect(listen).expect("the address is always open");
+                stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
+                stream
+                    .write_all(b"POST /x HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 1\r\n\r\nx")
+                    .expect("a request");
+                match &answer(stream)[..12] {
+                    "HTTP/1.1 201" => done += 1,
+                    "HTTP/1.1 503" => busy += 1,
+                    other => panic!("{other}"),
+                }
+            }
+            (done, busy)
+        };
+        let kept = || {
+            let (mut done, mut busy) = (0, 0);
+            let mut stream = connected(listen);
+            while !is_over.load(Ordering::Relaxed) {
+                let sent = stream.write_all(b"POST /x HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\n\r\nx");
+                let mut head = [0; 1024];
+                match sent.and_then(|()| stream.read(&mut head)) {
+                    Ok(count) if head[..count].starts_with(b"HTTP/1.1 201") => done += 1,
+                    Ok(count) if head[..count].starts_with(b"HTTP/1.1 503") => busy += 1,
+                    Ok(1..) => panic!("{}", head.escape_ascii()),
+                    // The connection of the old version has ended.
+                    Ok(0) | Err(_) => stream = connected(listen),
+                }
+            }
+            (done, busy)
+        };
+        let clients: Vec<_> = (0..3).map(|_| scope.spawn(once)).chain((0..2).map(|_| scope.spawn(kept))).collect();
+        for _ in 0..20 {
+            std::thread::sleep(Duration::from_millis(30));
+            engine.deploy(world.compile(&text).unwrap_or_else(|findings| panic!("{findings}")));
+        }
+        // The last version answers everybody.
+        std::thread::sleep(Duration::from_millis(100));
+        is_over.store(true, Ordering::Relaxed);
+        let counts = clients.into_iter().map(|client| client.join().expect("a client"));
+        counts.fold((0, 0), |(done, busy), (more, refused)| (done + more, busy + refused))
+    });
+    assert!(done > 100 && busy < done / 2, "{done} done, {busy} refused");
+    let depth = out.facts().expect("facts").depth;
+    // A connection may end after the commit and before the answer is read.
+    assert!(depth >= done && depth <= done + 2 * 20, "{depth} of {done}");
+    assert_eq!(world.errors(), "");
+    drop(engine);
+    // The address is free at once.
+    drop(TcpListener::bind(listen).expect("a free address"));
+}
+
 /// A request that says how long it is and sends nothing.
 fn begun(address: SocketAddr, length: usize) -> TcpStream {
     let mut stream = connected(address);
