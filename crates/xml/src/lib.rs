@@ -31,7 +31,7 @@
 //! # Departures
 //! * Namespaces are not resolved: prefixes of elements and attributes are cut. A writer may write some ([`XmlStyle::namespaces`]).
 //!   The one exception is the namespace of `xsi:type`: a prefix that the record declares for it means the same as `xsi` within the
-//!   element that declares it. `xsi` itself needs no declaration.
+//!   element that declares it. `xsi` itself needs no declaration. At most 64 other prefixes have that meaning at a time.
 //! * Attributes without a field are refused, since their values would be lost, except `nil`, `escaped`, `xmlns` and those prefixed
 //!   `xmlns:`, `xml:` or `xsi:`. A field `@nil` or `@escaped` is an ordinary attribute.
 //! * No document type definition is read, so there are no entities except the five of XML and character references: nothing can be

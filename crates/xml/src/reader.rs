@@ -178,6 +178,10 @@ struct Declared {
     is_instance: bool,
 }
 
+/// Maximum number of prefixes in scope for that namespace: 64. Quayline compares each attribute with a prefix with all of them. It reports
+/// attributes with further prefixes as unknown.
+const PREFIXES_MAX: usize = 64;
+
 /// Namespace of `xsi:type`. Source: XML Schema part 1, clause 2.6.
 const INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
 
@@ -282,7 +286,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
     fn element(&mut self, tag: &BytesStart<'x>, form: Form, at: usize) -> Result<(), Stopped> {
         // Forgets the declarations of elements that ended before this one.
         let depth = self.open.len();
-        self.instance.retain(|declared| declared.depth < depth);
+        while self.instance.pop_if(|declared| declared.depth >= depth).is_some() {}
         let local = tag.local_name();
         let name = local.as_ref();
         let Some(group) = self.open.last().map(|open| open.node) else {
@@ -712,8 +716,14 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
             // `xmlns:` without a prefix is not XML. It must not put every attribute without a prefix into that namespace.
             let Some(("xmlns", prefix)) = attribute.key.as_ref().split_once(':') else { continue };
             let is_instance = &*attribute.value == INSTANCE;
-            if !prefix.is_empty() && (is_instance || self.is_instance(prefix)) {
+            if prefix.is_empty() || !is_instance && !self.is_instance(prefix) {
+                continue;
+            }
+            if self.instance.len() < PREFIXES_MAX {
                 self.instance.push(Declared { depth, prefix: prefix.to_owned(), is_instance });
+            } else if !is_instance {
+                // Without a place for it, the prefix loses its meaning in all elements, and its attributes are reported.
+                self.instance.retain(|declared| declared.prefix != prefix);
             }
         }
     }

@@ -610,3 +610,20 @@ fn a_prefix_of_xsi_type_means_that_within_its_element_only() {
         "#]],
     );
 }
+
+/// Each element was compared with every prefix that the record declares: a document of a few megabytes took minutes.
+#[test]
+fn very_many_prefixes_cost_no_more_than_their_declaration() {
+    const INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
+    let declared: String = (0..20_000).map(|n| format!(" xmlns:a{n}='{INSTANCE}'")).collect();
+    let elements = "<TAG a9:x='1'/>".repeat(100_000);
+    let raw = format!("<record{declared}>{elements}<LAST a900:x='1'>1</LAST></record>");
+    let mut reader = XmlReader::new(&shape(), &XmlStyle::default(), &Limits::default()).unwrap();
+    let begin = std::time::Instant::now();
+    let faults =
+        reader.record(RawRecord { raw: raw.as_bytes(), at: quayline_xml::TextPosition::START }, &mut Events::default());
+    assert!(begin.elapsed() < std::time::Duration::from_secs(30), "{:?}", begin.elapsed());
+    // A prefix beyond the limit is unknown.
+    let faults = faults.unwrap_err().to_string();
+    assert!(faults.contains("the attribute a900:x is not known here") && !faults.contains("a9:x"), "{faults}");
+}
