@@ -75,6 +75,7 @@ pub(crate) fn run(args: &ServeArgs, _console: &Console) -> Result<Exit, Stop> {
         let flows = quayline_flow::Flow::open_all(&root, crate::cache::cache().as_ref())?;
         let listeners = config.listeners().into_iter().map(|(key, address)| (format!("serve.{key}"), address));
         let listeners: Vec<_> = listeners.collect();
+        findings.extend(quayline_flow::shared_modules(&flows, []));
         findings.extend(flows.iter().flat_map(quayline_flow::Flow::try_programs));
         findings.extend(quayline_flow::shared_addresses(&flows, &listeners, quayline_server::collide));
         if config.queues.is_some() || needs_store(&definitions) || has_flows {

@@ -65,6 +65,7 @@ pub use message::ENVELOPE_NAMES;
 pub use metrics::{METRICS, Metric, metrics};
 pub use page::page;
 pub use picture::{Note, svg, text, text_with};
+pub use program::shared_modules;
 pub use run::Observer;
 pub use stats::{CpuPart, CpuSplit, FlowStats, LastError, NodeStats};
 pub use trace::TraceEvent;

@@ -103,7 +103,9 @@ impl Program {
     /// Source of the module, and path of the compiled module.
     pub(crate) fn source(&self) -> Option<(&ModuleSource, PathBuf)> {
         let source = self.source.as_ref()?;
-        Some((source, self.folders.first()?.join(format!("{}.so", source.program))))
+        let module = self.folders.first()?.join(format!("{}.so", source.program));
+        // The compiler runs in another folder.
+        Some((source, std::path::absolute(&module).unwrap_or(module)))
     }
 
     /// The module that a call finds first.
@@ -245,6 +247,44 @@ impl Flow {
         }
         (lines, files, findings)
     }
+}
+
+/// Reports modules that two flows make from different sources or with different options. Each would run the module of the other one.
+#[must_use]
+pub fn shared_modules<'f>(
+    flows: impl IntoIterator<Item = &'f Flow>,
+    others: impl IntoIterator<Item = &'f Flow>,
+) -> Vec<Finding> {
+    let modules = |flow: &'f Flow| {
+        let made = flow.file.nodes.iter().zip(&flow.nodes).filter_map(|(node, compiled)| {
+            let (source, module) = compiled.program.as_ref()?.source()?;
+            Some((node, source, module))
+        });
+        made.collect::<Vec<_>>()
+    };
+    let mut known: Vec<(&Flow, &ModuleSource, PathBuf)> = Vec::new();
+    for flow in others {
+        known.extend(modules(flow).into_iter().map(|(_, source, module)| (flow, source, module)));
+    }
+    let mut findings = Vec::new();
+    for flow in flows {
+        for (node, source, module) in modules(flow) {
+            // Two nodes of one flow are compared when it is compiled.
+            let other =
+                known.iter().find(|(of, other, made)| !std::ptr::eq(*of, flow) && *made == module && *other != source);
+            if let Some((of, ..)) = other {
+                let message =
+                    format!("flow {} makes {} from another source or with other options", of.name(), module.display());
+                let place = node.property("source").map(|property| flow.file.text.place(&property.span));
+                let hint =
+                    "name another folder in `modules`, or write the same `source`, `compiler_options` and `request`";
+                let finding = Finding::error(codes::PROGRAM, Fault::Config, message).at(place.unwrap_or_default());
+                findings.push(finding.hint(hint));
+            }
+            known.push((flow, source, module));
+        }
+    }
+    findings
 }
 
 /// Pools of a flow on one thread, by number of the node.

@@ -58,8 +58,7 @@ impl ModuleSource {
         if record.is_some_and(|record| record.made_of == expanded.digest && digest_of(module) == Some(record.module)) {
             return Ok(Compiled { files: self.watched(files), is_new: false });
         }
-        compile(self, module)?;
-        let module_digest = digest_of(module).ok_or_else(|| format!("{} cannot be read", module.display()))?;
+        let module_digest = compile(self, module)?;
         let depends = files.iter().filter_map(|path| Some((digest_of(path)?, path.clone()))).collect();
         Record { made_of: expanded.digest, module: module_digest, depends }.write(module)?;
         Ok(Compiled { files: self.watched(files), is_new: true })
@@ -67,7 +66,12 @@ impl ModuleSource {
 
     /// Adds the places that the compiler searches first: a copybook that somebody puts there replaces another one.
     fn watched(&self, mut files: Vec<PathBuf>) -> Vec<PathBuf> {
-        let names: Vec<_> = files.iter().skip(1).filter_map(|path| path.file_name()).collect();
+        // COPY X takes X, X.CPY, X.cpy and so on, in this order, in each folder.
+        let stems = files.iter().skip(1).filter_map(|path| path.file_stem()?.to_str());
+        let mut names: Vec<String> =
+            stems.flat_map(|stem| EXTENSIONS.map(|extension| format!("{stem}{extension}"))).collect();
+        names.sort();
+        names.dedup();
         let folders = [self.root.clone(), self.root.join("copybooks")];
         let places: Vec<PathBuf> =
             folders.iter().flat_map(|folder| names.iter().map(|name| folder.join(name))).collect();
@@ -107,6 +111,9 @@ impl ModuleSource {
         format!("cd {} && mkdir -p {} && {}", path(&self.root), path(folder), shown(&words))
     }
 }
+
+/// Extensions of copybooks that the compiler tries.
+const EXTENSIONS: [&str; 7] = ["", ".CPY", ".cpy", ".CBL", ".cbl", ".COB", ".cob"];
 
 /// Message for a missing compiler.
 pub const NO_COMPILER: &str = "GnuCOBOL's cobc is not installed (on Debian: apt-get install gnucobol3)";
@@ -210,7 +217,9 @@ impl Record {
             text.push_str(&format!("file {digest} {}\n", path.display()));
         }
         let path = Record::path(module);
-        std::fs::write(&path, text).map_err(|error| format!("{}: {}", path.display(), error.kind()))
+        let new = path.with_extension(format!("made-{}", std::process::id()));
+        let written = std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, &path));
+        written.map_err(|error| format!("{}: {}", path.display(), error.kind()))
     }
 
     /// Returns whether the module and each file match the record.
@@ -244,13 +253,16 @@ fn command(source: &ModuleSource, module: &Path) -> Command {
 }
 
 /// Compiles next to the module and then renames the file, so no process loads a partial module.
-fn compile(source: &ModuleSource, module: &Path) -> Result<(), String> {
+fn compile(source: &ModuleSource, module: &Path) -> Result<String, String> {
     let folder = module.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).map_err(|error| format!("{}: {}", folder.display(), error.kind()))?;
     let beside = tempdir_in(folder).map_err(|error| format!("{}: {}", folder.display(), error.kind()))?;
     let made = beside.join(format!("{}.so", source.program));
     let result = compile_to(source, &made).and_then(|()| {
-        std::fs::rename(&made, module).map_err(|error| format!("{}: {}", module.display(), error.kind()))
+        // Another process may compile to the same name a moment later.
+        let digest = digest_of(&made).ok_or_else(|| format!("{} cannot be read", made.display()))?;
+        std::fs::rename(&made, module).map_err(|error| format!("{}: {}", module.display(), error.kind()))?;
+        Ok(digest)
     });
     let _ = std::fs::remove_dir_all(&beside);
     result
@@ -289,10 +301,16 @@ fn said(stderr: &[u8]) -> String {
 /// A folder of this process's own.
 fn tempdir_in(folder: &Path) -> std::io::Result<PathBuf> {
     static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
-    let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    let path = folder.join(format!(".compile-{}-{number}", std::process::id()));
-    std::fs::create_dir(&path)?;
-    Ok(path)
+    loop {
+        let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let path = folder.join(format!(".compile-{}-{number}", std::process::id()));
+        match std::fs::create_dir(&path) {
+            Ok(()) => return Ok(path),
+            // Left by a killed process with this id: in containers, all have the same one.
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && number < 1_000 => {}
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// A word for a shell.
@@ -319,8 +337,11 @@ mod tests {
         let source =
             ModuleSource { program: "P".to_owned(), file: file.clone(), options: Vec::new(), root: root.clone() };
         let found = source.watched(vec![file.clone(), root.join("copybooks/area.cpy"), root.join("other/x.cpy")]);
-        let expected = ["program.cbl", "copybooks/area.cpy", "other/x.cpy", "area.cpy", "x.cpy", "copybooks/x.cpy"];
-        assert_eq!(found, expected.map(|path| root.join(path)));
+        for path in
+            ["program.cbl", "copybooks/area.cpy", "other/x.cpy", "area.cpy", "area", "copybooks/area.CPY", "x.cob"]
+        {
+            assert_eq!(found.iter().filter(|found| **found == root.join(path)).count(), 1, "{path} of {found:?}");
+        }
     }
 
     #[test]

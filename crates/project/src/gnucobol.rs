@@ -39,9 +39,13 @@ const STORAGE: [(&str, &str); 11] = [
 /// Returns whether an option selects the type or file of the compiler output. Users cannot select them, because Quayline loads the module.
 #[must_use]
 pub fn is_gnucobol_output(option: &str) -> bool {
-    option.starts_with("-o")
-        || option.starts_with("--save-temps")
-        || ["-x", "-b", "-c", "-C", "-S", "-E", "-j"].contains(&option)
+    // The compiler takes long options with one dash too.
+    let long = option.trim_start_matches('-');
+    let is_long =
+        ["save-temps", "fsyntax-only", "version", "help", "info", "list-"].iter().any(|name| long.starts_with(name));
+    // A value may follow directly, as in `-oNAME`.
+    let with_value = ["-o", "-t", "-T", "-P"].iter().any(|name| option.starts_with(name));
+    is_long || with_value || ["-x", "-b", "-c", "-C", "-S", "-E", "-j", "-V", "-h", "-i"].contains(&option)
 }
 
 /// Returns the dialect setting that an option of the user contradicts, if there is one.

@@ -99,7 +99,8 @@ fn paths(project: &Path, names: &[String]) -> Result<Vec<std::path::PathBuf>, St
 fn check(args: &FlowNamesArgs, console: &Console) -> Result<Exit, Stop> {
     let flows = open(args)?;
     let shared = quayline_flow::shared_addresses(&flows, &[], quayline_server::collide);
-    let wrong: Vec<_> = shared.into_iter().chain(flows.iter().flat_map(Flow::try_programs)).collect();
+    let modules = quayline_flow::shared_modules(&flows, []);
+    let wrong: Vec<_> = shared.into_iter().chain(modules).chain(flows.iter().flat_map(Flow::try_programs)).collect();
     if !wrong.is_empty() {
         return Err(Findings(wrong).into());
     }
@@ -219,6 +220,10 @@ impl Observer for Lines {
 
 fn run_flows(args: &FlowRunArgs, console: &Console) -> Result<Exit, Stop> {
     let mut flows = open(&args.flows)?;
+    let shared = quayline_flow::shared_modules(&flows, []);
+    if !shared.is_empty() {
+        return Err(Findings(shared).into());
+    }
     for flow in &mut flows {
         flow.make_programs()?.iter().for_each(|line| console.line(line));
     }

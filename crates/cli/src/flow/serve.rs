@@ -9,7 +9,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
 use quayline_core::{Finding, Findings};
-use quayline_flow::{Engine, EngineOptions, Flow, Observer, flow_files, missing_definitions, shared_addresses};
+use quayline_flow::{
+    Engine, EngineOptions, Flow, Observer, flow_files, missing_definitions, shared_addresses, shared_modules,
+};
 use quayline_store::{Clock, SystemClock};
 use quayline_workload::Workload;
 
@@ -96,6 +98,10 @@ impl ServedFlows {
             return Ok(None);
         }
         let mut known = BTreeMap::new();
+        let shared = shared_modules(&flows, []);
+        if !shared.is_empty() {
+            return Err(Findings(shared).into());
+        }
         for flow in &mut flows {
             let made = Known::made(flow)?;
             known.insert(flow.file.path.clone(), made);
@@ -150,33 +156,35 @@ fn look(root: &Path, engine: &Engine, listeners: &[(String, SocketAddr)], known:
             continue;
         }
         let before = known.remove(path);
-        let stays = || eprintln!("the flow of {} stays as it was", path.display());
-        let made = Flow::open(path, root, cache()).and_then(|mut flow| Ok((Known::made(&mut flow)?, flow)));
-        let now = match made {
-            Ok((mut now, flow)) => {
+        let made = Flow::open(path, root, cache()).and_then(|mut flow| {
+            let flows: Vec<_> = engine.flows().into_iter().map(|state| state.flow).collect();
+            let others = flows.iter().map(|other| &**other).filter(|other| other.name() != flow.name());
+            let shared = shared_modules([&flow], others);
+            if shared.is_empty() { Ok((Known::made(&mut flow)?, flow)) } else { Err(Findings(shared)) }
+        });
+        let (mut now, wrong) = match made {
+            Ok((now, flow)) => {
                 let obstacles = obstacles(&flow, engine, listeners);
                 if obstacles.is_empty() {
                     eprintln!("flow {} is loaded", flow.name());
                     engine.deploy(flow);
-                } else {
-                    // Somebody may define the queue or free the address without a change of the files. It is reported once.
-                    let text = obstacles.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
-                    let is_known = before.and_then(|before| before.obstacle).is_some_and(|(known, _)| known == text);
-                    if !is_known {
-                        eprintln!("{text}");
-                        stays();
-                    }
-                    now.obstacle = Some((text, TRY_AGAIN));
                 }
-                now
+                (now, obstacles)
             }
             Err(Findings(findings)) => {
-                findings.iter().for_each(|finding| eprintln!("{finding}"));
-                stays();
-                let files = before.map(|before| before.files()).filter(|files| !files.is_empty());
-                Known::new(&files.unwrap_or_else(|| vec![path.clone()]))
+                let files = before.as_ref().map(Known::files).filter(|files| !files.is_empty());
+                (Known::new(&files.unwrap_or_else(|| vec![path.clone()])), findings)
             }
         };
+        if !wrong.is_empty() {
+            // Somebody may define the queue, free the address or bring the copybook without a change of these files. It is reported once.
+            let text = wrong.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+            let before = before.filter(|before| before.stamp == now.stamp).and_then(|before| before.obstacle);
+            if before.is_none_or(|(known, _)| known != text) {
+                eprintln!("{text}\nthe flow of {} stays as it was", path.display());
+            }
+            now.obstacle = Some((text, TRY_AGAIN));
+        }
         known.insert(path.clone(), now);
     }
     let gone: Vec<PathBuf> = known.keys().filter(|path| !paths.contains(path)).cloned().collect();

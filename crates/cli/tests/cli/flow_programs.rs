@@ -187,6 +187,20 @@ fn a_source_is_compiled_when_the_flow_is_loaded() {
     };
     assert_eq!(answer("A00010000       "), ("A00020001       ".to_owned(), true));
     assert_eq!(answer("A00010000       "), ("A00020001       ".to_owned(), false));
+    // A project in a folder that is named relative to this one.
+    world.shell("mkdir named && cp -r copybooks layouts flows program.cbl data named/").code(0);
+    world.run("flow run --project named --until-idle 100ms").code(0);
+    assert!(world.path("named/modules/WORKER.so").is_file(), "compiled in the project");
+    // Two flows that make one module in different ways.
+    let other = named
+        .replace("source = \"program.cbl\"", "source = \"program.cbl\"\ncompiler_options = \"-O0 -std=ibm\"")
+        .replace("\"IN\"", "\"IN2\"");
+    world.write("flows/other.toml", other);
+    for command in ["flow check", "flow run --until-idle 100ms"] {
+        let found = world.run(command).code(2).err();
+        assert!(found.contains("from another source or with other options"), "{command}: {found}");
+    }
+    std::fs::remove_file(world.path("flows/other.toml")).expect("it is there");
     // Another source, the same record.
     world.write("program.cbl", PROGRAM.replace("ADD 1 TO AMOUNT", "ADD 5 TO AMOUNT"));
     assert_eq!(answer("A00010000       "), ("A00060001       ".to_owned(), true));
