@@ -78,6 +78,8 @@ struct Shared {
     executed: VecDeque<Rc<str>>,
     /// Keys of rows that the query still returned after `done`.
     left: VecDeque<Rc<str>>,
+    /// Keys of rows for which the database refused `done`. The next look tries them again.
+    refused: Vec<Rc<str>>,
     /// Keys in the order of the rows, from the first one that may be open, and whether each had its effect.
     order: VecDeque<(Rc<str>, bool)>,
     /// The key after which to read.
@@ -259,6 +261,11 @@ impl Session {
         }
         loop {
             self.is_connected = false;
+            {
+                let mut shared = self.shared.borrow_mut();
+                let refused = std::mem::take(&mut shared.refused);
+                shared.finished.extend(refused);
+            }
             self.finish(&prepared).await?;
             self.look_at_left(&prepared).await?;
             let is_whole = self.look(&prepared).await?;
@@ -279,7 +286,8 @@ impl Session {
     fn is_full(&self) -> bool {
         let shared = self.shared.borrow();
         let (rows, bytes) = shared.held;
-        rows >= HELD_MAX.0 || bytes >= HELD_MAX.1 || shared.order.len() >= ORDER_MAX || shared.left.len() >= LEFT_MAX
+        let left = shared.left.len() + shared.refused.len();
+        rows >= HELD_MAX.0 || bytes >= HELD_MAX.1 || shared.order.len() >= ORDER_MAX || left >= LEFT_MAX
     }
 
     /// Removes rows that had their effect, and then what is remembered of them.
@@ -313,13 +321,18 @@ impl Session {
                 (key, prepared.client.execute(&done.remove, &all).await)
             })
             .collect();
-        let mut executed: HashSet<&Rc<str>> = HashSet::new();
+        let (mut executed, mut refused): (HashSet<&Rc<str>>, HashSet<&Rc<str>>) = Default::default();
+        let mut why = None;
         let mut outcome = Ok(());
         // The database answers one statement after another, so the limit applies to each.
         loop {
             let next = async { Ok(answers.next().await) };
             match answered(next).await {
                 Ok(Some((key, Ok(_)))) => drop(executed.insert(key)),
+                Ok(Some((key, Err(error)))) if error.as_db_error().is_some() => {
+                    why.get_or_insert_with(|| failure(&error));
+                    refused.insert(key);
+                }
                 Ok(Some((_, Err(error)))) => outcome = outcome.and(Err(failure(&error))),
                 Ok(None) => break,
                 Err(silent) => {
@@ -329,8 +342,13 @@ impl Session {
             }
         }
         let mut shared = self.shared.borrow_mut();
-        shared.finished.retain(|key| !executed.contains(key));
+        shared.finished.retain(|key| !executed.contains(key) && !refused.contains(key));
         shared.executed.extend(executed.into_iter().cloned());
+        shared.refused.extend(refused.into_iter().cloned());
+        if why.is_some() {
+            shared.waits = why;
+            shared.wake();
+        }
         outcome
     }
 

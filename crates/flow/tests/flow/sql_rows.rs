@@ -262,6 +262,10 @@ fn a_statement_that_fails_repeats_no_other() {
     assert_eq!(postgres.sql("SELECT count(*), count(DISTINCT id) FROM tries").as_deref(), Some("39|39"));
     assert_eq!(postgres.sql("SELECT id FROM orders").as_deref(), Some("2"));
     assert_eq!((ended(&engine).0, remembered(&world)), (40, 1));
+    // Other rows are read meanwhile.
+    postgres.sql("INSERT INTO orders VALUES (50, 1), (51, 1)").expect("rows");
+    until("the new rows are done", || postgres.sql("SELECT id FROM orders").as_deref() == Some("2"));
+    assert_eq!((ended(&engine).0, remembered(&world)), (42, 1));
     drop(engine);
 }
 
