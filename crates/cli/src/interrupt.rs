@@ -21,12 +21,12 @@ pub(crate) fn survive_file_size_limit() {
 /// A flag that Ctrl-C (SIGINT) or SIGTERM sets. A second signal of either kind, at least [`AGAIN_MIN`] after the first, ends the process with
 /// [`Exit::Interrupted`]. Supervisors such as `timeout` send a signal to the process and to its group, so two at once are one.
 pub(crate) fn stop_flag() -> io::Result<Arc<AtomicBool>> {
-    let (stop, is_again) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let (stop, ends_now) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     for signal in [SIGINT, SIGTERM] {
-        flag::register_conditional_shutdown(signal, i32::from(Exit::Interrupted.code()), Arc::clone(&is_again))?;
+        flag::register_conditional_shutdown(signal, i32::from(Exit::Interrupted.code()), Arc::clone(&ends_now))?;
         flag::register(signal, Arc::clone(&stop))?;
     }
-    watch_signals(is_again)?;
+    watch_signals(ends_now)?;
     Ok(stop)
 }
 
@@ -41,7 +41,7 @@ const WAIT_MAX: Duration = Duration::from_millis(500);
 
 /// After the first signal, decides when another one ends the process. Also ends the process if it only waits for standard input after a signal: the
 /// system restarts the read, so nothing would check the flag. Quayline converts all input before that; incomplete outputs keep their partial names.
-fn watch_signals(is_again: Arc<AtomicBool>) -> io::Result<()> {
+fn watch_signals(ends_now: Arc<AtomicBool>) -> io::Result<()> {
     let (mut signals, sender) = UnixStream::pair()?;
     for signal in [SIGINT, SIGTERM] {
         low_level::pipe::register(signal, sender.try_clone()?)?;
@@ -54,7 +54,7 @@ fn watch_signals(is_again: Arc<AtomicBool>) -> io::Result<()> {
         loop {
             let before = READS.load(Ordering::Relaxed);
             std::thread::sleep(WAIT_MAX);
-            is_again.store(first.elapsed() >= AGAIN_MIN, Ordering::Relaxed);
+            ends_now.store(first.elapsed() >= AGAIN_MIN, Ordering::Relaxed);
             if before % 2 == 1 && before == READS.load(Ordering::Relaxed) {
                 low_level::exit(i32::from(Exit::Interrupted.code()));
             }

@@ -44,7 +44,7 @@ impl Command {
 impl Batchlet for Command {
     fn process(&mut self) -> Answer<Option<String>> {
         // The command begins after the guard has started. If this process is killed earlier, no command remains.
-        let mut command = shell("read -r go && exec /bin/sh -c \"$0\" < /dev/null", &self.with);
+        let mut command = shell("read -r quayline_go && exec /bin/sh -c \"$0\" < /dev/null", &self.with);
         command.arg(&self.command).stdin(Stdio::piped());
         // The command has its own group, which also ends its children, except those that move into another group.
         command.process_group(0);
@@ -134,5 +134,7 @@ fn end(child: &mut Child) -> std::io::Result<()> {
         std::thread::sleep(LOOK);
     }
     signal(Signal::KILL);
+    // It may have moved into another group itself.
+    let _ = child.kill();
     child.wait().map(|_| ())
 }

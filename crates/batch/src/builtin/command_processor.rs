@@ -8,7 +8,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use super::command::shell;
 use super::limits::limits;
@@ -29,6 +29,8 @@ pub(super) struct CommandProcessor {
     keeps_line_feed: bool,
     bytes_max: usize,
     group: Option<Group>,
+    /// Room for one read.
+    part: Vec<u8>,
 }
 
 impl CommandProcessor {
@@ -45,6 +47,7 @@ impl CommandProcessor {
             keeps_line_feed: with.property("last-line-feed") == Some("keep"),
             bytes_max: limits(with)?.record_bytes_max,
             group: None,
+            part: vec![0; PART],
         })
     }
 
@@ -54,6 +57,7 @@ impl CommandProcessor {
     }
 
     fn start(&mut self) -> std::io::Result<Child> {
+        self.group.take_if(|group| !group.is_led());
         let group = match &self.group {
             Some(group) => group,
             None => self.group.insert(Group::start()?),
@@ -66,7 +70,14 @@ impl CommandProcessor {
     /// Ends all processes that commands of this processor have started.
     fn end(&mut self, mut child: Child) {
         self.group = None;
+        // It may have moved into another group itself.
+        let _ = child.kill();
         let _ = child.wait();
+    }
+
+    fn too_large(&self) -> Thrown {
+        let message = format!("the command wrote more than {} bytes", self.bytes_max);
+        self.failed(message, "raise record-bytes in the property limit")
     }
 
     fn failed(&self, message: String, remedy: &str) -> Thrown {
@@ -79,7 +90,7 @@ impl Processor for CommandProcessor {
     fn process(&mut self, item: &Item) -> Answer<Option<Item>> {
         let until = Instant::now() + self.timeout;
         let mut child = self.start().map_err(|error| CommandProcessor::system(&error))?;
-        let mut made = match exchange(&mut child, item, self.bytes_max, until) {
+        let mut made = match exchange(&mut child, item, &mut self.part, (self.bytes_max, until)) {
             Ok(made) => made,
             Err(fault) => {
                 self.end(child);
@@ -89,10 +100,7 @@ impl Processor for CommandProcessor {
                         format!("the command did not end within {seconds} s"),
                         "raise the property timeout-s; processes that the command starts in the background must close standard output",
                     ),
-                    Fault::Size => self.failed(
-                        format!("the command wrote more than {} bytes", self.bytes_max),
-                        "raise record-bytes in the property limit",
-                    ),
+                    Fault::Size => self.too_large(),
                     Fault::System(error) => CommandProcessor::system(&error),
                 });
             }
@@ -115,7 +123,7 @@ impl Processor for CommandProcessor {
                 if !self.keeps_line_feed && made.last() == Some(&b'\n') {
                     made.pop();
                 }
-                Ok(Some(made))
+                if made.len() > self.bytes_max { Err(self.too_large()) } else { Ok(Some(made)) }
             }
             Some(code) if self.filter_code == Some(code) => Ok(None),
             Some(code) => Err(Thrown::of(
@@ -136,14 +144,19 @@ enum Fault {
 }
 
 /// Writes an item to a command and returns its output, until the command closes its output. A command may leave some of its input unread.
-fn exchange(child: &mut Child, item: &[u8], bytes_max: usize, until: Instant) -> Result<Vec<u8>, Fault> {
+fn exchange(
+    child: &mut Child,
+    item: &[u8],
+    part: &mut [u8],
+    (bytes_max, until): (usize, Instant),
+) -> Result<Vec<u8>, Fault> {
     let (Some(input), Some(mut output)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(Fault::System(ErrorKind::BrokenPipe.into()));
     };
     let unblocked = rustix::io::ioctl_fionbio(&input, true).and_then(|()| rustix::io::ioctl_fionbio(&output, true));
     unblocked.map_err(|error| Fault::System(error.into()))?;
     let (mut input, mut rest) = (Some(input), item);
-    let (mut made, mut part) = (Vec::new(), vec![0; PART]);
+    let mut made = Vec::new();
     loop {
         if rest.is_empty() {
             input = None;
@@ -156,9 +169,10 @@ fn exchange(child: &mut Child, item: &[u8], bytes_max: usize, until: Instant) ->
                 Err(error) => return Err(Fault::System(error)),
             }
         }
-        match output.read(&mut part) {
+        match output.read(part) {
             Ok(0) => return Ok(made),
-            Ok(count) if made.len() + count > bytes_max => return Err(Fault::Size),
+            // The last line feed may not count.
+            Ok(count) if made.len() + count > bytes_max.saturating_add(1) => return Err(Fault::Size),
             Ok(count) => {
                 made.extend_from_slice(&part[..count]);
                 if Instant::now() >= until {
@@ -211,9 +225,17 @@ struct Group(Child);
 impl Group {
     fn start() -> std::io::Result<Group> {
         let mut leader = std::process::Command::new("/bin/sh");
-        leader.arg("-c").arg("while read -r line; do :; done; kill -s KILL 0");
+        leader.arg("-c").arg("trap '' TERM INT HUP; while read -r line; do :; done; kill -s KILL 0");
         leader.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
         Ok(Group(leader.spawn()?))
+    }
+
+    /// Whether the leader still watches. A command may have killed it with its group.
+    fn is_led(&self) -> bool {
+        let leader = Pid::from_raw(self.id()).map(WaitId::Pid);
+        // It is not reaped: its number must stay its own until the group is killed.
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        leader.is_some_and(|leader| matches!(waitid(leader, options), Ok(None)))
     }
 
     fn id(&self) -> i32 {

@@ -3,34 +3,30 @@
 //! The checkpoint has 8 bytes for the length of the file, and then the place ([`DocumentsPlace::to_bytes`]). A restart seeks to the block that
 //! has the next document.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
 
-use parking_lot::Mutex;
 use quayline_core::{Finding, Findings, Limits, Severity, system_error_text};
 use quayline_pipeline::{Documents, DocumentsPlace, Next, Pipeline};
-use quayline_project::{MapFile, ShapeOptions};
+use quayline_project::{MapFile, ShapeFile, ShapeOptions};
 
 use super::file_reader::{damaged, of_findings};
 use super::limits::limits;
 use super::parquet_reader::shape_file;
+use super::pool::{Lease, Pool};
 use crate::artifact::{Answer, Injected, Item, ItemPlace, Reader};
 use crate::context::StepContext;
 use crate::error::{Kind, Thrown};
 use crate::work::Work;
 
-/// The file that describes documents, when it changed, and the property `limit`.
-type Version = (PathBuf, Option<SystemTime>, String);
+/// The file that describes documents, and the property `limit`.
+type Key = (PathBuf, String);
 
-/// Sources that were compiled. They stay for the life of the process, one for each version of a file, because what reads refers to them.
-#[derive(Default)]
-pub(super) struct Sources(Mutex<HashMap<Version, &'static Pipeline>>);
+static SOURCES: Pool<Key, Pipeline> = Pool::new();
 
-impl Sources {
-    pub(super) fn reader(&self, with: &Injected) -> Answer<DocumentReader> {
+impl DocumentReader {
+    pub(super) fn new(with: &Injected) -> Answer<DocumentReader> {
         let limits = limits(with)?;
         let (is_map, path) = match (with.property("map"), with.property("shape")) {
             (Some(_), None) => (true, with.path("map")?),
@@ -40,41 +36,26 @@ impl Sources {
                 return Err(Thrown::property(&with.name, "map", "or `shape` must say what a document is", remedy));
             }
         };
-        let changed = std::fs::metadata(&path).and_then(|facts| facts.modified()).ok();
-        let key = (path.clone(), changed, with.property("limit").unwrap_or_default().to_owned());
-        let mut known = self.0.lock();
-        let pipeline = match known.get(&key) {
-            Some(pipeline) => *pipeline,
-            None => {
-                let pipeline = if is_map {
-                    of_map(&path, limits).map_err(|findings| of_findings(&findings))?
-                } else {
-                    let shape = shape_file(&path, &limits)?;
-                    let source = shape.source().map_err(|findings| of_findings(&findings))?;
-                    Pipeline::of_source(source, Arc::clone(shape.schema()), limits)
-                        .map_err(|findings| of_findings(&findings))?
-                };
-                let kept: &'static Pipeline = Box::leak(Box::new(pipeline));
-                known.insert(key, kept);
-                kept
-            }
-        };
+        let key = (path.clone(), with.property("limit").unwrap_or_default().to_owned());
+        let source = SOURCES.lease(key, || {
+            let made = if is_map { of_map(&path, limits) } else { of_shape(shape_file(&path, &limits)?, limits) };
+            made.map_err(|findings| of_findings(&findings))
+        })?;
         Ok(DocumentReader {
             path: with.path("file")?,
-            pipeline,
             step: with.step.clone(),
             documents: None,
             length: 0,
             place: ItemPlace::default(),
             refused: None,
             is_again: false,
+            source,
         })
     }
 }
 
 pub(super) struct DocumentReader {
     path: PathBuf,
-    pipeline: &'static Pipeline,
     step: Option<Arc<StepContext>>,
     documents: Option<Documents<'static>>,
     length: u64,
@@ -82,6 +63,7 @@ pub(super) struct DocumentReader {
     /// Why the document that was read last is refused. The same bytes are refused again.
     refused: Option<Thrown>,
     is_again: bool,
+    source: Lease<Key, Pipeline>,
 }
 
 impl DocumentReader {
@@ -101,10 +83,17 @@ impl DocumentReader {
 }
 
 /// The source of a map.
-fn of_map(path: &Path, limits: Limits) -> Result<Pipeline, Findings> {
+fn of_map(path: &Path, limits: Limits) -> Result<(Pipeline, Vec<PathBuf>), Findings> {
     let options = ShapeOptions { limits: limits.clone(), ..ShapeOptions::default() };
     let map = MapFile::open(path, &options, &options)?;
-    Pipeline::of_source(map.source.source()?, Arc::clone(map.source.schema()), limits)
+    let pipeline = Pipeline::of_source(map.source.source()?, Arc::clone(map.source.schema()), limits)?;
+    Ok((pipeline, map.files))
+}
+
+/// A shape as a source.
+fn of_shape(shape: ShapeFile, limits: Limits) -> Result<(Pipeline, Vec<PathBuf>), Findings> {
+    let pipeline = Pipeline::of_source(shape.source()?, Arc::clone(shape.schema()), limits)?;
+    Ok((pipeline, shape.files().to_vec()))
 }
 
 impl Reader for DocumentReader {
@@ -126,7 +115,7 @@ impl Reader for DocumentReader {
             }
         };
         let name = Arc::from(self.path.display().to_string());
-        let documents = self.pipeline.documents(Box::new(file), &name, &place);
+        let documents = self.source.value.documents(Box::new(file), &name, &place);
         let documents = documents.map_err(|findings| of_findings(&findings))?;
         if checkpoint.is_none() {
             documents.warnings().iter().for_each(|finding| self.note(finding));

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use quayline_core::Findings;
 use quayline_pipeline::{
@@ -18,13 +17,8 @@ use super::pool::{Lease, Pool};
 use crate::artifact::{Answer, Injected, Item, Processor};
 use crate::error::Thrown;
 
-/// Inputs of a condition: the file of its shape, the time of its last change, the expression and the limits.
-#[derive(Clone, Eq, Hash, PartialEq)]
-pub(super) struct Key {
-    shape: PathBuf,
-    changed: Option<SystemTime>,
-    properties: [String; 2],
-}
+/// The project's folder and the properties that a compiled condition depends on.
+type Key = (PathBuf, [String; 3]);
 
 /// A compiled condition.
 pub(super) struct Condition {
@@ -33,22 +27,14 @@ pub(super) struct Condition {
     world: Arc<World>,
 }
 
-/// Compiled conditions.
-#[derive(Default)]
-pub(super) struct Conditions(Pool<Key, Condition>);
+static CONDITIONS: Pool<Key, Condition> = Pool::new();
 
-impl Conditions {
-    pub(super) fn processor(&self, with: &Injected) -> Answer<FilterProcessor> {
+impl FilterProcessor {
+    pub(super) fn new(with: &Injected) -> Answer<FilterProcessor> {
         let limits = limits(with)?;
         let (text, shape) = (with.required("where")?, with.required("shape")?);
-        let path = with.path("shape")?;
-        let changed = std::fs::metadata(&path).and_then(|facts| facts.modified()).ok();
-        let key = Key {
-            shape: path,
-            changed,
-            properties: [text.to_owned(), with.property("limit").unwrap_or_default().to_owned()],
-        };
-        let lease = self.0.lease(key, || {
+        let properties = ["where", "shape", "limit"].map(|name| with.property(name).unwrap_or_default().to_owned());
+        let lease = CONDITIONS.lease((with.folder.clone(), properties), || {
             let shape = ShapeFile::load(&with.folder, shape, &ShapeOptions::default())
                 .map_err(|findings| of_findings(&findings))?;
             let quoted = format!("\"{text}\"");
@@ -73,7 +59,7 @@ impl Conditions {
             }
             let world = Arc::new(World::new(0, 0, Vec::new(), Vec::new()));
             let pipeline = expressions.pipeline(&world, &limits).map_err(|findings| of_findings(&findings))?;
-            Ok(Condition { expressions, pipeline, world })
+            Ok((Condition { expressions, pipeline, world }, shape.files().to_vec()))
         })?;
         let lane = lease.value.pipeline.lane().map_err(|findings| of_findings(&findings))?;
         let outputs = lease.value.pipeline.buffers().map_err(|findings| of_findings(&findings))?;

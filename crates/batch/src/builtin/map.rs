@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use quayline_core::{Fault, Finding, Findings, Limits, Severity};
 use quayline_edi::EdiWriteError;
@@ -23,19 +23,10 @@ use crate::context::StepContext;
 use crate::error::Thrown;
 use crate::external::{FUNCTION_TIME, FunctionProgram};
 
-/// A file and when it changed.
-type Version = (PathBuf, Option<SystemTime>);
+/// The project's folder and the properties that a compiled map depends on.
+type Key = (PathBuf, [String; 6]);
 
-/// What a compiled map is made of: the map's file, its tables, and the other properties.
-#[derive(Clone, Eq, Hash, PartialEq)]
-pub(super) struct Key {
-    files: Vec<Version>,
-    properties: [String; 5],
-}
-
-/// Compiled maps.
-#[derive(Default)]
-pub(super) struct Maps(Pool<Key, Compiled>);
+static MAPS: Pool<Key, Compiled> = Pool::new();
 
 /// A map for one processor at a time: its world has the time and ids of the item under way.
 pub(super) struct Compiled {
@@ -45,21 +36,15 @@ pub(super) struct Compiled {
     prologue: usize,
 }
 
-impl Maps {
-    pub(super) fn processor(&self, with: &Injected) -> Answer<MapProcessor> {
+impl MapProcessor {
+    pub(super) fn new(with: &Injected) -> Answer<MapProcessor> {
         let limits = limits(with)?;
         let path = with.path("map")?;
         let tables: Vec<(String, PathBuf)> =
             pairs(with, "lookups")?.into_iter().map(|(name, file)| (name, with.folder.join(file))).collect();
-        let version = |path: &Path| {
-            let changed = std::fs::metadata(path).and_then(|facts| facts.modified()).ok();
-            (path.to_owned(), changed)
-        };
-        let files = std::iter::once(version(&path)).chain(tables.iter().map(|(_, file)| version(file))).collect();
-        let properties = ["limit", "envelope", "lookups", "functions", "function-timeout-s"]
+        let properties = ["map", "limit", "envelope", "lookups", "functions", "function-timeout-s"]
             .map(|name| with.property(name).unwrap_or_default().to_owned());
-        let key = Key { files, properties };
-        let lease = self.0.lease(key, || {
+        let lease = MAPS.lease((with.folder.clone(), properties), || {
             let given = pairs(with, "envelope")?;
             compile(&path, limits, given, &tables, functions(with)?).map_err(|findings| of_findings(&findings))
         })?;
@@ -117,7 +102,7 @@ fn compile(
     envelope: Vec<(String, String)>,
     tables: &[(String, PathBuf)],
     functions: Vec<FunctionProgram>,
-) -> Result<Compiled, Findings> {
+) -> Result<(Compiled, Vec<PathBuf>), Findings> {
     let options = ShapeOptions::default();
     let map = MapFile::open(path, &options, &options)?;
     let values: Vec<_> = envelope
@@ -147,7 +132,8 @@ fn compile(
     let step = MapStep { plan: Arc::new(map.plan), schemas, world: Arc::clone(&world) };
     let pipeline = Pipeline::with_map(source, schema, step, targets, limits)?;
     let prologue = pipeline.buffers()?.first().map_or(0, |buffer| buffer.bytes().len());
-    Ok(Compiled { pipeline, world, prologue })
+    let files = map.files.into_iter().chain(tables.iter().map(|(_, file)| file.clone())).collect();
+    Ok((Compiled { pipeline, world, prologue }, files))
 }
 
 /// The programs of the property `functions`.

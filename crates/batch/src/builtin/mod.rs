@@ -35,8 +35,7 @@ pub fn register(registry: &mut Registry) {
     registry.writer("quayline.accountWriter", |with| Ok(Box::new(accounts::AccountWriter::new(with)?)));
     registry.listener("quayline.chunkTimesListener", |with| Ok(Box::new(accounts::ChunkTimes::new(with)?)));
     registry.reader("quayline.fileReader", |with| Ok(Box::new(file_reader::FileReader::new(with)?)));
-    let sources = document_reader::Sources::default();
-    registry.reader("quayline.documentReader", move |with| Ok(Box::new(sources.reader(with)?)));
+    registry.reader("quayline.documentReader", |with| Ok(Box::new(document_reader::DocumentReader::new(with)?)));
     registry.reader("quayline.queueReader", |with| Ok(Box::new(queue::QueueReader::new(with)?)));
     registry.reader("quayline.recordFileReader", |with| Ok(Box::new(record_file::RecordFileReader::new(with)?)));
     registry.reader("quayline.rejectReader", |with| Ok(Box::new(reject_reader::RejectReader::new(with)?)));
@@ -47,10 +46,8 @@ pub fn register(registry: &mut Registry) {
     registry.reader("quayline.sqlReader", |with| Ok(Box::new(sql::SqlReader::new(with)?)));
     registry.writer("quayline.sqlWriter", |with| Ok(Box::new(sql::SqlWriter::new(with)?)));
     registry.batchlet("quayline.sqlBatchlet", |with| Ok(Box::new(sql::SqlBatchlet::new(with)?)));
-    let maps = map::Maps::default();
-    registry.processor("quayline.mapProcessor", move |with| Ok(Box::new(maps.processor(with)?)));
-    let conditions = filter::Conditions::default();
-    registry.processor("quayline.filterProcessor", move |with| Ok(Box::new(conditions.processor(with)?)));
+    registry.processor("quayline.mapProcessor", |with| Ok(Box::new(map::MapProcessor::new(with)?)));
+    registry.processor("quayline.filterProcessor", |with| Ok(Box::new(filter::FilterProcessor::new(with)?)));
     registry
         .processor("quayline.commandProcessor", |with| Ok(Box::new(command_processor::CommandProcessor::new(with)?)));
     registry.reader("quayline.folderReader", |with| Ok(Box::new(folder::FolderReader::new(with)?)));

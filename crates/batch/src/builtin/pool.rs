@@ -1,47 +1,114 @@
-//! Compiled definitions that processors share. The memory of a processor refers to its definition, so each definition lives as long as the process. A
-//! processor that ends returns its definition.
+//! Compiled definitions that the jobs of a process share. The memory of a reader or processor refers to its definition, so each definition lives as long
+//! as the process. A reader or processor that ends returns its definition, and the next one uses it while the files of the definition are unchanged.
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::LazyLock;
+use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
 
 use crate::artifact::Answer;
 
-/// Compiled definitions that no processor uses.
-type Free<K, V> = Arc<Mutex<HashMap<K, Vec<&'static V>>>>;
+/// Maximum step of the clock that file systems use.
+const CLOCK_STEP: Duration = Duration::from_millis(20);
 
-/// Compiled definitions by their inputs.
-pub(super) struct Pool<K, V: 'static>(Free<K, V>);
+/// Files of a definition, each with the time of its last change.
+type Versions = Vec<(PathBuf, Option<SystemTime>)>;
 
-impl<K, V> Default for Pool<K, V> {
-    fn default() -> Self {
-        Pool(Arc::default())
-    }
+/// A definition and the files that it was compiled from.
+struct Made<V> {
+    value: V,
+    versions: Versions,
 }
+
+type Free<K, V> = HashMap<K, Vec<&'static Made<V>>>;
+
+/// Compiled definitions that nothing uses, by their inputs.
+pub(super) struct Pool<K, V: 'static>(LazyLock<Mutex<Free<K, V>>>);
 
 impl<K: Clone + Eq + Hash, V: Sync> Pool<K, V> {
-    /// Leases a definition that no processor uses, or makes one.
-    pub(super) fn lease(&self, key: K, make: impl FnOnce() -> Answer<V>) -> Answer<Lease<K, V>> {
-        let free = self.0.lock().get_mut(&key).and_then(Vec::pop);
-        let value: &'static V = match free {
-            Some(value) => value,
-            None => Box::leak(Box::new(make()?)),
+    pub(super) const fn new() -> Self {
+        Pool(LazyLock::new(Mutex::default))
+    }
+
+    /// Leases an unused definition whose files are unchanged, or compiles one. `make` returns the definition and its files.
+    pub(super) fn lease(
+        &'static self,
+        key: K,
+        make: impl FnOnce() -> Answer<(V, Vec<PathBuf>)>,
+    ) -> Answer<Lease<K, V>> {
+        let current = |made: &&Made<V>| made.versions == versions(made.versions.iter().map(|(path, _)| path.clone()));
+        let free = self.0.lock().get_mut(&key).and_then(|free| std::iter::from_fn(|| free.pop()).find(current));
+        let made = match free {
+            Some(made) => made,
+            None => {
+                let begun = SystemTime::now() - CLOCK_STEP;
+                let (value, files) = make()?;
+                let mut versions = versions(files.into_iter());
+                // A file that changed during the compile may differ from the definition.
+                versions.iter_mut().for_each(|(_, changed)| *changed = changed.filter(|changed| *changed < begun));
+                Box::leak(Box::new(Made { value, versions }))
+            }
         };
-        Ok(Lease { value, key, home: Arc::clone(&self.0) })
+        Ok(Lease { value: &made.value, made, key, home: self })
     }
 }
 
-/// Definition for one processor. Drop returns it to the pool, so it must be the last field of its owner.
-pub(super) struct Lease<K: Clone + Eq + Hash, V: 'static> {
+fn versions(files: impl Iterator<Item = PathBuf>) -> Versions {
+    let version = |path: PathBuf| {
+        let changed = std::fs::metadata(&path).and_then(|facts| facts.modified()).ok();
+        (path, changed)
+    };
+    files.map(version).collect()
+}
+
+/// Definition for one reader or processor. Drop returns it to the pool, so it must be the last field of its owner.
+pub(super) struct Lease<K: Clone + Eq + Hash + 'static, V: 'static> {
     pub(super) value: &'static V,
+    made: &'static Made<V>,
     key: K,
-    home: Free<K, V>,
+    home: &'static Pool<K, V>,
 }
 
 impl<K: Clone + Eq + Hash, V> Drop for Lease<K, V> {
     fn drop(&mut self) {
-        self.home.lock().entry(self.key.clone()).or_default().push(self.value);
+        self.home.0.lock().entry(self.key.clone()).or_default().push(self.made);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_definition_is_compiled_again_only_after_a_change_of_a_file() {
+        static POOL: Pool<&str, u32> = Pool::new();
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.map");
+        let write = |age: u64| {
+            std::fs::write(&file, "map").unwrap();
+            let changed = SystemTime::now() - Duration::from_secs(age);
+            std::fs::File::options().write(true).open(&file).unwrap().set_modified(changed).unwrap();
+        };
+        let lease = |value| POOL.lease("key", || Ok((value, vec![file.clone()]))).unwrap();
+        write(10);
+        let first = lease(1);
+        let second = lease(2);
+        assert_eq!((*first.value, *second.value), (1, 2));
+        drop(first);
+        assert_eq!(*lease(3).value, 1);
+        drop(second);
+        write(5);
+        assert_eq!(*lease(4).value, 4);
+        assert_eq!(*lease(5).value, 4);
+        // A change during the compile.
+        let made = POOL.lease("other", || {
+            write(0);
+            Ok((6, vec![file.clone()]))
+        });
+        drop(made.unwrap());
+        assert_eq!(*POOL.lease("other", || Ok((7, vec![file.clone()]))).unwrap().value, 7);
     }
 }

@@ -29,8 +29,13 @@ const fn number(default: &'static str) -> Expected {
     Expected::Number(0, u64::MAX, default)
 }
 
+/// A time limit of 1 second to a year: longer ones would overflow clocks.
+const fn seconds(default: &'static str) -> Expected {
+    Expected::Number(1, 31_536_000, default)
+}
+
 const EXTERNAL: Properties =
-    Properties::and_others(&[required("command", TEXT), optional("timeout-s", Expected::Number(1, u64::MAX, "300"))]);
+    Properties::and_others(&[required("command", TEXT), optional("timeout-s", seconds("300"))]);
 
 const FILE_READER: Properties = Properties {
     together: Some(range),
@@ -112,7 +117,7 @@ const ALL: &[(&str, &str, Properties)] = &[
             optional("envelope", Expected::Checked(pairs)),
             optional("lookups", Expected::Checked(pairs)),
             optional("functions", Expected::Checked(pairs)),
-            optional("function-timeout-s", Expected::Number(1, u64::MAX, "10")),
+            optional("function-timeout-s", seconds("10")),
             optional("limit", LIMIT),
         ]),
     ),
@@ -126,7 +131,7 @@ const ALL: &[(&str, &str, Properties)] = &[
         "quayline.commandProcessor",
         Properties::only(&[
             required("command", TEXT),
-            optional("timeout-s", Expected::Number(1, u64::MAX, "60")),
+            optional("timeout-s", seconds("60")),
             optional("filter-code", Expected::Number(1, 255, "none")),
             optional("last-line-feed", Expected::OneOf(&["remove", "keep"])),
             optional("limit", LIMIT),
@@ -179,7 +184,7 @@ const ALL: &[(&str, &str, Properties)] = &[
             optional("headers", Expected::Checked(headers)),
             optional("headers-file", TEXT),
             optional("ca", TEXT),
-            optional("timeout-s", Expected::Number(1, u64::MAX, "30")),
+            optional("timeout-s", seconds("30")),
             optional("parallel", Expected::Number(1, super::http::PARALLEL_MAX, "1")),
             optional("limit", LIMIT),
         ]),
@@ -244,7 +249,7 @@ const ALL: &[(&str, &str, Properties)] = &[
             required("length", COBOL_LENGTH),
             optional("modules", TEXT),
             optional("pad", Expected::Checked(pad)),
-            optional("timeout-s", Expected::Number(1, u64::MAX, "60")),
+            optional("timeout-s", seconds("60")),
             optional("working-storage", Expected::OneOf(&["fresh", "keep"])),
             optional("filter-code", Expected::Number(1, i32::MAX as u64, "none")),
         ]),
@@ -257,7 +262,7 @@ const ALL: &[(&str, &str, Properties)] = &[
             optional("length", COBOL_LENGTH),
             optional("modules", TEXT),
             optional("pad", Expected::Checked(pad)),
-            optional("timeout-s", Expected::Number(1, u64::MAX, "60")),
+            optional("timeout-s", seconds("60")),
             optional("working-storage", Expected::OneOf(&["fresh", "keep"])),
             optional("parameter", TEXT),
             optional("success-max", number("0")),

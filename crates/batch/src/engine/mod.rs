@@ -277,7 +277,7 @@ impl Engine {
             is_helper: false,
             folder: self.folder.clone(),
         };
-        self.tell(Some(submitted(&execution)));
+        begun(&execution).into_iter().for_each(|event| self.tell(Some(event)));
         Ok(Launched { run, unresolved, execution })
     }
 
@@ -315,18 +315,12 @@ impl Engine {
     }
 
     fn begin_keeping(&self) -> Result<(), BatchError> {
-        let Some(keeping) = &self.keeping else { return Ok(()) };
-        self.repository.remember(keeping)?;
-        self.repository.trim_events(keeping.retain)
+        self.repository.remember(self.keeping.as_ref())?;
+        self.keeping.as_ref().map_or(Ok(()), |keeping| self.repository.trim_events(keeping.retain))
     }
 
     fn submitted(&self, work: &mut dyn Work, execution: &Execution) -> Result<(), BatchError> {
-        for topic in [event::SUBMITTED, event::STARTING] {
-            if self.keeps(topic) {
-                self.keep(work, Some(&Event { topic, ..submitted(execution) }))?;
-            }
-        }
-        Ok(())
+        begun(execution).iter().try_for_each(|event| self.keep(work, Some(event)))
     }
 
     /// Asks an execution of this process to stop at its next checkpoint.
@@ -387,9 +381,12 @@ impl Engine {
     }
 }
 
-fn submitted(execution: &Execution) -> Event {
-    let text = format!("execution {} of instance {}", execution.id, execution.instance);
-    event_of(execution, event::SUBMITTED, execution.created_ms, text)
+/// Returns the events of a new execution.
+fn begun(execution: &Execution) -> [Event; 2] {
+    [event::SUBMITTED, event::STARTING].map(|topic| {
+        let text = format!("execution {} of instance {}", execution.id, execution.instance);
+        event_of(execution, topic, execution.created_ms, text)
+    })
 }
 
 /// An execution that can run.
@@ -462,9 +459,10 @@ impl Run<'_> {
         let on = format!("execution {} on {}", self.held.execution, self.engine.node);
         let events = [self.made(event::INSTANCE_DISPATCHED, None, None, on), self.made(topic, None, None, text)];
         let start = |execution: &mut Execution| {
-            // Somebody may have stopped it before it started, here or in another process.
-            let is_stopped = self.context.stop.is_set() || execution.status == BatchStatus::Stopping;
-            execution.status = if is_stopped { BatchStatus::Stopping } else { BatchStatus::Started };
+            // Somebody may have stopped it before it started. Whoever did so has kept the event.
+            if execution.status != BatchStatus::Stopping {
+                execution.status = BatchStatus::Started;
+            }
             execution.started_ms = Some(now);
         };
         self.repository().update(self.held, start, &self.keeper(&events))?;

@@ -467,6 +467,8 @@ impl Running {
 
     fn kill(&mut self) {
         self.signal(Signal::KILL);
+        // It may have moved into another group itself.
+        let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }

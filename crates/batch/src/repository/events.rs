@@ -110,12 +110,14 @@ impl Repository {
         }
     }
 
-    /// Stores which events to keep, for processes that open this repository without the settings of a project.
-    pub(crate) fn remember(&self, keeping: &Keeping) -> Result<(), BatchError> {
-        let queue = keeping.queue.as_ref().map(|queue| queue.name().to_owned()).unwrap_or_default();
+    /// Stores which events to keep, none without settings, for processes that open this repository without the settings of a project.
+    pub(crate) fn remember(&self, keeping: Option<&Keeping>) -> Result<(), BatchError> {
+        let queue = keeping.and_then(|keeping| keeping.queue.as_ref());
+        let queue = queue.map(|queue| queue.name().to_owned()).unwrap_or_default();
+        let filter = keeping.map(|keeping| keeping.filter).unwrap_or_default();
         let mut work = self.begin()?;
-        if kept_topics(work.as_mut())? != (keeping.filter, queue.clone()) {
-            work.put(KEPT_TOPICS, &[keeping.filter.0.to_be_bytes().as_slice(), queue.as_bytes()].concat())?;
+        if kept_topics(work.as_mut())? != (filter, queue.clone()) {
+            work.put(KEPT_TOPICS, &[filter.0.to_be_bytes().as_slice(), queue.as_bytes()].concat())?;
             work.commit()?;
         }
         Ok(())

@@ -285,7 +285,8 @@ impl Repository {
             let execution = execution_of(work.as_mut(), held.execution)?;
             let mut wanted = execution.clone();
             change(&mut wanted);
-            if !wanted.status.is_running() && wanted.status == execution.status {
+            let has_started = execution.started_ms.is_some() && wanted.started_ms == execution.started_ms;
+            if (!wanted.status.is_running() || has_started) && wanted.status == execution.status {
                 return Ok(execution);
             }
         }

@@ -44,16 +44,26 @@ fn items_go_through_a_command() {
     let (execution, _) = run("echo same", &[]);
     assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
     assert_eq!(out(), "same\n".repeat(5));
-    let (execution, _) = run("tee /dev/stderr 2>/dev/null | cat - /dev/null", &[]);
+    // `tee` writes each part twice, and one of the two while it still reads.
+    let (execution, _) = run("tee /dev/stdout", &[]);
     assert_eq!(execution.status, BatchStatus::Completed, "{execution:?}");
+    assert!(out().len() >= 2 * large.len(), "{}", out().len());
+    // The commands of the next items start although one has ended the whole group.
+    let (execution, counts) = run("trap : TERM; cat; kill -s TERM 0", &[]);
+    assert_eq!((execution.status, counts.write), (BatchStatus::Completed, 5), "{execution:?}");
+    let (execution, _) = run("cat", &[("timeout-s", "99999999999")]);
+    assert!(execution.cause.as_ref().is_some_and(|cause| cause.contains("timeout-s")), "{execution:?}");
     // No other process sleeps for this time.
     let sleep = format!("sleep 6{}", std::process::id());
+    // `setsid` moves the command into a group of its own.
+    let hides = format!("exec setsid {sleep}");
     let (waits, leaves) = (format!("cat; {sleep}"), format!("cat; {sleep} &"));
     let causes = [
         ("exit 4", "the command ended with code 4"),
         ("kill -9 $$", "a signal ended the command"),
         (waits.as_str(), "the command did not end within 1 s"),
         (leaves.as_str(), "the command did not end within 1 s"),
+        (hides.as_str(), "the command did not end within 1 s"),
         ("yes", "the command wrote more than 1024 bytes"),
     ];
     for (command, cause) in causes {
@@ -63,8 +73,14 @@ fn items_go_through_a_command() {
         assert!(execution.status == BatchStatus::Failed && found.contains(cause), "{command}: {execution:?}");
         assert!(began.elapsed() < std::time::Duration::from_secs(20), "{command}");
     }
-    let pids = std::process::Command::new("pgrep").args(["-f", &format!("^{sleep}$")]).output().unwrap();
-    assert_eq!(String::from_utf8(pids.stdout).unwrap(), "", "nothing of a command stays");
+    let began = std::time::Instant::now();
+    loop {
+        let pids = std::process::Command::new("pgrep").args(["-f", &format!("^{sleep}$")]).output().unwrap();
+        if pids.stdout.is_empty() {
+            break;
+        }
+        assert!(began.elapsed() < std::time::Duration::from_secs(5), "{}", pids.stdout.escape_ascii());
+    }
 }
 
 /// A condition over the fields of an item decides whether the job writes it. The item itself stays unchanged.

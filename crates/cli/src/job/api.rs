@@ -360,7 +360,9 @@ impl Shared {
         let mut engine = Engine::new(Arc::clone(&shared.repository), artifacts(), folder);
         super::settle(&mut engine, &shared.settings);
         engine.node = super::node(&shared.store);
-        engine.submitter = submitter.map(str::to_owned);
+        // An instance stays with its submitter, whoever restarts it.
+        let first = begin.before().and_then(|before| before.submitter.clone());
+        engine.submitter = first.or(submitter.map(str::to_owned));
         engine.observers.push(Arc::new(JobLogs::new(&shared.store)));
         engine.keeping = shared.keeping.clone();
         engine.workload = Some(Arc::clone(&shared.workload));
@@ -390,9 +392,12 @@ impl Shared {
                 }
             }
             let _ = told.send(Ok(started.execution().clone()));
+            let end = super::Finally(|| {
+                StopRequests::new(&shared.store).remove(id);
+                shared.running.lock().retain(|(running, _)| *running != id);
+            });
             let ended = started.run();
-            StopRequests::new(&shared.store).remove(id);
-            shared.running.lock().retain(|(running, _)| *running != id);
+            drop(end);
             let place = match ended.map(|execution| execution.status) {
                 Ok(BatchStatus::Completed) => 0,
                 Ok(BatchStatus::Stopped) => 1,
@@ -472,17 +477,24 @@ impl Shared {
     /// Refuses jobs that an operator did not start, if the operator may only see its own jobs. An instance belongs to every operator who started one
     /// of its executions.
     fn is_own(&self, request: &AdminRequest<'_>, parts: &[&str]) -> Result<(), Refused> {
+        let refused = || {
+            let finding = wrong(
+                "operators who may only submit jobs see only their own, and no events".to_owned(),
+                "GET /batch/jobinstances lists your own; the roles of `read` and `operate` in [serve.admin] see all"
+                    .to_owned(),
+            );
+            Err(Refused::Findings(403, finding))
+        };
         let id = match parts {
             _ if !request.owns_only => return Ok(()),
             ["openapi.json" | "jobs" | "jobinstances" | "jobexecutions"] => return Ok(()),
             ["jobinstances", id, ..] => instance(id)?,
             ["jobexecutions", id, ..] => self.repository.execution(execution(id)?)?.instance,
-            // No instance has this number.
-            ["events"] => InstanceId(0),
+            ["events"] => return refused(),
             _ => return Ok(()),
         };
         let executions = self.repository.executions(id)?;
-        if executions.is_empty() && id != InstanceId(0) {
+        if executions.is_empty() {
             // A later step reports that the instance does not exist.
             return Ok(());
         }
@@ -491,12 +503,7 @@ impl Shared {
                 return Ok(());
             }
         }
-        let finding = wrong(
-            "operators who may only submit jobs see only their own, and no events".to_owned(),
-            "GET /batch/jobinstances lists your own; the roles of `read` and `operate` in [serve.admin] see all"
-                .to_owned(),
-        );
-        Err(Refused::Findings(403, finding))
+        refused()
     }
 
     fn instances(&self, request: &AdminRequest<'_>, query: &Query) -> Answer {
@@ -754,7 +761,7 @@ impl AdminPart for JobsPart {
         if let Err(refused) = self.shared.is_own(request, &parts) {
             return Some(refused.answer());
         }
-        if let ("GET", ["jobexecutions", id, "joblogs"]) = (request.method, parts.as_slice()) {
+        if let ("GET", ["jobexecutions", id, "joblogs"], "") = (request.method, parts.as_slice(), request.query) {
             return Some(execution(id).and_then(|id| self.shared.log(id)).unwrap_or_else(|refused| refused.answer()));
         }
         Some(match self.route(request, &parts) {

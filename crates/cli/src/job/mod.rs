@@ -349,6 +349,15 @@ fn restart(args: &RestartArgs, console: &Console) -> Result<Exit, Stop> {
     finish(jobs, ended, is_restartable(&file), console)
 }
 
+/// Calls a function when it goes.
+struct Finally<F: Fn()>(F);
+
+impl<F: Fn()> Drop for Finally<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
 /// Runs an execution while another thread looks at signals and stop requests.
 fn watched(engine: &Engine, store: &Path, launched: Launched<'_>) -> Result<Execution, Stop> {
     let signalled = interrupt::stop_flag()?;
@@ -377,10 +386,12 @@ fn watched(engine: &Engine, store: &Path, launched: Launched<'_>) -> Result<Exec
             }
         };
         let watcher = scope.spawn(watch);
-        let ended = launched.run();
-        over.store(true, Ordering::Relaxed);
-        watcher.thread().unpark();
-        ended
+        // Also after a panic, which would otherwise wait for the watcher without end.
+        let _end = Finally(|| {
+            over.store(true, Ordering::Relaxed);
+            watcher.thread().unpark();
+        });
+        launched.run()
     });
     requests.clear();
     ask::clear(store);

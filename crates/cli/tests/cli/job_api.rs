@@ -532,6 +532,17 @@ fn events_tell_of_stops_kills_and_purges() {
     drop(server);
     let on_queue = world.command(["queue", "browse", "EVENTS", "--store", "data"]).output().expect("the queue").stdout;
     assert_eq!(on_queue.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count(), count);
+
+    // Without the file, no later change is an event.
+    std::fs::remove_file(world.path("jobs/events.toml")).expect("the file exists");
+    let server = Server::start(&world);
+    let purged = start(&server);
+    server.json("PUT", &format!("/batch/jobexecutions/{purged}?action=stop"), &Value::Null, 200);
+    server.ended(purged);
+    let instance = server.get(&format!("/batch/jobexecutions/{purged}/jobinstance"))["instanceId"].clone();
+    server.json("DELETE", &format!("/batch/jobinstances/{instance}"), &Value::Null, 200);
+    let page = server.get("/batch/events?pageSize=100");
+    assert_eq!(page["events"].as_array().map(Vec::len), Some(count), "{page}");
 }
 
 /// Submitters start jobs, and see and change only these. Operators see all jobs, and readers change nothing.
@@ -613,6 +624,8 @@ fn submitters_have_their_own_jobs_only() {
     let again = id(&server.json("PUT", &format!("/batch/jobexecutions/{of_tom}?action=restart"), &Value::Null, 200));
     server.key = "key-tom";
     stop(&server, again);
+    let list = server.get("/batch/jobinstances?submitter=tom");
+    assert_eq!(list["jobInstances"][0]["lastExecutionId"], again, "{list}");
     server.json("DELETE", &format!("/batch/jobinstances/{instance}"), &Value::Null, 200);
     server.key = "key-none";
     assert_eq!(server.ask("GET", "/batch/jobs", b"").expect("an answer").0, 401);
