@@ -49,6 +49,7 @@ fn parameters(mut rest: &str) -> Option<Vec<(&str, String)>> {
     let is_token = |text: &str| {
         !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
     };
+    let is_charset = |name: &str| name.eq_ignore_ascii_case("charset");
     let mut all = Vec::new();
     loop {
         rest = rest.trim_start();
@@ -58,6 +59,12 @@ fn parameters(mut rest: &str) -> Option<Vec<(&str, String)>> {
         rest = rest.strip_prefix(';')?.trim_start();
         if rest.is_empty() || rest.starts_with(';') {
             // An empty parameter is allowed.
+            continue;
+        }
+        let end = rest.find(';').unwrap_or(rest.len());
+        if !rest[..end].contains('=') && !is_charset(rest[..end].trim_end()) {
+            // The server needs no other parameter.
+            rest = &rest[end..];
             continue;
         }
         let (name, value) = rest.split_once('=')?;
@@ -74,7 +81,8 @@ fn parameters(mut rest: &str) -> Option<Vec<(&str, String)>> {
                 value[..end].trim_end().to_owned()
             }
         };
-        if !is_token(name) || !value.starts_with('"') && !is_token(&text) {
+        // Clients send values such as URLs without quotation marks.
+        if !is_token(name) || is_charset(name) && !value.starts_with('"') && !is_token(&text) {
             return None;
         }
         all.push((name, text));
@@ -111,6 +119,8 @@ mod tests {
             "application/json ; charset = utf-8 ;",
             "application/json;; charset=utf-8",
             "application/json; profile=\"\"",
+            "application/json; profile=https://example.org/x",
+            "application/json; odata.metadata; charset=utf-8",
             "application/vnd.shop+json",
         ] {
             assert_eq!(check(Some(good), "POST"), Ok(()), "{good}");
@@ -125,7 +135,8 @@ mod tests {
             "application/json; charset=\"utf-8\"x",
             "application/json; charset=",
             "application/json; =utf-8",
-            "application/json; utf-8",
+            "application/json; charset",
+            "application/json; charset; profile=x",
             "application/json; a b=c",
         ] {
             assert_eq!(check(Some(bad), "POST"), Err(NotTaken::Parameters), "{bad}");

@@ -39,7 +39,8 @@ use crate::unit::Pipeline;
 /// Bytes that are read at once.
 const READ_BYTES: usize = 256 << 10;
 
-const VERSION: u8 = 1;
+/// Version of a place. Version 1 had splitter states without packages of EDIFACT.
+const VERSION: u8 = 2;
 const HEAD: usize = 1 + 4 * 8;
 
 /// A source that can be read again from a place.
