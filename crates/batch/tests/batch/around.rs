@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use quayline_batch::event::EventPosition;
 use quayline_batch::record::Lease;
-use quayline_batch::{Backend, BatchError, Fence, PageOf, Pending, Work, WorkMark};
+use quayline_batch::{Backend, BatchError, Fence, PageOf, Pending, Thrown, Work, WorkMark};
+use quayline_postgres::Transaction;
 use quayline_store::Unit;
+use quayline_store::queue::Queue;
 
 /// What happens around units of work.
 pub(crate) trait Around: Send + Sync {
@@ -49,6 +51,14 @@ impl Backend for AroundBackend {
 
     fn is_gone(&self, lease: &Lease) -> Result<bool, BatchError> {
         self.inner.is_gone(lease)
+    }
+
+    fn is_shared(&self) -> bool {
+        self.inner.is_shared()
+    }
+
+    fn queue(&self, name: &str) -> Option<Queue> {
+        self.inner.queue(name)
     }
 
     fn now_ms(&self) -> u64 {
@@ -117,6 +127,30 @@ impl Work for AroundWork {
     }
     fn put_fenced(&mut self, key: &[u8], value: &[u8], fence: &Fence) -> Result<(), BatchError> {
         self.inner().put_fenced(key, value, fence)
+    }
+    fn put_all(&mut self, entries: &[(Vec<u8>, Vec<u8>)], token: u64) -> Result<(), BatchError> {
+        self.inner().put_all(entries, token)
+    }
+    fn adopt(&mut self, prefix: &[u8], token: u64) -> Result<(), BatchError> {
+        self.inner().adopt(prefix, token)
+    }
+    fn transaction(&mut self) -> Option<&mut Transaction> {
+        self.inner().transaction()
+    }
+    fn is_untouched(&self) -> bool {
+        self.inner.as_ref().is_some_and(|inner| inner.is_untouched())
+    }
+    fn defers(&self) -> bool {
+        self.inner.as_ref().is_some_and(|inner| inner.defers())
+    }
+    fn confirm(&mut self) -> Result<(), Thrown> {
+        self.inner().confirm()
+    }
+    fn set_by_item(&mut self) {
+        self.inner().set_by_item();
+    }
+    fn by_item(&self) -> bool {
+        self.inner.as_ref().is_some_and(|inner| inner.by_item())
     }
     fn back_to(&mut self, mark: WorkMark) -> Result<(), BatchError> {
         self.inner().back_to(mark)?;

@@ -127,6 +127,8 @@ pub(super) struct ChunkRun<'c, 's> {
     number: u64,
     /// Whether the chunk may skip, so that it is known where each item comes from.
     is_tracking: bool,
+    /// Whether the chunk may retry.
+    can_retry: bool,
     /// Items that were read and are not in the metrics yet.
     uncounted: u64,
     /// Items to write.
@@ -247,6 +249,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
             bytes_max,
             number: 0,
             is_tracking: !chunk.skippable.include.is_empty(),
+            can_retry: !chunk.retryable.include.is_empty(),
             uncounted: 0,
             items: Vec::new(),
             items_from: Vec::new(),
@@ -729,11 +732,15 @@ impl<'c, 's> ChunkRun<'c, 's> {
                 _ => Err(Broken::Fail(thrown)),
             };
         }
+        // Listeners hear what holds, and a bad item is found without reading its chunk again. Without both, the answer comes with the commit.
+        let confirms =
+            self.confirms || !work.defers() || !self.listeners.is_empty() || self.is_tracking || self.can_retry;
+        let mut is_repeated = false;
         loop {
-            // Listeners hear what holds. Without them the answer may come with the commit.
-            let confirms = self.confirms || !work.defers() || !self.listeners.is_empty();
             let mark = confirms.then(|| work.mark());
-            self.listeners.each(|listener| listener.before_write(items))?;
+            if !std::mem::take(&mut is_repeated) {
+                self.listeners.each(|listener| listener.before_write(items))?;
+            }
             let begin = Instant::now();
             if self.confirms {
                 work.set_by_item();
@@ -755,9 +762,15 @@ impl<'c, 's> ChunkRun<'c, 's> {
                 return Err(Broken::Fail(thrown));
             }
             match mark {
-                Some(mark) if self.confirms || !work.defers() => work.back_to(mark).map_err(Thrown::from)?,
+                Some(mark) => work.back_to(mark).map_err(Thrown::from)?,
                 // The chunk begins again, with marks, and its items one by one.
-                _ => return Err(Broken::Fail(Thrown { kind: Kind::Deferred, ..thrown })),
+                None => return Err(Broken::Fail(Thrown { kind: Kind::Deferred, ..thrown })),
+            }
+            if work.defers() && !work.by_item() && self.writer.isolates() {
+                // A statement for each item names the item.
+                work.set_by_item();
+                is_repeated = true;
+                continue;
             }
             self.context.set_exception(Some(&thrown));
             let told = self.listeners.each(|listener| listener.on_write_error(items, &thrown));
