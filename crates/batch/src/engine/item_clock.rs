@@ -20,6 +20,8 @@ pub(super) enum Looks {
     /// Nobody does: all reads of a chunk share one look. A processor that takes whole chunks is timed separately.
     #[default]
     Once,
+    /// The step measures nothing.
+    Never,
     /// Only reader and processor take time: where one ends, the other begins.
     Shared,
     /// Listeners take time between them.
@@ -47,9 +49,8 @@ pub(super) struct ItemClock {
 
 impl ItemClock {
     pub(super) fn begin_chunk(&mut self, looks: Looks) {
-        let now = Instant::now();
         self.looks = looks;
-        self.began = Some(now);
+        self.began = (looks != Looks::Never).then(Instant::now);
         self.boundary = None;
         (self.items, self.read_ns, self.process_ns) = (0, 0, 0);
     }
@@ -61,7 +62,7 @@ impl ItemClock {
     pub(super) fn begin_item(&mut self) {
         self.items += 1;
         self.is_timed = match self.looks {
-            Looks::Once => false,
+            Looks::Once | Looks::Never => false,
             Looks::Apart => true,
             Looks::Shared if !self.is_sampling => true,
             Looks::Shared => {
@@ -101,6 +102,7 @@ impl ItemClock {
         let Some(began) = self.began.take() else { return };
         match self.looks {
             Looks::Once => times.read_ns += ns(began),
+            Looks::Never => {}
             Looks::Apart => {
                 times.read_ns += self.read_ns;
                 times.process_ns += self.process_ns;

@@ -53,11 +53,13 @@ pub struct EngineSettings {
     /// Number of bytes of items at which a chunk ends before it reaches its item-count. The property `quayline.chunk-bytes-max` of a step
     /// overrides it. Default 16 MB, so that large items do not fill the memory.
     pub chunk_bytes_max: usize,
+    /// Whether steps measure the times of their parts. Default true. Without it, all times are 0: a benchmark compares both.
+    pub measures: bool,
 }
 
 impl Default for EngineSettings {
     fn default() -> Self {
-        EngineSettings { partition_threads_max: 32, chunk_bytes_max: 16 << 20 }
+        EngineSettings { partition_threads_max: 32, chunk_bytes_max: 16 << 20, measures: true }
     }
 }
 

@@ -231,6 +231,6 @@ impl Run<'_> {
 }
 
 /// Nanoseconds since an instant.
-pub(super) fn ns(since: Instant) -> u64 {
-    u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX)
+pub(super) fn ns(since: impl Into<Option<Instant>>) -> u64 {
+    since.into().map_or(0, |since| u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX))
 }

@@ -11,22 +11,19 @@ use crate::process;
 /// Largest memory of `quayline job start` with a load, in bytes.
 ///
 /// # Errors
-/// The command does not end with 0.
+/// The command does not end with 0; those of the database.
 pub fn peak_memory(quayline: &Path, this: &Path, world: &World, load: &Load) -> Result<u64, String> {
-    let server = world.server().ok_or("the job needs a database")?;
     world.fresh()?;
+    let store = world.folder().join("store");
+    // Of the run before.
+    let _ = std::fs::remove_dir_all(&store);
     let job = world.folder().join("accounts.xml");
     std::fs::write(&job, job_xml(load)).map_err(|error| error.to_string())?;
-    let command: Vec<OsString> = vec![
-        quayline.into(),
-        "job".into(),
-        "start".into(),
-        job.into(),
-        "--repository".into(),
-        server.url().into(),
-        "--store".into(),
-        world.folder().join("store").into(),
-    ];
+    let mut command: Vec<OsString> =
+        vec![quayline.into(), "job".into(), "start".into(), job.into(), "--store".into(), store.into()];
+    if let Some(server) = world.server() {
+        command.extend(["--repository".into(), server.url().into()]);
+    }
     Ok(process::run(this, &command, None)?.peak_bytes)
 }
 

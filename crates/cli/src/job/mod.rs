@@ -38,7 +38,7 @@ use crate::args::{
 use crate::console::{Console, write_stdout};
 use crate::exit::{Exit, Stop, argument};
 use crate::interrupt;
-use crate::store::{Missing, Opened, unreadable};
+use crate::store::{Missing, Opened, alone, unreadable};
 
 /// How often stop requests and signals are looked at.
 const LOOK: Duration = Duration::from_millis(100);
@@ -125,7 +125,7 @@ impl Jobs {
             }
             None => {
                 needs_repository(folder)?;
-                let opened = Opened::open(folder, missing)?;
+                let opened = Opened::open_with(folder, missing, alone())?;
                 let backend = StoreBackend::new(opened.store.clone(), Arc::new(SystemClock)).map_err(batch)?;
                 StopRequests::new(folder.local()).clear();
                 (Some(opened), Arc::new(backend))

@@ -34,7 +34,7 @@ use crate::env_vars::QUAYLINE_STORE_KEY;
 use crate::exit::{Exit, Stop, argument};
 use crate::memory;
 use crate::render::count_of;
-use crate::store::{Missing, Opened};
+use crate::store::{Missing, Opened, alone};
 
 pub(crate) use api::PartnersPart;
 pub(crate) use entries::{run_interchange, run_transaction};
@@ -96,14 +96,8 @@ pub(crate) fn open_store_to_receive(project: &ProjectArgs) -> Result<Opened, Sto
 
 fn open_store_with(project: &ProjectArgs, missing: Missing, cache_bytes: usize) -> Result<Opened, Stop> {
     let folder = project.store.clone().unwrap_or_else(|| project.project.join("data"));
-    // A command works alone, so it needs less memory than a server: with 10,000 partners, 10,000 envelopes close within 64 MB.
-    let settings = Settings {
-        apply_bytes: 4 << 20,
-        delta_bytes_max: 12 << 20,
-        cache_bytes,
-        record_cache_bytes: 1 << 20,
-        ..Settings::default()
-    };
+    // With 10,000 partners, 10,000 envelopes close within 64 MB.
+    let settings = Settings { cache_bytes, record_cache_bytes: 1 << 20, ..alone() };
     Opened::open_with(&FolderArg::new(folder, project.durability), missing, settings)
 }
 

@@ -47,6 +47,11 @@ pub(crate) enum Missing {
     RefuseToRead,
 }
 
+/// Settings for a command that works alone: it needs less memory than a server.
+pub(crate) fn alone() -> Settings {
+    Settings { apply_bytes: 4 << 20, delta_bytes_max: 12 << 20, record_cache_bytes: 4 << 20, ..Settings::default() }
+}
+
 impl Opened {
     pub(crate) fn open(folder: &FolderArg, missing: Missing) -> Result<Self, Stop> {
         Opened::open_with(folder, missing, Settings::default())

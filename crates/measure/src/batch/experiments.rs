@@ -62,6 +62,8 @@ const OBJECTS: [(usize, f64); 2] = [(1_000, 277_853.0), (100_000, 957_716.0)];
 /// Records and checkpoints at item-count 1,000 of the paper's runs.
 const PAPER_RECORDS: u64 = 10_000_000;
 const PAPER_CHECKPOINTS: f64 = 10_000.0;
+/// Runs of each side where two are compared.
+const TURNS: usize = 3;
 /// Item-counts that predict the others.
 const FITTED: [u64; 3] = [25, 250, 4_000];
 
@@ -88,6 +90,8 @@ impl<'w> Experiments<'w> {
     pub(super) fn all(&self, say: &dyn Fn(&str)) -> Result<Vec<Section>, String> {
         say("item-counts");
         let mut sections = self.item_counts()?;
+        say("parts of a chunk");
+        sections.push(self.parts_of_a_chunk()?);
         say("inserts and deletes");
         sections.push(self.deletes()?);
         say("checkpoint data");
@@ -178,6 +182,61 @@ impl<'w> Experiments<'w> {
             ("time of a chunk, µs", &[1, 2, 4, 5]),
         );
         Ok([first, second].into_iter().chain(predicted(base.records, &runs)).collect())
+    }
+
+    /// Runs loads in turns. Returns the times of each, in seconds.
+    fn in_turns<const N: usize>(&self, loads: [Load; N]) -> Result<[Vec<f64>; N], String> {
+        let mut times = std::array::from_fn(|_| Vec::new());
+        for _ in 0..TURNS {
+            for (load, times) in loads.iter().zip(&mut times) {
+                times.push(self.world.job(load)?.wall.as_secs_f64());
+            }
+        }
+        Ok(times)
+    }
+
+    /// E5: what a chunk takes in the statements and in the sync of its commit. The sync is the difference to runs without one.
+    fn parts_of_a_chunk(&self) -> Result<Section, String> {
+        let mut rows = Vec::new();
+        for items in DELETED.into_iter().filter(|items| *items * 2 <= self.base.records) {
+            let load = Load { items, ..self.base };
+            let (mut with, mut without) = (Vec::new(), Vec::new());
+            let mut times = quayline_batch::record::Times::default();
+            for _ in 0..TURNS {
+                let took = self.world.job(&load)?;
+                with.push(took.wall.as_secs_f64());
+                times = took.times;
+                without.push(self.world.unsynced(|| self.world.job(&load))?.wall.as_secs_f64());
+            }
+            let of_chunk = |seconds: f64| us(seconds, load.chunks());
+            let sync = of_chunk(added(&with, &without)).max(0.0);
+            let whole = of_chunk(median(with));
+            let items_us = (times.read_ns + times.process_ns) as f64 / 1e3 / load.chunks() as f64;
+            let checkpoint = times.checkpoint_ns as f64 / 1e3 / load.chunks() as f64;
+            let rest = (whole - items_us - checkpoint - sync).max(0.0);
+            rows.push(vec![
+                Cell::text(items.to_string()),
+                Cell::Number(whole),
+                Cell::Number(items_us),
+                Cell::Number(checkpoint),
+                Cell::Number(rest),
+                Cell::Number(sync),
+            ]);
+        }
+        let columns = vec![
+            Column::new("item-count", ""),
+            Column::lower("chunk", "µs"),
+            Column::new("read and process", "µs"),
+            Column::new("make the checkpoint", "µs"),
+            Column::new("rows, checkpoint and commit without the sync", "µs"),
+            Column::new("sync", "µs"),
+        ];
+        let notes = [
+            "The sync is the median difference to runs in turns without one: `synchronous_commit = off`, or `buffered` in a store.",
+            "The next chunk is read while a commit is under way, so the parts may overlap.",
+        ];
+        let title = ("parts-of-a-chunk", "E5: parts of a chunk");
+        Ok(section(title, &notes, columns, rows, ("time of a chunk, µs", &[2, 3, 4, 5])))
     }
 
     /// E3 and E4: inserts and deletes apart, by each way to delete. A listener notes the writer's time of each chunk, so each write is waited for.
@@ -346,18 +405,22 @@ impl<'w> Experiments<'w> {
     /// E9: what durable events cost, each in the unit of work of its checkpoint, and what a filter leaves of that.
     fn events(&self) -> Result<Section, String> {
         let load = Load { rows: Rows::None, items: 100, ..self.base };
-        let of = |events| Ok::<f64, String>(self.world.job(&Load { events, ..load })?.wall.as_secs_f64());
-        let (without, filtered, all) = (of(KeptEvents::Off)?, of(KeptEvents::Filtered)?, of(KeptEvents::All)?);
-        let row = |name: &str, seconds: f64, is_base: bool| {
-            let each = (seconds - without) * 1e6 / load.chunks() as f64;
-            vec![Cell::text(name), Cell::Number(seconds), if is_base { Cell::Empty } else { Cell::Number(each) }]
+        let of = |events| Load { events, ..load };
+        let loads = [of(KeptEvents::Off), of(KeptEvents::Filtered), of(KeptEvents::All)];
+        let [without, filtered, all] = self.in_turns(loads)?;
+        let row = |name: &str, times: &[f64], is_base: bool| {
+            let each = added(times, &without) * 1e6 / load.chunks() as f64;
+            let added = if is_base { Cell::Empty } else { Cell::Number(each) };
+            vec![Cell::text(name), Cell::Number(median(times.to_vec())), added]
         };
         let mut rows = vec![
-            row("none", without, true),
-            row("without those of checkpoints", filtered, false),
-            row("all", all, false),
+            row("none", &without, true),
+            row("without those of checkpoints", &filtered, false),
+            row("all", &all, false),
         ];
-        rows.extend(self.floor(&load)?.map(|floor| row("the floor, without events", floor.wall.as_secs_f64(), true)));
+        rows.extend(
+            self.floor(&load)?.map(|floor| row("the floor, without events", &[floor.wall.as_secs_f64()], true)),
+        );
         let columns =
             vec![Column::new("events", ""), Column::lower("elapsed", "s"), Column::new("added to a checkpoint", "µs")];
         let note = "In the paper: 272 s and 282 s for 10,000 events, 1,000 µs an event, without a filter.";
@@ -367,18 +430,29 @@ impl<'w> Experiments<'w> {
 
     /// E10: what the listener that measures costs.
     fn listener(&self) -> Result<Section, String> {
-        let run = |load: &Load| Ok::<f64, String>(self.world.job(load)?.wall.as_secs_f64());
-        let (without, with) = (run(&self.base)?, run(&Load { listens: true, ..self.base })?);
-        let row = |name: &str, seconds: f64| {
-            vec![Cell::text(name), Cell::Number(seconds), Cell::Number((seconds / without - 1.0) * 100.0)]
+        let [without, with] = self.in_turns([self.base, Load { listens: true, ..self.base }])?;
+        let base = median(without.clone());
+        let row = |name: &str, seconds: f64, more: f64| {
+            vec![Cell::text(name), Cell::Number(seconds), Cell::Number(more / base * 100.0)]
         };
-        let mut rows = vec![row("without", without), row("with", with)];
-        rows.extend(self.floor(&self.base)?.map(|floor| row("the floor", floor.wall.as_secs_f64())));
+        let mut rows = vec![row("without", base, 0.0), row("with", median(with.clone()), added(&with, &without))];
+        let floor = self.floor(&self.base)?.map(|floor| floor.wall.as_secs_f64());
+        rows.extend(floor.map(|floor| row("the floor", floor, floor - base)));
         let columns = vec![Column::new("listener", ""), Column::lower("elapsed", "s"), Column::new("more", "%")];
         let note = "In the paper: 268 s and 272.8 s, +1.8 %.";
         let title = ("listener", "E10: the listener that writes times as CSV");
         Ok(section(title, &[note], columns, rows, ("elapsed, s", &[1])))
     }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or_default()
+}
+
+/// Median of what each run of the first took longer than the run of the second in the same turn.
+fn added(with: &[f64], without: &[f64]) -> f64 {
+    median(with.iter().zip(without).map(|(with, without)| with - without).collect())
 }
 
 /// A job whose reader has a large position.

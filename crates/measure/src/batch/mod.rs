@@ -5,6 +5,7 @@ mod floor;
 mod positions;
 mod study;
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use quayline_postgres::Connection;
 use quayline_postgres::server::{Durable, OwnServer};
 use quayline_project::job::JobFile;
 use quayline_store::{Access, Clock, Engine, MemoryEngine, Store, StoreLimits, SystemClock};
-use quayline_store_embedded::{EmbeddedEngine, Folder, Settings};
+use quayline_store_embedded::{Durability, EmbeddedEngine, Folder, Settings};
 
 pub use positions::{Moves, Positioned};
 pub use study::{BatchStudy, BatchStudyOptions, Repositories};
@@ -56,6 +57,8 @@ pub struct Load {
     pub events: KeptEvents,
     /// Bytes of each item that is written; 0 writes it as it was read.
     pub object_bytes: usize,
+    /// Whether the engine measures the times of the step.
+    pub measures: bool,
 }
 
 /// What a run keeps of its events.
@@ -129,6 +132,8 @@ enum Place {
 pub struct World {
     place: Place,
     folder: PathBuf,
+    /// Whether commits of a store wait for their sync.
+    syncs: Cell<bool>,
 }
 
 /// Records of the data file, which readers open again at its end.
@@ -150,7 +155,7 @@ impl World {
             Err(error) => return Err(format!("PostgreSQL does not start in {}: {error}", folder.display())),
         };
         data_file(&folder)?;
-        let world = World { place: Place::Database(server), folder };
+        let world = World { place: Place::Database(server), folder, syncs: Cell::new(true) };
         world.sql(
             "CREATE TABLE account (account_number bigint PRIMARY KEY, balance int NOT NULL, instance_id bigint NOT NULL, acct_code varchar(30))",
         )?;
@@ -164,7 +169,7 @@ impl World {
     pub fn embedded() -> Result<World, String> {
         let folder = fresh_folder(&std::env::temp_dir());
         data_file(&folder)?;
-        Ok(World { place: Place::Embedded, folder })
+        Ok(World { place: Place::Embedded, folder, syncs: Cell::new(true) })
     }
 
     /// Nothing but memory.
@@ -174,7 +179,7 @@ impl World {
     pub fn memory() -> Result<World, String> {
         let folder = fresh_folder(&std::env::temp_dir());
         data_file(&folder)?;
-        Ok(World { place: Place::Memory, folder })
+        Ok(World { place: Place::Memory, folder, syncs: Cell::new(true) })
     }
 
     /// The database server, if there is one.
@@ -221,7 +226,21 @@ impl World {
         let mut more = |registry: &mut Registry| {
             registry.processor("inflate", move |_| Ok(Box::new(Inflate(bytes))));
         };
-        self.run_keeping(&job_xml(load), &mut more, load.events)
+        self.run_with(&job_xml(load), &mut more, (load.events, load.measures))
+    }
+
+    /// Runs something whose commits do not wait for a sync.
+    ///
+    /// # Errors
+    /// Those of the database and of `run`.
+    pub fn unsynced<T>(&self, run: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+        let set = |value: &str| self.sql(&format!("ALTER ROLE CURRENT_USER {value}"));
+        set("SET synchronous_commit = off")?;
+        self.syncs.set(false);
+        let done = run();
+        self.syncs.set(true);
+        set("RESET synchronous_commit")?;
+        done
     }
 
     /// Runs a job of one step, with more artifacts.
@@ -229,26 +248,33 @@ impl World {
     /// # Errors
     /// Those of the job.
     pub fn run(&self, xml: &str, more: &mut dyn FnMut(&mut Registry)) -> Result<Took, String> {
-        self.run_keeping(xml, more, KeptEvents::Off)
+        self.run_with(xml, more, (KeptEvents::Off, true))
     }
 
-    fn run_keeping(&self, xml: &str, more: &mut dyn FnMut(&mut Registry), events: KeptEvents) -> Result<Took, String> {
+    fn run_with(
+        &self,
+        xml: &str,
+        more: &mut dyn FnMut(&mut Registry),
+        with: (KeptEvents, bool),
+    ) -> Result<Took, String> {
         self.fresh()?;
         match &self.place {
             Place::Database(server) => {
                 let backend = DatabaseBackend::open(server.endpoint(), Arc::new(SystemClock));
-                run(Arc::new(backend.map_err(|error| error.to_string())?), &self.folder, xml, more, events)
+                run(Arc::new(backend.map_err(|error| error.to_string())?), &self.folder, xml, more, with)
             }
-            Place::Memory => run(store_backend(Arc::new(MemoryEngine::new()))?, &self.folder, xml, more, events),
+            Place::Memory => run(store_backend(Arc::new(MemoryEngine::new()))?, &self.folder, xml, more, with),
             Place::Embedded => {
                 let path = self.folder.join("store");
                 // Of the run before.
                 let _ = std::fs::remove_dir_all(&path);
                 let medium = Folder::create(&path).map_err(|error| error.to_string())?;
                 let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-                let engine = EmbeddedEngine::open(Arc::new(medium), &clock, Settings::default());
+                let durability = if self.syncs.get() { Durability::Sync } else { Durability::Buffered };
+                let settings = Settings { durability, ..Settings::default() };
+                let engine = EmbeddedEngine::open(Arc::new(medium), &clock, settings);
                 let engine = Arc::new(engine.map_err(|error| error.to_string())?);
-                let took = run(store_backend(Arc::clone(&engine) as Arc<dyn Engine>)?, &self.folder, xml, more, events);
+                let took = run(store_backend(Arc::clone(&engine) as Arc<dyn Engine>)?, &self.folder, xml, more, with);
                 engine.close().map_err(|error| error.to_string())?;
                 took
             }
@@ -359,13 +385,14 @@ fn run(
     folder: &Path,
     xml: &str,
     more: &mut dyn FnMut(&mut Registry),
-    events: KeptEvents,
+    (events, measures): (KeptEvents, bool),
 ) -> Result<Took, String> {
     let mut registry = Registry::default();
     builtin::register(&mut registry);
     more(&mut registry);
     let mut engine = JobEngine::new(Arc::new(Repository::new(backend)), registry, folder.to_owned());
     engine.keeping = events.keeping();
+    engine.settings.measures = measures;
     let file = JobFile::parse("accounts.xml", xml).map_err(|findings| findings.to_string())?;
     let launched = engine.start(&file, BTreeMap::new()).map_err(|error| error.to_string())?;
     let id = launched.id();

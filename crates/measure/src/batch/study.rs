@@ -47,6 +47,7 @@ impl BatchStudy {
             listens: false,
             events: KeptEvents::Off,
             object_bytes: 0,
+            measures: true,
         };
         let rows = if options.rows == Rows::Set { "set" } else { "rows" };
         let (mut sections, mut names) = (Vec::new(), Vec::new());

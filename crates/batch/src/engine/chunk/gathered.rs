@@ -4,8 +4,6 @@
 //! both. From these bytes it predicts when the waiting items fill the chunk. It processes them at that point and continues the chunk if it has
 //! room.
 
-use std::time::Instant;
-
 use super::super::fault::Remedy;
 use super::super::origin::{Origin, shown};
 use super::super::step::ns;
@@ -51,8 +49,8 @@ impl ChunkRun<'_, '_> {
         let first = self.items.len();
         let mut rest = gathered.as_slice();
         while !rest.is_empty() {
+            let begin = self.now();
             let Some(processor) = &mut self.processor else { break };
-            let begin = Instant::now();
             let processed = processor.process_all(rest);
             self.times.process_ns += ns(begin);
             for result in processed.results {

@@ -276,6 +276,11 @@ impl<'c, 's> ChunkRun<'c, 's> {
         }
     }
 
+    /// The time, if the step measures.
+    fn now(&self) -> Option<Instant> {
+        self.run.engine.settings.measures.then(Instant::now)
+    }
+
     /// Puts notes into the job log.
     fn tell(&self, notes: Vec<String>) {
         notes.into_iter().for_each(|note| self.run.event(event::LOG, Some(self.context), None, note));
@@ -321,7 +326,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
             self.settle()?;
             return Ok(Some(ChunkEnd::Stopped));
         }
-        let begin = Instant::now();
+        let begin = self.now();
         let mut turn = self.run.turn(&self.step.id);
         if turn.is_some() {
             self.times.wait_ns += ns(begin);
@@ -404,7 +409,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
             self.settle()?;
             self.write(work)?;
         }
-        let (begin, commit_ns) = (Instant::now(), self.times.commit_ns);
+        let (begin, commit_ns) = (self.now(), self.times.commit_ns);
         self.context.count(|counts| counts.commit += 1);
         self.context.set_times(self.times);
         self.listeners.each(|listener| listener.after_chunk())?;
@@ -522,11 +527,12 @@ impl<'c, 's> ChunkRun<'c, 's> {
     /// Reads until the chunk is full, and processes items unless they are processed together.
     fn gather(&mut self, work: &mut Box<dyn Work>, read: &mut u64) -> Result<Filled, Broken> {
         let takes_chunks = self.processor.as_ref().is_some_and(|processor| processor.takes_chunks());
-        self.clock.begin_chunk(match (self.listeners.is_empty(), self.processor.is_none() || takes_chunks) {
+        let looks = match (self.listeners.is_empty(), self.processor.is_none() || takes_chunks) {
             (true, true) => Looks::Once,
             (true, false) => Looks::Shared,
             (false, _) => Looks::Apart,
-        });
+        };
+        self.clock.begin_chunk(if self.run.engine.settings.measures { looks } else { Looks::Never });
         let gathered = self.gather_items(work, read, takes_chunks);
         self.clock.end_chunk(&mut self.times);
         self.count_reads();
@@ -741,7 +747,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
             if !std::mem::take(&mut is_repeated) {
                 self.listeners.each(|listener| listener.before_write(items))?;
             }
-            let begin = Instant::now();
+            let begin = self.now();
             if self.confirms {
                 work.set_by_item();
             }
@@ -813,7 +819,7 @@ impl<'c, 's> ChunkRun<'c, 's> {
     fn commit(&mut self, work: Box<dyn Work>, filled: &Filled) -> Answer<()> {
         self.rejects.clear();
         if !self.is_idle {
-            let begin = Instant::now();
+            let begin = self.now();
             self.pending = Some(work.submit());
             self.times.commit_ns += ns(begin);
         }

@@ -114,7 +114,7 @@ impl ChunkRun<'_, '_> {
     /// Waits for the commit that is under way.
     pub(super) fn settle(&mut self) -> Answer<()> {
         let Some(pending) = self.pending.take() else { return Ok(()) };
-        let begin = Instant::now();
+        let begin = self.now();
         let outcome = pending.wait();
         self.times.commit_ns += ns(begin);
         match outcome {
