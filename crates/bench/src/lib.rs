@@ -9,6 +9,7 @@
 //! * [`translator_study`], of `measure`, prints the rows of a translator's study of 2005 and ours beside them.
 //! * [`hostile`] makes inputs that a careless reader never finishes, and measures how cost grows with their size.
 //! * [`unit_of_work`] has what is measured of the store.
+//! * `store_fjall` runs fjall, the peer of the store.
 //! * [`nats`] and [`artemis`] run the servers that the bars compare with flows.
 //! * [`partner`] has what is measured of trading partners.
 //! * [`dealership`] measures the seven payloads of `examples/dealership`.
@@ -31,6 +32,7 @@ pub mod partner;
 mod peer;
 mod scratch;
 pub mod store_database;
+mod store_fjall;
 pub mod store_growth;
 pub mod subject;
 pub mod unit_of_work;

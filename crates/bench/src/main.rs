@@ -30,6 +30,10 @@ fn main() -> ExitCode {
                 true
             })
         }
+        Some((first, rest)) if first == store_growth::SIZE_CHILD => store_growth::size_child(rest).map(|line| {
+            say(&line);
+            true
+        }),
         Some((first, rest)) if first == store_growth::CHILD => store_growth::child(rest).map(|()| true),
         _ => measure_bars(&arguments),
     };

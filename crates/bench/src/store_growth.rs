@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use quayline_store::StoreError;
 use quayline_store::queue::{GetWait, Message, Select};
+use quayline_store::save::{SaveOptions, save};
 use quayline_store_embedded::Durability;
 
 use crate::clock::cpu_of;
@@ -25,18 +26,30 @@ pub struct Latency {
     pub p999_ms: f64,
     /// Milliseconds of the longest.
     pub max_ms: f64,
+    /// Saves that ran meanwhile.
+    pub saves: u64,
     /// Bytes that the process gave to the system for each commit; `None` where the system does not count them.
     pub device_bytes: Option<f64>,
 }
 
-/// How long each commit takes while the applier and changes of segments run beside.
+/// How long each commit takes while the applier, changes of segments and saves run.
 ///
 /// # Errors
 /// What the store answers.
 pub fn latency(bed: &Bed, workers: u64, time: Duration) -> Result<Latency, String> {
     let stop = AtomicBool::new(false);
     let before = written_bytes();
+    let mut saves = 0;
     let mut all = std::thread::scope(|scope| {
+        let saver = scope.spawn(|| {
+            let mut saves = 0;
+            while !stop.load(Ordering::Relaxed) {
+                save(bed.store.engine().as_ref(), &mut std::io::sink(), SaveOptions::default(), "a save")?;
+                saves += 1;
+                std::thread::sleep(Duration::from_secs(1));
+            }
+            Ok::<u64, StoreError>(saves)
+        });
         let workers: Vec<_> = (0..workers)
             .map(|me| {
                 let stop = &stop;
@@ -58,13 +71,14 @@ pub fn latency(bed: &Bed, workers: u64, time: Duration) -> Result<Latency, Strin
         for worker in workers {
             all.extend(worker.join().map_err(|_| "a worker panicked".to_owned())?.map_err(text)?);
         }
+        saves = saver.join().map_err(|_| "a save panicked".to_owned())?.map_err(text)?;
         Ok::<_, String>(all)
     })?;
     all.sort_by(f64::total_cmp);
     let last = all.last().copied().ok_or("no commit ended")?;
     let p999 = all[(all.len() * 999 / 1000).min(all.len() - 1)];
     let bytes = before.zip(written_bytes()).map(|(before, now)| (now - before) as f64 / all.len() as f64);
-    Ok(Latency { count: all.len(), p999_ms: p999, max_ms: last, device_bytes: bytes })
+    Ok(Latency { count: all.len(), p999_ms: p999, max_ms: last, saves, device_bytes: bytes })
 }
 
 /// Bytes that this process caused to be written to a device.
@@ -167,41 +181,49 @@ pub fn reopened(bed: Bed, folder: &Path) -> Result<(f64, f64), String> {
 /// Argument of this program that makes it the child of [`restart`].
 pub const CHILD: &str = "--store-child";
 
-/// Holds units of work open and commits others until it is killed.
+/// Holds units of work open and commits others until it is killed. Each of the others has so many changes.
 ///
 /// # Errors
 /// What the store answers.
 pub fn child(arguments: &[std::ffi::OsString]) -> Result<(), String> {
-    let [folder, open_units] = arguments else { return Err("expected a folder and a number".to_owned()) };
-    let open_units: u64 = open_units.to_str().and_then(|text| text.parse().ok()).ok_or("expected a number")?;
+    let number = |text: &std::ffi::OsString| text.to_str().and_then(|text| text.parse::<u64>().ok());
+    let [folder, numbers @ ..] = arguments else { return Err("expected a folder".to_owned()) };
+    let numbers: Option<Vec<u64>> = numbers.iter().map(number).collect();
+    let Some(&[open_units, units, changes]) = numbers.as_deref() else {
+        return Err("expected three numbers".to_owned());
+    };
     let bed = Bed::new(Path::new(folder), crate::unit_of_work::RECORDS, Durability::Sync)?.0;
     let _open: Vec<_> = (0..open_units).map(|turn| bed.unit_at(turn, turn).map_err(text)).collect::<Result<_, _>>()?;
     let queue = &bed.queues[1];
     let mut told = false;
     loop {
-        for _ in 0..1000 {
+        for _ in 0..1000 / changes {
             let mut unit = bed.store.begin().map_err(text)?;
-            queue.put(&mut unit, &Message::new(vec![5; 200])).map_err(text)?;
+            for _ in 0..changes {
+                queue.put(&mut unit, &Message::new(vec![5; 200])).map_err(text)?;
+            }
             unit.submit_with(Box::new(|_| ()));
         }
         // The store limits how many units are open: the others end before this one.
         let mut last = bed.store.begin().map_err(text)?;
         queue.put(&mut last, &Message::new(vec![5; 200])).map_err(text)?;
         last.commit().map_err(text)?;
-        if !std::mem::replace(&mut told, bed.store.facts().units > 100_000) && told {
+        if !std::mem::replace(&mut told, bed.store.facts().units > units) && told {
             let _ = writeln!(std::io::stdout(), "ready");
         }
     }
 }
 
-/// Seconds from opening the folder of a killed process to the first message, and the bytes of the log that were replayed.
+/// Seconds from opening the folder of a killed process to the first message, and the bytes of the log that were replayed. The process had `held` units
+/// open, and committed `units` others of `changes` each.
 ///
 /// # Errors
 /// What the store or the system answers.
-pub fn restart(this: &Path, folder: &Path, open_units: usize) -> Result<(f64, u64), String> {
+pub fn restart(this: &Path, folder: &Path, [held, units, changes]: [u64; 3]) -> Result<(f64, u64), String> {
     let said = |error: std::io::Error| error.to_string();
     let mut command = Command::new(this);
-    command.arg(CHILD).arg(folder).arg(open_units.to_string()).stdout(Stdio::piped());
+    command.arg(CHILD).arg(folder).args([held, units, changes].map(|number| number.to_string()));
+    command.stdout(Stdio::piped());
     let mut child = command.spawn().map_err(said)?;
     let output = child.stdout.take().ok_or("no output of the child")?;
     let line = std::io::BufReader::new(output).lines().next();
@@ -215,4 +237,59 @@ pub fn restart(this: &Path, folder: &Path, open_units: usize) -> Result<(f64, u6
     queue.get(&mut unit, Select::First, GetWait::No).map_err(text)?;
     let seconds = began.elapsed().as_secs_f64();
     Ok((seconds, store.facts().log_bytes))
+}
+
+/// Argument of this program that makes it the child of [`sizes`].
+pub const SIZE_CHILD: &str = "--store-size";
+
+/// What a store with so many records costs.
+#[derive(Clone, Copy, Debug)]
+pub struct Size {
+    /// Records loaded a second.
+    pub load: f64,
+    /// Microseconds of a random read.
+    pub read_us: f64,
+    /// CPU microseconds of a durable unit of work of 5 workers.
+    pub unit_us: f64,
+    /// Records that a browse gives a second.
+    pub browse: f64,
+    /// Bytes of the data folder.
+    pub folder: f64,
+    /// Largest memory of the process, in bytes.
+    pub peak: f64,
+}
+
+/// Measures a store with so many records of 32 bytes, and prints the figures.
+///
+/// # Errors
+/// What the store answers.
+pub fn size_child(arguments: &[std::ffi::OsString]) -> Result<String, String> {
+    const READS: u64 = 500_000;
+    let [folder, records] = arguments else { return Err("expected a folder and a number".to_owned()) };
+    let records = records.to_str().and_then(|text| text.parse().ok()).ok_or("expected a number")?;
+    let (bed, load) = Bed::new(Path::new(folder), records, Durability::Sync)?;
+    bed.settle();
+    let read_us = 1e6 / bed.reads(1, READS)?;
+    let browse = bed.browse()?;
+    let unit_us = bed.units(5, Duration::from_secs(5))?.cpu_us;
+    bed.settle();
+    let entries = std::fs::read_dir(folder).map_err(|error| error.to_string())?;
+    let bytes: u64 = entries.flatten().filter_map(|entry| entry.metadata().ok()).map(|data| data.len()).sum();
+    Ok(format!("{load} {read_us} {unit_us} {browse} {bytes}"))
+}
+
+/// Measures a store with so many records in a process of its own.
+///
+/// # Errors
+/// What the store or the system answers.
+pub fn size(this: &Path, folder: &Path, records: u64) -> Result<Size, String> {
+    let command = [this.into(), SIZE_CHILD.into(), folder.into(), records.to_string().into()];
+    let output = folder.with_extension("figures");
+    let peak = crate::process::run(this, &command, Some(&output))?.peak_bytes as f64;
+    let text = std::fs::read_to_string(&output).map_err(|error| error.to_string())?;
+    let found: Option<Vec<f64>> = text.split_whitespace().map(|number| number.parse().ok()).collect();
+    let Some(&[load, read_us, unit_us, browse, folder]) = found.as_deref() else {
+        return Err(format!("the figures are {text}"));
+    };
+    Ok(Size { load, read_us, unit_us, browse, folder, peak })
 }

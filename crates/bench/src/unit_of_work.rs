@@ -171,6 +171,46 @@ impl Bed {
         Ok(Pace { rate: count / began.elapsed().as_secs_f64(), cpu_us: cpu.as_secs_f64() * 1e6 / count })
     }
 
+    /// Durable rewrites of random records by `workers` threads, a commit each. Returns commits a second.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub fn updates(&self, workers: u64, time: Duration) -> Result<f64, String> {
+        let (count, stop) = (AtomicU64::new(0), AtomicBool::new(false));
+        let began = Instant::now();
+        std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..workers)
+                .map(|me| {
+                    let (count, stop) = (&count, &stop);
+                    scope.spawn(move || {
+                        let mut seed = 0x9e37_79b9_7f4a_7c15 ^ (me + 1);
+                        while !stop.load(Ordering::Relaxed) {
+                            self.update(&mut seed)?.commit()?;
+                            count.fetch_add(1, Ordering::Relaxed);
+                        }
+                        Ok::<(), StoreError>(())
+                    })
+                })
+                .collect();
+            std::thread::sleep(time);
+            stop.store(true, Ordering::Relaxed);
+            workers
+                .into_iter()
+                .try_for_each(|worker| worker.join().map_err(|_| "a worker panicked".to_owned())?.map_err(text))
+        })?;
+        Ok(count.load(Ordering::Relaxed) as f64 / began.elapsed().as_secs_f64())
+    }
+
+    fn update(&self, seed: &mut u64) -> Result<quayline_store::Unit, StoreError> {
+        let mut unit = self.store.begin()?;
+        let key = key(below(seed, self.records));
+        let read = self.file.read_for_update(&mut unit, By::Key(&key), Relation::Equal, LockWait::Default)?;
+        let mut record = read.bytes.to_vec();
+        record[8..16].copy_from_slice(&seed.to_le_bytes());
+        self.file.rewrite(&mut unit, &read, &record)?;
+        Ok(unit)
+    }
+
     /// Units of work by one thread with several commits in flight.
     ///
     /// # Errors

@@ -11,8 +11,6 @@ use crate::unit_of_work::{Bed, Pace, RECORDS, floor, redb_reads};
 
 /// How long one rate is measured.
 const TIME: Duration = Duration::from_secs(3);
-/// How long slow commits are looked for.
-const LATENCY_TIME: Duration = Duration::from_secs(10);
 /// Reads of one measurement.
 const READS: u64 = 1_000_000;
 
@@ -40,7 +38,13 @@ pub(super) const BARS: &[Bar] = &[
     Bar { unit: "s", ..cost("reopening to the first message of a queue a million deep", 1.0, reopened) },
     ratio("units of work on PostgreSQL, 5 workers by SKIP LOCKED by hand", 0.8, |bench| on_database(bench, 5)),
     ratio("units of work on PostgreSQL, 64 workers by SKIP LOCKED by hand", 0.8, |bench| on_database(bench, 64)),
-    Bar { unit: "s", ..cost("restart with 500 open units to the first message", 1.0, restart) },
+    Bar { unit: "s", ..cost("restart with 50 open units to the first message", 1.0, |bench| restart(bench, 50)) },
+    Bar { unit: "s", ..cost("restart with 150 open units to the first message", 1.0, |bench| restart(bench, 150)) },
+    Bar { unit: "s", ..cost("restart with 500 open units to the first message", 1.0, |bench| restart(bench, 500)) },
+    Bar { unit: "s", ..cost("restart after 5 million changes to the first message", 1.0, restart_after_many) },
+    ratio("random updates of 5 million records, 64 workers by fjall with group commit", 0.9, by_fjall),
+    Bar { unit: "M/s", ..ratio("load of an EBCDIC file by the command", 1.0, load_file) },
+    Bar { unit: "MB", ..cost("memory of a store with 5 million records", 640.0, memory) },
 ];
 
 const fn ratio(name: &'static str, bar: f64, measure: fn(&Bench) -> Result<Measured, String>) -> Bar {
@@ -84,13 +88,13 @@ fn by_one(bench: &Bench, work: fn(&Bed) -> Result<Pace, String>) -> Result<Measu
 fn buffered(bench: &Bench) -> Result<Measured, String> {
     let durable = bed(bench, RECORDS, Durability::Sync)?.0.units(1, TIME)?;
     let buffered = bed(bench, RECORDS, Durability::Buffered)?.0.units(1, TIME)?;
-    let detail = format!("{:.0} by {:.0}/s", buffered.rate, durable.rate);
+    let detail = format!("{:.0} by {:.0}/s, floor {:.0}/s", buffered.rate, durable.rate, floor_of(bench)?);
     Ok(Measured { value: buffered.rate / durable.rate, detail })
 }
 
 fn cpu(bench: &Bench, workers: u64) -> Result<Measured, String> {
     let pace = bed(bench, RECORDS, Durability::Sync)?.0.units(workers, TIME)?;
-    Ok(Measured { value: pace.cpu_us, detail: format!("{:.0} units/s", pace.rate) })
+    Ok(Measured { value: pace.cpu_us, detail: format!("{:.0} units/s, floor {:.0}/s", pace.rate, floor_of(bench)?) })
 }
 
 fn reads(bench: &Bench) -> Result<Measured, String> {
@@ -118,7 +122,7 @@ fn browse(bench: &Bench) -> Result<Measured, String> {
 
 fn load(bench: &Bench) -> Result<Measured, String> {
     let rate = bed(bench, 1_000_000, Durability::Sync)?.1;
-    Ok(Measured { value: rate / 1e6, detail: "1 million records, durable".to_owned() })
+    Ok(Measured { value: rate / 1e6, detail: format!("1 million records, durable, floor {:.0}/s", floor_of(bench)?) })
 }
 
 fn many_records(bench: &Bench) -> Result<Measured, String> {
@@ -133,9 +137,10 @@ fn many_records(bench: &Bench) -> Result<Measured, String> {
 
 fn slow(bench: &Bench, of: fn(&store_growth::Latency) -> f64) -> Result<Measured, String> {
     let bed = bed(bench, RECORDS, Durability::Sync)?.0;
-    let found = store_growth::latency(&bed, 5, LATENCY_TIME)?;
+    let found = store_growth::latency(&bed, 5, sustained())?;
     let bytes = found.device_bytes.map_or("unknown".to_owned(), |bytes| format!("{bytes:.0}"));
-    let detail = format!("{} commits, {bytes} device bytes each, floor {:.0}/s", found.count, floor_of(bench)?);
+    let (count, saves, floor) = (found.count, found.saves, floor_of(bench)?);
+    let detail = format!("{count} commits beside {saves} saves, {bytes} device bytes each, floor {floor:.0}/s");
     Ok(Measured { value: of(&found), detail })
 }
 
@@ -157,10 +162,101 @@ fn deep(bench: &Bench) -> Result<Measured, String> {
     Ok(Measured { value: deep / empty, detail: format!("{deep:.2} by {empty:.2} us CPU for a put and a get") })
 }
 
-fn restart(bench: &Bench) -> Result<Measured, String> {
-    let (seconds, log) = store_growth::restart(&bench.this, &folder(bench), 500)?;
-    let detail = format!("killed after 100,000 units, {:.0} MB of log not applied", log as f64 / 1e6);
-    Ok(Measured { value: seconds, detail })
+fn restart(bench: &Bench, open: u64) -> Result<Measured, String> {
+    restart_after(bench, [open, 100_000, 1], "100,000 units")
+}
+
+fn restart_after_many(bench: &Bench) -> Result<Measured, String> {
+    restart_after(bench, [50, 50_000, 100], "5 million messages")
+}
+
+fn restart_after(bench: &Bench, load: [u64; 3], what: &str) -> Result<Measured, String> {
+    let (seconds, log) = store_growth::restart(&bench.this, &folder(bench), load)?;
+    let (log, floor) = (log as f64 / 1e6, floor_of(bench)?);
+    Ok(Measured {
+        value: seconds,
+        detail: format!("killed after {what}, {log:.0} MB of log not applied, floor {floor:.0}/s"),
+    })
+}
+
+/// Half of the time of each before and after the other.
+fn by_fjall(bench: &Bench) -> Result<Measured, String> {
+    const RECORDS: u64 = 5_000_000;
+    const WORKERS: u64 = 64;
+    let time = sustained();
+    let ours = || -> Result<f64, String> {
+        let bed = bed(bench, RECORDS, Durability::Sync)?.0;
+        bed.settle();
+        bed.updates(WORKERS, time / 2)
+    };
+    let first = ours()?;
+    let peer = match crate::store_fjall::updates(&bench.scratch.path("fjall"), RECORDS, WORKERS, time) {
+        Ok(rate) => rate,
+        Err(why) => return Ok(Measured::skipped(&why)),
+    };
+    let rate = first.midpoint(ours()?);
+    let detail = format!("{rate:.0} by {peer:.0}/s, {} s each, floor {:.0}/s", time.as_secs(), floor_of(bench)?);
+    Ok(Measured { value: rate / peer, detail })
+}
+
+/// `quayline file load` of 32-byte records with an EBCDIC key, the start of the process included.
+fn load_file(bench: &Bench) -> Result<Measured, String> {
+    const RECORDS: u64 = 2_000_000;
+    let (input, data) = (bench.scratch.path("load.ebc"), folder(bench));
+    let mut bytes = Vec::with_capacity(usize::try_from(RECORDS * 32).unwrap_or(0));
+    for number in 0..RECORDS {
+        // Digits and letters of code page 37.
+        bytes.extend(format!("{number:08}").bytes().map(|digit| digit - b'0' + 0xf0));
+        bytes.extend([0xc1; 24]);
+    }
+    std::fs::write(&input, bytes).map_err(|error| error.to_string())?;
+    let run = |arguments: &[&str]| {
+        let mut command = vec![bench.quayline.clone().into_os_string(), "file".into()];
+        command.extend(arguments.iter().map(Into::into));
+        command.extend(["--store".into(), data.clone().into_os_string()]);
+        crate::process::run(&bench.this, &command, None)
+    };
+    let mut rates = Vec::new();
+    for _ in 0..3 {
+        // Of the run before.
+        let _ = std::fs::remove_dir_all(&data);
+        run(&["define", "LOADED", "--key", "0:8", "--record", "32"])?;
+        let began = std::time::Instant::now();
+        run(&["load", "LOADED", &input.display().to_string(), "--framing", "fixed:32", "--sorted"])?;
+        rates.push(RECORDS as f64 / began.elapsed().as_secs_f64());
+    }
+    let detail = format!("{RECORDS} records of 32 bytes, floor {:.0}/s", floor_of(bench)?);
+    Ok(Measured { value: crate::median(rates.into_iter()) / 1e6, detail })
+}
+
+/// The limit is the sum of the caches and of the changes that the settings of a server allow, as `docs/reference/limits.md` says.
+fn memory(bench: &Bench) -> Result<Measured, String> {
+    let records = number("QUAYLINE_BENCH_RECORDS").unwrap_or(5_000_000);
+    let (mut most, mut detail) = (0.0f64, Vec::new());
+    for records in [RECORDS, records] {
+        let found = store_growth::size(&bench.this, &folder(bench), records)?;
+        most = most.max(found.peak / 1e6);
+        detail.push(format!(
+            "{records} records: load {:.2} M/s, read {:.2} us, browse {:.1} M/s, unit {:.1} us CPU, folder {:.0} MB, memory {:.0} MB",
+            found.load / 1e6,
+            found.read_us,
+            found.browse / 1e6,
+            found.unit_us,
+            found.folder / 1e6,
+            found.peak / 1e6
+        ));
+    }
+    Ok(Measured { value: most, detail: detail.join("; ") })
+}
+
+/// The number of an environment variable, for runs that are longer than those of `make bench`.
+fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok())
+}
+
+/// Time of what lasts: the variable `QUAYLINE_BENCH_SECONDS`, or 10 s.
+fn sustained() -> Duration {
+    Duration::from_secs(number("QUAYLINE_BENCH_SECONDS").unwrap_or(10))
 }
 
 fn on_database(bench: &Bench, workers: u64) -> Result<Measured, String> {
@@ -169,7 +265,11 @@ fn on_database(bench: &Bench, workers: u64) -> Result<Measured, String> {
     };
     Ok(Measured {
         value: ours / by_hand,
-        detail: format!("{ours:.0} by {by_hand:.0}/s, three times {} s by turns", TIME.as_secs()),
+        detail: format!(
+            "{ours:.0} by {by_hand:.0}/s, three times {} s by turns, floor {:.0}/s",
+            TIME.as_secs(),
+            floor_of(bench)?
+        ),
     })
 }
 

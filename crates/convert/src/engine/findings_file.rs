@@ -46,6 +46,7 @@ impl FindingsFile {
         self.line.clear();
         for finding in findings {
             json(finding, &mut self.line);
+            self.write_part()?;
         }
         for (record, code) in bare {
             let place = Place { record: Some(*record), ..Place::default() };
@@ -55,10 +56,23 @@ impl FindingsFile {
                 &finding.hint("correct the cause of the other findings, and convert the rejects again"),
                 &mut self.line,
             );
+            self.write_part()?;
         }
         self.file.write_all(&self.line)
     }
+
+    /// Writes a full part: a block of short records may have more findings than memory for their text.
+    fn write_part(&mut self) -> io::Result<()> {
+        if self.line.len() >= PART_BYTES {
+            self.file.write_all(&self.line)?;
+            self.line.clear();
+        }
+        Ok(())
+    }
 }
+
+/// Bytes of lines that are written at once.
+const PART_BYTES: usize = 64 << 10;
 
 const RECORD: &[u8] = b"{\"record\":";
 

@@ -1,0 +1,36 @@
+//! fjall with a group commit as the peer of the store: `bench/peers/fjall`, built when it is measured.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+/// Durable rewrites of random records a second.
+///
+/// # Errors
+/// The peer cannot be built or run.
+pub(crate) fn updates(folder: &Path, records: u64, workers: u64, time: Duration) -> Result<f64, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let target = root.join("target/peers");
+    let mut build = Command::new("cargo");
+    build
+        .args(["build", "--release", "--quiet", "--locked", "--manifest-path"])
+        .arg(root.join("bench/peers/fjall/Cargo.toml"));
+    build.env("CARGO_TARGET_DIR", &target);
+    match build.output() {
+        Ok(built) if built.status.success() => {}
+        Ok(built) => return Err(format!("fjall cannot be built: {}", last_line(&built.stderr))),
+        Err(error) => return Err(format!("cargo does not run: {error}")),
+    }
+    // Of a run that was stopped.
+    let _ = std::fs::remove_dir_all(folder);
+    let mut peer = Command::new(target.join("release/fjall-peer"));
+    peer.arg(folder).args([records.to_string(), workers.to_string(), time.as_secs().to_string()]);
+    let ended = peer.output().map_err(|error| error.to_string());
+    let _ = std::fs::remove_dir_all(folder);
+    let ended = ended?;
+    String::from_utf8_lossy(&ended.stdout).trim().parse().map_err(|_| format!("fjall: {}", last_line(&ended.stderr)))
+}
+
+fn last_line(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).lines().last().unwrap_or_default().to_owned()
+}
