@@ -98,6 +98,35 @@ impl Listeners {
     }
 }
 
+/// How much longer a place is used than the search took that found it.
+const PLACE_FACTOR: u32 = 100;
+
+/// Place in a range below which a search found no free entry.
+struct SearchedTo {
+    range: (Vec<u8>, Vec<u8>),
+    next: Vec<u8>,
+    until: Instant,
+}
+
+/// Where claims continue, by space. Without these places, each claim would pass all entries that this process has claimed before: a unit of work with
+/// many messages would take time by the square of their number.
+///
+/// An entry below a place may become free. If this process gives it back or puts it, or hears of it, the place goes at once. Otherwise it goes after
+/// 100 ms, or after 100 times the time of a whole search. A search that finds nothing after a place begins again at the start of the range.
+#[derive(Default)]
+struct Searched {
+    places: HashMap<Space, SearchedTo>,
+    /// Number of times that places went. A search that began before says nothing.
+    changes: u64,
+}
+
+impl Searched {
+    fn forget(&mut self, space: Space) {
+        self.changes += 1;
+        self.places.remove(&space);
+    }
+}
+
 /// This process among those that use the database.
 pub(crate) struct Holds {
     pub(crate) process: i32,
@@ -108,6 +137,7 @@ pub(crate) struct Holds {
     state: Arc<State>,
     wishes: UnboundedSender<HoldWish>,
     listeners: Listeners,
+    searched: Mutex<Searched>,
 }
 
 impl fmt::Debug for Holds {
@@ -125,7 +155,8 @@ impl Holds {
     ) -> Self {
         let (name, state) = (Arc::clone(name), Arc::clone(state));
         let opened = Instant::now();
-        Holds { process, slot, opened_ms, opened, name, state, wishes, listeners: Listeners::default() }
+        let (listeners, searched) = (Listeners::default(), Mutex::default());
+        Holds { process, slot, opened_ms, opened, name, state, wishes, listeners, searched }
     }
 
     fn ask<T>(&self, wish: impl FnOnce(Sender<Result<T, StoreError>>) -> HoldWish) -> Result<T, StoreError> {
@@ -146,6 +177,9 @@ impl Holds {
 
     /// A commit freed keys and added entries.
     pub(crate) fn committed(&self, told: Told) {
+        let mut searched = self.searched.lock();
+        told.spaces.keys().for_each(|space| searched.forget(*space));
+        drop(searched);
         self.tell(HoldWish::Tell(told));
     }
 
@@ -212,6 +246,7 @@ impl Shared for Holds {
     }
 
     fn give_back(&self, key: FullKey, beside: Option<(FullKey, Value)>, pause_ms: u64) {
+        self.searched.lock().forget(key.space());
         let at = (pause_ms > 0).then(|| Instant::now() + Duration::from_millis(pause_ms));
         self.tell(HoldWish::GiveBack { key, beside, at });
     }
@@ -233,12 +268,21 @@ impl Shared for Holds {
     }
 
     fn claim(&self, wanted: &Wanted<'_>) -> Result<Vec<ClaimedEntry>, StoreError> {
-        let (from, to) = half_open(wanted.space, wanted.range);
+        let range = half_open(wanted.space, wanted.range);
+        let (changes, place) = {
+            let mut searched = self.searched.lock();
+            let now = Instant::now();
+            let place = searched.places.remove(&wanted.space);
+            let place = place.filter(|place| wanted.filter.is_none() && place.range == range && place.until > now);
+            (searched.changes, place)
+        };
+        let (mut from, mut until) = place.map_or((range.0.clone(), None), |place| (place.next, Some(place.until)));
         loop {
+            let began = Instant::now();
             let beside = wanted.beside.0.to_be_bytes().to_vec();
             let parameters: Parameters = vec![
                 Box::new(from.clone()),
-                Box::new(to.clone()),
+                Box::new(range.1.clone()),
                 Box::new(number(wanted.count)),
                 Box::new(self.process),
                 Box::new(beside),
@@ -246,6 +290,20 @@ impl Shared for Holds {
             let (values, parameters) = with_filter(parameters, wanted.filter);
             let rows = self.query(sql::claim(values), parameters)?;
             let claimed: Vec<ClaimedEntry> = rows.iter().filter_map(claimed).collect();
+            if rows.is_empty() && until.take().is_some() {
+                from.clone_from(&range.0);
+                continue;
+            }
+            let last = rows.last().filter(|_| wanted.filter.is_none()).and_then(|row| row.try_get::<_, &[u8]>(0).ok());
+            let mut searched = self.searched.lock();
+            if let Some(last) = last
+                && searched.changes == changes
+            {
+                let next = [last, &[0]].concat();
+                let until = until.unwrap_or_else(|| Instant::now() + TICK.max(began.elapsed() * PLACE_FACTOR));
+                searched.places.insert(wanted.space, SearchedTo { range: range.clone(), next, until });
+            }
+            drop(searched);
             if !claimed.is_empty() || rows.is_empty() {
                 return Ok(claimed);
             }
@@ -531,6 +589,7 @@ impl Holder {
     }
 
     fn arrived(&self, space: Space, count: u64) {
+        self.holds.searched.lock().forget(space);
         let arrival = self.holds.listeners.arrivals.lock().get(&space).and_then(Weak::upgrade);
         if let Some(arrival) = arrival {
             // Not here: a get may hold the queue while it waits for this thread.

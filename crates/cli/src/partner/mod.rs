@@ -97,7 +97,7 @@ pub(crate) fn open_store_to_receive(project: &ProjectArgs) -> Result<Opened, Sto
 fn open_store_with(project: &ProjectArgs, missing: Missing, cache_bytes: usize) -> Result<Opened, Stop> {
     let folder = project.store.clone().unwrap_or_else(|| project.project.join("data"));
     // With 10,000 partners, 10,000 envelopes close within 64 MB.
-    let settings = Settings { cache_bytes, record_cache_bytes: 1 << 20, ..alone() };
+    let settings = Settings { cache_bytes, ..alone() };
     Opened::open_with(&FolderArg::new(folder, project.durability), missing, settings)
 }
 

@@ -49,7 +49,7 @@ pub(crate) enum Missing {
 
 /// Settings for a command that works alone: it needs less memory than a server.
 pub(crate) fn alone() -> Settings {
-    Settings { apply_bytes: 4 << 20, delta_bytes_max: 12 << 20, record_cache_bytes: 4 << 20, ..Settings::default() }
+    Settings { apply_bytes: 4 << 20, delta_bytes_max: 12 << 20, record_cache_bytes: 1 << 20, ..Settings::default() }
 }
 
 impl Opened {
