@@ -29,6 +29,7 @@ use quayline_postgres::Endpoint;
 use quayline_project::job::{JobFile, JobSettings, Parameters};
 use quayline_server::{Collecting, collect_work};
 use quayline_store::{Store, SystemClock};
+use quayline_store_embedded::Settings;
 use quayline_workload::{Interval, WorkloadConfig};
 
 use crate::args::{
@@ -125,7 +126,9 @@ impl Jobs {
             }
             None => {
                 needs_repository(folder)?;
-                let opened = Opened::open_with(folder, missing, alone())?;
+                // A job whose chunks have 8,000 rows takes less than 30 MB.
+                let settings = Settings { apply_bytes: 2 << 20, delta_bytes_max: 8 << 20, ..alone() };
+                let opened = Opened::open_with(folder, missing, settings)?;
                 let backend = StoreBackend::new(opened.store.clone(), Arc::new(SystemClock)).map_err(batch)?;
                 StopRequests::new(folder.local()).clear();
                 (Some(opened), Arc::new(backend))
