@@ -37,12 +37,15 @@ const FINDINGS_SHOWN: usize = 10;
 /// Converts each input in turn; the first that cannot be converted ends it.
 pub(crate) fn run(args: &ConvertArgs, console: &Console) -> Result<Exit, Stop> {
     memory::give_large_blocks_back();
-    let ends = Ends::new(&args.store);
+    Ends::during(&args.store, |ends| run_all(args, ends, console))
+}
+
+fn run_all(args: &ConvertArgs, ends: &Ends<'_>, console: &Console) -> Result<Exit, Stop> {
     let stop = interrupt::stop_flag().map_err(Stop::from)?;
     let mut exit = Exit::Done;
     let types = if args.by_type { definitions::types(args)?.into_iter().map(Some).collect() } else { vec![None] };
     for only in types {
-        let mut jobs = jobs(args, &ends)?;
+        let mut jobs = jobs(args, ends)?;
         if let Some(only) = &only {
             check_by_type(args, &jobs)?;
             jobs.iter_mut().for_each(|job| job.of_type(&only.name));
@@ -53,7 +56,7 @@ pub(crate) fn run(args: &ConvertArgs, console: &Console) -> Result<Exit, Stop> {
         }
         let definitions = Definitions::read(args, &jobs, only.as_ref(), console)?;
         for job in jobs {
-            match convert(job, &definitions, args, &stop, console, &ends)? {
+            match convert(job, &definitions, args, &stop, console, ends)? {
                 Exit::Done => {}
                 Exit::Rejected => exit = Exit::Rejected,
                 other => return Ok(other),

@@ -15,7 +15,7 @@ use quayline_store::{Store, StoreError, Unit};
 use super::file::limits_of;
 use super::{Missing, Opened, stop};
 use crate::args::FolderArg;
-use crate::exit::{CLI_PARTIAL, Stop, argument};
+use crate::exit::{CLI_PARTIAL, Exit, Stop, argument};
 
 /// Records of one unit of work of an output.
 const UNIT_RECORDS: u64 = 5_000;
@@ -60,8 +60,20 @@ struct Written {
 }
 
 impl<'a> Ends<'a> {
-    pub(crate) fn new(folder: &'a FolderArg) -> Self {
-        Ends { folder, opened: OnceCell::new(), state: Arc::default() }
+    /// Runs `work` and closes the store that it opened. The store keeps the counts of its files, also if the work fails.
+    pub(crate) fn during(
+        folder: &'a FolderArg,
+        work: impl FnOnce(&Ends<'a>) -> Result<Exit, Stop>,
+    ) -> Result<Exit, Stop> {
+        let ends = Ends { folder, opened: OnceCell::new(), state: Arc::default() };
+        let ended = work(&ends);
+        match ends.opened.into_inner() {
+            Some(opened) => {
+                let closed = opened.close(Exit::Done);
+                ended.and_then(|exit| closed.map(|_| exit))
+            }
+            None => ended,
+        }
     }
 
     fn store(&self) -> Result<&Store, Stop> {

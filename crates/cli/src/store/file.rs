@@ -8,7 +8,7 @@ use quayline_core::{Fault, Finding, Findings, Limits, Place, RecordNumber, Sever
 use quayline_frame::{EndOfInput, Framer, FramerOptions, FramingSpec, Splitter, Step};
 use quayline_store::record_file::{
     AlternateIndex, By, Duplicates, FileChange, FileDefinition, KeyPlace, LoadOutcome, Organisation, RecordFile,
-    Relation, script_word,
+    Relation,
 };
 use quayline_store::{LockWait, Store, StoreError, Unit};
 
@@ -556,40 +556,10 @@ fn facts(args: &FactsArgs, store: &Store) -> Result<Exit, Stop> {
     for name in names {
         let file = store.file(&unit, &name).map_err(stop)?;
         let found = file.facts(&unit).map_err(stop)?;
-        let definition = file.definition();
-        text.push_str(&format!("{name}: {}", definition.organisation.text()));
-        if let Organisation::KeySequenced(key) = definition.organisation {
-            text.push_str(&format!(", key {}:{}", key.offset, key.length));
-        }
-        let (min, max) = (definition.record_bytes_min, definition.record_bytes_max);
-        text.push_str(&format!(", records of {min} to {max} bytes\n"));
-        text.push_str(&format!("  {} records, {} bytes", found.records, found.bytes));
-        if let (Some(shortest), Some(longest)) = (found.shortest, found.longest) {
-            text.push_str(&format!(", the shortest {shortest}, the longest {longest}"));
-        }
-        text.push('\n');
-        text.push_str(&found.uses.text());
-        if let Some((lowest, highest)) = &found.keys {
-            text.push_str(&format!("  {}\n", keys_text(definition.organisation, lowest, highest)));
-        }
-        for (index, (_, entries)) in definition.alternates.iter().zip(&found.index_entries) {
-            let kind = if index.duplicates == Duplicates::Allowed { "duplicates" } else { "unique" };
-            let KeyPlace { offset, length } = index.place;
-            text.push_str(&format!("  index {} {offset}:{length}, {kind}: {entries} entries\n", index.name));
-        }
+        text.push_str(&found.text(file.definition()));
     }
     write_stdout(text.as_bytes())?;
     Ok(Exit::Done)
-}
-
-/// The lowest and the highest key, as `file get` takes them.
-fn keys_text(organisation: Organisation, lowest: &[u8], highest: &[u8]) -> String {
-    let number = |key: &[u8]| key.try_into().map_or(0, u64::from_be_bytes);
-    match organisation {
-        Organisation::KeySequenced(_) => format!("keys {} to {}", script_word(lowest), script_word(highest)),
-        Organisation::EntrySequenced => format!("addresses {} to {}", number(lowest), number(highest)),
-        Organisation::Relative => format!("numbers {} to {}", number(lowest), number(highest)),
-    }
 }
 
 fn verify(name: &str, store: &Store, console: &Console) -> Result<Exit, Stop> {

@@ -91,17 +91,20 @@ fn run_with(args: &TranslateArgs, console: &Console, coverage: Option<Arc<Mutex<
         trace = Some(Arc::new(Mutex::new(Box::new(std::io::sink()))));
     }
     let plan = Arc::new(map.plan.clone());
-    let ends = Ends::new(&args.store);
-    let shared = Shared { map: &map, plan, world, wanted: &wanted, args, stop, trace, coverage, console, ends };
-    let mut exit = Exit::Done;
-    for job in jobs {
-        match shared.translate(&job)? {
-            Exit::Done => {}
-            Exit::Rejected => exit = Exit::Rejected,
-            other => return Ok(other),
+    let exit = Ends::during(&args.store, |ends| {
+        let trace = trace.clone();
+        let shared = Shared { map: &map, plan, world, wanted: &wanted, args, stop, trace, coverage, console, ends };
+        let mut exit = Exit::Done;
+        for job in jobs {
+            match shared.translate(&job)? {
+                Exit::Done => {}
+                Exit::Rejected => exit = Exit::Rejected,
+                other => return Ok(other),
+            }
         }
-    }
-    if let Some(trace) = &shared.trace {
+        Ok(exit)
+    })?;
+    if let Some(trace) = &trace {
         trace.lock().unwrap_or_else(PoisonError::into_inner).flush().map_err(Stop::from)?;
     }
     Ok(exit)
@@ -292,13 +295,13 @@ struct Shared<'a> {
     trace: Option<Arc<Mutex<Box<dyn Write + Send>>>>,
     coverage: Option<Arc<Mutex<Coverage>>>,
     console: &'a Console,
-    ends: Ends<'a>,
+    ends: &'a Ends<'a>,
 }
 
 impl Shared<'_> {
     fn translate(&self, job: &Job) -> Result<Exit, Stop> {
         let args = self.args;
-        let mut targets = job.outputs.targets(self.wanted, &self.ends)?;
+        let mut targets = job.outputs.targets(self.wanted, self.ends)?;
         let mut format = self.source_format(job)?;
         if record_file(&job.input).is_some() {
             if !matches!(format, SourceFormat::Records(_)) {

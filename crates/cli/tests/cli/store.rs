@@ -347,6 +347,58 @@ fn convert_reads_and_writes_record_files() {
     "#]]);
 }
 
+/// The second and third line of the facts of a file.
+fn counted(world: &World, file: &str) -> String {
+    let facts = world.run(&format!("file facts {file}"));
+    facts.code(0).out().lines().skip(1).take(2).map(|line| format!("{}\n", line.trim())).collect()
+}
+
+/// Records that `convert` and `translate` wrote and read were missing in the facts: they ended without storing the counts.
+#[test]
+fn records_that_convert_and_translate_write_and_read_are_counted() {
+    let world = loaded();
+    world.write("cust.cpy", COPYBOOK);
+    world.write("card.cpy", "       01  CARD.\n           05  KIND  PIC 9.\n           05  ID    PIC 9(2).\n");
+    world.write(
+        "cards.qmap",
+        "source \"cust.cpy\"\ntarget card \"card.cpy\"\n\nmake card {\n  KIND = KIND\n  ID = ID\n}\n",
+    );
+    world.write("back.qmap", "source \"card.cpy\"\ntarget cust \"cust.cpy\"\n\nmake cust {\n  ID = ID\n  KIND = KIND\n  NOTE = \"rest5\"\n}\n");
+    for define in ["COPY --record 8 --key 0:2", "CARDS --record 3 --key 1:2", "BACK --record 8 --key 0:2"] {
+        world.run(&format!("file define {define}")).code(0);
+    }
+    let read = counted(&world, "CUST");
+    assert!(read.contains("10 inserted, 0 updated, 0 deleted, 0 read"), "{read}");
+    let lines = world.run("convert file:CUST -c cust.cpy -e ascii");
+    world.write("cust.jsonl", lines.code(0).stdout.as_slice());
+    world.run("convert cust.jsonl -c cust.cpy -e ascii -o file:COPY").code(0);
+    let codes = "--from-encoding ascii --to-encoding ascii";
+    world.run(&format!("translate -q -m cards.qmap file:COPY -o file:CARDS {codes}")).code(0);
+    world.run(&format!("translate -q -m back.qmap file:CARDS -o file:BACK {codes}")).code(0);
+    let all: String = ["CUST", "COPY", "CARDS", "BACK"].map(|file| counted(&world, file)).concat();
+    expect![[r#"
+        10 records, 80 bytes, the shortest 8, the longest 8
+        10 inserted, 0 updated, 0 deleted, 10 read
+        10 records, 80 bytes, the shortest 8, the longest 8
+        10 inserted, 0 updated, 0 deleted, 10 read
+        10 records, 30 bytes, the shortest 3, the longest 3
+        10 inserted, 0 updated, 0 deleted, 10 read
+        10 records, 80 bytes, the shortest 8, the longest 8
+        10 inserted, 0 updated, 0 deleted, 0 read
+    "#]]
+    .assert_eq(&all);
+    assert_eq!(world.run("file unload BACK").code(0).stdout, records());
+    assert_eq!(world.run("file get CARDS --key 04").code(0).out(), "104");
+    // A run that fails keeps the counts of what it committed and read.
+    world.write(
+        "odd.qmap",
+        "source \"cust.cpy\"\ntarget card \"card.cpy\"\n\nmake card {\n  KIND = KIND\n  ID = ID + 95\n}\n",
+    );
+    let ran = world.run(&format!("translate -q -m odd.qmap file:BACK -o file:CARDS {codes}"));
+    assert_ne!(ran.code, Some(0), "{}", ran.err());
+    assert!(counted(&world, "BACK").contains("20 read"), "{}", counted(&world, "BACK"));
+}
+
 #[test]
 fn a_file_is_copied_altered_and_stored_anew() {
     let world = loaded();

@@ -18,6 +18,7 @@ mod access;
 mod browse;
 mod definition;
 mod direct;
+mod listing;
 mod load;
 mod rebuild;
 mod script;
