@@ -17,6 +17,9 @@ const PAUSE_MAX: Duration = Duration::from_millis(50);
 /// How often those that wait for the applier look again, should a wake-up be missed.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
+/// Times that a compaction tries to find the log without a group that is not applied.
+const EMPTY_TRIES: usize = 5;
+
 /// Whether an apply moves the mark.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Marking {
@@ -136,7 +139,48 @@ impl Shared {
         outcome.map_err(|error| self.poison(error))
     }
 
-    /// The same, and a view of the applied store as it is then, which is the state at its mark.
+    /// The same, and removes the files of the log but for an empty segment. While other units commit, the log keeps what they write.
+    pub(crate) fn empty_log(&self) -> Result<(), StoreError> {
+        for _ in 0..EMPTY_TRIES {
+            self.apply_all()?;
+            let running = self.applier.running.lock();
+            self.healthy()?;
+            let outcome = self.start_empty_segment();
+            drop(running);
+            if outcome.map_err(|error| self.poison(error))? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Continues the log in an empty segment, moves the mark there and removes all other segments. Does nothing if the log has groups that are not
+    /// applied.
+    ///
+    /// The segment is durable before the seal names it, the seal before the mark, and the mark before a file is removed. So each crash leaves a mark
+    /// from which a replay finds every segment that it needs; files before the mark are removed by the next opening.
+    fn start_empty_segment(&self) -> Result<bool, StoreError> {
+        // Nothing is written meanwhile.
+        let mut log = self.log.lock();
+        let is_applied = |position| position == log.position();
+        if !is_applied(self.visible.load(Ordering::SeqCst)) || !is_applied(self.applied.mark().position) {
+            return Ok(false);
+        }
+        log.remove_spares()?;
+        if log.is_empty_segment() {
+            return Ok(true);
+        }
+        log.next_segment()?;
+        let mark = log.mark_of(log.position());
+        self.applied.apply(&[], mark)?;
+        self.applied_to.store(mark.position, Ordering::SeqCst);
+        self.visible.store(mark.position, Ordering::SeqCst);
+        log.free_to(mark)?;
+        log.remove_spares()?;
+        Ok(true)
+    }
+
+    /// Moves everything that is visible now into the applied store, and returns a view of it as it is then, which is the state at its mark.
     pub(crate) fn apply_and_view(&self) -> Result<(Arc<dyn AppliedView>, Mark), StoreError> {
         let running = self.applier.running.lock();
         self.healthy()?;

@@ -115,7 +115,9 @@ impl EmbeddedEngine {
     pub fn close(&self) -> Result<(), StoreError> {
         self.stop();
         let shared = &self.shared;
-        if shared.visible.load(Ordering::SeqCst) - shared.applied_to.load(Ordering::SeqCst) > APPLY_AT_CLOSE {
+        if shared.visible.load(Ordering::SeqCst).saturating_sub(shared.applied_to.load(Ordering::SeqCst))
+            > APPLY_AT_CLOSE
+        {
             return shared.apply_once();
         }
         shared.log.lock().sync()
@@ -528,13 +530,15 @@ impl Engine for EmbeddedEngine {
 
     fn compact(&self) -> Result<(u64, u64), StoreError> {
         let shared = &self.shared;
-        shared.apply_once()?;
-        let before = shared.applied.bytes()?;
+        let bytes = || Ok(shared.applied.bytes()? + shared.log.lock().disk_bytes()?);
+        let before = bytes()?;
+        // First the log: a commit of the tree after its compaction would make the file longer again.
+        shared.empty_log()?;
         shared.delta.without_views(shared.applied.as_ref(), || {
             // One pass moves what it can; repeated passes end when nothing moves.
             while shared.applied.maintain(Maintenance::Compact)? {}
             Ok(())
         })?;
-        Ok((before, shared.applied.bytes()?))
+        Ok((before, bytes()?))
     }
 }

@@ -199,6 +199,33 @@ impl Log {
         self.medium.remove(name).map_err(|error| StoreError::io(name, "removed", &error))
     }
 
+    /// Removes the files that are kept for reuse.
+    pub(crate) fn remove_spares(&mut self) -> Result<(), StoreError> {
+        while let Some(name) = self.spares.pop() {
+            self.medium.remove(&name).map_err(|error| StoreError::io(&name, "removed", &error))?;
+        }
+        Ok(())
+    }
+
+    /// Whether the log is one segment in which nothing was ever written.
+    pub(crate) fn is_empty_segment(&self) -> bool {
+        self.segments.len() == 1 && self.segments[0].is_empty()
+    }
+
+    /// Bytes of all files of the log.
+    pub(crate) fn disk_bytes(&self) -> Result<u64, StoreError> {
+        let mut bytes = 0;
+        for segment in &self.segments {
+            bytes += segment.disk_bytes()?;
+        }
+        for name in &self.spares {
+            let file =
+                self.medium.open(name, OpenMode::Read).map_err(|error| StoreError::io(name, "opened", &error))?;
+            bytes += file.len().map_err(|error| StoreError::io(name, "read", &error))?;
+        }
+        Ok(bytes)
+    }
+
     /// Last position.
     pub(crate) fn position(&self) -> u64 {
         self.position
@@ -247,7 +274,7 @@ impl Log {
     }
 
     /// Continues in another segment: the next one is durable before the seal names it, and the seal before anything is written there.
-    fn next_segment(&mut self) -> Result<(), StoreError> {
+    pub(crate) fn next_segment(&mut self) -> Result<(), StoreError> {
         self.sync()?;
         let segment = self.segments.back().expect("a log has a segment");
         let head = Head {

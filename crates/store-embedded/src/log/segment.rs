@@ -26,9 +26,9 @@ pub(crate) const VERSION: u32 = 1;
 /// Where records begin.
 pub(crate) const DATA: u64 = 4096;
 const HEAD: usize = 56;
-/// Bytes by which a segment is written with zeros ahead of its records, so that few syncs have to make a new length durable. A reused
-/// segment needs none of it.
-const AHEAD: u64 = 1 << 20;
+/// Bytes by which a segment is written with zeros ahead of its records, so that few syncs have to make a new length durable: as many as it has, between
+/// these two. A reused segment needs none of it.
+const AHEAD: (u64, u64) = (32 << 10, 1 << 20);
 
 /// Name of a segment file.
 pub(crate) fn name_of(number: u64) -> String {
@@ -144,7 +144,7 @@ impl Segment {
         let length = record.len();
         let end = at + length as u64;
         if end > self.written {
-            let whole = (end + AHEAD).min(limit.max(end));
+            let whole = (end + end.clamp(AHEAD.0, AHEAD.1)).min(limit.max(end));
             record.resize(usize::try_from(whole - at).expect("a record and a megabyte fit in memory"), 0);
         }
         let done = self.file.write(at, record).map_err(|error| StoreError::io(&self.name, "written", &error));
@@ -155,6 +155,16 @@ impl Segment {
 
     pub(crate) fn sync(&self) -> Result<(), StoreError> {
         self.file.sync().map_err(|error| StoreError::io(&self.name, "synced", &error))
+    }
+
+    /// Whether no record was ever written into it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.written <= DATA
+    }
+
+    /// Bytes of the file.
+    pub(crate) fn disk_bytes(&self) -> Result<u64, StoreError> {
+        self.file.len().map_err(|error| StoreError::io(&self.name, "read", &error))
     }
 
     /// Looks for an intact record at a position.

@@ -17,11 +17,18 @@ struct History {
     allowed: Vec<State>,
     next_fresh: u64,
     fresh: BTreeSet<Vec<u8>>,
+    compactions: u64,
 }
 
 impl History {
     fn new(seed: u64) -> Self {
-        History { chance: Chance(seed), allowed: vec![State::new()], next_fresh: 0, fresh: BTreeSet::new() }
+        History {
+            chance: Chance(seed),
+            allowed: vec![State::new()],
+            next_fresh: 0,
+            fresh: BTreeSet::new(),
+            compactions: 0,
+        }
     }
 
     /// A random unit of work, entered into the state that follows the last one.
@@ -61,7 +68,7 @@ impl History {
         batch
     }
 
-    /// One group of random units, and now and then an apply. An error is the power cut.
+    /// One group of random units, and now and then an apply or a compaction. An error is the power cut.
     fn step(&mut self, engine: &EmbeddedEngine, durability: Durability) -> Result<(), StoreError> {
         let mut next = self.allowed.last().expect("never empty").clone();
         // A group none of whose units asks for a sync.
@@ -87,6 +94,11 @@ impl History {
         if self.chance.below(5) == 0 {
             engine.apply()?;
             self.acknowledged();
+        }
+        if self.chance.below(25) == 0 {
+            engine.compact()?;
+            self.acknowledged();
+            self.compactions += 1;
         }
         Ok(())
     }
