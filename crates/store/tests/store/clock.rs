@@ -75,3 +75,34 @@ fn order_and_numbers_do_not_follow_the_clock() {
     let mut unit = store.begin().expect("a unit");
     assert_eq!(queue.get(&mut unit, Select::First, GetWait::No).expect("not expired now").payload, b"soon");
 }
+
+/// Each rollback doubles the pause of a message, up to the longest one.
+#[test]
+fn the_pause_of_a_message_that_fails_again_doubles() {
+    let (store, clock) = with_queue();
+    let definition = store.queue_definition("Q").expect("defined");
+    store.alter_queue(QueueDefinition { retry_ms_max: 6_000, ..definition }).expect("altered");
+    let queue = store.queue("Q").expect("opened");
+    let mut unit = store.begin().expect("a unit");
+    queue.put(&mut unit, &Message::new(*b"again")).expect("put");
+    unit.commit().expect("committed");
+    let mut now_ms = 10 * HOUR_MS;
+    for (failures, pause_ms) in (0u32..).zip([1_000, 2_000, 4_000, 6_000, 6_000]) {
+        let mut unit = store.begin().expect("a unit");
+        let found = queue.get(&mut unit, Select::First, GetWait::No).expect("due");
+        assert_eq!(found.backout_count, failures);
+        unit.roll_back();
+        let mut unit = store.begin().expect("a unit");
+        let browsed = queue.browse(&unit, None, 9).expect("readable");
+        assert_eq!(browsed[0].due_ms, Some(now_ms + pause_ms), "after {} failures", failures + 1);
+        clock.set(now_ms + pause_ms - 1);
+        let early = queue.get(&mut unit, Select::First, GetWait::No);
+        assert!(matches!(early, Err(StoreError::NoMessage { .. })), "{early:?}");
+        now_ms += pause_ms;
+        clock.set(now_ms);
+    }
+    // A message of which no get failed has no pause.
+    let mut unit = store.begin().expect("a unit");
+    queue.get(&mut unit, Select::First, GetWait::No).expect("due");
+    unit.commit().expect("committed");
+}
