@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use hyper::Request;
 use hyper::header::{CONTENT_TYPE, HOST};
+use quayline_core::Finding;
 use quayline_gateway::{Compression, Operation, ProviderSpec};
 use quayline_store::{FileUse, Store, StoreError};
 use quayline_workload::{
@@ -223,6 +224,7 @@ fn collect(around: &Around, stop: &AtomicBool) {
     let mut fault = None;
     let mut next = Instant::now() + LOOK;
     let mut marks = HashMap::new();
+    let mut poison = HashMap::new();
     loop {
         while Instant::now() < next && !stop.load(Ordering::Relaxed) {
             std::thread::park_timeout(next.saturating_duration_since(Instant::now()));
@@ -248,6 +250,7 @@ fn collect(around: &Around, stop: &AtomicBool) {
         }
         if let Some(store) = store {
             log_marks(store, &mut marks, log);
+            log_poison(store, &mut poison, log);
         }
         if is_over {
             return;
@@ -272,6 +275,19 @@ fn log_marks(store: &Store, known: &mut HashMap<String, (u64, u64)>, log: &Log) 
         }
         if now.1 > before.1 {
             log(&format!("queue {name} fell to its low mark; its depth is {}", facts.depth));
+        }
+    }
+}
+
+/// Logs queues whose poison message cannot move: once for each queue and reason, and again after a message could move.
+fn log_poison(store: &Store, known: &mut HashMap<String, String>, log: &Log) {
+    let now: HashMap<String, Finding> = store.poison_findings().into_iter().collect();
+    known.retain(|queue, _| now.contains_key(queue));
+    for (queue, finding) in now {
+        let remedy = finding.hint.unwrap_or_default();
+        // The number of messages is not a reason.
+        if known.insert(queue, remedy.clone()).as_ref() != Some(&remedy) {
+            log(&format!("{}: {}; {remedy}", finding.code, finding.message));
         }
     }
 }
@@ -546,4 +562,52 @@ impl Source for ApiSource {
 /// Whether an operation calls a COBOL program.
 fn is_program(operation: &Operation) -> bool {
     matches!(operation.service.provider, ProviderSpec::Program(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use quayline_store::queue::{GetWait, Message as Put, QueueDefinition, Select};
+    use quayline_store::{Access, ManualClock, MemoryEngine, StoreLimits};
+
+    use super::*;
+
+    /// A message that fails on and on without a backout queue is logged once.
+    #[test]
+    fn a_poison_message_that_cannot_move_is_logged_once_for_each_reason() {
+        let clock = Arc::new(ManualClock::new(1_000, 1));
+        let shared: Arc<ManualClock> = Arc::clone(&clock);
+        let store = Store::open(Arc::new(MemoryEngine::new()), shared, StoreLimits::default(), Access::Write);
+        let store = store.expect("a new store");
+        let define = |definition| {
+            let mut unit = store.begin().expect("a unit");
+            store.define_queue(&mut unit, definition).expect("defined");
+            unit.commit().expect("committed");
+        };
+        define(QueueDefinition { backout_threshold: 1, ..QueueDefinition::local("Q") });
+        let queue = store.queue("Q").expect("opened");
+        let mut unit = store.begin().expect("a unit");
+        queue.put(&mut unit, &Put::new(*b"poison")).expect("put");
+        unit.commit().expect("committed");
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&lines);
+        let log: Log = Arc::new(move |line: &str| kept.lock().expect("no panic").push(line.to_owned()));
+        let mut known = HashMap::new();
+        let mut fail = |at_ms: u64| {
+            clock.set(at_ms);
+            let mut unit = store.begin().expect("a unit");
+            queue.get(&mut unit, Select::First, GetWait::No).expect("due after a second");
+            unit.roll_back();
+            log_poison(&store, &mut known, &log);
+        };
+        (2u64..6).for_each(|second| fail(second * 1_000));
+        let line = "1 message of queue Q failed too often and cannot move to backout queue DEAD.LETTER: no queue DEAD.LETTER; \
+            define the backout queue with `quayline queue define DEAD.LETTER`, or name another one with `quayline queue alter Q --backout-queue NAME`";
+        let line = format!("{}: {line}", quayline_store::STO_POISON);
+        assert_eq!(lines.lock().expect("no panic").as_slice(), [line]);
+        define(QueueDefinition::local("DEAD.LETTER"));
+        fail(10_000);
+        assert_eq!(lines.lock().expect("no panic").len(), 1);
+        assert!(store.poison_findings().is_empty(), "the message moved");
+        assert_eq!(queue.facts().expect("facts").moved, 1);
+    }
 }

@@ -219,6 +219,12 @@ impl AdminPart for StorePart {
             &by_queue(&|facts| facts.expired),
         );
         family(
+            "quayline_queue_poison",
+            "Messages that failed too often and cannot move to the backout queue.",
+            "gauge",
+            &by_queue(&|facts| facts.poison),
+        );
+        family(
             "quayline_queue_moved_total",
             "Messages that failed too often and moved to the backout queue.",
             "counter",
@@ -338,6 +344,7 @@ impl StorePart {
             expired: facts.expired,
             backed_out: facts.backed_out,
             moved: facts.moved,
+            poison: facts.poison,
         });
         v1::StoreState {
             position: engine.position.0,

@@ -355,6 +355,10 @@ pub const STO_QUEUE_IN_USE: Code = Code("STO-035");
 pub const STO_FILE_IN_USE: Code = Code("STO-040");
 /// A load met a key that exists.
 pub const STO_NOT_EMPTY: Code = Code("STO-041");
+/// A message failed too often and cannot move to the backout queue.
+pub const STO_POISON: Code = Code("STO-042");
+/// A message moved to the backout queue, because it failed too often.
+pub const STO_BACKED_OUT: Code = Code("STO-043");
 /// No message fits.
 pub const STO_NO_MESSAGE: Code = Code("STO-032");
 /// The message is too long.
@@ -555,6 +559,28 @@ pub fn expired_finding(queue: &str, count: u64) -> Finding {
     };
     let note = Finding { severity: Severity::Note, ..Finding::error(STO_EXPIRED, Fault::Sender, message) };
     note.hint("get messages sooner, or put them with a longer expiry or none")
+}
+
+/// Says that messages failed too often and stay on their queue.
+pub(crate) fn poison_finding(queue: &str, count: u64, backout: &str, error: &StoreError) -> Finding {
+    let what = match count {
+        1 => "1 message".to_owned(),
+        count => format!("{count} messages"),
+    };
+    let named = format!("`quayline queue alter {queue} --backout-queue NAME`");
+    let (why, remedy) = match error {
+        StoreError::QueueMissing { name } if name == queue => (
+            "the queue is its own backout queue".to_owned(),
+            format!("name a backout queue with {named}, or get the message and keep it elsewhere"),
+        ),
+        StoreError::QueueMissing { name } => (
+            error.to_string(),
+            format!("define the backout queue with `quayline queue define {name}`, or name another one with {named}"),
+        ),
+        error => (error.to_string(), format!("{}; or name another backout queue with {named}", error.remedy())),
+    };
+    let message = format!("{what} of queue {queue} failed too often and cannot move to backout queue {backout}: {why}");
+    Finding::warning(STO_POISON, Fault::Config, message).hint(remedy)
 }
 
 fn range_text(min: usize, max: usize) -> String {

@@ -60,7 +60,7 @@ fn perform(command: &QueueCommand, store: &Store, console: &Console) -> Result<E
         QueueCommand::Put(args) => put(args, store)?,
         QueueCommand::Get(args) => return get(args, store, console),
         QueueCommand::Browse(args) => browse(args, store)?,
-        QueueCommand::Depth(args) => depth(args.name.as_deref(), store)?,
+        QueueCommand::Depth(args) => depth(args.name.as_deref(), store, console)?,
         QueueCommand::Move(args) => {
             let (from, to) = (store.queue(&args.from).map_err(stop)?, store.queue(&args.to).map_err(stop)?);
             // A queue that is moved to itself would never be empty.
@@ -290,14 +290,14 @@ fn line_of(browsed: Browsed, json: bool) -> String {
     text
 }
 
-fn depth(name: Option<&str>, store: &Store) -> Result<(), Stop> {
+fn depth(name: Option<&str>, store: &Store, console: &Console) -> Result<(), Stop> {
     let unit = store.begin().map_err(stop)?;
     let is_list = name.is_none();
     let names = match name {
         Some(name) => vec![name.to_owned()],
         None => store.queues(&unit).map_err(stop)?,
     };
-    let mut text = String::new();
+    let (mut text, mut findings) = (String::new(), Vec::new());
     for name in names {
         let queue = match store.queue(&name) {
             Ok(queue) => queue,
@@ -308,6 +308,7 @@ fn depth(name: Option<&str>, store: &Store) -> Result<(), Stop> {
             }
             Err(error) => return Err(stop(error)),
         };
+        findings.extend(queue.poison_finding(store).ok().flatten());
         match queue.facts() {
             Ok(facts) => text.push_str(&format!("{name}  {}\n", facts.depth)),
             // A topic has no messages of its own.
@@ -315,5 +316,6 @@ fn depth(name: Option<&str>, store: &Store) -> Result<(), Stop> {
         }
     }
     write_stdout(text.as_bytes())?;
+    console.findings(&findings);
     Ok(())
 }

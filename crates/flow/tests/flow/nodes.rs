@@ -185,7 +185,8 @@ fn what_fails_goes_to_failure_then_try_then_catch_then_back() {
     assert_eq!(world.get_text(&errors), r#"{"id":"a","amount":6}"#);
     world.put(&input, &Message::new(*br#"{"id":"a","amount":1}"#));
     let poison = world.get(&back);
-    let reason = "2 units of work that got it from IN rolled back; the last at flow test, node fail2: again (FLO-044)";
+    let reason =
+        "2 units of work that got it from IN rolled back (STO-043); the last at flow test, node fail2: again (FLO-044)";
     assert_eq!(poison.reason, reason);
     let property = |wanted: &str| {
         let found = poison.properties.iter().find(|(name, _)| name == wanted);

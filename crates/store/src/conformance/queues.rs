@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use super::{Check, same, text};
 use crate::queue::{
-    DEAD_LETTER, DEPTH_EVENT, DEPTH_QUEUE, GetWait, Message, Persistence, Queue, QueueDefinition, QueueKind, Select,
+    DEAD_LETTER, DEPTH_EVENT, DEPTH_QUEUE, FAILURE_CODE, GetWait, Message, Persistence, Queue, QueueDefinition,
+    QueueKind, Select,
 };
-use crate::{Store, StoreError};
+use crate::{STO_BACKED_OUT, STO_POISON, Store, StoreError};
 
 pub(super) const CHECKS: &[Check] = &[
     Check { name: "messages_come_by_priority_then_arrival", run: order },
@@ -15,6 +16,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check { name: "two_units_never_get_the_same_message", run: claims },
     Check { name: "a_rollback_gives_the_message_back_and_counts", run: rollback },
     Check { name: "a_message_that_fails_too_often_moves_with_its_reason", run: backout },
+    Check { name: "a_message_that_cannot_move_is_a_finding_and_stays", run: poison },
     Check { name: "messages_are_got_by_id_and_by_correlation_id", run: by_id },
     Check { name: "a_waiting_get_is_woken_by_a_put", run: waiting },
     Check { name: "an_expired_message_is_never_got", run: expired },
@@ -125,7 +127,10 @@ fn backout(store: &Store) -> Result<(), String> {
     let mut unit = store.begin().map_err(text)?;
     let found = dead.get(&mut unit, Select::First, GetWait::AtMostMs(5_000)).map_err(text)?;
     same("payload", found.payload.clone(), 7u32.to_be_bytes().to_vec())?;
-    same("reason", found.reason.contains('Q') && found.reason.contains('2'), true)?;
+    let reason = format!("2 units of work that got it from Q rolled back ({STO_BACKED_OUT})");
+    same("reason", found.reason.as_str(), reason.as_str())?;
+    let code = found.properties.iter().find(|(name, _)| name == FAILURE_CODE).map(|(_, code)| code.as_slice());
+    same("code", code, Some(STO_BACKED_OUT.to_string().as_bytes()))?;
     unit.commit().map_err(text)?;
     // The message is on its new queue before its old one counts it.
     let patience = Instant::now() + Duration::from_secs(10);
@@ -145,6 +150,49 @@ fn backout(store: &Store) -> Result<(), String> {
     same("no reason, no property", (again.reason.is_empty(), again.properties.is_empty()), (true, true))?;
     unit.commit().map_err(text)?;
     same("what stays", take_all(store, &dead)?, vec![9])
+}
+
+/// A message that fails too often while there is no backout queue.
+fn poison(store: &Store) -> Result<(), String> {
+    let limits = QueueDefinition { backout_threshold: 2, retry_ms_max: 1, ..QueueDefinition::local("Q") };
+    let queue = define(store, QueueDefinition { backout_queue: "B".to_owned(), ..limits.clone() })?;
+    put(store, &queue, &message(7))?;
+    let fail = |queue: &Queue| -> Result<(), String> {
+        let mut unit = store.begin().map_err(text)?;
+        // The clock of a test may stand still; the message then waits for its pause.
+        match queue.get(&mut unit, Select::First, GetWait::AtMostMs(500)) {
+            Ok(_) => unit.roll_back(),
+            Err(StoreError::NoMessage { .. }) => {}
+            Err(error) => return Err(error.to_string()),
+        }
+        Ok(())
+    };
+    fail(&queue)?;
+    same("not yet", (queue.facts().map_err(text)?.poison, store.poison_findings()), (0, Vec::new()))?;
+    same("no finding", queue.poison_finding(store).map_err(text)?, None)?;
+    fail(&queue)?;
+    // Where several processes share the queue, the count is stored with the message after the rollback.
+    let patience = Instant::now() + Duration::from_secs(10);
+    while queue.facts().map_err(text)?.poison == 0 && Instant::now() < patience {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let facts = queue.facts().map_err(text)?;
+    same("depth, poison, moved", (facts.depth, facts.poison, facts.moved), (1, 1, 0))?;
+    same("tried", facts.not_moved >= 1, true)?;
+    let finding = queue.poison_finding(store).map_err(text)?.ok_or("a finding was expected")?;
+    same("code", finding.code, STO_POISON)?;
+    let why = "1 message of queue Q failed too often and cannot move to backout queue B: no queue B";
+    same("message", finding.message.as_str(), why)?;
+    same("remedy", finding.hint.as_deref().unwrap_or_default().contains("`quayline queue define B`"), true)?;
+    same("once for the queue", store.poison_findings(), vec![("Q".to_owned(), finding)])?;
+    // Its own backout queue leads nowhere either.
+    let dead = define(store, QueueDefinition { name: DEAD_LETTER.to_owned(), ..limits })?;
+    put(store, &dead, &message(8))?;
+    fail(&dead)?;
+    fail(&dead)?;
+    let own = store.poison_findings().into_iter().find(|(queue, _)| queue == DEAD_LETTER);
+    let own = own.map(|(_, finding)| finding.message).unwrap_or_default();
+    same("its own", own.ends_with("the queue is its own backout queue"), true)
 }
 
 fn by_id(store: &Store) -> Result<(), String> {

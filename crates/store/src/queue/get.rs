@@ -10,7 +10,7 @@ use parking_lot::MutexGuard;
 use super::marks::Crossed;
 use super::message::{Head, Message, Persistence};
 use super::window::{Held, MessageKey, Select};
-use super::{GetWait, Polled, Queue, QueueState, State, open};
+use super::{GetWait, Polled, Queue, QueueState, State};
 use crate::engine::{Change, Direction, KeyRange, Page, PageLimit};
 use crate::store::Inner;
 use crate::unit::{Cause, RollBack};
@@ -517,7 +517,10 @@ impl QueueState {
         if is_poison {
             match self.move_away(store, key, &held, (count, cause)) {
                 Ok(()) => return,
-                Err(_) => pause_ms = pause_ms.max(NOWHERE_TO_GO_MS.min(definition.retry_ms_max)),
+                Err(error) => {
+                    self.could_not_move(error);
+                    pause_ms = pause_ms.max(NOWHERE_TO_GO_MS.min(definition.retry_ms_max));
+                }
             }
         }
         self.make_available(store, key, held, pause_ms);
@@ -543,48 +546,6 @@ impl QueueState {
         wakers.for_each(Waker::wake);
         // All: the one that would be woken alone may look for another message.
         self.arrived.notify_all();
-    }
-
-    /// Moves a message that failed too often to the backout queue, in a unit of work of its own.
-    fn move_away(
-        self: &Arc<Self>,
-        store: &Arc<Inner>,
-        key: MessageKey,
-        held: &Held,
-        (count, cause): (u32, Option<&Cause>),
-    ) -> Result<(), StoreError> {
-        let target = open(store, self.stored.definition.backout_target())?;
-        if target.targets.iter().any(|state| Arc::ptr_eq(state, self)) {
-            return Err(StoreError::QueueMissing { name: target.name });
-        }
-        let mut message = self.decode(&held.value, 0)?;
-        message.reason = format!("{count} units of work that got it from {} rolled back", self.name());
-        message.properties.retain(|(name, _)| !super::of_failure(name));
-        if let Some(Cause { code, place, text }) = cause {
-            message.reason.push_str(&format!("; the last at {place}: {text} ({code})"));
-            let carried = [(super::FAILURE_CODE, code), (super::FAILURE_PLACE, place), (super::FAILURE_TEXT, text)];
-            let carried = carried.map(|(name, value)| (name.to_owned(), value.clone().into_bytes()));
-            message.properties.extend(carried);
-        }
-        message.properties.push((super::FAILED_ON.to_owned(), self.name().into_bytes()));
-        let mut unit = Unit::begin(store)?;
-        target.put(&mut unit, &message)?;
-        if held.persistence == Persistence::Persistent {
-            unit.change_claimed(self.stored.messages, &key, Change::Delete)?;
-            unit.change_claimed(self.stored.counts, &key, Change::Delete)?;
-        }
-        let (queue, again, store) = (Arc::clone(self), held.clone(), Arc::clone(store));
-        unit.submit_with(Box::new(move |outcome| match outcome {
-            Ok(_) => {
-                let mut state = queue.state.lock();
-                state.window.claimed.remove(&key);
-                state.window.backouts.remove(&key);
-                state.facts.moved += 1;
-                state.left(&key);
-            }
-            Err(_) => queue.make_available(&store, key, again, 0),
-        }));
-        Ok(())
     }
 }
 

@@ -18,6 +18,7 @@ mod depth;
 mod get;
 mod marks;
 mod message;
+mod poison;
 mod put;
 mod retry;
 mod shared;
@@ -87,6 +88,10 @@ pub struct QueueFacts {
     pub backed_out: u64,
     /// Messages that moved to the backout queue.
     pub moved: u64,
+    /// Messages that reached the threshold and are still on the queue, because they cannot move to the backout queue.
+    pub poison: u64,
+    /// Times that such a message could not move.
+    pub not_moved: u64,
     /// Messages in memory.
     pub in_memory: u64,
     /// Whether the depth rose to the high mark and has not fallen to the low mark since.
@@ -148,6 +153,8 @@ struct State {
     /// Tasks that found nothing and wait, with what they look for, the one that waits longest first.
     wakers: Vec<(Waker, Select)>,
     facts: QueueFacts,
+    /// Why a poison message could not move when it failed last.
+    unmoved: Option<StoreError>,
     /// A unit of work is open that crosses a mark of the depth.
     is_crossing: bool,
     /// No message expires before this time; 0 if that is not known.
@@ -407,6 +414,7 @@ impl QueueState {
                 choosy: 0,
                 wakers: Vec::new(),
                 facts,
+                unmoved: None,
                 is_crossing: false,
                 expires_ms: 0,
             }),
@@ -424,14 +432,15 @@ impl QueueState {
     /// Returns the facts without counting messages that were on the queue before this process started.
     pub(crate) fn known_facts(&self) -> QueueFacts {
         let state = self.state.lock();
-        QueueFacts { in_memory: state.window.len() as u64, ..state.facts }
+        QueueFacts { in_memory: state.window.len() as u64, poison: self.poison_in_memory(&state), ..state.facts }
     }
 
     pub(crate) fn facts(&self) -> QueueFacts {
         let mut state = self.state.lock();
         // If the medium fails, the last known depth is all there is to say.
         let _ = self.count(&mut state);
-        QueueFacts { in_memory: state.window.len() as u64, ..state.facts }
+        let poison = self.poison(&state).unwrap_or_else(|_| self.poison_in_memory(&state));
+        QueueFacts { in_memory: state.window.len() as u64, poison, ..state.facts }
     }
 }
 

@@ -115,6 +115,7 @@ pub(crate) struct OpenQueue {
     pub(crate) expired: u64,
     pub(crate) backed_out: u64,
     pub(crate) moved: u64,
+    pub(crate) poison: u64,
 }
 
 /// Figures of a file, a queue or something of the store's own.
