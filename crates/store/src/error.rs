@@ -243,13 +243,15 @@ pub enum StoreError {
         /// Name.
         name: String,
     },
-    /// The queue has as many messages as it may.
-    #[error("queue {queue} is full: {depth} messages")]
+    /// The queue has as many messages as it may, or as many bytes of messages that do not persist.
+    #[error("queue {queue} is full: {}", full_text(*.depth, *.memory_bytes))]
     QueueFull {
         /// Queue.
         queue: String,
         /// Messages it holds.
         depth: u64,
+        /// Bytes of those that do not persist, if they are the reason.
+        memory_bytes: Option<u64>,
     },
     /// A queue that another process uses cannot be deleted.
     #[error("another process uses queue {queue}")]
@@ -518,6 +520,9 @@ impl StoreError {
             StoreError::IndexMissing { .. } => "see the file's indexes with `quayline file facts`",
             StoreError::NotAscending { .. } => "sort the input by its key, or load it without the sorted option",
             StoreError::QueueMissing { .. } => "define the queue with `quayline queue define`",
+            StoreError::QueueFull { memory_bytes: Some(_), .. } => {
+                "get messages from the queue, or put persistent messages, which wait on the disk"
+            }
             StoreError::QueueFull { .. } => {
                 "get messages from the queue, or raise its depth limit: quayline queue alter"
             }
@@ -581,6 +586,13 @@ pub(crate) fn poison_finding(queue: &str, count: u64, backout: &str, error: &Sto
     };
     let message = format!("{what} of queue {queue} failed too often and cannot move to backout queue {backout}: {why}");
     Finding::warning(STO_POISON, Fault::Config, message).hint(remedy)
+}
+
+fn full_text(depth: u64, memory_bytes: Option<u64>) -> String {
+    match memory_bytes {
+        Some(bytes) => format!("its messages that do not persist have {bytes} bytes"),
+        None => format!("{depth} messages"),
+    }
 }
 
 fn range_text(min: usize, max: usize) -> String {

@@ -21,6 +21,9 @@ pub struct StoreLimits {
     pub queue_window_messages_max: usize,
     /// Bytes of those messages. Default 16 MB; at least one message is kept whatever its size.
     pub queue_window_bytes_max: usize,
+    /// Bytes of the messages of one queue that do not persist: only memory has them, whatever the depth. A put beyond it finds the queue full. Default
+    /// 256 MB: two messages of the largest size. One message fits whatever its size.
+    pub queue_memory_bytes_max: usize,
 }
 
 impl Default for StoreLimits {
@@ -35,6 +38,7 @@ impl Default for StoreLimits {
             lock_wait_ms_max: 10_000,
             queue_window_messages_max: 4_096,
             queue_window_bytes_max: 16 << 20,
+            queue_memory_bytes_max: 256 << 20,
         }
     }
 }

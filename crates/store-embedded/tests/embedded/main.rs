@@ -1,5 +1,6 @@
 //! Tests of the embedded engine: what every engine passes, and what the disk may do to it.
 
+mod backpressure;
 mod compact;
 mod conformance;
 mod crash;

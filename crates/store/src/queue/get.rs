@@ -436,7 +436,8 @@ impl QueueState {
     ) {
         let mut keys = Vec::new();
         for (key, persistence) in expired {
-            state.window.take(key);
+            let bytes = state.window.take(key).map_or(0, |held| held.memory_bytes());
+            state.facts.memory_bytes -= bytes;
             state.facts.expired += 1;
             state.expired(key);
             state.window.backouts.remove(key);
@@ -574,6 +575,7 @@ impl GetOutcome {
             Left::Got => state.facts.got += 1,
             Left::Moved => state.facts.moved += 1,
         }
+        state.facts.memory_bytes -= self.held.as_ref().map_or(0, Held::memory_bytes);
         state.left(&self.key);
         state.crossed(self.crossed);
     }

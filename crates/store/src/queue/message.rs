@@ -12,6 +12,8 @@ thread_local! {
     static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
+/// Bytes of the fields of a stored message that always have the same length.
+const HEAD_BYTES: usize = 1 + 24 + 24 + 8 + 8 + 1 + 1 + 24 + 4 + 4;
 /// Version of the stored form.
 const VERSION: u8 = 1;
 /// Highest priority.
@@ -98,6 +100,16 @@ impl Message {
             }
             value
         })
+    }
+
+    /// Bytes of the stored form.
+    pub(crate) fn stored_bytes(&self) -> usize {
+        let texts = [&self.reply_to, &self.format, &self.reason];
+        let properties = self.properties.iter().map(|(name, value)| 8 + name.len() + value.len());
+        HEAD_BYTES
+            + texts.iter().map(|text| 4 + text.len()).sum::<usize>()
+            + properties.sum::<usize>()
+            + self.payload.len()
     }
 
     fn encode(&self, stamped: &Stamped, out: &mut Encoder) {

@@ -92,6 +92,8 @@ pub struct QueueFacts {
     pub poison: u64,
     /// Times that such a message could not move.
     pub not_moved: u64,
+    /// Bytes of messages that do not persist, those of open units of work included.
+    pub memory_bytes: u64,
     /// Messages in memory.
     pub in_memory: u64,
     /// Whether the depth rose to the high mark and has not fallen to the low mark since.

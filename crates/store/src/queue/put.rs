@@ -72,24 +72,37 @@ impl QueueState {
         }
         let mut state = self.state.lock();
         self.count(&mut state)?;
-        let depth = |state: &State| state.facts.depth + state.window.uncommitted.len() as u64;
-        if depth(&state) >= definition.depth_max {
+        let volatile =
+            if message.persistence == Persistence::NotPersistent { message.stored_bytes() as u64 } else { 0 };
+        let full = |state: &State| {
+            let depth = state.facts.depth + state.window.uncommitted.len() as u64;
+            let bytes = state.facts.memory_bytes;
+            let has_room =
+                volatile == 0 || bytes == 0 || bytes + volatile <= store.limits.queue_memory_bytes_max as u64;
+            match (depth >= definition.depth_max, has_room) {
+                (true, _) => Some(StoreError::QueueFull { queue: self.name(), depth, memory_bytes: None }),
+                (false, false) => Some(StoreError::QueueFull { queue: self.name(), depth, memory_bytes: Some(bytes) }),
+                (false, true) => None,
+            }
+        };
+        if full(&state).is_some() {
             self.discard_expired(store, &mut state)?;
         }
-        let depth = depth(&state);
-        if depth >= definition.depth_max {
-            return Err(StoreError::QueueFull { queue: self.name(), depth });
+        if let Some(error) = full(&state) {
+            return Err(error);
         }
+        state.facts.memory_bytes += volatile;
         // Before the commit can make the engine show it: reading further into the queue must leave it to the outcome.
         let key = key_of(priority, store.next_stamp());
         state.window.uncommitted.insert(key);
         let crossing = self.rises(&mut state);
-        Ok(Reserved { key, crossing })
+        Ok(Reserved { key, volatile, crossing })
     }
 
     /// Gives up the place of a message that is not put.
-    fn release(&self, Reserved { key, crossing }: Reserved) {
+    fn release(&self, Reserved { key, volatile, crossing }: Reserved) {
         let mut state = self.state.lock();
+        state.facts.memory_bytes -= volatile;
         state.window.uncommitted.remove(&key);
         state.not_crossed(crossing.map(|_| Crossed::High));
     }
@@ -102,8 +115,9 @@ impl QueueState {
         persistence: Persistence,
         value: &Value,
     ) -> Result<(), StoreError> {
-        let Reserved { key, crossing } = reserved;
+        let Reserved { key, volatile, crossing } = reserved;
         let held = Held { value: Value::clone(value), persistence };
+        debug_assert_eq!(volatile, held.memory_bytes(), "the length of a message is known before");
         if persistence == Persistence::Persistent
             && let Err(error) = unit.put_fresh(self.stored.messages, &key, Value::clone(value))
         {
@@ -122,6 +136,8 @@ impl QueueState {
 #[derive(Clone, Copy, Debug)]
 struct Reserved {
     key: MessageKey,
+    /// Its bytes, if it does not persist.
+    volatile: u64,
     /// The mark of the depth that it crosses.
     crossing: Option<Crossing>,
 }
@@ -170,6 +186,7 @@ impl PutOutcome {
     pub(super) fn rolled_back(&mut self) {
         let mut state = self.queue.state.lock();
         state.window.uncommitted.remove(&self.key);
+        state.facts.memory_bytes -= self.held.as_ref().map_or(0, Held::memory_bytes);
         state.not_crossed(self.crossed);
         let definition = &self.queue.stored.definition;
         if self.crossed == Some(Crossed::High) && state.facts.depth >= definition.depth_high_mark {

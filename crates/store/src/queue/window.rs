@@ -30,6 +30,13 @@ pub(crate) struct Held {
     pub(crate) persistence: Persistence,
 }
 
+impl Held {
+    /// Bytes that only memory has.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        if self.persistence == Persistence::NotPersistent { self.value.len() as u64 } else { 0 }
+    }
+}
+
 /// Which message to get.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Select {

@@ -1,6 +1,7 @@
 //! Tests of the store over its in-memory twin.
 
 mod clock;
+mod memory_bound;
 mod retry;
 mod tasks;
 

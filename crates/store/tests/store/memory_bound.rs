@@ -1,0 +1,112 @@
+//! The bound of messages that only memory has.
+
+use std::sync::Arc;
+
+use quayline_store::queue::{GetWait, Message, Persistence, Queue, QueueDefinition, QueueKind, Select};
+use quayline_store::{Access, ManualClock, MemoryEngine, Store, StoreError, StoreLimits};
+
+const MAX: usize = 10_000;
+
+fn opened() -> (Store, Arc<ManualClock>) {
+    let clock = Arc::new(ManualClock::new(1_000, 1));
+    let shared: Arc<ManualClock> = Arc::clone(&clock);
+    let limits = StoreLimits { queue_memory_bytes_max: MAX, ..StoreLimits::default() };
+    let store = Store::open(Arc::new(MemoryEngine::new()), shared, limits, Access::Write).expect("a new store");
+    (store, clock)
+}
+
+fn define(store: &Store, definition: QueueDefinition) -> Queue {
+    let name = definition.name.clone();
+    let mut unit = store.begin().expect("a unit");
+    store.define_queue(&mut unit, definition).expect("defined");
+    unit.commit().expect("committed");
+    store.queue(&name).expect("opened")
+}
+
+fn volatile(bytes: usize) -> Message {
+    let properties = vec![("from".to_owned(), b"here".to_vec())];
+    Message { persistence: Persistence::NotPersistent, properties, ..Message::new(vec![7; bytes]) }
+}
+
+fn bytes(queue: &Queue) -> u64 {
+    queue.facts().expect("facts").memory_bytes
+}
+
+/// Puts until the queue is full, each message in its own unit of work. Returns their number.
+fn fill(store: &Store, queue: &Queue) -> u64 {
+    for count in 0.. {
+        let mut unit = store.begin().expect("a unit");
+        match queue.put(&mut unit, &volatile(900)) {
+            Ok(_) => unit.commit().expect("committed"),
+            Err(error @ StoreError::QueueFull { memory_bytes: Some(_), .. }) => {
+                let finding = error.finding();
+                assert!(finding.hint.expect("a remedy").contains("persistent messages"), "{}", finding.message);
+                return count;
+            }
+            Err(other) => panic!("{other}"),
+        };
+        assert!(bytes(queue) <= MAX as u64);
+    }
+    unreachable!("the queue is full before")
+}
+
+#[test]
+fn messages_that_do_not_persist_have_a_bound_in_bytes() {
+    let (store, _) = opened();
+    let queue = define(&store, QueueDefinition::local("Q"));
+    let count = fill(&store, &queue);
+    assert!((9..=10).contains(&count), "{count} messages of about 1,000 bytes");
+    // A persistent message has its place on the disk, and a queue of its own has its own bound.
+    let mut unit = store.begin().expect("a unit");
+    queue.put(&mut unit, &Message::new(vec![7; MAX])).expect("put");
+    define(&store, QueueDefinition::local("OTHER")).put(&mut unit, &volatile(2 * MAX)).expect("one message fits");
+    unit.commit().expect("committed");
+    // A get makes room when it commits, and a unit that rolls back takes none.
+    let mut unit = store.begin().expect("a unit");
+    queue.get(&mut unit, Select::First, GetWait::No).expect("a message");
+    let mut other = store.begin().expect("a unit");
+    assert!(matches!(queue.put(&mut other, &volatile(900)), Err(StoreError::QueueFull { .. })));
+    unit.commit().expect("committed");
+    queue.put(&mut other, &volatile(900)).expect("there is room");
+    other.roll_back();
+    assert_eq!(fill(&store, &queue), 1);
+    assert_eq!(queue.purge(&store).expect("purged"), count + 1);
+    assert_eq!(bytes(&queue), 0, "nothing is left");
+}
+
+/// Rollbacks, expiry, the move to the backout queue and topics: the bytes of all that left are gone.
+#[test]
+fn no_way_out_of_a_queue_leaves_bytes() {
+    let (store, clock) = opened();
+    let backout = define(&store, QueueDefinition::local("B"));
+    let limits = QueueDefinition { backout_threshold: 2, backout_queue: "B".to_owned(), ..QueueDefinition::local("Q") };
+    let queue = define(&store, limits);
+    let mut unit = store.begin().expect("a unit");
+    queue.put(&mut unit, &volatile(100)).expect("put");
+    unit.commit().expect("committed");
+    let one = bytes(&queue);
+    for _ in 0..2 {
+        assert_eq!(bytes(&queue), one);
+        let mut unit = store.begin().expect("a unit");
+        queue.get(&mut unit, Select::First, GetWait::No).expect("a message");
+        unit.roll_back();
+    }
+    assert_eq!(bytes(&queue), 0, "the message moved");
+    assert!(bytes(&backout) > one, "it has its reason now");
+    backout.retry(&store, 1).expect("returned");
+    assert_eq!((bytes(&queue), bytes(&backout)), (one, 0));
+    assert_eq!(queue.purge(&store).expect("purged"), 1);
+    let mut unit = store.begin().expect("a unit");
+    queue.put(&mut unit, &Message { expires_ms: 2_000, ..volatile(100) }).expect("put");
+    unit.commit().expect("committed");
+    clock.set(3_000);
+    let mut unit = store.begin().expect("a unit");
+    assert!(queue.get(&mut unit, Select::First, GetWait::No).is_err(), "it has expired");
+    assert_eq!(bytes(&queue), 0, "it is gone");
+    // A topic puts on all of its queues or on none.
+    let subscribers = vec!["B".to_owned(), "Q".to_owned()];
+    let topic = define(&store, QueueDefinition { kind: QueueKind::Topic(subscribers), ..QueueDefinition::local("T") });
+    fill(&store, &queue);
+    assert!(matches!(topic.put(&mut unit, &volatile(900)), Err(StoreError::QueueFull { .. })));
+    assert_eq!(bytes(&backout), 0, "its place is free again");
+}
