@@ -498,7 +498,7 @@ impl Unit {
         self.bytes = mark.bytes;
         self.record_changes = mark.record_changes;
         let outcomes = self.outcomes.split_off(mark.outcomes.min(self.outcomes.len()));
-        for mut part in outcomes.into_iter().rev() {
+        for mut part in outcomes {
             part.rolled_back(&RollBack::Failed(None));
         }
     }
@@ -552,8 +552,8 @@ impl Unit {
             self.store.usage.rolled_back.fetch_add(1, Ordering::Relaxed);
         }
         self.writes.clear();
-        // The latest first, so that what was done twice to one thing is undone in order.
-        for part in self.outcomes.iter_mut().rev() {
+        // In their order: messages that move to a backout queue together arrive there as they were got.
+        for part in &mut self.outcomes {
             part.rolled_back(&self.roll_back);
         }
         let there = if self.store.shared.is_some() { self.locks.keys().cloned().collect() } else { Vec::new() };

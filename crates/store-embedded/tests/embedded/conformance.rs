@@ -9,8 +9,12 @@ use quayline_store_embedded::{Durability, Settings, Work};
 use crate::support::{clock, open, small};
 
 fn new_store(settings: Settings) -> Store {
+    store_with(settings, StoreLimits::default())
+}
+
+fn store_with(settings: Settings, limits: StoreLimits) -> Store {
     let engine = open(&FakeDisk::new(1), settings, 1).expect("a new store opens");
-    Store::open(Arc::new(engine), clock(2), StoreLimits::default(), Access::Write).expect("a new store opens")
+    Store::open(Arc::new(engine), clock(2), limits, Access::Write).expect("a new store opens")
 }
 
 #[test]
@@ -30,6 +34,9 @@ fn the_engine_passes_every_check() {
 fn generated_sequences_answer_as_the_model_does() {
     let busy = Settings { work: Work::Background, apply_interval_ms: 1, ..small() };
     let found = conformance::run_sequences(&new_store(busy), 2, 10_000);
+    assert!(found.is_ok(), "{}", found.err().unwrap_or_default());
+    let limits = StoreLimits { lock_wait_ms_max: 0, ..StoreLimits::default() };
+    let found = conformance::run_unit_sequences(&store_with(busy, limits), 4, 10_000);
     assert!(found.is_ok(), "{}", found.err().unwrap_or_default());
     let found = conformance::run_queue_sequences(&new_store(busy), 3, 10_000);
     assert!(found.is_ok(), "{}", found.err().unwrap_or_default());

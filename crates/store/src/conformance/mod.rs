@@ -11,6 +11,7 @@ mod model;
 mod queue_model;
 mod queues;
 mod saves;
+mod unit_model;
 mod units;
 
 use crate::Store;
@@ -18,6 +19,7 @@ use crate::Store;
 pub use histories::{Reads, run_histories, run_threads};
 pub use model::run_sequences;
 pub use queue_model::run_queue_sequences;
+pub use unit_model::run_unit_sequences;
 
 /// A check of an empty store.
 #[derive(Clone, Copy, Debug)]

@@ -9,7 +9,8 @@ use std::ops::Bound;
 
 use parking_lot::MutexGuard;
 
-use super::window::MessageKey;
+use super::message::Persistence;
+use super::window::{Held, MessageKey};
 use super::{QueueState, State};
 use crate::StoreError;
 use crate::engine::{Direction, KeyRange, Page, PageLimit};
@@ -50,6 +51,14 @@ impl State {
         if !self.counting.as_ref().is_some_and(|counting| counting.is_ahead(key)) {
             // Another process may have put it after the last count.
             self.facts.depth = self.facts.depth.saturating_sub(1);
+        }
+    }
+
+    /// A message left that may be one of those that only memory has.
+    pub(super) fn volatile_left(&mut self, held: Option<&Held>) {
+        if let Some(held) = held.filter(|held| held.persistence == Persistence::NotPersistent) {
+            self.facts.memory_bytes -= held.memory_bytes();
+            self.volatile -= 1;
         }
     }
 
@@ -121,7 +130,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::queue::{GetWait, Message, Persistence, QueueDefinition, Select};
+    use crate::queue::{GetWait, Message, QueueDefinition, Select};
     use crate::{Access, Clock, Engine, ManualClock, MemoryEngine, Store, StoreLimits};
 
     fn opened(engine: &Arc<dyn Engine>, clock: &Arc<ManualClock>) -> Store {

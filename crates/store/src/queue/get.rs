@@ -436,8 +436,8 @@ impl QueueState {
     ) {
         let mut keys = Vec::new();
         for (key, persistence) in expired {
-            let bytes = state.window.take(key).map_or(0, |held| held.memory_bytes());
-            state.facts.memory_bytes -= bytes;
+            let held = state.window.take(key);
+            state.volatile_left(held.as_ref());
             state.facts.expired += 1;
             state.expired(key);
             state.window.backouts.remove(key);
@@ -575,7 +575,7 @@ impl GetOutcome {
             Left::Got => state.facts.got += 1,
             Left::Moved => state.facts.moved += 1,
         }
-        state.facts.memory_bytes -= self.held.as_ref().map_or(0, Held::memory_bytes);
+        state.volatile_left(self.held.as_ref());
         state.left(&self.key);
         state.crossed(self.crossed);
     }

@@ -155,6 +155,8 @@ struct State {
     /// Tasks that found nothing and wait, with what they look for, the one that waits longest first.
     wakers: Vec<(Waker, Select)>,
     facts: QueueFacts,
+    /// Messages that do not persist, those that units of work have got included.
+    volatile: u64,
     /// Why a poison message could not move when it failed last.
     unmoved: Option<StoreError>,
     /// A unit of work is open that crosses a mark of the depth.
@@ -416,6 +418,7 @@ impl QueueState {
                 choosy: 0,
                 wakers: Vec::new(),
                 facts,
+                volatile: 0,
                 unmoved: None,
                 is_crossing: false,
                 expires_ms: 0,

@@ -141,7 +141,7 @@ impl QueueState {
                 state.window.claimed.remove(&key);
                 state.window.backouts.remove(&key);
                 state.facts.moved += 1;
-                state.facts.memory_bytes -= again.memory_bytes();
+                state.volatile_left(Some(&again));
                 state.unmoved = None;
                 state.left(&key);
             }

@@ -156,6 +156,8 @@ impl PutOutcome {
         let mut state = self.queue.state.lock();
         state.window.uncommitted.remove(&self.key);
         // Where several processes get messages, a get claims it in the store.
+        let is_volatile = self.held.as_ref().is_some_and(|held| held.persistence == Persistence::NotPersistent);
+        state.volatile += u64::from(is_volatile);
         let is_elsewhere = |held: &Held| self.queue.shared.is_some() && held.persistence == Persistence::Persistent;
         if let Some(held) = self.held.take().filter(|held| !is_elsewhere(held)) {
             state.window.add(self.key, held);

@@ -90,8 +90,7 @@ impl QueueState {
             return Ok(());
         }
         let begin = Instant::now();
-        let in_memory = state.window.not_persistent().count() as u64;
-        state.facts.depth = shared.count(self.stored.messages)? + in_memory;
+        state.facts.depth = shared.count(self.stored.messages)? + state.volatile;
         state.facts.depth_high = state.facts.depth_high.max(state.facts.depth);
         state.counted = Some((Instant::now(), begin.elapsed()));
         Ok(())

@@ -31,6 +31,13 @@ fn generated_sequences_answer_as_the_model_does() {
 }
 
 #[test]
+fn generated_sequences_of_two_units_answer_as_the_model_does() {
+    let limits = StoreLimits { lock_wait_ms_max: 0, ..StoreLimits::default() };
+    let found = conformance::run_unit_sequences(&store_with(limits), 1, 12_000);
+    assert!(found.is_ok(), "{}", found.err().unwrap_or_default());
+}
+
+#[test]
 fn generated_queue_sequences_answer_as_the_model_does() {
     for window in [1, 3, 4_096] {
         let limits = StoreLimits { queue_window_messages_max: window, ..StoreLimits::default() };
