@@ -28,9 +28,11 @@ pub(crate) fn updates(folder: &Path, records: u64, workers: u64, time: Duration)
     let ended = peer.output().map_err(|error| error.to_string());
     let _ = std::fs::remove_dir_all(folder);
     let ended = ended?;
-    String::from_utf8_lossy(&ended.stdout).trim().parse().map_err(|_| format!("fjall: {}", last_line(&ended.stderr)))
+    let rate = std::str::from_utf8(&ended.stdout).ok().and_then(|text| text.trim().parse().ok());
+    rate.ok_or_else(|| format!("fjall: {}", last_line(&ended.stderr)))
 }
 
 fn last_line(text: &[u8]) -> String {
-    String::from_utf8_lossy(text).lines().last().unwrap_or_default().to_owned()
+    let text = std::str::from_utf8(text).unwrap_or("its output is not UTF-8");
+    text.lines().last().unwrap_or_default().to_owned()
 }
