@@ -239,7 +239,7 @@ pub fn restart(this: &Path, folder: &Path, [held, units, changes]: [u64; 3]) -> 
     Ok((seconds, store.facts().log_bytes))
 }
 
-/// Argument of this program that makes it the child of [`sizes`].
+/// Argument of this program that makes it the child of [`size`].
 pub const SIZE_CHILD: &str = "--store-size";
 
 /// What a store with so many records costs.
