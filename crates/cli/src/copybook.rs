@@ -119,6 +119,15 @@ impl Described {
         }
     }
 
+    /// The one record description to use, for commands where `--record` means something else.
+    pub(crate) fn named(&self, record: Option<&str>) -> Result<Layout, Stop> {
+        if record.is_none() && self.records.len() > 1 {
+            let finding = argument(format!("the copybook describes {} records and one is needed", self.records.len()));
+            return Err(finding.hint(format!("name one with --record-name: {}", self.names())).into());
+        }
+        Ok(self.one(record)?.0)
+    }
+
     /// The record that `--record` names, or every record that has a layout; the findings say what is wrong with the others.
     pub(crate) fn all(&self, record: Option<&str>) -> Result<Built, Stop> {
         let built = self.build(&self.selected(record)?);

@@ -55,9 +55,9 @@ pub(crate) use serve::{
 };
 pub(crate) use store::{
     AlterArgs, AlterQueueArgs, BrowseArgs, BrowseQueueArgs, DefineFileArgs, DefineQueueArgs, DeleteArgs, DepthMarks,
-    DurabilityArg, DurabilityOption, FactsArgs, FileArgs, FileCommand, FolderArg, GetArgs, GetMessageArgs, KeyArgs,
-    LoadArgs, OrganisationArg, PutArgs, PutMessageArgs, QueueArgs, QueueCommand, RestoreArgs, SaveArgs, ScriptArgs,
-    ServeQueuesArgs, StoreArgs, StoreCommand, StoreKind, UnloadArgs,
+    DescribedArgs, DurabilityArg, DurabilityOption, FactsArgs, FileArgs, FileCommand, FolderArg, GetArgs,
+    GetMessageArgs, KeyArgs, LoadArgs, OrganisationArg, PutArgs, PutMessageArgs, QueueArgs, QueueCommand, RestoreArgs,
+    SaveArgs, ScriptArgs, ServeQueuesArgs, StoreArgs, StoreCommand, StoreKind, UnloadArgs,
 };
 pub(crate) use test::TestArgs;
 pub(crate) use translate::{TranslateArgs, format_named};

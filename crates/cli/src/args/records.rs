@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 /// How to read a copybook; the same for every command that takes one.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(crate) struct CopybookArgs {
     /// Record description to use, if the copybook has several
     ///
@@ -43,9 +43,10 @@ fn replacement(text: &str) -> Result<String, String> {
 }
 
 /// Dialect presets.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
 pub(crate) enum DialectName {
     /// Enterprise COBOL for z/OS, 31-bit
+    #[default]
     Ibm,
     /// GnuCOBOL 3, default configuration
     Gnucobol,
@@ -65,9 +66,10 @@ impl DialectName {
 }
 
 /// Column rules of COBOL source text.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
 pub(crate) enum SourceFormatArg {
     /// Recognise it from the text
+    #[default]
     Auto,
     /// Fixed form: ignore columns 1-6 and 73-80; column 7 is the indicator
     Fixed,

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Subcommand, ValueEnum};
 
+use super::CopybookArgs;
+
 /// The data folder.
 #[derive(Debug, clap::Args)]
 pub(crate) struct FolderArg {
@@ -154,13 +156,19 @@ pub(crate) struct DefineFileArgs {
     /// Organisation: ksds, esds or rrds
     #[arg(long, value_enum, default_value = "ksds", value_name = "KIND")]
     pub(crate) organisation: OrganisationArg,
+    /// Copybook of the records: keys can be fields, and the length of the records follows from it
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) copybook: Option<PathBuf>,
+    /// Record description to use, if the copybook has several
+    #[arg(long, value_name = "NAME", requires = "copybook")]
+    pub(crate) record_name: Option<String>,
     /// Length of the records in bytes, as N or MIN-MAX, at most 104,857,600 (100 MiB)
-    #[arg(long, value_name = "LENGTH")]
-    pub(crate) record: String,
-    /// Primary key of a ksds, as OFFSET:LENGTH
+    #[arg(long, value_name = "LENGTH", required_unless_present = "copybook")]
+    pub(crate) record: Option<String>,
+    /// Primary key of a ksds, as OFFSET:LENGTH or, with --copybook, a field
     #[arg(long, value_name = "PLACE")]
     pub(crate) key: Option<String>,
-    /// Alternate index, as NAME=OFFSET:LENGTH or NAME=OFFSET:LENGTH:duplicates
+    /// Alternate index, as NAME=PLACE or NAME=PLACE:duplicates, where PLACE is as for --key
     #[arg(long = "index", value_name = "INDEX")]
     pub(crate) indexes: Vec<String>,
 }
@@ -235,6 +243,21 @@ pub(crate) struct GetArgs {
     /// Accept the next greater key
     #[arg(long)]
     pub(crate) at_least: bool,
+    #[command(flatten)]
+    pub(crate) described: DescribedArgs,
+}
+
+/// What the records are, to print them as JSON.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DescribedArgs {
+    /// Copybook of the records, to print each as a line of JSON, as `quayline convert` does
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) copybook: Vec<PathBuf>,
+    /// Code page of the records, such as cp037
+    #[arg(short, long, value_name = "NAME", requires = "copybook")]
+    pub(crate) encoding: Option<String>,
+    #[command(flatten)]
+    pub(crate) reading: CopybookArgs,
 }
 
 /// Arguments of `quayline file put`.
@@ -267,8 +290,10 @@ pub(crate) struct BrowseArgs {
     #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 10)]
     pub(crate) count: u64,
     /// Framing of the output: fixed, rdw, vb, vbs, lines, length, ...
-    #[arg(short, long, value_name = "FRAMING", default_value = "fixed")]
+    #[arg(short, long, value_name = "FRAMING", default_value = "fixed", conflicts_with = "copybook")]
     pub(crate) framing: String,
+    #[command(flatten)]
+    pub(crate) described: DescribedArgs,
 }
 
 /// Arguments of `quayline file delete`.
@@ -755,5 +780,6 @@ Offsets count from 0. Keys are compared byte by byte, so an EBCDIC file keeps it
 
 Examples:
   quayline file define CUSTOMERS --record 32 --key 0:8
+  quayline file define ACCOUNTS -c accounts.cpy --key ACCOUNT-ID --index holder=FAMILY-NAME:duplicates
   quayline file define ORDERS --record 40-400 --key 0:10 --index customer=10:8:duplicates
   quayline file define JOURNAL --organisation esds --record 1-4096";

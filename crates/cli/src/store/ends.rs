@@ -7,20 +7,22 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use quayline_cobol::Policies;
+use quayline_convert::{Conversion, ConvertError, Input, Output, Source, Target};
 use quayline_core::{Fault, Finding, Severity};
 use quayline_frame::{EndOfInput, Framer, FramerOptions, FramingSpec, RdwSpec, Splitter, Step};
-use quayline_store::record_file::{Browse, By, Organisation, RecordFile, Relation};
-use quayline_store::{Store, StoreError, Unit};
+use quayline_project::{InterfaceFile, JsonWrite, Schema, SourceFormat, TargetFormat};
+use quayline_store::record_file::{Browse, Inserter, RecordFile};
+use quayline_store::{Direction, Store, StoreError, Unit};
 
 use super::file::limits_of;
 use super::{Missing, Opened, stop};
-use crate::args::FolderArg;
+use crate::args::{DescribedArgs, FolderArg};
+use crate::console::Console;
+use crate::copybook;
 use crate::exit::{CLI_PARTIAL, Exit, Stop, argument};
+use crate::named::charset_named;
 
-/// Records of one unit of work of an output.
-const UNIT_RECORDS: u64 = 5_000;
-/// Bytes of records after which a unit of work commits earlier.
-const UNIT_BYTES: usize = 16 << 20;
 /// Bytes that an input gives at once.
 const CHUNK: usize = 256 << 10;
 
@@ -95,19 +97,18 @@ impl<'a> Ends<'a> {
     /// The records of a file, in the order of its key, address or number.
     pub(crate) fn reader(&self, name: &str) -> Result<Box<dyn Read + Send>, Stop> {
         let (_, unit, file) = self.open(name)?;
-        let framer = Framer::new(&framing(), FramerOptions::default(), &limits_of(&file));
-        let framer = framer.map_err(|error| Stop::from(argument(error.to_string())))?;
-        Ok(Box::new(Reader { unit, browse: file.browse(), framer, bytes: Vec::new(), at: 0, is_over: false }))
+        let browse = file.browse();
+        Ok(Box::new(Reader::new(unit, &file, browse, Direction::Forward, u64::MAX)?))
     }
 
     /// Adds records to a file. A record that is there already, byte for byte, stays.
     pub(crate) fn writer(&self, name: &str) -> Result<Box<dyn Write + Send>, Stop> {
-        let (store, unit, file) = self.open(name)?;
+        let (store, _, file) = self.open(name)?;
         let splitter = Splitter::new(&framing(), &limits_of(&file));
         let splitter = splitter.map_err(|error| Stop::from(argument(error.to_string())))?;
         name.clone_into(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).name);
         let state = Arc::clone(&self.state);
-        Ok(Box::new(Writer { store, unit: Some(unit), file, splitter, pending: Vec::new(), count: 0, bytes: 0, state }))
+        Ok(Box::new(Writer { inserter: Inserter::new(store, file), splitter, pending: Vec::new(), state }))
     }
 
     /// What stopped an output, if the store did.
@@ -122,13 +123,31 @@ impl<'a> Ends<'a> {
     }
 }
 
-struct Reader {
+/// The records of a browse as the input of a conversion.
+pub(super) struct Reader {
     unit: Unit,
     browse: Browse,
+    direction: Direction,
+    /// Records that it may still read.
+    left: u64,
     framer: Framer,
     bytes: Vec<u8>,
     at: usize,
     is_over: bool,
+}
+
+impl Reader {
+    pub(super) fn new(
+        unit: Unit,
+        file: &RecordFile,
+        browse: Browse,
+        direction: Direction,
+        left: u64,
+    ) -> Result<Self, Stop> {
+        let framer = Framer::new(&framing(), FramerOptions::default(), &limits_of(file));
+        let framer = framer.map_err(|error| Stop::from(argument(error.to_string())))?;
+        Ok(Reader { unit, browse, direction, left, framer, bytes: Vec::new(), at: 0, is_over: false })
+    }
 }
 
 impl Read for Reader {
@@ -137,14 +156,20 @@ impl Read for Reader {
             self.bytes.clear();
             self.at = 0;
             while self.bytes.len() < CHUNK && !self.is_over {
-                match self.browse.next(&self.unit) {
-                    Ok(record) => self.framer.frame(&record.bytes, &mut self.bytes).map_err(other)?,
-                    Err(StoreError::EndOfFile { .. }) => {
+                let record = match (self.left, self.direction) {
+                    (0, _) => None,
+                    (_, Direction::Backward) => Some(self.browse.previous(&self.unit)),
+                    (_, Direction::Forward) => Some(self.browse.next(&self.unit)),
+                };
+                match record {
+                    Some(Ok(record)) => self.framer.frame(&record.bytes, &mut self.bytes).map_err(other)?,
+                    None | Some(Err(StoreError::EndOfFile { .. })) => {
                         self.framer.finish(&mut self.bytes);
                         self.is_over = true;
                     }
-                    Err(error) => return Err(other(error)),
+                    Some(Err(error)) => return Err(other(error)),
                 }
+                self.left = self.left.saturating_sub(1);
             }
         }
         let count = into.len().min(self.bytes.len() - self.at);
@@ -154,44 +179,43 @@ impl Read for Reader {
     }
 }
 
+/// Prints records as lines of JSON, as `quayline convert` does.
+pub(super) fn print_json(from: Reader, name: &str, args: &DescribedArgs, console: &Console) -> Result<Exit, Stop> {
+    let Some(encoding) = &args.encoding else {
+        let finding = argument("the code page of the records is not named, and it is never guessed");
+        return Err(finding.hint("add, say, --encoding cp037").into());
+    };
+    let charset = charset_named(encoding)?;
+    let (layout, warnings) = copybook::read_all(&args.copybook, &args.reading)?.one(args.reading.record.as_deref())?;
+    console.findings(&warnings);
+    let schema = Schema::compile(&[layout], &InterfaceFile::default(), &Policies::default(), charset)?;
+    let (name, input) = (format!("file:{name}").into(), Input::Stream(Box::new(from)));
+    let source = Source { name, input, format: SourceFormat::Records(framing()) };
+    let format = TargetFormat::JsonLines(JsonWrite::default());
+    let target = Target { output: Output::Stream(Box::new(io::stdout())), format };
+    match Conversion::new(source, target, Arc::new(schema)).run() {
+        Ok(_) => Ok(Exit::Done),
+        Err(ConvertError::ClosedPipe) => Err(Stop::ClosedPipe),
+        Err(error) => Err(error.findings().into()),
+    }
+}
+
 fn other(error: impl std::fmt::Display) -> io::Error {
     io::Error::other(error.to_string())
 }
 
 struct Writer {
-    store: Store,
-    unit: Option<Unit>,
-    file: RecordFile,
+    inserter: Inserter,
     splitter: Splitter,
     /// Bytes that are not yet a whole record.
     pending: Vec<u8>,
-    count: u64,
-    bytes: usize,
     state: Arc<Mutex<Written>>,
 }
 
 impl Writer {
-    fn insert(&mut self, record: &[u8]) -> Result<(), StoreError> {
-        if self.unit.is_none() {
-            self.unit = Some(self.store.begin()?);
-        }
-        let unit = self.unit.as_mut().expect("begun above");
-        match self.file.insert(unit, record) {
-            Ok(_) => {}
-            Err(StoreError::DuplicateKey { index: None, .. }) if is_there(&self.file, unit, record)? => {}
-            Err(error) => return Err(error),
-        }
-        self.count += 1;
-        self.bytes += record.len();
-        if self.count >= UNIT_RECORDS || self.bytes >= UNIT_BYTES { self.commit() } else { Ok(()) }
-    }
-
-    fn commit(&mut self) -> Result<(), StoreError> {
-        if let Some(unit) = self.unit.take() {
-            unit.commit()?;
-            self.state.lock().unwrap_or_else(PoisonError::into_inner).committed += std::mem::take(&mut self.count);
-            self.bytes = 0;
-        }
+    fn done(&self, outcome: Result<u64, StoreError>) -> io::Result<()> {
+        let committed = outcome.map_err(|error| self.fail(error))?;
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).committed += committed;
         Ok(())
     }
 
@@ -200,13 +224,6 @@ impl Writer {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).failed.get_or_insert(error);
         io::Error::other(text)
     }
-}
-
-/// Whether the file has the record under its key, byte for byte.
-fn is_there(file: &RecordFile, unit: &Unit, record: &[u8]) -> Result<bool, StoreError> {
-    let Organisation::KeySequenced(place) = file.definition().organisation else { return Ok(false) };
-    let Some(key) = place.of(record) else { return Ok(false) };
-    Ok(*file.read(unit, By::Key(key), Relation::Equal)?.bytes == *record)
 }
 
 impl Write for Writer {
@@ -222,7 +239,8 @@ impl Write for Writer {
             record.clear();
             record.extend_from_slice(body);
             at += consumed;
-            self.insert(&record).map_err(|error| self.fail(error))?;
+            let outcome = self.inserter.insert(&record);
+            self.done(outcome)?;
         }
         pending.drain(..at);
         self.pending = pending;
@@ -230,6 +248,7 @@ impl Write for Writer {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.commit().map_err(|error| self.fail(error))
+        let outcome = self.inserter.commit();
+        self.done(outcome)
     }
 }

@@ -3,21 +3,25 @@
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 
+use quayline_cobol::layout::Layout;
 use quayline_convert::{Advance, Progress as _};
 use quayline_core::{Fault, Finding, Findings, Limits, Place, RecordNumber, Severity};
 use quayline_frame::{EndOfInput, Framer, FramerOptions, FramingSpec, Splitter, Step};
+use quayline_gateway::FileKey;
 use quayline_store::record_file::{
     AlternateIndex, By, Duplicates, FileChange, FileDefinition, KeyPlace, LoadOutcome, Organisation, RecordFile,
     Relation,
 };
-use quayline_store::{LockWait, Store, StoreError, Unit};
+use quayline_store::{Direction, LockWait, Store, StoreError, Unit};
 
+use super::ends::{Reader, print_json};
 use super::{Missing, Opened, from_hex, not_there, read_whole, stop, unreadable};
 use crate::args::{
-    AlterArgs, BrowseArgs, DefineFileArgs, DeleteArgs, FactsArgs, FileArgs, FileCommand, GetArgs, KeyArgs, LoadArgs,
-    OrganisationArg, PutArgs, UnloadArgs,
+    AlterArgs, BrowseArgs, CopybookArgs, DefineFileArgs, DeleteArgs, FactsArgs, FileArgs, FileCommand, GetArgs,
+    KeyArgs, LoadArgs, OrganisationArg, PutArgs, UnloadArgs,
 };
 use crate::console::{Console, shown, write_stdout};
+use crate::copybook;
 use crate::exit::{CLI_PARTIAL, Exit, Stop, argument};
 use crate::named::framing_named;
 use crate::progress::Bar;
@@ -97,23 +101,38 @@ fn open(store: &Store, name: &str) -> Result<(Unit, RecordFile), Stop> {
 }
 
 fn definition(args: &DefineFileArgs) -> Result<FileDefinition, Stop> {
+    let layout = match &args.copybook {
+        Some(path) => Some(copybook::read(path, &CopybookArgs::default())?.named(args.record_name.as_deref())?),
+        None => None,
+    };
+    let layout = layout.as_ref();
     let organisation = match (args.organisation, &args.key) {
-        (OrganisationArg::Ksds, Some(key)) => Organisation::KeySequenced(place("--key", key)?),
+        (OrganisationArg::Ksds, Some(key)) => Organisation::KeySequenced(place("--key", key, layout)?),
         (OrganisationArg::Ksds, None) => {
-            return Err(argument("a ksds needs a key").hint("add --key OFFSET:LENGTH").into());
+            return Err(argument("a ksds needs a key")
+                .hint("add --key OFFSET:LENGTH, or --copybook and --key FIELD")
+                .into());
         }
         (_, Some(_)) => return Err(argument("only a ksds has a key").hint("leave --key out").into()),
         (OrganisationArg::Esds, None) => Organisation::EntrySequenced,
         (OrganisationArg::Rrds, None) => Organisation::Relative,
     };
-    let (record_bytes_min, record_bytes_max) = lengths(&args.record)?;
+    let of_layout = layout.map(|layout| (number_of(layout.length_min), number_of(layout.length_max)));
+    let (record_bytes_min, record_bytes_max) = match (&args.record, of_layout) {
+        (Some(text), _) => lengths(text)?,
+        (None, found) => found.unwrap_or_default(),
+    };
     Ok(FileDefinition {
         name: args.name.clone(),
         organisation,
         record_bytes_min,
         record_bytes_max,
-        alternates: args.indexes.iter().map(|text| index(text)).collect::<Result<_, _>>()?,
+        alternates: args.indexes.iter().map(|text| index(text, layout)).collect::<Result<_, _>>()?,
     })
+}
+
+fn number_of(bytes: usize) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
 /// Lengths of the shortest and the longest record.
@@ -130,7 +149,7 @@ fn alter(args: &AlterArgs, store: &Store, console: &Console) -> Result<Exit, Sto
     let change = FileChange {
         name: args.rename.clone(),
         record_bytes: args.record.as_deref().map(lengths).transpose()?,
-        add: args.add_index.iter().map(|text| index(text)).collect::<Result<_, _>>()?,
+        add: args.add_index.iter().map(|text| index(text, None)).collect::<Result<_, _>>()?,
         remove: args.drop_index.clone(),
     };
     if change == FileChange::default() {
@@ -144,21 +163,25 @@ fn alter(args: &AlterArgs, store: &Store, console: &Console) -> Result<Exit, Sto
     Ok(Exit::Done)
 }
 
-fn place(option: &str, text: &str) -> Result<KeyPlace, Stop> {
+fn place(option: &str, text: &str, layout: Option<&Layout>) -> Result<KeyPlace, Stop> {
+    if let Some(layout) = layout.filter(|_| !text.contains(':')) {
+        let key = FileKey::of(layout, text).map_err(|finding| Stop::from(*finding))?;
+        return Ok(KeyPlace { offset: number_of(key.offset), length: number_of(key.length) });
+    }
     let parsed = text.split_once(':').and_then(|(offset, length)| Some((offset.parse().ok()?, length.parse().ok()?)));
     let wrong = || argument(format!("{option} is not a place")).hint("write OFFSET:LENGTH in bytes, such as 0:8");
     let (offset, length) = parsed.ok_or_else(|| Stop::from(wrong()))?;
     Ok(KeyPlace { offset, length })
 }
 
-fn index(text: &str) -> Result<AlternateIndex, Stop> {
+fn index(text: &str, layout: Option<&Layout>) -> Result<AlternateIndex, Stop> {
     let wrong = || argument("--index has no name").hint("write NAME=OFFSET:LENGTH or NAME=OFFSET:LENGTH:duplicates");
     let (name, rest) = text.split_once('=').ok_or_else(|| Stop::from(wrong()))?;
     let (rest, duplicates) = match rest.strip_suffix(":duplicates") {
         Some(rest) => (rest, Duplicates::Allowed),
         None => (rest, Duplicates::Unique),
     };
-    Ok(AlternateIndex { name: name.to_owned(), place: place("--index", rest)?, duplicates })
+    Ok(AlternateIndex { name: name.to_owned(), place: place("--index", rest, layout)?, duplicates })
 }
 
 fn define(args: &DefineFileArgs, store: &Store) -> Result<Exit, Stop> {
@@ -475,6 +498,12 @@ fn get(args: &GetArgs, store: &Store, console: &Console) -> Result<Exit, Stop> {
         }
         Err(error) => return Err(stop(error)),
     };
+    if !args.described.copybook.is_empty() {
+        let mut browse = file.browse();
+        browse.start(&unit, by, relation).map_err(stop)?;
+        let reader = Reader::new(unit, &file, browse, Direction::Forward, 1)?;
+        return print_json(reader, &args.name, &args.described, console);
+    }
     write_stdout(&record.bytes)?;
     Ok(Exit::Done)
 }
@@ -513,6 +542,11 @@ fn browse(args: &BrowseArgs, store: &Store, console: &Console) -> Result<Exit, S
         },
         None if args.reverse => browse.to_end(),
         None => {}
+    }
+    if !args.described.copybook.is_empty() {
+        let direction = if args.reverse { Direction::Backward } else { Direction::Forward };
+        let reader = Reader::new(unit, &file, browse, direction, args.count)?;
+        return print_json(reader, &args.name, &args.described, console);
     }
     let mut output = Output::new(&args.framing, &file, Box::new(std::io::stdout()))?;
     for _ in 0..args.count {

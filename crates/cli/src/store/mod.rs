@@ -2,7 +2,6 @@
 
 mod ends;
 mod file;
-mod message;
 mod queue;
 mod save;
 mod script;

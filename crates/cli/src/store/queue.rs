@@ -2,11 +2,10 @@
 
 use quayline_core::hex;
 use quayline_store::queue::{
-    Browsed, GetWait, Message, MessageId, QueueDefinition, QueueKind, RetryOutcome, Select, USER_ID,
+    Browsed, Content, GetWait, Message, MessageId, QueueDefinition, QueueKind, RetryOutcome, Select, USER_ID,
 };
 use quayline_store::{Clock as _, Store, StoreError, SystemClock, expired_finding};
 
-use super::message::{Content, as_json};
 use super::{Missing, Opened, from_hex, not_there, read_whole, stop};
 use crate::args::{
     AlterQueueArgs, BrowseQueueArgs, DefineQueueArgs, DepthMarks, GetMessageArgs, PutMessageArgs, QueueArgs,
@@ -247,7 +246,7 @@ fn get(args: &GetMessageArgs, store: &Store, console: &Console) -> Result<Exit, 
     };
     // The reader has the content before the message is gone; if it does not, the unit of work rolls back.
     if args.json {
-        write_stdout(as_json(&message, Content::Included, None).as_bytes())?;
+        write_stdout(message.as_json(Content::Included, None).as_bytes())?;
     } else {
         write_stdout(&message.payload)?;
     }
@@ -275,7 +274,7 @@ fn browse(args: &BrowseQueueArgs, store: &Store) -> Result<(), Stop> {
 fn line_of(browsed: Browsed, json: bool) -> String {
     let message = browsed.message;
     if json {
-        return as_json(&message, Content::LeftOut, browsed.due_ms);
+        return message.as_json(Content::LeftOut, browsed.due_ms);
     }
     let (id, correlation) = (hex(&message.id), hex(&message.correlation));
     let (priority, bytes, backouts) = (message.priority, message.payload.len(), message.backout_count);

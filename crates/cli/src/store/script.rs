@@ -5,9 +5,8 @@ use std::io::{BufRead as _, BufReader, BufWriter, Read, Write as _};
 use std::path::Path;
 
 use quayline_core::{Finding, Place};
-use quayline_store::record_file::{ScriptAnswer, ScriptRun, script_word};
+use quayline_store::record_file::ScriptRun;
 use quayline_store::{FileStatus, Store, StoreError};
-use serde_json::{Map, Value, json};
 
 use super::{stop, unreadable};
 use crate::args::ScriptArgs;
@@ -50,7 +49,7 @@ pub(super) fn run(args: &ScriptArgs, store: &Store) -> Result<Exit, Stop> {
                 break Err(at(argument(fault.to_string()).hint(hint)).into());
             }
         };
-        let text = if args.json { as_json(number, &answer) } else { as_text(number, &answer) };
+        let text = if args.json { answer.json(number) } else { answer.text(number) };
         writeln!(to, "{text}")?;
         if let Some(error) = answer.error.as_ref().filter(|error| is_fatal(error)) {
             break Err(at(error.finding()).into());
@@ -67,32 +66,4 @@ pub(super) fn run(args: &ScriptArgs, store: &Store) -> Result<Exit, Stop> {
 /// Whether nothing more can come of the script.
 fn is_fatal(error: &StoreError) -> bool {
     matches!(error.status(), FileStatus::Permanent | FileStatus::Full)
-}
-
-fn as_text(line: u64, answer: &ScriptAnswer) -> String {
-    let record = answer.record.as_ref().map(|record| format!(" {}", script_word(&record.bytes)));
-    format!("{line} {}{}", answer.status, record.unwrap_or_default())
-}
-
-fn as_json(line: u64, answer: &ScriptAnswer) -> String {
-    let mut object = Map::new();
-    object.insert("line".to_owned(), json!(line));
-    object.insert("operation".to_owned(), json!(answer.operation));
-    object.insert("status".to_owned(), json!(answer.status.digits()));
-    if let Some(record) = &answer.record {
-        match std::str::from_utf8(&record.bytes) {
-            Ok(text) => object.insert("record".to_owned(), json!(text)),
-            Err(_) => {
-                let digits: String = record.bytes.iter().map(|byte| format!("{byte:02X}")).collect();
-                object.insert("record_hex".to_owned(), json!(digits))
-            }
-        };
-    }
-    if let Some(error) = &answer.error {
-        let finding = error.finding();
-        object.insert("code".to_owned(), json!(finding.code.to_string()));
-        object.insert("message".to_owned(), json!(finding.message));
-        object.extend(finding.hint.map(|hint| ("hint".to_owned(), json!(hint))));
-    }
-    Value::Object(object).to_string()
 }

@@ -347,6 +347,81 @@ fn convert_reads_and_writes_record_files() {
     "#]]);
 }
 
+/// A key is a field of the copybook, and records are printed as `convert` prints them.
+#[test]
+fn a_copybook_gives_keys_lengths_and_json() {
+    let world = World::with([("in.dat", records().as_slice()), ("cust.cpy", COPYBOOK)]);
+    world.run("file define CUST -c cust.cpy --key ID --index kind=KIND:duplicates").code(0);
+    world.run("file load CUST in.dat").code(0);
+    world.run("file facts CUST").check(expect![[r#"
+        exit 0
+        --- stdout
+        CUST: key-sequenced, key 0:2, records of 8 to 8 bytes
+          10 records, 80 bytes, the shortest 8, the longest 8
+          10 inserted, 0 updated, 0 deleted, 0 read
+          10 lookups: index in memory for 100.0 %, data for 100.0 %
+          keys '00' to '09'
+          index kind 2:1, duplicates: 10 entries
+    "#]]);
+    let all = world.run("convert file:CUST -c cust.cpy -e ascii").code(0).out();
+    assert_eq!(world.run("file browse CUST -c cust.cpy -e ascii").code(0).out(), all);
+    let line = |at: usize| format!("{}\n", all.lines().nth(at).expect("ten lines"));
+    assert_eq!(world.run("file get CUST --key 04 -c cust.cpy -e ascii").code(0).out(), line(4));
+    let next = "file get CUST --key 035 --at-least -c cust.cpy -e ascii";
+    assert!(world.run(next).err().contains("STO-011"));
+    let by_kind = world.run("file browse CUST --index kind --key 1 -n 2 -c cust.cpy -e ascii");
+    assert_eq!(by_kind.code(0).out(), line(1) + &line(4));
+    let last = world.run("file browse CUST --reverse -n 2 -c cust.cpy -e ascii");
+    assert_eq!(last.code(0).out(), line(9) + &line(8));
+    // What does not go together, and what the copybook does not have.
+    world.run("file get CUST --key 04 -c cust.cpy").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: the code page of the records is not named, and it is never guessed
+
+        hint: add, say, --encoding cp037
+    "#]]);
+    world.run("file browse CUST -c cust.cpy -e ascii --framing lines").code(2);
+    world.run("file get CUST --key 04 -e ascii").code(2);
+    world.run("file define OTHER -c cust.cpy --key NUMBER").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[GTW-003]: the copybook has no field `NUMBER`
+
+        hint: write the field's COBOL name, qualified by its groups where needed: `GROUP.FIELD`
+    "#]]);
+    world.run("file define OTHER --key ID").code(2);
+    world.run("file define OTHER -c cust.cpy").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: a ksds needs a key
+
+        hint: add --key OFFSET:LENGTH, or --copybook and --key FIELD
+    "#]]);
+    // A longer record than the copybook's, a place in bytes, and a table of varying length.
+    world.run("file define WIDE -c cust.cpy --record 8-20 --key 0:2").code(0);
+    let facts = world.run("file facts WIDE").code(0).out();
+    assert!(facts.contains("key 0:2, records of 8 to 20 bytes"), "{facts}");
+    let table = "       01  R.\n           05  K  PIC X(4).\n           05  N  PIC 9.\n           05  T  PIC X OCCURS 1 TO 9 DEPENDING ON N.\n";
+    world.write("two.cpy", format!("{table}       01  S.\n           05  F  PIC X.\n"));
+    world.run("file define LINES -c two.cpy --key K").check(expect![[r#"
+        exit 2
+        --- stderr
+        error[CLI-003]: the copybook describes 2 records and one is needed
+
+        hint: name one with --record-name: R, S
+    "#]]);
+    world.run("file define LINES -c two.cpy --record-name R --key K").code(0);
+    assert!(world.run("file facts LINES").code(0).out().contains("records of 6 to 14 bytes"));
+    // A record that the copybook does not fit is the same finding as of `convert`.
+    world.write("bad.dat", "xx9rest5");
+    world.run("file put CUST bad.dat").code(0);
+    let (read, converted) =
+        (world.run("file browse CUST -n 20 -c cust.cpy -e ascii"), world.run("convert file:CUST -c cust.cpy -e ascii"));
+    assert_eq!((read.code, read.out()), (converted.code, converted.out()));
+    assert!(read.err().contains("file:CUST, record 11"), "{}", read.err());
+}
+
 /// The second and third line of the facts of a file.
 fn counted(world: &World, file: &str) -> String {
     let facts = world.run(&format!("file facts {file}"));

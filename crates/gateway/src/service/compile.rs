@@ -250,16 +250,14 @@ pub(super) fn one_field(file: &mut UserFile, layout: &Layout, name: &Spanned<Str
     match named_field(layout, name.get_ref()) {
         Ok(field) => Some(field),
         Err(message) => {
-            file.find(
-                codes::NO_SUCH,
-                message,
-                name,
-                "write the field's COBOL name, qualified by its groups where needed: `GROUP.FIELD`",
-            );
+            file.find(codes::NO_SUCH, message, name, FIELD_HINT);
             None
         }
     }
 }
+
+/// How to name a field.
+pub(super) const FIELD_HINT: &str = "write the field's COBOL name, qualified by its groups where needed: `GROUP.FIELD`";
 
 /// The one field with this name.
 pub(crate) fn named_field(layout: &Layout, name: &str) -> Result<FieldIndex, String> {

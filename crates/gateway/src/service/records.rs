@@ -3,10 +3,11 @@
 use core::time::Duration;
 
 use quayline_cobol::layout::Layout;
+use quayline_core::{Fault, Finding};
 use quayline_project::UserFile;
 use toml::Spanned;
 
-use super::compile::{Known, one_field};
+use super::compile::{FIELD_HINT, Known, named_field};
 use super::provider::{milliseconds, within};
 use super::wire;
 use crate::codes;
@@ -56,29 +57,47 @@ pub(crate) fn slides(layout: &Layout) -> bool {
 }
 
 fn key(file: &mut UserFile, known: &Known<'_>, name: &Spanned<String>) -> Option<FileKey> {
-    let layout = known.layout;
-    let index = one_field(file, layout, name)?;
-    let field = layout.field(index);
-    let mut around = Some(index);
-    while let Some(at) = around {
-        if layout.field(at).occurs.is_some() {
-            file.find(codes::RULES, "a key is not in a table", name, "name a field outside of tables");
-            return None;
+    match FileKey::of(known.layout, name.get_ref()) {
+        Ok(key) => Some(key),
+        Err(finding) => {
+            file.find(finding.code, finding.message, name, finding.hint.unwrap_or_default());
+            None
         }
-        around = layout.field(at).parent;
     }
-    let table = |f: &&quayline_cobol::layout::Field| f.occurs.is_some_and(|o| o.depending_on.is_some());
-    if slides(layout) && layout.fields.iter().filter(table).any(|table| table.offset < field.offset) {
-        let message = "the key follows a table of varying length, so it has no fixed place";
-        file.find(codes::RULES, message, name, "name a field before the table");
-        return None;
+}
+
+impl FileKey {
+    /// The place of the field that is a key.
+    ///
+    /// # Errors
+    /// A finding if there is no such field or several, if it is in a table or after one of varying length, and if it is empty or too long for a key.
+    pub fn of(layout: &Layout, name: &str) -> Result<FileKey, Box<Finding>> {
+        let wrong = |code, message: String, hint: &str| {
+            Err(Box::new(Finding::error(code, Fault::Config, message).hint(hint.to_owned())))
+        };
+        let index = match named_field(layout, name) {
+            Ok(index) => index,
+            Err(message) => return wrong(codes::NO_SUCH, message, FIELD_HINT),
+        };
+        let field = layout.field(index);
+        let mut around = Some(index);
+        while let Some(at) = around {
+            if layout.field(at).occurs.is_some() {
+                return wrong(codes::RULES, "a key is not in a table".to_owned(), "name a field outside of tables");
+            }
+            around = layout.field(at).parent;
+        }
+        let table = |f: &&quayline_cobol::layout::Field| f.occurs.is_some_and(|o| o.depending_on.is_some());
+        if slides(layout) && layout.fields.iter().filter(table).any(|table| table.offset < field.offset) {
+            let message = "the key follows a table of varying length, so it has no fixed place".to_owned();
+            return wrong(codes::RULES, message, "name a field before the table");
+        }
+        if field.size == 0 || field.size > KEY_BYTES_MAX {
+            let message = format!("the field has {} bytes, expected a key of 1 to {KEY_BYTES_MAX}", field.size);
+            return wrong(codes::LENGTH, message, "name a shorter field or group");
+        }
+        Ok(FileKey { field: name.to_owned(), offset: field.offset, length: field.size })
     }
-    if field.size == 0 || field.size > KEY_BYTES_MAX {
-        let message = format!("the field has {} bytes, expected a key of 1 to {KEY_BYTES_MAX}", field.size);
-        file.find(codes::LENGTH, message, name, "name a shorter field or group");
-        return None;
-    }
-    Some(FileKey { field: name.get_ref().clone(), offset: field.offset, length: field.size })
 }
 
 pub(super) fn queue(file: &mut UserFile, at: &Spanned<wire::Provider>, time_limit: Duration) -> Option<QueueSpec> {

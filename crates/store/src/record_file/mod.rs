@@ -18,10 +18,12 @@ mod access;
 mod browse;
 mod definition;
 mod direct;
+mod inserter;
 mod listing;
 mod load;
 mod rebuild;
 mod script;
+mod script_answer;
 
 use std::sync::{Arc, Weak};
 
@@ -33,6 +35,7 @@ use crate::{FileStatus, Space, Store, StoreError, Unit, Value};
 pub use browse::Browse;
 pub(crate) use definition::StoredFile;
 pub use definition::{AlternateIndex, Duplicates, FileDefinition, KeyPlace, Organisation};
+pub use inserter::Inserter;
 pub(crate) use load::for_each;
 pub use load::{FileFacts, LoadOutcome, LoadStopped, SalvageRecords};
 pub use rebuild::FileChange;

@@ -1,0 +1,73 @@
+//! Messages as JSON.
+
+use quayline_core::hex;
+use serde_json::{Map, Value, json};
+
+use super::{Message, MessageId, Persistence};
+
+/// Whether an object has the content.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Content {
+    /// It does.
+    Included,
+    /// It does not.
+    LeftOut,
+}
+
+impl Message {
+    /// The message as one JSON object on a line, with the time in milliseconds since 1970 when it can be got again. Bytes that are not UTF-8 are
+    /// hexadecimal, under a name that says so.
+    #[must_use]
+    pub fn as_json(&self, content: Content, due_ms: Option<u64>) -> String {
+        let message = self;
+        let mut object = Map::new();
+        let mut put = |name: &str, value: Value| drop(object.insert(name.to_owned(), value));
+        let id = |id: &MessageId| (*id != [0; 24]).then(|| hex(id));
+        put("message_id", json!(hex(&message.id)));
+        put("priority", json!(message.priority));
+        put("persistent", json!(message.persistence == Persistence::Persistent));
+        put("put_ms", json!(message.put_ms));
+        put("bytes", json!(message.payload.len()));
+        put("backout_count", json!(message.backout_count));
+        let ids = [("correlation_id", &message.correlation), ("group_id", &message.group)];
+        for (name, found) in ids {
+            if let Some(digits) = id(found) {
+                put(name, json!(digits));
+            }
+        }
+        for (name, number) in
+            [("group_sequence", u64::from(message.group_sequence)), ("expires_at_ms", message.expires_ms)]
+        {
+            if number != 0 {
+                put(name, json!(number));
+            }
+        }
+        for (name, text) in [("reply_to", &message.reply_to), ("format", &message.format), ("reason", &message.reason)]
+        {
+            if !text.is_empty() {
+                put(name, json!(text));
+            }
+        }
+        if let Some(due_ms) = due_ms {
+            put("available_at_ms", json!(due_ms));
+        }
+        if !message.properties.is_empty() {
+            let mut properties = Map::new();
+            for (name, value) in &message.properties {
+                bytes_into(&mut properties, name, value);
+            }
+            put("properties", Value::Object(properties));
+        }
+        if content == Content::Included {
+            bytes_into(&mut object, "content", &message.payload);
+        }
+        format!("{}\n", Value::Object(object))
+    }
+}
+
+fn bytes_into(object: &mut Map<String, Value>, name: &str, bytes: &[u8]) {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => object.insert(name.to_owned(), json!(text)),
+        Err(_) => object.insert(format!("{name}_hex"), json!(hex(bytes))),
+    };
+}
