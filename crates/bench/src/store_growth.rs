@@ -32,7 +32,7 @@ pub struct Latency {
     pub device_bytes: Option<f64>,
 }
 
-/// How long each commit takes while the applier, changes of segments and saves run.
+/// Measures the time of each commit while the applier, changes of segments and saves run.
 ///
 /// # Errors
 /// What the store answers.
@@ -190,7 +190,8 @@ pub fn reopened(bed: Bed, folder: &Path) -> Result<(f64, f64), String> {
 /// Argument of this program that makes it the child of [`restart`].
 pub const CHILD: &str = "--store-child";
 
-/// Holds units of work open and commits others until it is killed. Each of the others has so many changes.
+/// Opens units of work that stay open, and commits others until the parent process kills it. The arguments are the folder, the number of open units, the
+/// number of other units after which it reports, and the number of changes in each of these.
 ///
 /// # Errors
 /// What the store answers.
@@ -251,7 +252,7 @@ pub fn restart(this: &Path, folder: &Path, [held, units, changes]: [u64; 3]) -> 
 /// Argument of this program that makes it the child of [`size`].
 pub const SIZE_CHILD: &str = "--store-size";
 
-/// What a store with so many records costs.
+/// Costs of a store by its number of records.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
     /// Records loaded a second.
@@ -268,7 +269,7 @@ pub struct Size {
     pub peak: f64,
 }
 
-/// Measures a store with so many records of 32 bytes, and prints the figures.
+/// Measures a store. The arguments are its folder and its number of records, each of 32 bytes. Returns the figures as one line.
 ///
 /// # Errors
 /// What the store answers.
@@ -287,7 +288,7 @@ pub fn size_child(arguments: &[std::ffi::OsString]) -> Result<String, String> {
     Ok(format!("{load} {read_us} {unit_us} {browse} {bytes}"))
 }
 
-/// Measures a store with so many records in a process of its own.
+/// Measures a store with `records` records of 32 bytes in a separate process, which has the peak memory of this store only.
 ///
 /// # Errors
 /// What the store or the system answers.

@@ -24,6 +24,9 @@ const UNIT_BYTES: usize = 900;
 /// Messages that circulate.
 const MESSAGES: u64 = 2_000;
 
+/// Makes the changes of a unit of work, from a seed and the number of the unit.
+type Make<'a> = dyn Fn(&mut u64, u64) -> Result<quayline_store::Unit, StoreError> + Sync + 'a;
+
 /// A rate and what it cost.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
@@ -142,6 +145,19 @@ impl Bed {
     /// # Errors
     /// What the store answers.
     pub fn units(&self, workers: u64, time: Duration) -> Result<Pace, String> {
+        self.commits(workers, time, &|seed, turn| self.unit(seed, turn))
+    }
+
+    /// Durable rewrites of random records by `workers` threads, a commit each.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub fn updates(&self, workers: u64, time: Duration) -> Result<Pace, String> {
+        self.commits(workers, time, &|seed, _| self.update(seed))
+    }
+
+    /// Commits of units that `make` returns, by `workers` threads.
+    fn commits(&self, workers: u64, time: Duration, make: &Make<'_>) -> Result<Pace, String> {
         let (count, stop) = (AtomicU64::new(0), AtomicBool::new(false));
         let began = Instant::now();
         let (done, cpu) = cpu_of(|| {
@@ -153,7 +169,7 @@ impl Bed {
                             let mut seed = 0x9e37_79b9_7f4a_7c15 ^ (me + 1);
                             while !stop.load(Ordering::Relaxed) {
                                 let turn = count.fetch_add(1, Ordering::Relaxed);
-                                self.unit(&mut seed, turn)?.commit()?;
+                                make(&mut seed, turn)?.commit()?;
                             }
                             Ok::<(), StoreError>(())
                         })
@@ -169,36 +185,6 @@ impl Bed {
         done?;
         let count = count.load(Ordering::Relaxed) as f64;
         Ok(Pace { rate: count / began.elapsed().as_secs_f64(), cpu_us: cpu.as_secs_f64() * 1e6 / count })
-    }
-
-    /// Durable rewrites of random records by `workers` threads, a commit each. Returns commits a second.
-    ///
-    /// # Errors
-    /// What the store answers.
-    pub fn updates(&self, workers: u64, time: Duration) -> Result<f64, String> {
-        let (count, stop) = (AtomicU64::new(0), AtomicBool::new(false));
-        let began = Instant::now();
-        std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..workers)
-                .map(|me| {
-                    let (count, stop) = (&count, &stop);
-                    scope.spawn(move || {
-                        let mut seed = 0x9e37_79b9_7f4a_7c15 ^ (me + 1);
-                        while !stop.load(Ordering::Relaxed) {
-                            self.update(&mut seed)?.commit()?;
-                            count.fetch_add(1, Ordering::Relaxed);
-                        }
-                        Ok::<(), StoreError>(())
-                    })
-                })
-                .collect();
-            std::thread::sleep(time);
-            stop.store(true, Ordering::Relaxed);
-            workers
-                .into_iter()
-                .try_for_each(|worker| worker.join().map_err(|_| "a worker panicked".to_owned())?.map_err(text))
-        })?;
-        Ok(count.load(Ordering::Relaxed) as f64 / began.elapsed().as_secs_f64())
     }
 
     fn update(&self, seed: &mut u64) -> Result<quayline_store::Unit, StoreError> {

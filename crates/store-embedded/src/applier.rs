@@ -180,7 +180,7 @@ impl Shared {
         Ok(true)
     }
 
-    /// Moves everything that is visible now into the applied store, and returns a view of it as it is then, which is the state at its mark.
+    /// Moves all visible changes into the applied store. Returns a view of the applied store at its new mark, and the mark.
     pub(crate) fn apply_and_view(&self) -> Result<(Arc<dyn AppliedView>, Mark), StoreError> {
         let running = self.applier.running.lock();
         self.healthy()?;

@@ -98,7 +98,7 @@ impl Listeners {
     }
 }
 
-/// How much longer a place is used than the search took that found it.
+/// Factor between the time of a search and the time for which Quayline uses the place that it found.
 const PLACE_FACTOR: u32 = 100;
 
 /// Place in a range below which a search found no free entry.
@@ -108,7 +108,7 @@ struct SearchedTo {
     until: Instant,
 }
 
-/// Where claims continue, by space. Without these places, each claim would pass all entries that this process has claimed before: a unit of work with
+/// Places at which claims continue, by space. Without these places, each claim would pass all entries that this process has claimed before: a unit of work with
 /// many messages would take time by the square of their number.
 ///
 /// An entry below a place may become free. If this process gives it back or puts it, or hears of it, the place goes at once. Otherwise it goes after

@@ -187,7 +187,7 @@ fn an_execution_that_is_asked_to_stop_is_stopping() {
     assert_eq!(process.steps(id)[0].status, BatchStatus::Stopped);
 }
 
-/// What went wrong: STARTED overwrote a request to stop before the first step, and lists showed STARTED until the end.
+/// STARTED overwrote a request to stop before the first step, and lists showed STARTED until the end.
 #[test]
 fn an_execution_that_is_asked_to_stop_before_it_starts_stays_stopping() {
     let barrier = Arc::new(std::sync::Barrier::new(2));

@@ -187,7 +187,7 @@ fn by_fjall(bench: &Bench) -> Result<Measured, String> {
     let ours = || -> Result<f64, String> {
         let bed = bed(bench, RECORDS, Durability::Sync)?.0;
         bed.settle();
-        bed.updates(WORKERS, time / 2)
+        Ok(bed.updates(WORKERS, time / 2)?.rate)
     };
     let first = ours()?;
     let peer = match crate::store_fjall::updates(&bench.scratch.path("fjall"), RECORDS, WORKERS, time) {

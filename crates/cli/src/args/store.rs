@@ -247,7 +247,7 @@ pub(crate) struct GetArgs {
     pub(crate) described: DescribedArgs,
 }
 
-/// What the records are, to print them as JSON.
+/// Definition of the records, to print them as JSON.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DescribedArgs {
     /// Copybook of the records, to print each as a line of JSON, as `quayline convert` does

@@ -373,7 +373,7 @@ fn a_copybook_gives_keys_lengths_and_json() {
     assert_eq!(by_kind.code(0).out(), line(1) + &line(4));
     let last = world.run("file browse CUST --reverse -n 2 -c cust.cpy -e ascii");
     assert_eq!(last.code(0).out(), line(9) + &line(8));
-    // What does not go together, and what the copybook does not have.
+    // Options that exclude each other, and names that the copybook does not have.
     world.run("file get CUST --key 04 -c cust.cpy").check(expect![[r#"
         exit 2
         --- stderr

@@ -256,7 +256,7 @@ pub(super) fn one_field(file: &mut UserFile, layout: &Layout, name: &Spanned<Str
     }
 }
 
-/// How to name a field.
+/// Remedy for a field that is not in the copybook.
 pub(super) const FIELD_HINT: &str = "write the field's COBOL name, qualified by its groups where needed: `GROUP.FIELD`";
 
 /// The one field with this name.

@@ -70,7 +70,8 @@ impl FileKey {
     /// The place of the field that is a key.
     ///
     /// # Errors
-    /// A finding if there is no such field or several, if it is in a table or after one of varying length, and if it is empty or too long for a key.
+    /// Returns a finding if the layout has no such field or several, if a table of varying length contains or precedes the field, or if the field is empty
+    /// or too long for a key.
     pub fn of(layout: &Layout, name: &str) -> Result<FileKey, Box<Finding>> {
         let wrong = |code, message: String, hint: &str| {
             Err(Box::new(Finding::error(code, Fault::Config, message).hint(hint.to_owned())))

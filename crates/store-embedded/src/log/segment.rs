@@ -26,8 +26,8 @@ pub(crate) const VERSION: u32 = 1;
 /// Where records begin.
 pub(crate) const DATA: u64 = 4096;
 const HEAD: usize = 56;
-/// Bytes by which a segment is written with zeros ahead of its records, so that few syncs have to make a new length durable: as many as it has, between
-/// these two. A reused segment needs none of it.
+/// Minimum and maximum number of zero bytes after the records of a segment: 32 KiB and 1 MiB. Quayline writes as many zeros as the segment has bytes,
+/// within these bounds, so that few syncs have to make a new length durable. A reused segment has its length already.
 const AHEAD: (u64, u64) = (32 << 10, 1 << 20);
 
 /// Name of a segment file.

@@ -10,7 +10,7 @@ use super::text;
 use crate::queue::{GetWait, Message, Persistence, Queue, QueueDefinition, Select};
 use crate::{Store, StoreError, Unit};
 
-/// What the model knows of a message: its priority as the queue orders it, and the order of its put.
+/// Message of the model: its priority in the order of the queue, and the order of its put.
 type Key = (u8, u32);
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -14,7 +14,7 @@ use crate::{FileStatus, LockWait, Store, StoreError, Unit};
 /// Records by key, address or number.
 type Records = BTreeMap<u64, Vec<u8>>;
 
-/// What one unit of work has done.
+/// Changes of one unit of work.
 #[derive(Debug, Default)]
 struct Open {
     changes: BTreeMap<u64, Option<Vec<u8>>>,

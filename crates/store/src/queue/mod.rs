@@ -159,7 +159,7 @@ struct State {
     facts: QueueFacts,
     /// Messages that do not persist, those that units of work have got included.
     volatile: u64,
-    /// Why a poison message could not move when it failed last.
+    /// Reason why a poison message could not move at its last failure.
     unmoved: Option<StoreError>,
     /// A unit of work is open that crosses a mark of the depth.
     is_crossing: bool,

@@ -12,7 +12,7 @@ impl ChunkRun<'_, '_> {
         self.tell_left(left);
     }
 
-    /// Updates the progress before a checkpoint. `left` is the input that remained before a split gave part of it to another partition.
+    /// Updates the progress before a checkpoint. `left` is the remaining input, including the part that this chunk gave to another partition.
     pub(super) fn advance(&mut self, left: Option<u64>) {
         let (now_left, now) = (self.reader.left(), self.run.repository().now_ms());
         if let Some(pace) = self.place.pace() {
