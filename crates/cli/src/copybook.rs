@@ -9,7 +9,7 @@ use quayline_core::{Fault, Finding, Findings, Place, system_error_text};
 use quayline_infer::has_data_descriptions;
 use quayline_project::{CopyFolders, read_source};
 
-use crate::args::{CopybookArgs, LimitArg, SourceFormatArg};
+use crate::args::{LimitArg, SourceArgs, SourceFormatArg};
 use crate::console::shown;
 use crate::exit::{CLI_INPUT, CLI_NO_COPYBOOK, Stop, argument};
 use crate::spelling::nearest;
@@ -35,13 +35,13 @@ pub(crate) struct Built {
 }
 
 /// Reads the copybook at `path` (`-` is standard input).
-pub(crate) fn read(path: &Path, args: &CopybookArgs) -> Result<Described, Stop> {
+pub(crate) fn read(path: &Path, args: &SourceArgs) -> Result<Described, Stop> {
     let text = source_text(path)?;
     describe(path, text, args)
 }
 
 /// Reads several copybooks as one. No two of them may describe records of one name.
-pub(crate) fn read_all(paths: &[PathBuf], args: &CopybookArgs) -> Result<Described, Stop> {
+pub(crate) fn read_all(paths: &[PathBuf], args: &SourceArgs) -> Result<Described, Stop> {
     let (first, others) = paths.split_first().ok_or_else(|| argument("no copybook is named"))?;
     let mut all = read(first, args)?;
     for path in others {
@@ -59,7 +59,7 @@ pub(crate) fn read_all(paths: &[PathBuf], args: &CopybookArgs) -> Result<Describ
 }
 
 /// The records of a copybook whose text is read already.
-pub(crate) fn describe(path: &Path, text: String, args: &CopybookArgs) -> Result<Described, Stop> {
+pub(crate) fn describe(path: &Path, text: String, args: &SourceArgs) -> Result<Described, Stop> {
     let dialect = dialect(args)?;
     let library = folders(path, &args.include);
     let limits = LimitArg::limits(&args.limit);
@@ -189,7 +189,7 @@ pub(crate) fn name(layout: &Layout) -> &str {
 }
 
 /// The dialect: a preset and what `--set` changes.
-fn dialect(args: &CopybookArgs) -> Result<Dialect, Stop> {
+fn dialect(args: &SourceArgs) -> Result<Dialect, Stop> {
     let wrong = |error: DialectSettingError, written: &str| {
         let names = Dialect::SETTINGS.iter().map(|setting| setting.name);
         let known = names.clone().collect::<Vec<_>>().join(", ");

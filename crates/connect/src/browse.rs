@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use quayline_amqp::{AmqpError, Attach, LinkId, condition};
-use quayline_store::queue::{Message, Queue};
+use quayline_store::queue::{Content, Message, Queue};
 
 use crate::client::{Client, Link, amqp_error};
 use crate::convert;
@@ -46,7 +46,8 @@ impl Client {
             }
             if link.read.is_empty() {
                 let unit = self.shared.store.begin();
-                let found = unit.and_then(|unit| link.queue.browse_within(&unit, link.after, PAGE, PAGE_BYTES));
+                let found = unit
+                    .and_then(|unit| link.queue.browse_within(&unit, link.after, PAGE, PAGE_BYTES, Content::Included));
                 match found {
                     Ok(found) => {
                         link.after = found.last().map(|last| last.after).or(link.after);

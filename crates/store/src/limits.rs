@@ -17,6 +17,12 @@ pub struct StoreLimits {
     pub locks_max: usize,
     /// Milliseconds that a unit of work waits for a record lock. Default 10,000.
     pub lock_wait_ms_max: u64,
+    /// Bytes of content from which a message that persists is stored in parts of this length, which only a get reads. Default 1 MB less 1 kB, so that a
+    /// part and its key fit into a page of the applied store.
+    pub message_part_bytes: usize,
+    /// Messages of one queue that wait for their retry at once, each with some 100 bytes in memory. While a queue has as many, gets find no other one.
+    /// Default 100,000.
+    pub queue_delayed_max: usize,
     /// Messages of one queue whose content is kept in memory ahead of the next get. Default 4,096.
     pub queue_window_messages_max: usize,
     /// Bytes of those messages. Default 16 MB; at least one message is kept whatever its size.
@@ -36,6 +42,8 @@ impl Default for StoreLimits {
             value_bytes_max: 101 << 20,
             locks_max: 1_000_000,
             lock_wait_ms_max: 10_000,
+            message_part_bytes: (1 << 20) - 1_024,
+            queue_delayed_max: 100_000,
             queue_window_messages_max: 4_096,
             queue_window_bytes_max: 16 << 20,
             queue_memory_bytes_max: 256 << 20,

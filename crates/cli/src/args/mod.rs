@@ -48,7 +48,7 @@ pub(crate) use partner::{
     PartnerShowArgs, ProjectArgs, ReceiveArgs, RunArgs, SendArgs, TransactionArgs, TransactionCommand,
 };
 pub(crate) use project::{CheckProjectArgs, NewArgs};
-pub(crate) use records::{CopybookArgs, SourceFormatArg};
+pub(crate) use records::{CopybookArgs, SourceArgs, SourceFormatArg};
 pub(crate) use serve::{
     ApiArgs, ApiCommand, ApiNewArgs, MeasureArgs, MeasureBatchArgs, MeasureCommand, MeasureCryptoArgs, MeasureFlowArgs,
     MeasureMixArgs, MeasureNetArgs, MeasureStoreArgs, MeasureTranslateArgs, ServeArgs, ServiceArgs, ServiceCommand,

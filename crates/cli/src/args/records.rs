@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-/// How to read a copybook; the same for every command that takes one.
+/// Which record of a copybook to use, and how to read it.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct CopybookArgs {
     /// Record description to use, if the copybook has several
@@ -12,6 +12,13 @@ pub(crate) struct CopybookArgs {
     /// The name of a level-01 (or level-77) entry. A fragment without a level 01 is one record with the name of its file.
     #[arg(long, value_name = "NAME")]
     pub(crate) record: Option<String>,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+}
+
+/// How to read a copybook; the same for every command that takes one.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct SourceArgs {
     /// Compiler to follow: ibm, gnucobol or microfocus
     #[arg(long, value_enum, default_value_t = DialectName::Ibm, value_name = "NAME")]
     pub(crate) dialect: DialectName,

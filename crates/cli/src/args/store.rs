@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Subcommand, ValueEnum};
 
-use super::CopybookArgs;
+use super::{CopybookArgs, SourceArgs};
 
 /// The data folder.
 #[derive(Debug, clap::Args)]
@@ -162,6 +162,8 @@ pub(crate) struct DefineFileArgs {
     /// Record description to use, if the copybook has several
     #[arg(long, value_name = "NAME", requires = "copybook")]
     pub(crate) record_name: Option<String>,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
     /// Length of the records in bytes, as N or MIN-MAX, at most 104,857,600 (100 MiB)
     #[arg(long, value_name = "LENGTH", required_unless_present = "copybook")]
     pub(crate) record: Option<String>,

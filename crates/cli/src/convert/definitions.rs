@@ -96,7 +96,7 @@ impl Definitions {
             };
             return Err(finding.hint(hint).into());
         };
-        let described = copybook::read_all(&args.copybook, &args.reading)?;
+        let described = copybook::read_all(&args.copybook, &args.reading.source)?;
         let (mut interface, interface_text) = interface(args)?;
         apply(args, &mut interface);
         let (layouts, warnings) = match (&interface.records, args.reading.record.as_deref()) {
@@ -257,7 +257,7 @@ impl Definitions {
                     OutputLevelArg::None
                 }),
                 args.strict,
-                LimitArg::limits(&args.reading.limit),
+                LimitArg::limits(&args.reading.source.limit),
             ),
             guides,
             level: level(args.level),
@@ -303,7 +303,7 @@ fn guides(args: &ConvertArgs) -> Result<Option<Arc<GuideDocuments>>, Stop> {
         None | Some(NamesArg::Reference) => NodeNames::References,
         Some(NamesArg::Name) => NodeNames::Words,
     };
-    let limits = LimitArg::limits(&args.reading.limit);
+    let limits = LimitArg::limits(&args.reading.source.limit);
     Ok(Some(Arc::new(read_guide_documents(&args.guide, &limits, names, cache().as_deref())?)))
 }
 

@@ -366,7 +366,7 @@ fn columns_input(
         }
         Findings(findings)
     };
-    let survey = ColumnsSurvey::of(twin, &LimitArg::limits(&args.reading.limit)).map_err(in_file)?;
+    let survey = ColumnsSurvey::of(twin, &LimitArg::limits(&args.reading.source.limit)).map_err(in_file)?;
     let shape = survey.shape.map_err(in_file)?;
     Ok((Input::Opened(file), Some(Arc::new(Schema::of_shape(shape)))))
 }

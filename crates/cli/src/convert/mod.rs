@@ -95,7 +95,7 @@ fn convert(
         Conversion::new(job.source(definitions)?, job.target(definitions, ends)?, job.schema_of(definitions));
     conversion.target_schema.clone_from(&definitions.target_schema);
     conversion.lanes = usize::from(args.jobs);
-    conversion.limits = LimitArg::limits(&args.reading.limit);
+    conversion.limits = LimitArg::limits(&args.reading.source.limit);
     conversion.cancel = Arc::clone(stop);
     conversion.rejects = match job.rejects {
         Some(path) => Rejects::File { path, max: args.max_rejects },

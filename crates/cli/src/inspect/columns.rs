@@ -36,7 +36,7 @@ pub(super) fn show(sample: Sample, args: &InspectArgs, console: &Console) -> Res
     } else {
         std::fs::File::open(&args.file).map_err(refuse)?
     };
-    let survey = ColumnsSurvey::of(file, &LimitArg::limits(&args.reading.limit)).map_err(in_file)?;
+    let survey = ColumnsSurvey::of(file, &LimitArg::limits(&args.reading.source.limit)).map_err(in_file)?;
     let findings = match &survey.shape {
         Ok(_) => Vec::new(),
         Err(findings) => in_file(findings.clone()).0,

@@ -22,7 +22,7 @@ use crate::render::{FindingWire, Paint, Style, bytes_text, grouped};
 const SHOWN_MAX: usize = 3;
 /// Prints the proposals; with a copybook, whether it fits.
 pub(crate) fn propose(sample: &Sample, args: &InspectArgs, console: &Console) -> Result<Exit, Stop> {
-    let copybook = args.copybook.as_deref().map(|path| copybook::read(path, &args.reading)).transpose()?;
+    let copybook = args.copybook.as_deref().map(|path| copybook::read(path, &args.reading.source)).transpose()?;
     let layout = match &copybook {
         Some(described) => {
             let (layout, warnings) = described.one(args.reading.record.as_deref())?;
@@ -242,13 +242,13 @@ fn command_line(args: &InspectArgs, charset: Option<Charset>, framing: Option<&F
     if let Some(record) = &args.reading.record {
         words.extend(["--record".to_owned(), quoted(Path::new(record))]);
     }
-    if args.reading.dialect.name() != "ibm" {
-        words.extend(["--dialect".to_owned(), args.reading.dialect.name().to_owned()]);
+    if args.reading.source.dialect.name() != "ibm" {
+        words.extend(["--dialect".to_owned(), args.reading.source.dialect.name().to_owned()]);
     }
-    for setting in &args.reading.set {
+    for setting in &args.reading.source.set {
         words.extend(["--set".to_owned(), quoted(Path::new(setting))]);
     }
-    for folder in &args.reading.include {
+    for folder in &args.reading.source.include {
         words.extend(["-I".to_owned(), quoted(folder)]);
     }
     words.push("--encoding".to_owned());

@@ -38,7 +38,7 @@ pub(crate) fn survey(sample: Sample, args: &InspectArgs, console: &Console) -> R
     let is_stdin = args.file == Path::new("-");
     let source = sample.into_reader();
     let name: Arc<str> = if is_stdin { "<stdin>".into() } else { shown(&args.file).into() };
-    let survey = Survey::of(&name, source, &LimitArg::limits(&args.reading.limit)).map_err(refuse)?;
+    let survey = Survey::of(&name, source, &LimitArg::limits(&args.reading.source.limit)).map_err(refuse)?;
     if console.json() {
         print_json(&SurveyWire::of(&name, &survey))?;
     } else {

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &InspectArgs, console: &Console) -> Result<Exit, Stop> {
                     argument("--copybook, --encoding and --framing are for data files, and this is a copybook");
                 return Err(finding.hint("add `--as data` if it is data").into());
             }
-            let described = copybook::describe(&args.file, sample.into_text(&args.file)?, &args.reading)?;
+            let described = copybook::describe(&args.file, sample.into_text(&args.file)?, &args.reading.source)?;
             show_layouts(&described, args, console)
         }
         As::Edi => edi::survey(sample, args, console),

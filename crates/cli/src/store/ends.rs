@@ -186,7 +186,8 @@ pub(super) fn print_json(from: Reader, name: &str, args: &DescribedArgs, console
         return Err(finding.hint("add, say, --encoding cp037").into());
     };
     let charset = charset_named(encoding)?;
-    let (layout, warnings) = copybook::read_all(&args.copybook, &args.reading)?.one(args.reading.record.as_deref())?;
+    let (layout, warnings) =
+        copybook::read_all(&args.copybook, &args.reading.source)?.one(args.reading.record.as_deref())?;
     console.findings(&warnings);
     let schema = Schema::compile(&[layout], &InterfaceFile::default(), &Policies::default(), charset)?;
     let (name, input) = (format!("file:{name}").into(), Input::Stream(Box::new(from)));

@@ -17,8 +17,8 @@ use quayline_store::{Direction, LockWait, Store, StoreError, Unit};
 use super::ends::{Reader, print_json};
 use super::{Missing, Opened, from_hex, not_there, read_whole, stop, unreadable};
 use crate::args::{
-    AlterArgs, BrowseArgs, CopybookArgs, DefineFileArgs, DeleteArgs, FactsArgs, FileArgs, FileCommand, GetArgs,
-    KeyArgs, LoadArgs, OrganisationArg, PutArgs, UnloadArgs,
+    AlterArgs, BrowseArgs, DefineFileArgs, DeleteArgs, FactsArgs, FileArgs, FileCommand, GetArgs, KeyArgs, LoadArgs,
+    OrganisationArg, PutArgs, UnloadArgs,
 };
 use crate::console::{Console, shown, write_stdout};
 use crate::copybook;
@@ -102,7 +102,7 @@ fn open(store: &Store, name: &str) -> Result<(Unit, RecordFile), Stop> {
 
 fn definition(args: &DefineFileArgs) -> Result<FileDefinition, Stop> {
     let layout = match &args.copybook {
-        Some(path) => Some(copybook::read(path, &CopybookArgs::default())?.named(args.record_name.as_deref())?),
+        Some(path) => Some(copybook::read(path, &args.source)?.named(args.record_name.as_deref())?),
         None => None,
     };
     let layout = layout.as_ref();

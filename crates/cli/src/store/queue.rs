@@ -5,8 +5,9 @@ use quayline_store::queue::{
     Browsed, Content, GetWait, Message, MessageId, QueueDefinition, QueueKind, RetryOutcome, Select, USER_ID,
 };
 use quayline_store::{Clock as _, Store, StoreError, SystemClock, expired_finding};
+use quayline_store_embedded::Settings;
 
-use super::{Missing, Opened, from_hex, not_there, read_whole, stop};
+use super::{Missing, Opened, alone, from_hex, not_there, read_whole, stop};
 use crate::args::{
     AlterQueueArgs, BrowseQueueArgs, DefineQueueArgs, DepthMarks, GetMessageArgs, PutMessageArgs, QueueArgs,
     QueueCommand,
@@ -33,7 +34,12 @@ pub(crate) fn run(args: &QueueArgs, console: &Console) -> Result<Exit, Stop> {
         QueueCommand::Retry(args) => (&args.store, Missing::Refuse),
         QueueCommand::Serve(args) => (&args.store, Missing::Refuse),
     };
-    let opened = Opened::open(folder, missing)?;
+    let settings = match &args.command {
+        QueueCommand::Serve(_) => Settings::default(),
+        // Each page is read once.
+        _ => Settings { cache_bytes: 16 << 20, ..alone() },
+    };
+    let opened = Opened::open_with(folder, missing, settings)?;
     let done = perform(&args.command, &opened.store, console);
     // What nobody waited for, such as the removal of expired messages, is written also where the command failed.
     let closed = opened.close(Exit::Done);
@@ -207,6 +213,8 @@ fn put(args: &PutMessageArgs, store: &Store) -> Result<(), Stop> {
     message.properties.extend(args.user_id.iter().map(|user| (USER_ID.to_owned(), user.clone().into_bytes())));
     let mut unit = store.begin().map_err(stop)?;
     let id = queue.put(&mut unit, &message).map_err(stop)?;
+    // The unit of work has a copy, which may be long.
+    drop(message);
     unit.commit().map_err(stop)?;
     write_stdout(format!("{}\n", hex(&id)).as_bytes())?;
     Ok(())
@@ -262,7 +270,7 @@ fn browse(args: &BrowseQueueArgs, store: &Store) -> Result<(), Stop> {
     let unit = store.begin().map_err(stop)?;
     let (mut left, mut after) = (args.count, None);
     while left > 0 {
-        let page = queue.browse_within(&unit, after, left, BROWSED_BYTES).map_err(stop)?;
+        let page = queue.browse_within(&unit, after, left, BROWSED_BYTES, Content::LeftOut).map_err(stop)?;
         let Some(last) = page.last() else { break };
         after = Some(last.after);
         left -= page.len();
@@ -272,12 +280,12 @@ fn browse(args: &BrowseQueueArgs, store: &Store) -> Result<(), Stop> {
 }
 
 fn line_of(browsed: Browsed, json: bool) -> String {
-    let message = browsed.message;
     if json {
-        return message.as_json(Content::LeftOut, browsed.due_ms);
+        return browsed.as_json();
     }
+    let message = browsed.message;
     let (id, correlation) = (hex(&message.id), hex(&message.correlation));
-    let (priority, bytes, backouts) = (message.priority, message.payload.len(), message.backout_count);
+    let (priority, bytes, backouts) = (message.priority, browsed.bytes, message.backout_count);
     let mut text = format!("{id}  correlation {correlation}  priority {priority}  {bytes} bytes  backouts {backouts}");
     if !message.reason.is_empty() {
         text.push_str(&format!("  {}", message.reason));

@@ -1,6 +1,9 @@
 //! `quayline file`, `quayline queue` and `quayline store`.
 
+use std::io::{Read as _, Write as _};
+
 use expect_test::expect;
+use wait4::Wait4 as _;
 
 use crate::world::World;
 
@@ -265,6 +268,55 @@ fn messages_go_through_queues_in_order() {
     "#]]);
 }
 
+/// Peak memory in bytes of a command that ends with 0 and whose output is this long.
+fn peak(world: &World, arguments: &str, output_bytes: usize) -> u64 {
+    let output = world.path("output");
+    let mut command = world.command(arguments.split_whitespace());
+    command.stdout(std::fs::File::create(&output).expect("a file")).stdin(std::process::Stdio::null());
+    let ended = command.spawn().expect("it starts").wait4().expect("it ends");
+    assert!(ended.status.success(), "{arguments}: {}", ended.status);
+    let length = std::fs::metadata(&output).expect("its output").len();
+    assert!(length == output_bytes as u64 || output_bytes == 0, "{arguments}: {length} bytes");
+    ended.rusage.maxrss
+}
+
+/// The bounds of docs/reference/limits.md, which do not grow with the number of messages. A child begins with the memory of its parent, so the test itself
+/// holds no content.
+#[test]
+fn messages_of_100_mb_take_bounded_memory() {
+    const PARTS: usize = 100;
+    let world = World::new();
+    let part: Vec<u8> = (0..1_000_000u64).map(|at| u8::try_from((at * at / 7) % 251).unwrap_or(0)).collect();
+    let mut file = std::fs::File::create(world.path("long.bin")).expect("a file");
+    (0..PARTS).for_each(|_| file.write_all(&part).expect("written"));
+    world.run("queue define BIG --message-max 104857600").code(0);
+    let mut most = [0u64; 3];
+    let mut note = |what: usize, bytes: u64| most[what] = most[what].max(bytes);
+    for _ in 0..4 {
+        note(0, peak(&world, "queue put BIG long.bin", 0));
+        note(2, peak(&world, "queue browse BIG", 0));
+        note(2, peak(&world, "queue depth", 0));
+    }
+    for _ in 0..4 {
+        note(1, peak(&world, "queue get BIG", PARTS * part.len()));
+        let mut output = std::fs::File::open(world.path("output")).expect("its output");
+        let mut read = vec![0; part.len()];
+        for _ in 0..PARTS {
+            output.read_exact(&mut read).expect("read");
+            assert!(read == part, "other content");
+        }
+    }
+    let [put, get, list] = most.map(|bytes| bytes / 1_000_000);
+    eprintln!("put {put} MB, get {get} MB, list {list} MB");
+    assert!(put <= 250 && get <= 160 && list <= 40, "put {put} MB, get {get} MB, list {list} MB");
+    // Nothing of the long segments of the log is kept.
+    let files = std::fs::read_dir(world.path("data")).expect("the data folder");
+    let files = files.map(|entry| entry.expect("an entry").path());
+    let log = files.filter(|path| path.extension().is_some_and(|extension| extension == "qls"));
+    let bytes: Vec<u64> = log.map(|path| std::fs::metadata(path).expect("a segment").len()).collect();
+    assert!(!bytes.is_empty() && bytes.iter().sum::<u64>() < 140_000_000, "{bytes:?}");
+}
+
 #[test]
 fn the_store_is_checked_and_compacted() {
     let world = loaded();
@@ -345,6 +397,23 @@ fn convert_reads_and_writes_record_files() {
 
         hint: leave --to out
     "#]]);
+}
+
+/// The compiler, COPY members and replaced texts count for a definition as for `convert`.
+#[test]
+fn a_definition_follows_the_compiler_and_the_copy_members_of_its_copybook() {
+    let copybook = b"       01  CUST.\n           COPY BODY.\n";
+    let body = b"           05  :TAG:-ID    PIC X(4).\n           05  :TAG:-COUNT PIC 9(2) COMP.\n";
+    let world = World::with([("cust.cpy", copybook.as_slice()), ("members/BODY.cpy", body.as_slice())]);
+    let define = "-c cust.cpy -I members --replacing :TAG:=CU --key CU-ID";
+    world.run(&format!("file define IBM {define}")).code(0);
+    world.run(&format!("file define GNU {define} --dialect gnucobol")).code(0);
+    let length = |name: &str| world.run(&format!("file facts {name}")).code(0).out().lines().next().map(str::to_owned);
+    assert_eq!(length("IBM").as_deref(), Some("IBM: key-sequenced, key 0:4, records of 6 to 6 bytes"));
+    // GnuCOBOL keeps two digits in one byte.
+    assert_eq!(length("GNU").as_deref(), Some("GNU: key-sequenced, key 0:4, records of 5 to 5 bytes"));
+    let missing = world.run("file define NO -c cust.cpy --key ID");
+    assert!(missing.code(2).err().contains("BODY"), "{}", missing.err());
 }
 
 /// A key is a field of the copybook, and records are printed as `convert` prints them.

@@ -10,7 +10,7 @@ use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use quayline_core::{from_hex, hex};
 use quayline_gateway::{Problem, decode_path, decode_query, pairs};
-use quayline_store::queue::{Attempt, Claim, Claimed, Message, Queue, Select, USER_ID};
+use quayline_store::queue::{Attempt, Claim, Claimed, Content, Message, Queue, Select, USER_ID};
 use quayline_store::{Store, StoreError};
 use serde::Serialize;
 
@@ -326,11 +326,11 @@ pub(super) fn browse(asked: &Asked<'_>, name: &str) -> Answered {
     });
     let after = after.transpose()?;
     let (store, queue) = asked.queue(name)?;
-    let page = store.begin().and_then(|unit| queue.browse_within(&unit, after, limit, PAGE_BYTES));
+    let page = store.begin().and_then(|unit| queue.browse_within(&unit, after, limit, PAGE_BYTES, Content::LeftOut));
     let page = page.map_err(|error| problem(&error))?;
     // Fewer than the limit may be a page that reached its bytes: the last page is the empty one.
     let next = page.last().map(|last| hex(&last.after));
-    let messages = page.iter().map(|browsed| message::head(&browsed.message, browsed.due_ms)).collect();
+    let messages = page.iter().map(|browsed| message::head(&browsed.message, browsed.bytes, browsed.due_ms)).collect();
     Ok(json(StatusCode::OK, &v1::MessagePage { messages, next }))
 }
 

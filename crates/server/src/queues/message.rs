@@ -212,14 +212,14 @@ fn content_type(message: &Message) -> Option<HeaderValue> {
 }
 
 /// A message of a page, without its content. `due_ms`: when it can be taken.
-pub(crate) fn head(message: &Message, due_ms: Option<u64>) -> MessageHead {
+pub(crate) fn head(message: &Message, bytes: u64, due_ms: Option<u64>) -> MessageHead {
     let id = |id: &MessageId| (*id != [0; 24]).then(|| hex(id));
     MessageHead {
         message_id: hex(&message.id),
         priority: message.priority,
         persistent: message.persistence == Persistence::Persistent,
         put_ms: message.put_ms,
-        bytes: message.payload.len(),
+        bytes,
         backout_count: message.backout_count,
         content_type: content_type(message).and_then(|media| Some(media.to_str().ok()?.to_owned())),
         correlation_id: id(&message.correlation),

@@ -191,8 +191,11 @@ impl Log {
         Ok(())
     }
 
+    /// A segment that one long group made larger is not kept: the store would never be small again.
     fn keep_or_remove(&mut self, name: &str) -> Result<(), StoreError> {
-        if self.spares.len() < self.spare_max {
+        let length = self.medium.open(name, OpenMode::Read).and_then(|file| file.len());
+        let length = length.map_err(|error| StoreError::io(name, "read", &error))?;
+        if self.spares.len() < self.spare_max && length <= 2 * self.segment_bytes {
             self.spares.push(name.to_owned());
             return Ok(());
         }

@@ -25,7 +25,9 @@ fn open_store(folder: &Path) -> Store {
     let settings = Settings { apply_interval_ms: 20, segment_bytes: 256 << 10, ..Settings::default() };
     let medium = Arc::new(Folder::create(folder).expect("a folder"));
     let engine = EmbeddedEngine::open(medium, &clock, settings).expect("the store opens");
-    Store::open(Arc::new(engine), clock, StoreLimits::default(), Access::Write).expect("the store opens")
+    // The content of a message is its number in three parts.
+    let limits = StoreLimits { message_part_bytes: 3, ..StoreLimits::default() };
+    Store::open(Arc::new(engine), clock, limits, Access::Write).expect("the store opens")
 }
 
 /// The process that is killed: workers count up and print each number after its commit; other units of work stay open.

@@ -9,9 +9,12 @@ use quayline_store_embedded::{EmbeddedEngine, Settings, Work};
 
 use crate::support::{clock, open, small};
 
+/// Longer content is in parts.
+const PART: usize = 300;
+
 fn store(disk: &FakeDisk, settings: Settings) -> (Store, Arc<EmbeddedEngine>) {
     let engine = Arc::new(open(disk, settings, 1).expect("the store opens"));
-    let limits = StoreLimits { queue_window_messages_max: 5, ..StoreLimits::default() };
+    let limits = StoreLimits { queue_window_messages_max: 5, message_part_bytes: PART, ..StoreLimits::default() };
     (Store::open(engine.clone(), clock(2), limits, Access::Write).expect("the store opens"), engine)
 }
 
@@ -105,7 +108,7 @@ fn a_log_of_passing_messages_is_freed() {
     assert!(segments() < 20, "about 80 segments were written, {} are left", segments());
 }
 
-/// Moves messages from one queue to another until the power is cut; afterwards each message is on exactly one of them.
+/// Moves messages from one queue to another until the power is cut; afterwards each message is on exactly one of them, with all parts of its content.
 #[test]
 fn a_power_cut_leaves_each_message_on_exactly_one_queue() {
     const MESSAGES: usize = 30;
@@ -115,14 +118,15 @@ fn a_power_cut_leaves_each_message_on_exactly_one_queue() {
         let (store, _engine) = store(&disk, small());
         let queue = define(&store, QueueDefinition::local("A"));
         define(&store, QueueDefinition::local("B"));
-        (0..30u8).for_each(|payload| put(&store, &queue, &Message::new([payload])));
+        (0..30u8).for_each(|number| put(&store, &queue, &Message::new(content(number))));
     }
     for image in 0..300 {
         disk.set_trouble(Trouble { cut_in: Some(8 + chance.below(120)), ..Trouble::default() });
         let (from, to) = if image % 2 == 0 { ("A", "B") } else { ("B", "A") };
         if let Ok(engine) = open(&disk, small(), image) {
             let engine = Arc::new(engine);
-            let opened = Store::open(engine.clone(), clock(image), StoreLimits::default(), Access::Write);
+            let limits = StoreLimits { message_part_bytes: PART, ..StoreLimits::default() };
+            let opened = Store::open(engine.clone(), clock(image), limits, Access::Write);
             if let Ok(store) = opened {
                 while move_one(&store, from, to).is_some() {
                     if chance.below(6) == 0 && engine.apply().is_err() {
@@ -137,13 +141,22 @@ fn a_power_cut_leaves_each_message_on_exactly_one_queue() {
         let mut found: Vec<u8> = ["A", "B"]
             .iter()
             .flat_map(|name| store.queue(name).expect("opened").browse(&unit, None, 100).expect("readable"))
-            .map(|browsed| browsed.message.payload[0])
+            .map(|browsed| {
+                let payload = browsed.message.payload;
+                assert!(payload == content(payload[0]), "image {image}: a message has other content");
+                payload[0]
+            })
             .collect();
         found.sort_unstable();
         assert_eq!(found.len(), MESSAGES, "image {image}");
         found.dedup();
         assert_eq!(found.len(), MESSAGES, "image {image}: a message is there twice");
     }
+}
+
+/// One of three messages has one byte, the others have one part and several.
+fn content(number: u8) -> Vec<u8> {
+    vec![number; [1, PART, 3 * PART + 1][usize::from(number % 3)]]
 }
 
 fn move_one(store: &Store, from: &str, to: &str) -> Option<()> {

@@ -218,7 +218,11 @@ fn sequences(server: &Server) {
     let begin_units = Instant::now();
     side_by_side(&store_with(server.empty("units"), limits), 400, conformance::run_unit_sequences);
     eprintln!("{} sequences of two units took {:.1} s", sequence_count(), begin_units.elapsed().as_secs_f64());
-    side_by_side(&store(server.empty("queues")), 300, conformance::run_queue_sequences);
+    // Content has four bytes: half of it in parts.
+    for (database, seed, message_part_bytes) in [("queues", 300, 4), ("parts", 500, 3)] {
+        let limits = StoreLimits { message_part_bytes, ..StoreLimits::default() };
+        side_by_side(&store_with(server.empty(database), limits), seed, conformance::run_queue_sequences);
+    }
     eprintln!("{} sequences of all took {:.1} s", sequence_count(), begin.elapsed().as_secs_f64());
     let found = conformance::run_histories(&store(server.empty("histories")), conformance::Reads::ForUpdate, 4, 60);
     assert!(found.is_ok(), "{}", found.err().unwrap_or_default());

@@ -7,6 +7,7 @@ mod claims;
 mod files;
 mod histories;
 mod loads;
+mod long;
 mod model;
 mod queue_model;
 mod queues;

@@ -70,8 +70,6 @@ struct Sequence<'s> {
     queue: Queue,
     backout: Queue,
     depth_max: u64,
-    /// Whether messages expire. In a database, the deletion of expired ones may come after the next count of a queue, which then is full a little longer.
-    expires: bool,
     chance: Chance,
     model: Model,
     next: u32,
@@ -135,7 +133,7 @@ impl Sequence<'_> {
             group,
             // Without a group, a message has no number in it.
             group_sequence: u32::from(self.chance.byte(3)) * u32::from(group > 0),
-            is_expired: self.chance.below(8) == 0 && self.expires,
+            is_expired: self.chance.below(8) == 0,
             rollbacks: 0,
         };
         let priority = self.chance.byte(3);
@@ -242,8 +240,7 @@ pub fn run_queue_sequences(store: &Store, seed: u64, sequences: u64) -> Result<(
         let queue = define(store, limits)?;
         let chance = Chance(seed.wrapping_mul(1_000_003).wrapping_add(sequence));
         let (model, trace) = (Model::default(), Vec::new());
-        let expires = depth_max != DEPTH_MAX || store.0.shared.is_none();
-        let mut running = Sequence { store, queue, backout, depth_max, expires, chance, model, next: 0, trace };
+        let mut running = Sequence { store, queue, backout, depth_max, chance, model, next: 0, trace };
         running.run().map_err(|why| format!("seed {seed}, sequence {sequence}: {why}"))?;
     }
     Ok(())

@@ -29,6 +29,7 @@ pub(super) const CHECKS: &[Check] = &[
     Check { name: "get_write_and_put_are_one_unit", run: one_unit },
     Check { name: "purge_and_move_end_with_an_empty_queue", run: purge_and_move },
     Check { name: "marks_of_the_depth_report_once_each_way", run: marks },
+    Check { name: "long_content_is_in_parts_and_comes_back", run: super::long::long },
     Check { name: "marks_that_contradict_themselves_are_refused", run: wrong_marks },
 ];
 

@@ -8,7 +8,6 @@ use super::get::{GetOutcome, Left, Sought};
 use super::message::{Message, Persistence};
 use super::window::{Held, MessageKey, Select};
 use super::{Queue, QueueOutcome, QueueState, open};
-use crate::engine::Change;
 use crate::store::Inner;
 use crate::{Store, StoreError, Unit};
 
@@ -67,7 +66,7 @@ impl Queue {
                     state.window.claimed.insert(key);
                     let backout_count = state.window.backouts.get(&key).copied().unwrap_or(0);
                     drop(state);
-                    let message = queue.decode(&held.value, backout_count);
+                    let message = queue.message(key, &held.value, backout_count);
                     // First, so that a message that cannot be read goes back.
                     let (queue, store) = (Arc::clone(queue), Arc::clone(store));
                     let claim = Claim { queue, store, key, backout_count, held: Some(held) };
@@ -143,7 +142,7 @@ impl Claim {
         if target.targets.iter().any(|state| Arc::ptr_eq(state, &self.queue)) {
             return Err(StoreError::QueueMissing { name: target.name });
         }
-        let mut message = self.queue.decode(&held.value, 0)?;
+        let mut message = self.queue.message(self.key, &held.value, 0)?;
         message.reason = reason.to_owned();
         target.put(unit, &message).map(|_| ())
     }
@@ -182,13 +181,11 @@ impl QueueState {
         let store = Arc::clone(unit.inner());
         // First, so that whatever fails below gives the message back.
         let crossed = self.report_fall(unit);
+        let value = crate::Value::clone(&held.value);
         let get = GetOutcome { queue: Arc::clone(self), store, key, held: Some(held), left, crossed };
         unit.on_outcome(QueueOutcome::Get(get));
         if persistence == Persistence::Persistent {
-            unit.change_claimed(self.stored.messages, &key, Change::Delete)?;
-            if backout_count > 0 {
-                unit.change_claimed(self.stored.counts, &key, Change::Delete)?;
-            }
+            self.delete(unit, key, &value, backout_count > 0)?;
         }
         Ok(())
     }

@@ -3,8 +3,8 @@
 use crate::codec::{Decoder, Encoder};
 use crate::{Space, StoreError};
 
-/// Version of the stored form. Version 1 has no marks of the depth.
-const VERSION: u8 = 2;
+/// Version of the stored form. Version 1 has no marks of the depth, version 2 has no space for parts.
+const VERSION: u8 = 3;
 
 /// What a name stands for.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -109,9 +109,16 @@ pub(crate) struct StoredQueue {
     pub(crate) messages: Space,
     /// Space of the backout counts.
     pub(crate) counts: Space,
+    /// Space of the parts of long messages; `None` for a queue that was defined before there were parts: its messages are stored whole.
+    pub(crate) parts: Option<Space>,
 }
 
 impl StoredQueue {
+    /// The spaces of a local queue.
+    pub(crate) fn spaces(&self) -> Vec<Space> {
+        [self.messages, self.counts].into_iter().chain(self.parts).collect()
+    }
+
     pub(crate) fn encode(&self) -> Vec<u8> {
         let definition = &self.definition;
         let mut out = Encoder::default();
@@ -135,6 +142,8 @@ impl StoredQueue {
         out.u64(definition.depth_high_mark);
         out.u64(definition.depth_low_mark);
         out.text(&definition.event_queue);
+        // 0 is the space of the definitions, which no queue has.
+        out.u32(self.parts.map_or(0, |space| space.0));
         out.0
     }
 
@@ -178,8 +187,9 @@ impl StoredQueue {
             definition.depth_low_mark = from.u64()?;
             definition.event_queue = from.text()?;
         }
+        let parts = if version > 2 { Some(Space(from.u32()?)).filter(|space| space.0 != 0) } else { None };
         from.end()?;
-        Some(StoredQueue { definition, messages, counts })
+        Some(StoredQueue { definition, messages, counts, parts })
     }
 }
 
@@ -188,15 +198,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_definition_of_version_1_has_no_marks() {
-        let stored = StoredQueue { definition: QueueDefinition::local("Q"), messages: Space(7), counts: Space(8) };
+    fn earlier_versions_have_no_parts_and_no_marks() {
+        let definition = QueueDefinition::local("Q");
+        let stored = StoredQueue { definition, messages: Space(7), counts: Space(8), parts: Some(Space(9)) };
         let mut bytes = stored.encode();
+        assert_eq!(StoredQueue::decode("Q", &bytes).expect("version 3"), stored);
+        // The space of the parts.
+        bytes.truncate(bytes.len() - 4);
+        bytes[0] = 2;
+        let without_parts = StoredQueue { parts: None, ..stored };
+        assert_eq!(StoredQueue::decode("Q", &bytes).expect("version 2"), without_parts);
         // Two marks of 8 bytes and the length of an empty name.
         bytes.truncate(bytes.len() - 20);
         bytes[0] = 1;
         let read = StoredQueue::decode("Q", &bytes).expect("version 1");
-        assert_eq!((read.definition, read.messages), (stored.definition, Space(7)));
-        bytes[0] = 3;
+        assert_eq!((read.definition, read.messages), (without_parts.definition, Space(7)));
+        bytes[0] = 4;
         assert!(StoredQueue::decode("Q", &bytes).is_err());
     }
 }

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use parking_lot::MutexGuard;
 
+use super::json::Content;
 use super::marks::Crossed;
-use super::message::{Head, Message, Persistence};
+use super::message::{Head, Message, Parts, Persistence};
 use super::window::{Held, MessageKey, Select};
 use super::{GetWait, Polled, Queue, QueueState, State};
 use crate::engine::{Change, Direction, KeyRange, Page, PageLimit};
@@ -33,6 +34,16 @@ pub struct Browsed {
     pub after: [u8; 9],
     /// When the message can be got again, in milliseconds since 1970, if it waits for its retry.
     pub due_ms: Option<u64>,
+    /// Bytes of the content, also where it is left out.
+    pub bytes: u64,
+}
+
+impl Browsed {
+    /// The message as one JSON object on a line, without its content; see [`Message::as_json`].
+    #[must_use]
+    pub fn as_json(&self) -> String {
+        self.message.json(None, self.bytes, self.due_ms)
+    }
 }
 
 /// What looking for a message found.
@@ -137,10 +148,11 @@ impl Queue {
     /// # Errors
     /// Errors of the medium.
     pub fn browse(&self, unit: &Unit, after: Option<[u8; 9]>, count: usize) -> Result<Vec<Browsed>, StoreError> {
-        self.browse_within(unit, after, count, usize::MAX)
+        self.browse_within(unit, after, count, usize::MAX, Content::Included)
     }
 
-    /// Reads messages as [`Self::browse`] does, until they have this many bytes together. At least one message is read, whatever its size.
+    /// Reads messages as [`Self::browse`] does, until they have this many bytes together. At least one message is read, whatever its size. Content that is
+    /// left out does not count, and long content is not read then.
     ///
     /// # Errors
     /// Errors of the medium.
@@ -150,12 +162,13 @@ impl Queue {
         after: Option<[u8; 9]>,
         count: usize,
         bytes_max: usize,
+        content: Content,
     ) -> Result<Vec<Browsed>, StoreError> {
         let queue = self.local()?;
         let store = unit.inner();
         let now_ms = store.clock.now_ms();
         let mut state = queue.state.lock();
-        state.window.promote(store.clock.steady_ms());
+        queue.promote(store, &mut state)?;
         let begin = after.unwrap_or([0; 9]);
         let fits = |value: &[u8]| Head::of(value).is_some_and(|head| head.expires_ms == 0 || head.expires_ms > now_ms);
         let in_memory = state.window.not_persistent();
@@ -165,14 +178,21 @@ impl Queue {
             .take(count)
             .collect();
         // In the order of their times, not of their keys.
-        let delayed = state.window.delayed().filter(|(key, ..)| **key > begin);
+        let delayed = state.window.delayed_in_memory().filter(|(key, ..)| **key > begin);
         found.extend(delayed.map(|(key, held, due)| (*key, Value::clone(&held.value), Some(store.wall_ms(due)))));
-        let (mut stored, mut bytes) = (0, 0);
+        let bytes_of = |value: &[u8]| match (content, Head::of(value).and_then(|head| head.parts)) {
+            (Content::Included, Some(parts)) => {
+                value.len().saturating_add(usize::try_from(parts.bytes).unwrap_or(usize::MAX))
+            }
+            _ => value.len(),
+        };
+        let (mut stored, mut bytes) = (0, 0usize);
         queue.scan(store, begin, &mut |key, value| {
-            if !state.window.is_taken(&key) && fits(value) {
-                found.push((key, value.into(), None));
+            let due = state.window.delayed_until(&key);
+            if (due.is_some() || !state.window.is_taken(&key)) && fits(value) {
+                found.push((key, value.into(), due.map(|due| store.wall_ms(due))));
                 stored += 1;
-                bytes += value.len();
+                bytes = bytes.saturating_add(bytes_of(value));
             }
             stored < count && bytes < bytes_max
         })?;
@@ -181,17 +201,27 @@ impl Queue {
         let mut bytes = 0usize;
         let fit = found.iter().take(count).take_while(|(_, value, _)| {
             let is_room = bytes < bytes_max;
-            bytes = bytes.saturating_add(value.len());
+            bytes = bytes.saturating_add(bytes_of(value));
             is_room
         });
         let fit = fit.count();
         found.truncate(fit);
-        found
-            .into_iter()
-            .map(|(key, value, due_ms)| {
-                queue.decode(&value, backouts(&key)).map(|message| Browsed { message, after: key, due_ms })
-            })
-            .collect()
+        let mut browsed = Vec::with_capacity(found.len());
+        for (key, value, due_ms) in found {
+            let (mut message, parts) = queue.decode(&value, backouts(&key))?;
+            let bytes = parts.map_or(message.payload.len() as u64, |parts| parts.bytes);
+            match (content, parts) {
+                (Content::LeftOut, _) => message.payload = Vec::new(),
+                (Content::Included, Some(parts)) => match queue.content(key, parts)? {
+                    Some(content) => message.payload = content,
+                    // Another process has got it meanwhile.
+                    None => continue,
+                },
+                (Content::Included, None) => {}
+            }
+            browsed.push(Browsed { message, after: key, due_ms, bytes });
+        }
+        Ok(browsed)
     }
 
     /// The first message that fits, which stays on the queue for whoever gets it. Messages that units of work have got are left out.
@@ -213,8 +243,8 @@ impl Queue {
                         // Only memory has it.
                         state.window.add_beyond(key, held.clone());
                     }
-                    drop(state);
-                    return queue.decode(&held.value, count).map(Some);
+                    // While the queue is locked, nobody else gets the message.
+                    return queue.message(key, &held.value, count).map(Some);
                 }
                 Sought::Expired(key) => queue.discard(&store.0, &mut state, key)?,
                 Sought::Nothing(_) => return Ok(None),
@@ -284,7 +314,11 @@ impl QueueState {
             return self.seek_shared(shared.as_ref(), store, state, select);
         }
         let now_ms = store.clock.now_ms();
-        let due = state.window.promote(store.clock.steady_ms());
+        let due = self.promote(store, state)?;
+        if due.is_some() && state.window.delayed_len() >= store.limits.queue_delayed_max {
+            // Each message that fails from here on would need memory for its pause.
+            return Ok(Sought::Nothing(due));
+        }
         loop {
             let horizon = state.window.horizon();
             // A message of the group with a lower number may be beyond the horizon.
@@ -393,13 +427,73 @@ impl QueueState {
         Ok(true)
     }
 
-    pub(super) fn decode(&self, value: &[u8], backout_count: u32) -> Result<Message, StoreError> {
-        let message = Message::decode(value).ok_or_else(|| StoreError::Damaged {
-            file: self.name(),
-            byte: 0,
-            what: "a message is of no known form".to_owned(),
-        })?;
-        Ok(Message { backout_count, ..message })
+    /// Reads a stored form. The content of a message in parts is not read.
+    fn decode(&self, value: &[u8], backout_count: u32) -> Result<(Message, Option<Parts>), StoreError> {
+        let (message, parts) = Message::decode(value).ok_or_else(|| self.damaged("a message is of no known form"))?;
+        Ok((Message { backout_count, ..message }, parts))
+    }
+
+    fn damaged(&self, what: &str) -> StoreError {
+        StoreError::Damaged { file: self.name(), byte: 0, what: what.to_owned() }
+    }
+
+    /// Reads content that is in parts; `None` if the store has no such parts.
+    fn content(&self, key: MessageKey, parts: Parts) -> Result<Option<Vec<u8>>, StoreError> {
+        let Some(space) = self.stored.parts else { return Ok(None) };
+        let mut content = Vec::with_capacity(usize::try_from(parts.bytes).unwrap_or(0));
+        for part in parts.keys(key) {
+            let Some(value) = self.engine.get(&FullKey::new(space, &part))? else { return Ok(None) };
+            content.extend_from_slice(&value);
+        }
+        if content.len() as u64 != parts.bytes {
+            return Err(self.damaged("the parts of a message have another length than its header says"));
+        }
+        Ok(Some(content))
+    }
+
+    /// A message with its content.
+    pub(super) fn message(&self, key: MessageKey, value: &[u8], backout_count: u32) -> Result<Message, StoreError> {
+        let (mut message, parts) = self.decode(value, backout_count)?;
+        if let Some(parts) = parts {
+            let content = self.content(key, parts)?;
+            message.payload = content.ok_or_else(|| self.damaged("a part of a message is missing"))?;
+        }
+        Ok(message)
+    }
+
+    /// The keys of the parts of a message, with their space.
+    pub(super) fn parts_of(&self, key: MessageKey, parts: Option<Parts>) -> impl Iterator<Item = FullKey> + use<> {
+        let parts = self.stored.parts.zip(parts);
+        parts.into_iter().flat_map(move |(space, parts)| parts.keys(key).map(move |part| FullKey::new(space, &part)))
+    }
+
+    /// Deletes a message that persists, and its count, with a unit of work.
+    pub(super) fn delete(
+        &self,
+        unit: &mut Unit,
+        key: MessageKey,
+        value: &[u8],
+        is_counted: bool,
+    ) -> Result<(), StoreError> {
+        unit.change_claimed(self.stored.messages, &key, Change::Delete)?;
+        if is_counted {
+            unit.change_claimed(self.stored.counts, &key, Change::Delete)?;
+        }
+        let parts = Head::of(value).and_then(|head| head.parts);
+        self.parts_of(key, parts).try_for_each(|part| unit.change_claimed(part.space(), part.key(), Change::Delete))
+    }
+
+    /// Makes messages available whose pause is over. Returns the steady time when the next one is due.
+    pub(super) fn promote(&self, store: &Inner, state: &mut State) -> Result<Option<u64>, StoreError> {
+        let limits = &store.limits;
+        let bounds = match &self.shared {
+            None => (limits.queue_window_messages_max, limits.queue_window_bytes_max),
+            // What persists in memory is claimed there; the store has the pauses.
+            Some(_) => (usize::MAX, usize::MAX),
+        };
+        let messages = self.stored.messages;
+        let mut read = |key: &MessageKey| self.engine.get(&FullKey::new(messages, key));
+        state.window.promote(store.clock.steady_ms(), bounds, &mut read)
     }
 
     fn claim(
@@ -409,7 +503,7 @@ impl QueueState {
         held: Held,
         backout_count: u32,
     ) -> Result<Message, StoreError> {
-        let message = self.decode(&held.value, backout_count);
+        let message = self.message(key, &held.value, backout_count);
         self.leave(unit, key, held, backout_count, Left::Got)?;
         message
     }
@@ -421,8 +515,9 @@ impl QueueState {
         state: &mut MutexGuard<'_, State>,
         key: MessageKey,
     ) -> Result<(), StoreError> {
-        if let Some(persistence) = state.window.get(&key).map(|held| held.persistence) {
-            self.discard_all(store, state, &[(key, persistence)]);
+        let found = state.window.get(&key).map(|held| (held.persistence, Head::of(&held.value)));
+        if let Some((persistence, head)) = found {
+            self.discard_all(store, state, &[(key, persistence, head.and_then(|head| head.parts))]);
         }
         Ok(())
     }
@@ -432,10 +527,11 @@ impl QueueState {
         self: &Arc<Self>,
         store: &Arc<Inner>,
         state: &mut MutexGuard<'_, State>,
-        expired: &[(MessageKey, Persistence)],
+        expired: &[(MessageKey, Persistence, Option<Parts>)],
     ) {
         let mut keys = Vec::new();
-        for (key, persistence) in expired {
+        let mut batch = Vec::new();
+        for (key, persistence, parts) in expired {
             let held = state.window.take(key);
             state.volatile_left(held.as_ref());
             state.facts.expired += 1;
@@ -444,24 +540,27 @@ impl QueueState {
             if *persistence == Persistence::Persistent && !store.read_only {
                 state.window.claimed.insert(*key);
                 keys.push(*key);
+                batch.push((FullKey::new(self.stored.messages, key), Change::Delete));
+                batch.extend(self.parts_of(*key, *parts).map(|part| (part, Change::Delete)));
             }
         }
         if keys.is_empty() {
             return;
         }
         let queue = Arc::clone(self);
-        let batch = keys.iter().map(|key| (FullKey::new(self.stored.messages, key), Change::Delete)).collect();
         MutexGuard::unlocked(state, || {
+            let done = Box::new(move |_: Result<_, _>| {
+                let mut state = queue.state.lock();
+                for key in &keys {
+                    state.window.claimed.remove(key);
+                }
+            });
             // If this fails, the store is poisoned and the messages are found expired again after the next opening.
-            store.engine.submit(
-                batch,
-                Box::new(move |_| {
-                    let mut state = queue.state.lock();
-                    for key in &keys {
-                        state.window.claimed.remove(key);
-                    }
-                }),
-            );
+            match self.shared {
+                None => store.engine.submit(batch, done),
+                // The next count of the queue must not find them.
+                Some(_) => drop(store.engine.commit(batch, done)),
+            }
         });
     }
 
@@ -478,10 +577,11 @@ impl QueueState {
         }
         let (mut expired, mut next_ms) = (Vec::new(), u64::MAX);
         let mut look = |key: MessageKey, value: &[u8], persistence| {
-            match Head::of(value).map_or(0, |head| head.expires_ms) {
+            let head = Head::of(value);
+            match head.map_or(0, |head| head.expires_ms) {
                 0 => {}
                 at_ms if at_ms > now_ms => next_ms = next_ms.min(at_ms),
-                _ => expired.push((key, persistence)),
+                _ => expired.push((key, persistence, head.and_then(|head| head.parts))),
             }
             expired.len() < DISCARDED_AT_ONCE
         };

@@ -19,6 +19,11 @@ impl Message {
     /// hexadecimal, under a name that says so.
     #[must_use]
     pub fn as_json(&self, content: Content, due_ms: Option<u64>) -> String {
+        let content = (content == Content::Included).then_some(self.payload.as_slice());
+        self.json(content, self.payload.len() as u64, due_ms)
+    }
+
+    pub(super) fn json(&self, content: Option<&[u8]>, bytes: u64, due_ms: Option<u64>) -> String {
         let message = self;
         let mut object = Map::new();
         let mut put = |name: &str, value: Value| drop(object.insert(name.to_owned(), value));
@@ -27,7 +32,7 @@ impl Message {
         put("priority", json!(message.priority));
         put("persistent", json!(message.persistence == Persistence::Persistent));
         put("put_ms", json!(message.put_ms));
-        put("bytes", json!(message.payload.len()));
+        put("bytes", json!(bytes));
         put("backout_count", json!(message.backout_count));
         let ids = [("correlation_id", &message.correlation), ("group_id", &message.group)];
         for (name, found) in ids {
@@ -58,8 +63,8 @@ impl Message {
             }
             put("properties", Value::Object(properties));
         }
-        if content == Content::Included {
-            bytes_into(&mut object, "content", &message.payload);
+        if let Some(content) = content {
+            bytes_into(&mut object, "content", content);
         }
         format!("{}\n", Value::Object(object))
     }

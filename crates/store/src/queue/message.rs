@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 
+use super::window::MessageKey;
 use crate::Value;
 use crate::codec::{Decoder, Encoder};
 
@@ -14,8 +15,10 @@ thread_local! {
 
 /// Bytes of the fields of a stored message that always have the same length.
 const HEAD_BYTES: usize = 1 + 24 + 24 + 8 + 8 + 1 + 1 + 24 + 4 + 4;
-/// Version of the stored form.
-const VERSION: u8 = 1;
+/// Version of the stored form that ends with the content.
+const WHOLE: u8 = 1;
+/// Version of the stored form of a message whose content is in parts.
+const IN_PARTS: u8 = 2;
 /// Highest priority.
 pub const PRIORITY_MAX: u8 = 9;
 /// Property with the media type of the content, wherever the message came from: the header of HTTP, the property of AMQP.
@@ -87,19 +90,40 @@ impl Message {
         Message { payload: payload.into(), ..Message::default() }
     }
 
-    /// The stored form, with what the queue sets.
+    /// The stored form with the content, and with what the queue sets.
     pub(crate) fn stored(&self, stamped: &Stamped) -> Value {
         // The form has its length only when it is whole; one buffer for all messages of a thread saves an allocation for each.
         SCRATCH.with_borrow_mut(|scratch| {
             scratch.clear();
             let mut out = Encoder(std::mem::take(scratch));
-            self.encode(stamped, &mut out);
-            let value = Value::from(out.0.as_slice());
-            if out.0.capacity() <= SCRATCH_BYTES_KEPT {
+            self.encode(stamped, None, &mut out);
+            let value = if self.payload.len() <= SCRATCH_BYTES_KEPT {
+                out.0.extend_from_slice(&self.payload);
+                Value::from(out.0.as_slice())
+            } else {
+                // Copied once: a buffer with the whole form would hold long content twice.
+                let mut value: Value = std::iter::repeat_n(0, out.0.len() + self.payload.len()).collect();
+                if let Some(place) = Value::get_mut(&mut value) {
+                    let (head, content) = place.split_at_mut(out.0.len());
+                    head.copy_from_slice(&out.0);
+                    content.copy_from_slice(&self.payload);
+                }
+                value
+            };
+            if out.0.capacity() <= 2 * SCRATCH_BYTES_KEPT {
                 *scratch = out.0;
             }
             value
         })
+    }
+
+    /// The stored form without the content, and the content in parts.
+    pub(crate) fn stored_in_parts(&self, stamped: &Stamped, part_bytes: u32) -> (Value, Vec<Value>) {
+        let parts = Parts { bytes: self.payload.len() as u64, part_bytes };
+        let mut out = Encoder::default();
+        self.encode(stamped, Some(parts), &mut out);
+        let length = usize::try_from(part_bytes.max(1)).unwrap_or(usize::MAX);
+        (Value::from(out.0), self.payload.chunks(length).map(Value::from).collect())
     }
 
     /// Bytes of the stored form.
@@ -112,8 +136,8 @@ impl Message {
             + self.payload.len()
     }
 
-    fn encode(&self, stamped: &Stamped, out: &mut Encoder) {
-        out.u8(VERSION);
+    fn encode(&self, stamped: &Stamped, parts: Option<Parts>, out: &mut Encoder) {
+        out.u8(if parts.is_some() { IN_PARTS } else { WHOLE });
         out.0.extend_from_slice(&stamped.id);
         out.0.extend_from_slice(&self.correlation);
         out.u64(self.expires_ms);
@@ -122,6 +146,10 @@ impl Message {
         out.u8(u8::from(self.persistence == Persistence::Persistent));
         out.0.extend_from_slice(&self.group);
         out.u32(self.group_sequence);
+        if let Some(parts) = parts {
+            out.u64(parts.bytes);
+            out.u32(parts.part_bytes);
+        }
         out.text(&self.reply_to);
         out.text(&self.format);
         out.text(&self.reason);
@@ -130,12 +158,13 @@ impl Message {
             out.text(name);
             out.bytes(value);
         }
-        out.0.extend_from_slice(&self.payload);
     }
 
-    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+    /// Reads a stored form. The content of a message in parts is empty.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<(Self, Option<Parts>)> {
         let mut from = Decoder(bytes);
-        if from.u8()? != VERSION {
+        let version = from.u8()?;
+        if !(WHOLE..=IN_PARTS).contains(&version) {
             return None;
         }
         let (id, correlation) = (from.array()?, from.array()?);
@@ -143,12 +172,13 @@ impl Message {
         let priority = from.u8()?;
         let persistence = if from.u8()? == 1 { Persistence::Persistent } else { Persistence::NotPersistent };
         let (group, group_sequence) = (from.array()?, from.u32()?);
+        let parts = if version == IN_PARTS { Some(Parts::read(&mut from)?) } else { None };
         let (reply_to, format, reason) = (from.text()?, from.text()?, from.text()?);
         let mut properties = Vec::new();
         for _ in 0..from.u32()? {
             properties.push((from.text()?, from.bytes()?.to_vec()));
         }
-        Some(Message {
+        let message = Message {
             id,
             correlation,
             group,
@@ -163,6 +193,39 @@ impl Message {
             backout_count: 0,
             properties,
             payload: from.0.to_vec(),
+        };
+        Some((message, parts))
+    }
+}
+
+/// Key of a part: the key of its message, then the number of the part from 0.
+pub(crate) type PartKey = [u8; 13];
+
+/// The parts that hold the content of a long message. All have the same length, except the last one.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Parts {
+    /// Bytes of the content.
+    pub(crate) bytes: u64,
+    /// Bytes of a part.
+    part_bytes: u32,
+}
+
+impl Parts {
+    fn read(from: &mut Decoder<'_>) -> Option<Self> {
+        let (bytes, part_bytes) = (from.u64()?, from.u32()?);
+        // The number of a part has four bytes.
+        let is_sound = part_bytes > 0 && bytes.div_ceil(u64::from(part_bytes)) <= u64::from(u32::MAX);
+        is_sound.then_some(Parts { bytes, part_bytes })
+    }
+
+    /// The keys of the parts, ascending.
+    pub(crate) fn keys(self, key: MessageKey) -> impl Iterator<Item = PartKey> {
+        let count = u32::try_from(self.bytes.div_ceil(u64::from(self.part_bytes.max(1)))).unwrap_or(u32::MAX);
+        (0..count).map(move |number| {
+            let mut part = [0; 13];
+            part[..9].copy_from_slice(&key);
+            part[9..].copy_from_slice(&number.to_be_bytes());
+            part
         })
     }
 }
@@ -175,15 +238,18 @@ pub(crate) struct Head {
     pub(crate) expires_ms: u64,
     pub(crate) group: MessageId,
     pub(crate) group_sequence: u32,
+    pub(crate) parts: Option<Parts>,
 }
 
 impl Head {
     pub(crate) fn of(bytes: &[u8]) -> Option<Self> {
         let mut from = Decoder(bytes);
-        from.u8()?;
+        let version = from.u8()?;
         let (id, correlation, expires_ms) = (from.array()?, from.array()?, from.u64()?);
         // When it was put, priority, persistence.
         from.take(10)?;
-        Some(Head { id, correlation, expires_ms, group: from.array()?, group_sequence: from.u32()? })
+        let (group, group_sequence) = (from.array()?, from.u32()?);
+        let parts = if version == IN_PARTS { Some(Parts::read(&mut from)?) } else { None };
+        Some(Head { id, correlation, expires_ms, group, group_sequence, parts })
     }
 }

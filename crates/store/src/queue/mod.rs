@@ -3,7 +3,11 @@
 //! ```text
 //! space of the messages   9 - priority (1 byte), stamp (8 bytes, high byte first) ─▶ header and content
 //! space of the counts     the same key                                            ─▶ rollbacks (4 bytes)
+//! space of the parts      the same key, number of the part (4 bytes)              ─▶ a part of long content
 //! ```
+//!
+//! Content of more than about 1 MB is stored in parts. So whatever looks through a queue, such as a count of its depth, reads headers only, and memory holds
+//! the content of one message while a get reads it.
 //!
 //! A put becomes available when its unit of work commits. A get claims the message in memory, so no two units get the same one, and deletes it with the
 //! unit. A rollback gives it back, counts, and after the threshold moves it to the backout queue with the reason. Messages that do not persist
@@ -212,11 +216,11 @@ impl Store {
     pub fn define_queue(&self, unit: &mut Unit, definition: QueueDefinition) -> Result<(), StoreError> {
         definition.check()?;
         refuse_circle(unit, &definition)?;
-        let (messages, counts) = match definition.kind {
-            QueueKind::Local => (catalog::new_space(unit)?, catalog::new_space(unit)?),
-            QueueKind::Alias(_) | QueueKind::Topic(_) => (Space(0), Space(0)),
+        let (messages, counts, parts) = match definition.kind {
+            QueueKind::Local => (catalog::new_space(unit)?, catalog::new_space(unit)?, Some(catalog::new_space(unit)?)),
+            QueueKind::Alias(_) | QueueKind::Topic(_) => (Space(0), Space(0), None),
         };
-        let stored = StoredQueue { definition, messages, counts };
+        let stored = StoredQueue { definition, messages, counts, parts };
         catalog::add(unit, Kind::Queue, &stored.definition.name, &stored.encode())?;
         if let Some(shared) = self.0.shared.as_ref().filter(|_| stored.definition.kind == QueueKind::Local) {
             // Between its definition and its first use by this process, no other process takes it for one that nobody uses.
@@ -251,9 +255,9 @@ impl Store {
     }
 
     /// The spaces of a queue; `None` for aliases and topics, and for a queue that was deleted meanwhile.
-    pub(crate) fn queue_spaces(&self, unit: &Unit, name: &str) -> Result<Option<[Space; 2]>, StoreError> {
+    pub(crate) fn queue_spaces(&self, unit: &Unit, name: &str) -> Result<Option<Vec<Space>>, StoreError> {
         match stored(unit, name) {
-            Ok(stored) if stored.definition.kind == QueueKind::Local => Ok(Some([stored.messages, stored.counts])),
+            Ok(stored) if stored.definition.kind == QueueKind::Local => Ok(Some(stored.spaces())),
             Ok(_) | Err(StoreError::QueueMissing { .. }) => Ok(None),
             Err(error) => Err(error),
         }
@@ -278,7 +282,12 @@ impl Store {
         let name = definition.name.clone();
         catalog::remove(&mut unit, Kind::Queue, &name)?;
         self.refuse_watched(&old)?;
-        catalog::add(&mut unit, Kind::Queue, &name, &StoredQueue { definition, ..old }.encode())?;
+        // A queue of an earlier version stores long messages in parts from now on.
+        let parts = match (&definition.kind, old.parts) {
+            (QueueKind::Local, None) => Some(catalog::new_space(&mut unit)?),
+            _ => old.parts,
+        };
+        catalog::add(&mut unit, Kind::Queue, &name, &StoredQueue { definition, parts, ..old }.encode())?;
         unit.commit()?;
         self.0.queues.lock().remove(&name);
         Ok(())
@@ -305,7 +314,7 @@ impl Store {
         catalog::remove(&mut unit, Kind::Queue, name)?;
         self.refuse_watched(&stored)?;
         let spaces = match stored.definition.kind {
-            QueueKind::Local => vec![stored.messages, stored.counts],
+            QueueKind::Local => stored.spaces(),
             QueueKind::Alias(_) | QueueKind::Topic(_) => Vec::new(),
         };
         let _holder = self.commit_dropping(unit, &spaces, name)?;

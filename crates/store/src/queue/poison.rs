@@ -10,7 +10,7 @@ use quayline_core::Finding;
 use super::message::Persistence;
 use super::window::{Held, MessageKey};
 use super::{Queue, QueueState, State, open};
-use crate::engine::{Change, Direction, KeyRange, Page, PageLimit};
+use crate::engine::{Direction, KeyRange, Page, PageLimit};
 use crate::error::poison_finding;
 use crate::store::Inner;
 use crate::unit::Cause;
@@ -115,7 +115,7 @@ impl QueueState {
         (count, cause): (u32, Option<&Cause>),
     ) -> Result<(), StoreError> {
         let target = self.backout(store)?;
-        let mut message = self.decode(&held.value, 0)?;
+        let mut message = self.message(key, &held.value, 0)?;
         message.reason =
             format!("{count} units of work that got it from {} rolled back ({STO_BACKED_OUT})", self.name());
         message.properties.retain(|(name, _)| !super::of_failure(name));
@@ -131,8 +131,7 @@ impl QueueState {
         let mut unit = Unit::begin(store)?;
         target.put(&mut unit, &message)?;
         if held.persistence == Persistence::Persistent {
-            unit.change_claimed(self.stored.messages, &key, Change::Delete)?;
-            unit.change_claimed(self.stored.counts, &key, Change::Delete)?;
+            self.delete(&mut unit, key, &held.value, true)?;
         }
         let (queue, again, store) = (Arc::clone(self), held.clone(), Arc::clone(store));
         unit.submit_with(Box::new(move |outcome| match outcome {

@@ -7,9 +7,10 @@ use super::marks::{Crossed, Crossing};
 use super::message::{Head, Message, MessageId, PRIORITY_MAX, Persistence, Stamped};
 use super::window::{Held, MessageKey, key_of};
 use super::{Queue, QueueOutcome, QueueState, State};
+use crate::engine::Change;
 use crate::store::Inner;
 use crate::usage::Kind;
-use crate::{Store, StoreError, Unit, Value};
+use crate::{FullKey, Store, StoreError, Unit, Value};
 
 impl Store {
     /// A message id that no other message has, for a message whose reply is waited for by its id.
@@ -27,7 +28,7 @@ impl Queue {
     pub fn put(&self, unit: &mut Unit, message: &Message) -> Result<MessageId, StoreError> {
         let space = self.targets.first().map(|state| state.stored.messages);
         let _measured = unit.inner().usage.measure(unit.id(), Kind::Queue, space);
-        let store = unit.inner();
+        let store = &Arc::clone(unit.inner());
         let stamped = Stamped {
             id: if message.id == [0; 24] { new_id(store) } else { message.id },
             put_ms: store.clock.now_ms(),
@@ -36,7 +37,7 @@ impl Queue {
         let persistence = message.persistence;
         if let [state] = self.targets.as_slice() {
             let key = state.reserve(store, message, stamped.priority)?;
-            state.put(unit, key, persistence, &message.stored(&stamped))?;
+            state.put(unit, key, persistence, &state.form(store, message, &stamped))?;
             return Ok(stamped.id);
         }
         // A topic puts the message on all of its queues or on none.
@@ -50,9 +51,12 @@ impl Queue {
                 }
             }
         }
-        let value = message.stored(&stamped);
+        // Queues of one kind share the bytes.
+        let mut forms: [Option<Form>; 2] = [None, None];
         for (at, (state, key)) in self.targets.iter().zip(&keys).enumerate() {
-            if let Err(error) = state.put(unit, *key, persistence, &value) {
+            let form = &mut forms[usize::from(state.stored.parts.is_some())];
+            let form = form.get_or_insert_with(|| state.form(store, message, &stamped));
+            if let Err(error) = state.put(unit, *key, persistence, form) {
                 self.targets.iter().zip(&keys).skip(at + 1).for_each(|(state, key)| state.release(*key));
                 return Err(error);
             }
@@ -107,19 +111,32 @@ impl QueueState {
         state.not_crossed(crossing.map(|_| Crossed::High));
     }
 
+    /// How this queue stores a message: long content of messages that persist in parts.
+    fn form(&self, store: &Inner, message: &Message, stamped: &Stamped) -> Form {
+        let part_bytes = store.limits.message_part_bytes;
+        let is_long = message.payload.len() > part_bytes && message.persistence == Persistence::Persistent;
+        match (is_long && self.stored.parts.is_some(), u32::try_from(part_bytes)) {
+            (true, Ok(part_bytes)) if part_bytes > 0 => {
+                let (head, parts) = message.stored_in_parts(stamped, part_bytes);
+                Form { head, parts }
+            }
+            _ => Form { head: message.stored(stamped), parts: Vec::new() },
+        }
+    }
+
     /// Puts a message whose key is reserved.
     fn put(
         self: &Arc<Self>,
         unit: &mut Unit,
         reserved: Reserved,
         persistence: Persistence,
-        value: &Value,
+        form: &Form,
     ) -> Result<(), StoreError> {
         let Reserved { key, volatile, crossing } = reserved;
-        let held = Held { value: Value::clone(value), persistence };
+        let held = Held { value: Value::clone(&form.head), persistence };
         debug_assert_eq!(volatile, held.memory_bytes(), "the length of a message is known before");
         if persistence == Persistence::Persistent
-            && let Err(error) = unit.put_fresh(self.stored.messages, &key, Value::clone(value))
+            && let Err(error) = self.write(unit, key, form)
         {
             self.release(reserved);
             return Err(error);
@@ -130,6 +147,39 @@ impl QueueState {
         unit.on_outcome(QueueOutcome::Put(put));
         Ok(())
     }
+}
+
+impl QueueState {
+    /// Writes the stored form of a message. After an error, the unit of work has nothing of it.
+    fn write(&self, unit: &mut Unit, key: MessageKey, form: &Form) -> Result<(), StoreError> {
+        let keys = Head::of(&form.head).and_then(|head| head.parts).map(|parts| parts.keys(key));
+        let mut written = Vec::new();
+        let mut outcome = Ok(());
+        if let (Some(space), Some(keys)) = (self.stored.parts, keys) {
+            for (part, value) in keys.zip(&form.parts) {
+                outcome = unit.put_fresh(space, &part, Value::clone(value));
+                if outcome.is_err() {
+                    break;
+                }
+                written.push(FullKey::new(space, &part));
+            }
+        }
+        let outcome = outcome.and_then(|()| unit.put_fresh(self.stored.messages, &key, Value::clone(&form.head)));
+        if outcome.is_err() {
+            for part in written {
+                // Nothing is stored for a fresh key that is deleted, so no limit refuses this.
+                unit.change_claimed(part.space(), part.key(), Change::Delete)?;
+            }
+        }
+        outcome
+    }
+}
+
+/// The stored form of a message.
+struct Form {
+    head: Value,
+    /// The content, if it is in parts.
+    parts: Vec<Value>,
 }
 
 /// The place of a message that is to be put.
@@ -206,4 +256,38 @@ fn new_id(store: &Inner) -> MessageId {
     id[8..16].copy_from_slice(&store.identity.to_be_bytes());
     id[16..].copy_from_slice(&store.next_stamp().to_be_bytes());
     id
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails where it is wrong")]
+
+    use crate::queue::{Message, QueueDefinition};
+    use crate::{Access, ManualClock, MemoryEngine, Store, StoreLimits};
+
+    /// A unit of work without room for one message more commits without its first parts.
+    #[test]
+    fn a_long_message_that_is_refused_leaves_no_part() {
+        let limits = StoreLimits { message_part_bytes: 100, unit_bytes_max: 10_000, ..StoreLimits::default() };
+        let clock = std::sync::Arc::new(ManualClock::new(1_000, 7));
+        let store = Store::open(std::sync::Arc::new(MemoryEngine::default()), clock, limits, Access::Write).unwrap();
+        let mut unit = store.begin().unwrap();
+        store.define_queue(&mut unit, QueueDefinition::local("Q")).unwrap();
+        unit.commit().unwrap();
+        let queue = store.queue("Q").unwrap();
+        let mut unit = store.begin().unwrap();
+        let mut whole = 0;
+        while queue.put(&mut unit, &Message::new([7; 350])).is_ok() {
+            whole += 1;
+        }
+        assert!((10..28).contains(&whole), "{whole}");
+        unit.commit().unwrap();
+        let mut page = crate::engine::Page::default();
+        let (range, direction) = (crate::engine::KeyRange::ALL, crate::engine::Direction::Forward);
+        let limit = crate::engine::PageLimit { entries: 10_000, bytes: 1 << 20 };
+        let space = queue.local().unwrap().stored.parts.unwrap();
+        store.0.engine.page(space, range, direction, limit, &mut page).unwrap();
+        assert_eq!(page.len(), 4 * whole);
+        assert_eq!(queue.facts().unwrap().depth, whole as u64);
+    }
 }

@@ -1,5 +1,6 @@
 //! Messages that failed too often, back to the queue that they came from.
 
+use super::json::Content;
 use super::window::Select;
 use super::{GetWait, Queue};
 use crate::unit::RollBack;
@@ -24,7 +25,7 @@ pub(super) fn of_failure(name: &str) -> bool {
 
 /// Messages that are looked at in one go.
 const PAGE: usize = 200;
-/// Bytes of them, the last one not counted. Default 1 MB: their content is not looked at.
+/// Bytes of their headers and of content that is stored with them, the last one not counted. Default 1 MB.
 const PAGE_BYTES: usize = 1 << 20;
 
 /// What [`Queue::retry`] did.
@@ -49,7 +50,7 @@ impl Queue {
             let page = {
                 let unit = store.begin()?;
                 let most = usize::try_from(count - outcome.returned).unwrap_or(PAGE).min(PAGE);
-                self.browse_within(&unit, after, most, PAGE_BYTES)?
+                self.browse_within(&unit, after, most, PAGE_BYTES, Content::LeftOut)?
             };
             let Some(last) = page.last() else { break };
             after = Some(last.after);

@@ -106,7 +106,7 @@ impl QueueState {
     ) -> Result<Sought, StoreError> {
         let now_ms = store.clock.now_ms();
         // Only messages that do not persist wait here for their retry.
-        let due = state.window.promote(store.clock.steady_ms());
+        let due = self.promote(store, state)?;
         let in_memory = state.window.first(&select);
         let is_claimed =
             |key: &MessageKey| state.window.get(key).is_some_and(|held| held.persistence == Persistence::Persistent);

@@ -8,7 +8,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::message::{Head, MessageId, PRIORITY_MAX, Persistence};
-use crate::Value;
+use crate::{StoreError, Value};
 
 /// No id.
 const NO_ID: MessageId = [0; 24];
@@ -132,9 +132,10 @@ pub(crate) struct Window {
     pub(crate) claimed: HashSet<MessageKey>,
     /// Messages of units of work that are not committed.
     pub(crate) uncommitted: HashSet<MessageKey>,
-    /// Messages that wait for their retry, by steady time: the wall clock may be set back by hours.
-    delayed: BTreeMap<(u64, MessageKey), Held>,
-    delayed_keys: HashSet<MessageKey>,
+    /// Messages that wait for their retry, by steady time: the wall clock may be set back by hours. Memory has the content only of those that do not persist.
+    delayed: BTreeMap<(u64, MessageKey), Option<Held>>,
+    /// The steady time of each.
+    delayed_until: HashMap<MessageKey, u64>,
     /// Rollbacks of a message, where there were any.
     pub(crate) backouts: HashMap<MessageKey, u32>,
 }
@@ -165,7 +166,7 @@ impl Window {
 
     /// Whether a key that the engine has is known in another state than available.
     pub(crate) fn is_taken(&self, key: &MessageKey) -> bool {
-        self.claimed.contains(key) || self.uncommitted.contains(key) || self.delayed_keys.contains(key)
+        self.claimed.contains(key) || self.uncommitted.contains(key) || self.delayed_until.contains_key(key)
     }
 
     /// Makes a message available. Beyond the horizon a persistent one is left to the engine.
@@ -264,27 +265,51 @@ impl Window {
 
     /// Keeps a message back until a steady time.
     pub(crate) fn delay(&mut self, key: MessageKey, held: Held, until_ms: u64) {
-        self.delayed_keys.insert(key);
-        self.delayed.insert((until_ms, key), held);
+        self.delayed_until.insert(key, until_ms);
+        self.delayed.insert((until_ms, key), Some(held).filter(|held| held.persistence == Persistence::NotPersistent));
     }
 
-    /// Messages that are kept back, each with its steady time.
-    pub(crate) fn delayed(&self) -> impl Iterator<Item = (&MessageKey, &Held, u64)> {
-        self.delayed.iter().map(|((until_ms, key), held)| (key, held, *until_ms))
+    /// Number of messages that are kept back.
+    pub(crate) fn delayed_len(&self) -> usize {
+        self.delayed.len()
     }
 
-    /// Makes messages available whose steady time has come. Returns when the next one is due.
-    pub(crate) fn promote(&mut self, now_ms: u64) -> Option<u64> {
+    /// The steady time until which a message is kept back.
+    pub(crate) fn delayed_until(&self, key: &MessageKey) -> Option<u64> {
+        self.delayed_until.get(key).copied()
+    }
+
+    /// Messages that are kept back and do not persist, each with its steady time.
+    pub(crate) fn delayed_in_memory(&self) -> impl Iterator<Item = (&MessageKey, &Held, u64)> {
+        self.delayed.iter().filter_map(|((until_ms, key), held)| Some((key, held.as_ref()?, *until_ms)))
+    }
+
+    /// Makes messages available whose steady time has come, within the bounds of [`Self::trim`]; `read` reads one that persists. Returns the time when the
+    /// next one is due.
+    pub(crate) fn promote(
+        &mut self,
+        now_ms: u64,
+        (messages_max, bytes_max): (usize, usize),
+        read: &mut dyn FnMut(&MessageKey) -> Result<Option<Value>, StoreError>,
+    ) -> Result<Option<u64>, StoreError> {
         while let Some(((until_ms, key), _)) = self.delayed.first_key_value() {
             let (until_ms, key) = (*until_ms, *key);
             if until_ms > now_ms {
-                return Some(until_ms);
+                return Ok(Some(until_ms));
             }
-            if let Some(held) = self.delayed.remove(&(until_ms, key)) {
-                self.delayed_keys.remove(&key);
+            let held = match self.delayed.get(&(until_ms, key)) {
+                Some(Some(held)) => Some(held.clone()),
+                // Reading on will find it.
+                _ if self.horizon.is_some_and(|horizon| key > horizon) => None,
+                _ => read(&key)?.map(|value| Held { value, persistence: Persistence::Persistent }),
+            };
+            self.delayed.remove(&(until_ms, key));
+            self.delayed_until.remove(&key);
+            if let Some(held) = held {
                 self.add(key, held);
+                self.trim(messages_max, bytes_max);
             }
         }
-        None
+        Ok(None)
     }
 }

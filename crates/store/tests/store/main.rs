@@ -39,8 +39,9 @@ fn generated_sequences_of_two_units_answer_as_the_model_does() {
 
 #[test]
 fn generated_queue_sequences_answer_as_the_model_does() {
-    for window in [1, 3, 4_096] {
-        let limits = StoreLimits { queue_window_messages_max: window, ..StoreLimits::default() };
+    // Content has four bytes: with the second length, all of it is in parts.
+    for (window, message_part_bytes) in [(1, 4), (3, 3), (4_096, 4), (4_096, 1)] {
+        let limits = StoreLimits { queue_window_messages_max: window, message_part_bytes, ..StoreLimits::default() };
         let found = conformance::run_queue_sequences(&store_with(limits), 1, 4_000);
         assert!(found.is_ok(), "window {window}: {}", found.err().unwrap_or_default());
     }

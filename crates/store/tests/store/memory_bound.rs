@@ -110,3 +110,80 @@ fn no_way_out_of_a_queue_leaves_bytes() {
     assert!(matches!(topic.put(&mut unit, &volatile(900)), Err(StoreError::QueueFull { .. })));
     assert_eq!(bytes(&backout), 0, "its place is free again");
 }
+
+/// Fails on each message of a queue once. Returns their number.
+fn fail_on_all(store: &Store, queue: &Queue) -> usize {
+    let mut units = Vec::new();
+    loop {
+        let mut unit = store.begin().expect("a unit");
+        if queue.get(&mut unit, Select::First, GetWait::No).is_err() {
+            break;
+        }
+        units.push(unit);
+    }
+    let count = units.len();
+    units.into_iter().for_each(quayline_store::Unit::roll_back);
+    count
+}
+
+fn put_numbers(store: &Store, queue: &Queue, count: u8) {
+    for number in 0..count {
+        let mut unit = store.begin().expect("a unit");
+        queue.put(&mut unit, &Message::new(vec![number; 1_000])).expect("put");
+        unit.commit().expect("committed");
+    }
+}
+
+/// Messages that persist and wait for their retry are in the store alone, and come back in order, within the bounds of what is kept in memory.
+#[test]
+fn a_retry_pause_keeps_no_content_in_memory() {
+    let clock = Arc::new(ManualClock::new(1_000, 1));
+    let shared: Arc<ManualClock> = Arc::clone(&clock);
+    let limits = StoreLimits { queue_window_messages_max: 8, ..StoreLimits::default() };
+    let store = Store::open(Arc::new(MemoryEngine::new()), shared, limits, Access::Write).expect("a new store");
+    let definition = QueueDefinition { retry_ms: 1_000, backout_threshold: 0, ..QueueDefinition::local("Q") };
+    let queue = define(&store, definition);
+    put_numbers(&store, &queue, 100);
+    assert_eq!(fail_on_all(&store, &queue), 100);
+    assert_eq!(queue.facts().expect("facts").in_memory, 0);
+    let unit = store.begin().expect("a unit");
+    let seen = queue.browse(&unit, None, 1_000).expect("browsed");
+    assert!(seen.len() == 100 && seen.iter().all(|seen| seen.due_ms == Some(2_000) && seen.bytes == 1_000));
+    clock.set(5_000);
+    for number in 0..100 {
+        let mut unit = store.begin().expect("a unit");
+        let message = queue.get(&mut unit, Select::First, GetWait::No).expect("a message");
+        assert_eq!((message.payload, message.backout_count), (vec![number; 1_000], 1));
+        assert!(queue.facts().expect("facts").in_memory <= 8);
+        unit.commit().expect("committed");
+    }
+    assert_eq!(fail_on_all(&store, &queue), 0);
+}
+
+/// A queue with as many messages in a pause as memory may keep note of gives no other one until a pause ends.
+#[test]
+fn the_number_of_messages_in_a_retry_pause_is_bounded() {
+    let clock = Arc::new(ManualClock::new(1_000, 1));
+    let shared: Arc<ManualClock> = Arc::clone(&clock);
+    let limits = StoreLimits { queue_delayed_max: 5, ..StoreLimits::default() };
+    let store = Store::open(Arc::new(MemoryEngine::new()), shared, limits, Access::Write).expect("a new store");
+    let definition = QueueDefinition { retry_ms: 1_000, backout_threshold: 0, ..QueueDefinition::local("Q") };
+    let queue = define(&store, definition);
+    put_numbers(&store, &queue, 9);
+    for _ in 0..5 {
+        let mut unit = store.begin().expect("a unit");
+        queue.get(&mut unit, Select::First, GetWait::No).expect("a message");
+        unit.roll_back();
+    }
+    let mut unit = store.begin().expect("a unit");
+    assert!(matches!(queue.get(&mut unit, Select::First, GetWait::No), Err(StoreError::NoMessage { .. })));
+    clock.set(5_000);
+    let mut units = Vec::new();
+    for number in 0..9 {
+        let mut unit = store.begin().expect("a unit");
+        let message = queue.get(&mut unit, Select::First, GetWait::No).expect("a message");
+        assert_eq!(message.payload.first(), Some(&number));
+        units.push(unit);
+    }
+    units.into_iter().for_each(|unit| drop(unit.commit().expect("committed")));
+}

@@ -57,7 +57,7 @@ pub(crate) struct MessageHead {
     pub(crate) priority: u8,
     pub(crate) persistent: bool,
     pub(crate) put_ms: u64,
-    pub(crate) bytes: usize,
+    pub(crate) bytes: u64,
     pub(crate) backout_count: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) content_type: Option<String>,
