@@ -5,9 +5,9 @@ use std::fmt;
 /// Properties of a connection before its first byte.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Transport {
-    /// Whether TLS protects it.
+    /// True if the connection is protected by TLS.
     pub is_encrypted: bool,
-    /// Whether the client presented a certificate that was verified.
+    /// True if the client presented a certificate and TLS verified it.
     pub has_certificate: bool,
 }
 
@@ -16,10 +16,10 @@ pub trait Authenticator: Send + Sync + fmt::Debug {
     /// SASL mechanisms to offer, the best first: `EXTERNAL`, `PLAIN`, `ANONYMOUS`.
     fn mechanisms(&self, transport: Transport) -> Vec<String>;
 
-    /// The name of the client with this user name and password; `None` is a wrong one. Must take the same time for both.
+    /// Returns the client's name for a user name and password, or `None` if they are wrong. Must take the same time in both cases.
     fn password(&self, user: &str, password: &str) -> Option<String>;
 
-    /// The name of the client with this certificate (DER), which TLS has verified.
+    /// Returns the client's name for a certificate (DER) that TLS has verified.
     fn certificate(&self, certificate: &[u8]) -> Option<String>;
 }
 

@@ -1,7 +1,7 @@
-//! Messages and acknowledgments of one read as one unit of work.
+//! One unit of work for all messages and acknowledgments of one read.
 //!
-//! Each of them alone would be a unit of work too, but a thousand units cost more CPU than one unit of a thousand changes, and the
-//! log is synced once either way. They depend on each other only if the commit fails, and then none of them is acknowledged.
+//! A unit of work for each message would also be correct, but a thousand units cost more CPU than one unit of a thousand changes,
+//! and the log is synced once either way. If the commit fails, none of the changes is acknowledged.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use quayline_store::{Store, StoreError, Unit};
 
 use crate::mailbox::{Committed, Mailbox, Signal};
 
-/// Changes after which a unit of work is committed although the read brought more.
+/// Maximum number of changes in a unit of work. Quayline commits at this number even if the read brought more.
 const CHANGES_MAX: usize = 256;
-/// Bytes after which it is.
+/// Maximum number of content bytes in a unit of work, after which it is committed.
 const BYTES_MAX: u64 = 1 << 20;
 
-/// A unit of work that fills.
+/// A unit of work that collects changes until it is committed.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     unit: Option<Unit>,

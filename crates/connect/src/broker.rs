@@ -5,9 +5,9 @@
 //!                                         ▲ receive, send, settle, grant
 //! ```
 //!
-//! - **The client never settles by itself.** Whoever processes a message does, after the commit.
-//! - **Nothing is lost when a wait is dropped.** [`BrokerClient::next`] may be one of several things that a task waits for.
-//! - **Bounded** by the limits of `quayline-amqp`; the user's credit bounds what waits here.
+//! - **The client never settles automatically.** The code that processes a message settles it after the commit.
+//! - **Cancel-safe.** Dropping the future of [`BrokerClient::next`] loses nothing, so it can be one branch of a `select`.
+//! - **Bounded** by the limits of `quayline-amqp`. The link credit that the caller grants bounds the messages waiting here.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -38,11 +38,11 @@ const PORTS: (u16, u16) = (5672, 5671);
 /// Longest message that this side receives. Default 100 MiB, as for queues.
 const MESSAGE_BYTES_MAX: u64 = 100 << 20;
 
-/// Why a broker does not do what is asked of it.
+/// Error of a connection to an AMQP broker.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BrokerError {
-    /// No connection.
+    /// The connection could not be established.
     #[error("{place} cannot be reached: {why}")]
     Unreachable {
         /// Host and port.
@@ -53,10 +53,10 @@ pub enum BrokerError {
     /// The connection ended.
     #[error("the connection ended")]
     Closed,
-    /// No answer.
+    /// The broker did not answer in time.
     #[error("no answer within {wait_ms} ms")]
     Late {
-        /// Milliseconds.
+        /// The wait in milliseconds.
         wait_ms: u64,
     },
     /// The broker refuses the login.
@@ -90,7 +90,7 @@ impl From<AmqpError> for BrokerError {
     }
 }
 
-/// Where a broker is.
+/// Address of a broker.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct BrokerAddress {
     place: Place,
@@ -101,7 +101,7 @@ impl BrokerAddress {
     /// Reads `amqp://HOST:PORT` or, with TLS from the first byte, `amqps://HOST:PORT`; the port may be missing.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// A description of the syntax error.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (is_encrypted, place) = match text.split_once("://") {
             Some(("amqp", place)) => (false, place),
@@ -112,7 +112,7 @@ impl BrokerAddress {
         Ok(BrokerAddress { place: Place::parse(place, port)?, is_encrypted })
     }
 
-    /// Whether the connection has TLS.
+    /// True if the connection uses TLS.
     #[must_use]
     pub fn is_encrypted(&self) -> bool {
         self.is_encrypted
@@ -125,7 +125,7 @@ impl std::fmt::Display for BrokerAddress {
     }
 }
 
-/// Who connects.
+/// Identity and credentials of the client.
 #[derive(Clone, Default)]
 pub struct BrokerLogin {
     /// Name of the container, for the broker's operator.
@@ -137,7 +137,8 @@ pub struct BrokerLogin {
 }
 
 impl BrokerLogin {
-    /// SASL mechanisms: a user's password, otherwise the certificate, otherwise none. Source: RFC 4616, RFC 4422 appendix A, RFC 4505.
+    /// Chooses the SASL mechanism: PLAIN with a user name, otherwise EXTERNAL with a certificate, otherwise ANONYMOUS. Source: RFC 4616;
+    /// RFC 4422 appendix A; RFC 4505.
     fn logins(&self) -> Vec<ClientLogin> {
         let login = |mechanism: &str, response: Vec<u8>| ClientLogin { mechanism: mechanism.to_owned(), response };
         if let Some((user, password)) = &self.user {
@@ -159,14 +160,14 @@ pub struct BrokerMessage {
     pub bytes: usize,
 }
 
-/// What a broker does.
+/// An event from the broker.
 #[derive(Debug)]
 pub enum BrokerEvent {
-    /// It sends a message.
+    /// The broker sent a message.
     Message(Box<BrokerMessage>),
-    /// It takes or refuses a message of this side.
+    /// The broker accepted, released or rejected a message that this side sent.
     Outcome(Delivery, Option<DeliveryState>),
-    /// It ends a link.
+    /// The broker closed a link.
     Detached(LinkId, BrokerError),
 }
 
@@ -179,7 +180,7 @@ pub struct BrokerClient {
     input: Vec<u8>,
     /// Bytes of the input that were taken.
     taken: usize,
-    /// Whether the last write was not flushed.
+    /// True if bytes were written to the socket and not flushed.
     is_written: bool,
     began: Instant,
     container: String,
@@ -283,7 +284,8 @@ impl BrokerClient {
         within(answered).await
     }
 
-    /// What the broker does next. With `may_read` false, nothing is read from the socket. It may be dropped at any time without losing anything.
+    /// Returns the next event from the broker. If `may_read` is false, nothing is read from the socket. The future can be dropped at any time
+    /// without losing data.
     ///
     /// # Errors
     /// The connection ends.
@@ -329,7 +331,8 @@ impl BrokerClient {
     /// hexadecimal id, by which some brokers find duplicates.
     ///
     /// # Errors
-    /// The message is too long, there is no outcome in time, or the connection or link ends. Whether the broker has the message is then unknown.
+    /// The message is too long, the outcome does not arrive in time, or the connection or link ends. In the last two cases the broker may
+    /// or may not have stored the message.
     pub async fn send(
         &mut self,
         (link, bytes_max): (LinkId, u64),

@@ -12,7 +12,7 @@ use crate::get::now_ms;
 
 /// Messages read at once.
 const PAGE: usize = 16;
-/// Bytes of them, the last one not counted. Default 1 MB: beside the message of up to 100 MB that is sent.
+/// Bytes of messages read at once, not counting the last message. Default 1 MB, in addition to the message of up to 100 MB that is being sent.
 const PAGE_BYTES: usize = 1 << 20;
 
 /// A link that browses. It continues when the client requests more.

@@ -32,7 +32,7 @@ pub(crate) struct Shared {
 pub(crate) enum End {
     /// The client closed it.
     Closed,
-    /// Without a word, or by breaking the protocol.
+    /// The connection broke, or the client violated the protocol.
     Lost,
 }
 
@@ -42,7 +42,7 @@ pub(crate) enum Link {
     Put(PutLink),
     Get(GetLink),
     Browse(BrowseLink),
-    /// To the coordinator of transactions.
+    /// A link to the transaction coordinator (AMQP 1.0, part 4).
     Control,
     /// Waits for its temporary queue to be created.
     Making(Box<Attach>),
@@ -63,7 +63,7 @@ pub(crate) struct Client {
     pub(crate) next_transaction: u64,
     /// Temporary queues by the link that they end with.
     pub(crate) temporary: HashMap<LinkId, String>,
-    /// Whether a link could not be served for lack of room in the output.
+    /// True if a link could not be served because the output buffer was full.
     pub(crate) is_starved: bool,
     certificate: Option<Vec<u8>>,
     pub(crate) identity: Option<Identity>,
@@ -293,7 +293,7 @@ impl Client {
 /// Declares and discharges that may wait.
 pub(crate) const CONTROL_CREDIT: u32 = 100;
 
-/// User name and password of a PLAIN response (RFC 4616).
+/// Splits a PLAIN response into user name and password (RFC 4616).
 fn plain(response: &[u8]) -> Option<(&str, &str)> {
     let mut parts = std::str::from_utf8(response).ok()?.split('\0');
     let (authorization, user, password) = (parts.next()?, parts.next()?, parts.next()?);
@@ -302,12 +302,12 @@ fn plain(response: &[u8]) -> Option<(&str, &str)> {
     (is_self && parts.next().is_none()).then_some((user, password))
 }
 
-/// Largest message of a queue on the wire.
+/// Returns the maximum encoded size of a message whose content has at most `content_bytes_max` bytes.
 pub(crate) fn message_bytes_max(content_bytes_max: u64) -> u64 {
     content_bytes_max.saturating_add(HEADERS_BYTES_MAX as u64)
 }
 
-/// An error of the store as a client reads it.
+/// Converts an error of the store into an AMQP error.
 pub(crate) fn amqp_error(error: &StoreError) -> AmqpError {
     let condition = match error {
         StoreError::QueueMissing { .. } => condition::NOT_FOUND,

@@ -1,4 +1,4 @@
-//! The I/O of one connection: one loop that reads, writes, and hears of commits.
+//! The I/O of one connection: one loop that reads, writes, and receives the outcomes of commits.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -115,8 +115,8 @@ pub(crate) fn to_amqp(message: &Message, now_ms: u64) -> Vec<u8> {
     out
 }
 
-/// Writes a message for another broker: with its own id, and with everything else that the received message said, except its destination and user.
-/// `duplicate_property` is the name of an application property for the id in hexadecimal digits.
+/// Encodes a message for another broker. The message gets its own id and keeps all received properties except destination and user.
+/// `duplicate_property` names an application property that receives the id in hexadecimal digits, for brokers that detect duplicates by it.
 pub(crate) fn to_broker(message: &Message, now_ms: u64, duplicate_property: Option<&str>) -> Vec<u8> {
     let kept =
         |name: &str| message.properties.iter().find(|(found, _)| found == name).map(|(_, section)| section.as_slice());
@@ -235,7 +235,7 @@ fn write_application(out: &mut Vec<u8>, message: &Message, kept: Option<&[u8]>) 
     }
 }
 
-/// Whether a property of the message has a place of its own in AMQP, and is no application property.
+/// Returns true if AMQP has a standard field for this message property, so it is not written as an application property.
 fn is_ours(name: &str) -> bool {
     name.starts_with(OF_AMQP) || name == CONTENT_TYPE
 }
@@ -245,20 +245,20 @@ fn own(message: &Message) -> Vec<&(String, Vec<u8>)> {
     message.properties.iter().filter(|(name, _)| !is_ours(name)).collect()
 }
 
-/// Application properties anew, and those of the client that only its section has.
+/// Builds the application properties: `own` ones newly encoded, followed by the properties of the client's section that have no equivalent here.
 fn pairs_of(own: Vec<&(String, Vec<u8>)>, kept: Option<&[u8]>) -> Vec<(Value, Value)> {
     let only_kept = kept.and_then(|section| read_map(section).ok()).unwrap_or_default();
     let only_kept = only_kept.into_iter().filter(|(name, _)| name.text().is_some_and(is_ours));
     own.into_iter().map(as_pair).chain(only_kept).collect()
 }
 
-/// The media type of the content. A symbol of AMQP is ASCII.
+/// Returns the media type of the content. It is `None` unless it is ASCII, since AMQP encodes it as a symbol.
 fn media_type(message: &Message) -> Option<String> {
     let (_, value) = message.properties.iter().find(|(name, _)| name == CONTENT_TYPE)?;
     std::str::from_utf8(value).ok().filter(|text| text.is_ascii()).map(str::to_owned)
 }
 
-/// A property as an application property.
+/// Converts a message property into an application property.
 fn as_pair((name, value): &(String, Vec<u8>)) -> (Value, Value) {
     let value = match std::str::from_utf8(value) {
         Ok(text) => Value::String(text.to_owned()),
@@ -292,7 +292,7 @@ fn write_content(out: &mut Vec<u8>, message: &Message, prefix: Option<&[u8]>) {
     }
 }
 
-/// Application properties by name, as text.
+/// Reads the application properties as names and texts.
 fn as_text(section: &[u8]) -> Result<Vec<(String, Vec<u8>)>, AmqpError> {
     let mut found = Vec::new();
     for (name, value) in read_map(section)? {

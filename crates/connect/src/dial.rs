@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-/// Where systems keep the certificates of public authorities.
+/// Paths at which operating systems keep the certificates of public authorities.
 const SYSTEM_AUTHORITIES: [&str; 4] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
@@ -23,7 +23,7 @@ const SYSTEM_AUTHORITIES: [&str; 4] = [
     "/etc/ssl/cert.pem",
 ];
 
-/// How this side checks a server, and shows who it is.
+/// TLS settings of a client: the trusted authorities and an optional client certificate.
 #[derive(Clone)]
 pub struct ClientTls {
     config: Arc<ClientConfig>,
@@ -40,7 +40,7 @@ impl ClientTls {
     /// Reads PEM files: the authorities that sign servers (by default those of the system), and a certificate of this side with its private key.
     ///
     /// # Errors
-    /// What is wrong with a file, in words.
+    /// A description of the problem in the file.
     pub fn from_files(authorities: Option<&Path>, certificate: Option<(&Path, &Path)>) -> Result<Self, String> {
         let mut roots = RootCertStore::empty();
         match authorities {
@@ -74,7 +74,7 @@ impl ClientTls {
         Ok(ClientTls { config: Arc::new(config), has_certificate: certificate.is_some() })
     }
 
-    /// Whether this side has a certificate to show.
+    /// Returns true if a client certificate is configured.
     #[must_use]
     pub fn has_certificate(&self) -> bool {
         self.has_certificate
@@ -118,7 +118,7 @@ impl Place {
         }
     }
 
-    /// The host as names of servers have it: an address of IPv6 without brackets.
+    /// Returns the host as TLS server names require it: an IPv6 address without brackets.
     pub(crate) fn server_name(&self) -> &str {
         self.host.trim_start_matches('[').trim_end_matches(']')
     }
@@ -130,7 +130,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// The system's text without its number.
+/// Returns the system's error text without its error number.
 pub(crate) fn reason(error: &io::Error) -> String {
     error.to_string().split(" (os error").next().unwrap_or_default().to_owned()
 }

@@ -25,7 +25,7 @@ pub(crate) struct GetLink {
     unsettled: BTreeMap<u32, (Claim, u64)>,
     /// Treatment of messages that are settled without an outcome.
     default_outcome: Option<DeliveryState>,
-    /// When a message on the queue ends its retry pause, by the steady clock.
+    /// Time, by the monotonic clock, at which the next message on the queue ends its retry delay.
     due_ms: Option<u64>,
 }
 
@@ -48,7 +48,7 @@ impl Client {
         Ok(())
     }
 
-    /// The queue of a source; a topic has no messages.
+    /// Opens the queue of a source. A topic is refused because it keeps no messages.
     pub(crate) fn source_queue(&self, source: &Source) -> Result<Queue, AmqpError> {
         let Some(name) = &source.address else {
             return Err(AmqpError::new(condition::INVALID_FIELD, "a receiver needs the name of a queue as its source"));
@@ -178,7 +178,7 @@ impl Client {
         }
     }
 
-    /// Moves a message to the backout queue, in a unit of work of its own.
+    /// Moves a message to the backout queue in a separate unit of work.
     fn bury(&mut self, claim: Claim, reason: &str, confirm: Option<(Delivery, DeliveryState)>) {
         let Ok(mut unit) = self.shared.store.begin() else { return claim.release(Attempt::Failed) };
         match claim.move_to_backout(&mut unit, reason) {
@@ -276,7 +276,7 @@ fn selection(filter: Option<&Value>) -> Result<Select, AmqpError> {
     Ok(select)
 }
 
-/// `JMSCorrelationID = 'id'` and `JMSMessageID = 'ID:id'`, as programs wait for the reply to a request.
+/// Parses the selectors `JMSCorrelationID = 'id'` and `JMSMessageID = 'ID:id'`, with which clients wait for the reply to a request.
 fn id_of_selector(selector: &str) -> Option<Select> {
     let (name, literal) = selector.split_once('=')?;
     let literal = literal.trim().strip_prefix('\'')?.strip_suffix('\'')?;
@@ -292,7 +292,7 @@ fn id_of_selector(selector: &str) -> Option<Select> {
     }
 }
 
-/// The id that JMS shows as this text: `ID:AMQP_UUID:` and the like name the type (AMQP JMS mapping, section 3.2.1.1).
+/// Converts the text of a JMS message id into the AMQP id. Prefixes such as `ID:AMQP_UUID:` name the type (AMQP JMS mapping, section 3.2.1.1).
 fn jms_id(text: &str) -> Value {
     let string = || Value::String(text.to_owned());
     let Some(rest) = text.strip_prefix("ID:") else { return string() };

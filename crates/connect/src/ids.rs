@@ -18,7 +18,7 @@ const BINARY: u8 = 3;
 const STRING: u8 = 4;
 const DIGEST: u8 = 5;
 
-/// The id of ours for an id of AMQP.
+/// Converts an AMQP id into a message id of the store.
 pub(crate) fn from_value(value: &Value) -> MessageId {
     match value {
         Value::Ulong(number) => short(ULONG, &number.to_be_bytes()),
@@ -33,7 +33,7 @@ pub(crate) fn from_value(value: &Value) -> MessageId {
     }
 }
 
-/// The id of a group, which is text.
+/// Converts a group id, which is text, into an id of the store.
 pub(crate) fn from_text(text: &str) -> MessageId {
     any(STRING, text.as_bytes())
 }

@@ -18,7 +18,7 @@ use crate::facts::{Counters, ListenerFacts, count};
 use crate::settings::ListenerSettings;
 use crate::temporary;
 
-/// Why a listener does not start.
+/// Error of starting a listener.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
     /// The address cannot be used.
@@ -32,7 +32,7 @@ pub enum ListenError {
     /// The store.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// No thread, or no runtime on it.
+    /// A thread or its runtime could not be started.
     #[error("no thread can be started: {0}")]
     Thread(String),
 }

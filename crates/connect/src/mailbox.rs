@@ -73,7 +73,7 @@ impl Wake for Arrival {
     }
 }
 
-/// The task that a queue wakes for a link.
+/// Returns a waker that signals the connection's task for a link.
 pub(crate) fn waker(mailbox: &Arc<Mailbox>, link: LinkId) -> Waker {
     Waker::from(Arc::new(Arrival { mailbox: Arc::clone(mailbox), link }))
 }

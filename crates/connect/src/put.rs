@@ -14,7 +14,7 @@ use crate::get::now_ms;
 use crate::mailbox::Committed;
 use crate::temporary;
 
-/// Queues that a link without an address of its own keeps open.
+/// Maximum number of queues kept open by a link whose messages name their own addresses.
 const OPEN_QUEUES_MAX: usize = 64;
 
 /// A link that puts messages.
@@ -161,7 +161,7 @@ impl Client {
         }
     }
 
-    /// A unit of work of messages and acknowledgments ended.
+    /// Reports the outcomes of a unit of work that has ended to the client.
     pub(crate) fn committed(&mut self, committed: Committed) {
         self.committing = self.committing.saturating_sub(committed.bytes);
         let error = committed.outcome.err().map(|error| amqp_error(&error));

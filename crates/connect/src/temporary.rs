@@ -53,7 +53,7 @@ impl Client {
         Ok(())
     }
 
-    /// The queue of a link is there, or not.
+    /// Answers a link whose temporary queue was created or could not be.
     pub(crate) fn made(&mut self, link: LinkId, name: String, outcome: Result<(), AmqpError>) {
         let is_there = outcome.is_ok();
         let Some(Link::Making(_)) = self.links.get(&link) else {

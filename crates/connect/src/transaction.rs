@@ -13,17 +13,17 @@ use crate::mailbox::Signal;
 /// A transaction.
 #[derive(Debug)]
 pub(crate) struct Transaction {
-    /// The unit of work; none after it was rolled back for its age.
+    /// The unit of work. `None` after it was rolled back because of its age.
     unit: Option<Unit>,
-    /// Messages to return when it commits.
+    /// Messages that return to their queues when the transaction commits.
     releases: Vec<(Claim, Attempt)>,
-    /// Why it cannot commit.
+    /// Reason why the transaction cannot commit.
     failed: Option<AmqpError>,
     began_ms: u64,
 }
 
 impl Client {
-    /// A message to the coordinator.
+    /// Handles a message to the coordinator: declare or discharge (AMQP 1.0, part 4).
     pub(crate) fn control(&mut self, message: &Transferred, now_ms: u64) {
         let delivery = message.delivery;
         match Control::read(&message.bytes) {
@@ -142,7 +142,7 @@ impl Client {
         }
     }
 
-    /// A part of a transaction failed, so the whole cannot commit.
+    /// Marks a transaction as failed, after which it cannot commit.
     pub(crate) fn fail_transaction(&mut self, state: Option<&DeliveryState>, error: &AmqpError) {
         if let Some(DeliveryState::Transactional { txn_id, .. }) = state
             && let Some(transaction) = self.transactions.get_mut(txn_id)

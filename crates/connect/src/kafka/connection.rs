@@ -10,7 +10,7 @@ use crate::dial::{ClientTls, Place, Wire, reason};
 
 /// Longest wait for a connection and its login.
 const CONNECT_WAIT: Duration = Duration::from_secs(10);
-/// Bytes of an answer. Default 256 MiB: a fetch is longer than it asks for only if a first batch is.
+/// Maximum length of a response in bytes. Default 256 MiB: a response exceeds the requested size only if its first batch does.
 const ANSWER_BYTES_MAX: usize = 256 << 20;
 /// Port that brokers listen on by default.
 const PORT: u16 = 9092;
@@ -19,11 +19,11 @@ const API_VERSIONS: (i16, i16) = (18, 0);
 const SASL_HANDSHAKE: (i16, i16) = (17, 1);
 const SASL_AUTHENTICATE: (i16, i16) = (36, 0);
 
-/// Why a broker does not do what is asked of it.
+/// Error of a connection to a Kafka broker.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KafkaError {
-    /// No connection.
+    /// The connection could not be established.
     #[error("{place} cannot be reached: {why}")]
     Unreachable {
         /// Hosts and ports.
@@ -34,7 +34,7 @@ pub enum KafkaError {
     /// The connection ended.
     #[error("the connection ended")]
     Closed,
-    /// No answer.
+    /// The broker did not answer in time.
     #[error("no answer within {wait_ms} ms")]
     Late {
         /// Milliseconds.
@@ -60,7 +60,7 @@ pub enum KafkaError {
     Refused {
         /// Number of the error in the protocol guide.
         code: i16,
-        /// What it is about.
+        /// The topic, partition or id that the error concerns.
         what: String,
     },
     /// The partition does not have the offset.
@@ -76,7 +76,7 @@ pub enum KafkaError {
     Batch {
         /// First offset.
         offset: i64,
-        /// What is wrong.
+        /// A description of the problem.
         what: String,
     },
     /// An answer that is not as documented.
@@ -84,7 +84,7 @@ pub enum KafkaError {
     Answer(&'static str),
 }
 
-/// Where the brokers of a cluster are.
+/// Addresses of the brokers of a cluster.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct KafkaAddress {
     places: Vec<Place>,
@@ -95,7 +95,7 @@ impl KafkaAddress {
     /// Reads `kafka://HOST:PORT,HOST:PORT` or, with TLS, `kafkas://…`; ports may be missing. One broker that is up is enough.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// A description of the syntax error.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (is_encrypted, places) = match text.split_once("://") {
             Some(("kafka", places)) => (false, places),
@@ -106,14 +106,14 @@ impl KafkaAddress {
         Ok(KafkaAddress { places, is_encrypted })
     }
 
-    /// Whether connections have TLS.
+    /// True if connections use TLS.
     #[must_use]
     pub fn is_encrypted(&self) -> bool {
         self.is_encrypted
     }
 }
 
-/// Who connects.
+/// Identity and credentials of the client.
 #[derive(Clone, Default)]
 pub struct KafkaLogin {
     /// Name of the client, for the operator.
@@ -136,7 +136,7 @@ impl KafkaConnection {
     /// Connects to the first broker of a cluster that answers.
     ///
     /// # Errors
-    /// None can be reached or accepts the login.
+    /// No broker can be reached, or none accepts the login.
     pub async fn connect(address: &KafkaAddress, login: &KafkaLogin) -> Result<Self, KafkaError> {
         let mut last = KafkaError::Closed;
         for place in &address.places {
@@ -203,7 +203,7 @@ impl KafkaConnection {
         Ok(())
     }
 
-    /// Source: RFC 4616, KIP-43, KIP-152.
+    /// Logs in with SASL PLAIN. Source: RFC 4616, KIP-43, KIP-152.
     async fn log_in(&mut self, user: &str, password: &str) -> Result<(), KafkaError> {
         let mut request = Out::default();
         request.text("PLAIN");

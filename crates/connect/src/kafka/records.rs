@@ -36,7 +36,7 @@ pub struct KafkaRecord {
     pub headers: Vec<(String, Vec<u8>)>,
 }
 
-/// Who produces: numbers by which a broker finds batches that it has already.
+/// Identity of an idempotent producer (KIP-98): the numbers by which a broker detects batches that it already has.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Producer {
     /// Id that the broker gave.
@@ -47,7 +47,7 @@ pub struct Producer {
     pub sequence: i32,
 }
 
-/// The partition of a key, as the producers of Kafka choose it by default. Source: Kafka, `Utils.murmur2` (MurmurHash2 by Austin Appleby).
+/// Returns the partition of a key, computed as Kafka's default partitioner does. Source: Kafka, `Utils.murmur2` (MurmurHash2 by Austin Appleby).
 ///
 /// # Panics
 /// `partitions` is 0.
@@ -71,7 +71,7 @@ pub fn partition_of_key(key: &[u8], partitions: u32) -> u32 {
     ((hash ^ (hash >> 15)) & 0x7fff_ffff) % partitions
 }
 
-/// CRC-32 with the polynomial of Castagnoli. Source: RFC 3720, appendix B.4.
+/// Computes a CRC-32C (Castagnoli polynomial). Source: RFC 3720, appendix B.4.
 fn crc32c(bytes: &[u8]) -> u32 {
     const TABLE: [u32; 256] = {
         let mut table = [0; 256];
@@ -93,7 +93,7 @@ fn crc32c(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, step)
 }
 
-/// A batch of one record.
+/// Encodes a batch of one record.
 pub(super) fn write(record: &KafkaRecord, producer: Producer) -> Vec<u8> {
     let mut body = Out::default();
     // Attributes, time and offset within the batch.
@@ -111,9 +111,9 @@ pub(super) fn write(record: &KafkaRecord, producer: Producer) -> Vec<u8> {
     out.0
 }
 
-/// The records of the batches of an answer, from `offset` on, and the offset after them. Records of aborted transactions and of Kafka itself are left
-/// out. `aborted` are producers and the first offsets of their aborted transactions. The last batch may be cut off. Batches after
-/// [`BATCH_BYTES_MAX`] of decompressed bytes are left for the next answer.
+/// Decodes the records of the batches in a response from `offset` on, and returns them with the offset after the last one. It skips control records
+/// and records of aborted transactions; `aborted` lists producer ids with the first offset of their aborted transactions. The last batch may be
+/// incomplete. Batches that follow [`BATCH_BYTES_MAX`] decompressed bytes are left for the next response.
 pub(super) fn read(bytes: &[u8], offset: i64, aborted: Vec<(i64, i64)>) -> Result<(Vec<KafkaRecord>, i64), KafkaError> {
     read_within(bytes, offset, aborted, BATCH_BYTES_MAX)
 }
@@ -232,7 +232,7 @@ fn uncompressed(codec: i16, bytes: &[u8], offset: i64) -> Result<Vec<u8>, KafkaE
     Ok(plain)
 }
 
-/// Snappy as one block, or as blocks after the header of snappy-java, each with its length.
+/// Decompresses Snappy data: one block, or length-prefixed blocks after the header of snappy-java.
 fn snappy(bytes: &[u8]) -> Result<Vec<u8>, String> {
     const HEADER: &[u8] = b"\x82SNAPPY\0";
     let block = |block: &[u8]| {

@@ -19,7 +19,7 @@ const FETCH: (i16, i16) = (1, 4);
 const LIST_OFFSETS: (i16, i16) = (2, 1);
 const METADATA: (i16, i16) = (3, 4);
 const INIT_PRODUCER: (i16, i16) = (22, 0);
-/// What a broker must understand.
+/// API keys and versions that a broker must support.
 pub(super) const NEEDED: [(i16, i16); 5] = [PRODUCE, FETCH, LIST_OFFSETS, METADATA, INIT_PRODUCER];
 
 /// The broker that serves a partition.
@@ -33,7 +33,7 @@ pub struct Cluster {
     pub leaders: Vec<Option<Leader>>,
 }
 
-/// What a fetch brings of one partition.
+/// Result of a fetch from one partition.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Fetched {
     /// Records in their order.
@@ -57,10 +57,10 @@ fn partition(input: &mut In<'_>) -> Result<u32, KafkaError> {
 }
 
 impl KafkaConnection {
-    /// The partitions of a topic. A topic that does not exist is not created.
+    /// Returns the partitions of a topic. A missing topic is not created.
     ///
     /// # Errors
-    /// There is no such topic, or the connection ends.
+    /// The topic does not exist, or the connection ends.
     pub async fn cluster(&mut self, topic: &str) -> Result<Cluster, KafkaError> {
         let mut request = Out::default();
         request.count(1).text(topic).i8(0);
@@ -100,7 +100,7 @@ impl KafkaConnection {
         Ok(Cluster { leaders: found.into_iter().map(|(_, leader)| leader).collect() })
     }
 
-    /// The first offset of a partition, and the one after its last.
+    /// Returns the first offset of a partition and the offset after its last record.
     ///
     /// # Errors
     /// The broker does not lead the partition, or the connection ends.
@@ -172,10 +172,10 @@ impl KafkaConnection {
         Ok(fetched)
     }
 
-    /// A producer id and epoch that nobody else has.
+    /// Requests a new, unique producer id with its epoch.
     ///
     /// # Errors
-    /// The broker gives none, or the connection ends.
+    /// The broker refuses, or the connection ends.
     pub async fn producer(&mut self) -> Result<Producer, KafkaError> {
         let mut request = Out::default();
         request.no_text().i32(PRODUCE_MS);

@@ -36,12 +36,12 @@ impl Out {
         self.i16(-1)
     }
 
-    /// Number of items, or of bytes.
+    /// Writes a count of items or bytes.
     pub(super) fn count(&mut self, count: usize) -> &mut Self {
         self.i32(i32::try_from(count).expect("limits keep requests below 2 GB"))
     }
 
-    /// A number of variable length: seven bits a byte, the sign in the lowest bit.
+    /// Writes a zigzag-encoded integer of variable length (seven bits in each byte).
     pub(super) fn var(&mut self, value: i64) -> &mut Self {
         let mut rest = (value.cast_unsigned() << 1) ^ (value >> 63).cast_unsigned();
         loop {
@@ -101,7 +101,7 @@ impl<'a> In<'a> {
         self.array().map(i64::from_be_bytes)
     }
 
-    /// A text; null is `None`.
+    /// Reads a text; null becomes `None`.
     pub(super) fn text(&mut self) -> Result<Option<&'a str>, KafkaError> {
         let Ok(length) = usize::try_from(self.i16()?) else { return Ok(None) };
         std::str::from_utf8(self.take(length)?).map(Some).map_err(|_| KafkaError::Answer("a text is not UTF-8"))
@@ -111,7 +111,7 @@ impl<'a> In<'a> {
         self.text()?.ok_or(KafkaError::Answer("a name is null"))
     }
 
-    /// Number of items of a list; null has none. An item has at least one byte.
+    /// Reads the number of items of a list (0 for null). An item has at least one byte, so the rest of the input bounds it.
     pub(super) fn count(&mut self) -> Result<usize, KafkaError> {
         let count = usize::try_from(self.i32()?).unwrap_or(0);
         if count > self.0.len() {

@@ -21,14 +21,14 @@ const PORT: u16 = 4222;
 const ANSWERS: u64 = 1;
 /// Subscription of messages that were pulled.
 pub(super) const PULLED: u64 = 2;
-/// Messages of a pull that wait while a request has no answer yet. Default 4,096; more than any pull asks for.
+/// Maximum number of pulled messages that are buffered during another request. Default 4,096, more than the size of any pull.
 const WAITING_MAX: usize = 4_096;
 
-/// Why a server does not do what is asked of it.
+/// Error of a connection to a NATS server.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NatsError {
-    /// No connection.
+    /// The connection could not be established.
     #[error("{place} cannot be reached: {why}")]
     Unreachable {
         /// Host and port.
@@ -39,7 +39,7 @@ pub enum NatsError {
     /// The connection ended.
     #[error("the connection ended")]
     Closed,
-    /// No answer.
+    /// The server did not answer in time.
     #[error("no answer within {wait_ms} ms")]
     Late {
         /// Milliseconds.
@@ -86,7 +86,7 @@ pub enum NatsError {
     },
 }
 
-/// Where a server is.
+/// Address of a server.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct NatsAddress {
     place: Place,
@@ -97,7 +97,7 @@ impl NatsAddress {
     /// Reads `nats://HOST:PORT` or `tls://HOST:PORT`; the port may be missing. Both have TLS if the server requires it, the second always.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// A description of the syntax error.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (needs_tls, place) = match text.split_once("://") {
             Some(("nats", place)) => (false, place),
@@ -107,21 +107,21 @@ impl NatsAddress {
         Ok(NatsAddress { place: Place::parse(place, PORT)?, needs_tls })
     }
 
-    /// Whether the connection always has TLS.
+    /// True if the connection always uses TLS.
     #[must_use]
     pub fn needs_tls(&self) -> bool {
         self.needs_tls
     }
 }
 
-/// Who connects.
+/// Identity and credentials of the client.
 #[derive(Clone, Default)]
 pub struct NatsLogin {
     /// Name of the connection, for the server's operator.
     pub name: String,
     /// User.
     pub user: Option<String>,
-    /// Password of the user, or a token where there is no user.
+    /// Password of the user, or a token if `user` is `None`.
     pub secret: Option<String>,
     /// NKey, perhaps with the user's JWT.
     pub credentials: Option<NatsCredentials>,
@@ -233,13 +233,13 @@ impl NatsClient {
         Ok(())
     }
 
-    /// Longest content with headers that the server takes.
+    /// Maximum length in bytes of headers and payload that the server accepts.
     #[must_use]
     pub fn max_payload(&self) -> usize {
         self.max_payload
     }
 
-    /// A subject that answers of a pull come to.
+    /// Returns a new subject for the messages of a pull.
     pub(super) fn pull_inbox(&mut self) -> String {
         self.requests += 1;
         format!("{}.p.{}", self.inbox, self.requests)
@@ -283,7 +283,8 @@ impl NatsClient {
     /// Publishes a message and waits for its answer.
     ///
     /// # Errors
-    /// Nobody listens, there is no answer in time, or the connection ends. Whether the message had an effect is then unknown.
+    /// No subscriber exists for the subject, the answer does not arrive in time, or the connection ends. In the last two cases the message may
+    /// or may not have had an effect.
     pub async fn request(
         &mut self,
         subject: &str,
@@ -317,7 +318,7 @@ impl NatsClient {
         }
     }
 
-    /// The next message of a pull. It may be dropped at any time without losing one.
+    /// Returns the next message of a pull. The future can be dropped at any time without losing a message.
     ///
     /// # Errors
     /// The connection ends.

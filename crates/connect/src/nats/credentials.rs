@@ -40,7 +40,7 @@ impl NatsCredentials {
     /// Reads the text of a file of credentials (JWT and seed, as `nsc` writes it), or a seed alone.
     ///
     /// # Errors
-    /// What is wrong with it, in words; never a part of it.
+    /// A description of the syntax error, without any part of the text.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (jwt, seed) = match part(text, SEED_LINE) {
             Some(seed) => {
@@ -63,7 +63,7 @@ impl NatsCredentials {
         Ok(NatsCredentials { pair: Arc::new(pair), kind: (first & 7) << 5 | second >> 3, jwt })
     }
 
-    /// The public key, as servers and operators name it: `U` and more letters for a user.
+    /// Returns the public key in the form that servers and operators use: `U` and further characters for a user.
     #[must_use]
     pub fn public_key(&self) -> String {
         let mut bytes = vec![self.kind];
@@ -78,14 +78,14 @@ impl NatsCredentials {
         self.jwt.as_deref()
     }
 
-    /// The signature of a nonce, in base64 for URLs.
+    /// Signs a nonce and returns the signature in URL-safe base64.
     #[must_use]
     pub fn sign(&self, nonce: &[u8]) -> String {
         to_digits(self.pair.sign(nonce).as_ref(), 6, BASE64_URL)
     }
 }
 
-/// What is between the lines `-----BEGIN NAME-----` and `------END NAME------`, for a name that ends so.
+/// Returns the text between the lines `-----BEGIN NAME-----` and `------END NAME------`, where `NAME` ends with `name`.
 fn part<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let mut lines = text.lines().map(str::trim);
     lines.find(|line| line.contains("BEGIN ") && line.trim_end_matches('-').ends_with(name))?;
@@ -126,7 +126,7 @@ fn from_base32(text: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// CRC-16 with the polynomial 0x1021 from 0 (XMODEM).
+/// Computes a CRC-16 (polynomial 0x1021, initial value 0; XMODEM).
 fn crc16(bytes: &[u8]) -> u16 {
     bytes.iter().fold(0, |crc, byte| {
         (0..8).fold(crc ^ u16::from(*byte) << 8, |crc, _| crc << 1 ^ if crc & 0x8000 == 0 { 0 } else { 0x1021 })

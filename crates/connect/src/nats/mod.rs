@@ -1,14 +1,14 @@
-//! A client for NATS and its streams (JetStream): as much of the protocol as the nodes of flows need, in one task.
+//! A client for NATS and its streams (JetStream) in one task. It implements the part of the protocol that the flow nodes need.
 //!
 //! ```text
 //! socket ─▶ NatsParser: bytes ─▶ NatsOperation ─▶ NatsClient ─┬─ request ─▶ its answer
 //!                                                             └─ next ────▶ messages of a pull
 //! ```
 //!
-//! - **The client never acknowledges by itself.** Whoever processes a message does, after the commit.
-//! - **Bounded.** A line, a payload and the bytes of one pull have limits; nothing is read from the socket before the last message was taken.
-//! - **Logins:** a user with a password, a token, an NKey, or an NKey with a JWT; TLS after the server's first line, with a certificate of this side.
-//! - **Not supported:** TLS before the first line, and clusters with discovery.
+//! - **The client never acknowledges automatically.** The code that processes a message acknowledges it after the commit.
+//! - **Bounded.** A line, a payload and the bytes of one pull have limits. The socket is read again only after the caller has taken the last message.
+//! - **Logins:** user and password, a token, an NKey, or an NKey with a JWT. TLS starts after the server's first line; client certificates are supported.
+//! - **Not supported:** TLS before the first line, and discovery of cluster members.
 //!
 //! Source: NATS client protocol; ADR-4 (headers), ADR-8, ADR-13 (pull) and ADR-15 of NATS.
 

@@ -1,4 +1,4 @@
-//! What a NATS server sends: bytes in, operations out.
+//! Parser for the messages of a NATS server: bytes in, operations out.
 
 /// Longest line. Default 64 KiB: INFO of a large cluster is the longest.
 const LINE_BYTES_MAX: usize = 64 << 10;
@@ -18,20 +18,20 @@ pub struct NatsMessage {
     pub subscription: u64,
     /// Subject for an answer or acknowledgment.
     pub reply: Option<String>,
-    /// Status of the server, if this is no message but the end of a request: 404, 408, 409, 503.
+    /// Status of the server (404, 408, 409, 503) if this ends a request instead of carrying a message.
     pub status: Option<(u16, String)>,
     /// Headers in their order. A name may occur more than once.
     pub headers: Vec<(String, String)>,
-    /// What is wrong with the headers, which a server passes on as they were published; those that can be read are in `headers`.
+    /// Syntax error in the headers, which a server forwards as the publisher wrote them. `headers` has the readable ones.
     pub fault: Option<&'static str>,
     /// Content.
     pub payload: Vec<u8>,
 }
 
-/// What a server sends.
+/// An operation that a server sends.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum NatsOperation {
-    /// What the server is and requires, in JSON.
+    /// Description of the server and its requirements, in JSON.
     Info(String),
     /// A message.
     Message(Box<NatsMessage>),
@@ -43,7 +43,7 @@ pub enum NatsOperation {
     Error(String),
 }
 
-/// Why bytes are not of the protocol.
+/// A violation of the protocol.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseError {
@@ -59,7 +59,7 @@ pub enum ParseError {
     /// A length beyond the limit.
     #[error("a message is longer than {PAYLOAD_BYTES_MAX} bytes")]
     TooLong,
-    /// No line end after a payload.
+    /// The line end after a payload is missing.
     #[error("a message does not end where its length says")]
     End,
 }
@@ -95,10 +95,10 @@ impl NatsParser {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next operation, or nothing until more bytes come.
+    /// Returns the next operation, or `None` until more bytes arrive.
     ///
     /// # Errors
-    /// Bytes that are not of the protocol. The connection is of no further use.
+    /// The bytes violate the protocol. The connection cannot be used any longer.
     pub fn step(&mut self) -> Result<Option<NatsOperation>, ParseError> {
         loop {
             let rest = &self.buffer[self.from..];
@@ -150,7 +150,7 @@ impl NatsParser {
     }
 }
 
-/// The line of MSG or HMSG.
+/// Parses the line of MSG or HMSG.
 fn announced(line: &str) -> Result<Option<Announced>, ParseError> {
     let mut words = line.split_ascii_whitespace();
     let has_headers = match words.next() {
@@ -179,7 +179,7 @@ fn announced(line: &str) -> Result<Option<Announced>, ParseError> {
     Ok(Some(Announced { message, header_bytes, bytes }))
 }
 
-/// Reads headers. A fault is one of who published the message, and of this message alone: the connection goes on.
+/// Parses headers. A syntax error is the publisher's and affects this message only, so the connection stays open.
 #[expect(clippy::disallowed_methods, reason = "a line with a character that was replaced is left out and is a fault")]
 fn headers(bytes: &[u8], message: &mut NatsMessage) -> Result<(), &'static str> {
     let text = String::from_utf8_lossy(bytes);

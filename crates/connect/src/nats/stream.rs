@@ -12,18 +12,18 @@ const API_WAIT: Duration = Duration::from_secs(10);
 /// Number of the error for a consumer that does not exist.
 const NO_CONSUMER: u64 = 10_014;
 
-/// What is known of a stream.
+/// Properties of a stream.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct StreamFacts {
-    /// When it was created, which tells it from another of the same name.
+    /// Creation time, which distinguishes the stream from a later one with the same name.
     pub created: String,
     /// Number of its last message.
     pub last_sequence: u64,
-    /// Whether a message leaves the stream when it is acknowledged.
+    /// True if a message leaves the stream when it is acknowledged.
     pub is_work_queue: bool,
 }
 
-/// What a consumer should be.
+/// Settings of a consumer to create.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ConsumerSettings<'c> {
     /// Name of the stream.
@@ -40,14 +40,14 @@ pub struct ConsumerSettings<'c> {
     pub pending_max: u64,
 }
 
-/// What is known of a consumer.
+/// Properties of a consumer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct ConsumerFacts {
     /// Every message up to this number is acknowledged or not for this consumer.
     pub acknowledged: u64,
 }
 
-/// Where a message comes from, by the subject for its acknowledgment.
+/// Origin of a message, decoded from the subject for its acknowledgment.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct DeliveredBy {
     /// Number in the stream.
@@ -59,18 +59,18 @@ pub struct DeliveredBy {
 /// An acknowledgment.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Acknowledged {
-    /// It was processed.
+    /// The message was processed.
     Done,
-    /// It shall come again after a pause.
+    /// The message is to be delivered again after this delay.
     Again(Duration),
 }
 
-/// What a stream says of a message that was published.
+/// Answer of a stream to a published message.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Published {
-    /// Its number.
+    /// Sequence number of the message in the stream.
     pub sequence: u64,
-    /// Whether the stream had it already.
+    /// True if the stream had the message already.
     pub is_duplicate: bool,
 }
 
@@ -93,17 +93,17 @@ fn nanoseconds(time: Duration) -> u64 {
 }
 
 impl NatsClient {
-    /// One request of the API of streams.
+    /// Sends one request to the JetStream API and returns its answer.
     async fn api(&mut self, subject: &str, request: &Value) -> Result<Value, NatsError> {
         let payload = if request.is_null() { Vec::new() } else { request.to_string().into_bytes() };
         let answer = self.request(subject, &[], &payload, API_WAIT).await?;
         read_answer(subject, &answer)
     }
 
-    /// What the server knows of a stream.
+    /// Requests the properties of a stream.
     ///
     /// # Errors
-    /// There is no such stream, streams are not enabled, or the connection ends.
+    /// The stream does not exist, streams are not enabled, or the connection ends.
     pub async fn stream(&mut self, name: &str) -> Result<StreamFacts, NatsError> {
         let subject = format!("$JS.API.STREAM.INFO.{name}");
         let answer = self.api(&subject, &Value::Null).await?;
@@ -117,7 +117,7 @@ impl NatsClient {
         facts().ok_or(NatsError::Answer { subject })
     }
 
-    /// A consumer as it is, or made if there is none.
+    /// Returns the properties of a consumer, which is created if it does not exist.
     ///
     /// # Errors
     /// The server refuses it, or the connection ends.
@@ -143,10 +143,10 @@ impl NatsClient {
         facts(&answer).ok_or(NatsError::Answer { subject })
     }
 
-    /// What the server knows of a consumer.
+    /// Requests the properties of a consumer.
     ///
     /// # Errors
-    /// There is no such consumer, or the connection ends.
+    /// The consumer does not exist, or the connection ends.
     pub async fn consumer_facts(&mut self, stream: &str, name: &str) -> Result<ConsumerFacts, NatsError> {
         let subject = format!("$JS.API.CONSUMER.INFO.{stream}.{name}");
         let answer = self.api(&subject, &Value::Null).await?;
@@ -174,10 +174,10 @@ impl NatsClient {
         Ok(inbox)
     }
 
-    /// Adds an acknowledgment to what is sent next.
+    /// Queues an acknowledgment; it is sent with the next write.
     ///
     /// # Errors
-    /// None that a server of today gives.
+    /// [`NatsError::TooLong`] if the acknowledgment exceeds the server's `max_payload`, which no server in use sets that low.
     pub fn acknowledge(&mut self, reply: &str, how: Acknowledged) -> Result<(), NatsError> {
         let text = match how {
             Acknowledged::Done => "+ACK".to_owned(),
@@ -189,7 +189,7 @@ impl NatsClient {
     /// Publishes a message to a stream and waits until the stream has it.
     ///
     /// # Errors
-    /// No stream takes the subject, the stream refuses, there is no answer in time, or the connection ends.
+    /// No stream covers the subject, the stream refuses, the answer does not arrive in time, or the connection ends.
     pub async fn publish_kept(
         &mut self,
         subject: &str,
