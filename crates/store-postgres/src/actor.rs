@@ -32,15 +32,15 @@ pub(crate) struct Waiting {
     pub(crate) ending: Ending,
 }
 
-/// Who learns how a unit of work ended.
+/// Receiver of the outcome of a unit of work.
 pub(crate) enum Ending {
-    /// A thread that waits for it and does itself what comes after.
+    /// A thread that waits for the outcome and then does the follow-up work.
     Wake(Sender<Result<Position, StoreError>>),
-    /// Nobody waits.
+    /// A callback; no thread waits.
     Call(Completion),
 }
 
-/// What the thread of the engine works with.
+/// The connections and settings of the engine's thread.
 pub(crate) struct Connections {
     pub(crate) database: Endpoint,
     pub(crate) name: Arc<str>,
@@ -57,9 +57,9 @@ pub(crate) type Rows = Result<Vec<Row>, StoreError>;
 /// Parameters that are sent to another thread.
 pub(crate) type Parameters = Vec<Box<dyn ToSql + Sync + Send>>;
 
-/// What other threads want.
+/// A request of another thread to the engine's thread.
 pub(crate) enum Wish {
-    /// There are units that wait.
+    /// Commit the waiting units of work.
     Commit,
     /// Rows of a query, on the connection of a snapshot or on the one that reads.
     Query { on: Option<u64>, text: String, parameters: Parameters, answer: Sender<Rows> },
@@ -159,13 +159,13 @@ impl Session {
     }
 }
 
-/// Whether the server answered that it does not do what it was asked for. Otherwise the connection was lost, or the server ended, and a transaction whose
-/// end was sent may have committed without an answer.
+/// Returns true if the server answered with a refusal. Any other error means that the connection was lost or the server ended, so a transaction
+/// whose commit was sent may have committed without an answer.
 fn is_refusal(error: &tokio_postgres::Error) -> bool {
     error.as_db_error().is_some_and(|said| !matches!(said.parsed_severity(), Some(Severity::Fatal | Severity::Panic)))
 }
 
-/// What the database says, without values: details may quote data.
+/// Builds an error from the database's message, without its details, which can quote values.
 pub(crate) fn failed(name: &str, action: &'static str, error: &tokio_postgres::Error) -> StoreError {
     let why = match error.as_db_error() {
         Some(said) => format!("SQLSTATE {}: {}", said.code().code(), said.message()),
@@ -214,9 +214,9 @@ impl<'a> Columns<'a> {
 /// Name of the thread that runs completions.
 pub(crate) const COMPLETIONS: &str = "store-postgres-after";
 
-/// What another thread does, since it may wait.
+/// Work for the completion thread, because it may block.
 pub(crate) enum After {
-    /// A unit of work ended.
+    /// A unit of work ended: its callback with the outcome.
     Ended(Completion, Result<Position, StoreError>),
     /// Entries arrived.
     Arrived(Arc<dyn Arrival>, u64),
@@ -235,7 +235,7 @@ fn completions() -> std::io::Result<(Sender<After>, JoinHandle<()>)> {
     Ok((endings, thread))
 }
 
-/// Serves wishes until told to stop. Reads run beside each other and beside commits; commits run one after another.
+/// Serves requests until the engine shuts down. Reads run concurrently with each other and with commits; commits run one after another.
 pub(crate) async fn serve(shared: Arc<State>, connections: Connections, mut wishes: UnboundedReceiver<Wish>) {
     let (endings, thread) = match completions() {
         Ok(made) => made,

@@ -31,10 +31,10 @@ const LOAD_BATCH: (usize, usize) = (10_000, 8 << 20);
 const IN_FLIGHT_BYTES_MAX: usize = 64 << 20;
 /// Number of such units.
 const IN_FLIGHT_UNITS_MAX: usize = 16_384;
-/// How often a waiting thread looks whether the engine still works.
+/// Interval at which a waiting thread checks that the engine still works.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// What the thread of the engine and all others share.
+/// State that the engine's thread and all other threads share.
 #[derive(Default)]
 pub(crate) struct State {
     waiting: Mutex<Queue>,
@@ -53,7 +53,7 @@ struct Queue {
 }
 
 impl State {
-    /// The units of the next transaction.
+    /// Takes the waiting units of work for the next transaction, up to `bytes_max` bytes.
     pub(crate) fn take_group(&self, bytes_max: usize) -> Vec<Waiting> {
         let mut queue = self.waiting.lock();
         let mut bytes = 0;
@@ -211,14 +211,14 @@ fn runtime() -> Result<tokio::runtime::Runtime, StoreError> {
 
 /// Settings of every session: the server notices within half a minute that a machine is gone, and frees what its process held.
 const ALIVE: &str = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=4 -c jit=off";
-/// The plan of every statement is the one by key, made once. The server would otherwise plan anew for each array of keys, since a plan for keys that it
-/// knows looks cheaper, and its tables change too fast for statistics.
+/// Session options that make the server plan every statement once, by key. Without them the server would plan again for each array of keys, because a
+/// plan for known keys looks cheaper, and the tables change too fast for statistics.
 const PLANS: &str = " -c enable_seqscan=off -c enable_bitmapscan=off -c plan_cache_mode=force_generic_plan";
-/// Settings of the session that holds and claims. What it writes is of no use after a crash of the server.
+/// Options of the session that locks and claims. After a crash of the server its rows have no use, so its commits need not be durable.
 const HOLDING: &str = " -c synchronous_commit=off -c enable_hashjoin=off -c enable_mergejoin=off";
 
-/// A connection whose traffic runs on this thread. `heard` gets what other processes tell; `state` hears that the connection is lost, even
-/// if nobody uses it then.
+/// Opens a connection whose traffic runs on this thread. `heard` receives the notifications of other processes. `state` is informed when the
+/// connection is lost, even while it is idle.
 pub(crate) async fn connect(
     database: &Endpoint,
     name: &Arc<str>,
@@ -300,7 +300,7 @@ async fn register(writes: &Session) -> Result<(i32, u16, u64), StoreError> {
     }
 }
 
-/// The connection that commits, the one that reads, and the one that holds and claims.
+/// Opens the three connections: one for commits, one for reads, one for locks and claims.
 async fn sessions(database: Endpoint, name: Arc<str>, shared: &Arc<State>) -> Result<Connections, StoreError> {
     let lost = || Some(Arc::clone(shared));
     let writes = connect(&database, &name, None, lost()).await?;
@@ -324,7 +324,7 @@ async fn sessions(database: Endpoint, name: Arc<str>, shared: &Arc<State>) -> Re
     Ok(Connections { database, name, writes, reads, claims, holds, hold_wishes })
 }
 
-/// Statement and parameters of a page.
+/// Builds the statement and the parameters of a page query.
 fn page_query(
     range: &(Bound<FullKey>, Bound<FullKey>),
     direction: Direction,
@@ -359,7 +359,7 @@ pub(crate) fn fill(page: &mut Page, rows: &[tokio_postgres::Row], entries: usize
     }
 }
 
-/// A transaction of its own connection that sees one state.
+/// A transaction on a separate connection that sees one state of the database.
 struct OpenSnapshot {
     wishes: UnboundedSender<Wish>,
     name: Arc<str>,

@@ -1,4 +1,4 @@
-//! Locks and claims among processes: what units ask for, and the task that asks the database in that order.
+//! Locks and claims among processes: the requests of units of work, and the task that sends them to the database in order.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -22,18 +22,18 @@ use crate::actor::{After, Parameters, Rows, Session};
 use crate::engine::{self, State, gone};
 use crate::sql::{self, Values};
 
-/// How often waiting units are woken to look again, and pauses end.
+/// Interval at which waiting units are woken to try again and retry delays end.
 const TICK: Duration = Duration::from_millis(100);
-/// How often a process looks for others that ended.
+/// Interval at which a process looks for processes that have ended.
 const REAP: Duration = Duration::from_millis(500);
 /// Steps that are taken from those that wait at once.
 const TOGETHER: usize = 16;
 /// Steps under way from which others wait. Those that wait are merged: what is alike and adjacent becomes one statement.
 const UNDER_WAY: usize = 4;
-/// What is merged into one statement at most.
+/// Maximum number of requests merged into one statement.
 const MERGED_MAX: usize = 512;
 
-/// What other threads ask of the connection of holds. The order is kept.
+/// A request of another thread to the connection for locks and claims. Requests keep their order.
 pub(crate) enum HoldWish {
     /// Takes a key for a unit.
     Hold(Asked),
@@ -43,13 +43,13 @@ pub(crate) enum HoldWish {
     GiveBack { key: FullKey, beside: Option<(FullKey, Value)>, at: Option<Instant> },
     /// A unit waits; whether it must give up.
     Waits { unit: UnitId, key: FullKey, answer: Sender<Result<bool, StoreError>> },
-    /// It no longer waits.
+    /// The unit no longer waits.
     WaitsNoMore { unit: UnitId },
     /// Rows of a statement.
     Query { text: String, parameters: Parameters, answer: Sender<Rows> },
     /// A commit freed keys and added entries to spaces.
     Tell(Told),
-    /// The database reports something that another process told.
+    /// A notification from another process arrived.
     Heard(String),
     /// Ends the task after what waits.
     Stop,
@@ -79,7 +79,7 @@ impl Told {
     }
 }
 
-/// Tasks and queues of this process that want to hear of keys and spaces.
+/// Tasks and queues of this process that wait for changes of keys and spaces.
 #[derive(Default)]
 struct Listeners {
     wakers: Mutex<HashMap<FullKey, Vec<Waker>>>,
@@ -108,11 +108,12 @@ struct SearchedTo {
     until: Instant,
 }
 
-/// Places at which claims continue, by space. Without these places, each claim would pass all entries that this process has claimed before: a unit of work with
-/// many messages would take time by the square of their number.
+/// Positions at which claims continue, by space. Without them, each claim would pass over all entries that this process has claimed before, and the
+/// time of a unit of work would grow with the square of its number of messages.
 ///
-/// An entry below a place may become free. If this process gives it back or puts it, or hears of it, the place goes at once. Otherwise it goes after
-/// 100 ms, or after 100 times the time of a whole search. A search that finds nothing after a place begins again at the start of the range.
+/// An entry before a position may become free. If this process releases or adds it, or is notified of it, the position is discarded at once. Otherwise
+/// it is discarded after 100 ms, or after 100 times the duration of a full search if that is longer. A search that finds nothing after a position starts
+/// again at the beginning of the range.
 #[derive(Default)]
 struct Searched {
     places: HashMap<Space, SearchedTo>,
@@ -127,7 +128,7 @@ impl Searched {
     }
 }
 
-/// This process among those that use the database.
+/// This process's view of the locks and claims of all processes that use the database.
 pub(crate) struct Holds {
     pub(crate) process: i32,
     slot: u16,
@@ -175,7 +176,7 @@ impl Holds {
         let _ = self.wishes.send(wish);
     }
 
-    /// A commit freed keys and added entries.
+    /// Informs other units and processes that a commit freed keys and added entries.
     pub(crate) fn committed(&self, told: Told) {
         let mut searched = self.searched.lock();
         told.spaces.keys().for_each(|space| searched.forget(*space));
@@ -366,7 +367,7 @@ fn claimed(row: &tokio_postgres::Row) -> Option<ClaimedEntry> {
     Some(ClaimedEntry { key, value: Value::from(value), beside: beside.map(Value::from) })
 }
 
-/// Statements of one round, in order. What is alike and adjacent is one statement.
+/// Statements of one round, in order. Adjacent requests of the same kind become one statement.
 enum Step {
     Hold(Vec<Asked>),
     Release { keys: Vec<FullKey>, units: Vec<UnitId> },
@@ -409,7 +410,7 @@ pub(crate) struct Holder {
 }
 
 impl Holder {
-    /// Serves wishes in order until told to stop.
+    /// Serves requests in order until the engine shuts down.
     pub(crate) async fn serve(self, mut wishes: UnboundedReceiver<HoldWish>) {
         let mut tick = tokio::time::interval(TICK);
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -573,7 +574,7 @@ impl Holder {
         let _ = self.noted(self.session.query(sql::TELL, &parameters).await);
     }
 
-    /// What another process told: `*` for everything, `k` and a key, `s` and a space with a count.
+    /// Handles a notification of another process: `*` means everything, `k` precedes a key, `s` precedes a space with a count.
     fn heard(&self, text: &str) {
         if text == "*" {
             self.holds.listeners.wake_all();

@@ -1,4 +1,4 @@
-//! The engine of the store over a PostgreSQL database, for those who have a database that is backed up and replicated already.
+//! Store engine over a PostgreSQL database, for installations that already back up and replicate a database.
 //!
 //! ```text
 //!  commit, submit ──▶ waiting ──▶ thread of the engine: one transaction for all that wait, its statements sent together
@@ -7,16 +7,16 @@
 //!
 //! - **Table `entries`** holds full keys and values; `bytea` compares byte by byte, as the store does. **Table `meta`** holds the version of the
 //!   schema and the position of the last commit.
-//! - **Several processes at once.** Table `holds` gives a locked key or a claimed message to one process, table `waits` has the units of work that wait. Both
-//!   are unlogged: a crash of the server ends all processes. A commit deletes the holds on the keys that it changes in its transaction, so a lock is free
-//!   in the instant in which the change is visible. Claims use `SKIP LOCKED`.
-//! - **A process lives as long as the session that commits**, which holds an advisory lock of the process. When that lock is free, no commit of the process can
-//!   follow, and the others free what it held.
-//! - **Processes tell each other** of free keys and new messages by `NOTIFY`, only where `waits` names somebody who listens. The question comes after the
-//!   commit, and who waits writes into `waits` before it looks the last time, so no news is lost.
-//! - **A lost connection poisons the engine**, because nobody knows then whether the last transaction committed. Open it again: every acknowledged
-//!   unit of work is there.
-//! - **TLS** is that of rustls with the settings of the address; SCRAM binds the password to the server's certificate.
+//! - **Several processes at once.** Table `holds` records which process has a key locked or a message claimed. Table `waits` has the units of work that
+//!   wait. Both are unlogged: a crash of the server ends all processes. A commit deletes the locks on the keys that it changes in its own transaction, so a
+//!   lock becomes free at the same instant as the change becomes visible. Claims use `SKIP LOCKED`.
+//! - **A process lives as long as the session that commits**, which holds an advisory lock for the process. Once that lock is free, the process can commit
+//!   nothing more, and the other processes release what it held.
+//! - **Processes notify each other** of free keys and new messages with `NOTIFY`, but only if `waits` names a listener. The check runs after the commit,
+//!   and a waiting process inserts its row into `waits` before it looks for the last time, so no notification is lost.
+//! - **A lost connection closes the engine for good**, because it is unknown whether the last transaction committed. Reopen the store: every
+//!   acknowledged unit of work is there.
+//! - **TLS** uses rustls with the settings of the address. SCRAM binds the password to the server's certificate.
 
 mod actor;
 mod engine;

@@ -7,7 +7,7 @@ use quayline_store::Direction;
 /// Version of the schema: the number of its migrations.
 pub(crate) const VERSION: i64 = 2;
 
-/// What brings the schema from each version to the next one.
+/// Statements that upgrade the schema from each version to the next one.
 pub(crate) const MIGRATIONS: [&str; 2] = [
     "\
 CREATE TABLE quayline.entries (key bytea PRIMARY KEY, value bytea NOT NULL);
@@ -45,8 +45,8 @@ pub(crate) const TAKE: &str = "SELECT pg_try_advisory_lock($1, $2)";
 pub(crate) const REGISTER: &str = "INSERT INTO quayline.processes VALUES ($1)";
 pub(crate) const OPENED: &str = "UPDATE quayline.meta SET value = \
     greatest(value + 1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint) WHERE name = 'opened_ms' RETURNING value";
-/// Frees what processes held whose lock is free, and tells the others. A process that ended may have statements under way, so its row stays for
-/// a minute.
+/// Releases the locks and claims of processes whose advisory lock is free, and notifies the others. The row of an ended process stays for a minute, because
+/// its last statements may still run.
 pub(crate) const REAP: &str = "\
 WITH gone AS MATERIALIZED (SELECT number, ended FROM quayline.processes WHERE number <> $1 AND pg_try_advisory_xact_lock($2, number)),
 freed AS (DELETE FROM quayline.holds WHERE process IN (SELECT number FROM gone) RETURNING 1),
@@ -60,8 +60,8 @@ unwaited AS (DELETE FROM quayline.waits WHERE process = $1),
 forgotten AS (DELETE FROM quayline.processes WHERE number = $1)
 SELECT pg_notify('quayline', '*') FROM (SELECT FROM freed LIMIT 1) AS any_freed";
 
-/// Takes keys, unless a unit of another process waits for one and no unit of this process has waited longer: otherwise a unit that gives up and tries again
-/// would always be quicker than those that wait. Whoever waits for more than a minute has no such right, in case its row was left behind.
+/// Locks keys, unless a unit of another process waits for one of them and no unit of this process has waited longer. Otherwise a unit that gives up and
+/// retries would always overtake the waiting ones. A wait of more than a minute loses this precedence, since its row may be left over from a crash.
 pub(crate) const HOLD: &str = "INSERT INTO quayline.holds (key, process, unit) \
     SELECT n.key, $3, n.unit FROM unnest($1::bytea[], $2::bigint[]) AS n (key, unit) \
     WHERE NOT EXISTS (SELECT FROM quayline.waits AS o WHERE o.key = n.key AND o.unit >= 0 AND o.process <> $3 \
@@ -72,7 +72,7 @@ pub(crate) const RELEASE: &str = "DELETE FROM quayline.holds AS h USING unnest($
     WHERE h.key = n.key AND h.unit = n.unit AND h.process = $3";
 /// Holds on keys that a commit changes end with it.
 pub(crate) const FREE: &str = "DELETE FROM quayline.holds WHERE key = ANY($1::bytea[])";
-/// Tells other processes that wait for one of these keys, or use one of these spaces.
+/// Notifies other processes that wait for one of these keys or use one of these spaces.
 pub(crate) const TELL: &str = "SELECT pg_notify('quayline', told.text) FROM (\
     SELECT 'k' || encode(w.key, 'hex') AS text FROM quayline.waits AS w \
     WHERE w.unit >= 0 AND w.process <> $4 AND w.key = ANY($1::bytea[]) UNION \
@@ -115,8 +115,8 @@ pub(crate) enum Values {
 
 const NOBODY_HOLDS: &str = "NOT EXISTS (SELECT FROM quayline.holds AS h WHERE h.key = e.key)";
 
-/// Claims the first free entries between `$1` and `$2`, at most `$3`, for process `$4`. `$5` is the space of the value beside. The row locks keep an entry
-/// out that another process deletes meanwhile; the key of `holds` keeps one out that another process has claimed meanwhile.
+/// Claims the first free entries between `$1` and `$2`, at most `$3`, for process `$4`. `$5` is the space of the associated value. Row locks exclude
+/// entries that another process is deleting; the primary key of `holds` excludes entries that another process is claiming.
 pub(crate) fn claim(values: Values) -> String {
     let filter = match values {
         Values::Any => "",
@@ -131,7 +131,7 @@ pub(crate) fn claim(values: Values) -> String {
     )
 }
 
-/// A page of entries that nobody holds between `$1` and `$2`: at most `$3`, ending with the one that reaches `$4` bytes.
+/// Reads a page of entries between `$1` and `$2` that no process holds: at most `$3` entries, ending with the one that reaches `$4` bytes.
 pub(crate) fn free_page(values: Values) -> String {
     let filter = match values {
         Values::Any => "",
@@ -145,8 +145,8 @@ pub(crate) fn free_page(values: Values) -> String {
     )
 }
 
-/// A page: keys inside the bounds, as many rows as `$3` says, ending with the one that reaches `$4` bytes. Lengths are known without reading long
-/// values. An unbounded end still has its parameter, which is not looked at.
+/// Reads a page of the keys inside the bounds: at most `$3` rows, ending with the one that reaches `$4` bytes. Lengths are known without reading long
+/// values. An unbounded end still has its parameter, which the statement ignores.
 pub(crate) fn page(from: &Bound<impl Sized>, to: &Bound<impl Sized>, direction: Direction) -> String {
     let lower = match from {
         Bound::Included(_) => "key >= $1",

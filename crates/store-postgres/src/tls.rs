@@ -13,7 +13,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream as Stream;
 use tokio_rustls::rustls::ClientConfig;
 
-/// Makes connections with TLS; without settings there is none, and the driver does not ask.
+/// Opens connections with TLS. Without settings, the driver does not offer TLS.
 #[derive(Clone)]
 pub(crate) struct Maker(pub(crate) Option<Arc<ClientConfig>>);
 
