@@ -1,5 +1,5 @@
-//! Sources that describe every segment anew at each place: their common part becomes the dictionary, the rest becomes changes at
-//! the place.
+//! Factoring of sources that describe every segment in full at each place: the common part becomes the dictionary, and each place keeps only
+//! its differences.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ pub(crate) struct PlacedElement {
     pub(crate) data_type: Option<DataType>,
     pub(crate) min: Option<u32>,
     pub(crate) max: Option<u32>,
-    /// For a composite; empty if the place does not list them.
+    /// Components of a composite; empty if the place does not list them.
     pub(crate) components: Vec<PlacedElement>,
     pub(crate) notes: Vec<SyntaxNote>,
 }
@@ -53,7 +53,7 @@ pub(crate) enum PlacedItem {
 #[derive(Clone, Debug)]
 pub(crate) struct PlacedLoop {
     pub(crate) id: String,
-    /// Not a loop of the standard: its content replaces it.
+    /// True if this is not a loop of the standard but a wrapper that its content replaces.
     pub(crate) wrapper: bool,
     pub(crate) name: Option<String>,
     pub(crate) requirement: Requirement,
@@ -286,12 +286,12 @@ impl Shared {
     }
 }
 
-/// A code without a name or days.
+/// Creates a code entry without a name or validity dates.
 pub(crate) fn plain_code(value: &str) -> CodeEntry {
     CodeEntry { value: value.to_owned(), name: None, from: None, until: None }
 }
 
-/// A number of an element; the standards number elements with two digits.
+/// Converts the number of an element, which the standards write with two digits.
 pub(crate) fn narrow(number: usize) -> u8 {
     u8::try_from(number).unwrap_or(u8::MAX)
 }

@@ -1,6 +1,6 @@
 //! The functional group (GS01, data element 479) of each transaction set.
 
-/// GS01 of a transaction set by ST01; `None` for sets that are not in the table.
+/// Returns GS01 for the transaction set identifier ST01, or `None` for sets that are not in the table.
 ///
 /// Source: ASC X12 data element 479, Functional Identifier Code.
 pub(crate) fn functional_group(transaction: &str) -> Option<&'static str> {

@@ -13,7 +13,7 @@ pub struct Imported {
 }
 
 impl Imported {
-    /// Both together.
+    /// Appends the guides and notes of another import.
     pub fn extend(&mut self, other: Imported) {
         self.guides.extend(other.guides);
         self.findings.extend(other.findings);

@@ -132,7 +132,7 @@ fn read_index(source: SourceText<'_>) -> Result<BTreeMap<String, Listed>, Findin
     Ok(index)
 }
 
-/// A data type of X12: `AN`, `ID`, `N0`, `R`, `DT`, `TM`, `B`.
+/// Parses an X12 data type: `AN`, `ID`, `N0`, `R`, `DT`, `TM`, `B`.
 pub(crate) fn x12_type(text: &str) -> Option<DataType> {
     Some(match text {
         "AN" => DataType::Text,
@@ -211,7 +211,7 @@ impl MapReader<'_> {
         Ok(Imported { guides: guides.collect(), findings: self.findings })
     }
 
-    /// ST03 is the best source, then the index, then GS08. Of several, one that is a prefix of all others represents them.
+    /// Determines the versions of a set: from ST03 first, then the index, then GS08. If one of several is a prefix of all others, it represents them.
     fn versions(
         &self,
         root: &XmlElement,
@@ -364,7 +364,7 @@ impl MapReader<'_> {
         Ok(Some(Codes::List(external.to_owned())))
     }
 
-    /// A guide has no patterns.
+    /// Warns about a pattern, which a guide cannot represent.
     fn pattern(&mut self, element: &XmlElement) {
         if element.property("regex").is_some() {
             let message = format!(
@@ -415,7 +415,7 @@ impl MapReader<'_> {
         self.required(element, name)?.parse().map_err(|_| not_of_the_form(self.map, element, message()))
     }
 
-    /// A number, or `>1` for any.
+    /// Parses a count: a number, or `>1` for no limit.
     fn count(&self, element: &XmlElement, name: &str) -> Result<Option<u32>, Findings> {
         match element.property(name) {
             None | Some(">1") => Ok(None),
@@ -447,7 +447,7 @@ fn transaction_loop(root: &XmlElement) -> Option<(Option<&XmlElement>, &XmlEleme
     Some((gs, &group.children[of(group, "ST_LOOP")?]))
 }
 
-/// The codes that an element of a segment of the envelope may have.
+/// Returns the codes that an element of an envelope segment may have.
 fn codes_of(segment: &XmlElement, number: u32) -> Vec<String> {
     let is = |element: &&XmlElement| element.property("seq").and_then(|seq| seq.parse().ok()) == Some(number);
     let element = segment.children_named("element").find(is);

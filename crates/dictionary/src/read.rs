@@ -35,11 +35,11 @@ pub enum Form {
     Json,
 }
 
-/// Imports several files and folders together. Code lists are merged into the EDIFACT messages of the others, and the
-/// implementation guides of the same version supply the properties that x12-types lacks.
+/// Imports several files and folders together. Code lists are merged into the EDIFACT messages of the other sources. Implementation guides of
+/// the same version supply the properties that x12-types lacks.
 ///
 /// # Errors
-/// See [`import`], for all of them.
+/// Every error of [`import`], for all paths.
 pub fn import_all(paths: &[PathBuf]) -> Result<Imported, Findings> {
     let mut all = Imported::default();
     let mut standard: Vec<Guide> = Vec::new();
@@ -122,10 +122,10 @@ pub fn import(path: &Path) -> Result<Imported, Findings> {
     }
 }
 
-/// The form of a file or folder.
+/// Detects the format of a file or folder.
 ///
 /// # Errors
-/// It cannot be read or has no known form.
+/// The path cannot be read, or its format is unknown.
 pub fn form(path: &Path) -> Result<Form, Findings> {
     if path.is_dir() {
         if path.join("dataele.xml").is_file() {
@@ -209,7 +209,7 @@ fn pyx12(folder: &Path) -> Result<Pyx12, Findings> {
     Pyx12::new(elements, external, maps, Some(pyx12_version(folder)))
 }
 
-/// Name, version and licence, from the metadata that a Python package has beside it.
+/// Reads name, version and licence from the metadata beside a Python package.
 fn pyx12_version(folder: &Path) -> String {
     let beside = folder.parent().and_then(Path::parent).and_then(|site| fs::read_dir(site).ok());
     let names = beside.into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());
@@ -218,7 +218,7 @@ fn pyx12_version(folder: &Path) -> String {
     format!("pyx12 {}, BSD-3-Clause", version.as_deref().unwrap_or("of unknown version"))
 }
 
-/// All versions of the package; of one folder, that version.
+/// Imports all versions of the package, or the version of one folder.
 fn import_x12_types(folder: &Path) -> Result<Imported, Findings> {
     let mut all = Imported::default();
     for (version, folder) in versions(folder)? {
@@ -238,7 +238,7 @@ fn import_x12_types(folder: &Path) -> Result<Imported, Findings> {
     Ok(all)
 }
 
-/// The directories of a folder: its own, or those of the folders in it.
+/// Imports the directory in a folder, or the directories in its subfolders.
 fn import_smooks(folder: &Path) -> Result<Imported, Findings> {
     let mut all = Imported::default();
     for folder in directories(folder)? {
@@ -273,7 +273,7 @@ fn directories(path: &Path) -> Result<Vec<PathBuf>, Findings> {
     Ok(found)
 }
 
-/// Name, version and licence, from the properties that a Java archive has beside it.
+/// Reads name, version and licence from the properties beside a Java archive.
 fn smooks_version(folder: &Path) -> String {
     let properties = folder
         .ancestors()
@@ -300,7 +300,7 @@ fn versions(path: &Path) -> Result<Vec<(String, PathBuf)>, Findings> {
     Ok(folders.into_iter().filter_map(|folder| Some((version(&folder)?, folder))).collect())
 }
 
-/// Name, version and licence: the package's folder is named after both.
+/// Derives name, version and licence; the folder of the package is named after the first two.
 fn x12_types_version(folder: &Path) -> String {
     let version = folder.ancestors().filter_map(|path| path.file_name()?.to_str()?.strip_prefix("x12-types-")).next();
     format!("x12-types {}, MIT OR Apache-2.0", version.unwrap_or("of unknown version"))

@@ -75,7 +75,7 @@ pub fn import(
     Ok(imported)
 }
 
-/// `D:96A` of a target namespace that ends in `D96A`.
+/// Extracts the version `D:96A` from a target namespace that ends with `D96A`.
 fn version(root: &XmlElement) -> Option<String> {
     let directory = root.attribute("targetNamespace")?.rsplit('/').next()?;
     let release = directory.strip_prefix('D').filter(|release| release.len() == 3)?;
@@ -133,7 +133,7 @@ impl Directory<'_> {
         Ok(())
     }
 
-    /// Returns the elements of a segment or the components of a composite; repeated ones occupy as many places.
+    /// Returns the elements of a segment or the components of a composite. A repeated one occupies several consecutive places.
     fn uses(&self, sequence: &XmlElement, segment: bool) -> Result<Vec<ElementUse>, Findings> {
         let mut uses = Vec::new();
         for child in &sequence.children {
@@ -230,7 +230,7 @@ impl Directory<'_> {
     }
 }
 
-/// `an..35`, `n..18` and `n3` by the names of their types.
+/// Converts a type name into a representation such as `an..35`, `n..18` or `n3`.
 fn representation(base: &str) -> Option<(DataType, u32, u32)> {
     let (data_type, length) = match base.strip_prefix("alpha") {
         Some(length) => (DataType::Alphanumeric, length),
@@ -242,12 +242,12 @@ fn representation(base: &str) -> Option<(DataType, u32, u32)> {
     (min <= max && max > 0).then_some((data_type, min.max(1), max))
 }
 
-/// Id and name of `NAD-NameAndAddress`.
+/// Splits `NAD-NameAndAddress` into id and name.
 fn split(name: &str) -> Option<(&str, &str)> {
     name.split_once('-').filter(|(id, _)| id.len() >= 3)
 }
 
-/// `NameAndAddress` as words.
+/// Splits `NameAndAddress` into words.
 fn words(name: &str) -> String {
     let mut words = String::with_capacity(name.len() + 8);
     let mut before = '-';
@@ -263,7 +263,7 @@ fn words(name: &str) -> String {
     words
 }
 
-/// A name without its namespace prefix.
+/// Removes the namespace prefix of a name.
 fn local(name: &str) -> &str {
     name.rsplit(':').next().unwrap_or(name)
 }

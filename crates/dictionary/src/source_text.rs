@@ -9,7 +9,7 @@ use quayline_core::{Code, Fault, Finding, Findings, Place};
 pub struct SourceText<'a> {
     /// File as the user named it.
     pub file: &'a str,
-    /// Its text.
+    /// Text of the file.
     pub text: &'a str,
 }
 
@@ -26,17 +26,17 @@ impl<'a> SourceText<'a> {
         self.file.rsplit(['/', '\\']).next().unwrap_or(self.file)
     }
 
-    /// An error at a byte of the text.
+    /// Creates an error at a byte offset of the text.
     pub(crate) fn error(&self, code: Code, at: usize, message: impl Into<String>) -> Finding {
         Finding::error(code, Fault::Config, message).at(self.place(at))
     }
 
-    /// An error at a byte of the text, alone.
+    /// Creates a list with one error at a byte offset of the text.
     pub(crate) fn refused(&self, code: Code, at: usize, message: impl Into<String>) -> Findings {
         Findings(vec![self.error(code, at, message)])
     }
 
-    /// A warning at a byte of the text.
+    /// Creates a warning at a byte offset of the text.
     pub(crate) fn warning(&self, code: Code, at: usize, message: impl Into<String>) -> Finding {
         Finding::warning(code, Fault::Config, message).at(self.place(at))
     }

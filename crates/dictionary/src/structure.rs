@@ -7,7 +7,7 @@ use quayline_edi::guide::{Qualifier, Requirement};
 use crate::factor::{PlacedItem, PlacedLoop, PlacedSegment};
 
 impl PlacedItem {
-    /// Place among its siblings.
+    /// Position among the siblings.
     pub(crate) fn position(&self) -> u32 {
         match self {
             PlacedItem::Segment(segment) => segment.position,
@@ -37,7 +37,7 @@ impl PlacedItem {
         requirement == Requirement::Mandatory
     }
 
-    /// The segment that begins it.
+    /// Returns the segment that begins the loop.
     fn trigger(&self) -> Option<&PlacedSegment> {
         match self {
             PlacedItem::Segment(segment) => Some(segment),

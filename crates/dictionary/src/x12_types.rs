@@ -74,10 +74,10 @@ impl<'a> X12Types<'a> {
         Ok(read)
     }
 
-    /// All transaction sets.
+    /// Imports all transaction sets.
     ///
     /// # Errors
-    /// A set names a segment or loop that is nowhere defined.
+    /// A set refers to a segment or loop that is not defined.
     pub fn import(&self) -> Result<Imported, Findings> {
         let mut imported = Imported::default();
         let dictionary = self.dictionary();
@@ -238,7 +238,7 @@ fn counts(field: &Field) -> (Requirement, Option<u32>) {
     }
 }
 
-/// `loop_2000a` is `2000A`; a field without that word is named by its struct.
+/// Derives the id of a loop: `loop_2000a` becomes `2000A`. A field without that prefix takes the name of its struct.
 fn loop_id(field: &Field, name: &str) -> String {
     let id = field.name.strip_prefix("loop_").or_else(|| name.split_once("Loop").map(|(_, id)| id));
     id.unwrap_or(&field.name).trim_matches('_').to_ascii_uppercase()

@@ -41,19 +41,19 @@ impl XmlElement {
         read(source)
     }
 
-    /// The value of an attribute.
+    /// Returns the value of an attribute.
     #[must_use]
     pub fn attribute(&self, name: &str) -> Option<&str> {
         self.attributes.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
     }
 
-    /// The first child of a name.
+    /// Returns the first child with a given name.
     #[must_use]
     pub fn child(&self, name: &str) -> Option<&XmlElement> {
         self.children.iter().find(|child| child.name == name)
     }
 
-    /// All children of a name.
+    /// Iterates over the children with a given name.
     pub fn children_named<'x>(&'x self, name: &'x str) -> impl Iterator<Item = &'x XmlElement> {
         self.children.iter().filter(move |child| child.name == name)
     }

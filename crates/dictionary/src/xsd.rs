@@ -202,7 +202,7 @@ impl<'a> Schema<'a> {
         })
     }
 
-    /// Type, least and most characters, codes.
+    /// Reads the facets of a simple type: data type, minimum and maximum length, codes.
     fn facets(
         &self,
         element: &'a XmlElement,
@@ -285,7 +285,7 @@ impl<'a> Schema<'a> {
         Ok(self.content(element)?.is_none())
     }
 
-    /// The elements in an element, through named types, groups of particles and references.
+    /// Returns the particles of an element, through named types, groups and references.
     fn particles(&self, of: &'a XmlElement) -> Result<Vec<Particle<'a>>, Findings> {
         let mut particles = Vec::new();
         if let Some(content) = self.content(of)? {
@@ -332,7 +332,7 @@ impl<'a> Schema<'a> {
         Ok(())
     }
 
-    /// The sequence, choice or all of an element's type; `None` for simple content.
+    /// Returns the sequence, choice or all group of an element's type; `None` for simple content.
     fn content(&self, element: &'a XmlElement) -> Result<Option<&'a XmlElement>, Findings> {
         let named = element.attribute("type").map(local).filter(|name| !is_built_in(name));
         let complex = match (element.child("complexType"), named) {
@@ -369,7 +369,7 @@ impl<'a> Schema<'a> {
     }
 }
 
-/// The first element, or first component of the first element, that has codes.
+/// Returns the first element, or the first component of the first element, that has codes.
 fn key_field(segment: &PlacedSegment) -> Option<Qualifier> {
     let these = |element: &PlacedElement| match &element.codes {
         Some(Codes::These(values)) => Some(values.clone()),
@@ -395,7 +395,7 @@ fn documentation(element: &XmlElement) -> Option<String> {
     Some(text).filter(|text| !text.is_empty())
 }
 
-/// The tag that a name begins with: two or three capital letters and digits, alone or before `_` or `-`.
+/// Returns the segment tag at the start of a name: two or three capital letters and digits, alone or before `_` or `-`.
 fn tag_of(name: &str) -> Option<&str> {
     let tag = name.split(['_', '-']).next()?;
     let right = (2..=3).contains(&tag.len())

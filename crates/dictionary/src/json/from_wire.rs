@@ -13,7 +13,7 @@ use crate::notes::x12_note;
 use crate::pyx12::x12_type;
 use crate::source_text::SourceText;
 
-/// A guide, or everything in it that no guide can have.
+/// Converts a guide, or returns every part of it that a guide cannot represent.
 pub(super) fn guide(wire: wire::Guide, source: SourceText<'_>) -> Result<Guide, Vec<Finding>> {
     let mut reader = FromWire { source, findings: Vec::new() };
     let guide = reader.guide(wire);
@@ -232,7 +232,7 @@ fn count(count: wire::Count) -> Option<u32> {
     }
 }
 
-/// X12's five letters, `D` for exactly one (EDIFACT D1) and `N` for none of the others (EDIFACT D7).
+/// Parses a syntax note: the five letters of X12, `D` for exactly one (EDIFACT D1) and `N` for none of the others (EDIFACT D7).
 fn note(text: &str) -> Option<SyntaxNote> {
     let kind = match text.chars().next()? {
         'D' => NoteKind::ExactlyOne,

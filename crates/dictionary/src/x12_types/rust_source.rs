@@ -1,6 +1,6 @@
-//! A reader of the few forms of Rust that x12-types is written in: structs with documented fields, and lists of codes in macros.
+//! A reader for the subset of Rust that x12-types uses: structs with documented fields, and code lists in macros.
 //!
-//! It knows tokens, not the language: everything else is skipped by its brackets.
+//! It works on tokens and does not parse the language. Brackets delimit the parts that it skips.
 
 use quayline_core::Findings;
 
@@ -88,7 +88,7 @@ struct Token<'a> {
 enum Kind<'a> {
     Doc(&'a str),
     Word(&'a str),
-    /// Its content, with escapes unresolved.
+    /// Content of a string literal, with escapes unresolved.
     Text(&'a str),
     Punct(char),
 }
@@ -120,7 +120,7 @@ impl<'a, 't> Reader<'a, 't> {
         }
     }
 
-    /// `#[...]` or `#![...]`.
+    /// Skips `#[...]` or `#![...]`.
     fn attribute(&mut self) -> Result<(), Findings> {
         self.next += 1;
         if self.is('!') {
@@ -149,7 +149,7 @@ impl<'a, 't> Reader<'a, 't> {
         Err(self.source.refused(codes::NOT_WELL_FORMED, start, "a bracket is not closed"))
     }
 
-    /// A struct with named fields; `None` for others.
+    /// Parses a struct with named fields; returns `None` for other structs.
     fn r#struct(&mut self, at: usize) -> Result<Option<Struct>, Findings> {
         self.next += 1;
         let docs = core::mem::take(&mut self.docs);

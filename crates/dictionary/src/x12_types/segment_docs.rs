@@ -73,7 +73,7 @@ fn repeat(row: Option<&Row<'_>>, field: &Field) -> Option<u32> {
     }
 }
 
-/// A composite by the table, by the field's documentation or by our own table.
+/// Describes a composite by the segment's table, the field's documentation or the built-in table.
 fn composite(
     tag: &str,
     number: usize,
@@ -91,7 +91,7 @@ fn composite(
     Some(ElementOf::Composite(id.to_owned()))
 }
 
-/// A simple element by the field's type, the table or the field's documentation.
+/// Describes a simple element by the field's type, the segment's table or the field's documentation.
 fn simple(place: &str, row: Option<&Row<'_>>, field: &Field, dictionary: &mut Dictionary) -> Option<ElementOf> {
     let typed = field.types.last().and_then(|name| name.strip_prefix('E'));
     let typed = typed.filter(|id| dictionary.elements.contains_key(*id));
@@ -126,7 +126,7 @@ fn untold(place: &str, dictionary: &mut Dictionary) -> ElementOf {
     ElementOf::Element(place.to_owned())
 }
 
-/// `98 - Entity Identifier Code`.
+/// Splits the documentation `98 - Entity Identifier Code` into id and name.
 fn documented(field: &Field) -> Option<(&str, &str)> {
     let (id, name) = field.docs.first()?.split_once(" - ")?;
     (is_composite(id) || id.bytes().all(|b| b.is_ascii_digit())).then_some((id, name.trim()))
@@ -136,7 +136,7 @@ fn is_composite(id: &str) -> bool {
     id.len() == 4 && id.starts_with('C') && id.bytes().skip(1).all(|b| b.is_ascii_digit())
 }
 
-/// `2/3`.
+/// Parses minimum and maximum length, such as `2/3`.
 fn length(text: &str) -> Option<(u32, u32)> {
     let (min, max) = text.split_once('/')?;
     let (min, max) = (min.trim().parse().ok()?, max.trim().parse().ok()?);
