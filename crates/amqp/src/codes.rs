@@ -72,7 +72,7 @@ macro_rules! descriptors {
     ($($name:ident $code:literal $symbol:literal;)*) => {
         $(pub(crate) const $name: u64 = $code;)*
 
-        /// The code of a descriptor that is written as a symbol.
+        /// Returns the numeric code of a descriptor that is written as a symbol.
         pub(crate) fn of_symbol(symbol: &[u8]) -> Option<u64> {
             $(if symbol == $symbol.as_bytes() { return Some($code); })*
             None

@@ -4,7 +4,7 @@ use crate::codes;
 use crate::reader::{DecodeError, Reader};
 use crate::writer::ListWriter;
 
-/// Why a link, session, connection or message ended: a condition that programs read and a description that people read.
+/// An AMQP error: the reason why a link, session, connection or message ended, as a condition for programs and a description for people.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{condition}: {description}")]
 pub struct AmqpError {

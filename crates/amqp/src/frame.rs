@@ -19,7 +19,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// The eight bytes.
+    /// Returns the eight bytes of the protocol header.
     #[must_use]
     pub fn header(self) -> [u8; HEADER_BYTES] {
         let id = match self {

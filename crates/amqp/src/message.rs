@@ -12,13 +12,13 @@ use crate::writer::{self, ListWriter};
 /// The section that an intermediary reads and changes.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Header {
-    /// Whether the message must survive.
+    /// True if the message must survive a restart of the broker.
     pub durable: bool,
     /// Priority; 4 by default.
     pub priority: Option<u8>,
     /// Milliseconds to live.
     pub ttl: Option<u32>,
-    /// Whether nobody acquired the message before.
+    /// True if no other link acquired the message before.
     pub first_acquirer: bool,
     /// Attempts that failed.
     pub delivery_count: u32,
@@ -48,7 +48,7 @@ impl Header {
 /// Kind of a body.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum BodyKind {
-    /// No body section.
+    /// The body section is missing.
     Missing,
     /// One binary; `content` is its bytes.
     Data,
@@ -56,7 +56,7 @@ pub enum BodyKind {
     Text,
     /// One value that is a binary; `content` is its bytes.
     Binary,
-    /// Anything else; `content` is all of the sections.
+    /// Any other combination of sections; `content` has all of them.
     Sections,
 }
 

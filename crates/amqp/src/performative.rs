@@ -36,7 +36,7 @@ pub struct Open {
     pub container_id: String,
     /// Host that the client means.
     pub hostname: Option<String>,
-    /// Largest frame that the sender of this accepts; `None` is no limit.
+    /// Maximum size in bytes of a frame that the sender of this performative accepts; `None` is unlimited.
     pub max_frame_size: Option<u32>,
     /// Highest channel that it takes.
     pub channel_max: Option<u16>,
@@ -53,7 +53,7 @@ pub struct Open {
 /// Begins a session.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Begin {
-    /// In an answer, the channel of the session that is answered.
+    /// Channel of the peer's session, in the answer to its `begin`.
     pub remote_channel: Option<u16>,
     /// Id of the next transfer.
     pub next_outgoing_id: u32,
@@ -84,7 +84,7 @@ pub struct Attach {
     pub target: Option<LinkTarget>,
     /// Deliveries so far, of a sender.
     pub initial_delivery_count: Option<u32>,
-    /// Largest message that the sender of this accepts; `None` or 0 is no limit.
+    /// Maximum size in bytes of a message that the sender of this performative accepts; `None` or 0 is unlimited.
     pub max_message_size: Option<u64>,
     /// Extensions that it offers.
     pub offered_capabilities: Vec<String>,
@@ -111,11 +111,11 @@ pub struct Flow {
     pub delivery_count: Option<u32>,
     /// Messages that may be sent.
     pub link_credit: Option<u32>,
-    /// Messages that there are.
+    /// Number of messages available at the sender.
     pub available: Option<u32>,
-    /// Whether credit without messages must be used up.
+    /// True if the sender must use up credit for which it has no messages.
     pub drain: bool,
-    /// Whether the peer requests an answer.
+    /// True if the peer requests a flow frame as an answer.
     pub echo: bool,
 }
 
@@ -130,19 +130,19 @@ pub struct Transfer {
     pub delivery_tag: Option<Vec<u8>>,
     /// Format of the message; 0 is the standard's.
     pub message_format: Option<u32>,
-    /// Whether the sender expects no outcome.
+    /// True if the sender expects no outcome.
     pub settled: Option<bool>,
-    /// Whether more frames follow.
+    /// True if more frames of the delivery follow.
     pub more: bool,
     /// 0 the receiver settles first, 1 second.
     pub rcv_settle_mode: Option<u8>,
     /// State at the sender, such as a transaction.
     pub state: Option<DeliveryState>,
-    /// Whether an earlier link began the delivery.
+    /// True if an earlier link began the delivery.
     pub resume: bool,
-    /// Whether the message is aborted.
+    /// True if the message is aborted.
     pub aborted: bool,
-    /// Whether the answer may wait for others.
+    /// True if the answer may be combined with later ones.
     pub batchable: bool,
 }
 
@@ -155,11 +155,11 @@ pub struct Disposition {
     pub first: u32,
     /// Last delivery; none is the first.
     pub last: Option<u32>,
-    /// Whether they are settled.
+    /// True if the deliveries are settled.
     pub settled: bool,
     /// Their state.
     pub state: Option<DeliveryState>,
-    /// Whether the answer may wait for others.
+    /// True if the answer may be combined with later ones.
     pub batchable: bool,
 }
 
@@ -168,9 +168,9 @@ pub struct Disposition {
 pub struct Detach {
     /// The link.
     pub handle: u32,
-    /// Whether the end is permanent.
+    /// True if the link is closed permanently.
     pub closed: bool,
-    /// Why.
+    /// Reason for the end, if it is an error.
     pub error: Option<AmqpError>,
 }
 

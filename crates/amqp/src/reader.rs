@@ -1,12 +1,11 @@
-//! Decoding: bounds are checked at each step, nesting and counts are limited, and no byte is looked at twice.
+//! Decoding: bounds are checked at each step, nesting and counts are limited, and each byte is read once.
 
 use crate::codes::{self, *};
 use crate::value::{Array, Value};
 
 /// Deepest nesting of lists, maps, arrays and descriptors. Real messages have four or five.
 pub const NESTING_MAX: usize = 32;
-/// Maximum number of elements of an array whose elements take no bytes, such as an array of nulls: nothing else bounds their
-/// number.
+/// Maximum number of elements of an array whose elements take no bytes, such as an array of nulls. Only this limit bounds their number.
 pub const EMPTY_ITEMS_MAX: usize = 16;
 
 /// Reason why bytes violate the standard. `at` counts from the first byte of the decoded input: a frame's body or a message.
@@ -19,7 +18,7 @@ pub enum DecodeError {
         /// Place of the end.
         at: usize,
     },
-    /// No such constructor.
+    /// The constructor is unknown.
     #[error("byte {at} is {code:#04x}, which is not a constructor of a type")]
     Constructor {
         /// Place of the constructor.
@@ -27,7 +26,7 @@ pub enum DecodeError {
         /// The constructor.
         code: u8,
     },
-    /// Another type than the field has.
+    /// The value has another type than the field requires.
     #[error("byte {at} begins a value of constructor {code:#04x}, expected {expected}")]
     Type {
         /// Place of the constructor.
@@ -91,7 +90,7 @@ impl<'a> Reader<'a> {
         Reader { bytes, at: 0 }
     }
 
-    /// Place of the next byte.
+    /// Returns the offset of the next byte.
     #[must_use]
     pub fn at(&self) -> usize {
         self.at
@@ -132,7 +131,7 @@ impl<'a> Reader<'a> {
         usize::try_from(length).map_err(|_| DecodeError::Size { at: self.at })
     }
 
-    /// The next constructor, without taking it.
+    /// Returns the next constructor without consuming it.
     ///
     /// # Errors
     /// [`DecodeError::Short`].
@@ -160,7 +159,7 @@ impl<'a> Reader<'a> {
         Ok(&self.bytes[begin..self.at])
     }
 
-    /// Passes over one value that stands so many descriptors deep: the limit is that of [`Reader::value`].
+    /// Skips one value at a given depth of descriptors. The depth limit is that of [`Reader::value`].
     fn pass(&mut self, depth: usize) -> Result<(), DecodeError> {
         let at = self.at;
         let code = self.byte()?;

@@ -35,7 +35,7 @@ pub enum SaslFrame {
     Init {
         /// The mechanism.
         mechanism: String,
-        /// Its first response.
+        /// Initial response of the mechanism.
         response: Option<Vec<u8>>,
     },
     /// The server asks.
@@ -47,7 +47,7 @@ pub enum SaslFrame {
 }
 
 impl SaslFrame {
-    /// The outcome.
+    /// Creates an outcome frame.
     #[must_use]
     pub fn outcome(code: SaslCode) -> SaslFrame {
         SaslFrame::Outcome(code.number())

@@ -20,13 +20,13 @@ pub enum DeliveryState {
     Accepted,
     /// The message is invalid.
     Rejected(Option<AmqpError>),
-    /// Not worked on.
+    /// The message was not processed and is available again.
     Released,
-    /// Not done.
+    /// The message was not processed, and its header or annotations change.
     Modified {
-        /// Whether the attempt failed.
+        /// True if the attempt counts as failed.
         delivery_failed: bool,
-        /// Whether this receiver must not get it again.
+        /// True if this receiver must not get the message again.
         undeliverable_here: bool,
         /// Annotations to merge into the message.
         message_annotations: Option<Value>,
@@ -130,7 +130,7 @@ pub enum Control {
     Discharge {
         /// Id of the transaction.
         txn_id: Vec<u8>,
-        /// Whether to roll back.
+        /// True to roll back, false to commit.
         fail: bool,
     },
 }

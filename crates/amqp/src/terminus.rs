@@ -13,11 +13,11 @@ pub struct Source {
     pub address: Option<String>,
     /// 0 nothing, 1 configuration, 2 unsettled state survives.
     pub durable: u32,
-    /// When the terminus expires; none is the end of the session.
+    /// Event after which the terminus expires; `None` is the end of the session.
     pub expiry_policy: Option<String>,
     /// Seconds until then.
     pub timeout: u32,
-    /// Whether to create a node.
+    /// True to create a node for the link.
     pub dynamic: bool,
     /// Properties of the node to create.
     pub dynamic_node_properties: Option<Value>,
@@ -40,11 +40,11 @@ pub struct Target {
     pub address: Option<String>,
     /// 0 nothing, 1 configuration, 2 unsettled state survives.
     pub durable: u32,
-    /// When the terminus expires; none is the end of the session.
+    /// Event after which the terminus expires; `None` is the end of the session.
     pub expiry_policy: Option<String>,
     /// Seconds until then.
     pub timeout: u32,
-    /// Whether to create a node.
+    /// True to create a node for the link.
     pub dynamic: bool,
     /// Properties of the node to create.
     pub dynamic_node_properties: Option<Value>,
@@ -148,7 +148,7 @@ impl LinkTarget {
     }
 }
 
-/// The lifetime policy of a node that ends with the link that made it.
+/// Returns the lifetime policy of a node that is deleted when its link closes.
 #[must_use]
 pub fn delete_on_close() -> Value {
     let policy = Value::Described(Box::new((Value::Ulong(codes::DELETE_ON_CLOSE), Value::List(Vec::new()))));

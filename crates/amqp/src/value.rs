@@ -3,7 +3,7 @@
 /// A value of any type. Floating-point and decimal numbers are kept as bits, so every value survives exactly.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Value {
-    /// No value.
+    /// The null value.
     Null,
     /// True or false.
     Boolean(bool),
@@ -55,7 +55,7 @@ pub enum Value {
     Described(Box<(Value, Value)>),
 }
 
-/// Values of one type, which is known even if there are no values.
+/// An array of values of one type, which is known even if the array is empty.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Array {
     /// Constructor of the elements as the array has it, without descriptor.
@@ -67,7 +67,7 @@ pub struct Array {
 }
 
 impl Value {
-    /// The text of a string or symbol.
+    /// Returns the text of a string or symbol.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         match self {
@@ -76,7 +76,7 @@ impl Value {
         }
     }
 
-    /// A number without sign of any width.
+    /// Returns an unsigned integer of any width.
     #[must_use]
     pub fn unsigned(&self) -> Option<u64> {
         match self {
@@ -88,7 +88,7 @@ impl Value {
         }
     }
 
-    /// An array of symbols, as lists of capabilities have them.
+    /// Creates an array of symbols, the form of capability lists.
     #[must_use]
     pub fn symbols<'a>(symbols: impl IntoIterator<Item = &'a str>) -> Value {
         let items = symbols.into_iter().map(|symbol| Value::Symbol(symbol.to_owned())).collect();

@@ -155,7 +155,7 @@ fn array(out: &mut Vec<u8>, array: &Array) {
     compound(out, ARRAY8, write, array.items.len());
 }
 
-/// Constructor of the form that any value of the type fits.
+/// Returns the constructor of the widest encoding of a value's type.
 fn widest(value: &Value) -> u8 {
     match value {
         Value::Null => NULL,

@@ -19,7 +19,7 @@ use crate::terminus::{LinkTarget, Source};
 pub struct ClientLogin {
     /// SASL mechanism.
     pub mechanism: String,
-    /// Its first response.
+    /// Initial response of the mechanism.
     pub response: Vec<u8>,
 }
 
@@ -30,7 +30,7 @@ impl std::fmt::Debug for ClientLogin {
     }
 }
 
-/// What a client announces.
+/// Properties that a client announces when it opens a connection.
 #[derive(Clone, Debug)]
 pub struct ClientSettings {
     /// Name of the container.
@@ -43,7 +43,7 @@ pub struct ClientSettings {
     pub limits: Limits,
 }
 
-/// What the client's side knows beyond the server's.
+/// State that only the client side of an endpoint has.
 #[derive(Debug)]
 pub(super) struct Initiator {
     pub(super) hostname: Option<String>,
@@ -174,7 +174,7 @@ impl Endpoint {
         Some(channel)
     }
 
-    /// The peer's answer to [`Self::begin`].
+    /// Handles the peer's answer to [`Self::begin`].
     pub(super) fn begin_answered(&mut self, from: u16, begin: &Begin) -> Result<(), AmqpError> {
         let not_allowed = |what: &str| Err(AmqpError::new(condition::NOT_ALLOWED, what));
         let Some(channel) = begin.remote_channel else {
@@ -195,7 +195,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// The channel of this side for one of the peer.
+    /// Returns the channel of this side for a channel of the peer.
     pub(super) fn own_channel(&self, from: u16) -> Option<u16> {
         match &self.initiator {
             None => Some(from),
@@ -251,7 +251,7 @@ impl Endpoint {
         Some(LinkId { channel, handle, serial })
     }
 
-    /// The peer's answer to [`Self::attach`]. Without a terminus it is a refusal, and a detach with the reason follows.
+    /// Handles the peer's answer to [`Self::attach`]. An answer without a terminus is a refusal, and a detach with the reason follows.
     pub(super) fn attach_answered(&mut self, channel: u16, attach: Box<Attach>) -> Result<(), AmqpError> {
         let handle_max = self.settings.limits.handle_max;
         let Some(session) = self.sessions.get_mut(&channel) else { return Ok(()) };

@@ -114,7 +114,7 @@ impl Endpoint {
         })
     }
 
-    /// Credit of a link to the peer.
+    /// Returns the credit that the peer has on a link.
     #[must_use]
     pub fn credit(&self, id: LinkId) -> u32 {
         self.link(id).map_or(0, |(_, link)| link.credit)

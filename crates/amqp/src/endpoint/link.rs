@@ -33,9 +33,9 @@ pub(super) struct Link {
     pub(super) stage: LinkStage,
     pub(super) delivery_count: u32,
     pub(super) credit: u32,
-    /// Whether the peer requests that credit be used up.
+    /// True if the peer requests that this side use up its credit.
     pub(super) drain: bool,
-    /// Whether this side sends settled.
+    /// True if this side sends settled deliveries.
     pub(super) sends_settled: bool,
     /// Bytes of a message that this side takes.
     pub(super) max_message_size: u64,

@@ -41,9 +41,9 @@ pub struct Delivery {
 /// Identity of an authenticated client.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Identity {
-    /// It gave no identity.
+    /// The client gave no identity.
     Anonymous,
-    /// Its name.
+    /// The client's name.
     Named(String),
 }
 
@@ -54,7 +54,7 @@ pub enum Event {
     Sasl {
         /// The mechanism, one of those offered.
         mechanism: String,
-        /// Its response.
+        /// Initial response of the client.
         response: Vec<u8>,
     },
     /// The connection is open.
@@ -71,7 +71,7 @@ pub enum Event {
         delivery: Delivery,
         /// The outcome; none if the peer settled without one.
         state: Option<DeliveryState>,
-        /// Whether the peer has settled; otherwise answer with [`Endpoint::confirm`].
+        /// True if the peer has settled; otherwise answer with [`Endpoint::confirm`].
         settled: bool,
     },
     /// Credit of a link to the peer has changed.
@@ -87,13 +87,13 @@ pub enum Event {
 pub struct Message {
     /// The delivery.
     pub delivery: Delivery,
-    /// Whether the sender expects no outcome.
+    /// True if the sender expects no outcome.
     pub settled: bool,
     /// State at the sender: a transaction.
     pub state: Option<DeliveryState>,
     /// Format; 0 is the standard's.
     pub format: u32,
-    /// All sections.
+    /// All sections of the message.
     pub bytes: Vec<u8>,
 }
 
@@ -104,7 +104,7 @@ pub struct Settings {
     pub container_id: String,
     /// SASL mechanisms, the best first.
     pub mechanisms: Vec<String>,
-    /// Whether a client may omit SASL and be anonymous.
+    /// True if a client may omit SASL and be anonymous.
     pub sasl_optional: bool,
     /// Extensions offered.
     pub capabilities: Vec<String>,
@@ -124,7 +124,7 @@ enum Stage {
     Response(String),
     /// SASL: the user of this crate decides.
     Deciding,
-    /// After SASL: the header of AMQP is expected.
+    /// The SASL exchange is complete; the AMQP protocol header follows.
     SecondHeader,
     /// Client: the header of the SASL layer is expected.
     SaslHeader,
@@ -140,7 +140,7 @@ enum Stage {
     Running,
     /// We closed; only the peer's close matters.
     Closing,
-    /// No frame may arrive.
+    /// The connection is closed; no frame may arrive.
     Closed,
 }
 
@@ -148,7 +148,7 @@ enum Stage {
 #[derive(Debug)]
 pub struct Endpoint {
     settings: Settings,
-    /// What only a client has.
+    /// State of a client; `None` on the server side.
     initiator: Option<client::Initiator>,
     stage: Stage,
     sessions: BTreeMap<u16, Session>,
@@ -310,7 +310,7 @@ impl Endpoint {
         }
     }
 
-    /// The client is not, or it cannot be found out.
+    /// Refuses the login: the credentials are wrong or cannot be checked.
     pub fn not_authenticated(&mut self, code: SaslCode) {
         if self.stage == Stage::Deciding {
             let outcome = SaslFrame::outcome(code);
@@ -321,7 +321,7 @@ impl Endpoint {
         }
     }
 
-    /// The next event.
+    /// Returns the next event.
     pub fn event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }

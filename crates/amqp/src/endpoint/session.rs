@@ -41,7 +41,7 @@ pub(super) struct Session {
     pub(super) outgoing: VecDeque<Outgoing>,
     /// States to send: our role, delivery, state.
     pub(super) states: Vec<(Role, u32, DeliveryState)>,
-    /// Whether this side ended it; only the peer's end matters then.
+    /// True if this side ended the session; only the peer's end is still expected.
     pub(super) is_ending: bool,
 }
 
@@ -65,7 +65,7 @@ impl Session {
         }
     }
 
-    /// The state of the session, for a flow frame.
+    /// Returns a flow frame with the state of the session.
     pub(super) fn flow(&self) -> Flow {
         Flow {
             next_incoming_id: Some(self.next_incoming_id),
@@ -77,7 +77,7 @@ impl Session {
         }
     }
 
-    /// The state of a link, for a flow frame.
+    /// Returns a flow frame with the state of a link.
     pub(super) fn link_flow(&self, handle: u32, link: &Link) -> Flow {
         Flow {
             handle: Some(handle),
@@ -143,7 +143,7 @@ impl Session {
         true
     }
 
-    /// Takes the unsettled ids of a range. The cost is bounded by their number, whatever range the peer names.
+    /// Removes and returns the unsettled ids of a range. The cost is bounded by the number of unsettled ids, however large the range is.
     pub(super) fn in_range(unsettled: &BTreeMap<u32, (u32, u64)>, first: u32, last: u32) -> Vec<(u32, (u32, u64))> {
         let found = |from: u32, to: u32| unsettled.range(from..=to).map(|(id, link)| (*id, *link));
         if first <= last {
