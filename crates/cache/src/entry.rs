@@ -1,13 +1,13 @@
-//! What stands in a file before the payload.
+//! Header of a cache entry.
 
 use xxhash_rust::xxh3::Xxh3;
 
-/// What an entry is found by.
+/// Digest by which an entry is found.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Key(pub(crate) u128);
 
 impl Key {
-    /// 32 hexadecimal digits.
+    /// Returns the key as 32 hexadecimal digits.
     #[must_use]
     pub fn digits(self) -> String {
         format!("{:032x}", self.0)
@@ -19,7 +19,7 @@ const MAGIC: &[u8; 8] = b"QLCACHE1";
 /// Magic, key, length of the payload, digest.
 pub(crate) type Head = [u8; 48];
 
-/// What must stand before a payload.
+/// Builds the header that precedes a payload.
 pub(crate) fn head(key: Key, payload: &[u8]) -> Head {
     let mut head = [0; 48];
     head[..8].copy_from_slice(MAGIC);

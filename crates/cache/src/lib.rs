@@ -6,12 +6,12 @@
 //! entry   8 bytes "QLCACHE1" │ 16 key │ 8 length │ 16 digest of key and payload │ payload
 //! ```
 //!
-//! An entry is what a run would compile anyway, so nothing depends on one: what cannot be read, is cut, changed or foreign is as if it were
-//! not there, and what cannot be written is left out. Entries are written under a name of their own and renamed, so runs at the same time
-//! see whole ones only. The engine is whatever tells one build of the program from another: entries of others are never looked at.
+//! An entry is the result that a run would compile anyway, so no run depends on it. An entry that cannot be read, or is truncated, changed or
+//! foreign, counts as absent, and a failed write is ignored. Entries are written under a temporary name and renamed, so concurrent runs see complete
+//! entries only. `engine` identifies the build of the program; a build never reads the entries of another.
 //!
-//! Digests are XXH3 of 128 bits. They find damage and tell contents apart; they do not stop somebody who may write into the folder, which is
-//! why a folder that others may write to is not used.
+//! Digests are XXH3 of 128 bits. They detect damage and distinguish contents. They do not stop a person who may write into the folder, so
+//! Quayline does not use a folder that others may write to.
 
 mod entry;
 
@@ -35,7 +35,7 @@ pub const BYTES_MAX: u64 = 256 << 20;
 const EXTENSION: &str = "qlc";
 /// Extension of entries that are being written.
 const UNDER_WAY: &str = "tmp";
-/// After so long nobody writes any more.
+/// Age after which a temporary file counts as abandoned.
 const ABANDONED: Duration = Duration::from_secs(3600);
 /// An entry that is used is marked so that seldom.
 const MARKED: Duration = Duration::from_secs(3600);
@@ -58,7 +58,7 @@ pub struct Cache {
 const MISSED_MAX: usize = 10_000;
 
 impl Cache {
-    /// A folder, which need not be there yet, for the build that `engine` tells from all others; it may grow to `bytes_max`.
+    /// Creates a cache for the build that `engine` identifies. The folder is created when needed and may grow to `bytes_max` bytes.
     #[must_use]
     pub fn new(folder: PathBuf, engine: Vec<u8>, bytes_max: u64) -> Self {
         Cache {
@@ -71,13 +71,13 @@ impl Cache {
         }
     }
 
-    /// The folder.
+    /// Returns the folder.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The key of something of a kind that is made of these parts.
+    /// Computes the key of a definition of this kind that is made of `parts`.
     #[must_use]
     pub fn key<'p>(&self, kind: &str, parts: impl IntoIterator<Item = &'p [u8]>) -> Key {
         let mut hash = Xxh3::new();
@@ -91,7 +91,7 @@ impl Cache {
         Key(hash.digest128())
     }
 
-    /// What was kept under a key; `None` where there is nothing, or nothing that can be trusted.
+    /// Returns the payload of a key; `None` if there is no entry or it is damaged.
     #[must_use]
     pub fn get(&self, key: Key) -> Option<Vec<u8>> {
         let found = self.find(key);
@@ -105,13 +105,13 @@ impl Cache {
         found
     }
 
-    /// Look-ups of this process: found, not found.
+    /// Number of look-ups of this process: found, not found.
     #[must_use]
     pub fn looked_up(&self) -> [u64; 2] {
         [0, 1].map(|at: usize| self.looked_up[at].load(Ordering::Relaxed))
     }
 
-    /// Different definitions among those that this process did not find, at most 10,000.
+    /// Number of distinct definitions that this process did not find, counted up to 10,000.
     #[must_use]
     pub fn different_missed(&self) -> u64 {
         self.missed.lock().unwrap_or_else(PoisonError::into_inner).len() as u64
@@ -222,7 +222,7 @@ fn make(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Whether the folder is ours and nobody else may write into it.
+/// Returns true if the folder belongs to this user and no other user may write to it.
 #[cfg(unix)]
 fn is_own(folder: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
