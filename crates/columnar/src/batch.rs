@@ -21,7 +21,7 @@ use crate::sink::ColumnSink;
 use crate::validity::Validity;
 
 impl ColumnSink {
-    /// The rows so far as a batch; the sink is empty afterwards.
+    /// Takes the rows so far as a batch; the sink is empty afterwards.
     ///
     /// # Errors
     /// [`ColumnError::DocumentOpen`] within a document; [`ColumnError::RefusalsNotTaken`] if a refusal was not taken.

@@ -148,8 +148,8 @@ impl BytesColumn {
     }
 }
 
-/// Returns whether the values are too different, for `len` of them, for a dictionary to pay. Call it after each new one: the answer
-/// changes when their count doubles.
+/// Returns true if the first `len` values have too few repetitions for a dictionary to pay. Call it after each new distinct value, since the
+/// answer changes only when the number of distinct values doubles.
 #[inline(always)]
 pub(crate) fn is_varied(dictionary: &Dictionary, len: usize) -> bool {
     let distinct = dictionary.len();

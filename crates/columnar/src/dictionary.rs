@@ -39,7 +39,7 @@ impl Default for Dictionary {
 }
 
 impl Dictionary {
-    /// Few, because a guide has two thousand columns, most of them with a value or two.
+    /// Initial number of slots. It is small because a guide can have two thousand columns, most of them with one or two values.
     const SLOTS_MIN: usize = 16;
 
     pub(crate) fn len(&self) -> usize {
@@ -64,7 +64,7 @@ impl Dictionary {
         self.entries.iter().map(|entry| &self.arena[entry.start as usize..][..entry.len as usize])
     }
 
-    /// The key of a string and whether it is new.
+    /// Returns the key of a string, and true if the string is new.
     #[inline(always)]
     pub(crate) fn intern(&mut self, value: Run<'_>) -> (u32, bool) {
         let hash = hash(value, self.seed);

@@ -29,7 +29,7 @@ impl Refusal {
         }
     }
 
-    /// One finding a cause, at `place` (file, record, byte) with the path of the value.
+    /// Converts the error into one finding for each cause, at `place` (file, record, byte), with the path of the value.
     #[must_use]
     pub fn findings(&self, place: &Place) -> Findings {
         let mut findings: Vec<Finding> = self.causes.iter().map(|cause| cause.finding(place)).collect();
@@ -59,7 +59,7 @@ pub(crate) enum Reason {
     Precision,
     /// Non-zero digits after the column's last decimal.
     Inexact,
-    /// Another type.
+    /// The value has another type.
     Mismatch(&'static str),
     /// Invalid bytes kept by policy.
     Raw,
@@ -132,7 +132,7 @@ pub enum ColumnError {
     Library {
         /// `arrow` or `parquet`.
         library: &'static str,
-        /// Its message; it names types and positions, no values.
+        /// Message of the library. It names types and positions, not values.
         message: String,
     },
     /// Refusals were not taken, so documents would have been lost silently.

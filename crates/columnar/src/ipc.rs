@@ -14,7 +14,7 @@ use crate::sink::ColumnSink;
 /// The two Arrow IPC formats.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Framing {
-    /// With magic and a footer of block offsets, so readers may seek.
+    /// The file format: a stream with magic bytes and a footer of block offsets, so readers can seek.
     #[default]
     File,
     /// Messages one after another, for pipes.
@@ -53,7 +53,7 @@ impl<W: Write> ArrowIpcWriter<W> {
         Ok(ArrowIpcWriter { inner, schema })
     }
 
-    /// A stream of the same schema beside it, for batches that may not be written yet: [`ArrowIpcWriter::append`] takes them.
+    /// Creates a separate stream of the same schema for batches that may not be written yet. [`ArrowIpcWriter::append`] adds them later.
     ///
     /// # Errors
     /// [`ColumnError::Output`].
@@ -61,10 +61,10 @@ impl<W: Write> ArrowIpcWriter<W> {
         ArrowIpcWriter::of(out, SchemaRef::clone(&self.schema), Framing::Stream)
     }
 
-    /// Writes the batches of a stream that [`ArrowIpcWriter::beside`] wrote. Only one of them is in memory at a time.
+    /// Appends the batches of a stream that [`ArrowIpcWriter::beside`] wrote. Only one batch is in memory at a time.
     ///
     /// # Errors
-    /// [`ColumnError::Output`], and [`ColumnError::Library`] for anything but such a stream. The output is then unusable.
+    /// [`ColumnError::Output`], and [`ColumnError::Library`] if the input is not such a stream. The output is then unusable.
     pub fn append(&mut self, stream: impl Read) -> Result<(), ColumnError> {
         for batch in StreamReader::try_new(stream, None)? {
             self.write(&batch?)?;

@@ -14,7 +14,7 @@ use crate::validity::Validity;
 pub(crate) struct Leaf {
     pub(crate) store: Store,
     pub(crate) validity: Validity,
-    /// Of integers: the dates or timestamps that they are.
+    /// For integers that are dates or timestamps, the kind of moment.
     moment: Option<Moment>,
 }
 
@@ -74,7 +74,7 @@ impl Leaf {
         Leaf { store, validity: Validity::default(), moment }
     }
 
-    /// Puts a value at `at`, the column's length. The place is taken whatever happens: after an error it holds a null.
+    /// Puts a value at index `at`, which is the column's length. After an error the entry is null.
     #[inline(always)]
     pub(crate) fn put(&mut self, at: usize, value: Value<'_>) -> Result<(), Reason> {
         let done = match (&mut self.store, value) {
@@ -285,7 +285,7 @@ impl<T: Unscaled> Numbers<T> {
         Numbers { digits: T::DIGITS, limit, ..Numbers::new(Precision { digits, scale: 0 }) }
     }
 
-    /// The quick cases; an error means that the value must take the exact way.
+    /// Converts the common cases; an error means that the value needs the exact conversion.
     #[inline(always)]
     fn put(&mut self, at: usize, value: Value<'_>) -> Result<(), Reason> {
         let n = match value {
@@ -312,7 +312,7 @@ const POWERS: [u64; 20] = {
     powers
 };
 
-/// A number as text that the standard library reads; correctly rounded reading is its promise.
+/// Writes a number as text for the standard library's parser, which rounds correctly.
 fn float_text(value: Value<'_>) -> Result<String, Reason> {
     Ok(match value {
         Value::Digits(_) | Value::Int(..) | Value::Decimal(_) => number_text(value),
@@ -325,7 +325,7 @@ fn float_text(value: Value<'_>) -> Result<String, Reason> {
     })
 }
 
-/// `-12.50`: the digits of an exact decimal with its point, without leading zeros.
+/// Writes the digits of an exact decimal with its point and without leading zeros: `-12.50`.
 fn number_text(value: Value<'_>) -> String {
     let (negative, mut digits, scale) = match value {
         Value::Digits(d) => (d.negative, d.digits.bytes().iter().map(|digit| char::from(*digit)).collect(), d.scale),

@@ -1,14 +1,14 @@
 //! Decimal values to the integers of a column.
 //!
-//! The common case, digits that fit the column at its own scale, is a few multiplications: one register folds eight digits at a
-//! time. Everything else (other scales, more digits than the column has, text) takes the exact 256-bit path.
+//! The common case (digits that fit the column at its own scale) takes a few multiplications: one register folds eight digits at a
+//! time. All other cases (another scale, more digits than the column has, text) take the exact 256-bit conversion.
 
 use arrow_buffer::i256;
 use quayline_core::{Digits, Run, Value};
 
 use crate::error::Reason;
 
-/// The integer of up to 19 ASCII digits; no digit is the number 0.
+/// Parses up to 19 ASCII digits; an empty run is 0.
 #[inline(always)]
 pub(crate) fn small(digits: Run<'_>) -> u64 {
     let n = digits.len();
@@ -33,7 +33,7 @@ pub(crate) fn small(digits: Run<'_>) -> u64 {
     eight(head << (8 * (8 - n)))
 }
 
-/// The integer of up to 38 ASCII digits.
+/// Parses up to 38 ASCII digits.
 #[inline]
 pub(crate) fn wide(digits: Run<'_>) -> u128 {
     let n = digits.len();
@@ -44,7 +44,7 @@ pub(crate) fn wide(digits: Run<'_>) -> u128 {
     u128::from(small(high.into())) * 10_000_000_000_000_000_000 + u128::from(small(low.into()))
 }
 
-/// Eight digits, the first in the lowest byte; a byte of 0 counts as the digit 0.
+/// Converts eight ASCII digits, the first in the lowest byte; a byte of 0 counts as the digit 0.
 #[inline(always)]
 fn eight(digits: u64) -> u64 {
     let pairs = ((digits & 0x0f0f_0f0f_0f0f_0f0f).wrapping_mul(2561) >> 8) & 0x00ff_00ff_00ff_00ff;
@@ -74,7 +74,7 @@ pub(crate) struct Precision {
 }
 
 impl Precision {
-    /// The unscaled integer of any numeric value at the column's scale: the exact, slower way.
+    /// Converts any numeric value to the unscaled integer at the column's scale: the exact, slower conversion.
     #[cold]
     pub(crate) fn exact(self, value: Value<'_>) -> Result<i256, Reason> {
         let (unscaled, scale) = match value {
@@ -134,7 +134,7 @@ fn rescale(unscaled: i256, from: i32, to: i32) -> Result<i256, Reason> {
     if quotient.wrapping_mul(power) == unscaled { Ok(quotient) } else { Err(Reason::Inexact) }
 }
 
-/// Plain decimal text: sign, digits, point, digits; blanks around it are allowed.
+/// Parses plain decimal text: sign, digits, point, digits. Surrounding blanks are allowed.
 fn parse(text: &[u8]) -> Result<(i256, i16), Reason> {
     let text = text.trim_ascii();
     let (negative, text) = match text {

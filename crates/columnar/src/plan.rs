@@ -41,7 +41,7 @@ impl Default for ColumnOptions {
 /// Treatment of groups that occur once.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Nesting {
-    /// They are structs.
+    /// The elements are structs.
     #[default]
     Struct,
     /// Outside lists, their members are in the parent, named `GROUP_MEMBER`. Optional groups stay structs, because they may be
@@ -125,7 +125,7 @@ impl LeafKind {
         matches!(self, LeafKind::Moment(_))
     }
 
-    /// The type in a person's words.
+    /// Describes the type for a message.
     pub(crate) fn words(self) -> String {
         match self {
             LeafKind::Number { width: Width::W32, integer: true, .. } => "an integer of 32 bits".to_owned(),
@@ -159,7 +159,7 @@ pub(crate) struct NodePlan {
     pub(crate) optional: bool,
     /// Whether the group has any leaf, directly or below.
     pub(crate) present: bool,
-    /// A group without a struct of its own.
+    /// True for a group whose members are columns of the enclosing level instead of a struct.
     pub(crate) flattened: bool,
 }
 

@@ -23,12 +23,12 @@ use crate::validity::Validity;
 #[derive(Debug)]
 pub struct ColumnSink {
     pub(crate) plan: Arc<Plan>,
-    /// For each node the entries of its column (for a list, its elements). Then, for each list node, its lists.
+    /// For each node, the number of entries of its column (for a list, of its elements). For each list node, followed by the number of its lists.
     pub(crate) counts: Vec<u32>,
     pub(crate) leaves: Vec<Leaf>,
-    /// For each node: for a list its offsets and which lists are null; for an optional group which ones are null.
+    /// For each list node, its offsets and its null lists; for each optional group, its null occurrences.
     pub(crate) lists: Vec<ListColumn>,
-    /// For each node, the lengths that must agree when an occurrence of the group is left.
+    /// For each node, the lengths that must agree when an occurrence of the group ends.
     checks: Vec<Checks>,
     document: DocumentState,
     refusal: Option<Refusal>,
@@ -49,7 +49,7 @@ pub(crate) struct ListColumn {
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum DocumentState {
-    /// No document that could still be voided.
+    /// No document can be undone.
     None,
     /// Between enter and leave of the root.
     Open,
@@ -70,7 +70,7 @@ enum Checks {
 const ENTRIES_MAX: u32 = 1 << 30;
 
 impl ColumnSink {
-    /// A sink for documents of `shape`.
+    /// Creates a sink for documents of `shape`.
     ///
     /// # Errors
     /// `COL-001` a decimal of more than 76 digits, `COL-002` two columns of one name, `COL-003` no column at all, `COL-004` too
@@ -86,7 +86,7 @@ impl ColumnSink {
         self.refusal = None;
     }
 
-    /// Another empty sink for the same shape and options, for another thread.
+    /// Creates another empty sink for the same shape and options, for use in another thread.
     #[must_use]
     pub fn sibling(&self) -> Self {
         Self::with_plan(Arc::clone(&self.plan))
@@ -163,7 +163,7 @@ impl ColumnSink {
         self.refusal.take()
     }
 
-    /// That a batch may leave now.
+    /// Checks that a batch can be taken now.
     pub(crate) fn check_complete(&mut self) -> Result<(), ColumnError> {
         if self.document == DocumentState::Open {
             return Err(ColumnError::DocumentOpen);
@@ -212,7 +212,7 @@ impl ColumnSink {
         self.building.get_or_insert_with(Refusal::new).add(cause);
     }
 
-    /// `A.B[2].C` of the value that was put last.
+    /// Returns the path (`A.B[2].C`) of the most recent value.
     fn path(&self, node: NodeId) -> String {
         let mut parts = Vec::new();
         let mut at = Some((node, true));

@@ -47,7 +47,7 @@ impl Validity {
         self.nulls = 0;
     }
 
-    /// The words for `len` entries, or `None` when no entry is null.
+    /// Returns the bitmap words for `len` entries, or `None` if no entry is null.
     pub(crate) fn words(&self, len: usize) -> Option<Vec<u64>> {
         (self.nulls > 0).then(|| {
             let mut words = self.words.clone();

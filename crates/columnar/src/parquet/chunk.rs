@@ -177,7 +177,7 @@ fn put_values(keys: &[u16], distinct: &Distinct, form: Form, body: &mut Vec<u8>)
     }
 }
 
-/// Header and body in one, and their size without compression.
+/// Joins header and body, and returns them with their size before compression.
 fn serialize(page: Page, uncompressed: usize) -> Result<(Bytes, usize)> {
     let mut out = TrackedWrite::new(Vec::with_capacity(page.buffer().len() + 64));
     let spec = SerializedPageWriter::new(&mut out).write_page(CompressedPage::new(page, uncompressed))?;

@@ -58,7 +58,7 @@ impl Clone for Compressor {
     }
 }
 
-/// A Snappy stream without a match.
+/// Writes a Snappy stream that consists of literals only.
 ///
 /// Source: google/snappy, format_description.txt: the length as a varint, then literals. A tag of `61 << 2` has the literal's
 /// length less one in the next two bytes, low byte first.

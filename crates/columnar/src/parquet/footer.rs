@@ -31,7 +31,7 @@ pub(crate) struct Footer {
 pub(crate) struct Group {
     pub(crate) columns: Vec<ColumnChunkMetaData>,
     pub(crate) rows: usize,
-    /// Before compression.
+    /// Size in bytes before compression.
     pub(crate) bytes: i64,
     /// Offset of its first byte.
     pub(crate) offset: u64,
@@ -134,7 +134,7 @@ impl Footer {
         Ok(())
     }
 
-    /// The library's footer of these row groups, without length and magic.
+    /// Encodes the footer of these row groups with the library, without length and magic.
     fn encode(&self, groups: Vec<RowGroupMetaData>) -> Result<Vec<u8>> {
         const VERSION: i32 = 1;
         let by = format!("quayline {}", env!("CARGO_PKG_VERSION"));
@@ -156,7 +156,7 @@ struct Fields {
 }
 
 impl Fields {
-    /// Source: Apache Parquet, parquet.thrift: `num_rows` is field 3 of `FileMetaData`, `row_groups` field 4.
+    /// Finds the fields to replace. Source: Apache Parquet, parquet.thrift: `num_rows` is field 3 of `FileMetaData`, `row_groups` field 4.
     fn of(footer: &[u8]) -> Result<Fields> {
         let mut compact = Compact { bytes: footer, at: 0 };
         let (mut field, mut rows, mut groups) = (0, 0..0, 0..0);
@@ -208,7 +208,7 @@ impl Compact<'_> {
         Err(ParquetError::General("a number of more than 64 bits".to_owned()))
     }
 
-    /// Type of the next field and by how much its number is larger than that of the one before; `None` at the end of its struct.
+    /// Reads the header of the next field: its type, and the difference of its number to the previous one; `None` at the end of the struct.
     fn field(&mut self) -> Result<Option<(u8, u64)>> {
         let head = self.byte()?;
         if head == 0 {

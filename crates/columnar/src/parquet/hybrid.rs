@@ -2,7 +2,7 @@
 //!
 //! Source: Apache Parquet, Encodings, "Run Length Encoding / Bit-Packing Hybrid (RLE = 3)".
 
-/// Appends `values`, each below `2^width`, without the length in front that levels have.
+/// Appends `values`, each below `2^width`, without the length prefix that levels have.
 ///
 /// Encodes a run of at least [`RUN_MIN`] equal values as a run length and everything else packed in groups of eight.
 pub(crate) fn encode<T: Copy + Eq + Into<u32>>(values: &[T], width: u32, out: &mut Vec<u8>) {
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The slow twin: reads bit by bit.
+    /// Reference implementation for tests: reads bit by bit.
     fn decode(mut bytes: &[u8], width: u32, len: usize) -> Vec<u32> {
         let mut values = Vec::new();
         while values.len() < len {

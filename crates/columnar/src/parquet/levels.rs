@@ -25,7 +25,7 @@ pub(crate) struct Container {
     /// Definition level of a leaf that is there.
     pub(crate) def_max: u8,
     pub(crate) rep_max: u8,
-    /// From this definition level on there is an entry in the leaf's column.
+    /// Lowest definition level at which the leaf's column has an entry.
     entry_def: u8,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Column {
 pub(crate) struct Levels {
     pub(crate) count: usize,
     rep: Vec<u8>,
-    /// For leaves without a null of their own.
+    /// Definition levels of leaves that cannot be null.
     def: Vec<u8>,
     /// One byte a level; empty for containers without steps.
     raw: Vec<u8>,
@@ -171,8 +171,8 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Writes levels of `range` of the entries at the first of `steps`. Each but the first of them repeats at level `rep`, and so
-    /// does the first unless the caller overwrites it.
+    /// Writes the levels of the entries in `range` at the first of `steps`. Each entry after the first repeats at level `rep`, and so does the
+    /// first unless the caller overwrites its level.
     fn go(&mut self, steps: &[Step], range: core::ops::Range<usize>, def: u8, rep: u8, depth: u8) {
         let Some((step, below)) = steps.split_first() else {
             let len = self.def.len() + range.len();

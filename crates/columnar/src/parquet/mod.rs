@@ -1,10 +1,10 @@
-//! Parquet files: pages encoded beside the columns, row groups written in order.
+//! Parquet files: pages are encoded in the worker threads, row groups are written in order.
 //!
 //! The parquet crate encodes the schema, the page headers and the footer entry of a row group; this module encodes the pages. The
-//! crate's Arrow writer looks at every value several times (levels, dictionary, statistics, encoder) and took 700 ns for a record
-//! of 14 fields on the machine of the measurement, more than the whole conversion may take. Here a batch is a page in each column,
-//! and a page is its column's buffer with levels first: numbers are copied unchanged, texts are keys already, and so become numbers
-//! of which a sample repeats.
+//! Arrow writer of that crate reads every value several times (levels, dictionary, statistics, encoder) and took 700 ns for a record
+//! of 14 fields on the machine of the measurement, more than the time of the whole conversion. Here a batch is one page in each column,
+//! and a page is its column's buffer preceded by the levels. Numbers are copied unchanged; texts are dictionary keys already, and
+//! numbers become keys if a sample has repetitions.
 //!
 //! # What is written
 //! * Data pages of version 1, which every reader takes; encodings `PLAIN` and `RLE_DICTIONARY`, levels `RLE`.

@@ -22,7 +22,7 @@ pub struct ParquetEncoder {
     table: Arc<Table>,
     compressor: Compressor,
     body: Vec<u8>,
-    /// For numbers; text columns have one already.
+    /// Dictionary of a numeric column; text columns have one in the sink.
     dictionary: Dictionary,
 }
 
@@ -87,7 +87,7 @@ impl ParquetEncoder {
         }
     }
 
-    /// The rows of `sink` as pages; the sink is empty afterwards.
+    /// Encodes the rows of `sink` as pages; the sink is empty afterwards.
     ///
     /// # Errors
     /// [`ColumnError::DocumentOpen`] within a document; [`ColumnError::RefusalsNotTaken`] if a refusal was not taken;
@@ -252,7 +252,7 @@ impl ParquetEncoder {
     }
 }
 
-/// Numbers looked at before a dictionary is tried.
+/// Number of values sampled to decide on a dictionary.
 const SAMPLE: usize = 256;
 /// Different ones among them up to which it is tried; 256 of 4,096 evenly spread values are 97 % different.
 const SAMPLE_DISTINCT_PERCENT: usize = 97;

@@ -7,7 +7,7 @@ use parquet::file::statistics::{Statistics, ValueStatistics};
 /// Smallest and largest value.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Range {
-    /// No value, or of a type without an order that readers share.
+    /// No range: the column has no value, or its type has no order that all readers share.
     None,
     Bool(bool, bool),
     Int32(i32, i32),
@@ -28,7 +28,7 @@ pub(crate) struct Bound {
 const BOUND_BYTES_MAX: usize = 64;
 
 impl Range {
-    /// Returns the range of byte strings. There is no bound if the largest is long and a cut of it cannot be incremented.
+    /// Returns the range of byte strings. It has no upper bound if the largest string is long and its truncated form cannot be incremented.
     pub(crate) fn of_bytes<'a>(values: impl Iterator<Item = &'a [u8]>) -> Self {
         let mut ends: Option<(&[u8], &[u8])> = None;
         let mut prefixes = (0, 0);
@@ -128,7 +128,7 @@ fn cut(value: &[u8]) -> &[u8] {
     &value[..end.unwrap_or(BOUND_BYTES_MAX)]
 }
 
-/// The first eight bytes as a number that orders like them.
+/// Returns the first eight bytes as an integer with the same order.
 #[inline(always)]
 fn prefix(value: &[u8]) -> u64 {
     if let Some(bytes) = value.first_chunk::<8>() {
@@ -140,7 +140,7 @@ fn prefix(value: &[u8]) -> u64 {
     value.iter().fold(0, |n, byte| n << 8 | u64::from(*byte)) << (8 * (8 - value.len()))
 }
 
-/// Two's complement, high byte first, on `len` bytes that hold it.
+/// Encodes an integer as two's complement, high byte first, in the `len` bytes that hold it.
 pub(crate) fn big_endian(n: i256, len: usize) -> Vec<u8> {
     n.to_be_bytes()[32 - len..].to_vec()
 }

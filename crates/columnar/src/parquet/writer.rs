@@ -60,7 +60,7 @@ pub struct ParquetState {
     pub bytes: u64,
     /// Rows in its row groups.
     pub rows: u64,
-    /// What the footer says of each row group, as [`ParquetWriter::groups`] gave it.
+    /// Footer entry of each row group, as [`ParquetWriter::groups`] returned it.
     pub groups: Vec<Box<[u8]>>,
 }
 
@@ -79,7 +79,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         Ok(writer)
     }
 
-    /// Goes on with a file whose writer is gone. `out` stands behind its last whole row group.
+    /// Resumes a file that an earlier writer began. `out` is positioned after its last whole row group.
     ///
     /// # Errors
     /// As [`ParquetWriter::new`].
@@ -138,7 +138,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         Ok(ParquetWriter { out, offset: 0, footer, table, options, compressor, chunks, rows: 0, memory: 0 })
     }
 
-    /// An encoder for one thread.
+    /// Creates an encoder for one thread.
     #[must_use]
     pub fn encoder(&self) -> ParquetEncoder {
         ParquetEncoder::new(Arc::clone(&self.table))
@@ -202,7 +202,7 @@ impl<W: Write + Send> ParquetWriter<W> {
         Ok(ParquetMark { bytes: self.offset, footer: self.footer.mark() })
     }
 
-    /// The output, in which all is that was written up to the last mark.
+    /// Returns the output, which has everything that was written up to the last mark.
     pub fn output(&mut self) -> &mut W {
         self.out.get_mut().get_mut()
     }
@@ -231,8 +231,8 @@ impl<W: Write + Send> ParquetWriter<W> {
         Ok(self.out.get_mut().cut(mark.bytes))
     }
 
-    /// What the footer will say of each whole row group, in a form of this crate's own. A caller that keeps it, and syncs the output after
-    /// [`ParquetWriter::mark`], can go on with the file in another process.
+    /// Returns the footer entry of each whole row group in a format of this crate. A caller that stores it, and syncs the output after
+    /// [`ParquetWriter::mark`], can resume the file in another process.
     #[must_use]
     pub fn groups(&self) -> &[Box<[u8]>] {
         self.footer.groups()
@@ -256,10 +256,10 @@ impl<W: Write + Send> ParquetWriter<W> {
         self.offset
     }
 
-    /// Ends the row group that was begun and adds bytes behind it: readers go by the offsets in the footer and never see them.
+    /// Ends the open row group and appends bytes that readers never see, since they follow the offsets in the footer.
     ///
     /// # Errors
-    /// [`ColumnError::Output`]; the output is then of no use.
+    /// [`ColumnError::Output`]; the output is then unusable.
     pub fn pad(&mut self, bytes: &[u8]) -> Result<(), ColumnError> {
         self.flush()?;
         self.out.write_all(bytes).map_err(ColumnError::Output)?;

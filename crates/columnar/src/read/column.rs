@@ -52,7 +52,7 @@ pub(super) enum Leaf<'a> {
     Timestamp(&'a [i64], TimeUnit, bool),
     Time32(&'a [i32], TimeUnit),
     Time64(&'a [i64], TimeUnit),
-    /// For each row the place of its value, and the values.
+    /// For each row, the index of its value; and the values.
     Dictionary(Vec<usize>, Box<Column<'a>>),
 }
 
@@ -134,7 +134,7 @@ impl<'a> Column<'a> {
         Some(Column { nulls: array.nulls(), leaf })
     }
 
-    /// Whether the value of a row is a time that a day has, if it is a time at all.
+    /// Returns false if the value of a row is a time beyond the length of a day.
     #[inline]
     pub(super) fn has_time_of_day(&self, row: usize) -> bool {
         let is_null = || self.nulls.is_some_and(|nulls| nulls.is_null(row));
@@ -232,7 +232,7 @@ fn decimal(unscaled: i128, scale: i16) -> Value<'static> {
     }
 }
 
-/// Up to 76 digits.
+/// Converts an integer of up to 76 digits.
 fn wide(n: i256, scale: i16, scratch: &mut Vec<u8>) -> Value<'_> {
     if let Some(n) = n.to_i128() {
         return decimal(n, scale);

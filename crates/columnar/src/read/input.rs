@@ -121,7 +121,7 @@ impl Length for ColumnInput {
     }
 }
 
-/// Each column has a reader of its own over one file, so every read names its place.
+/// Several column readers share one file, so every read seeks first.
 impl ChunkReader for ColumnInput {
     type T = Box<dyn Read + Send>;
 
@@ -151,7 +151,7 @@ impl ChunkReader for ColumnInput {
     }
 }
 
-/// A file from a place on, whatever others do to its position.
+/// A file at an offset of its own, independent of the shared file position.
 struct At {
     file: File,
     next: u64,
@@ -183,9 +183,9 @@ enum Batches {
     Parquet(Box<ParquetRecordBatchReader>),
     /// Parquet with INT96 columns.
     Int96 {
-        /// All columns, those in microseconds.
+        /// All columns, with timestamps in microseconds.
         wide: Box<ParquetRecordBatchReader>,
-        /// Those columns in nanoseconds, which wrap outside of the years 1677 to 2262.
+        /// The timestamp columns in nanoseconds, which overflow outside the years 1677 to 2262.
         exact: Box<ParquetRecordBatchReader>,
         columns: Vec<usize>,
     },
@@ -332,7 +332,7 @@ impl ColumnReader {
         self.rows_total
     }
 
-    /// Returns approximately the bytes of the file that were read: the same share of it as the returned rows are of all rows.
+    /// Returns approximately the number of bytes of the file that were read, estimated from the share of the rows returned so far.
     #[must_use]
     pub fn bytes_done(&self) -> u64 {
         match (&self.batches, self.rows_total) {
@@ -345,7 +345,7 @@ impl ColumnReader {
         }
     }
 
-    /// The next rows; `None` after the last.
+    /// Returns the next rows; `None` after the last.
     ///
     /// # Errors
     /// [`ColumnReadError`]; no batch follows it.
@@ -372,7 +372,7 @@ impl ColumnReader {
         Ok(Some(batch.slice(0, rows)))
     }
 
-    /// The next batch that has rows.
+    /// Returns the next batch that is not empty.
     fn read(&mut self) -> Result<Option<RecordBatch>, ColumnReadError> {
         let form = self.form;
         loop {

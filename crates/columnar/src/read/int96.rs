@@ -20,12 +20,12 @@ use super::input::{ColumnForm, ColumnInput, damaged};
 pub(super) struct Int96 {
     /// The file's schema with microseconds for them.
     pub(super) schema: SchemaRef,
-    /// Those that are columns of their own.
+    /// Indices of the INT96 columns.
     pub(super) columns: Vec<usize>,
 }
 
 impl Int96 {
-    /// The columns of a file, if it has any.
+    /// Finds the INT96 columns of a file, if it has any.
     pub(super) fn find(builder: &ParquetRecordBatchReaderBuilder<ColumnInput>) -> Option<Int96> {
         let leaves = builder.parquet_schema().columns();
         let mut is_int96 = leaves.iter().map(|leaf| leaf.physical_type() == Type::INT96);
@@ -43,7 +43,7 @@ impl Int96 {
     }
 }
 
-/// A field with microseconds for the INT96 leaves below it; `leaves` says of each leaf in order whether it is one.
+/// Returns the field with microseconds for its INT96 leaves; `leaves` yields, for each leaf in order, true if it is one.
 fn in_microseconds(field: &FieldRef, leaves: &mut impl Iterator<Item = bool>) -> FieldRef {
     let data_type = match field.data_type() {
         DataType::Struct(members) => {
@@ -65,7 +65,7 @@ fn in_microseconds(field: &FieldRef, leaves: &mut impl Iterator<Item = bool>) ->
     }
 }
 
-/// The batch with nanoseconds in each column in which no value wraps.
+/// Returns the batch with nanoseconds in each column in which no value overflows.
 pub(super) fn exact(
     wide: &RecordBatch,
     nanos: &RecordBatch,

@@ -17,7 +17,7 @@ pub(super) const ELEMENT: &str = "element";
 /// Deepest nesting of structs and lists that is taken.
 const DEPTH_MAX: usize = 64;
 
-/// The shape of rows with these columns: a node for each column, named after it.
+/// Builds the shape of rows with these columns: one node for each column, with the column's name.
 ///
 /// # Errors
 /// Types that are not read (`COL-034`), two members of one name (`COL-035`), and too many columns or levels (`COL-036`), all at once.
@@ -92,7 +92,7 @@ pub(super) fn not_read(path: String, data_type: &DataType) -> Finding {
         .hint("cast the column to text or an integer, or leave it out, in the program that writes the file")
 }
 
-/// Two columns of one name: values by name would be those of either.
+/// Builds the error for two columns with the same name, which values by name could not distinguish.
 pub(super) fn same_name(path: String) -> Finding {
     Finding::error(SAME_NAME, Fault::Sender, "two columns have this name")
         .at(Place { path: Some(path), ..Place::default() })

@@ -24,7 +24,7 @@ pub(super) fn date(out: &mut Vec<u8>, days: i64) {
     }
 }
 
-/// An instant or a local time of this unit since 1970-01-01T00:00:00.
+/// Formats an instant or a local time, counted in this unit since 1970-01-01T00:00:00.
 pub(super) fn timestamp(out: &mut Vec<u8>, value: i64, unit: TimeUnit, is_instant: bool) {
     let second = per_second(unit);
     let (seconds, fraction) = (value.div_euclid(second), value.rem_euclid(second));
@@ -36,13 +36,13 @@ pub(super) fn timestamp(out: &mut Vec<u8>, value: i64, unit: TimeUnit, is_instan
     }
 }
 
-/// A time of day of this unit since midnight.
+/// Formats a time of day, counted in this unit since midnight.
 pub(super) fn time(out: &mut Vec<u8>, value: i64, unit: TimeUnit) {
     let second = per_second(unit);
     clock(out, value.div_euclid(second), value.rem_euclid(second), unit);
 }
 
-/// Whether a day has a time of this unit since midnight.
+/// Returns true if a count of this unit since midnight is less than a day.
 pub(super) fn is_time_of_day(value: i64, unit: TimeUnit) -> bool {
     (0..DAY_SECONDS).contains(&value.div_euclid(per_second(unit)))
 }

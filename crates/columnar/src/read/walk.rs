@@ -12,10 +12,10 @@ use super::column::{Column, Offsets, Scratch};
 /// Treatment of columns that the shape does not have.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum UnknownColumn {
-    /// They are errors, since most often a name is written another way.
+    /// Report an error, since a name is usually misspelled.
     #[default]
     Error,
-    /// They are passed over.
+    /// Skip the columns.
     Ignore,
 }
 
@@ -215,7 +215,7 @@ impl<S: Sink> Walk<'_, S> {
     }
 }
 
-/// A row that is no document.
+/// Reason why a row cannot become a document.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum RowFault {
     /// `COL-041`: a list has a null in the place of a struct.
@@ -255,7 +255,7 @@ impl RowFault {
     }
 }
 
-/// The value, or null and a fault for a float that the sink has no form for.
+/// Passes a value on, or null and a fault for a float that the sink cannot represent.
 #[inline(always)]
 fn finite<'v, S: Sink>(node: NodeId, value: Value<'v>, fault: &mut Option<RowFault>) -> Value<'v> {
     let is_odd = match value {
