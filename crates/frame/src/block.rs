@@ -39,11 +39,11 @@ pub struct Block {
     pub consumed: usize,
     /// Header and trailer records that were consumed and are not in the batch.
     pub skipped: u64,
-    /// Why the batch ends.
+    /// Reason for the end of the batch.
     pub end: BlockEnd,
 }
 
-/// Why a batch ends.
+/// Reason for the end of a batch.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum BlockEnd {
     /// The rest of the input is not a whole record, or may be a trailer and is held back.
@@ -121,13 +121,13 @@ impl Batch {
         self.len() == 0
     }
 
-    /// Number in the file of record `i` (from 0) of the batch; header records count.
+    /// Returns the number in the file of record `i` (from 0) of the batch; header records count.
     #[must_use]
     pub fn number(&self, i: usize) -> RecordNumber {
         RecordNumber(self.first.0 + i as u64)
     }
 
-    /// Byte in the file of the body's first byte; for a record of several segments that of its first descriptor word.
+    /// Returns the file offset of the body's first byte; for a record of several segments, of its first descriptor word.
     #[must_use]
     pub fn offset(&self, i: usize) -> ByteOffset {
         let span = self.span(i);
@@ -162,7 +162,7 @@ impl Batch {
         &from[span.body as usize..][..span.len as usize]
     }
 
-    /// All bodies in order.
+    /// Iterates over all bodies in order.
     pub fn bodies<'a>(&'a self, input: &'a [u8]) -> impl Iterator<Item = &'a [u8]> + 'a {
         (0..self.len()).map(move |i| self.body(input, i))
     }
@@ -210,19 +210,19 @@ impl BlockSplitter {
         Ok(BlockSplitter { splitter, edges })
     }
 
-    /// First byte of the source that was not consumed.
+    /// Returns the offset of the first byte of the source that was not consumed.
     #[must_use]
     pub fn offset(&self) -> ByteOffset {
         self.splitter.offset()
     }
 
-    /// Number of the record that begins there.
+    /// Returns the number of the record at [`BlockSplitter::offset`].
     #[must_use]
     pub fn next_record(&self) -> RecordNumber {
         self.splitter.next_record()
     }
 
-    /// State for a checkpoint at [`BlockSplitter::offset`].
+    /// Returns the state for a checkpoint at [`BlockSplitter::offset`].
     #[must_use]
     pub fn state(&self) -> u64 {
         self.splitter.state()

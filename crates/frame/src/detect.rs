@@ -11,9 +11,9 @@ use crate::{EndOfInput, Splitter, Step};
 pub struct FramingCandidate {
     /// The framing.
     pub spec: FramingSpec,
-    /// How well it fits, 0 to 1. Above 0.9, nothing else explains the bytes; below 0.5, it breaks or has little evidence.
+    /// Plausibility from 0 to 1. Above 0.9, no other framing explains the bytes; below 0.5, the framing breaks or has little evidence.
     pub score: f64,
-    /// Why, in sentences without content of the file.
+    /// Evidence in sentences, without content of the file.
     pub evidence: Vec<String>,
     /// Whole records that it finds in the sample.
     pub records_checked: u64,

@@ -7,8 +7,8 @@ use crate::EndOfInput;
 
 /// Finds the end of a record that has its length in its own counters.
 pub trait RecordExtent: fmt::Debug + Send + Sync {
-    /// The extent of the record at the start of `bytes`. It must not depend on bytes after the record, and takes time in proportion to the
-    /// record's counters.
+    /// Determines the extent of the record at the start of `bytes`. The result must not depend on bytes after the record, and the time must be
+    /// proportional to the record's counters.
     fn extent(&self, bytes: &[u8], end: EndOfInput) -> RecordExtentFound;
 }
 
@@ -34,11 +34,11 @@ pub enum ExtentFault {
         /// Byte of the record, from 0.
         at: usize,
     },
-    /// No record type has its value, or its type has no description.
+    /// The record's type value selects no record type, or a type without a description.
     Type,
-    /// It has no bytes.
+    /// The record has no bytes.
     Empty,
-    /// There is no record description.
+    /// No record description is available.
     NoLayout,
 }
 

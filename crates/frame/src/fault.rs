@@ -96,7 +96,7 @@ pub enum FrameFaultKind {
     },
     /// `FRM-012`: a record does not determine where it ends.
     NoExtent {
-        /// Why.
+        /// Reason from the record description.
         fault: ExtentFault,
     },
     /// `FRM-023`: a record to be written has another length than its own counters give, so no reader would find its end.
@@ -113,7 +113,7 @@ pub enum FrameFaultKind {
         /// The most.
         most: u64,
     },
-    /// `FRM-024`: the bytes of a record to be written that are to hold its length hold something else.
+    /// `FRM-024`: the bytes for the length in a record to be written have other content.
     OtherLength {
         /// Bytes before the length field.
         offset: usize,
@@ -175,7 +175,7 @@ impl fmt::Display for Part {
     }
 }
 
-/// What the bytes of a faulty header look like. Text is named by its kind only; content is never shown.
+/// Shape of the bytes of a faulty header. Text is identified by kind only; content is never shown.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Cause {
     /// EBCDIC blanks (0x40).
@@ -248,7 +248,7 @@ impl fmt::Display for Cause {
 pub enum Resume {
     /// The next record can be written; the faulty one was not.
     NextRecord,
-    /// The start of the next record is unknown, or there is none.
+    /// The start of the next record is unknown, or there is no next record.
     Stop,
 }
 
@@ -461,7 +461,7 @@ impl fmt::Display for FrameFault {
 
 impl std::error::Error for FrameFault {}
 
-/// Warning `FRM-007`: the source is empty, so it has no records. Only its sender knows whether that is right.
+/// Builds the warning `FRM-007`: the source is empty. Only its sender knows whether that is right.
 #[must_use]
 pub fn empty_source() -> Finding {
     Finding::warning(Code("FRM-007"), Fault::Sender, "the source is empty: 0 records")

@@ -119,14 +119,14 @@ impl Framer {
         self.written.0 += (out.len() - before) as u64;
     }
 
-    /// Where the output is, between [`Framer::flush`] and the next record: the place to which [`Framer::back_to`] goes back.
+    /// Returns the position of the output between [`Framer::flush`] and the next record, to which [`Framer::back_to`] returns.
     #[must_use]
     pub fn mark(&self) -> FramerMark {
         debug_assert!(self.block.is_empty(), "a block is open");
         FramerMark { written: self.written, next: self.next }
     }
 
-    /// Forgets the records since a mark, also those of the open block. The caller cuts back what it has of them.
+    /// Discards the records since a mark, including those of the open block. The caller truncates its own copy.
     pub fn back_to(&mut self, mark: FramerMark) {
         self.block.clear();
         (self.written, self.next) = (mark.written, mark.next);
@@ -342,7 +342,7 @@ fn too_long(body: &[u8], most: u64) -> FrameFaultKind {
 }
 
 impl RdwSpec {
-    /// The header of a record; [`RdwHeader::bytes`] of the four count.
+    /// Builds the header of a record; the first [`RdwHeader::bytes`] of its four bytes are used.
     fn header_of(&self, body: &[u8]) -> Result<[u8; 4], FrameFaultKind> {
         let own = if self.counts == Counts::Whole { self.header.bytes() as i64 } else { 0 };
         let plus = own - i64::from(self.adjustment);

@@ -1,4 +1,4 @@
-//! Framing: where a record begins and ends, and nothing else.
+//! Framing: the boundaries of records.
 //!
 //! ```text
 //!  bytes ──▶ Splitter ──▶ record bodies (spans of the input)         record bodies ──▶ Framer ──▶ bytes
@@ -6,8 +6,8 @@
 //!  sample ─▶ detect ──▶ candidates with evidence;  explain_misfit ──▶ "junk after record 4" said as wrong framing
 //! ```
 //!
-//! Sans-IO: the caller owns the buffer and does the reading. The crate knows no copybook and decodes nothing. A fault names the
-//! place and the shape of the bytes, never content.
+//! Sans-IO: the caller owns the buffer and does the reading. The crate knows no copybook and decodes no field. A fault has the
+//! position and the shape of the bytes, never content.
 //!
 //! # What the caller does
 //! Call [`BlockSplitter::block`] (or [`Splitter::split`]) with the bytes that start at the first unconsumed one. On `NeedMore` keep

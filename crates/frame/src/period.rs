@@ -1,4 +1,4 @@
-//! The distance at which the bytes of a sample repeat: the length of fixed records without any other sign of it.
+//! The distance at which the bytes of a sample repeat. It is the length of fixed records that have no other sign of their length.
 
 /// A distance at which bytes repeat. It is judged against the distances next to it; among the divisors of a file's length also against
 /// all distances, since in a short file with long runs of blanks the neighbours of the length are nearly as good.
@@ -20,7 +20,7 @@ const DEVIATIONS_MIN: f64 = 6.0;
 /// Longest distance that is tried if the file's length does not restrict them.
 const LENGTH_MAX: usize = 4_096;
 
-/// The most likely record lengths, best first, at most three. With `file_len` its divisors are tried first, whatever their size.
+/// Returns the most likely record lengths, best first, at most three. If `file_len` is known, its divisors of any size are tried first.
 pub(crate) fn find_periods(sample: &[u8], file_len: Option<u64>) -> Vec<Period> {
     let half = sample.len() / 2;
     let divisors = file_len.map_or_else(Vec::new, |len| {
@@ -46,7 +46,7 @@ pub(crate) fn period_at(sample: &[u8], length: usize) -> Option<Period> {
     Some(against(sample, length, beside, "at its neighbours"))
 }
 
-/// The repetition at one distance against a share that is nothing special.
+/// Scores the repetition at one distance relative to the usual share.
 fn against(sample: &[u8], length: usize, usual: f64, others: &'static str) -> Period {
     let here = equal_share(sample, length);
     if usual >= 1.0 || here <= usual {
@@ -56,7 +56,7 @@ fn against(sample: &[u8], length: usize, usual: f64, others: &'static str) -> Pe
     Period { length, contrast: (here - usual) / (1.0 - usual), deviations: (here - usual) / spread, others }
 }
 
-/// The median share of some sixty distances.
+/// Returns the median share of about sixty distances.
 fn usual_share(sample: &[u8], half: usize) -> f64 {
     let step = (half / 64).max(1);
     let mut shares: Vec<f64> = (2..=half).step_by(step).map(|length| equal_share(sample, length)).collect();

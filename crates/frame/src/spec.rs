@@ -43,7 +43,7 @@ pub enum Counts {
     /// The header and the bytes that it describes: z/OS.
     #[default]
     Whole,
-    /// Only the bytes that it describes: GnuCOBOL, and some transfer programs.
+    /// The length counts the body only: GnuCOBOL and some transfer programs.
     Body,
 }
 
@@ -75,7 +75,7 @@ pub enum Reserved {
     /// Zero; any other value is a fault, which detects spanned records and wrong framing early.
     #[default]
     Zero,
-    /// Not looked at.
+    /// The value is not checked.
     Any,
 }
 
@@ -110,7 +110,7 @@ impl Default for RdwSpec {
 }
 
 impl RdwSpec {
-    /// A variable sequential file of GnuCOBOL by its `COB_VARSEQ_FORMAT`, 0 to 3; 0 is GnuCOBOL's default. `None` for another number.
+    /// Returns the variable sequential format of GnuCOBOL for a `COB_VARSEQ_FORMAT` of 0 to 3 (0 is GnuCOBOL's default); `None` for another number.
     #[must_use]
     pub fn gnucobol(varseq_format: u8) -> Option<Self> {
         let (header, order, length_max) = match varseq_format {
@@ -223,10 +223,10 @@ pub enum LengthEncoding {
 /// Bytes that are returned as the record.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum FieldBytes {
-    /// All of it, including the length field and the bytes before it: the copybook describes the field.
+    /// The whole record, including the length field and the bytes before it: the copybook describes the field.
     #[default]
     Keep,
-    /// Only the bytes after the length field, which must be at offset 0.
+    /// The bytes after the length field, which must be at offset 0.
     Strip,
 }
 
@@ -248,7 +248,7 @@ pub struct LengthFieldSpec {
 }
 
 impl LengthFieldSpec {
-    /// RECFM D (ISO/ANSI tape): four ASCII digits in front of each record, counting themselves.
+    /// Returns RECFM D (ISO/ANSI tape): four ASCII digits before each record, which count themselves.
     #[must_use]
     pub fn ansi_d() -> Self {
         LengthFieldSpec {
@@ -262,7 +262,7 @@ impl LengthFieldSpec {
     }
 }
 
-/// Why a [`FramingSpec`] cannot be: code `FRM-030`.
+/// Error for a [`FramingSpec`] that is not possible: code `FRM-030`.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpecError {

@@ -6,11 +6,11 @@ use quayline_core::{Code, Fault, Finding};
 
 use crate::spec::*;
 
-/// Why a framing as typed is not understood: code `FRM-031`.
+/// Error for a framing whose text is not valid: code `FRM-031`.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpecTextError {
-    /// No such framing.
+    /// The name is not a framing.
     #[error("`{0}` is not a framing; expected fixed, rdw, vb, vbs, lines, length, layout, d, gnucobol or mf")]
     Name(String),
     /// An option that the framing does not have.
@@ -23,7 +23,7 @@ pub enum SpecTextError {
         /// The options it has.
         expected: &'static str,
     },
-    /// Not a number.
+    /// The value is not a number.
     #[error("`{option}` needs a number that fits, found `{found}`")]
     Number {
         /// The option.

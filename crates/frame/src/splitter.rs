@@ -38,7 +38,7 @@ pub enum EndOfInput {
 pub enum Step<'a> {
     /// A record.
     Record {
-        /// Its body without any framing.
+        /// Body of the record, without any framing.
         body: &'a [u8],
         /// Offset of the body in the input; `None` for a record that was assembled from segments.
         at: Option<usize>,
@@ -90,13 +90,13 @@ impl Splitter {
         self
     }
 
-    /// First byte of the source that was not consumed.
+    /// Returns the offset of the first byte of the source that was not consumed.
     #[must_use]
     pub fn offset(&self) -> ByteOffset {
         self.offset
     }
 
-    /// Number of the record that begins there.
+    /// Returns the number of the record at [`Splitter::offset`].
     #[must_use]
     pub fn next_record(&self) -> RecordNumber {
         self.next
@@ -109,7 +109,7 @@ impl Splitter {
         self.state
     }
 
-    /// The next record of `input`, which starts at [`Splitter::offset`].
+    /// Returns the next record of `input`, which starts at [`Splitter::offset`].
     ///
     /// # Errors
     /// [`FrameFault`] with record number and offset; the state stays as it was.
@@ -186,7 +186,7 @@ pub(crate) struct At {
 }
 
 impl At {
-    /// One record of one framing; on anything but a record `state` and `joined` hold nothing of use.
+    /// Measures one record of one framing. If the result is not a record, `state` and `joined` are undefined.
     #[inline]
     pub(crate) fn step<F: Framing>(
         self,

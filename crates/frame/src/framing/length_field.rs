@@ -59,7 +59,7 @@ impl LengthField {
         }
     }
 
-    /// Text is evidence against a binary length field, and no evidence against one of digits.
+    /// Returns a cause if the bytes look like text, which speaks against a binary length field but not against one of digits.
     fn binary_cause(&self, field: &[u8]) -> Option<Cause> {
         matches!(self.spec.encoding, LengthEncoding::Binary(_)).then(|| Cause::of(field)).flatten()
     }

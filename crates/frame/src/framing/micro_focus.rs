@@ -19,7 +19,7 @@ pub(crate) struct MicroFocus {
     pub(crate) limit: usize,
 }
 
-/// The next multiple of 4.
+/// Rounds up to a multiple of 4.
 pub(crate) fn pad_to_4(bytes: usize) -> usize {
     bytes.next_multiple_of(4)
 }

@@ -27,8 +27,8 @@ use crate::{Cause, EndOfInput, FrameFaultKind, FramingSpec};
 
 /// Measures one record.
 pub(crate) trait Framing {
-    /// The record at the start of `input`. `state` is the checkpoint word and is changed for a record only; `scanned` bytes at the start of
-    /// `input` were searched for a line end before. A record of several segments is appended to `joined`.
+    /// Measures the record at the start of `input`. `state` is the checkpoint word and changes only if the result is a record. The first `scanned`
+    /// bytes of `input` are known to have no line end. A record of several segments is appended to `joined`.
     fn measure(
         &self,
         input: &[u8],

@@ -120,7 +120,7 @@ impl Spanned {
     }
 }
 
-/// Length of the segment with its word, and its control code.
+/// Reads a segment descriptor word: the length of the segment including the word, and the control code.
 fn read_sdw([a, b, code, zero]: [u8; SDW]) -> Result<(usize, u8), FrameFaultKind> {
     let found = u64::from(u16::from_be_bytes([a, b]));
     let part = Part::Sdw;
