@@ -22,7 +22,7 @@ pub struct Samples {
 pub struct Draft {
     /// The shape.
     pub shape: Shape,
-    /// Notes on each node for a person, by id; empty if there are none.
+    /// Notes for the reader, by node id; an empty text is no note.
     pub notes: Vec<String>,
     /// Documents that it was guessed from.
     pub documents: u64,
@@ -31,7 +31,7 @@ pub struct Draft {
 }
 
 impl Samples {
-    /// No samples yet.
+    /// Creates a collector without samples.
     #[must_use]
     pub fn new() -> Samples {
         Samples::default()
@@ -85,7 +85,7 @@ struct Drafting {
 pub(crate) const FEW: u64 = 3;
 
 impl Drafting {
-    /// Whether elements of this place may be empty: that is not a truth value (XML Schema part 2, 3.2.2). An empty cell of CSV is no value at all.
+    /// Returns true if elements at this place may be empty, so they are not truth values (XML Schema part 2, 3.2.2). An empty cell of CSV is absent.
     fn may_be_empty(&self, name: &str, leaf: &Leaf) -> bool {
         self.is_xml && (leaf.empty > 0 || name == TEXT)
     }
@@ -141,7 +141,7 @@ impl Drafting {
     }
 }
 
-/// An element of XML that has attributes or elements in some places and only text in others: the text is its `$text` everywhere.
+/// Converts an XML element that has attributes or elements in some places and only text in others: its text becomes `$text` everywhere.
 fn as_text_of_group(item: &Seen) -> Seen {
     let mut all = item.clone();
     let leaf = core::mem::take(&mut all.leaf);
@@ -252,14 +252,14 @@ fn scalar(leaf: &Leaf, lists: bool, may_be_empty: bool) -> (Scalar, Vec<String>)
     (Scalar::Text { chars_max: Some(roomy(longest)) }, told)
 }
 
-/// Half as much again, as a length that people choose.
+/// Adds half to a length and rounds it to one that people choose.
 pub(crate) fn roomy(longest: u32) -> u32 {
     const LENGTHS: [u32; 16] = [3, 5, 10, 15, 20, 30, 40, 50, 60, 80, 100, 150, 200, 300, 500, 1000];
     let wanted = longest.saturating_add(longest / 2);
     LENGTHS.into_iter().find(|length| *length >= wanted).unwrap_or(wanted)
 }
 
-/// The note of a node.
+/// Returns the note of a node.
 pub(crate) fn note(draft: &Draft, node: NodeId) -> &str {
     draft.notes.get(node.index()).map_or("", String::as_str)
 }

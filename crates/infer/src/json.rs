@@ -1,4 +1,4 @@
-//! JSON samples: one document, an array of them, or one a line.
+//! JSON samples: one document, an array of documents, or one document in each line.
 
 use quayline_core::Findings;
 

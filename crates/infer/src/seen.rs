@@ -1,6 +1,6 @@
 //! Observations at one place of all samples.
 
-/// Everything that stood at a place.
+/// Everything observed at one place of the samples.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
     /// Number of occurrences.
@@ -40,7 +40,7 @@ pub(crate) struct Leaf {
 }
 
 impl Seen {
-    /// The member of a group.
+    /// Returns the observations of a group's member.
     pub(crate) fn member(&mut self, name: &str) -> &mut Seen {
         let at = match self.members.iter().position(|(known, _)| known == name) {
             Some(at) => at,
@@ -52,7 +52,7 @@ impl Seen {
         &mut self.members[at].1
     }
 
-    /// A text, as text formats hold everything.
+    /// Records a text of a format in which every value is text.
     pub(crate) fn text(&mut self, text: &str) {
         self.times += 1;
         let leaf = &mut self.leaf;
@@ -77,14 +77,14 @@ impl Seen {
         leaf.like_days += u64::from(is_day(trimmed));
     }
 
-    /// A text of a format that has truth values of its own.
+    /// Records a text of a format that has its own truth values.
     pub(crate) fn string(&mut self, text: &str) {
         let before = self.leaf.like_bools;
         self.text(text);
         self.leaf.like_bools = before;
     }
 
-    /// A number of a format that has them.
+    /// Records a number of a format that has numbers.
     pub(crate) fn number(&mut self, text: &str) {
         self.times += 1;
         let leaf = &mut self.leaf;

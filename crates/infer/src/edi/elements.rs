@@ -28,7 +28,7 @@ struct ElementSeen {
     times: u64,
     /// Most repetitions.
     repeated: usize,
-    /// Its values; components by number, a single one if it never had several.
+    /// Observed values: by component number, or a single entry if the element never had several components.
     components: Vec<ValueSeen>,
     /// Repetitions that were not empty.
     given: u64,
@@ -53,7 +53,7 @@ struct ValueSeen {
 }
 
 impl SegmentSeen {
-    /// One more occurrence.
+    /// Records one more occurrence.
     pub(crate) fn add(&mut self, segment: &Segment<'_>) {
         self.times += 1;
         let mark = segment.delimiters().decimal_mark;

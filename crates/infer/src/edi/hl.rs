@@ -6,14 +6,14 @@ use quayline_edi::guide::{Item, LoopUse, Qualifier};
 
 use super::structure::{Part, items, looped};
 
-/// Place of the levels below within a level, after everything else.
+/// Position of the lower levels within a level: after everything else.
 const BELOW: u32 = 10_000;
 
 /// A level of the hierarchy, by its code.
 #[derive(Debug, Default)]
 struct Level<'p> {
     bodies: Vec<&'p [Part]>,
-    /// In the order of first occurrence.
+    /// Levels below, in the order of first occurrence.
     below: Vec<(&'p str, Level<'p>)>,
 }
 
@@ -43,7 +43,7 @@ impl<'p> Level<'p> {
     }
 }
 
-/// The loops of all HL segments of a transaction, those of a level in those above.
+/// Builds the loops of all HL segments of a transaction, with lower levels nested in higher ones.
 pub(super) fn levels(bodies: &[(&Part, &[Part])], depth: usize) -> Vec<LoopUse> {
     let mut top = Level::default();
     let mut paths: BTreeMap<&str, Vec<&str>> = BTreeMap::new();

@@ -1,8 +1,8 @@
-//! EDI samples: the guide that they keep to.
+//! EDI samples: a guide that fits them.
 //!
-//! A sample shows segments, not their meaning, so a guessed guide has no names. It describes which segments come, which of them
-//! begin loops, and the form of their elements. The samples are then checked by the guess. If they break it, the loops were guessed
-//! wrong, and a guide without loops is written instead.
+//! A sample shows segments and not their meaning, so a guessed guide has no names. It describes the segments, which of them begin loops,
+//! and the form of their elements. Quayline then checks the samples with the guess. If they violate it, the loops were guessed wrong, and
+//! a guide without loops is written instead.
 
 mod elements;
 mod hl;
@@ -24,7 +24,7 @@ use structure::Part;
 /// Samples of one kind of transaction, read.
 #[derive(Debug, Default)]
 pub struct EdiSamples {
-    /// Only transactions of this type, if the samples hold several.
+    /// Type of the transactions to use, if the samples have several types.
     only: Option<String>,
     kinds: BTreeMap<Kind, Transactions>,
     /// The samples themselves, to be checked by the guess.
@@ -60,7 +60,7 @@ pub struct GuessedGuide {
 }
 
 impl EdiSamples {
-    /// No samples yet. `only` is the type of the transactions that count.
+    /// Creates a collector without samples. `only` is the type of the transactions to use.
     #[must_use]
     pub fn new(only: Option<&str>) -> EdiSamples {
         EdiSamples { only: only.map(str::to_owned), ..EdiSamples::default() }

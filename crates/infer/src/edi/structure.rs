@@ -18,7 +18,7 @@ const DEPTH_MAX: usize = 12;
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     pub(crate) tag: String,
-    /// For HL: its id, that of the level above, and its code.
+    /// Id, parent id and level code of an HL segment.
     pub(crate) level: Option<[String; 3]>,
 }
 
@@ -33,7 +33,7 @@ impl Part {
     }
 }
 
-/// The structure of these transactions.
+/// Guesses the structure of these transactions.
 pub(crate) fn guess(transactions: &[Vec<Part>], is_x12: bool) -> Vec<Item> {
     let all: Vec<&[Part]> = transactions.iter().map(Vec::as_slice).collect();
     items(&all, is_x12, 0)
@@ -65,7 +65,7 @@ pub(crate) fn segment(tag: &str, requirement: Requirement) -> SegmentUse {
     }
 }
 
-/// A loop with the segment that opens it.
+/// Builds a loop with the segment that opens it.
 pub(crate) fn looped(id: String, tag: &str, qualifier: Option<Qualifier>, inner: Vec<Item>) -> LoopUse {
     let opens = SegmentUse { qualifier, ..segment(tag, Requirement::Mandatory) };
     let items = core::iter::once(Item::Segment(opens)).chain(inner).collect();
@@ -99,7 +99,7 @@ fn rank(tag: &str) -> u8 {
 const DETAIL: u8 = 1;
 const OTHER: u8 = 3;
 
-/// After all loops of a transaction, even if only the last one could show it.
+/// Segment that follows all loops of a transaction, even if the last loop is the only one seen with it.
 const SUMMARY: &str = "CTT";
 
 /// The segments that begin loops, and the possible content of those.
@@ -159,14 +159,14 @@ struct Node<'p> {
     within: usize,
     /// Most in a row.
     most: usize,
-    /// For a loop, the first segment of each occurrence and the segments after it.
+    /// For each occurrence of a loop, its first segment and the segments after it.
     bodies: Vec<(&'p Part, &'p [Part])>,
     is_loop: bool,
 }
 
 #[derive(Debug, Default)]
 struct Nodes<'p> {
-    /// In the order of first occurrence.
+    /// Tags in the order of first occurrence.
     order: Vec<&'p str>,
     nodes: BTreeMap<&'p str, Node<'p>>,
     /// Pairs of a segment and one that came after it.

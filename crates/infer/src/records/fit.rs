@@ -13,10 +13,10 @@ use super::{CharsetProposal, FramingProposal, RecordSample};
 
 /// Records tried with each pair of code page and framing.
 const RECORDS_MAX: u64 = 2_000;
-/// Share of records from which a copybook is taken to fit: single bad records are no sign of a wrong one.
+/// Minimum share of decodable records for a copybook to fit. Single bad records do not indicate a wrong copybook.
 const SHARE_THAT_FITS: f64 = 0.5;
 
-/// How a layout fits with one code page and one framing.
+/// Result of decoding a sample with one layout, code page and framing.
 #[derive(Clone, Debug)]
 pub struct Fit {
     /// The code page.
@@ -27,7 +27,7 @@ pub struct Fit {
     pub decoded: u64,
     /// Records tried.
     pub tried: u64,
-    /// What is wrong with the first that does not decode, or where the framing breaks.
+    /// The first decoding error, or the place where the framing breaks.
     pub first: Option<Finding>,
 }
 
@@ -60,7 +60,7 @@ impl Fit {
         if self.tried == 0 { 0.0 } else { self.decoded as f64 / self.tried as f64 }
     }
 
-    /// The likely cause where most records do not decode: another framing, or another record length than the copybook's.
+    /// Returns the likely cause if most records do not decode: another framing, or another record length than the copybook's.
     #[must_use]
     pub fn misfit(&self, sample: RecordSample<'_>, layout: &Layout) -> Option<Finding> {
         if self.share() > SHARE_THAT_FITS {

@@ -1,4 +1,4 @@
-//! What a file of records may be: its code page, its framing, and whether a copybook fits. Proposals with evidence; nothing is decided here.
+//! Proposals for a file of records: its code page, its framing, and whether a copybook fits. Each proposal has evidence; the caller decides.
 
 mod data_description;
 mod fit;
@@ -53,7 +53,7 @@ pub struct CharsetProposal {
     pub score: Option<u8>,
     /// Sets in which the sample means the same.
     pub alike: Vec<Charset>,
-    /// Why, in sentences.
+    /// Evidence in sentences.
     pub evidence: Vec<String>,
 }
 
@@ -88,9 +88,9 @@ pub struct FramingProposal {
     pub spec: FramingSpec,
     /// 0 to 1; `None` if the user or the copybook named it.
     pub score: Option<f64>,
-    /// Records that were looked at.
+    /// Number of records examined.
     pub records: u64,
-    /// Why, in sentences.
+    /// Evidence in sentences.
     pub evidence: Vec<String>,
 }
 
