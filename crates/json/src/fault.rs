@@ -87,7 +87,7 @@ pub enum JsonError {
         /// `Limits::record_bytes_max`.
         limit: usize,
     },
-    /// `JSON-021`: the array of documents is broken between two of them.
+    /// `JSON-021`: the array of documents has a syntax error between two of them.
     #[error("expected {expected} in the array of documents, found {found}")]
     Array {
         /// Text that the grammar allows.
@@ -196,7 +196,7 @@ pub struct JsonProblem {
     pub path: String,
 }
 
-/// Why a document was refused: everything that is wrong in it, in the order of the text. Only the last can be a fault of grammar.
+/// All faults of a refused document in the order of the text. Only the last one can be a syntax error.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct JsonFault {
     /// The problems, at least one.
@@ -253,7 +253,7 @@ impl fmt::Display for JsonFault {
 
 impl std::error::Error for JsonFault {}
 
-/// The kind of a byte, for messages: its place in the grammar, not its content.
+/// Describes a byte for messages by its role in the grammar, not its content.
 pub(crate) fn describe(byte: u8) -> &'static str {
     match byte {
         b'{' => "`{`",

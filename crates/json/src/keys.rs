@@ -25,7 +25,7 @@ pub(crate) struct Keys {
 /// Bytes of the longest way into a group that has a short way.
 pub(crate) const ALONE_MAX: usize = 32;
 
-/// Text before a leaf's value, or before its list, and before its group if that group has nothing else.
+/// Text that precedes a leaf's value or its list, and that also opens the group if the leaf is the group's only member.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Alone {
     pub(crate) bytes: [u8; ALONE_MAX],
@@ -58,13 +58,13 @@ pub(crate) struct Prefix {
 /// The prefixes of one node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NodeKeys {
-    /// Before a value: `"KEY":"`, or `"` in a list; before a group: `"KEY":{`, or `{` in a list.
+    /// Text before a value: `"KEY":"`, or `"` in a list; before a group: `"KEY":{`, or `{` in a list.
     pub(crate) one: Span,
     /// Whether a decimal of this node is always a string.
     pub(crate) quoted: bool,
     /// Levels above the node's members, for pretty output.
     pub(crate) level: u16,
-    /// Before a list: `"KEY":[`.
+    /// Text before a list: `"KEY":[`.
     pub(crate) list: Span,
 }
 

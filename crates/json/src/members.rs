@@ -23,7 +23,7 @@ pub(crate) struct Member {
     pub(crate) list: bool,
     /// `"NAME":` in the arena.
     key: Span,
-    /// Its first 16 bytes, and a mask of those that it has.
+    /// First 16 bytes of the name, and a mask of the bytes in use.
     head: u128,
     mask: u128,
     /// The children, in `by_name`.
@@ -104,14 +104,14 @@ impl Members {
         same(key, text.get(..len)?).then_some(len)
     }
 
-    /// The child of `group` with this name.
+    /// Returns the child of `group` with this name.
     pub(crate) fn child(&self, group: NodeId, name: &[u8]) -> Option<NodeId> {
         let children = self.nodes[group.index()].children.of(&self.by_name);
         let found = children.binary_search_by(|child| self.name(*child).as_bytes().cmp(name)).ok()?;
         Some(children[found])
     }
 
-    /// The name of a child of `group` that is most like `name`, if one is alike.
+    /// Returns the name of the child of `group` that is most similar to `name`, if one is similar.
     pub(crate) fn nearest(&self, group: NodeId, name: &[u8]) -> Option<String> {
         /// Bounds the work for one finding; names of COBOL have at most 30 characters.
         const NAME_MAX: usize = 64;
@@ -156,12 +156,12 @@ fn span(start: usize, end: usize) -> Span {
     Span { start: narrow(start), len: narrow(end - start) }
 }
 
-/// Case and the choice of separator do not make names unlike.
+/// Folds a name for comparison: case and the choice of separator are ignored.
 fn fold(name: &str) -> Vec<char> {
     name.chars().map(|char| if char == '_' { '-' } else { char.to_ascii_lowercase() }).collect()
 }
 
-/// Levenshtein distance.
+/// Computes the Levenshtein distance.
 fn distance(a: &[char], b: &[char]) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.iter().enumerate() {

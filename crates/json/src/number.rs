@@ -79,14 +79,14 @@ const POINT: [u128; 16] = {
     points
 };
 
-/// The 16 decimal digits of `n`, first in the lowest byte; `n` below 10^16.
+/// Converts `n`, below 10^16, to 16 decimal digits, the first in the lowest byte.
 #[inline(always)]
 pub(crate) fn sixteen_digits(n: u64) -> u128 {
     const EIGHT: u64 = 100_000_000;
     eight_digits(n / EIGHT) | eight_digits(n % EIGHT) << 64
 }
 
-/// The eight decimal digits of `n`, first in the lowest byte; `n` below 10^8.
+/// Converts `n`, below 10^8, to eight decimal digits, the first in the lowest byte.
 #[inline(always)]
 pub(crate) fn eight_digits(n: u64) -> u128 {
     // Halves of four digits, then of two, then of one, each step in all lanes at once. 10486 / 2^20 and 103 / 2^10 are just above
@@ -131,7 +131,7 @@ pub(crate) fn put_digits(value: Digits<'_>, out: &mut [u8]) -> usize {
     at
 }
 
-/// The digits of an integer of any size, in `scratch`.
+/// Writes the digits of an integer of any size into `scratch`.
 pub(crate) fn decimal_digits(decimal: Decimal, scratch: &mut [u8; DECIMAL_DIGITS_MAX]) -> Digits<'_> {
     let mut n = decimal.unscaled.unsigned_abs();
     let mut start = DECIMAL_DIGITS_MAX;
@@ -148,7 +148,7 @@ pub(crate) fn significant_digits(digits: &[u8]) -> usize {
     digits.len() - leading_zeros(digits)
 }
 
-/// Room for [`decimal_digits`].
+/// Returns a buffer for [`decimal_digits`].
 pub(crate) fn decimal_scratch() -> [u8; DECIMAL_DIGITS_MAX] {
     [0; DECIMAL_DIGITS_MAX]
 }

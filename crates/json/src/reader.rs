@@ -89,7 +89,7 @@ struct Step {
 #[derive(Debug)]
 struct Stop;
 
-/// No node has this id.
+/// Node id that no node has.
 const NO_NODE: NodeId = NodeId(u32::MAX);
 
 impl JsonReader {

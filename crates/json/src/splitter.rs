@@ -40,7 +40,7 @@ pub enum EndOfInput {
 pub enum Split {
     /// A document.
     Document {
-        /// Its range in the input.
+        /// Range of the document in the input.
         at: Range<usize>,
         /// Bytes of the input that are done with.
         consumed: usize,
@@ -78,11 +78,11 @@ impl SplitFault {
 /// Between documents.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum InStream {
-    /// At the first byte.
+    /// At the first byte of the stream.
     Start,
     /// Before the first byte that is not white space.
     Before,
-    /// In a sequence of documents.
+    /// Between the documents of a sequence.
     Sequence,
     /// After `[`.
     First,
@@ -107,12 +107,12 @@ const PLACES: [InStream; 7] = [
 /// Inside a document that starts at the first byte of the input.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct InValue {
-    /// Bytes looked at.
+    /// Number of bytes scanned.
     scanned: usize,
     /// Open brackets; 0 in a text that does not begin with one.
     depth: usize,
     string: bool,
-    /// After a backslash.
+    /// True after a backslash.
     escaped: bool,
 }
 
@@ -228,10 +228,10 @@ impl JsonSplitter {
 }
 
 impl InValue {
-    /// Length of the value once its outermost bracket is closed.
+    /// Returns the length of the value once its outermost bracket is closed.
     ///
-    /// Examines 64 bytes at a time. The parity of the quotation marks before a byte tells whether it is in a string; brackets
-    /// outside strings are only counted, unless as many close as are open.
+    /// Examines 64 bytes at a time. The parity of the quotation marks before a byte shows whether it is inside a string. Brackets outside
+    /// strings are counted with population counts, unless the block has enough closing brackets to end the value.
     fn nested(&mut self, text: &[u8]) -> Option<usize> {
         let mut at = self.scanned;
         while let Some(block) = text[at..].first_chunk::<64>() {
@@ -285,7 +285,7 @@ impl InValue {
         None
     }
 
-    /// Length of a value that has no outermost bracket.
+    /// Returns the length of a value that is not an object or array.
     fn plain(&mut self, text: &[u8], place: InStream) -> Option<usize> {
         let mut at = self.scanned;
         if place == InStream::Sequence {
@@ -360,7 +360,7 @@ impl Masks {
     }
 }
 
-/// Bit `i` is the parity of the bits `0..=i`.
+/// Computes the prefix parity: bit `i` of the result is the parity of the bits `0..=i`.
 #[inline(always)]
 fn parity(mut bits: u64) -> u64 {
     for shift in [1, 2, 4, 8, 16, 32] {

@@ -5,7 +5,7 @@
 pub struct JsonStyle {
     /// Text between documents.
     pub stream: Stream,
-    /// When a number becomes a string.
+    /// Numbers to write as strings.
     pub numbers: Numbers,
     /// White space inside a document.
     pub spacing: Spacing,
@@ -21,7 +21,7 @@ pub enum Stream {
     Array,
 }
 
-/// When a number becomes a string.
+/// Rule that selects the numbers to write as strings.
 ///
 /// A decimal of at most 15 significant digits survives a reader that uses IEEE doubles; one of 16 digits may not.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -39,7 +39,7 @@ pub enum Numbers {
 /// White space inside a document.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Spacing {
-    /// No white space.
+    /// Without white space.
     #[default]
     Compact,
     /// One member or element a line, indented by two blanks a level.

@@ -78,7 +78,7 @@ fn short_block(tail: &[u8], at: usize) -> [u8; 16] {
     block
 }
 
-/// The escape of one byte that needs it, and its length. RFC 8259 section 7.
+/// Returns the escape sequence of a byte that needs one, and its length (RFC 8259, section 7).
 fn escape(byte: u8) -> ([u8; ESCAPED_MAX], usize) {
     let short = match byte {
         b'"' => b'"',

@@ -121,7 +121,7 @@ pub(crate) fn unescape(raw: &[u8], base: usize, out: &mut Vec<u8>) -> Result<(),
     Ok(())
 }
 
-/// The character of `\uXXXX` or of a surrogate pair of two at the start of `raw`, and how many bytes they take.
+/// Decodes the `\uXXXX`, or the surrogate pair of two of them, at the start of `raw`. Returns the character and the number of bytes used.
 fn unicode_escape(raw: &[u8]) -> Result<(char, usize), JsonError> {
     let unit = |at: usize| -> Option<u32> {
         let digits = raw.get(at..at + 6)?.strip_prefix(b"\\u")?;
@@ -182,7 +182,7 @@ pub(crate) fn number(text: &[u8], start: usize) -> Result<Number, Lexical> {
 
 /// A plain decimal whose text after the sign fits 15 bytes.
 pub(crate) struct ShortNumber {
-    /// Its digits without the point; bytes beyond `len` have no meaning.
+    /// Digits without the decimal point; bytes beyond `len` are undefined.
     pub(crate) digits: [u8; 16],
     pub(crate) len: usize,
     pub(crate) scale: i16,
@@ -297,7 +297,7 @@ impl Number {
         Ok(Digits { digits: scratch.as_slice().into(), negative: self.whole > self.start, scale })
     }
 
-    /// All digits without the point.
+    /// Appends all digits to `scratch` without the decimal point.
     fn join(&self, text: &[u8], scratch: &mut Vec<u8>) {
         scratch.clear();
         scratch.extend_from_slice(&text[self.whole..self.whole + self.whole_len]);

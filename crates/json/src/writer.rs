@@ -35,7 +35,7 @@ pub struct JsonWriter {
     buf: Vec<u8>,
     pos: usize,
     keys: Keys,
-    /// For each group, the way to write its rows of texts, once it has some.
+    /// For each group, the precomputed rows of texts, once it has some.
     rows: Vec<Option<Box<Rows>>>,
     style: JsonStyle,
     /// Whether no document of the array was written yet.
@@ -76,7 +76,7 @@ impl JsonWriter {
         self.start = self.pos;
     }
 
-    /// Ends the stream: `]` on a line of its own for an array, nothing for lines.
+    /// Ends the stream: writes `]` on a separate line for an array, nothing for lines.
     pub fn end(&mut self) {
         if self.style.stream == Stream::Array {
             self.put(b"\n]\n");
@@ -105,8 +105,8 @@ impl JsonWriter {
         self.start = 0;
     }
 
-    /// Returns the buffer instead of its bytes, so that nothing is copied, and the length of the text at its start. The writer
-    /// continues with `buffer`, whose content is lost. An open document stays with the writer, in full if no part of it was
+    /// Exchanges the buffer instead of copying its bytes. Returns the old buffer and the length of the finished text at its start. The
+    /// writer continues with `buffer`, whose content is discarded. An open document stays with the writer, in full if no part of it was
     /// cleared.
     #[must_use]
     pub fn exchange(&mut self, mut buffer: Vec<u8>) -> (Vec<u8>, usize) {
@@ -184,7 +184,7 @@ impl JsonWriter {
         }
     }
 
-    /// One without members, or pretty.
+    /// Closes a group without members, or any group in pretty output.
     #[inline(never)]
     fn close_other(&mut self, bracket: u8, level: u16) {
         let empty = self.buf[self.pos - 1] != b',';
@@ -353,7 +353,7 @@ impl JsonWriter {
         }
     }
 
-    /// Key, value of at most `need` bytes, comma.
+    /// Writes a key, a value of at most `need` bytes and a comma.
     fn scalar(&mut self, keys: NodeKeys, quoted: bool, need: usize, write: impl FnOnce(&mut [u8]) -> usize) {
         self.put_key(keys.one);
         self.pos -= usize::from(!quoted);
@@ -607,7 +607,7 @@ impl Rows {
 /// Bytes that [`put_alone`] may touch.
 const EACH_ALONE_MAX: usize = 104;
 
-/// A group with nothing in it but a text of at most 16 bytes, and a comma.
+/// Writes a group whose only member is a text of at most 16 bytes, and a comma.
 #[inline(always)]
 fn put_alone(out: &mut [u8; EACH_ALONE_MAX], alone: &Alone, block: &[u8; 16], len: usize) -> usize {
     out[..ALONE_MAX].copy_from_slice(&alone.bytes);
@@ -640,7 +640,7 @@ fn copy_prefix(prefix: &Prefix, out: &mut [u8; WINDOW]) {
     }
 }
 
-/// Prefix, number of at most 16 digits, comma; returns the length.
+/// Writes a prefix, a number of at most 16 digits and a comma; returns the length.
 #[inline(always)]
 fn short_number(
     out: &mut [u8; WINDOW],

@@ -33,7 +33,7 @@ impl<S: Sink> Pass<'_, S> {
         self.other_string(node, kind, token)
     }
 
-    /// A string with escapes, beyond ASCII, or for a leaf that is not text.
+    /// Reads a string that has escapes or non-ASCII characters, or whose leaf is not text.
     #[inline(never)]
     fn other_string(&mut self, node: NodeId, kind: Kind, token: StringToken) -> Result<(), Stop> {
         let start = self.at;
@@ -139,7 +139,7 @@ impl<S: Sink> Pass<'_, S> {
     }
 }
 
-/// A number as the node's kind takes it.
+/// Converts a number to the node's kind.
 fn number_value<'a>(
     kind: Kind,
     number: &token::Number,
@@ -162,7 +162,7 @@ fn number_value<'a>(
     }
 }
 
-/// Whether a number is zero as written, and not only as the nearest float.
+/// Returns true if a number is zero as written, and not only as the nearest float.
 fn is_zero(number: &[u8]) -> bool {
     let end = number.iter().position(|b| matches!(b, b'e' | b'E')).unwrap_or(number.len());
     !number[..end].iter().any(|b| matches!(b, b'1'..=b'9'))

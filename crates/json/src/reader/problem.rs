@@ -75,7 +75,7 @@ impl<S: Sink> Pass<'_, S> {
     }
 }
 
-/// A name from the document as a message shows it: bounded, without control characters.
+/// Returns a name from the document for a message: truncated, without control characters.
 pub(super) fn shown(name: &[u8]) -> String {
     const CHARS_MAX: usize = 64;
     let name = core::str::from_utf8(name).unwrap_or_default();

@@ -58,7 +58,7 @@ impl<S: Sink> Pass<'_, S> {
         }
     }
 
-    /// After a skipped value, moves to the next one inside the outermost. Returns whether there is one.
+    /// Moves to the next value inside the outermost skipped one. Returns false at its end.
     fn next_skipped(&mut self, base: usize) -> Result<bool, Stop> {
         while self.reader.brackets.len() > base {
             let bracket = self.reader.brackets.last().copied().unwrap_or(b'[');
@@ -84,7 +84,7 @@ impl<S: Sink> Pass<'_, S> {
         Ok(false)
     }
 
-    /// The name of a member; with escapes, its characters are in the scratch.
+    /// Reads the name of a member. If it has escapes, its characters are in the scratch buffer.
     pub(super) fn name(&mut self) -> Result<StringToken, Stop> {
         match self.peek() {
             Some(b'"') => self.string_token(),
@@ -92,7 +92,7 @@ impl<S: Sink> Pass<'_, S> {
         }
     }
 
-    /// The string that begins here; with escapes, its characters are in the scratch.
+    /// Reads a string. If it has escapes, its characters are in the scratch buffer.
     fn string_token(&mut self) -> Result<StringToken, Stop> {
         let start = self.at + 1;
         let token = token::string(self.text, start).and_then(|token| {

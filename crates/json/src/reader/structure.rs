@@ -23,7 +23,7 @@ impl<S: Sink> Pass<'_, S> {
         }
     }
 
-    /// The object that begins here: one occurrence of `group`.
+    /// Reads an object as one occurrence of `group`.
     fn object(&mut self, group: NodeId) -> Result<(), Stop> {
         self.open()?;
         self.reader.clock += 1;
@@ -94,7 +94,7 @@ impl<S: Sink> Pass<'_, S> {
         Ok(child)
     }
 
-    /// The value of the member `child`.
+    /// Reads the value of the member `child`.
     #[inline(always)]
     fn member(&mut self, child: NodeId) -> Result<(), Stop> {
         let member = self.reader.members.node(child);
@@ -129,7 +129,7 @@ impl<S: Sink> Pass<'_, S> {
         }
     }
 
-    /// One occurrence of a group.
+    /// Reads one occurrence of a group.
     fn group(&mut self, group: NodeId) -> Result<(), Stop> {
         if self.peek() != Some(b'{') {
             return self.wrong_kind("an object", None);
@@ -140,7 +140,7 @@ impl<S: Sink> Pass<'_, S> {
         read
     }
 
-    /// The array that begins here: the occurrences of `node`.
+    /// Reads an array as the occurrences of `node`.
     fn list(&mut self, node: NodeId, kind: Kind) -> Result<(), Stop> {
         self.open()?;
         if self.peek() == Some(b']') {
