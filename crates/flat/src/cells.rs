@@ -12,7 +12,7 @@ pub(crate) struct Cells {
     unfolded: Vec<u8>,
     /// Cells that were not kept.
     more: usize,
-    /// Whether the row has a cell `""`.
+    /// True if the row has a quoted empty cell (`""`).
     has_empty_text: bool,
 }
 
@@ -27,9 +27,9 @@ struct Cell {
 enum Kind {
     /// Empty without quotes.
     Empty,
-    /// In the row.
+    /// The bytes are in the row.
     InRow,
-    /// In the buffer.
+    /// The bytes are in the buffer, without the escaping quotes.
     Unfolded,
 }
 
@@ -41,7 +41,7 @@ impl Cells {
         self.cut::<false>(raw, delimiter, usize::MAX)
     }
 
-    /// The same of the first cells only; the others are counted. A row of commas has a cell for each byte.
+    /// Splits like [`Cells::split`] but stores the first `most` cells only and counts the others. A row of commas has a cell for each byte.
     pub(crate) fn split_first(&mut self, raw: &[u8], delimiter: u8, most: usize) -> Result<(), (FlatFaultKind, usize)> {
         self.cut::<true>(raw, delimiter, most)
     }

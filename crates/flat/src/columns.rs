@@ -6,7 +6,7 @@ use quayline_core::{Code, Fault, Finding, Findings, Limits, NodeId, NodeKind, Oc
 #[derive(Clone, Debug)]
 pub struct Columns {
     nodes: Vec<NodeColumns>,
-    /// All names in sequence, and the end of each.
+    /// All names, concatenated, and the end of each.
     names: String,
     ends: Vec<usize>,
 }
@@ -24,7 +24,7 @@ pub(crate) struct NodeColumns {
 }
 
 impl Columns {
-    /// The columns of `shape`.
+    /// Derives the columns of `shape`.
     ///
     /// # Errors
     /// `FLAT-002` for a list without a maximum, `FLAT-001` for more columns than `Limits::columns_max`; both name the list and a remedy.

@@ -47,7 +47,7 @@ pub enum FlatFaultKind {
     Hex,
     /// `FLAT-017`: a key came before, or descends.
     KeyOrder {
-        /// Whether keys are to ascend.
+        /// True if keys must ascend.
         ascending: bool,
     },
     /// `FLAT-018`: more documents than keys can be remembered.
@@ -96,7 +96,7 @@ pub enum FlatFaultKind {
     NotBool,
     /// `FLAT-028`: a document to write has the key of the one before it, or with ascending keys a lesser one.
     KeyRepeats {
-        /// Whether keys ascend.
+        /// True if keys must ascend.
         ascending: bool,
     },
 }

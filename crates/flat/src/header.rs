@@ -16,7 +16,7 @@ const TOLD_MAX: usize = 20;
 /// The cell of a row that holds each column.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Header {
-    /// For each column of the shape its cell, or `None` if the file does not have the column.
+    /// For each column of the shape, the index of its cell; `None` if the file does not have the column.
     pub(crate) cells: Vec<Option<usize>>,
     /// Cells of a row.
     pub(crate) width: usize,
@@ -24,13 +24,13 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// All columns in order: a file without header.
+    /// Creates the header of a file without a header row: all columns in order.
     pub(crate) fn all(columns: &Columns) -> Self {
         Header { cells: (0..columns.len()).map(Some).collect(), width: columns.len(), warnings: Vec::new() }
     }
 
-    /// Splits a header row. Of a header whose columns must be known, the first ones suffice: those beyond as many as there are columns, and as
-    /// are told, are unknown or doubled.
+    /// Splits a header row. If all columns must be known, only a limited number of cells is read: any further cells are unknown or duplicates, and
+    /// the findings list only the first of those.
     pub(crate) fn split(
         raw: &[u8],
         delimiter: u8,
@@ -119,7 +119,7 @@ fn unknown(name: &str, columns: &Columns) -> Finding {
     }
 }
 
-/// The first findings, and one that counts the rest.
+/// Keeps the first findings, and adds one that counts the rest.
 fn cut(mut errors: Vec<Finding>, more: usize) -> Vec<Finding> {
     let more = more + errors.len().saturating_sub(TOLD_MAX);
     if more > 0 {

@@ -24,15 +24,15 @@ pub struct CsvReader {
     style: CsvStyle,
     header: Header,
     cells: Cells,
-    /// For each column, the last filled column before it plus 1; 0 for none.
+    /// For each column, 1 + the index of the last filled column before it; 0 if there is none.
     filled: Vec<u32>,
-    /// For each column, the last column before it that the file has plus 1.
+    /// For each column, 1 + the index of the last column before it that the file has; 0 if there is none.
     present: Vec<u32>,
-    /// Columns whose cells are looked at before a row is sent.
+    /// Columns whose cells are checked before a row is sent.
     checks: Vec<(usize, Check)>,
-    /// For each column, whether its type has an empty text.
+    /// For each column, true if its type has an empty text.
     texts: Vec<bool>,
-    /// Whether the type of each cell of a row has an empty text.
+    /// For each cell of a row, true if its column's type has an empty text.
     text_cells: Vec<bool>,
 }
 
@@ -46,7 +46,7 @@ pub enum RowRead {
 }
 
 impl CsvReader {
-    /// A reader of documents of `shape`.
+    /// Creates a reader for documents of `shape`.
     ///
     /// # Errors
     /// See [`Columns::new`] and [`CsvStyle::check`].
@@ -71,7 +71,7 @@ impl CsvReader {
         Ok(reader)
     }
 
-    /// The same with text leaves whose cells are dates or timestamps (`FLAT-026`).
+    /// Declares text leaves whose cells must be dates or timestamps (`FLAT-026`).
     #[must_use]
     pub fn with_moments(mut self, moments: &[(NodeId, Moment)]) -> Self {
         self.note_types(moments);
@@ -261,19 +261,19 @@ fn send_bytes<S: Sink>(sink: &mut S, node: NodeId, cell: &[u8]) {
     }
 }
 
-/// The bytes of a cell of hexadecimal digits, and whether they are behind `0x`: then they are no valid value of the field.
+/// Decodes a cell of hexadecimal digits. The flag is true if the digits follow `0x`; such a cell is not a valid value of the field.
 pub(crate) fn bytes_of(cell: &[u8]) -> Option<(Vec<u8>, bool)> {
     let (digits, is_raw) = cell.strip_prefix(b"0x").map_or((cell, false), |digits| (digits, true));
     Some((quayline_core::from_hex(digits)?, is_raw))
 }
 
-/// The truth value of a cell: spreadsheets write `TRUE` and `FALSE`, so their case does not matter.
+/// Parses a truth value in any case, since spreadsheets write `TRUE` and `FALSE`.
 fn truth_of(cell: &[u8]) -> Option<bool> {
     let is = |word: &[u8]| cell.eq_ignore_ascii_case(word);
     read_bool(cell).or_else(|| if is(b"true") { Some(true) } else { is(b"false").then_some(false) })
 }
 
-/// What is asked of a cell's text.
+/// Check of a cell's text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Check {
     Bytes,
@@ -282,7 +282,7 @@ pub(crate) enum Check {
 }
 
 impl Check {
-    /// What is asked of the cells of a leaf.
+    /// Returns the check for the cells of a leaf.
     pub(crate) fn of(leaf: NodeId, scalar: &Scalar, moments: &[(NodeId, Moment)]) -> Option<Check> {
         match (scalar, moments.iter().find(|(node, _)| *node == leaf)) {
             (Scalar::Bytes { .. }, _) => Some(Check::Bytes),
@@ -325,7 +325,7 @@ fn each_column(
     }
 }
 
-/// The last column noted in `from..to`.
+/// Returns the last column that the table records in `from..to`.
 fn last(table: &[u32], from: u32, to: u32) -> Option<u32> {
     table[to as usize].checked_sub(1).filter(|column| *column >= from)
 }

@@ -33,7 +33,7 @@ pub enum EndOfInput {
 /// One row as written in the file, without its line end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Row<'a> {
-    /// Its bytes.
+    /// Bytes of the row.
     pub raw: &'a [u8],
     /// Line on which it begins, from 1.
     pub line: u64,
@@ -72,16 +72,16 @@ impl RowSplitter {
         RowSplitter { delimiter, limit, line, begun: true, scanned: 0, in_quotes: false }
     }
 
-    /// Line on which the next row begins, from 1.
+    /// Returns the line on which the next row begins, from 1.
     #[must_use]
     pub fn line(&self) -> u64 {
         self.line
     }
 
-    /// The next row of `input`, which starts at the first unconsumed byte.
+    /// Returns the next row of `input`, which starts at the first unconsumed byte.
     ///
     /// # Errors
-    /// `FLAT-013` and `FLAT-014`: the start of the next row is unknown.
+    /// `FLAT-013` and `FLAT-014`. The start of the next row is then unknown.
     pub fn split<'a>(&mut self, input: &'a [u8], end: EndOfInput) -> Result<RowStep<'a>, FlatFault> {
         let mut skip = 0;
         if !self.begun {
@@ -118,7 +118,7 @@ impl RowSplitter {
         FlatFault { kind, line: Some(self.line), column: None }
     }
 
-    /// Length of the row that starts `row`, and of its terminator.
+    /// Returns the length of the row at the start of `row`, and of its terminator.
     fn row_end(&mut self, row: &[u8], end: EndOfInput) -> Option<(usize, usize)> {
         let mut at = self.scanned;
         loop {

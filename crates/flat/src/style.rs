@@ -9,7 +9,7 @@ pub struct CsvStyle {
     pub delimiter: u8,
     /// The cells that are quoted.
     pub quotes: Quotes,
-    /// Whether the first row names the columns.
+    /// Use of the first row as column names.
     pub header: Header,
     /// Line end of written rows.
     pub line_end: LineEnd,
@@ -32,22 +32,22 @@ impl Default for CsvStyle {
 /// The cells that are quoted. Absent values never are, and empty text always is, which keeps them apart.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Quotes {
-    /// Those that contain a delimiter, quote or line end, and empty text.
+    /// Cells that contain a delimiter, quote or line end, and empty text.
     #[default]
     Needed,
     /// All text, so that programs that guess types leave it text.
     Text,
 }
 
-/// Whether there is a row of column names.
+/// Use of the first row as column names.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Header {
     /// The first row.
     #[default]
     Present,
-    /// The first row, which may name columns that the records do not have; their cells are not looked at.
+    /// The first row, which may name columns that the records do not have. Cells of those columns are ignored.
     Open,
-    /// No header; the columns are those of the shape, all and in order.
+    /// No header. The columns are those of the shape, all and in order.
     Absent,
 }
 
@@ -76,7 +76,7 @@ impl LineEnd {
 /// Value that a reader sends for an empty cell without quotes.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum EmptyCell {
-    /// No value: the receiver's rule for absent values applies.
+    /// An absent value; the receiver's rule for absent values applies.
     #[default]
     Absent,
     /// `Null`: for files that were written from records whose blank fields are null.

@@ -38,16 +38,16 @@ struct OpenList {
     next: u32,
 }
 
-/// The row that was begun last.
+/// The most recent row.
 #[derive(Clone, Debug, Default)]
 struct Row {
-    /// Its start in the buffer.
+    /// Start of the row in the buffer.
     start: usize,
     /// Column at the buffer's end.
     column: u32,
-    /// Whether that column has a value.
+    /// True if that column has a value.
     filled: bool,
-    /// Whether a value came before its turn.
+    /// True if a value arrived out of order.
     shuffled: bool,
     cells: Vec<Cell>,
 }
@@ -60,7 +60,7 @@ struct Cell {
 }
 
 impl CsvWriter {
-    /// A writer for documents of `shape`.
+    /// Creates a writer for documents of `shape`.
     ///
     /// # Errors
     /// See [`Columns::new`] and [`CsvStyle::check`].
@@ -81,7 +81,7 @@ impl CsvWriter {
         })
     }
 
-    /// The same with text leaves that are dates or timestamps (`FLAT-026`).
+    /// Declares text leaves that must be dates or timestamps (`FLAT-026`).
     #[must_use]
     pub fn with_moments(mut self, shape: &Shape, moments: &[(NodeId, Moment)]) -> Self {
         self.moments = Moments::new(shape, moments);
@@ -109,7 +109,7 @@ impl CsvWriter {
         self.row.start = self.out.len();
     }
 
-    /// The whole rows written since the last [`CsvWriter::clear`]; while a document is open, those before it.
+    /// Returns the complete rows written since the last [`CsvWriter::clear`], without the rows of an open document.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         if self.bases.is_empty() { &self.out } else { &self.out[..self.row.start] }
@@ -301,7 +301,7 @@ impl Sink for CsvWriter {
 /// A file that begins with this begins with a byte order mark, not with text.
 pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// Which leaves are dates or timestamps, with their names; empty where none is.
+/// For each leaf that is a date or timestamp, its kind and path; empty if the shape has none.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Moments(Vec<Option<(Moment, String)>>);
 
@@ -311,7 +311,7 @@ impl Moments {
         Moments(if moments.is_empty() { Vec::new() } else { shape.iter().map(|(id, _)| of(id)).collect() })
     }
 
-    /// What is wrong with a value of a leaf.
+    /// Returns a fault if the value of a leaf is not valid.
     #[inline(always)]
     pub(crate) fn fault(&self, node: NodeId, value: Value<'_>) -> Option<FlatFault> {
         if self.0.is_empty() { None } else { self.check(node, value) }
@@ -359,7 +359,7 @@ pub(crate) fn put_name(out: &mut Vec<u8>, name: &str, style: CsvStyle) {
     text(out, name.as_bytes(), style.delimiter, Quotes::Needed);
 }
 
-/// Printable ASCII: no line ends to look for.
+/// Writes printable ASCII, which has no line ends.
 #[inline]
 fn ascii(out: &mut Vec<u8>, bytes: &[u8], delimiter: u8, quotes: Quotes) {
     let plain = !bytes.is_empty() && quotes == Quotes::Needed && memchr2(delimiter, b'"', bytes).is_none();

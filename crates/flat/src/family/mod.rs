@@ -1,19 +1,19 @@
-//! Documents of several rows.
+//! Documents that consist of several rows.
 //!
 //! ```text
 //! RowSplitter ─▶ rows ─▶ FamilySplitter: does a row begin a document? ─▶ all rows of a document ─▶ FamilyReader ─▶ Sink
 //! Sink ─▶ FamilyWriter ─▶ the rows of each document
 //! ```
 //!
-//! Two forms of files are read and written so:
-//! * **Kinds:** a cell of each row says what kind of row it is (head and line records). Rows of a kind with a parent are a list in the row of
-//!   that kind before them.
-//! * **Keys:** neighbouring rows with equal keys are one document (a control break). Fields of the document are equal in all its rows; the
-//!   others are those of a list with one occurrence for each row.
+//! Two forms of files are read and written:
+//! * **Kinds:** a cell identifies the kind of each row (for example head and line records). Rows of a kind with a parent are a list within the
+//!   preceding row of the parent kind.
+//! * **Keys:** consecutive rows with equal keys are one document (a control break). Document fields are equal in all rows of a document; the
+//!   other fields belong to a list with one occurrence for each row.
 //!
 //! # Bounds
-//! The rows of one document are in memory together, up to `Limits::record_bytes_max`. Keys that may come back are remembered as a hash of
-//! eight bytes each, up to `Limits::groups_max`; with [`KeyOrder::Ascending`] nothing is remembered.
+//! All rows of one document are in memory, up to `Limits::record_bytes_max`. To detect keys that recur, the reader keeps a hash of eight bytes
+//! for each key, up to `Limits::groups_max`; with [`KeyOrder::Ascending`] it keeps none.
 
 mod reader;
 mod splitter;
@@ -27,12 +27,12 @@ pub use writer::{FamilyWriter, KeySpan};
 
 use crate::Columns;
 
-/// How rows make documents.
+/// Rule that groups rows into documents.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum RowFamilies {
-    /// A cell says what kind of row it is.
+    /// A cell identifies the kind of each row.
     Kinds {
-        /// That cell, from 0.
+        /// Index of that cell, from 0.
         cell: usize,
         /// The kinds; parents come before their children.
         kinds: Vec<RowKind>,
@@ -43,7 +43,7 @@ pub enum RowFamilies {
         columns: Vec<KeyedColumn>,
         /// The list that has an occurrence for each row.
         list: NodeId,
-        /// What is known of the order of keys.
+        /// Known order of the keys.
         order: KeyOrder,
     },
 }
@@ -51,13 +51,13 @@ pub enum RowFamilies {
 /// A kind of row.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RowKind {
-    /// Its name, for findings.
+    /// Name of the kind, for findings.
     pub name: String,
-    /// What its kind cell holds.
+    /// Values of the kind cell that select this kind.
     pub values: Vec<String>,
     /// The kind in which its rows are a list.
     pub parent: Option<usize>,
-    /// Its group in the shape of the documents.
+    /// Group of the kind in the shape of the documents.
     pub group: NodeId,
     /// The leaf of each cell.
     pub cells: Vec<NodeId>,
@@ -66,29 +66,29 @@ pub struct RowKind {
 /// A column of a file whose documents have keys.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct KeyedColumn {
-    /// Its name in the header.
+    /// Name of the column in the header.
     pub name: String,
-    /// Its leaf in the shape of the documents.
+    /// Leaf of the column in the shape of the documents.
     pub leaf: NodeId,
-    /// What it is.
+    /// Role of the column in its document.
     pub role: ColumnRole,
 }
 
-/// What a column says of its document.
+/// Role of a column in its document.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ColumnRole {
-    /// Rows of a document have the same.
+    /// A key: consecutive rows with equal keys are one document.
     Key,
-    /// Rows of a document must have the same.
+    /// A document field: all rows of a document must have the same value.
     Document,
-    /// Each row has its own.
+    /// A row field: each row has its own value.
     Row,
 }
 
-/// What is known of the order of keys.
+/// Known order of the keys.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum KeyOrder {
-    /// Rows of one key are neighbours. A key that comes back later is a fault.
+    /// Rows with the same key are consecutive. A key that recurs later is a fault.
     #[default]
     Together,
     /// Keys ascend, compared as text.
@@ -96,7 +96,7 @@ pub enum KeyOrder {
 }
 
 impl RowFamilies {
-    /// The columns of a header, as leaves of a flat shape; `None` for kinds, which have no header.
+    /// Returns the columns of a header as leaves of a flat shape; `None` for kinds, which have no header.
     fn columns(&self) -> Option<Columns> {
         let RowFamilies::Keys { columns, .. } = self else { return None };
         let mut row = Shape::builder("row");

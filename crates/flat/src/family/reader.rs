@@ -1,4 +1,4 @@
-//! All rows of a document as its events.
+//! Reader that turns the rows of a document into events.
 
 use core::ops::Range;
 use std::sync::Arc;
@@ -20,19 +20,19 @@ pub struct FamilyReader {
     limits: Limits,
     header: Header,
     cells: Cells,
-    /// Of the document's first row: the cells that all its rows have.
+    /// Cells of the document's first row that all of its rows must share.
     common: Vec<Vec<u8>>,
     rows: Vec<Member>,
     faults: Vec<FlatFault>,
     moments: Vec<(NodeId, Moment)>,
 }
 
-/// What the rows were.
+/// Outcome of reading the rows of a document.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum FamilyRead {
-    /// Blank lines; nothing was sent.
+    /// The rows are blank lines; nothing was sent.
     Blank,
-    /// A document, which went to the sink; with faults it is to be voided.
+    /// A document, which was sent to the sink. If there are faults, the caller must discard it.
     Document(Vec<FlatFault>),
 }
 
@@ -42,15 +42,15 @@ struct Member {
     bytes: Range<usize>,
     line: u64,
     kind: usize,
-    /// How deep it is nested; 0 for the row that begins the document.
+    /// Nesting depth; 0 for the row that begins the document.
     depth: usize,
 }
 
 impl FamilyReader {
-    /// A reader of documents of `shape`.
+    /// Creates a reader for documents of `shape`.
     ///
     /// # Errors
-    /// As [`CsvStyle::check`].
+    /// Those of [`CsvStyle::check`].
     pub fn new(shape: &Shape, families: &Arc<RowFamilies>, style: CsvStyle, limits: &Limits) -> Result<Self, Findings> {
         style.check()?;
         let header = families.columns().map(|columns| Header::all(&columns)).unwrap_or_default();
@@ -68,7 +68,7 @@ impl FamilyReader {
         })
     }
 
-    /// The same with text leaves whose cells are dates or timestamps (`FLAT-026`).
+    /// Declares text leaves whose cells must be dates or timestamps (`FLAT-026`).
     #[must_use]
     pub fn with_moments(mut self, moments: &[(NodeId, Moment)]) -> Self {
         self.moments = moments.to_vec();
@@ -89,13 +89,13 @@ impl FamilyReader {
         Ok(())
     }
 
-    /// What is odd about the header: columns that are missing (`FLAT-007`).
+    /// Returns warnings about the header: missing columns (`FLAT-007`).
     #[must_use]
     pub fn warnings(&self) -> &[Finding] {
         &self.header.warnings
     }
 
-    /// Sends the document whose rows are `raw`, the first of them on `line`.
+    /// Sends the document with the rows `raw`, the first of them on line `line`.
     pub fn document<S: Sink>(&mut self, raw: &[u8], line: u64, sink: &mut S) -> FamilyRead {
         self.faults.clear();
         self.rows.clear();
@@ -162,7 +162,7 @@ impl FamilyReader {
         true
     }
 
-    /// The rows with their kinds and depths. The first is the outermost.
+    /// Determines kind and depth of the rows. The first row is the outermost.
     fn kinds(&mut self, raw: &[u8], mut rows: Vec<Member>, cell: usize, kinds: &[RowKind]) -> Vec<Member> {
         // The kinds of the rows above the next one, outermost first.
         let mut open: Vec<usize> = Vec::new();
@@ -316,7 +316,7 @@ impl FamilyReader {
     }
 }
 
-/// Faults of one document that are told; a document with many is refused anyway.
+/// Maximum number of faults reported for one document, which is refused anyway.
 const FAULTS_MAX: usize = 20;
 
 /// Values of kinds that a finding shows.

@@ -1,4 +1,4 @@
-//! Which row begins a document.
+//! Detection of the rows that begin a document.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -11,8 +11,8 @@ use crate::cells::Cells;
 use crate::header::Header;
 use crate::{CsvStyle, FlatFault, FlatFaultKind, Row};
 
-/// Tells rows that begin a document from those that continue one. Rows come in their order, each once or again from the first row of the
-/// document that was not complete.
+/// Distinguishes rows that begin a document from rows that continue one. The caller passes the rows in order; it may start again at the first
+/// row of a document that was not complete.
 #[derive(Clone, Debug)]
 pub struct FamilySplitter {
     families: Arc<RowFamilies>,
@@ -28,10 +28,10 @@ pub struct FamilySplitter {
 }
 
 impl FamilySplitter {
-    /// A splitter behind the header, which is its first row where the style has one.
+    /// Creates a splitter positioned after the header, which is `header` if the style has one.
     ///
     /// # Errors
-    /// A header that does not fit the columns.
+    /// The header does not fit the columns.
     pub fn new(
         families: &Arc<RowFamilies>,
         style: CsvStyle,
@@ -68,11 +68,11 @@ impl FamilySplitter {
         })
     }
 
-    /// Whether a row begins a document. A row whose kind or key cannot be read continues the document before it, and is refused with it.
+    /// Returns true if a row begins a document. A row whose kind or key cannot be read continues the preceding document and is refused with it.
     ///
     /// # Errors
-    /// `FLAT-017` for a key that comes back or descends, and `FLAT-018` beyond the limit of remembered keys: rows of one document may lie
-    /// anywhere, so the file cannot be read on.
+    /// `FLAT-017` for a key that recurs or descends, and `FLAT-018` if there are more keys than the limit. In both cases rows of one document may be
+    /// anywhere in the file, so reading stops.
     pub fn begins(&mut self, row: Row<'_>) -> Result<bool, FlatFault> {
         if row.raw.is_empty() {
             // A blank line is not a row, so it has no key.

@@ -16,12 +16,12 @@ use crate::{CsvStyle, FlatFault, FlatFaultKind, Header};
 pub struct FamilyWriter {
     families: Arc<RowFamilies>,
     style: CsvStyle,
-    /// By node: the row that it is a cell of, and the cell; or the row that it begins.
+    /// By node: the row and cell of a leaf, or the row that a group begins.
     nodes: Vec<Place>,
-    /// By kind: its values as cells, each in the two forms that a text and a number give.
+    /// By kind: its values as cells, each in the form for text and the form for numbers.
     values: Vec<Vec<Vec<u8>>>,
     out: Vec<u8>,
-    /// Where the document begun last begins.
+    /// Start of the most recent document.
     start: usize,
     /// Cells of the open document.
     text: Vec<u8>,
@@ -29,7 +29,7 @@ pub struct FamilyWriter {
     open: Vec<usize>,
     fault: Option<FlatFault>,
     moments: Moments,
-    /// With keys: where each document since the last [`FamilyWriter::clear`] ends, and its key.
+    /// In files with keys, the end and the key of each document since the last [`FamilyWriter::clear`].
     keys: Vec<(usize, Vec<u8>)>,
 }
 
@@ -66,7 +66,7 @@ impl KeySpan {
 }
 
 impl KeyOrder {
-    /// The fault of a document with key `next` directly after one with key `last`.
+    /// Returns the fault of a document with key `next` directly after one with key `last`.
     fn fault(self, last: &[u8], next: &[u8]) -> Option<FlatFaultKind> {
         let is_wrong = match self {
             KeyOrder::Together => next == last,
@@ -106,15 +106,15 @@ struct OpenRow {
     cells: Vec<Option<Range<usize>>>,
 }
 
-/// With keys: what all rows of a document have, and what each has.
+/// In files with keys: index of the row of document fields, and of the row of row fields.
 const DOCUMENT: usize = 0;
 const LINE: usize = 1;
 
 impl FamilyWriter {
-    /// A writer for documents of `shape`.
+    /// Creates a writer for documents of `shape`.
     ///
     /// # Errors
-    /// As [`CsvStyle::check`].
+    /// Those of [`CsvStyle::check`].
     pub fn new(shape: &Shape, families: &Arc<RowFamilies>, style: CsvStyle) -> Result<Self, Findings> {
         style.check()?;
         let mut nodes = vec![Place::Nowhere; shape.len()];
@@ -154,7 +154,7 @@ impl FamilyWriter {
         })
     }
 
-    /// The same with text leaves that are dates or timestamps (`FLAT-026`).
+    /// Declares text leaves that must be dates or timestamps (`FLAT-026`).
     #[must_use]
     pub fn with_moments(mut self, shape: &Shape, moments: &[(NodeId, Moment)]) -> Self {
         self.moments = Moments::new(shape, moments);
@@ -176,7 +176,7 @@ impl FamilyWriter {
         self.out.extend_from_slice(self.style.line_end.bytes());
     }
 
-    /// The rows of the documents that were left since the last [`FamilyWriter::clear`].
+    /// Returns the rows of the documents completed since the last [`FamilyWriter::clear`].
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.out
@@ -205,7 +205,7 @@ impl FamilyWriter {
         self.forget();
     }
 
-    /// Why the document left last has no rows, if it has none.
+    /// Returns the reason if the most recent document has no rows.
     pub fn take_fault(&mut self) -> Option<FlatFault> {
         self.fault.take()
     }
@@ -281,12 +281,12 @@ impl FamilyWriter {
     }
 }
 
-/// A cell of a row as it is written; empty without a value.
+/// Returns the text of a row's cell; empty without a value.
 fn row_text<'a>(text: &'a [u8], row: &OpenRow, cell: usize) -> &'a [u8] {
     row.cells[cell].clone().map_or(&[], |range| &text[range])
 }
 
-/// The value of a kind as a cell: as text, and as a number that is never in quotes.
+/// Formats the value of a kind as a cell: as text, and as a number, which is never quoted.
 fn forms(value: &str, style: CsvStyle) -> [Vec<u8>; 2] {
     let mut text = Vec::new();
     put_value(&mut text, Value::Text(value.as_bytes().into()), style);
