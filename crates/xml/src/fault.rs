@@ -33,7 +33,7 @@ impl TextPosition {
 pub struct XmlFault {
     /// Kind of the fault.
     pub kind: XmlFaultKind,
-    /// Its place in the file.
+    /// Position in the file.
     pub at: TextPosition,
     /// Path of the element, from below the record; empty for the record itself and outside of records.
     pub path: String,
@@ -44,7 +44,7 @@ pub struct XmlFault {
 pub struct XmlFaults {
     /// The faults, at least one.
     pub faults: Vec<XmlFault>,
-    /// Whether the sink received a document, which the caller must discard.
+    /// True if the sink received a document, which the caller must discard.
     pub sent: bool,
 }
 
@@ -72,7 +72,7 @@ pub enum XmlFaultKind {
     },
     /// `XML-020`: an element that the group has no field for, or that is not the record's.
     UnknownElement {
-        /// Its name, if it is short enough to be one.
+        /// Name of the element, if it is short enough to be a name.
         name: String,
         /// The record's or a similar name.
         expected: Option<String>,
@@ -85,7 +85,7 @@ pub enum XmlFaultKind {
     TextInGroup,
     /// `XML-024`: an attribute that has no meaning here.
     Attribute {
-        /// Its name.
+        /// Name of the attribute.
         name: String,
     },
     /// `XML-025`: an entity that is not one of the five.

@@ -23,10 +23,10 @@
 //! `.`) gets `_` before it: `1ST-AMT` is `<_1ST-AMT>`. Two names of one group that map to the same name are refused (`XML-001`).
 //!
 //! # Attributes
-//! A field called `@name` is the attribute `name` of the group around it, one called `$text` the text of that group:
+//! A field called `@name` is the attribute `name` of the enclosing group; a field called `$text` is the text of that group:
 //! `<Money currency="EUR">1.50</Money>` is the group `Money` with `@currency` and `$text`. An attribute that is absent or null is
-//! not written. An attribute with characters that XML 1.0 cannot hold has a mark of its own before it:
-//! `code.escaped="true" code="\u0001"`; that of `$text` is `escaped`, or `text.escaped` beside a field `@escaped`.
+//! not written. An attribute with characters that XML 1.0 cannot hold is preceded by an attribute that marks it:
+//! `code.escaped="true" code="\u0001"`. The mark of `$text` is `escaped`, or `text.escaped` if the group has a field `@escaped`.
 //!
 //! # Departures
 //! * Namespaces are not resolved: prefixes of elements and attributes are cut. A writer may write some ([`XmlStyle::namespaces`]).
@@ -34,8 +34,8 @@
 //!   element that declares it. `xsi` itself needs no declaration. At most 64 other prefixes have that meaning at a time.
 //! * Attributes without a field are refused, since their values would be lost, except `nil`, `escaped`, `xmlns` and those prefixed
 //!   `xmlns:`, `xml:` or `xsi:`. A field `@nil` or `@escaped` is an ordinary attribute.
-//! * No document type definition is read, so there are no entities except the five of XML and character references: nothing can be
-//!   expanded. A declaration that only names a file is skipped; one with declarations of its own is refused (`XML-011`).
+//! * Document type definitions are not read, so the only entities are the five of XML and character references, and no expansion is
+//!   possible. A declaration that only names a file is skipped; one with its own declarations is refused (`XML-011`).
 
 mod fault;
 mod names;

@@ -26,7 +26,7 @@ use crate::text;
 pub struct XmlReader {
     plan: Plan,
     faults_max: usize,
-    /// For each node, the occurrence of its parent in which it was seen last.
+    /// For each node, the occurrence of its parent in which it occurred most recently.
     seen: Vec<u64>,
     /// Occurrences of groups so far, all records together.
     stamp: u64,
@@ -45,7 +45,7 @@ struct Plan {
     /// Attributes of each node, and its text.
     attributes: Vec<Vec<NodeId>>,
     text: Vec<Option<NodeId>>,
-    /// Whether each node is an attribute in the namespace of XML itself, such as `xml:lang`.
+    /// For each node, true if it is an attribute in the namespace of XML itself, such as `xml:lang`.
     is_of_xml: Vec<bool>,
     leaves: LeafTexts,
 }
@@ -93,7 +93,7 @@ impl Plan {
 }
 
 impl XmlReader {
-    /// A reader of documents of `shape`.
+    /// Creates a reader for documents of `shape`.
     ///
     /// # Errors
     /// See [`crate::XmlWriter::new`].
@@ -174,12 +174,12 @@ struct Declared {
     /// Number of groups that are open around the element.
     depth: usize,
     prefix: String,
-    /// Whether its namespace is [`INSTANCE`].
+    /// True if the namespace is [`INSTANCE`].
     is_instance: bool,
 }
 
-/// Maximum number of prefixes in scope for that namespace: 64. Quayline compares each attribute with a prefix with all of them. It reports
-/// attributes with further prefixes as unknown.
+/// Maximum number of prefixes in scope for that namespace: 64. Each prefixed attribute is compared with all of them. Attributes with
+/// further prefixes are reported as unknown.
 const PREFIXES_MAX: usize = 64;
 
 /// Namespace of `xsi:type`. Source: XML Schema part 1, clause 2.6.
@@ -188,15 +188,15 @@ const INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
 /// A group occurrence that is open.
 struct OpenGroup {
     node: NodeId,
-    /// Its number in its list, from 0, for paths.
+    /// Index in its list, from 0, for paths.
     occurrence: Option<usize>,
     /// Number of the occurrence, among all.
     stamp: u64,
     /// Position of the child that is likely next.
     guess: usize,
-    /// The list that is open in it, and the number of its next occurrence.
+    /// The open list, and the index of its next occurrence.
     list: Option<(NodeId, usize)>,
-    /// Its text so far, if it has one, and the attributes of the element.
+    /// Text so far if the group has text, and the attributes of the element.
     text: Option<String>,
     nil: bool,
     escaped: bool,
@@ -215,7 +215,7 @@ struct Marks<'x> {
     escaped_fields: Vec<NodeId>,
 }
 
-/// Whether a start tag has an end tag.
+/// Form of a start tag: with or without an end tag.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Form {
     Empty,
@@ -378,7 +378,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         Ok(())
     }
 
-    /// The record's own element.
+    /// Reads the root element of the record.
     fn root(
         &mut self,
         name: &str,
@@ -484,7 +484,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         }
     }
 
-    /// The child of the innermost group with this name.
+    /// Returns the child of the innermost group with this name.
     fn find(&mut self, name: &str) -> Option<NodeId> {
         let open = self.open.last_mut()?;
         let children = &self.plan.children[open.node.index()];
@@ -734,7 +734,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         prefix == "xsi" || declared.is_some_and(|declared| declared.is_instance)
     }
 
-    /// The attributes of an element that is `node`; a field of that name wins over what an attribute without a prefix means here.
+    /// Reads the attributes of an element of `node`. A field with the name of an attribute takes precedence over the attribute's special meaning.
     fn marks<'t>(&mut self, tag: &'t BytesStart<'x>, node: Option<NodeId>, at: usize) -> Marks<'t> {
         let mut marks = Marks::default();
         let mut of_xml = Vec::new();
@@ -800,7 +800,7 @@ impl<'x, S: Sink> Running<'_, 'x, S> {
         Ok(())
     }
 
-    /// A child of the group that differs from `name` in case or in `_` for `-` only.
+    /// Returns a child of the group whose name differs from `name` only in case or in `_` instead of `-`.
     fn similar(&self, group: NodeId, name: &str) -> Option<String> {
         let plain = |name: &str| name.replace('_', "-").to_ascii_uppercase();
         let wanted = plain(name);

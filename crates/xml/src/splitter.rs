@@ -20,18 +20,18 @@ pub struct RecordSplitter {
     phase: Phase,
     /// Name of the root element, once it was seen.
     root: Arc<[u8]>,
-    /// In the current record: the start of the next token, and the number of elements that are open there.
+    /// In the current record: the start of the next token, and the number of open elements at that point.
     scanned: usize,
     depth: usize,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Phase {
-    /// Nothing was read.
+    /// At the first byte of the stream.
     Start,
     /// Before the root element.
     Prolog,
-    /// Inside the root element, or where a record may begin if there is no root.
+    /// Inside the root element, or between records that have no root element.
     Records,
     /// After the root element.
     Epilog,
@@ -42,7 +42,7 @@ enum Phase {
 pub enum XmlPart {
     /// Before the root element.
     Prolog,
-    /// Inside the root element, or where a record may begin if there is no root.
+    /// Inside the root element, or between records that have no root element.
     Records,
     /// After the root element.
     Epilog,
@@ -60,9 +60,9 @@ pub enum EndOfInput {
 /// A record's element as written in the file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct RawRecord<'a> {
-    /// From its start tag to its end tag.
+    /// Bytes of the record from its start tag to its end tag.
     pub raw: &'a [u8],
-    /// Its place.
+    /// Position of the record.
     pub at: TextPosition,
 }
 
@@ -97,7 +97,7 @@ enum Token<'a> {
     Misc,
     CData,
     Declaration,
-    /// A document type definition with declarations of its own.
+    /// The document type definition has its own declarations.
     Doctype,
     /// A document type definition that only names another file.
     DoctypeName,
@@ -140,7 +140,7 @@ impl RecordSplitter {
         RecordSplitter { at, phase, ..RecordSplitter::new(style, limits) }
     }
 
-    /// The part of the document that the next call's input begins in.
+    /// Returns the part of the document in which the input of the next call begins.
     #[must_use]
     pub fn part(&self) -> XmlPart {
         match self.phase {
@@ -156,10 +156,10 @@ impl RecordSplitter {
         self.at
     }
 
-    /// The next record of `input`, which starts at the first unconsumed byte.
+    /// Returns the next record of `input`, which starts at the first unconsumed byte.
     ///
     /// # Errors
-    /// [`XmlFault`]: the start of the next record is unknown.
+    /// [`XmlFault`]. The start of the next record is then unknown.
     pub fn split<'a>(&mut self, input: &'a [u8], end: EndOfInput) -> Result<XmlStep<'a>, XmlFault> {
         if self.phase == Phase::Start {
             return self.start(input, end);
@@ -264,7 +264,7 @@ impl RecordSplitter {
         }
     }
 
-    /// Byte order mark and XML declaration: only UTF-8 is read.
+    /// Reads the byte order mark and the XML declaration. Only UTF-8 is accepted.
     fn start<'a>(&mut self, input: &'a [u8], end: EndOfInput) -> Result<XmlStep<'a>, XmlFault> {
         const DECLARATION: &[u8] = b"<?xml";
         let more = end == EndOfInput::No;
@@ -365,7 +365,7 @@ enum Between {
     Whole,
 }
 
-/// A document type definition. One with declarations is refused as soon as that is seen.
+/// Reads a document type definition. One with declarations is refused at the first sign of them.
 fn doctype(rest: &[u8]) -> Option<(Token<'_>, usize)> {
     let mut at = 9;
     loop {
@@ -378,13 +378,13 @@ fn doctype(rest: &[u8]) -> Option<(Token<'_>, usize)> {
     }
 }
 
-/// The name at the start of a tag's content.
+/// Returns the name at the start of a tag's content.
 fn name(content: &[u8]) -> &[u8] {
     let end = content.iter().position(|b| b.is_ascii_whitespace() || *b == b'/').unwrap_or(content.len());
     &content[..end]
 }
 
-/// The `>` of a start tag: not inside an attribute's value.
+/// Finds the `>` that ends a start tag, outside attribute values.
 fn tag_end(tag: &[u8]) -> Option<usize> {
     let mut at = 1;
     loop {
@@ -396,7 +396,7 @@ fn tag_end(tag: &[u8]) -> Option<usize> {
     }
 }
 
-/// The encoding that a declaration names.
+/// Returns the encoding that a declaration names.
 fn encoding(declaration: &[u8]) -> Option<&[u8]> {
     let rest = &declaration[memmem::find(declaration, b"encoding")? + 8..];
     let rest = rest.trim_ascii_start().strip_prefix(b"=")?.trim_ascii_start();

@@ -18,37 +18,37 @@ pub struct XmlStyle {
     pub spacing: Spacing,
     /// Namespaces for writing; readers go by names alone.
     pub namespaces: Option<Namespaces>,
-    /// What a schema says of the text of leaves; for reading.
+    /// Properties of leaf texts from an XML schema, used when reading.
     pub leaves: LeafTexts,
 }
 
-/// What an XML schema says of the text of the leaves of one shape. An empty list says nothing.
+/// Properties of the leaf texts of one shape, from an XML schema. An empty list has no effect.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct LeafTexts {
-    /// For each node of the shape, what white space in its text means.
+    /// For each node of the shape, the treatment of white space.
     pub white_space: Vec<WhiteSpace>,
-    /// For each node of the shape, the value of an attribute that is missing and of an element that is empty.
+    /// For each node of the shape, the default value of a missing attribute or an empty element.
     pub defaults: Vec<Option<Box<str>>>,
     /// Types that `xsi:type` may name, for each node of the shape.
     pub types: Vec<TypeNames>,
-    /// Names of the schema's complex types. At a leaf, `xsi:type` may name every other type: all of them are texts.
+    /// Names of the schema's complex types. At a leaf, `xsi:type` may have any other name, since all simple types are texts.
     pub complex_types: Arc<HashSet<Box<str>>>,
 }
 
 /// Local names of types.
 pub type TypeNames = Arc<[Box<str>]>;
 
-/// What white space in a text means.
+/// Treatment of white space in a text.
 ///
 /// Source: XML Schema part 2, clause 4.3.6.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum WhiteSpace {
-    /// It is part of the text.
+    /// White space is part of the text.
     #[default]
     Preserve,
-    /// Each character of it is a space.
+    /// Each white space character becomes a space.
     Replace,
-    /// White space around the text is not part of it, and one space separates its words.
+    /// Leading and trailing white space is removed, and other runs become one space.
     Collapse,
 }
 
@@ -59,8 +59,8 @@ pub enum WhiteSpace {
 pub struct Namespaces {
     /// Their names.
     pub uris: Vec<String>,
-    /// For each node of the shape, the number of its namespace from 1; 0 is no namespace, [`Namespaces::OF_XML`] that of
-    /// `xml:lang`.
+    /// For each node of the shape, the number of its namespace from 1. The value 0 means no namespace, [`Namespaces::OF_XML`] the
+    /// namespace of `xml:lang`.
     pub of_node: Vec<u16>,
 }
 
@@ -68,7 +68,7 @@ impl Namespaces {
     /// XML's own namespace, whose prefix is always `xml`.
     pub const OF_XML: u16 = u16::MAX;
 
-    /// The prefix of a namespace, with its colon.
+    /// Returns the prefix of a namespace, with its colon.
     pub(crate) fn prefix(number: u16) -> String {
         match number {
             0 => String::new(),

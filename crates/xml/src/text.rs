@@ -6,7 +6,7 @@ const PLAIN: u8 = 0;
 const ESCAPE: u8 = 1;
 /// A control character that XML 1.0 does not allow.
 const FORBIDDEN: u8 = 2;
-/// First byte of U+F000 to U+FFFF: two of them are not allowed.
+/// First byte of U+F000 to U+FFFF, two of which are not allowed.
 const MAYBE: u8 = 3;
 
 static CLASS: [u8; 256] = {
@@ -52,7 +52,7 @@ pub(crate) fn write(out: &mut Vec<u8>, text: &[u8]) {
     out.extend_from_slice(rest);
 }
 
-/// An unescaped CR would be read as a line feed (XML 1.0, 2.11).
+/// Returns the reference for a byte that must be escaped. An unescaped CR would be read as a line feed (XML 1.0, 2.11).
 fn reference(byte: u8) -> &'static [u8] {
     match byte {
         b'<' => b"&lt;",
@@ -131,7 +131,7 @@ pub(crate) fn is_allowed(c: char) -> bool {
     !matches!(c, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}')
 }
 
-/// The first byte of a raw document that XML does not allow.
+/// Finds the first byte of a raw document that XML does not allow.
 pub(crate) fn find_forbidden(raw: &str) -> Option<usize> {
     // One pass without a branch finds nothing nearly always.
     let odd = |b: u8| (b < 0x20 && b != b'\t' && b != b'\n' && b != b'\r') || b == 0xef;

@@ -23,7 +23,7 @@ pub struct XmlWriter {
     /// Start of the document begun last.
     start: usize,
     open: bool,
-    /// For each open group that may have attributes, the place in `out` of its next attribute.
+    /// For each open group that may have attributes, the position in `out` for its next attribute.
     attributes: Vec<(NodeId, usize)>,
 }
 
@@ -39,16 +39,16 @@ struct Tags {
     /// `<NAME xsi:nil="true"/>`
     nil: Range<usize>,
     part: Part,
-    /// Whether it is a group that has attributes or text.
+    /// True for a group that has attributes or text.
     marked: bool,
-    /// Whether it is a group with a field `@escaped`, so that the mark of its text has another name.
+    /// True for a group with a field `@escaped`, which gives the mark of its text another name.
     escaped_is_field: bool,
 }
 
 const XSI: &str = " xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"";
 
 impl XmlWriter {
-    /// A writer for documents of `shape`.
+    /// Creates a writer for documents of `shape`.
     ///
     /// # Errors
     /// See [`XmlStyle::check`], and `XML-001` for siblings with the same element name.
@@ -152,7 +152,7 @@ impl XmlWriter {
         self.attributes.clear();
     }
 
-    /// All bytes written since the last [`XmlWriter::clear`], those of the open document too.
+    /// Returns the number of bytes written since the last [`XmlWriter::clear`], including those of the open document.
     #[must_use]
     pub fn written(&self) -> usize {
         self.out.len()
@@ -270,7 +270,7 @@ impl Kind {
 }
 
 impl XmlWriter {
-    /// An attribute goes into the start tag of the group that is open, which mostly was written last.
+    /// Writes an attribute into the start tag of the open group, which was usually written just before.
     fn attribute(&mut self, node: NodeId, value: Value<'_>) {
         if matches!(value, Value::Null) {
             return;
@@ -300,7 +300,7 @@ impl XmlWriter {
         }
     }
 
-    /// The text of the group that is open.
+    /// Writes the text of the open group.
     fn text(&mut self, value: Value<'_>) {
         match value {
             Value::Null => {
@@ -322,7 +322,7 @@ impl XmlWriter {
     }
 }
 
-/// A value between tags.
+/// Writes a value between tags.
 fn plain(out: &mut Vec<u8>, value: Value<'_>) {
     if let Value::Ascii(run) = value {
         debug_assert!(run.is_printable());
