@@ -25,10 +25,10 @@ impl Instant {
 
 /// Reads time.
 pub trait Clock {
-    /// Both clocks, for the calling thread.
+    /// Reads both clocks for the calling thread.
     fn now(&self) -> Instant;
 
-    /// Time for which the calling thread could have run and had no processor, since its begin; `None` if the system does not count it.
+    /// Returns the time for which the calling thread was ready without a processor since it started; `None` if the system does not count it.
     fn run_queue(&self) -> Option<Duration> {
         None
     }

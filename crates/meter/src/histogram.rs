@@ -25,7 +25,7 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// An empty one.
+    /// Creates an empty histogram.
     #[must_use]
     pub fn new() -> Self {
         Histogram::default()
@@ -67,19 +67,19 @@ impl Histogram {
         self.count
     }
 
-    /// Exact mean; `None` if empty.
+    /// Returns the exact mean; `None` if empty.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum as f64 / self.count as f64)
     }
 
-    /// Smallest value, exactly; `None` if empty.
+    /// Returns the exact smallest value; `None` if empty.
     #[must_use]
     pub fn min(&self) -> Option<u64> {
         (self.count > 0).then_some(self.min)
     }
 
-    /// Largest value, exactly; `None` if empty.
+    /// Returns the exact largest value; `None` if empty.
     #[must_use]
     pub fn max(&self) -> Option<u64> {
         (self.count > 0).then_some(self.max)
@@ -115,7 +115,7 @@ fn bucket(value: u64) -> usize {
     shift as usize * PER_DOUBLING + mantissa
 }
 
-/// Lowest value and width of a bucket.
+/// Returns the lowest value and the width of a bucket.
 fn range(bucket: usize) -> (u64, u64) {
     let shift = (bucket / PER_DOUBLING).saturating_sub(1);
     let mantissa = (bucket - shift * PER_DOUBLING) as u64;

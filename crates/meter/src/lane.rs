@@ -14,7 +14,7 @@ pub struct Lane<C = SystemClock> {
     pub counters: Counters,
     clock: C,
     began: Instant,
-    /// What the thread had waited for a processor when the lane began.
+    /// Time that the thread had waited for a processor when the lane began.
     waited: Option<Duration>,
     mark: Instant,
     phase: Option<Phase>,

@@ -21,9 +21,9 @@
 //!
 //! # The identity
 //!
-//! The wall time of the phases of a lane and its *unaccounted* time are its elapsed time, and so is it for CPU time. Elapsed time is read
-//! when the lane begins and ends, phase times are charged in between, so the difference is a measurement: time between phases, which must
-//! be small, or time charged twice, which makes it negative. The report shows it as a line of its own, never spread over the others.
+//! The wall times of a lane's phases and its *unaccounted* time add up to its elapsed time; the same holds for CPU time. Elapsed time is read
+//! when the lane begins and ends, and phase times are charged in between, so the difference is a measurement. It is positive for time between
+//! phases, which must be small, and negative for time charged twice. The report shows it on a separate line and never spreads it over the phases.
 //!
 //! # What it costs
 //!
@@ -33,8 +33,8 @@
 //! prints their cost on a machine. Counters are plain additions. A [`Histogram`] takes one addition to a fixed table per value;
 //! nothing here allocates per record.
 //!
-//! Phases say what the time was for, [`Report::waits`] what it went to: a processor, the wait for one, a device, a commit, another thread. The kernel
-//! counts waits for a processor by thread, so a lane reads them at its begin and end only.
+//! Phases give the purpose of the time. [`Report::waits`] gives its use: on a processor, or waiting for one, for a device, a commit or another
+//! thread. The kernel counts waits for a processor by thread, so a lane reads them only when it begins and ends.
 //!
 //! A decoder that drives an encoder through the sink seam is one compiled loop, with no clock between them. Their time is charged
 //! to one phase. [`Lane::move_estimate`] can move a share that was found by timing some batches twice; the report then marks the

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use crate::{Clock, Instant, Lane, ProcessUse, Report, SystemClock, Totals};
 
-/// Readings of a batch that finds what one of them takes: about 20 µs.
+/// Clock readings in a batch that measures the cost of one reading: about 20 µs.
 const READINGS: u32 = 32;
 /// Batches, of which the shortest counts.
 const BATCHES: u32 = 4;
@@ -33,7 +33,7 @@ impl<C: Clock + Clone> Meter<C> {
         Meter { clock, began, process: ProcessUse::now() }
     }
 
-    /// A lane for the calling thread.
+    /// Creates a lane for the calling thread.
     #[must_use]
     pub fn lane(&self) -> Lane<C> {
         Lane::begin(self.clock.clone())
@@ -46,7 +46,7 @@ impl<C: Clock + Clone> Meter<C> {
         Report::new(wall, totals, ProcessUse::now().since(&self.process), self.reading())
     }
 
-    /// What a reading of the clocks takes here and now: the shortest of several batches, since a neighbour only makes it longer.
+    /// Measures the current cost of one clock reading: the minimum of several batches, since other load only makes it longer.
     fn reading(&self) -> Duration {
         let batch = || {
             let first = self.clock.now().wall;
@@ -81,7 +81,7 @@ mod tests {
             self.0.set(now);
         }
 
-        /// Time passes in which a thread is ready and has no processor.
+        /// Advances the test clock by time in which the thread is ready without a processor.
         fn queue(&self, ms: u64) {
             self.pass(ms, 0);
             self.1.set(self.1.get() + Duration::from_millis(ms));

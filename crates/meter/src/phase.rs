@@ -29,7 +29,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// All phases, in the order of a record's way.
+    /// All phases, in the order in which a record passes them.
     pub const ALL: [Phase; 10] = [
         Phase::Read,
         Phase::Parse,

@@ -11,7 +11,7 @@ use crate::clock::duration;
 pub struct ProcessUse {
     /// CPU time of all threads.
     pub cpu: Duration,
-    /// The part of it in the kernel; `None` if the system does not report it.
+    /// Part of the CPU time spent in the kernel; `None` if the system does not report it.
     pub system: Option<Duration>,
     /// Peak resident memory in bytes; `None` if the system does not report it.
     pub resident_bytes_max: Option<u64>,
@@ -31,7 +31,7 @@ impl ProcessUse {
         }
     }
 
-    /// CPU time outside of the kernel.
+    /// Returns the CPU time spent outside the kernel.
     #[must_use]
     pub fn user(&self) -> Option<Duration> {
         self.system.map(|system| self.cpu.saturating_sub(system))
@@ -54,7 +54,7 @@ fn system_share(stat: &str) -> Option<f64> {
     Some(if user + system == 0 { 0.0 } else { system as f64 / (user + system) as f64 })
 }
 
-/// `VmHWM`, the high-water mark of the resident set, which `getrusage` calls `ru_maxrss`. Source: proc(5).
+/// Reads `VmHWM`, the high-water mark of the resident set, which `getrusage` calls `ru_maxrss`. Source: proc(5).
 fn resident_bytes_max(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;

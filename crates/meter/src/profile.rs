@@ -7,7 +7,7 @@ use crate::{Phase, ProcessUse, Report};
 /// Name and version of the form.
 pub const PROFILE_SCHEMA: &str = "quayline.profile/1";
 
-/// What kinds of transactions cost a process: a run over files, or a server from its start.
+/// Costs of the kinds of transactions of a process: a run over files, or a server since its start.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
@@ -39,13 +39,13 @@ pub struct ProfileHost {
     pub build: String,
 }
 
-/// What the transactions of one class cost together.
+/// Total costs of the transactions of one class.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProfileClass {
     /// Name of the operation, flow or run.
     pub name: String,
-    /// What is counted, in the singular: `request`, `record`.
+    /// Counted unit in the singular: `request`, `record`.
     pub unit: String,
     /// Number of transactions.
     pub count: u64,
@@ -75,13 +75,13 @@ pub struct ProfilePhase {
     pub cpu_s: Option<f64>,
 }
 
-/// Why a text is not a profile.
+/// Error of reading a profile.
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
-    /// It is not JSON of this form.
+    /// The text is not JSON of this form.
     #[error("it is not a profile: {0}")]
     Form(#[from] serde_json::Error),
-    /// It has another version.
+    /// The profile has another version.
     #[error("its schema is `{0}`, expected `{PROFILE_SCHEMA}`")]
     Schema(String),
     /// A number is negative, infinite or too large to be a time.
@@ -125,7 +125,7 @@ impl Profile {
         profile
     }
 
-    /// The profile as JSON.
+    /// Writes the profile as JSON.
     ///
     /// # Panics
     /// Never: the form has string keys and plain values.
@@ -160,10 +160,10 @@ impl Profile {
         }
     }
 
-    /// CPU seconds of a transaction of each class, in the order of the classes; `None` without transactions.
+    /// Returns the CPU seconds of a transaction for each class, in the order of the classes; `None` without transactions.
     ///
-    /// The CPU time of the process is divided among the classes in proportion to the time of their phases that compute
-    /// ([`Phase::computes`]): phases of a server have wall time only, and their sum misses what connections cost.
+    /// The CPU time of the process is divided among the classes in proportion to the time of their computing phases
+    /// ([`Phase::computes`]). Phases of a server have wall time only, and their sum does not include the cost of connections.
     #[must_use]
     pub fn cpu_each(&self) -> Vec<Option<f64>> {
         let weight = |class: &ProfileClass| -> f64 {
@@ -188,7 +188,7 @@ impl ProfileClass {
         (self.count > 0).then(|| found / self.count as f64)
     }
 
-    /// Time in seconds that `percent` (0 to 100) of the transactions do not exceed: the upper bound of a bucket. `None` if single
+    /// Returns the time in seconds that `percent` (0 to 100) of the transactions do not exceed: the upper bound of a bucket. `None` if single
     /// times are not measured.
     #[must_use]
     pub fn percentile(&self, percent: f64) -> Option<f64> {

@@ -29,22 +29,22 @@ pub struct Report {
     pub run_queue: Option<Duration>,
 }
 
-/// What the lanes' time went to: the same time as by phase, by what a thread did. The parts add up to the phases.
+/// The lanes' time by activity of the threads, instead of by phase. The parts add up to the phases.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Waits {
-    /// On a processor.
+    /// Time on a processor.
     pub cpu: Duration,
-    /// Ready, and no processor was free. 0 if the system does not count it: then it is part of the others.
+    /// Time ready without a free processor. If the system does not count it, it is 0 and the time is in the other parts.
     pub run_queue: Duration,
-    /// Reading and writing: devices and sockets.
+    /// Time of reading and writing: devices and sockets.
     pub device: Duration,
-    /// Making units of work durable.
+    /// Time of making units of work durable.
     pub commit: Duration,
-    /// A provider.
+    /// Time waiting for a provider.
     pub provider: Duration,
-    /// Another thread or the other side: queues that are full or empty, locks, backpressure.
+    /// Time waiting for another thread or the other side: full or empty queues, locks, backpressure.
     pub others: Duration,
-    /// Neither, in phases that compute: page faults, locks of the allocator.
+    /// Other time off the processor in computing phases: page faults, locks of the allocator.
     pub rest: Duration,
 }
 
@@ -53,9 +53,9 @@ pub struct Waits {
 pub struct PhaseLine {
     /// The phase.
     pub phase: Phase,
-    /// Its time, summed over lanes.
+    /// Time of the phase, summed over lanes.
     pub times: Times,
-    /// Its share of the lanes' wall time, 0 to 1.
+    /// Share of the lanes' wall time, 0 to 1.
     pub share: f64,
     /// The part of the time that is an estimate.
     pub estimated: Times,
@@ -100,10 +100,10 @@ impl Report {
         }
     }
 
-    /// Returns what the lanes' time went to.
+    /// Returns the lanes' time by activity.
     ///
-    /// Time off the processor is known by phase, and waits for a processor are known for the lane as a whole. A phase that computes waits for little
-    /// else, so they are charged to these phases first, and what is left of them to the others in proportion to their time off the processor.
+    /// Time off the processor is known by phase, and waits for a processor only for the lane as a whole. Computing phases rarely wait for anything
+    /// else, so these waits are charged to computing phases first; the rest is divided among the other phases in proportion to their time off the processor.
     #[must_use]
     pub fn waits(&self) -> Waits {
         let mut waits = Waits::default();
@@ -137,7 +137,7 @@ impl Report {
         waits
     }
 
-    /// The part of the lanes' wall time that measuring took.
+    /// Returns the share of the lanes' wall time that measuring took.
     #[must_use]
     pub fn measuring_share(&self) -> f64 {
         let lanes = self.lane_time.wall.as_secs_f64();
@@ -153,7 +153,7 @@ impl Report {
         off <= slack.max(f64::from(self.lanes) * 1e-3)
     }
 
-    /// Unaccounted part of the lanes' wall time; negative as in [`Unaccounted`].
+    /// Returns the unaccounted share of the lanes' wall time; negative as in [`Unaccounted`].
     #[must_use]
     pub fn unaccounted_share(&self) -> f64 {
         let lanes = self.lane_time.wall.as_secs_f64();
@@ -166,19 +166,19 @@ impl Report {
         per(self.counters.records as f64, self.wall)
     }
 
-    /// Input in megabytes (10^6 bytes) a second of the run's wall time.
+    /// Returns the input rate in megabytes (10^6 bytes) a second of the run's wall time.
     #[must_use]
     pub fn mb_in_per_s(&self) -> Option<f64> {
         per(self.counters.bytes_in as f64 / 1e6, self.wall)
     }
 
-    /// Output in megabytes (10^6 bytes) a second of the run's wall time.
+    /// Returns the output rate in megabytes (10^6 bytes) a second of the run's wall time.
     #[must_use]
     pub fn mb_out_per_s(&self) -> Option<f64> {
         per(self.counters.bytes_out as f64 / 1e6, self.wall)
     }
 
-    /// CPU time of the process per record, refused ones included.
+    /// Returns the CPU time of the process per record, including refused records.
     #[must_use]
     pub fn cpu_per_record(&self) -> Option<Duration> {
         let records = self.counters.records + self.counters.rejected;
@@ -214,7 +214,7 @@ pub struct Percentiles {
 }
 
 impl Percentiles {
-    /// `None` for an empty histogram.
+    /// Summarizes a histogram; `None` if it is empty.
     #[must_use]
     pub fn of(histogram: &Histogram) -> Option<Self> {
         let at = |percent| histogram.percentile(percent);

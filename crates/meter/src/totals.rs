@@ -65,7 +65,7 @@ impl AddAssign for Counters {
 pub struct Totals {
     /// Lanes in the sum.
     pub lanes: u32,
-    /// From begin to end, summed over lanes: two lanes of a second each are two seconds.
+    /// Elapsed time from begin to end, summed over lanes: two lanes of a second each are two seconds.
     pub elapsed: Times,
     /// Charged to each phase.
     pub phases: PhaseTable<Times>,
@@ -75,7 +75,7 @@ pub struct Totals {
     pub counters: Counters,
     /// Changes of phase: clock readings that the meter itself cost.
     pub switches: u64,
-    /// Time for which lanes could have run and had no processor; `None` if the system does not count it for each of them.
+    /// Time for which the lanes were ready without a processor; `None` if the system does not count it for each of them.
     pub run_queue: Option<Duration>,
 }
 
