@@ -1,4 +1,4 @@
-//! What the server answered.
+//! Answers of the server.
 
 use std::ops::Range;
 
@@ -34,20 +34,20 @@ impl Answers {
         self.rows.len()
     }
 
-    /// Whether there are no rows.
+    /// Returns true if there are no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// A row.
+    /// Returns a row by number.
     #[must_use]
     pub fn row(&self, number: usize) -> Option<Row<'_>> {
         let fields = self.fields.get(self.rows.get(number)?.clone())?;
         Some(Row { bytes: &self.bytes, fields })
     }
 
-    /// All rows.
+    /// Iterates over all rows.
     pub fn rows(&self) -> impl Iterator<Item = Row<'_>> {
         (0..self.rows.len()).filter_map(|number| self.row(number))
     }
@@ -103,31 +103,31 @@ impl<'a> Row<'a> {
         self.fields.len()
     }
 
-    /// Whether the row has no columns.
+    /// Returns true if the row has no columns.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.fields.is_empty()
     }
 
-    /// The bytes of a column; `None` if it is null or not there.
+    /// Returns the bytes of a column; `None` if it is null or does not exist.
     #[must_use]
     pub fn get(&self, column: usize) -> Option<&'a [u8]> {
         self.bytes.get(self.fields.get(column)?.clone()?)
     }
 
-    /// A column of type `bigint` that came in binary form.
+    /// Decodes a column of type `bigint` that arrived in binary form.
     #[must_use]
     pub fn int8(&self, column: usize) -> Option<i64> {
         self.get(column)?.try_into().ok().map(i64::from_be_bytes)
     }
 
-    /// A column of type `boolean` that came in binary form.
+    /// Decodes a column of type `boolean` that arrived in binary form.
     #[must_use]
     pub fn bool(&self, column: usize) -> Option<bool> {
         Some(self.get(column)? == [1])
     }
 
-    /// A column as text.
+    /// Returns a column as text.
     #[must_use]
     pub fn text(&self, column: usize) -> Option<&'a str> {
         std::str::from_utf8(self.get(column)?).ok()

@@ -36,7 +36,7 @@ impl Socket {
         }
     }
 
-    /// What SCRAM may bind the password to.
+    /// Returns the channel binding data for SCRAM.
     fn binding(&self) -> Option<Vec<u8>> {
         match self {
             Socket::Tls(socket) => socket.binding(),
@@ -89,7 +89,7 @@ pub struct Connection {
     prepared: Vec<bool>,
     /// Statements whose parsing is under way.
     parsing: VecDeque<u32>,
-    /// What answers are due for.
+    /// Statements whose answers are due.
     due: VecDeque<Sent>,
     /// Statements answered since the last `ReadyForQuery`.
     answered: usize,
@@ -137,7 +137,7 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Whether no transaction is open and no answer is due.
+    /// Returns true if no transaction is open and no answer is due.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.status == b'I' && self.due.is_empty() && !self.is_lost
@@ -404,7 +404,7 @@ impl Connection {
         Ok(answers)
     }
 
-    /// The next message. The buffer keeps it until the next call.
+    /// Returns the next message. The buffer keeps it until the next call.
     fn next(&mut self) -> Result<Incoming, SqlError> {
         self.fill(5)?;
         let head = &self.input[self.at..self.at + 5];
@@ -419,7 +419,7 @@ impl Connection {
         Ok(Incoming { kind, body })
     }
 
-    /// Reads until so many bytes are there.
+    /// Reads until the buffer has `count` bytes.
     fn fill(&mut self, count: usize) -> Result<(), SqlError> {
         while self.end - self.at < count {
             self.make_room(count);
@@ -464,7 +464,7 @@ impl Connection {
         self.socket.flush()
     }
 
-    /// Writes, and reads what the server answers meanwhile: a server whose answers nobody takes stops reading.
+    /// Writes, and reads the server's answers at the same time: a server whose answers are not read stops reading.
     fn write_and_read(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         self.socket.set_nonblocking(true)?;
         let done = loop {
@@ -520,7 +520,7 @@ fn dial(endpoint: &Endpoint) -> io::Result<Socket> {
     Err(last)
 }
 
-/// The socket with TLS if the address asks for it. The question comes before everything else on the connection.
+/// Upgrades the socket to TLS if the address requires it. The request precedes all other traffic of the connection.
 fn encrypted(mut socket: TcpStream, endpoint: &Endpoint) -> io::Result<Socket> {
     let Some(config) = endpoint.tls.client()? else { return Ok(Socket::Tcp(socket)) };
     // SSLRequest: length and a number that is no version.
@@ -533,7 +533,7 @@ fn encrypted(mut socket: TcpStream, endpoint: &Endpoint) -> io::Result<Socket> {
     Ok(Socket::Tls(Box::new(TlsSocket::open(socket, &endpoint.host, config)?)))
 }
 
-/// What the system says, without an error number.
+/// Returns the system's error text without an error number.
 fn why(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::UnexpectedEof => "the server closed it".to_owned(),
@@ -545,14 +545,14 @@ fn why(error: &io::Error) -> String {
     }
 }
 
-/// The last number of a command tag such as `INSERT 0 5`.
+/// Parses the last number of a command tag such as `INSERT 0 5`.
 fn changed(body: &[u8]) -> u64 {
     let tag = body.strip_suffix(&[0]).unwrap_or(body);
     let digits = tag.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     tag[tag.len() - digits..].iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0'))
 }
 
-/// The fields of an ErrorResponse.
+/// Parses the fields of an ErrorResponse.
 fn refusal(body: &[u8]) -> Refusal {
     let mut refusal = Refusal::default();
     for field in body.split(|byte| *byte == 0) {

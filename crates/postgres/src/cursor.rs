@@ -8,7 +8,7 @@ use crate::error::SqlError;
 use crate::pipeline::{Format, Param, Pipeline, Statement};
 use crate::pool::Pool;
 
-/// A query that runs in an open transaction of its own connection. Dropping it ends the transaction.
+/// A query that runs in an open transaction on a separate connection. Dropping it ends the transaction.
 #[derive(Debug)]
 pub struct Cursor {
     pool: Arc<Pool>,
@@ -37,7 +37,7 @@ impl Cursor {
         Ok(cursor)
     }
 
-    /// Asks for the next portion without waiting for it.
+    /// Requests the next portion without waiting for it.
     fn ask(&mut self) -> Result<(), SqlError> {
         let Some(connection) = &mut self.connection else { return Ok(()) };
         let mut pipeline = Pipeline::default();
@@ -45,7 +45,7 @@ impl Cursor {
         connection.send(&mut pipeline)
     }
 
-    /// The next rows; whether there are any.
+    /// Fetches the next rows. Returns false after the last.
     ///
     /// # Errors
     /// [`SqlError::Refused`], [`SqlError::Lost`].

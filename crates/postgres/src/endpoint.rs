@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::tls::{TlsMode, TlsSettings};
 
-/// Where a database is, and who asks.
+/// Address of a database and the credentials for it.
 #[derive(Clone, Eq, PartialEq)]
 pub struct Endpoint {
     /// Host name, address, or folder of the server's socket.
@@ -19,9 +19,9 @@ pub struct Endpoint {
     pub user: String,
     /// Password, if the server wants one.
     pub password: Option<String>,
-    /// How long a connection may take to open. Default 10 s.
+    /// Maximum time to open a connection. Default 10 s.
     pub connect_timeout: Duration,
-    /// How long an answer may take before the connection counts as lost. Default 15 min.
+    /// Maximum time for an answer before the connection counts as lost. Default 15 min.
     pub answer_timeout: Duration,
     /// TLS. Default none.
     pub tls: TlsSettings,
@@ -31,20 +31,20 @@ pub struct Endpoint {
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{what}")]
 pub struct EndpointError {
-    /// What is wrong, without the address: it may have a password.
+    /// Description of the error, without the address, which may contain a password.
     pub what: String,
-    /// What to write instead.
+    /// Correct form to write instead.
     pub remedy: String,
 }
 
-/// Without the password.
+/// Omits the password from debug output.
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Endpoint({self})")
     }
 }
 
-/// As messages name the database: without the password.
+/// Writes the name of the database for messages, without the password.
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}@{}:{}/{}", self.user, self.host, self.port, self.database)
@@ -58,11 +58,11 @@ fn wrong(what: impl Into<String>, remedy: impl Into<String>) -> EndpointError {
 }
 
 impl Endpoint {
-    /// An address in the form of libpq's URI: `postgresql://USER[:PASSWORD]@HOST[:PORT]/DATABASE[?KEY=VALUE&...]`. `?host=/folder` names the folder of
-    /// a socket. Without a password, `PGPASSWORD` or the line of the password file (`PGPASSFILE`, `~/.pgpass`) applies.
+    /// Parses an address in the form of a libpq URI: `postgresql://USER[:PASSWORD]@HOST[:PORT]/DATABASE[?KEY=VALUE&...]`. `?host=/folder` gives the
+    /// folder of a socket. Without a password, `PGPASSWORD` or the matching line of the password file (`PGPASSFILE`, `~/.pgpass`) applies.
     ///
     /// # Errors
-    /// The text has another form, or names an option or a mode of TLS that is not known; a mode that checks certificates has no roots.
+    /// The text has another form, or an unknown option or TLS mode; or the mode checks certificates and no root certificates were found.
     pub fn parse(text: &str) -> Result<Endpoint, EndpointError> {
         let rest = text.strip_prefix("postgresql://").or_else(|| text.strip_prefix("postgres://"));
         let rest = rest.ok_or_else(|| wrong("the address of a database has no postgresql://", FORM))?;
@@ -147,7 +147,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// The roots of certificates: `sslrootcert`, else the file of libpq.
+    /// Finds the root certificates: `sslrootcert`, otherwise the default file of libpq.
     fn find_roots(&mut self) -> Result<(), EndpointError> {
         let usual = std::env::var_os("PGSSLROOTCERT").map(PathBuf::from);
         let of_home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".postgresql/root.crt"));
@@ -161,7 +161,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// The password of the first line of the password file that is about this database.
+    /// Returns the password of the first line in the password file that matches this database.
     fn of_password_file(&self) -> Option<String> {
         let path = std::env::var_os("PGPASSFILE").map(PathBuf::from);
         let path = path.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".pgpass")))?;
@@ -176,7 +176,7 @@ impl Endpoint {
         })
     }
 
-    /// Whether two addresses are the same database.
+    /// Returns true if two addresses refer to the same database.
     #[must_use]
     pub fn is_same_database(&self, other: &Endpoint) -> bool {
         (self.host == other.host || (is_loopback(&self.host) && is_loopback(&other.host)))
@@ -189,7 +189,7 @@ fn is_loopback(host: &str) -> bool {
     matches!(host, "localhost" | "127.0.0.1" | "::1")
 }
 
-/// Text with `%41` written for `A`.
+/// Decodes percent encoding: `%41` is `A`.
 fn decoded(text: &str) -> Result<String, EndpointError> {
     let bad = || {
         wrong("the address of the database has a % that is not followed by two hexadecimal digits", "write %25 for %")

@@ -1,6 +1,6 @@
-//! What can go wrong. Messages have no values: details of the server may quote data.
+//! Errors. Messages contain no values, because details from the server can quote data.
 
-/// Why statements did not do their work.
+/// Error of executing statements.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SqlError {
@@ -9,7 +9,7 @@ pub enum SqlError {
     Lost {
         /// The database.
         database: String,
-        /// What the system says.
+        /// Error text of the system.
         why: String,
     },
     /// The server refuses the connection: user, password, database.
@@ -17,7 +17,7 @@ pub enum SqlError {
     NoEntry {
         /// The database.
         database: String,
-        /// What the server says.
+        /// Error text of the server.
         why: String,
     },
     /// The server refused a statement.
@@ -28,7 +28,7 @@ pub enum SqlError {
     Protocol {
         /// The database.
         database: String,
-        /// What was expected.
+        /// The expected protocol element.
         what: &'static str,
     },
 }
@@ -66,7 +66,7 @@ impl std::fmt::Display for Refusal {
     }
 }
 
-/// The message, or what it is about where the server quotes a value in it (class 22, data exceptions).
+/// Returns the message, truncated before the value that the server quotes in it (class 22, data exceptions).
 fn withheld<'m>(sqlstate: &str, message: &'m str) -> &'m str {
     if sqlstate.starts_with("22") {
         match message.split_once('"') {
@@ -79,7 +79,7 @@ fn withheld<'m>(sqlstate: &str, message: &'m str) -> &'m str {
 }
 
 impl SqlError {
-    /// Whether the connection ended, so that trying again later may succeed.
+    /// Returns true if the connection ended, so that a later retry may succeed.
     #[must_use]
     pub fn is_lost(&self) -> bool {
         match self {

@@ -15,7 +15,7 @@ pub struct Statement {
 static KNOWN: OnceLock<Mutex<HashMap<Arc<str>, u32>>> = OnceLock::new();
 
 impl Statement {
-    /// The statement with a text.
+    /// Returns the statement with this text.
     #[must_use]
     pub fn new(text: &str) -> Statement {
         let mut known = KNOWN.get_or_init(Mutex::default).lock();
@@ -27,7 +27,7 @@ impl Statement {
         Statement { id, text }
     }
 
-    /// Its text.
+    /// Returns the text of the statement.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
@@ -37,24 +37,24 @@ impl Statement {
 /// A value.
 #[derive(Clone, Copy, Debug)]
 pub enum Param<'p> {
-    /// No value.
+    /// The null value.
     Null,
-    /// In the binary form of its type: big-endian integers, the bytes of `bytea` and `text`.
+    /// A value in the binary form of its type: big-endian integers, the bytes of `bytea` and `text`.
     Binary(&'p [u8]),
-    /// In text form, which the server reads as it reads a literal.
+    /// A value in text form, which the server parses like a literal.
     Text(&'p [u8]),
 }
 
 /// Form of the rows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Format {
-    /// As people read them.
+    /// The text form of their types.
     Text,
     /// The binary form of their types.
     Binary,
 }
 
-/// What one answer of the server belongs to.
+/// A statement whose answer is expected.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
     pub(crate) tag: u32,
@@ -71,7 +71,7 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// Whether nothing waits to be sent.
+    /// Returns true if nothing waits to be sent.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.sent.is_empty()
@@ -178,7 +178,7 @@ fn bind(out: &mut Vec<u8>, portal: &str, id: u32, params: &[Param<'_>], rows: Fo
     });
 }
 
-/// A message: its kind, its length, its body.
+/// Appends a message: its kind, its length, its body.
 pub(crate) fn message(out: &mut Vec<u8>, kind: u8, body: impl FnOnce(&mut Vec<u8>)) {
     let begin = out.len();
     out.extend_from_slice(&[kind, 0, 0, 0, 0]);
@@ -194,7 +194,7 @@ fn close(out: &mut [u8], begin: usize) {
     }
 }
 
-/// The server's name of a statement.
+/// Appends the name of a prepared statement.
 pub(crate) fn name_of(out: &mut Vec<u8>, id: u32) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     out.push(b'q');

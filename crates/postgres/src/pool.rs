@@ -25,7 +25,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// A pool without connections.
+    /// Creates a pool without connections.
     #[must_use]
     pub fn new(endpoint: Endpoint) -> Arc<Pool> {
         Arc::new(Pool { endpoint, idle: Mutex::default(), spare: Mutex::default() })
@@ -37,7 +37,7 @@ impl Pool {
         &self.endpoint
     }
 
-    /// A connection that waits, or a new one.
+    /// Returns an idle connection, or opens one.
     ///
     /// # Errors
     /// Those of [`Connection::open`].
@@ -59,7 +59,7 @@ impl Pool {
         self.idle.lock().clear();
     }
 
-    /// An empty pipeline, with the memory of an earlier one if there is one.
+    /// Returns an empty pipeline, which reuses the memory of an earlier one if possible.
     pub(crate) fn pipeline(&self) -> Pipeline {
         self.spare.lock().pop().unwrap_or_default()
     }

@@ -11,15 +11,15 @@ use parking_lot::Mutex;
 use crate::connection::Connection;
 use crate::endpoint::Endpoint;
 
-/// How long a server may take to answer after its start.
+/// Maximum time from the start of a server to its first answer.
 const START: Duration = Duration::from_secs(60);
 
-/// Whether commits reach the disk.
+/// Durability of commits.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Durable {
-    /// As PostgreSQL does by default.
+    /// Synchronous commits, PostgreSQL's default.
     Yes,
-    /// `fsync=off`: for tests of everything else.
+    /// `fsync=off`, for tests that do not concern durability.
     No,
 }
 
@@ -33,7 +33,7 @@ pub struct OwnServer {
     process: Mutex<Option<Child>>,
 }
 
-/// The newest PostgreSQL that is installed: the folder with `initdb` and `postgres`.
+/// Finds the newest installed PostgreSQL and returns the folder with `initdb` and `postgres`.
 #[must_use]
 pub fn installed() -> Option<PathBuf> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
@@ -48,7 +48,7 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// The command as a user that PostgreSQL accepts: it refuses to run as root.
+/// Builds the command for a user that PostgreSQL accepts, since it refuses to run as root.
 fn unprivileged(program: &Path) -> Command {
     if !is_root() {
         return Command::new(program);
@@ -95,13 +95,13 @@ impl OwnServer {
         Ok(server)
     }
 
-    /// The address of its database `postgres`.
+    /// Returns the address of the server's database `postgres`.
     #[must_use]
     pub fn url(&self) -> String {
         format!("postgresql://quayline@127.0.0.1:{}/postgres", self.port)
     }
 
-    /// The same, as an address.
+    /// Returns the parsed address of the server's database `postgres`.
     #[must_use]
     pub fn endpoint(&self) -> Endpoint {
         Endpoint {

@@ -15,24 +15,24 @@ use rustls::{
     CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
 };
 
-/// What TLS checks, as `sslmode` of libpq names it.
+/// Checks of TLS, with the names of libpq's `sslmode`.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum TlsMode {
-    /// No TLS.
+    /// TLS is not used.
     #[default]
     Off,
     /// Encryption; the certificate is checked if there are roots.
     Require,
     /// The certificate must come from the roots.
     VerifyCa,
-    /// The same, and it must be that of the host.
+    /// The certificate is trusted, and its name is the host's.
     VerifyFull,
 }
 
 /// TLS of an address.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct TlsSettings {
-    /// What is checked.
+    /// Checks to make.
     pub mode: TlsMode,
     /// File with the certificates that may sign the server's, in PEM.
     pub roots: Option<PathBuf>,
@@ -74,7 +74,7 @@ impl TlsSettings {
     }
 }
 
-/// Checks what the mode asks for. libpq has modes between nothing and everything, for which rustls has no verifier of its own.
+/// Certificate verifier for the modes of libpq between no check and all checks, for which rustls has none.
 #[derive(Debug)]
 struct Verifier {
     roots: Option<Arc<WebPkiServerVerifier>>,
@@ -131,18 +131,18 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// A name to check and to send; an address is one too.
+/// Parses the server name to send and to verify: a host name or an IP address.
 ///
 /// # Errors
-/// The host is neither.
+/// The text is neither.
 pub fn server_name(host: &str) -> io::Result<ServerName<'static>> {
     let wrong = |_| io::Error::new(ErrorKind::InvalidInput, "the host is not a name that a certificate can have");
     ServerName::try_from(host.to_owned()).map_err(wrong)
 }
 
-/// What binds a password to a channel: `tls-server-end-point`, the digest of the server's certificate.
+/// Computes the data of the channel binding `tls-server-end-point`, a digest of the server's certificate.
 ///
-/// Source: RFC 5929, clause 4.1. `None` for signatures without a digest of their own, such as Ed25519.
+/// Source: RFC 5929, clause 4.1. `None` for signature algorithms without a digest, such as Ed25519.
 #[must_use]
 pub fn channel_binding(certificate: &CertificateDer<'_>) -> Option<Vec<u8>> {
     let algorithm = match signature_algorithm(certificate)? {
@@ -161,7 +161,7 @@ pub fn channel_binding(certificate: &CertificateDer<'_>) -> Option<Vec<u8>> {
     Some(digest::digest(algorithm, certificate).as_ref().to_vec())
 }
 
-/// The object identifier of the signature: Certificate is SEQUENCE { tbsCertificate SEQUENCE, SEQUENCE { OBJECT IDENTIFIER, .. }, .. }.
+/// Extracts the object identifier of the signature: Certificate is SEQUENCE { tbsCertificate SEQUENCE, SEQUENCE { OBJECT IDENTIFIER, .. }, .. }.
 fn signature_algorithm(certificate: &[u8]) -> Option<&[u8]> {
     let (whole, _) = element(certificate, 0x30)?;
     let (_, rest) = element(whole, 0x30)?;
@@ -169,7 +169,7 @@ fn signature_algorithm(certificate: &[u8]) -> Option<&[u8]> {
     element(algorithm, 0x06).map(|(identifier, _)| identifier)
 }
 
-/// Content of a DER element with a tag, and what follows it.
+/// Returns the content of a DER element with this tag, and the bytes after the element.
 fn element(bytes: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     let (&found, rest) = bytes.split_first()?;
     let (&first, rest) = rest.split_first()?;
@@ -200,7 +200,7 @@ impl TlsSocket {
         Ok(TlsSocket { socket, tls })
     }
 
-    /// The certificate of the server.
+    /// Returns the channel binding data of the server's certificate.
     pub(crate) fn binding(&self) -> Option<Vec<u8>> {
         self.tls.peer_certificates().and_then(<[_]>::first).and_then(channel_binding)
     }

@@ -14,10 +14,10 @@ const WAITING_BYTES_MAX: usize = 1 << 20;
 /// SQLSTATE of a statement that changed another number of rows than its sender expects: "no data".
 const NO_DATA: &str = "02000";
 
-/// A transaction. Nothing is sent before an answer is needed, so its first statement, its last and `COMMIT` can travel in one write. Dropping it
-/// rolls it back.
+/// A transaction. Quayline sends nothing before an answer is needed, so the first statement, the last and `COMMIT` can travel in one write. Dropping
+/// the transaction rolls it back.
 ///
-/// Statements have two places: those of the work, and those that follow all of them ([`Transaction::at_end`]), such as a checkpoint.
+/// Statements belong to the work itself or to its end ([`Transaction::at_end`], for example a checkpoint), which follows all of the work.
 #[derive(Debug)]
 pub struct Transaction {
     pool: Arc<Pool>,
@@ -38,7 +38,7 @@ pub struct Transaction {
 pub struct Savepoint(u64);
 
 impl Transaction {
-    /// A transaction in which nothing happened yet.
+    /// Creates a transaction without statements.
     #[must_use]
     pub fn new(pool: &Arc<Pool>) -> Transaction {
         Transaction {
@@ -60,7 +60,7 @@ impl Transaction {
         &self.pool
     }
 
-    /// Whether no statement was added.
+    /// Returns true if no statement was added.
     #[must_use]
     pub fn is_untouched(&self) -> bool {
         !self.is_begun
@@ -88,7 +88,7 @@ impl Transaction {
         self.added += 1;
     }
 
-    /// The statement that was added last must change one row.
+    /// Requires that the most recent statement change exactly one row.
     pub fn must_change_one(&mut self, tag: u32) {
         self.checks.push((self.added - 1, tag));
     }
@@ -161,7 +161,7 @@ impl Transaction {
         self.answers()
     }
 
-    /// A point to which the transaction can return.
+    /// Creates a savepoint to which the transaction can return.
     pub fn savepoint(&mut self) -> Savepoint {
         self.savepoints += 1;
         let text = format!("SAVEPOINT s{}", self.savepoints);
@@ -184,7 +184,7 @@ impl Transaction {
         self.answers().map(|_| ())
     }
 
-    /// Sends what waits with `COMMIT` after it. Statements that must change one row are looked at before the rest is sent.
+    /// Sends the remaining statements with `COMMIT` after them. If statements must change one row, their answers are checked before the rest is sent.
     #[must_use]
     pub fn submit(mut self) -> OnItsWay {
         let mut way =
