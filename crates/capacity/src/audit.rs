@@ -1,4 +1,4 @@
-//! How far predictions were from what came.
+//! Audit of predictions: their errors relative to later measurements.
 
 use crate::error::positive;
 use crate::{Estimate, Method, ModelError, Origin, PerSecond, Seconds, Share, Validity};
@@ -21,20 +21,20 @@ pub struct LoadFigures {
 pub struct Score {
     /// Users.
     pub users: f64,
-    /// Of the throughput.
+    /// Relative error of the throughput.
     pub throughput: f64,
-    /// Of the mean response time.
+    /// Relative error of the mean response time.
     pub response: f64,
-    /// Of the 95th percentile, if both are known.
+    /// Relative error of the 95th percentile, if both are known.
     pub percentile: Option<f64>,
-    /// How far the measured numbers break Little's law, relative to the users: `X (R + Z) / N - 1`.
+    /// Relative deviation of the measured numbers from Little's law: `X (R + Z) / N - 1`, with `N` the number of users.
     pub law: f64,
 }
 
-/// What an audit found.
+/// Result of an audit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Audit {
-    /// By load.
+    /// Errors by load.
     pub scores: Vec<Score>,
     /// Mean absolute error of the throughput.
     pub throughput: Share,
@@ -96,8 +96,8 @@ pub fn audit(
 /// Audits before drift is judged.
 const HISTORY_LEAST: usize = 3;
 
-/// Whether an error drifts away from those of earlier audits: more than twice their median, and more than a percent. None with fewer than three
-/// audits before.
+/// Returns true if an error differs from those of earlier audits by more than twice their median and more than a percent. `None` with fewer
+/// than three earlier audits.
 #[must_use]
 pub fn drifts(history: &[f64], now: f64) -> Option<bool> {
     if history.len() < HISTORY_LEAST {

@@ -1,10 +1,10 @@
-//! What a machine can do: a vector of kernels and a rating. Two profiles are compared on one machine, and costs are projected from one
-//! machine to another.
+//! Machine profiles: a vector of kernel rates and a rating. Profiles serve to compare machines and to project costs from one machine
+//! to another.
 //!
-//! A single rating says how machines differ for one kind of work, and is off by a third for others. A profile has a rate for each kind of
-//! work that transactions are made of, so a projection weights them by what the transaction does, and its error band is that of the kernels.
-//! Rates are operations a CPU second, so other programs on the machine change them little. On all threads at once they contain what threads
-//! take from each other: caches, memory, and the second thread of a core.
+//! A single rating compares machines for one kind of work and is wrong by a third for others. A profile has a rate for each kind of
+//! work in a transaction, so a projection weights the rates by the transaction's work, and its error band is the spread of the kernels.
+//! Rates are operations a CPU second, so other programs on the machine change them little. Rates on all threads include contention
+//! among the threads: for caches, for memory and for the second thread of a core.
 
 use crate::error::{not_negative, positive};
 use crate::plan::{KernelShare, convert_by_kernels};
@@ -38,13 +38,13 @@ macro_rules! kernels {
                 match self { $(Kernel::$variant => $name,)* }
             }
 
-            /// What a rate counts.
+            /// Returns the operation that the rate counts.
             #[must_use]
             pub fn unit(self) -> &'static str {
                 match self { $(Kernel::$variant => $unit,)* }
             }
 
-            /// What the kernel does.
+            /// Returns a description of the kernel's work.
             #[must_use]
             pub fn meaning(self) -> &'static str {
                 match self { $(Kernel::$variant => $meaning,)* }
@@ -70,13 +70,13 @@ kernels! {
 }
 
 impl Kernel {
-    /// The kernel of a name.
+    /// Returns the kernel with a name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Kernel> {
         Kernel::ALL.iter().copied().find(|kernel| kernel.name() == name)
     }
 
-    /// Whether the processor limits it. Its rate is a CPU second's; otherwise it is a second's.
+    /// Returns true if the processor limits the kernel. Its rate is per CPU second; other rates are per second.
     #[must_use]
     pub fn is_processor_bound(self) -> bool {
         self != Kernel::Sync
@@ -105,7 +105,7 @@ pub struct KernelFigure {
     pub all: KernelRate,
 }
 
-/// What the machine is.
+/// Description of a machine.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Host {
     /// Model of the processor.
@@ -125,7 +125,7 @@ pub struct Host {
 /// The rating of a machine: its commercial mix of keyed records, queues, journal and commit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rating {
-    /// Units of work a second that all processors can do, if nothing else limits.
+    /// Units of work a second that all processors can do if nothing else limits them.
     pub units: PerSecond,
     /// CPU time of one, engine included.
     pub cpu: Seconds,
@@ -141,14 +141,14 @@ impl Rating {
     }
 }
 
-/// What a machine can do.
+/// Measured performance of a machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostProfile {
     /// Version of the kernels.
     pub kernels_version: u32,
     /// Version of the program.
     pub program: String,
-    /// Whether the program was optimised.
+    /// Build mode of the program.
     pub optimised: Optimised,
     /// The machine.
     pub host: Host,
@@ -160,7 +160,7 @@ pub struct HostProfile {
     pub disturbance: Share,
 }
 
-/// How the program was built.
+/// Build mode of the program.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Optimised {
     /// A release build.
@@ -169,10 +169,10 @@ pub enum Optimised {
     No,
 }
 
-/// Why two profiles cannot be compared.
+/// Error of comparing two profiles made under different conditions.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Unlike {
-    /// What differs, in the first profile, in the second.
+    /// Differences: property, value in the first profile, value in the second.
     pub differences: Vec<(&'static str, String, String)>,
 }
 
@@ -186,14 +186,14 @@ impl core::fmt::Display for Unlike {
     }
 }
 
-/// How a rate changed.
+/// Change of a rate between two profiles.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Change {
     /// Within the noise of both runs, or less than 5 %.
     Same,
-    /// Beyond it.
+    /// Faster by more than the noise.
     Faster,
-    /// Beyond it.
+    /// Slower by more than the noise.
     Slower,
 }
 
@@ -204,7 +204,7 @@ pub struct KernelChange {
     pub kernel: Kernel,
     /// Rate of the second profile over that of the first, on one thread.
     pub one: f64,
-    /// The same on all threads.
+    /// Rate of the second profile over that of the first, on all threads.
     pub all: f64,
     /// Relative difference that the noise of both runs explains.
     pub noise: f64,

@@ -1,7 +1,7 @@
-//! Correction of coordinated omission: a driver that waits for an answer does not send what was due meanwhile, so the slow times that those
-//! requests would have had are missing.
+//! Correction of coordinated omission: a driver that waits for an answer does not send the requests that fall due in the meantime, so
+//! the long response times of those requests are missing from its recording.
 //!
-//! Prefer times that begin when a request was due; correct only recordings that have no such times, and never twice.
+//! Prefer times that start when a request was due. Correct only recordings without such times, and never twice.
 
 use crate::error::positive;
 use crate::{Estimate, Method, ModelError, Seconds, Share, Validity};
@@ -35,7 +35,7 @@ impl Recording {
         self.times.iter().map(|(_, count)| count).sum()
     }
 
-    /// The smallest time that a share of the responses does not exceed; none of an empty recording.
+    /// Returns the smallest time that a share of the responses does not exceed; `None` for an empty recording.
     #[must_use]
     pub fn percentile(&self, share: Share) -> Option<Seconds> {
         let wanted = crate::quantity::count_up(share.0 * self.count() as f64).max(1);

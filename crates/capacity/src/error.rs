@@ -1,6 +1,6 @@
-//! Why a model gives no answer.
+//! Errors of models.
 
-/// Why a model gives no answer. Each error names the quantity, what was expected and what was found.
+/// Error of a model. Each names the quantity, the expected and the found value.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
@@ -9,7 +9,7 @@ pub enum ModelError {
     NotFinite {
         /// The quantity.
         what: &'static str,
-        /// Its value.
+        /// Value found.
         found: f64,
     },
     /// A quantity lies outside its range.
@@ -17,7 +17,7 @@ pub enum ModelError {
     OutOfRange {
         /// The quantity.
         what: &'static str,
-        /// Its value.
+        /// Value found.
         found: f64,
         /// Smallest value that has a meaning.
         least: f64,
@@ -37,7 +37,7 @@ pub enum ModelError {
     /// A station receives more work than it can do.
     #[error("{station} is saturated: utilization {utilization:.4}, expected below 1")]
     Saturated {
-        /// Its name.
+        /// Name of the station.
         station: String,
         /// Work that arrives over work that it can do.
         utilization: f64,
@@ -51,20 +51,20 @@ pub enum ModelError {
     /// The method needs more memory or time than its limit.
     #[error("{what} needs {needed:.0}, the limit is {limit:.0}")]
     TooLarge {
-        /// What is needed.
+        /// Resource that is needed.
         what: &'static str,
-        /// How much.
+        /// Amount needed.
         needed: f64,
-        /// How much is allowed.
+        /// Amount allowed.
         limit: f64,
     },
-    /// Every customer waits for room that only another one of them could free.
+    /// Every customer waits for room that only another waiting customer could free.
     #[error("all {customers} customers wait for room at full stations")]
     Deadlock {
         /// Customers.
         customers: usize,
     },
-    /// There are fewer measurements than the model has parameters.
+    /// The number of measurements is smaller than the number of model parameters.
     #[error("{found} measurements, the fit needs at least {needed}")]
     TooFewPoints {
         /// Measurements that are needed.
@@ -72,13 +72,13 @@ pub enum ModelError {
         /// Measurements that are there.
         found: usize,
     },
-    /// The measurements do not vary in a way that tells the parameters apart.
+    /// The measurements do not vary enough to determine the parameters separately.
     #[error("the measurements cannot separate {what}")]
     NotIdentifiable {
-        /// What cannot be told apart.
+        /// Parameters that cannot be separated.
         what: &'static str,
     },
-    /// No measurement contains this kind of work.
+    /// No measurement includes this kind of work.
     #[error("no measurement has a {what} above 0, so its cost is unknown")]
     NotMeasured {
         /// Name of the kind of work.
@@ -89,7 +89,7 @@ pub enum ModelError {
         "a {what} of {asked} is more than {limit} times the largest measured value {measured}, and the fit is not certain enough"
     )]
     Extrapolation {
-        /// What was measured.
+        /// Quantity measured.
         what: &'static str,
         /// Requested amount.
         asked: f64,
@@ -111,13 +111,13 @@ pub enum ModelError {
     NotCovered {
         /// The method.
         method: &'static str,
-        /// What it does not cover.
+        /// Case that the model does not cover.
         what: &'static str,
     },
 }
 
 impl ModelError {
-    /// What the reader can do about it.
+    /// Returns the step that resolves the error.
     #[must_use]
     pub fn remedy(&self) -> &'static str {
         match self {

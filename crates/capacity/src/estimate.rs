@@ -1,4 +1,4 @@
-//! What every result carries: method, assumptions, validity, origin.
+//! Properties that every result carries: method, assumptions, validity, origin.
 
 use crate::Method;
 
@@ -9,13 +9,13 @@ pub struct Estimate<T> {
     pub value: T,
     /// The solver or model that gave it; names its source and its assumptions.
     pub method: Method,
-    /// How far the result can be trusted.
+    /// Reliability of the result.
     pub validity: Validity,
-    /// Where the number comes from.
+    /// Origin of the number.
     pub origin: Origin,
 }
 
-/// How far a result can be trusted.
+/// Reliability of a result.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Validity {
@@ -39,7 +39,7 @@ pub enum Validity {
 }
 
 impl Validity {
-    /// The validity of a value between the smallest and the largest measured one, or outside.
+    /// Returns the validity of a value inside or outside the measured range.
     #[must_use]
     pub fn of_range(value: f64, least: f64, most: f64) -> Validity {
         if value > most {
@@ -51,7 +51,7 @@ impl Validity {
         }
     }
 
-    /// The weaker of two validities: what is said of an answer that consists of several.
+    /// Returns the weaker of two validities, for an answer that combines several results.
     #[must_use]
     pub fn weaker(self, other: Validity) -> Validity {
         let distance = |factor: f64| factor.max(f64::MIN_POSITIVE).ln().abs();
@@ -87,7 +87,7 @@ impl core::fmt::Display for Validity {
     }
 }
 
-/// Where a number comes from, from the best to the weakest.
+/// Origin of a number, from the best to the weakest.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Origin {
     /// Measured on the machine and program in question.
@@ -99,13 +99,13 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// The weaker of two origins.
+    /// Returns the weaker of two origins.
     #[must_use]
     pub fn weaker(self, other: Origin) -> Origin {
         self.max(other)
     }
 
-    /// The origin as a word.
+    /// Returns the origin as a word.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -117,33 +117,33 @@ impl Origin {
 }
 
 impl<T> Estimate<T> {
-    /// A result of `method`.
+    /// Creates a result of `method`.
     #[must_use]
     pub fn new(method: Method, validity: Validity, value: T) -> Self {
         Estimate { value, method, validity, origin: Origin::Derived }
     }
 
-    /// A result that is exact under the assumptions of `method`.
+    /// Creates a result that is exact under the assumptions of `method`.
     #[must_use]
     pub fn exact(method: Method, value: T) -> Self {
         Estimate::new(method, Validity::Exact, value)
     }
 
-    /// The same result, from inputs of this origin: the weaker of both counts.
+    /// Sets the origin of the inputs; the weaker of it and the present origin remains.
     #[must_use]
     pub fn from_inputs(mut self, inputs: Origin) -> Self {
         self.origin = self.origin.weaker(inputs);
         self
     }
 
-    /// The estimate with the weaker validity: its method and validity are those of an answer that consists of both.
+    /// Returns the estimate with the weaker validity. Its method and validity describe an answer that combines both.
     #[must_use]
     pub fn weaker<'a>(&'a self, other: &'a Estimate<T>) -> &'a Estimate<T> {
         let (mine, theirs) = (self.validity.clone(), other.validity.clone());
         if mine.clone().weaker(theirs) == mine { self } else { other }
     }
 
-    /// The same basis for a value that follows from this one.
+    /// Converts the value and keeps method, validity and origin.
     #[must_use]
     pub fn map<U>(self, next: impl FnOnce(T) -> U) -> Estimate<U> {
         Estimate { value: next(self.value), method: self.method, validity: self.validity, origin: self.origin }

@@ -1,4 +1,4 @@
-//! Work with a graph of steps, such as a batch job: which steps run at once is a closed network with a class for each of them.
+//! Work that is a graph of steps, such as a batch job. Each set of concurrent steps is solved as a closed network with one class per step.
 
 use crate::error::positive;
 use crate::{Class, Estimate, ModelError, Network, Origin, PerSecond, Seconds, Servers, Share, Station, Validity};
@@ -16,14 +16,14 @@ pub struct GraphStep {
     pub demands: Vec<Seconds>,
 }
 
-/// How steps follow each other.
+/// Order of steps.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum StepOrder {
     /// One step, by its index.
     Step(usize),
     /// One after another.
     Sequence(Vec<StepOrder>),
-    /// All at once; it ends with the last one.
+    /// Concurrent parts; they end with the last of them.
     Together(Vec<StepOrder>),
 }
 
@@ -53,23 +53,23 @@ pub struct GraphPhase {
     pub utilization: Vec<Share>,
 }
 
-/// What the work will take.
+/// Prediction for the whole work.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GraphPrediction {
-    /// From its begin to its end.
+    /// Time from the beginning to the end.
     pub elapsed: Seconds,
     /// Phases, one after another.
     pub phases: Vec<GraphPhase>,
 }
 
-/// What is known of work in this form.
+/// Known limitation of this form of work.
 const KNOWN: &str = "steps that run at once share stations, and each is solved as if its phase had no begin and no end";
 
 impl WorkGraph {
-    /// Predicts the work phase by phase: steps run until the first of them has done its transactions.
+    /// Predicts the work phase by phase; a phase ends when the first of its steps has done its transactions.
     ///
     /// # Errors
-    /// [`ModelError`] for steps without workers, a demand for each station or time, and for orders that name a step twice or one that is not there.
+    /// [`ModelError`] for steps without workers, for steps that lack a demand for a station, and for orders that name a step twice or an unknown step.
     pub fn predict(&self) -> Result<Estimate<GraphPrediction>, ModelError> {
         let mut left = Vec::new();
         for step in &self.steps {
@@ -122,7 +122,7 @@ impl WorkGraph {
         Ok(estimate)
     }
 
-    /// The station that limits a step that runs alone, by its index; `None` if all are delays.
+    /// Returns the index of the station that limits a step running alone; `None` if all stations are delays.
     #[must_use]
     pub fn bottleneck(&self, step: usize) -> Option<usize> {
         let step = &self.steps[step];

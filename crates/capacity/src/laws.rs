@@ -24,7 +24,7 @@ pub fn little(throughput: PerSecond, residence: Seconds) -> Result<Estimate<f64>
     Ok(Estimate::exact(Method::OperationalLaws, throughput * residence))
 }
 
-/// Interactive response time law: `R = N / X - Z`. A result at or below zero says that the three do not belong together.
+/// Interactive response time law: `R = N / X - Z`. A result at or below zero means that the three figures contradict each other.
 ///
 /// # Errors
 /// [`ModelError`] for negative numbers or no throughput.

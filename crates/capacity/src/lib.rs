@@ -1,18 +1,18 @@
 //! Capacity models as pure functions: no I/O, no clock, no state.
 //!
 //! * **Networks** ([`Network`]): stations and classes; exact mean value analysis, convolution for several servers, the Linearizer, open and
-//!   mixed classes, bounds, blocking. [`Network::solve`] chooses and says which it took.
+//!   mixed classes, bounds, blocking. [`Network::solve`] chooses the method and names it in the result.
 //! * **Stations** ([`ManyServers`], [`limited_queue`], [`single_server_general`], [`allen_cunneen`]) with percentiles and headroom.
 //! * **Laws** ([`laws`]): the operational laws, and [`check`], which applies them to figures that others print.
 //! * **Fits** ([`fit`]): cost by size, demands from utilization, scalability, checkpoints, powers of size, growth.
-//! * **Simulation** ([`simulation`]): single customers, as the check of the solvers and where none of them has an answer.
+//! * **Simulation** ([`simulation`]): a discrete-event simulation that checks the solvers and covers cases that none of them solves.
 //! * **Calibration** ([`calibration`]): profiles of machines, their comparison, and costs on another machine.
-//! * **Graphs** ([`WorkGraph`]): steps one after another and at once, such as those of a batch job.
-//! * **Audit** ([`audit`]): predictions scored by what came.
-//! * **Plans** ([`plan`]): rules and worked examples of the documents that the product answers.
+//! * **Graphs** ([`WorkGraph`]): consecutive and concurrent steps, such as those of a batch job.
+//! * **Audit** ([`audit`]): predictions compared with later measurements.
+//! * **Plans** ([`plan`]): planning rules and worked examples from published documents.
 //!
-//! Every result is an [`Estimate`]: it names its method with source and assumptions, how far it can be trusted and where its inputs came
-//! from. Times are seconds, rates a second, shares from 0 to 1.
+//! Every result is an [`Estimate`]: it names its method with source and assumptions, its reliability and the origin of its inputs.
+//! Times are in seconds, rates per second, shares from 0 to 1.
 
 pub mod advice;
 pub mod audit;

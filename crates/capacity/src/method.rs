@@ -28,7 +28,7 @@ macro_rules! methods {
                 match self { $(Method::$name => $source,)* }
             }
 
-            /// What must be true for the result to hold.
+            /// Conditions under which the result holds.
             #[must_use]
             pub fn assumptions(self) -> &'static [Assumption] {
                 match self { $(Method::$name => &[$(Assumption::$assumption),*],)* }

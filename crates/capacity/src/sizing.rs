@@ -7,7 +7,7 @@ use crate::{Bytes, CapacityUnits, Estimate, Method, ModelError, Origin, PerMonth
 /// One workload of the mix.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizedWorkload {
-    /// Its name.
+    /// Name of the load.
     pub name: String,
     /// Transactions a second at the peak hour.
     pub rate: PerSecond,
@@ -19,20 +19,20 @@ pub struct SizedWorkload {
     pub memory: Bytes,
     /// Disk space that it needs.
     pub disk: Bytes,
-    /// Where its cost comes from.
+    /// Origin of the load's cost.
     pub origin: Origin,
 }
 
 /// A machine of the catalogue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
-    /// Its name.
+    /// Name of the machine.
     pub name: String,
-    /// Its rating.
+    /// Rating of the machine.
     pub rating: CapacityUnits,
-    /// Its memory.
+    /// Memory of the machine.
     pub memory: Bytes,
-    /// Its disk space.
+    /// Disk space of the machine.
     pub disk: Bytes,
 }
 
@@ -49,14 +49,14 @@ pub struct SizingQuestion {
     pub horizon_months: f64,
 }
 
-/// What a machine lacks.
+/// Resource that a machine lacks.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Lack {
-    /// Its rating times the target is below the need.
+    /// Rating: the machine's rating times the target utilization is below the need.
     Rating,
-    /// Its memory.
+    /// Memory.
     Memory,
-    /// Its disk space.
+    /// Disk space.
     Disk,
 }
 
@@ -77,9 +77,9 @@ pub struct SizingAnswer {
     pub machine: Option<usize>,
     /// Utilization of that machine now and at the horizon.
     pub utilization: Option<(Share, Share)>,
-    /// When the mix, growing as a whole as it does now, reaches the target on that machine.
+    /// Time at which the mix, growing at its present rate, reaches the target on that machine.
     pub exhausted: Option<Exhaustion>,
-    /// What each machine of the catalogue lacks.
+    /// Resources that each machine of the catalogue lacks.
     pub lacks: Vec<Vec<Lack>>,
 }
 

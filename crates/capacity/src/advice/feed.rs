@@ -1,21 +1,21 @@
-//! Where the value of a metric comes from: the intervals of a running server, or a report of another origin.
+//! Origin of a metric's value: the intervals of a running server, or a report.
 
 use super::rule::Bound;
 use super::{Metric as M, Rule};
 
-/// Where the value of a metric comes from.
+/// Origin of a metric's value.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Feed {
     /// Intervals of a server or job measure it.
     Live,
-    /// Another report has it; name its value in a file.
+    /// A report of another program; enter the value in a file under this name.
     Report(&'static str),
     /// Quayline does not have what it measures. The rule is for figures of other systems.
     OtherSystems(&'static str),
 }
 
 impl M {
-    /// Where the value comes from.
+    /// Returns the origin of the value.
     #[must_use]
     pub fn feed(self) -> Feed {
         if let Some((_, why)) = OTHER_SYSTEMS.iter().find(|(metrics, _)| metrics.contains(&self)) {
@@ -29,7 +29,7 @@ impl M {
 }
 
 impl Rule {
-    /// Every metric that the rule looks at.
+    /// Iterates over the metrics of the rule.
     pub fn metrics(&self) -> impl Iterator<Item = M> + '_ {
         self.conditions.iter().flat_map(|condition| {
             let other = match condition.bound {
@@ -40,7 +40,7 @@ impl Rule {
         })
     }
 
-    /// Where the rule gets its values from: live if all of them are.
+    /// Returns the origin of the rule's values: live if all of them are.
     #[must_use]
     pub fn feed(&self) -> Feed {
         let rank = |feed: &Feed| match feed {

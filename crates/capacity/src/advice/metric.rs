@@ -1,4 +1,4 @@
-//! What the rules look at. Names are those of a file of measurements.
+//! Metrics of the rules. Their names are those of a file of measurements.
 
 macro_rules! metrics {
     ($($variant:ident: $name:literal, $unit:literal;)*) => {
@@ -19,13 +19,13 @@ macro_rules! metrics {
                 match self { $(Metric::$variant => $name,)* }
             }
 
-            /// Unit; for a condition that holds or not, what 1 and 0 mean.
+            /// Returns the unit; for a yes-or-no condition, the meanings of 1 and 0.
             #[must_use]
             pub fn unit(self) -> &'static str {
                 match self { $(Metric::$variant => $unit,)* }
             }
 
-            /// The metric of a name.
+            /// Returns the metric with a name.
             #[must_use]
             pub fn by_name(name: &str) -> Option<Metric> {
                 Metric::ALL.iter().copied().find(|metric| metric.name() == name)

@@ -1,6 +1,6 @@
 //! Advice: rules as data, each with its condition on measured metrics, evidence, recommendation, expected effect and source.
 //!
-//! A rule says nothing where one of its metrics was not measured: advice without evidence is none.
+//! A rule applies only if all of its metrics were measured, so all advice has evidence.
 
 mod feed;
 mod laws;
@@ -34,26 +34,26 @@ pub struct Advice {
 pub struct Evidence {
     /// The metric.
     pub metric: Metric,
-    /// What was measured.
+    /// Measured value.
     pub measured: f64,
-    /// How it compares.
+    /// Relation of the value to the bound.
     pub relation: Relation,
-    /// What it was compared with.
+    /// Bound of the rule.
     pub bound: f64,
 }
 
-/// Every rule.
+/// Iterates over all rules.
 pub fn rules() -> impl Iterator<Item = &'static Rule> {
     [workloads::WORKLOADS, services::SERVICES, laws::LAWS].into_iter().flatten()
 }
 
-/// The rules that apply to what was measured.
+/// Returns the rules that apply to the measurements.
 #[must_use]
 pub fn advise(readings: &Readings) -> Vec<Advice> {
     rules().filter_map(|rule| Some(Advice { rule, evidence: evidence(rule, readings)? })).collect()
 }
 
-/// The evidence of a rule; none where a condition does not hold or a metric was not measured.
+/// Returns the evidence of a rule; `None` if a condition does not hold or a metric was not measured.
 fn evidence(rule: &Rule, readings: &Readings) -> Option<Vec<Evidence>> {
     rule.conditions
         .iter()

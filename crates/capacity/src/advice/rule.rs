@@ -1,4 +1,4 @@
-//! A rule: conditions on measured metrics, and what to do where all of them hold.
+//! A rule: conditions on measured metrics, and a recommendation if all of them hold.
 
 use super::Metric;
 
@@ -7,11 +7,11 @@ use super::Metric;
 pub struct Rule {
     /// Stable name.
     pub code: &'static str,
-    /// What must hold, all of it.
+    /// Conditions, all of which must hold.
     pub conditions: &'static [Condition],
-    /// What to do.
+    /// Recommended action.
     pub recommendation: &'static str,
-    /// What to expect of it.
+    /// Expected effect of the action.
     pub effect: &'static str,
     /// Document and chapter, or author and year.
     pub source: &'static str,
@@ -22,26 +22,26 @@ pub struct Rule {
 pub struct Condition {
     /// The metric.
     pub metric: Metric,
-    /// How it compares.
+    /// Relation of the metric to the bound.
     pub relation: Relation,
-    /// With what.
+    /// Bound of the metric.
     pub bound: Bound,
 }
 
-/// How a metric compares with its bound.
+/// Relation of a metric to its bound.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Relation {
-    /// Above it.
+    /// Greater than the bound.
     Above,
-    /// Below it.
+    /// Less than the bound.
     Below,
-    /// At it or above.
+    /// Greater than or equal to the bound.
     AtLeast,
-    /// At it or below.
+    /// Less than or equal to the bound.
     AtMost,
 }
 
-/// What a metric is compared with.
+/// Bound of a metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
     /// A value in the metric's unit.
@@ -56,7 +56,7 @@ pub enum Bound {
 }
 
 impl Relation {
-    /// Whether `value` compares so with `bound`.
+    /// Returns true if `value` has this relation to `bound`.
     #[must_use]
     pub fn holds(self, value: f64, bound: f64) -> bool {
         match self {
@@ -67,7 +67,7 @@ impl Relation {
         }
     }
 
-    /// The relation as words.
+    /// Describes the relation in words.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -117,12 +117,12 @@ pub(super) const fn below_times(metric: Metric, factor: f64, of: Metric) -> Cond
     Condition { metric, relation: Relation::Below, bound: Bound::Times { factor, of } }
 }
 
-/// The condition holds.
+/// Creates a condition that a yes-or-no metric is 1.
 pub(super) const fn is(metric: Metric) -> Condition {
     above(metric, 0.5)
 }
 
-/// The condition does not hold.
+/// Creates a condition that a yes-or-no metric is 0.
 pub(super) const fn is_not(metric: Metric) -> Condition {
     below(metric, 0.5)
 }

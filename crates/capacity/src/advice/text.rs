@@ -4,13 +4,13 @@ use core::fmt::Write as _;
 
 use super::{Advice, Evidence, Feed, Readings, rules};
 
-/// Number of the rules of which every value was measured.
+/// Returns the number of rules whose values were all measured.
 #[must_use]
 pub fn judged(readings: &Readings) -> usize {
     rules().filter(|rule| rule.metrics().all(|metric| readings.contains_key(&metric))).count()
 }
 
-/// The rules that apply, with their evidence, and how many had all their values.
+/// Lists the rules that apply with their evidence, and the number of rules whose values were all measured.
 #[must_use]
 pub fn advice_text(advice: &[Advice], judged: usize) -> String {
     let mut text = String::new();
@@ -27,7 +27,7 @@ pub fn advice_text(advice: &[Advice], judged: usize) -> String {
     text
 }
 
-/// Every rule with its metrics, their units, and where their values come from.
+/// Lists every rule with its metrics, their units and the origins of their values.
 #[must_use]
 pub fn rules_text() -> String {
     let mut text = String::new();

@@ -1,6 +1,6 @@
-//! What is wrong with a figure.
+//! Kinds of errors in printed figures.
 
-/// What is wrong.
+/// Kind of an error.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum FaultKind {
@@ -27,7 +27,7 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
-    /// The kind, as one phrase.
+    /// Describes the kind in one phrase.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -44,7 +44,7 @@ impl FaultKind {
         }
     }
 
-    /// The law or rule that is broken.
+    /// Returns the violated law or rule.
     #[must_use]
     pub fn law(self) -> &'static str {
         match self {
@@ -60,7 +60,7 @@ impl FaultKind {
         }
     }
 
-    /// What the reader can do about it.
+    /// Returns the step that resolves the error.
     #[must_use]
     pub fn remedy(self) -> &'static str {
         match self {
@@ -73,7 +73,7 @@ impl FaultKind {
         }
     }
 
-    /// Whether figures contradict each other; otherwise they are only not what they seem.
+    /// Returns true if figures contradict each other; false if a figure only looks like a measurement.
     #[must_use]
     pub fn is_contradiction(self) -> bool {
         !matches!(self, FaultKind::ScaledColumn)
@@ -83,7 +83,7 @@ impl FaultKind {
 /// A fault, with the figures that it is made of.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReportFault {
-    /// What is wrong.
+    /// Kind of the error.
     pub kind: FaultKind,
     /// The printed figure.
     pub printed: f64,

@@ -1,6 +1,6 @@
-//! The operational laws applied to figures that others print: what contradicts itself is named.
+//! Checks that apply the operational laws to published figures and report contradictions.
 //!
-//! A printed number stands for every value that rounds to it. A statement is at fault where no choice of such values makes it true, so
+//! A printed number represents every value that rounds to it. A statement is an error only if no choice of such values makes it true, so
 //! rounding alone is never reported.
 
 mod fault;

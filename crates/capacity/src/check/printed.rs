@@ -10,13 +10,13 @@ pub struct Printed {
 }
 
 impl Printed {
-    /// A setting or a count that is exact.
+    /// Creates a setting or a count, which is exact.
     #[must_use]
     pub fn exact(value: f64) -> Printed {
         Printed { value, half: 0.0 }
     }
 
-    /// The number that a text prints, such as `1.75` or `12,951`; none where it is not one.
+    /// Parses a printed number such as `1.75` or `12,951`; `None` for other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Printed> {
         let text: String = text.trim().chars().filter(|digit| *digit != ',' && *digit != '_').collect();
@@ -30,13 +30,13 @@ impl Printed {
         Some(Printed { value, half: 0.5 * 10_f64.powi(last) })
     }
 
-    /// Least and largest value that the number stands for.
+    /// Returns the smallest and the largest value that rounds to the number.
     #[must_use]
     pub fn range(self) -> (f64, f64) {
         (self.value - self.half, self.value + self.half)
     }
 
-    /// Whether any value of the number lies within `low..=high`.
+    /// Returns true if any value that rounds to the number is within `low..=high`.
     #[must_use]
     pub fn meets(self, low: f64, high: f64) -> bool {
         // Digits that are exact in decimals are not in binary.

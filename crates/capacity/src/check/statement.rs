@@ -22,7 +22,7 @@ pub enum Statement {
     Product {
         /// The factors.
         factors: Vec<Printed>,
-        /// What is printed as their product.
+        /// Printed product.
         printed: Printed,
     },
     /// A ratio.
@@ -31,19 +31,19 @@ pub enum Statement {
         numerator: Printed,
         /// Denominator.
         denominator: Printed,
-        /// What is printed as their ratio.
+        /// Printed ratio.
         printed: Printed,
     },
     /// A total.
     Sum {
         /// The parts.
         terms: Vec<Printed>,
-        /// What is printed as their sum.
+        /// Printed sum.
         printed: Printed,
     },
     /// One figure in several places.
     Same {
-        /// Its values.
+        /// Printed values.
         values: Vec<Printed>,
     },
     /// Two columns that both claim to be measured.
@@ -79,12 +79,12 @@ pub enum Statement {
         base: Printed,
         /// The measurement.
         measured: Printed,
-        /// What is printed, percent of the base.
+        /// Printed overhead, in percent of the base.
         printed: Printed,
     },
 }
 
-/// The fault of a statement, where no values that round to its figures make it true.
+/// Returns a fault if no values that round to the figures make the statement true.
 #[must_use]
 pub fn check(statement: &Statement) -> Option<ReportFault> {
     match statement {
@@ -133,7 +133,7 @@ fn times(a: Range, b: Range) -> Range {
     (products.iter().copied().fold(f64::INFINITY, f64::min), products.iter().copied().fold(f64::NEG_INFINITY, f64::max))
 }
 
-/// The inverse of a range above zero; none where it reaches zero, since nothing can then be said.
+/// Inverts a positive range; `None` if the range reaches zero, in which case nothing can be concluded.
 fn inverse((low, high): Range) -> Option<Range> {
     (low > 0.0).then(|| (1.0 / high, 1.0 / low))
 }
@@ -155,7 +155,7 @@ fn triple(users: Printed, think: Printed, throughput: Printed, response: Option<
     })
 }
 
-/// Whether the second column is the first times the same whole number in every row.
+/// Returns a fault if the second column is the first times the same whole number in every row.
 fn scaled(first: &[Printed], second: &[Printed]) -> Option<ReportFault> {
     let (one, other) = (first.first()?, second.first()?);
     let factor = (other.value / one.value).round();

@@ -1,4 +1,4 @@
-//! What a batch step costs by the number of its checkpoints, and how far apart they should be.
+//! Cost of a batch step by its number of checkpoints, and the best distance between checkpoints.
 
 use super::LINEAR_EXTRAPOLATION_MAX;
 use super::least_squares::{Coefficient, Sign, least_squares};
@@ -38,7 +38,7 @@ impl ChunkModel {
         Ok(Estimate::new(Method::ChunkModel, Validity::WithinData, model))
     }
 
-    /// Elapsed time with an item count. Fewer checkpoints than were measured cannot go below the time without any.
+    /// Predicts the elapsed time for an item count. With fewer checkpoints than were measured, it never falls below the time without checkpoints.
     ///
     /// # Errors
     /// [`ModelError::OutOfRange`] for an item count of zero, [`ModelError::Extrapolation`] for more than ten times the largest number of
@@ -55,13 +55,13 @@ impl ChunkModel {
         Ok(Estimate::new(Method::ChunkModel, self.validity(items), Seconds(time)))
     }
 
-    /// Whether an item count is among those that were measured.
+    /// Returns the validity of an item count relative to the measured ones.
     fn validity(&self, items: u64) -> Validity {
         Validity::of_range(checkpoints(self.records, items), self.measured.0, self.measured.1)
     }
 
-    /// The smallest item count whose checkpoints take at most `share` of the elapsed time. It never needs more than ten times the checkpoints
-    /// that were measured.
+    /// Returns the smallest item count at which checkpoints take at most `share` of the elapsed time. The result needs at most ten times the
+    /// measured number of checkpoints.
     ///
     /// # Errors
     /// [`ModelError::OutOfRange`] for shares outside 0 to 1.
@@ -79,7 +79,7 @@ fn checkpoints(records: u64, items: u64) -> f64 {
     records.div_ceil(items.max(1)) as f64
 }
 
-/// Time between checkpoints that loses least, to first order: `sqrt(2 c MTBF)` (Young 1974).
+/// Computes the interval between checkpoints with the smallest loss, to first order: `sqrt(2 c MTBF)` (Young 1974).
 ///
 /// # Errors
 /// [`ModelError`] for times that are not positive.
@@ -91,7 +91,8 @@ pub fn checkpoint_interval_young(cost: Seconds, between_failures: Seconds) -> Re
     Ok(Estimate::new(Method::YoungInterval, Validity::Approximate(text), Seconds(interval)))
 }
 
-/// Time between checkpoints of higher order (Daly 2006, equation 37); the time between failures where a checkpoint costs twice that or more.
+/// Computes the interval between checkpoints to higher order (Daly 2006, equation 37). If a checkpoint costs twice the time between failures
+/// or more, the result is the time between failures.
 ///
 /// # Errors
 /// [`ModelError`] for times that are not positive.

@@ -5,7 +5,7 @@ use super::least_squares::{Coefficient, Sign, least_squares};
 use crate::error::not_negative;
 use crate::{Bytes, Estimate, Method, ModelError, Seconds, Validity};
 
-/// What a transaction has to do.
+/// Work of a transaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
     /// Bytes read and written.
@@ -19,9 +19,9 @@ pub struct Work {
 /// A measurement: the work and its CPU time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CostSample {
-    /// What was done.
+    /// Work done.
     pub work: Work,
-    /// What it cost.
+    /// Cost of the work.
     pub cost: Seconds,
 }
 
@@ -36,7 +36,7 @@ pub struct CostModel {
     pub per_field: Coefficient,
     /// Seconds a connection.
     pub per_connection: Coefficient,
-    /// Condition number of the measurements; above 30 the parts are hard to tell apart.
+    /// Condition number of the measurements; above 30, the parts are hard to separate.
     pub condition: f64,
     /// Share of the variance that the fit explains.
     pub r_squared: f64,
@@ -49,11 +49,11 @@ pub struct CostModel {
 }
 
 impl CostModel {
-    /// Fits non-negative costs. Parts that the measurements do not have (no fields, no connections) cost nothing; a part that never varies
-    /// cannot be distinguished from the fixed cost.
+    /// Fits non-negative costs. Parts that do not occur in the measurements (no fields, no connections) cost nothing. A part that never varies
+    /// cannot be separated from the fixed cost.
     ///
     /// # Errors
-    /// [`ModelError::TooFewPoints`] and [`ModelError::NotIdentifiable`] where the measurements do not tell the parts apart.
+    /// [`ModelError::TooFewPoints`] and [`ModelError::NotIdentifiable`] if the measurements do not determine the parts separately.
     pub fn fit(samples: &[CostSample]) -> Result<Estimate<CostModel>, ModelError> {
         let columns: [fn(&Work) -> f64; 3] = [|work| work.bytes.0, |work| work.fields, |work| work.connections];
         for sample in samples {

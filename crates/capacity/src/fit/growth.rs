@@ -1,4 +1,4 @@
-//! When growth exhausts a machine.
+//! Time until growth exhausts a machine.
 
 use crate::error::{positive, within};
 use crate::{Estimate, Method, ModelError, PerMonth, Share};
@@ -12,14 +12,14 @@ pub struct CalendarDate {
 }
 
 impl CalendarDate {
-    /// The date, none where the calendar does not have it.
+    /// Creates a date; `None` if the calendar does not have it.
     #[must_use]
     pub fn new(year: i32, month: u8, day: u8) -> Option<CalendarDate> {
         let valid = (1..=12).contains(&month) && day >= 1 && day <= days_of(year, month);
         valid.then_some(CalendarDate { year, month, day })
     }
 
-    /// The date that `YYYY-MM-DD` names.
+    /// Parses a date of the form `YYYY-MM-DD`.
     #[must_use]
     pub fn parse(text: &str) -> Option<CalendarDate> {
         let mut parts = text.splitn(3, '-');
@@ -27,8 +27,8 @@ impl CalendarDate {
         CalendarDate::new(year.parse().ok()?, month.parse().ok()?, day.parse().ok()?)
     }
 
-    /// The date so many months later; a day that the month does not have becomes its last. A part of a month counts by its days, rounded
-    /// down, so that a date of exhaustion is never late.
+    /// Returns the date `months` later. A day that the month does not have becomes its last day. A fraction of a month is converted to days,
+    /// rounded down, so that a date of exhaustion is never late.
     #[must_use]
     pub fn after_months(self, months: f64) -> CalendarDate {
         let whole = crate::quantity::count_down(months).min(1_200_000);
@@ -69,21 +69,21 @@ fn days_of(year: i32, month: u8) -> u8 {
     }
 }
 
-/// When a utilization is reached.
+/// Time at which a utilization is reached.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Exhaustion {
-    /// It is reached already.
+    /// The utilization is reached already.
     Now,
-    /// It is reached after so many months.
+    /// The utilization is reached after a number of months.
     After {
         /// Months from the measurement.
         months: f64,
     },
-    /// Without growth it is never reached.
+    /// The utilization is never reached, because there is no growth.
     Never,
 }
 
-/// When compound growth takes utilization from `now` to `target`: `ln(target / now) / ln(1 + growth)` months.
+/// Computes the time in which compound growth takes utilization from `now` to `target`: `ln(target / now) / ln(1 + growth)` months.
 ///
 /// # Errors
 /// [`ModelError`] for shares that are not positive, or a shrinkage of 100 % or more.

@@ -3,19 +3,19 @@
 use super::student::t95;
 use crate::{Estimate, Method, ModelError, Validity};
 
-/// Which signs coefficients may have.
+/// Constraint on the signs of coefficients.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Sign {
     /// Any.
     Any,
-    /// None below zero: costs.
+    /// All coefficients are zero or positive, as costs are.
     NotNegative,
 }
 
 /// A fitted coefficient.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coefficient {
-    /// Its value.
+    /// Value of the coefficient.
     pub value: f64,
     /// Half width of its 95 % confidence interval; infinite without spare measurements, zero at a bound.
     pub half_width: f64,
@@ -30,7 +30,7 @@ pub struct LinearFit {
     pub residual: f64,
     /// Share of the variance that the fit explains.
     pub r_squared: f64,
-    /// Condition number of the columns, each scaled to length one. Above 30 the columns are hard to tell apart (Belsley 1980).
+    /// Condition number of the columns, each scaled to length one. Above 30, the columns are hard to separate (Belsley 1980).
     pub condition: f64,
 }
 
@@ -89,7 +89,7 @@ fn best_subset(rows: &[Vec<f64>], values: &[f64], columns: usize) -> Result<Line
     best.ok_or(ModelError::NotIdentifiable { what: "non-negative costs" })
 }
 
-/// The fit by a subset of the columns: Gram and Schmidt twice over scaled columns, which is as exact as Householder for so few.
+/// Fits a subset of the columns with two passes of Gram-Schmidt over scaled columns, which is as exact as Householder for so few columns.
 fn solve(rows: &[Vec<f64>], values: &[f64], chosen: &[usize]) -> Result<LinearFit, ModelError> {
     let columns = rows.first().map_or(0, Vec::len);
     let mut q: Vec<Vec<f64>> = Vec::new();
@@ -166,7 +166,7 @@ fn inverse_upper(r: &[Vec<f64>]) -> Vec<Vec<f64>> {
     inverse
 }
 
-/// Largest over smallest singular value of the triangular matrix, by power iteration on it and on its inverse.
+/// Computes the ratio of the largest to the smallest singular value of the triangular matrix, by power iteration on it and on its inverse.
 fn condition(r: &[Vec<f64>]) -> f64 {
     let n = r.len();
     let at = |row: usize, column: usize| if row <= column { r[column][row] } else { 0.0 };

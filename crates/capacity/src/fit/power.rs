@@ -7,7 +7,7 @@ use crate::{Estimate, Method, ModelError, Validity};
 /// Exponent above which a program does not stream: time grows faster than size.
 const NOT_STREAMING: f64 = 1.15;
 
-/// Whether time grows with size alone.
+/// Verdict whether time grows in proportion to size.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Streaming {
     /// The exponent is at most 1.15.

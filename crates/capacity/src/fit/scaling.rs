@@ -1,4 +1,4 @@
-//! What each further worker, partition or device adds.
+//! Gain from each additional worker, partition or device.
 
 use super::usl::LoadPoint;
 use crate::error::positive;
@@ -56,11 +56,11 @@ pub fn analyse_scaling(series: &[LoadPoint]) -> Result<Estimate<ScalingStudy>, M
     Ok(Estimate::new(Method::ScalingAnalysis, Validity::OurRule(text), ScalingStudy { points, saturation }))
 }
 
-/// Share of the first efficiency that a split of one object keeps: its throughput over that of separate objects on as many workers, each
-/// relative to its own first worker.
+/// Computes the share of efficiency that a split of one object keeps: its throughput over that of separate objects with the same number of
+/// workers, each relative to its own first worker.
 ///
 /// # Errors
-/// [`ModelError`] as for [`analyse_scaling`], and where a series does not have that number of workers.
+/// [`ModelError`] as for [`analyse_scaling`], or if a series lacks that number of workers.
 pub fn split_penalty(split: &[LoadPoint], separate: &[LoadPoint], workers: f64) -> Result<Estimate<f64>, ModelError> {
     let efficiency = |series: &[LoadPoint]| -> Result<f64, ModelError> {
         let points = analyse_scaling(series)?.value.points;
@@ -82,7 +82,7 @@ pub struct LinearRange {
     pub most: f64,
 }
 
-/// How far throughput is proportional to workers, within a relative tolerance of the first point's slope.
+/// Returns the largest number of workers up to which throughput is proportional, within a relative tolerance of the first point's slope.
 ///
 /// # Errors
 /// [`ModelError`] as for [`analyse_scaling`].
@@ -117,7 +117,7 @@ pub struct ObjectiveCapacity {
     pub peak: f64,
 }
 
-/// Capacity within an objective, and at its peak. The objective must hold at every smaller load that was measured too.
+/// Returns the largest measured capacity that meets an objective, and the peak. The objective must also hold at every smaller measured load.
 ///
 /// # Errors
 /// [`ModelError::TooFewPoints`] without measurements, [`ModelError`] for numbers that are not positive.

@@ -7,8 +7,8 @@ const TABLE: [f64; 30] = [
     2.079_614, 2.073_873, 2.068_658, 2.063_899, 2.059_539, 2.055_529, 2.051_831, 2.048_407, 2.045_230, 2.042_272,
 ];
 
-/// The factor of a 95 % confidence interval. Beyond the table by the expansion in powers of one over the degrees of freedom
-/// (Abramowitz & Stegun 26.7.5). No degrees of freedom give an infinite interval.
+/// Returns the factor of a 95 % confidence interval. Beyond the table, it is computed from the expansion in powers of one over the degrees of
+/// freedom (Abramowitz & Stegun 26.7.5). With no degrees of freedom the interval is infinite.
 pub(crate) fn t95(degrees: usize) -> f64 {
     if degrees == 0 {
         return f64::INFINITY;

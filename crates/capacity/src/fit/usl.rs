@@ -67,19 +67,19 @@ const EXTRAPOLATION_MAX: f64 = 2.0;
 const CERTAIN: f64 = 0.2;
 
 impl UslFit {
-    /// The load of the largest throughput, `sqrt((1 - a) / b)`; none without coherency.
+    /// Returns the load with the largest throughput, `sqrt((1 - a) / b)`; `None` without coherency.
     #[must_use]
     pub fn peak_load(&self) -> Option<f64> {
         (self.beta > 0.0 && self.alpha < 1.0).then(|| ((1.0 - self.alpha) / self.beta).sqrt())
     }
 
-    /// The largest throughput; none without coherency.
+    /// Returns the largest throughput; `None` without coherency.
     #[must_use]
     pub fn peak_throughput(&self) -> Option<PerSecond> {
         self.peak_load().map(|load| PerSecond(self.at(load)))
     }
 
-    /// The peak as a prediction, under the same limits as any other load; `None` without coherency.
+    /// Predicts the peak, under the same limits as any other load; `None` without coherency.
     ///
     /// # Errors
     /// [`ModelError::Extrapolation`] as for [`UslFit::predict`].
@@ -88,13 +88,13 @@ impl UslFit {
         Some(self.predict(load).map(|at| at.map(|at| UslPeak { load, throughput: at.throughput })))
     }
 
-    /// Amdahl's limit `g / a`: what coherency aside no load exceeds; none without contention. A bound, which no load reaches.
+    /// Returns Amdahl's limit `g / a`, an upper bound of the throughput that ignores coherency; `None` without contention.
     #[must_use]
     pub fn limit(&self) -> Option<PerSecond> {
         (self.alpha > 0.0).then(|| PerSecond(self.gamma / self.alpha))
     }
 
-    /// The law at a load.
+    /// Evaluates the law at a load.
     #[must_use]
     pub fn at(&self, load: f64) -> f64 {
         self.gamma * shape(load, self.alpha, self.beta)
@@ -120,7 +120,7 @@ impl UslFit {
         Ok(Estimate::new(Method::Usl, validity, UslPrediction { throughput: PerSecond(throughput), interval }))
     }
 
-    /// Half width of the 95 % interval of the mean at a load. Parameters at a bound are taken as known.
+    /// Returns the half width of the 95 % interval of the mean at a load. Parameters at a bound are treated as known.
     fn half_width(&self, load: f64) -> f64 {
         let free = self.free();
         let spare = self.points.len().saturating_sub(free.len());
@@ -199,8 +199,8 @@ pub fn fit_usl(points: &[LoadPoint]) -> Result<Estimate<UslFit>, ModelError> {
     Ok(Estimate::new(Method::Usl, Validity::WithinData, finish(points, parameters, most, residual, intervals)))
 }
 
-/// Fits the law by linear least squares of `N / X` over `1`, `N - 1` and `N (N - 1)`, none of them negative (Gunther 2007, section 5.2).
-/// Weights small loads more than [`fit_usl`]; kept for comparison with published tables.
+/// Fits the law by linear least squares of `N / X` over `1`, `N - 1` and `N (N - 1)` with non-negative coefficients (Gunther 2007, section 5.2).
+/// The method weights small loads more than [`fit_usl`] does; it is kept for comparison with published tables.
 ///
 /// # Errors
 /// [`ModelError`] as for [`fit_usl`].
@@ -255,7 +255,7 @@ fn residual(points: &[LoadPoint], [gamma, alpha, beta]: [f64; 3]) -> f64 {
 
 const STEPS_MAX: usize = 500;
 
-/// The best fit with some parameters held, from several starts.
+/// Finds the best fit with some parameters fixed, from several starting points.
 fn search(points: &[LoadPoint], held: [Held; 3]) -> Option<([f64; 3], f64)> {
     let one = points.iter().map(|point| point.throughput / point.load).fold(0.0, f64::max);
     let mut best: Option<([f64; 3], f64)> = None;
@@ -276,7 +276,7 @@ fn search(points: &[LoadPoint], held: [Held; 3]) -> Option<([f64; 3], f64)> {
     best
 }
 
-/// Levenberg and Marquardt. Free parameters may leave the box; the caller looks.
+/// Runs Levenberg-Marquardt. Free parameters may leave the box; the caller checks.
 fn descend(points: &[LoadPoint], start: [f64; 3], held: [Held; 3]) -> ([f64; 3], f64) {
     let free: Vec<usize> = (0..3).filter(|&at| matches!(held[at], Held::Free)).collect();
     let mut now = start;
@@ -322,7 +322,7 @@ fn descend(points: &[LoadPoint], start: [f64; 3], held: [Held; 3]) -> ([f64; 3],
     (now, error)
 }
 
-/// 95 % intervals by profile: the values of one parameter at which the best fit by the others is no worse than the F test allows.
+/// Computes 95 % profile intervals: the values of one parameter at which the best fit by the others is no worse than the F test allows.
 fn profile(points: &[LoadPoint], best: [f64; 3], error: f64) -> Option<[Interval; 3]> {
     let spare = points.len().checked_sub(3).filter(|spare| *spare > 0)?;
     let allowed = error * (1.0 + t95(spare).powi(2) / spare as f64);

@@ -19,7 +19,7 @@ pub struct BlockingNetwork {
     pub customers: u32,
 }
 
-/// What the analysis found.
+/// Result of the analysis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlockingSolution {
     /// Residence time of a visit, blocking included, by station.

@@ -43,7 +43,7 @@ fn demands(demands: &[Seconds], servers: &[u32], customers: u32, think: Seconds)
     Ok(Demands { total, most, average, think: think.0, customers: f64::from(customers) })
 }
 
-/// Asymptotic bounds (Lazowska et al. 1984, section 5.2). `servers` 0 is a delay; response times include delays, not the think time.
+/// Computes asymptotic bounds (Lazowska et al. 1984, section 5.2). `servers` 0 is a delay. Response times include delays but not the think time.
 ///
 /// # Errors
 /// [`ModelError`] for lists of different length, negative demands, or no customers.
@@ -66,7 +66,7 @@ pub fn asymptotic_bounds(
     Ok(Estimate::new(Method::AsymptoticBounds, Validity::Bound, bounds))
 }
 
-/// Balanced system bounds (Zahorjan et al. 1982) for single servers; delays belong into the think time.
+/// Computes balanced system bounds (Zahorjan et al. 1982) for single servers. Add delays to the think time.
 ///
 /// # Errors
 /// [`ModelError`] as for [`asymptotic_bounds`].
@@ -90,8 +90,8 @@ pub fn balanced_bounds(
     Ok(Estimate::new(Method::BalancedBounds, Validity::Bound, bounds))
 }
 
-/// Proportional bounds (Hsieh & Lam 1987) for single servers without think time. With think time the method's bounds cross the asymptotic
-/// ones, so it is not offered.
+/// Computes proportional bounds (Hsieh & Lam 1987) for single servers without think time. With think time the method's bounds cross the
+/// asymptotic ones, so it is not offered.
 ///
 /// # Errors
 /// [`ModelError`] as for [`asymptotic_bounds`].

@@ -88,7 +88,7 @@ pub(super) fn solve(network: &Network) -> Result<Solution, ModelError> {
     Ok(of_rates(network, &rates, residence, None))
 }
 
-/// Delays and queues. Servers that are as many as all customers never let one wait, so they are a delay where nothing arrives from outside.
+/// Separates delays from queues. A station with as many servers as customers is a delay, unless open customers also arrive.
 fn split(network: &Network, total: usize) -> (Vec<usize>, Vec<usize>) {
     (0..network.stations.len()).partition(|&k| {
         let station = &network.stations[k];
@@ -107,14 +107,14 @@ fn open_work(network: &Network, station: &super::Station) -> f64 {
     network.open_load(station) * station.servers.full_rate()
 }
 
-/// Time of a class in which nothing queues.
+/// Returns the time that a class spends without queueing: think time and delays.
 fn pause(network: &Network, class: usize, delays: &[usize]) -> f64 {
     let plenty = delays.iter().filter(|&&k| !matches!(network.stations[k].servers, Servers::Delay));
     let plenty: f64 = plenty.map(|&k| network.stations[k].demands[class].0).sum();
     network.think(class) + delay_demand(network, class) + plenty
 }
 
-/// A unit of time for each class that keeps its normalising constants near one, where logarithms have most digits.
+/// Returns a unit of time for each class that keeps its normalising constants near one, where logarithms have the most digits.
 fn scales(network: &Network, closed: &[usize], queues: &[usize], weights: &[Weights], pauses: &[f64]) -> Vec<f64> {
     let scale = |(&c, pause): (&usize, &f64)| {
         let slowest = queues.iter().zip(weights).map(|(&k, w)| network.stations[k].demands[c].0 * w.ratio.exp());
@@ -154,7 +154,7 @@ fn checked_lattice(population: &[usize], factors: &[Factor], total: usize) -> Re
     Lattice::new(population).ok_or(too_large)
 }
 
-/// `ln(n!)` for `n` from 0.
+/// Returns `ln(n!)` for `n` from 0 to `most`.
 fn factorials(most: usize) -> Vec<f64> {
     let mut table = vec![0.0];
     for n in 1..=most {
@@ -182,12 +182,12 @@ impl Space<'_> {
         constants
     }
 
-    /// `ln(prod_c base_c^n_c)`, where nothing to the power of nothing is one.
+    /// Returns `ln(prod_c base_c^n_c)`, where zero to the power of zero is one.
     fn power(&self, vector: &[usize], ln_bases: &[f64]) -> f64 {
         vector.iter().zip(ln_bases).filter(|(n, _)| **n > 0).map(|(n, base)| count(*n) * base).sum()
     }
 
-    /// `ln F(j)`.
+    /// Returns `ln F(j)`.
     fn factor(&self, vector: &[usize], factor: &Factor) -> f64 {
         let all: usize = vector.iter().sum();
         let ways = self.factorials[all] - vector.iter().map(|n| self.factorials[*n]).sum::<f64>();
@@ -242,7 +242,7 @@ impl Space<'_> {
         constants
     }
 
-    /// Mean number at a single server by class: `Q_c = D_c G_with_k_twice(N - e_c) / G(N)`.
+    /// Returns the mean number at a single server by class: `Q_c = D_c G_with_k_twice(N - e_c) / G(N)`.
     fn present_at_single_server(&self, constant: &[f64], factor: &Factor) -> Vec<f64> {
         let twice = self.convolve(constant, factor);
         let last = self.lattice.states - 1;
@@ -252,7 +252,7 @@ impl Space<'_> {
             .collect()
     }
 
-    /// Mean number by class at a station of several servers, from its marginal probabilities, and the mean number of open customers.
+    /// Returns the mean number by class at a station of several servers, from its marginal probabilities, and the mean number of open customers.
     fn present_at_many_servers(
         &self,
         constant: &[f64],
@@ -282,7 +282,7 @@ impl Space<'_> {
     }
 }
 
-/// `ln(exp(a) + exp(b))`.
+/// Returns `ln(exp(a) + exp(b))`.
 fn log_add(a: f64, b: f64) -> f64 {
     let (most, least) = if a >= b { (a, b) } else { (b, a) };
     if least == f64::NEG_INFINITY { most } else { most + (least - most).exp().ln_1p() }

@@ -13,7 +13,7 @@ pub(super) struct Lattice {
 }
 
 impl Lattice {
-    /// The lattice of a population, none where its states do not fit an index.
+    /// Creates the lattice of a population; `None` if its states do not fit an index.
     pub(super) fn new(population: &[usize]) -> Option<Lattice> {
         let mut strides = vec![0; population.len()];
         let mut states = 1_usize;
@@ -35,7 +35,7 @@ impl Lattice {
         }
     }
 
-    /// Every vector whose entries add up to at most `total`, with its index; states with few customers come first.
+    /// Returns every vector whose entries sum to at most `total`, with its index, in order of that sum.
     pub(super) fn up_to(&self, total: usize) -> Vec<(Vec<usize>, usize)> {
         let mut found = Vec::new();
         let mut vector = vec![0; self.population.len()];

@@ -9,12 +9,12 @@ use super::solution::Solution;
 use super::{Network, Servers};
 use crate::ModelError;
 
-/// How often the Linearizer repeats.
+/// Number of passes of the Linearizer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Passes {
     /// This many passes: 3 by Chandy and Neuse, 2 in JMT.
     Fixed(usize),
-    /// Until the estimates of `F` no longer change.
+    /// Passes until the estimates of `F` no longer change.
     Converged,
 }
 
@@ -65,7 +65,7 @@ pub(super) fn calibrated(network: &Network) -> Result<Solution, ModelError> {
     Err(ModelError::NoConvergence { what: "calibration of several servers", iterations: ROUNDS_MAX })
 }
 
-/// No station does more than its servers can: an approximation that says so is slowed to what they can, and the time goes to that station.
+/// Limits the throughput to the capacity of the stations. An approximation that exceeds it is slowed down, and the added time goes to that station.
 fn within_capacity(network: &Network, mut solution: Solution) -> Solution {
     let closed = network.closed();
     for k in 0..network.stations.len() {
@@ -91,7 +91,7 @@ fn within_capacity(network: &Network, mut solution: Solution) -> Solution {
     super::mva::of_rates(network, &rates, residence, solution.passes)
 }
 
-/// All closed classes as one, with the mean demands and think time of a transaction.
+/// Aggregates all closed classes into one, with the mean demands and think time of a transaction.
 fn aggregate(network: &Network, solution: &Solution) -> Result<Network, ModelError> {
     let closed = network.closed();
     let rate: f64 = closed.iter().map(|&c| solution.throughput[c].0).sum();
@@ -225,7 +225,7 @@ impl Core {
         }
     }
 
-    /// Iterates to the fixed point of a population, from where `state` stands.
+    /// Iterates to the fixed point of a population, starting from `state`.
     fn settle(&self, population: &[f64], drift: &[f64], state: &mut State) -> Result<(), ModelError> {
         let (classes, queues) = (self.classes, self.queues);
         let mut seen = vec![0.0; queues];

@@ -25,10 +25,10 @@ pub const EXACT_CELLS_MAX: usize = 1 << 24;
 /// Terms up to which the convolution is used: about two seconds of one core.
 pub const CONVOLUTION_TERMS_MAX: usize = 200_000_000;
 
-/// How fast a station works with a number of customers present.
+/// Service rate of a station by the number of customers present.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Servers {
-    /// No queue: think time, a sleep, a fixed latency.
+    /// A delay without a queue: think time, a sleep, a fixed latency.
     Delay,
     /// This many identical servers, at least 1.
     Count(u32),
@@ -38,7 +38,7 @@ pub enum Servers {
 }
 
 impl Servers {
-    /// Service rate with `customers` present, relative to one server.
+    /// Returns the service rate with `customers` present, relative to one server.
     #[must_use]
     pub fn rate(&self, customers: usize) -> f64 {
         match self {
@@ -51,7 +51,7 @@ impl Servers {
         }
     }
 
-    /// The rate under full load; infinite for a delay.
+    /// Returns the rate under full load; infinite for a delay.
     #[must_use]
     pub fn full_rate(&self) -> f64 {
         match self {
@@ -61,7 +61,7 @@ impl Servers {
         }
     }
 
-    /// Whether this is one server of constant speed.
+    /// Returns true if this is one server of constant speed.
     fn is_single(&self) -> bool {
         matches!(self, Servers::Count(1))
     }
@@ -84,20 +84,20 @@ pub struct Station {
 }
 
 impl Station {
-    /// A station of so many servers.
+    /// Creates a station with `servers` identical servers.
     #[must_use]
     pub fn queue(name: &str, servers: u32, demands: &[Seconds]) -> Station {
         Station { name: name.to_owned(), servers: Servers::Count(servers), demands: demands.to_vec() }
     }
 
-    /// A station without a queue.
+    /// Creates a station without a queue.
     #[must_use]
     pub fn delay(name: &str, demands: &[Seconds]) -> Station {
         Station { name: name.to_owned(), servers: Servers::Delay, demands: demands.to_vec() }
     }
 }
 
-/// How transactions of a class arrive.
+/// Arrivals of a class.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Class {
     /// A fixed number of customers, each of which thinks between two transactions.
@@ -107,7 +107,7 @@ pub enum Class {
         /// Mean think time.
         think: Seconds,
     },
-    /// Transactions arrive whatever the system does.
+    /// Transactions arrive independently of the system's state.
     Open {
         /// Mean rate.
         arrivals: PerSecond,
@@ -121,9 +121,9 @@ pub struct Network {
     classes: Vec<Class>,
 }
 
-/// What is known of the calibrated Linearizer.
+/// Known accuracy of the calibrated Linearizer.
 const CALIBRATED: &str = "several servers are calibrated: within 5 % of the exact solution in tests with two classes";
-/// What is known of the Linearizer with Seidmann's approximation.
+/// Known accuracy of the Linearizer with Seidmann's approximation.
 const SEIDMANN: &str = "several servers are approximated: throughput is up to 21 % low where the customers just saturate them, up to 6 % at half or twice as many";
 
 impl Network {
@@ -286,10 +286,10 @@ impl Network {
         Ok(Estimate::new(Method::Schweitzer, Validity::Approximate(text), solution))
     }
 
-    /// Solves by the Linearizer with the passes that are asked for; the solution names how many there were.
+    /// Solves with the Linearizer and the given passes; the solution has the number of passes made.
     ///
     /// # Errors
-    /// [`ModelError::NoConvergence`] where an iteration does not settle.
+    /// [`ModelError::NoConvergence`] if an iteration does not converge.
     pub fn solve_linearizer(&self, passes: Passes) -> Result<Estimate<Solution>, ModelError> {
         let solution = linearizer::solve(self, passes)?;
         let (method, text) = if self.has_many_servers() {

@@ -43,13 +43,13 @@ pub(super) fn solve(network: &Network) -> Result<Solution, ModelError> {
     Ok(with_open_classes(network, rates, residence, None))
 }
 
-/// Time that a class spends at delay stations.
+/// Returns the time that a class spends at delay stations.
 pub(super) fn delay_demand(network: &Network, class: usize) -> f64 {
     let delays = network.stations.iter().filter(|station| matches!(station.servers, Servers::Delay));
     delays.map(|station| station.demands[class].0).sum()
 }
 
-/// Throughput by class and residence `[class][queue]` at the whole population.
+/// Returns throughput by class and residence time `[class][queue]` at the full population.
 fn recursion(
     demands: &[Vec<f64>],
     pauses: &[f64],
@@ -144,7 +144,7 @@ pub(super) fn with_open_classes(
     of_rates(network, &rates, residence, passes)
 }
 
-/// A solution of throughputs and residence times: queues by Little's law, utilization by the utilization law.
+/// Builds a solution from throughputs and residence times: queues by Little's law, utilization by the utilization law.
 pub(super) fn of_rates(network: &Network, rates: &[f64], residence: Vec<Vec<f64>>, passes: Option<usize>) -> Solution {
     let busy = |station: &super::Station| {
         let servers = if matches!(station.servers, Servers::Delay) { 1.0 } else { station.servers.full_rate() };

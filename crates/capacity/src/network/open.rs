@@ -1,4 +1,4 @@
-//! Open product-form networks (Jackson 1957; Baskett, Chandy, Muntz & Palacios 1975): each station by itself, as M/M/m.
+//! Open product-form networks (Jackson 1957; Baskett, Chandy, Muntz & Palacios 1975): each station is solved separately as M/M/m.
 
 use super::mva::of_rates;
 use super::solution::Solution;

@@ -1,4 +1,4 @@
-//! What a solver found: by class, by station and by both.
+//! Results of a solver: by class, by station and by both.
 
 use crate::{PerSecond, Seconds, Share};
 

@@ -38,20 +38,20 @@ impl Weights {
         Weights { head, ratio }
     }
 
-    /// `ln(w(j) / w(0))` for any `j`.
+    /// Returns `ln(w(j) / w(0))` for any `j`.
     pub(super) fn at(&self, customers: usize) -> f64 {
         let last = self.head.len() - 1;
         if customers <= last { self.head[customers] } else { self.head[last] + count(customers - last) * self.ratio }
     }
 
-    /// Whether the weights are geometric from the start: a single server.
+    /// Returns true if the weights are geometric from the start, as for a single server.
     pub(super) fn is_single(&self) -> bool {
         self.head.len() == 1
     }
 }
 
-/// `ln w(j)` with open work. The tail from `i = length - j` on is the tail of a negative binomial distribution, which is the head of a
-/// binomial one, so it is a finite sum of positive terms too.
+/// Returns `ln w(j)` with open work. The tail from `i = length - j` is the tail of a negative binomial distribution, which equals the head of
+/// a binomial one, so it is a finite sum of positive terms too.
 fn with_open(j: usize, open: f64, load: f64, rate: f64, product: &[f64]) -> f64 {
     let length = product.len() - 1;
     let mut terms = Vec::new();
@@ -73,7 +73,7 @@ fn with_open(j: usize, open: f64, load: f64, rate: f64, product: &[f64]) -> f64 
     log_sum(&terms)
 }
 
-/// `ln(sum of exp(terms))` without overflow. Terms below e^-50 of the largest add less than a rounding error.
+/// Returns `ln(sum of exp(terms))` without overflow. Terms below e^-50 of the largest add less than a rounding error.
 pub(super) fn log_sum(terms: &[f64]) -> f64 {
     let most = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     if most == f64::NEG_INFINITY {

@@ -6,12 +6,12 @@ use crate::{Bytes, Estimate, Method, ModelError, Share, Validity};
 /// Bytes that one read of a scan takes.
 const READ_BYTES: f64 = 131_072.0;
 
-/// What is known of a selection.
+/// Known selectivity of a query.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Selectivity {
     /// Statistics give the rows that are selected.
     Rows(f64),
-    /// Nothing is known: one row in ten.
+    /// No statistics; one row in ten is assumed.
     Unknown,
 }
 
@@ -30,10 +30,10 @@ pub enum AccessPlan {
     },
 }
 
-/// Reads of a scan over so many bytes: 128 KiB each, rounded to the nearest.
+/// Computes the number of reads of a scan over `size` bytes: 128 KiB each, rounded to the nearest.
 ///
 /// # Errors
-/// [`ModelError`] for no bytes.
+/// [`ModelError`] for zero bytes.
 pub fn scan_reads(size: Bytes) -> Result<Estimate<f64>, ModelError> {
     let reads = (positive("size", size.0)? / READ_BYTES).round();
     Ok(Estimate::new(Method::AccessPlan, Validity::OurRule("128 KiB a read, derived from the printed reads"), reads))
@@ -75,7 +75,7 @@ pub struct CheckRange {
     pub most: f64,
 }
 
-/// Whether a selection of values above `above` contradicts the check, so that nothing needs to be read.
+/// Returns true if a selection of values above `above` contradicts the check constraint, so that nothing needs to be read.
 #[must_use]
 pub fn pruned_by_check(check: CheckRange, above: f64) -> bool {
     above >= check.most
@@ -96,7 +96,7 @@ pub fn vector_index_bytes(rows: u64, distinct: u64) -> Result<Estimate<Bytes>, M
     Ok(Estimate::new(Method::VectorIndex, Validity::OurRule(text), Bytes(rows as f64 * width)))
 }
 
-/// Memory of one job of a pool that several jobs share evenly.
+/// Computes the memory of one job of a pool that several jobs share evenly.
 ///
 /// # Errors
 /// [`ModelError`] for no jobs.

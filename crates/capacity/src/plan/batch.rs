@@ -3,7 +3,7 @@
 use crate::error::{not_negative, positive, within};
 use crate::{Bytes, CapacityUnits, Estimate, Method, ModelError, PerSecond, Seconds, Share, Validity};
 
-/// Elapsed time on a machine of another rating: CPU time scales, I/O time does not.
+/// Predicts the elapsed time on a machine with another rating: CPU time scales, I/O time does not.
 ///
 /// # Errors
 /// [`ModelError`] for negative times or ratings that are not positive.
@@ -20,13 +20,13 @@ pub fn batch_run_time(
     Ok(Estimate::new(Method::BatchTime, Validity::OurRule(text), Seconds(cpu.0 * ratio + io.0)))
 }
 
-/// Whether a read cache shortens a batch step: only where the disk limits, CPU is below 60 % and memory is free.
+/// Returns true if a read cache shortens a batch step: the disk is the limit, CPU is below 60 % and memory is free.
 #[must_use]
 pub fn cache_pays(disk_limits: bool, cpu: Share, memory_free: Bytes) -> bool {
     disk_limits && cpu.0 < 0.6 && memory_free.0 > 0.0
 }
 
-/// Time of a transfer in blocks: each has a fixed cost, so small blocks pay it more often.
+/// Computes the time of a transfer in blocks. Each block has a fixed cost, so small blocks pay it more often.
 ///
 /// # Errors
 /// [`ModelError`] for numbers that are not positive.
@@ -53,7 +53,7 @@ pub enum WorkKind {
     UserMix,
 }
 
-/// What limits the number of streams.
+/// Limits of the number of streams.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StreamLimits {
     /// Devices or partitions.
@@ -86,16 +86,16 @@ pub fn streams(limits: &StreamLimits, kind: WorkKind) -> Result<Estimate<u32>, M
 /// Least and most time of a step that is split into jobs that run at the same time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BatchWindow {
-    /// If CPU and I/O of different jobs overlap without a gap.
+    /// Elapsed time if CPU and I/O of different jobs overlap without a gap.
     pub least: Seconds,
-    /// If jobs never overlap: the step as one job.
+    /// Elapsed time if jobs never overlap: the step as one job.
     pub most: Seconds,
     /// Number of jobs from which processors limit, not their number.
     pub jobs_enough: f64,
 }
 
-/// The batch window of a step that is split into `jobs` jobs, from its CPU and I/O time. Each job waits for its own I/O, so more jobs
-/// shorten the window until the processors are full.
+/// Computes the batch window of a step that is split into `jobs` jobs, from its CPU and I/O time. Each job waits for its own I/O, so more
+/// jobs shorten the window until the processors are saturated.
 ///
 /// # Errors
 /// [`ModelError`] for negative times, or no jobs or processors.
@@ -114,8 +114,8 @@ pub fn batch_window(
     Ok(Estimate::new(Method::BatchTime, Validity::Bound, window))
 }
 
-/// Time that all of `devices` lose while each in turn is switched for `each`: segments that roll over or media that change one after the
-/// other stop the streams that fill together. Staggered switches lose none.
+/// Computes the time that all of `devices` lose while each in turn is switched for `each`. Segments or media that change one after the other
+/// stop the streams that they fill together. Staggered switches lose none.
 ///
 /// # Errors
 /// [`ModelError`] for a negative time.

@@ -1,4 +1,4 @@
-//! Whether a cache of definitions is large enough.
+//! Size check of a cache of definitions.
 
 use crate::error::not_negative;
 use crate::{Estimate, Method, ModelError, Share, Validity};
@@ -6,20 +6,20 @@ use crate::{Estimate, Method, ModelError, Share, Validity};
 /// Share of the accesses that a cache should answer.
 const HIT_SHARE: f64 = 0.9;
 
-/// What a cache's counters say.
+/// Verdict on a cache from its counters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CacheVerdict {
-    /// At least 90 % of the accesses are answered.
+    /// At least 90 % of the accesses are hits.
     Enough,
     /// Every miss was a first access, so the cache is warming up and its size is not at fault.
     Warming,
     /// Definitions are read again because they were dropped: enlarge the cache.
     TooSmall,
-    /// Nothing was asked yet.
+    /// The cache has had no access yet.
     Unused,
 }
 
-/// Hit share of a definition cache and its verdict, from the entries it holds, its limit, hits and misses.
+/// Computes the hit share of a definition cache and its verdict, from its entries, limit, hits and misses.
 ///
 /// # Errors
 /// [`ModelError`] for negative counts.

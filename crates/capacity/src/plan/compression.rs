@@ -1,13 +1,13 @@
-//! Whether compression pays, and what string control bytes make of a record.
+//! Benefit of compression, and the length of a record with string control bytes.
 
 use super::line::wire_time;
 use crate::error::{not_negative, within};
 use crate::{Bytes, Estimate, Method, ModelError, PerSecond, Seconds, Share, Validity};
 
-/// What to do about compression.
+/// Recommendation on compression.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CompressionAdvice {
-    /// Whether to compress.
+    /// True if compression is recommended.
     pub compress: bool,
     /// Time on the wire without compression.
     pub wire: Seconds,
@@ -17,7 +17,7 @@ pub struct CompressionAdvice {
     pub added: Seconds,
 }
 
-/// Share of the class' capacity from which compression is switched off whatever it saves.
+/// Share of the class' capacity from which compression is switched off regardless of its savings.
 const BUSY: f64 = 0.7;
 
 /// Advises on compression: it pays where it saves more time on the wire than it adds in CPU time, and where CPU is below 70 %.
@@ -77,8 +77,8 @@ const BLANKS: u8 = 0x80;
 const RUN: u8 = 0xc0;
 const LITERAL: u8 = 0x00;
 
-/// A record by string control bytes, of the length that [`compressed_length`] calculates. The two high bits of a control byte are its kind,
-/// the six low bits its count.
+/// Compresses a record with string control bytes; [`compressed_length`] calculates the length of the result. The two high bits of a control
+/// byte are its kind, the six low bits its count.
 #[must_use]
 pub fn compress_record(record: &[u8], blank: u8) -> Vec<u8> {
     let mut out = Vec::with_capacity(record.len() / 2 + 2);
@@ -111,7 +111,7 @@ pub fn compress_record(record: &[u8], blank: u8) -> Vec<u8> {
     out
 }
 
-/// The record that [`compress_record`] wrote; none for bytes that it cannot have written, or a record of more than `bytes_max`.
+/// Decompresses a record that [`compress_record`] wrote; `None` for other bytes, or for a record of more than `bytes_max`.
 #[must_use]
 pub fn decompress_record(compressed: &[u8], blank: u8, bytes_max: usize) -> Option<Vec<u8>> {
     let mut out = Vec::new();

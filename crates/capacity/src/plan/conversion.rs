@@ -19,8 +19,8 @@ impl HostRating {
     }
 }
 
-/// CPU time on the target: the base's time times base rating per engine over target rating per engine. The ratio is not rounded; documents
-/// that round it to two digits differ by up to a percent.
+/// Computes the CPU time on the target: the base's time times base rating per engine over target rating per engine. The ratio is not rounded;
+/// documents that round it to two digits differ by up to a percent.
 ///
 /// # Errors
 /// [`ModelError`] for ratings or engines that are not positive.
@@ -42,11 +42,10 @@ pub struct KernelShare {
     pub target: f64,
 }
 
-/// CPU time on the target by a vector of kernels, with the least and the most that any one kernel would give: the error band of the
-/// projection.
+/// Projects the CPU time to the target with a vector of kernels. The error band is the smallest and the largest result of any single kernel.
 ///
 /// # Errors
-/// [`ModelError::OutOfRange`] where shares do not add up to 1 within 1 %, [`ModelError`] for rates that are not positive.
+/// [`ModelError::OutOfRange`] if the shares do not add up to 1 within 1 %, [`ModelError`] for rates that are not positive.
 pub fn convert_by_kernels(
     cost: Seconds,
     kernels: &[KernelShare],
@@ -79,7 +78,7 @@ pub struct Overhead {
     pub absolute: f64,
 }
 
-/// The overhead of `new` over `base`.
+/// Computes the overhead of `new` over `base`.
 ///
 /// # Errors
 /// [`ModelError`] for a base that is not positive.

@@ -12,10 +12,10 @@ pub struct Disk {
     pub revolutions: f64,
 }
 
-/// Service time: seek and half a revolution. An upper bound on what a faster disk gains, since caches hide a part.
+/// Computes the service time: seek plus half a revolution. It is an upper bound on the gain of a faster disk, since caches hide a part.
 ///
 /// # Errors
-/// [`ModelError`] for a disk that does not turn.
+/// [`ModelError`] for a disk without rotation.
 pub fn disk_service(disk: &Disk) -> Result<Estimate<Seconds>, ModelError> {
     let latency = 30.0 / positive("revolutions", disk.revolutions)?;
     let service = not_negative("seek time", disk.seek.0)? + latency;

@@ -3,7 +3,7 @@
 use crate::error::{not_negative, positive, within};
 use crate::{CapacityUnits, Estimate, Method, ModelError, Origin, Share, Validity};
 
-/// Where the knee of a machine lies.
+/// Rule that places the knee of a machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum KneeRule {
     /// The knee is published; the maximum is 7/6 of it.
@@ -12,7 +12,7 @@ pub enum KneeRule {
     SixSevenths(CapacityUnits),
     /// The maximum is published; the knee is a third of it.
     OneThird(CapacityUnits),
-    /// Both are given.
+    /// Both knee and maximum are given.
     Both {
         /// The knee.
         knee: CapacityUnits,
@@ -30,22 +30,22 @@ pub struct Entitlement {
     pub rule: KneeRule,
 }
 
-/// What a load of the class leaves for other work.
+/// Effect of a class' load on the capacity for other work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KneeState {
     /// Load from which overhead begins.
     pub knee: CapacityUnits,
-    /// Load at which nothing is left.
+    /// Load at which no capacity is left.
     pub most: CapacityUnits,
-    /// How far the load is between both: 0 up to the knee, 1 at the maximum.
+    /// Position of the load between both: 0 up to the knee, 1 at the maximum.
     pub position: f64,
-    /// What the class uses, overhead included.
+    /// Capacity that the class uses, including overhead.
     pub used: CapacityUnits,
     /// Overhead alone.
     pub overhead: CapacityUnits,
-    /// What is left for other work.
+    /// Capacity left for other work.
     pub left: CapacityUnits,
-    /// What is left if the class' load is one point of the machine less, and one more. Near the knee one point moves much.
+    /// Capacity left if the class' load is one point of the machine less, and one point more. Near the knee, one point has a large effect.
     pub swing: (CapacityUnits, CapacityUnits),
 }
 
@@ -69,7 +69,8 @@ impl Entitlement {
     }
 }
 
-/// What a class' load leaves on a machine with a knee. Below it the class uses its load; above it overhead grows until nothing is left.
+/// Computes the capacity that a class' load leaves on a machine with a knee. Below the knee the class uses its load; above it, overhead
+/// grows until no capacity is left.
 ///
 /// # Errors
 /// [`ModelError`] for negative numbers or a knee above the machine.
@@ -95,7 +96,7 @@ pub fn knee(machine: &Entitlement, load: CapacityUnits) -> Result<Estimate<KneeS
     Ok(Estimate::new(Method::Knee, Validity::RuleOfSource(text), state).from_inputs(Origin::Assumed))
 }
 
-/// Average load that leaves room for peaks: 70 % of the threshold, or of twice the threshold where the knee is a third of the maximum.
+/// Returns the average load that leaves room for peaks: 70 % of the threshold, or of twice the threshold if the knee is a third of the maximum.
 ///
 /// # Errors
 /// [`ModelError`] for a negative threshold.
@@ -110,7 +111,7 @@ pub fn operating_target(rule: KneeRule) -> Result<Estimate<CapacityUnits>, Model
     Ok(Estimate::new(Method::OperatingTarget, Validity::RuleOfSource(text), CapacityUnits(target)))
 }
 
-/// Whether a trend asks for an upgrade: no overhead at the lower load, some overhead at the higher.
+/// Returns true if a trend requires an upgrade: no overhead at the lower load, some overhead at the higher.
 #[must_use]
 pub fn trend_needs_upgrade(samples: &[(Share, Share)]) -> bool {
     let mut sorted = samples.to_vec();
@@ -127,7 +128,7 @@ pub enum MigrationRule {
     Custom,
 }
 
-/// Capacity for the class that a migration needs: its share of the old machine's time, times that machine's rating, times a factor.
+/// Computes the capacity that a migrated class needs: its share of the old machine's time, times that machine's rating, times a factor.
 ///
 /// # Errors
 /// [`ModelError`] for a share outside 0 to 1 or a rating that is not positive.
@@ -144,14 +145,14 @@ pub fn migrate(share: Share, old: CapacityUnits, rule: MigrationRule) -> Result<
     Ok(Estimate::new(Method::Migration, Validity::RuleOfSource(text), need))
 }
 
-/// How an upgrade changes the share that a class is entitled to.
+/// Change of a class' entitled share after an upgrade.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShareCheck {
-    /// Before.
+    /// Share before the upgrade.
     pub before: Share,
-    /// After.
+    /// Share after the upgrade.
     pub after: Share,
-    /// Whether the share shrank: peaks of the class become sharper although its capacity is the same.
+    /// True if the share shrank. Peaks of the class then become sharper although its capacity is the same.
     pub shrank: bool,
 }
 
@@ -171,7 +172,7 @@ pub fn share_check(
     Ok(Estimate::exact(Method::UpgradeRatio, check))
 }
 
-/// The largest share of a machine that one job can use: one processor of all.
+/// Computes the largest share of a machine that one job can use: one processor of all.
 ///
 /// # Errors
 /// [`ModelError`] for no processors.
@@ -180,7 +181,7 @@ pub fn one_job_share(processors: u32) -> Result<Estimate<Share>, ModelError> {
     Ok(Estimate::exact(Method::Quota, Share(share)))
 }
 
-/// A quota of the whole machine for a part of it: `(share of the machine, share within the part)`.
+/// Converts a quota of the whole machine to a part of it: `(share of the machine, share within the part)`.
 ///
 /// # Errors
 /// [`ModelError`] for shares outside 0 to 1.

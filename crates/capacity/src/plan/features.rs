@@ -6,7 +6,7 @@ use crate::{Estimate, Method, ModelError, Share, Validity};
 /// Fixed part of the cost by fields, in fields: 50 fields cost half as much as 350.
 const FIXED_FIELDS: f64 = 250.0;
 
-/// Cost of a transaction of `fields` over that of one of `reference` fields: `(250 + fields) / (250 + reference)`.
+/// Computes the cost of a transaction of `fields` over that of one of `reference` fields: `(250 + fields) / (250 + reference)`.
 ///
 /// # Errors
 /// [`ModelError`] for negative counts.
@@ -25,7 +25,7 @@ pub fn page_fields(rows: u64, columns: u64) -> Estimate<u64> {
 /// A feature that adds to the cost of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Feature {
-    /// What it adds, as a share of the cost without it.
+    /// Cost that the feature adds, as a share of the cost without it.
     pub adds: Share,
 }
 
@@ -36,7 +36,7 @@ impl Feature {
     pub const RECOVERY: Feature = Feature { adds: Share(0.5) };
 }
 
-/// How features add up.
+/// Rule that combines the costs of features.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Combine {
     /// Each adds to the cost with the others.
@@ -45,7 +45,7 @@ pub enum Combine {
     Add,
 }
 
-/// Cost with features over the cost without. No document says how several add up, so both ways are offered.
+/// Computes the cost with features over the cost without. No document says how several features combine, so both rules are offered.
 ///
 /// # Errors
 /// [`ModelError`] for negative costs.
@@ -59,7 +59,7 @@ pub fn feature_cost(base: f64, features: &[Feature], combine: Combine) -> Result
     Ok(Estimate::new(Method::FeatureCost, Validity::RuleOfSource(text), cost))
 }
 
-/// CPU time that generating a share of the maps ahead saves, as a range: 5 to 10 % at 30 %, 20 to 25 % at 100 %, linear between.
+/// Computes the range of CPU time saved by generating a share of the maps in advance: 5 to 10 % at 30 %, 20 to 25 % at 100 %, linear between.
 ///
 /// # Errors
 /// [`ModelError`] for shares outside 0 to 1.

@@ -3,7 +3,7 @@
 use crate::error::{not_negative, positive};
 use crate::{Estimate, Method, ModelError, Seconds, Validity};
 
-/// Journal entries of so many changes with a commit after each `interval`: each unit of work adds a begin and an end.
+/// Computes the journal entries of `changes` with a commit after each `interval`. Each unit of work adds a begin and an end entry.
 ///
 /// # Errors
 /// [`ModelError`] for a commit interval of zero.
@@ -13,7 +13,7 @@ pub fn journal_entries(changes: u64, interval: u64) -> Result<Estimate<u64>, Mod
     Ok(Estimate::exact(Method::JournalEntries, changes.saturating_add(units.saturating_mul(2))))
 }
 
-/// Which indexes are journalled.
+/// Indexes to journal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Protection {
     /// Positions of the indexes to journal, in the order of their rebuild times.

@@ -3,7 +3,7 @@
 use crate::error::{not_negative, positive, within};
 use crate::{Bytes, Estimate, Method, ModelError, Share, Validity};
 
-/// How servers are connected.
+/// Connection of servers.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum TopologyKind {
     /// Each to a hub, both ways.
@@ -22,7 +22,7 @@ pub fn connections(servers: u64, kind: TopologyKind) -> Estimate<u64> {
     Estimate::exact(Method::Topology, connections)
 }
 
-/// Processors that a host keeps free for guests that do much I/O through it: a tenth of theirs.
+/// Computes the processors that a host must keep free for guests with much I/O through it: a tenth of theirs.
 ///
 /// # Errors
 /// [`ModelError`] for a negative number.
@@ -41,7 +41,7 @@ pub fn usable_processors(shared: f64) -> Result<Estimate<f64>, ModelError> {
     Ok(Estimate::new(Method::Partitioning, Validity::RuleOfSource("8 % overhead of sharing"), usable))
 }
 
-/// A share of processors rounded up to a tenth, which a dispatcher grants without leftovers.
+/// Rounds a share of processors up to a tenth, which a dispatcher can grant exactly.
 ///
 /// # Errors
 /// [`ModelError`] for a negative share.
@@ -52,13 +52,13 @@ pub fn share_rounded(share: f64) -> Result<Estimate<f64>, ModelError> {
     Ok(Estimate::new(Method::Partitioning, Validity::OurRule("rounded up to a tenth"), rounded))
 }
 
-/// Whether the frame sizes of two ends of a virtual line belong together: one is four bytes smaller.
+/// Returns true if the frame sizes of the two ends of a virtual line match: one is four bytes smaller.
 #[must_use]
 pub fn mtu_matches(guest: u32, host: u32) -> bool {
     guest.checked_sub(4) == Some(host)
 }
 
-/// Rows that a block of so many KiB takes, at least one.
+/// Computes the rows in a block of `block_kib` KiB, at least one.
 ///
 /// # Errors
 /// [`ModelError::OutOfRange`] for blocks outside 2 to 512 KiB or rows without bytes.
@@ -68,12 +68,12 @@ pub fn rows_per_block(block_kib: u32, row: Bytes) -> Result<Estimate<u64>, Model
     Ok(Estimate::exact(Method::Blocking, crate::quantity::count_down(rows).max(1)))
 }
 
-/// Where the bytes of a value of varying length are.
+/// Place of the bytes of a variable-length value.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum StoredVariable {
-    /// In the record.
+    /// All bytes are in the record.
     InPlace,
-    /// All of them in the spill area.
+    /// All bytes are in the spill area.
     Spilled {
         /// Bytes there.
         bytes: u32,

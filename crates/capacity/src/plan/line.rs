@@ -1,18 +1,18 @@
-//! Utilization of a line, and what connections and sizes make of it.
+//! Utilization of a line, and its dependence on connections and sizes.
 
 use crate::error::{not_negative, positive};
 use crate::{Bytes, Estimate, Method, ModelError, PerSecond, Seconds, Share, Validity};
 
-/// Whether both directions share the line.
+/// Use of the line by the two directions.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Duplex {
     /// One direction at a time.
     Half,
-    /// Both directions at once; utilization is their mean.
+    /// Both directions transfer at the same time; utilization is their mean.
     Full,
 }
 
-/// Utilization of a line of `bits` a second by bytes in and out over a time.
+/// Computes the utilization of a line of `bits` a second from bytes in and out over a time.
 ///
 /// # Errors
 /// [`ModelError`] for negative amounts, no time or no speed.
@@ -41,14 +41,14 @@ pub struct LineLoad {
     pub most: Share,
 }
 
-/// Mean and maximum of sending and receiving. The mean of one full and one idle direction is a half, so both numbers are needed.
+/// Computes mean and maximum of sending and receiving. One full and one idle direction have a mean of a half, so both numbers are needed.
 #[must_use]
 pub fn line_load(send: Share, receive: Share) -> Estimate<LineLoad> {
     let load = LineLoad { mean: Share((send.0 + receive.0) / 2.0), most: Share(send.0.max(receive.0)) };
     Estimate::exact(Method::LineUtilization, load)
 }
 
-/// Time that bytes take on a line.
+/// Computes the transmission time of bytes on a line.
 ///
 /// # Errors
 /// [`ModelError`] for a line without speed.
@@ -57,7 +57,7 @@ pub fn wire_time(size: Bytes, bits: PerSecond) -> Result<Estimate<Seconds>, Mode
     Ok(Estimate::exact(Method::LineUtilization, Seconds(time)))
 }
 
-/// New socket pairs a second before the numbers of a pair of addresses run out, while a closed one waits for `timeout`.
+/// Computes the rate of new connections at which the port numbers of a pair of addresses run out, if a closed one waits for `timeout`.
 ///
 /// # Errors
 /// [`ModelError`] for a timeout that is not positive.
@@ -67,7 +67,7 @@ pub fn port_pairs(timeout: Seconds) -> Result<Estimate<PerSecond>, ModelError> {
     Ok(Estimate::new(Method::LineUtilization, Validity::OurRule(text), PerSecond(rate)))
 }
 
-/// What a line or an interface carries, which decides how busy it may be.
+/// Traffic of a line or an interface, which determines its acceptable utilization.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum LineKind {
     /// A wide-area line with people at its end.
@@ -82,19 +82,19 @@ pub enum LineKind {
     Bulk,
 }
 
-/// How busy a line is for its kind.
+/// Verdict on a line's utilization for its kind.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum LineVerdict {
     /// Within the limit.
     Good,
-    /// Above it.
+    /// Above the limit.
     Busy,
-    /// Far above it: response times are unacceptable.
+    /// Far above the limit: response times are unacceptable.
     Overloaded,
 }
 
 impl LineKind {
-    /// Utilization up to which the line is good, and from which it is overloaded.
+    /// Returns the utilization up to which the line is good, and from which it is overloaded.
     #[must_use]
     pub fn limits(self) -> (Share, Share) {
         match self {

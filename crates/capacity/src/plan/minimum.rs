@@ -12,14 +12,14 @@ pub struct Minimum {
     pub memory: Bytes,
 }
 
-/// Whether a machine is large enough, and by how much it is not.
+/// Result of comparing a machine with the minimum.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MinimumVerdict {
     /// Rating that is missing; 0 where it is enough.
     pub rating_missing: CapacityUnits,
     /// Memory that is missing; 0 where it is enough.
     pub memory_missing: Bytes,
-    /// Whether both are enough.
+    /// True if rating and memory are sufficient.
     pub enough: bool,
 }
 
@@ -40,7 +40,7 @@ pub fn minimum_check(machine: &Minimum, needs: &[Minimum]) -> Result<Estimate<Mi
     Ok(Estimate::new(Method::MinimumCheck, Validity::RuleOfSource(text), verdict))
 }
 
-/// Worker threads to start with: the class' units over twenty.
+/// Computes the initial number of worker threads: the class' units over twenty.
 ///
 /// # Errors
 /// [`ModelError`] for a share outside 0 to 1.

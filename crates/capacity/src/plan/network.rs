@@ -17,7 +17,7 @@ pub fn capacity_rate(rating: CapacityUnits, share: Share, metric: f64) -> Result
     Ok(Estimate::new(Method::NormalisedCapacity, Validity::RuleOfSource(FIXTURE), rate))
 }
 
-/// Share of a machine that a rate needs: rate / (rating × metric).
+/// Computes the share of a machine that a rate needs: rate / (rating × metric).
 ///
 /// # Errors
 /// [`ModelError`] for ratings or metrics that are not positive.
@@ -34,7 +34,7 @@ pub fn required_utilization(
 /// One kind of transaction of a mix.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MixItem {
-    /// Its rate.
+    /// Rate of the item.
     pub rate: PerSecond,
     /// Units that one a second needs.
     pub cost: CapacityUnits,
@@ -55,16 +55,16 @@ pub fn mix_need(mix: &[MixItem]) -> Result<Estimate<CapacityUnits>, ModelError> 
 /// Cost by size: units a transaction and second, `fixed + per_unit × size`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SizeFit {
-    /// At size zero.
+    /// Cost at size zero.
     pub fixed: f64,
-    /// For each unit of size.
+    /// Cost for each unit of size.
     pub per_unit: f64,
-    /// Both measured sizes.
+    /// The two measured sizes.
     pub measured: (f64, f64),
 }
 
 impl SizeFit {
-    /// The capacity metric at a size: transactions a second and unit.
+    /// Returns the capacity metric at a size: transactions a second and unit.
     ///
     /// # Errors
     /// [`ModelError::Extrapolation`] for more than ten times the larger size.
@@ -79,7 +79,7 @@ impl SizeFit {
     }
 }
 
-/// What is known of a line through two points.
+/// Known limitation of a line through two points.
 const TWO_POINTS: &str = "two points; their error is unknown";
 
 /// Fits fixed and per-size cost through two measured capacity metrics: `(size, transactions a second and unit)`.
@@ -94,18 +94,18 @@ pub fn size_fit(small: (f64, f64), large: (f64, f64)) -> Result<Estimate<SizeFit
     Ok(Estimate::new(Method::NormalisedCapacity, Validity::OurRule(TWO_POINTS), fit))
 }
 
-/// What TLS handshakes take of a machine.
+/// Load of TLS handshakes on a machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TlsPlan {
     /// Share of the machine.
     pub share: Share,
-    /// Whether offload of the handshake would help: only full handshakes have the operation that it takes over.
+    /// True if offloading handshakes would help: only full handshakes include the operation that a device takes over.
     pub offload_helps: bool,
     /// Devices for the full handshakes, by the rate of one.
     pub devices: u64,
 }
 
-/// Share of a machine that full and resumed handshakes take, and the devices that would take the full ones.
+/// Computes the share of a machine for full and resumed handshakes, and the number of devices that would take the full ones.
 ///
 /// # Errors
 /// [`ModelError`] for metrics or ratings that are not positive.

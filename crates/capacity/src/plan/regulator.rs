@@ -13,7 +13,7 @@ pub const BAND_EDGES: [(u8, u8); 6] = [(10, 16), (17, 22), (23, 35), (36, 46), (
 const STEP: f64 = 15.0;
 
 impl Band {
-    /// The band of a priority number; none outside 10 to 89.
+    /// Returns the band of a priority number; `None` outside 10 to 89.
     #[must_use]
     pub fn of(priority: u8) -> Option<Band> {
         let at = BAND_EDGES.iter().position(|(low, high)| (*low..=*high).contains(&priority))?;
@@ -24,7 +24,7 @@ impl Band {
 /// A job of the class.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Job {
-    /// Its priority number, 10 (highest) to 89.
+    /// Priority number of the job, 10 (highest) to 89.
     pub priority: u8,
     /// Jobs of the class that are active, this one included. A single one is left alone.
     pub active: u32,
@@ -46,8 +46,8 @@ pub struct BandRegulator {
 }
 
 impl BandRegulator {
-    /// A regulator of a class in its own band. The highest band belongs to the operator, and one job alone disturbs nobody of its class:
-    /// both stay as they are.
+    /// Creates a regulator of a class in its own band. It has no effect in the highest band, which belongs to the operator, and with a single
+    /// job, which disturbs no other job of its class.
     #[must_use]
     pub fn new(original: Band, active: u32) -> BandRegulator {
         BandRegulator { original, band: original, exempt: original == Band(1) || active <= 1 }
@@ -62,13 +62,13 @@ impl BandRegulator {
     }
 }
 
-/// Whether the regulator can hold a class to its share: only if other work has a priority number of at most 35, best 20 to 35.
+/// Returns true if the regulator can keep a class to its share: only if other work has a priority number of at most 35, best 20 to 35.
 #[must_use]
 pub fn regulator_is_effective(other_priority: u8) -> bool {
     other_priority <= 35
 }
 
-/// The bands of a job while its class exceeds its share for `overload`.
+/// Returns the bands of a job while its class exceeds its share for `overload`.
 ///
 /// # Errors
 /// [`ModelError::OutOfRange`] for a priority outside 10 to 89.

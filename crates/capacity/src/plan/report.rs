@@ -1,4 +1,4 @@
-//! What an interval report says: shares, CPU time per transaction, concurrency, charge-back.
+//! Figures of an interval report: shares, CPU time per transaction, concurrency, charge-back.
 
 use super::layout::part;
 use crate::error::{not_negative, positive};
@@ -13,13 +13,13 @@ pub struct ComponentRow {
     pub response: Seconds,
     /// CPU utilization.
     pub total: Share,
-    /// Of which by interactive work.
+    /// CPU utilization by interactive work, a part of `total`.
     pub interactive: Share,
-    /// Of which by batch work.
+    /// CPU utilization by batch work, a part of `total`.
     pub batch: Share,
 }
 
-/// What follows from a row.
+/// Figures derived from a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ComponentFigures {
     /// CPU utilization that neither class explains; negative values say that the row contradicts itself.
@@ -32,7 +32,7 @@ pub struct ComponentFigures {
     pub interactive_part: Share,
 }
 
-/// Figures of a row on a machine of so many processors.
+/// Derives the figures of a row on a machine with this number of processors.
 ///
 /// # Errors
 /// [`ModelError`] for a row without transactions.
@@ -49,15 +49,15 @@ pub fn component_figures(row: &ComponentRow, processors: u32) -> Result<Estimate
     Ok(Estimate::exact(Method::ComponentReport, figures).from_inputs(Origin::Measured))
 }
 
-/// CPU time of a class as its meter sees it, and with what helpers did on its behalf. Both are reported: their difference is work that
-/// the class' limit does not see.
+/// Returns the CPU time of a class from its own meter, and with the work of helpers on its behalf. The difference is work that the class'
+/// limit does not count.
 #[must_use]
 pub fn charged_back(own: Seconds, helpers: &[Seconds]) -> Estimate<(Seconds, Seconds)> {
     let helped: Seconds = helpers.iter().copied().sum();
     Estimate::exact(Method::ComponentReport, (own, own + helped))
 }
 
-/// CPU time of a transaction: CPU time of an interval over its transactions.
+/// Computes the CPU time of a transaction: CPU time of an interval over its transactions.
 ///
 /// # Errors
 /// [`ModelError`] for an interval without transactions.

@@ -13,15 +13,15 @@ pub struct TransferRate {
 }
 
 impl TransferRate {
-    /// Time for an amount of data, in seconds.
+    /// Returns the time for an amount of data.
     #[must_use]
     pub fn time(&self, size: Bytes) -> crate::Seconds {
         crate::Seconds(size.0 / (self.megabytes_a_second * 1e6))
     }
 }
 
-/// Rate of a transfer: device speed × share that the kind of data keeps × compaction. Many small objects keep a twentieth, whatever the
-/// device.
+/// Computes the rate of a transfer: device speed × share that the kind of data keeps × compaction. Many small objects keep a twentieth on
+/// any device.
 ///
 /// # Errors
 /// [`ModelError`] for a speed that is not positive, or a kept share outside 0 to 1.

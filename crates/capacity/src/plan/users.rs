@@ -27,7 +27,7 @@ pub fn user_ratings(mail_and_calendar: f64) -> Result<Estimate<UserRatings>, Mod
     Ok(Estimate::new(Method::UserWeight, Validity::RuleOfSource("stated at 70 % CPU"), ratings))
 }
 
-/// CPU utilization of registered users of a weight, of whom a share is active.
+/// Computes the CPU utilization of registered users of a weight, a share of whom is active.
 ///
 /// # Errors
 /// [`ModelError`] for a share outside 0 to 1 or a rating that is not positive.
@@ -45,7 +45,7 @@ pub fn active_utilization(
     Ok(Estimate::new(Method::UserWeight, Validity::RuleOfSource("stated at 70 % CPU"), Share(share)))
 }
 
-/// What follows from users, rate, processors and utilization.
+/// Figures derived from users, rate, processors and utilization.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OperatingPoint {
     /// Transactions a user and minute.
@@ -58,7 +58,7 @@ pub struct OperatingPoint {
     pub cycle: Seconds,
 }
 
-/// The operational laws applied to a measured point.
+/// Applies the operational laws to a measured point.
 ///
 /// # Errors
 /// [`ModelError`] for numbers that are not positive.
@@ -81,7 +81,7 @@ pub fn operating_point(
     Ok(Estimate::exact(Method::OperationalLaws, point))
 }
 
-/// What one server twice as fast gains over two servers, as a share of the response time: `1 - (1 + rho) / 2`. The gain shrinks with load.
+/// Computes the gain of one server twice as fast over two servers, as a share of the response time: `1 - (1 + rho) / 2`. The gain shrinks with load.
 ///
 /// # Errors
 /// [`ModelError`] for a utilization outside 0 to 1.

@@ -1,8 +1,8 @@
-//! One figure of the self-test and what became of it.
+//! One figure of the self-test and its result.
 
 use crate::ModelError;
 
-/// Where an expected figure comes from.
+/// Origin of an expected figure.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Kind {
     /// A publication prints it.
@@ -11,7 +11,7 @@ pub enum Kind {
     OtherSolver,
     /// The document that the model answers prints it.
     Printed,
-    /// It follows from figures that the document prints.
+    /// A result derived from figures that the document prints.
     Derived,
 }
 
@@ -31,32 +31,32 @@ impl Kind {
 /// A computed figure beside the expected one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// What kind of model.
+    /// Group of models.
     pub group: &'static str,
-    /// Which case.
+    /// Name of the case.
     pub name: String,
-    /// Where the expected figure comes from.
+    /// Source of the expected figure.
     pub source: &'static str,
-    /// What sort of source that is.
+    /// Kind of the source.
     pub kind: Kind,
-    /// The figure of this build; none where the model refused.
+    /// Figure of this build; `None` if the model returned an error.
     pub found: Option<f64>,
     /// The expected figure.
     pub expected: f64,
     /// Largest difference that passes, in the figure's unit.
     pub allowed: f64,
-    /// Why there is no figure.
+    /// Error of the model, if it computed no figure.
     pub error: Option<ModelError>,
 }
 
 impl Outcome {
-    /// Whether the figure is within its tolerance.
+    /// Returns true if the figure is within its tolerance.
     #[must_use]
     pub fn passed(&self) -> bool {
         self.found.is_some_and(|found| (found - self.expected).abs() <= self.allowed)
     }
 
-    /// The pair with the largest relative difference of several.
+    /// Returns the pair with the largest relative difference.
     pub(super) fn worst(
         group: &'static str,
         name: &str,

@@ -70,7 +70,7 @@ fn explained(fit: &UslFit) -> f64 {
     fit.r_squared
 }
 
-/// How many times as large the second figure is.
+/// Ratio of the second figure to the first.
 fn times(base: f64, new: f64) -> Answer {
     Ok(1.0 + relative_overhead(base, new)?.value.relative.0)
 }
@@ -80,7 +80,7 @@ fn saved(before: f64, after: f64) -> Answer {
     Ok(-relative_overhead(1.0 / before, 1.0 / after)?.value.relative.percent())
 }
 
-/// Whether 800 handshakes a second keep to a tenth of the machine.
+/// 1 if 800 handshakes a second take at most a tenth of the machine.
 fn keeps_ten(metric: f64) -> Answer {
     let share = required_utilization(PerSecond(800.0), Units(11_700.0), metric)?.value;
     Ok(f64::from(u8::from(share.0 <= 0.1)))

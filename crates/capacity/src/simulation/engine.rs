@@ -75,14 +75,14 @@ enum What {
 #[derive(Clone, Debug)]
 struct Customer {
     class: usize,
-    /// When its transaction began.
+    /// Time at which the transaction began.
     began: f64,
     station: Option<usize>,
     /// Order of arrival at the station.
     arrival: u64,
     /// Service that the visit still needs.
     left: f64,
-    /// When the visit ends, while it is served.
+    /// Time at which the visit ends, while it is being served.
     ends: f64,
     version: u64,
 }
@@ -210,7 +210,7 @@ impl<'a> Engine<'a> {
         self.settle();
     }
 
-    /// A transaction begins.
+    /// Starts a transaction.
     fn enter(&mut self, customer: usize) {
         self.customers[customer].began = self.now;
         let entry = self.of.classes[self.customers[customer].class].entry;
@@ -221,7 +221,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// A customer comes to a station that has room.
+    /// Places a customer at a station that has room.
     fn place(&mut self, customer: usize, station: usize) {
         let class = self.customers[customer].class;
         let of = &self.of.classes[class];
@@ -249,7 +249,7 @@ impl<'a> Engine<'a> {
         self.freed.push(station);
     }
 
-    /// A visit ended: the customer moves, waits for room with its server, or leaves.
+    /// Ends a visit: the customer moves, waits for room with its server, or leaves.
     fn finish(&mut self, customer: usize) {
         let Customer { class, station, .. } = self.customers[customer];
         let Some(from) = station else { return };
@@ -348,7 +348,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The customer that is served next: of the best band, then the first.
+    /// Returns the customer to serve next: the first to arrive in the best band.
     fn next_waiting(&self, station: usize) -> Option<usize> {
         let floor = &self.floors[station];
         let fronts = floor.waiting.iter().filter_map(|queue| queue.front().copied());
@@ -445,7 +445,7 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// Means of the batches, and the response times of all of them.
+/// Means of the batches, and the response times of all measured transactions.
 struct Tally {
     classes: Vec<ClassBatches>,
     stations: Vec<StationBatches>,
@@ -498,7 +498,7 @@ impl Tally {
         self.batches == BATCHES + usize::from(self.warm_up > 0)
     }
 
-    /// Whether this is the warm-up, whose batch is thrown away.
+    /// Returns true during the warm-up, whose batch is discarded.
     fn is_warming(&self) -> bool {
         self.warm_up > 0 && self.batches == 0
     }

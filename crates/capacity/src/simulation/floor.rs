@@ -71,7 +71,7 @@ impl Floor {
         }
     }
 
-    /// Whether customers share the servers: a delay serves each at once, so there its discipline means nothing.
+    /// Returns true if customers share the servers. A delay serves each customer at once, so its discipline has no effect.
     pub(super) fn shares(&self) -> bool {
         self.discipline == Discipline::Shared && self.servers.is_some()
     }
@@ -108,7 +108,7 @@ impl Floor {
         }
     }
 
-    /// The integrals up to now, which begin again at zero.
+    /// Returns the integrals up to now and resets them.
     pub(super) fn take_areas(&mut self, now: f64) -> Areas {
         self.advance(now);
         let classes = self.busy.len();

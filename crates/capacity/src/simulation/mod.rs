@@ -1,13 +1,13 @@
-//! A discrete-event simulation: the independent check of the solvers, and the answer where none of them has one.
+//! A discrete-event simulation: an independent check of the solvers, and the method for cases that no solver covers.
 //!
 //! Solvers assume product form, and their percentiles assume independent, exponential residence times. The simulation assumes neither. It
-//! moves single customers through [`SimulatedStation`]s that share their servers, serve in order or serve by priority, that have bounded
-//! room (a customer whose next station is full keeps its server), and whose times vary as their [`Spread`] says. A [`Regulation`] moves a
-//! class through the bands of [`crate::plan::BandRegulator`] while it exceeds its share.
+//! moves single customers through [`SimulatedStation`]s that share their servers, serve in order or serve by priority. Stations can have
+//! bounded room (a customer whose next station is full keeps its server), and a [`Spread`] gives the variation of times. A [`Regulation`]
+//! moves a class through the bands of [`crate::plan::BandRegulator`] while it exceeds its share.
 //!
-//! The state is a pure function of the [`Simulation`], its seed included: the same seed gives the same outcome on every machine. Means have
-//! 95 % intervals from [`BATCHES`] batch means after a warm-up, so an outcome says how far it can be trusted. Work and memory are bounded:
-//! [`TRANSACTIONS_MAX`] transactions, [`EVENTS_MAX`] events, and one number for each transaction that is measured.
+//! The outcome is a pure function of the [`Simulation`] and its seed: the same seed gives the same outcome on every machine. Means have
+//! 95 % intervals from [`BATCHES`] batch means after a warm-up, so an outcome includes its own error estimate. Work and memory are bounded:
+//! [`TRANSACTIONS_MAX`] transactions, [`EVENTS_MAX`] events, and one number for each measured transaction.
 
 mod engine;
 mod floor;
@@ -33,11 +33,11 @@ pub const EVENTS_MAX: u64 = 100_000_000;
 pub enum Discipline {
     /// All customers share the servers (PS).
     Shared,
-    /// In order of arrival (FCFS).
+    /// Service in order of arrival (FCFS).
     InOrder,
-    /// By the band of the class, then in order of arrival; work that has begun ends first.
+    /// Service by the band of the class, then in order of arrival; service that has begun ends first.
     Priority,
-    /// By the band of the class; a customer of a better band interrupts one of a worse band, which resumes later.
+    /// Service by the band of the class. A customer of a better band interrupts one of a worse band, which resumes later.
     PriorityInterrupts,
 }
 
@@ -54,7 +54,7 @@ pub struct SimulatedStation {
     pub room: Option<u32>,
 }
 
-/// Where the customers of a class come from.
+/// Source of the customers of a class.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Source {
     /// A fixed number, each of which thinks between two transactions.
@@ -82,13 +82,13 @@ pub struct SimulatedClass {
     pub entry: usize,
     /// Time of service of one visit, by station.
     pub service: Vec<Spread>,
-    /// Probability of visiting a station next, `[from][to]`. What is left to 1 ends the transaction. If all rows add up to 1, a
-    /// transaction ends with the next arrival at the entry.
+    /// Probability of visiting a station next, `[from][to]`. The remainder to 1 is the probability that the transaction ends. If all rows sum
+    /// to 1, a transaction ends with the next arrival at the entry.
     pub next: Vec<Vec<f64>>,
 }
 
 impl SimulatedClass {
-    /// A class that visits each station once, in their order. It passes by stations at which it needs no time.
+    /// Creates a class that visits each station once, in order. It skips stations at which it needs no time.
     #[must_use]
     pub fn in_sequence(source: Source, service: Vec<Spread>) -> SimulatedClass {
         let mut next = vec![vec![0.0; service.len()]; service.len()];
@@ -135,7 +135,7 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// The network of a solver as a simulation: exponential times, service in the order that product form allows (shared for several
+    /// Converts a solver's network into a simulation: exponential times, and the service order that product form allows (shared for several
     /// classes, in order of arrival for one).
     ///
     /// # Errors
@@ -174,8 +174,8 @@ impl Simulation {
     /// Runs the simulation.
     ///
     /// # Errors
-    /// [`ModelError`] for numbers without a meaning, [`ModelError::TooLarge`] for a run above its limits, [`ModelError::Deadlock`] if
-    /// every customer waits for room that only another one of them could free.
+    /// [`ModelError`] for numbers out of range, [`ModelError::TooLarge`] for a run above its limits, [`ModelError::Deadlock`] if
+    /// every customer waits for room that only another waiting customer could free.
     pub fn run(&self) -> Result<Estimate<SimulationOutcome>, ModelError> {
         self.check()?;
         let outcome = engine::run(self)?;

@@ -1,4 +1,4 @@
-//! What a run of the simulation found, with the intervals of its means.
+//! Results of a simulation run, with confidence intervals of the means.
 
 use crate::fit::t95;
 use crate::plan::Band;
@@ -14,7 +14,7 @@ pub struct Sampled {
 }
 
 impl Sampled {
-    /// The mean of batches.
+    /// Computes the mean of batches and its interval.
     pub(super) fn of(batches: &[f64]) -> Sampled {
         if batches.len() < 2 {
             return Sampled { mean: batches.first().copied().unwrap_or(f64::NAN), half_width: f64::INFINITY };
@@ -33,7 +33,7 @@ impl Sampled {
     }
 }
 
-/// What the run found of a class.
+/// Results for a class.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClassOutcome {
     /// Transactions a second.
@@ -56,7 +56,7 @@ impl ClassOutcome {
         self.times.len()
     }
 
-    /// The response time that a share of the transactions stays at or below; none of a class without transactions.
+    /// Returns the response time that a share of the transactions does not exceed; `None` for a class without transactions.
     #[must_use]
     pub fn percentile(&self, share: Share) -> Option<Seconds> {
         let rank = crate::quantity::count_up(share.0.clamp(0.0, 1.0) * self.times.len() as f64).max(1);
@@ -65,7 +65,7 @@ impl ClassOutcome {
     }
 }
 
-/// What the run found of a station.
+/// Results for a station.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StationOutcome {
     /// Visits that ended, a second.
@@ -82,12 +82,12 @@ pub struct StationOutcome {
     pub by_class: Vec<Sampled>,
 }
 
-/// What a run found.
+/// Results of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SimulationOutcome {
-    /// By class.
+    /// Results by class.
     pub classes: Vec<ClassOutcome>,
-    /// By station.
+    /// Results by station.
     pub stations: Vec<StationOutcome>,
     /// Bands of the regulated class: since when each.
     pub bands: Vec<(Seconds, Band)>,

@@ -30,18 +30,18 @@ impl Random {
         word
     }
 
-    /// A number from 0, included, to 1, excluded.
+    /// Returns a number from 0 (included) to 1 (excluded).
     pub(super) fn share(&mut self) -> f64 {
         (self.word() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// An exponential time of mean 1.
+    /// Returns an exponential time of mean 1.
     fn exponential(&mut self) -> f64 {
         -(-self.share()).ln_1p()
     }
 }
 
-/// How times vary around their mean.
+/// Variation of times around their mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Variation {
     /// Always the mean.
@@ -63,13 +63,13 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// An exponential time.
+    /// Creates an exponential time.
     #[must_use]
     pub fn exponential(mean: Seconds) -> Spread {
         Spread { mean, variation: Variation::Exponential }
     }
 
-    /// A time that is always the same.
+    /// Creates a constant time.
     #[must_use]
     pub fn constant(mean: Seconds) -> Spread {
         Spread { mean, variation: Variation::Constant }

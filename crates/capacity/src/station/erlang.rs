@@ -15,7 +15,7 @@ pub(crate) fn erlang_c_of(servers: u32, offered: f64) -> f64 {
     b / (1.0 - load * (1.0 - b))
 }
 
-/// Erlang B: the share of arrivals that `servers` without a queue turn away, with `offered` work (rate times service time).
+/// Computes Erlang B: the share of arrivals that `servers` without a queue reject, with `offered` work (rate times service time).
 ///
 /// # Errors
 /// [`ModelError`] for negative work or no servers.
@@ -25,10 +25,10 @@ pub fn erlang_b(servers: u32, offered: f64) -> Result<Estimate<Share>, ModelErro
     Ok(Estimate::exact(Method::ErlangB, Share(erlang_b_of(servers, offered))))
 }
 
-/// Erlang C: the share of arrivals that wait for one of `servers`, with `offered` work (rate times service time).
+/// Computes Erlang C: the share of arrivals that wait for one of `servers`, with `offered` work (rate times service time).
 ///
 /// # Errors
-/// [`ModelError::Saturated`] where the work is as much as the servers can do, [`ModelError`] for negative work or no servers.
+/// [`ModelError::Saturated`] if the work reaches the capacity of the servers, [`ModelError`] for negative work or no servers.
 pub fn erlang_c(servers: u32, offered: f64) -> Result<Estimate<Share>, ModelError> {
     positive("number of servers", f64::from(servers))?;
     not_negative("offered work", offered)?;

@@ -7,16 +7,16 @@ use crate::{Estimate, Method, ModelError, PerSecond, Seconds, Validity};
 /// Squared coefficients of variation: variance over squared mean. 1 is exponential, 0 constant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Variability {
-    /// Of the gaps between arrivals.
+    /// Squared coefficient of variation of the gaps between arrivals.
     pub arrivals: f64,
-    /// Of the service times.
+    /// Squared coefficient of variation of the service times.
     pub service: f64,
 }
 
-/// Mean response time of M/G/1 by Pollaczek and Khinchine: `S + rho S (1 + c^2) / 2 / (1 - rho)`.
+/// Computes the mean response time of M/G/1 by Pollaczek and Khinchine: `S + rho S (1 + c^2) / 2 / (1 - rho)`.
 ///
 /// # Errors
-/// [`ModelError::Saturated`] where work arrives as fast as it can be done.
+/// [`ModelError::Saturated`] if work arrives as fast as it can be done.
 pub fn single_server_general(
     arrivals: PerSecond,
     service: Seconds,
@@ -28,10 +28,10 @@ pub fn single_server_general(
     Ok(Estimate::exact(Method::MG1, Seconds(service.0 + wait)))
 }
 
-/// Mean response time of G/G/m by Allen and Cunneen: the wait of M/M/m times the mean of both squared variations. An approximation.
+/// Approximates the mean response time of G/G/m by Allen and Cunneen: the wait of M/M/m times the mean of both squared variations.
 ///
 /// # Errors
-/// [`ModelError::Saturated`] where work arrives as fast as it can be done.
+/// [`ModelError::Saturated`] if work arrives as fast as it can be done.
 pub fn allen_cunneen(
     servers: u32,
     arrivals: PerSecond,

@@ -1,4 +1,4 @@
-//! How much of a station may be used before response times grow beyond an objective: from Erlang C instead of a flat 70 %.
+//! Highest utilization of a station at which response times still meet an objective, from Erlang C instead of a flat 70 %.
 
 use super::ManyServers;
 use crate::error::{positive, within};
@@ -13,11 +13,11 @@ pub struct Headroom {
     pub by_percentile: Share,
 }
 
-/// The utilization of `servers` at which the mean reaches `stretch` service times, and that at which the `percentile` reaches
+/// Computes the utilization of `servers` at which the mean reaches `stretch` service times, and the one at which the `percentile` reaches
 /// `percentile_stretch` service times.
 ///
 /// # Errors
-/// [`ModelError::OutOfRange`] where an objective is not above what an idle station gives.
+/// [`ModelError::OutOfRange`] if an objective is not above the response time of an idle station.
 pub fn headroom(
     servers: u32,
     stretch: f64,
@@ -37,7 +37,7 @@ pub fn headroom(
     Ok(Estimate::exact(Method::MMm, Headroom { by_mean: Share(by_mean), by_percentile: Share(by_percentile) }))
 }
 
-/// The largest load from 0 to 1 that passes, where passing is lost once.
+/// Finds the largest load from 0 to 1 that passes. Above it, no load passes.
 fn largest(passes: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..60 {

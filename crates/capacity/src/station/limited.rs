@@ -3,7 +3,7 @@
 use crate::error::{not_negative, positive};
 use crate::{Estimate, Method, ModelError, PerSecond, Seconds, Share};
 
-/// What a station with limited room does.
+/// Behaviour of a station with limited room.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LimitedQueue {
     /// Share of the time that a server is busy.
@@ -20,10 +20,10 @@ pub struct LimitedQueue {
     pub full: Share,
 }
 
-/// M/M/m/K with `room` places, the servers' own included.
+/// Solves M/M/m/K with `room` places, including those at the servers.
 ///
 /// # Errors
-/// [`ModelError`] where there are fewer places than servers, or for numbers without a meaning.
+/// [`ModelError`] if there are fewer places than servers, or for numbers out of range.
 pub fn limited_queue(
     servers: u32,
     room: u32,

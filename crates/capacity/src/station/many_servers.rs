@@ -103,7 +103,7 @@ impl ManyServers {
         (1.0 - c) * (-mu * t).exp() + c * (theta * (-mu * t).exp() - mu * (-theta * t).exp()) / (theta - mu)
     }
 
-    /// The response time that a share of the customers stays below: 0.95 for the 95th percentile.
+    /// Returns the response time that a share of the customers stays below: 0.95 for the 95th percentile.
     ///
     /// # Errors
     /// [`ModelError::OutOfRange`] for shares outside 0 to 1, 1 excluded.

@@ -3,7 +3,7 @@
 use crate::error::{not_negative, positive};
 use crate::{Estimate, Method, ModelError, PerSecond, Seconds};
 
-/// Whether a customer interrupts one of a lower priority.
+/// Interruption of customers by others of a higher priority.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Interruption {
     /// Work that has begun ends first.
@@ -23,14 +23,14 @@ pub struct PriorityClass {
     pub squared_variation: f64,
 }
 
-/// Mean response time of each class of one server; the first class has the highest priority.
+/// Computes the mean response time of each class at one server; the first class has the highest priority.
 ///
-/// Without interruption a customer waits for the work in progress, for the queue of its own and higher classes, and for those that arrive
-/// meanwhile: `W_k = R / ((1 - s_{k-1}) (1 - s_k))`, with the sums `s` of the utilizations. With interruption lower classes do not exist for
-/// it, and its service takes `S_k / (1 - s_{k-1})`.
+/// Without interruption a customer waits for the work in progress, for the queue of its own and higher classes, and for customers of
+/// higher classes that arrive during its wait: `W_k = R / ((1 - s_{k-1}) (1 - s_k))`, with the sums `s` of the utilizations. With
+/// interruption, lower classes have no effect on a customer, and its service takes `S_k / (1 - s_{k-1})`.
 ///
 /// # Errors
-/// [`ModelError::Saturated`] where work arrives as fast as it can be done.
+/// [`ModelError::Saturated`] if work arrives as fast as it can be done.
 pub fn priority_responses(
     classes: &[PriorityClass],
     interruption: Interruption,
