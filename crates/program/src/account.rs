@@ -16,7 +16,7 @@ struct Account {
     started: u64,
 }
 
-/// What workers used since the start of this process.
+/// Resources that workers used since the start of this process.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WorkerUse {
     /// CPU time in seconds.
@@ -25,7 +25,7 @@ pub struct WorkerUse {
     pub started: u64,
 }
 
-/// What all workers of this process used so far.
+/// Returns the resources that all workers of this process used so far.
 #[must_use]
 pub fn worker_use() -> WorkerUse {
     let mut account = ACCOUNT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -40,7 +40,7 @@ thread_local! {
     static WAITED: Cell<Duration> = const { Cell::new(Duration::ZERO) };
 }
 
-/// How long this thread has waited for calls that hold it, since its begin.
+/// Returns the time for which this thread has waited for calls since it started.
 #[must_use]
 pub fn waited_here() -> Duration {
     WAITED.get()
@@ -56,7 +56,7 @@ pub(crate) fn began(process: u32) {
     account.started += 1;
 }
 
-/// A worker has ended or is about to. Its account is there until it is waited for.
+/// Records that a worker has ended or is about to. Its account exists until it is waited for.
 pub(crate) fn ended(process: u32) {
     let mut account = ACCOUNT.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = account.living.remove(&process) {
@@ -64,7 +64,7 @@ pub(crate) fn ended(process: u32) {
     }
 }
 
-/// CPU time of all threads of a process, by the kernel's account of each.
+/// Returns the CPU time of all threads of a process, from the kernel's account of each.
 fn cpu_ns(process: u32) -> Option<u64> {
     let tasks = std::fs::read_dir(format!("/proc/{process}/task")).ok()?;
     let of_task = |task: std::fs::DirEntry| -> Option<u64> {

@@ -101,7 +101,7 @@ pub(crate) struct Geometry {
 }
 
 impl Geometry {
-    /// `None` for more than [`PARAMETERS_MAX`] parameters, or none.
+    /// Computes the geometry; `None` for no parameters or more than [`PARAMETERS_MAX`].
     pub(crate) fn new(slots: usize, parameters: &[usize]) -> Option<Geometry> {
         let count = parameters.len();
         let mut bytes = [0; PARAMETERS_MAX];
@@ -134,7 +134,7 @@ fn pages(length: usize) -> usize {
 /// A parameter in the worker.
 #[derive(Clone, Copy, Debug)]
 struct Private {
-    /// Start of its pages, and bytes of them before it.
+    /// Start of the parameter's pages, and the offset of the parameter in them.
     pages: *mut u8,
     front: usize,
     /// Bytes before it in a slot, and its own.

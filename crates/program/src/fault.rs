@@ -1,6 +1,6 @@
 //! The end of a worker, and the reasons why one cannot start.
 
-/// Why a worker could not be started.
+/// Error of starting a worker.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProgramError {
@@ -25,7 +25,7 @@ pub enum ProgramError {
 pub enum End {
     /// libcob is not installed.
     NoRuntime,
-    /// No module of that name is in the program folders, or it does not load.
+    /// No module of that name is in the program folders, or it cannot be loaded.
     NoProgram,
     /// Killed because a call ran longer than its limit.
     TimeLimit,

@@ -95,7 +95,7 @@ impl Slot {
 /// A call that is done.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Completion {
-    /// Its place; the COMMAREA stays there until [`Worker::release`].
+    /// Slot of the call; its COMMAREA stays there until [`Worker::release`].
     pub slot: Slot,
     /// RETURN-CODE.
     pub return_code: i32,
@@ -183,13 +183,13 @@ impl Worker {
         })
     }
 
-    /// Readable when calls are done.
+    /// Returns a descriptor that is readable when calls are done.
     #[must_use]
     pub fn bell(&self) -> BorrowedFd<'_> {
         self.from_worker.as_fd()
     }
 
-    /// Readable when the process has ended.
+    /// Returns a descriptor that is readable when the process has ended.
     #[must_use]
     pub fn death(&self) -> BorrowedFd<'_> {
         self.pidfd.as_fd()
@@ -257,7 +257,7 @@ impl Worker {
         self.states[slot.0] == State::Submitted && self.area.claim(slot.0, Claim::Withdraw)
     }
 
-    /// The calls that are submitted and not done, in no particular order.
+    /// Iterates over the calls that are submitted and not done, in no particular order.
     pub fn submitted(&self) -> impl Iterator<Item = Slot> + '_ {
         let submitted = self.states.iter().enumerate().filter(|(_, state)| **state == State::Submitted);
         submitted.map(|(slot, _)| Slot(slot))
@@ -288,11 +288,11 @@ impl Worker {
         }
     }
 
-    /// Makes one call and waits for its end, for callers that hold the worker alone: RETURN-CODE, and the first `length` bytes of the COMMAREA
-    /// in `to`. `patience` says how long to wait before it is asked again; `None` kills the process.
+    /// Makes one call and waits for its end, for callers that use the worker exclusively. Returns RETURN-CODE and writes the first `length`
+    /// bytes of the COMMAREA to `to`. `patience` returns the time to wait before it is called again; `None` kills the process.
     ///
     /// # Errors
-    /// How the process ended. The worker is of no use then.
+    /// The way the process ended. The worker is then unusable.
     pub fn call(
         &mut self,
         parts: &[&[u8]],
@@ -373,7 +373,7 @@ impl Worker {
         }
     }
 
-    /// The call that the program is in, and for how long.
+    /// Returns the call that the program is executing, and for how long.
     #[must_use]
     pub fn running(&self) -> Option<(Slot, Duration)> {
         let slot = self.current()?;
@@ -412,7 +412,7 @@ impl Worker {
     }
 }
 
-/// Whether a process has ended.
+/// Returns true if a process has ended.
 fn is_gone(pidfd: &OwnedFd) -> bool {
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
     poll(&mut [PollFd::new(pidfd, PollFlags::IN)], Some(&at_once)).is_ok_and(|count| count > 0)

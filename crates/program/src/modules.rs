@@ -97,7 +97,7 @@ struct Symbol {
     is_function: bool,
 }
 
-/// Dynamic symbols of a shared object of 64 bits (System V ABI, "Symbol Table"); `None` for any other file.
+/// Parses the dynamic symbols of a 64-bit shared object (System V ABI, "Symbol Table"); `None` for any other file.
 fn symbols(elf: &[u8]) -> Option<Vec<Symbol>> {
     const DYNSYM: u64 = 11;
     const FUNCTION: u64 = 2;
@@ -128,7 +128,7 @@ fn symbols(elf: &[u8]) -> Option<Vec<Symbol>> {
     Some(all)
 }
 
-/// The PROGRAM-ID of a function: cobc writes `-` as two underscores and one underscore before a leading digit.
+/// Converts a function name to a PROGRAM-ID: cobc writes `-` as two underscores, and one underscore before a leading digit.
 fn program_name(function: &[u8]) -> Vec<u8> {
     let function = match function {
         [b'_', rest @ ..] if rest.first().is_some_and(u8::is_ascii_digit) => rest,

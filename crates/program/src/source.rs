@@ -27,7 +27,7 @@ pub struct ModuleSource {
 /// Result of bringing a module up to date.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Compiled {
-    /// Sources and copybooks that the module is made of, and files that the compiler would take instead of them, which do not exist yet.
+    /// Sources and copybooks of the module, and paths that do not exist yet and that the compiler would prefer to these files.
     pub files: Vec<PathBuf>,
     /// Whether the compiler had to run.
     pub is_new: bool,
@@ -95,7 +95,7 @@ impl ModuleSource {
         result
     }
 
-    /// The files whose changes may change a module, as far as its record knows them.
+    /// Returns the recorded files whose changes may change a module.
     #[must_use]
     pub fn recorded_files(&self, module: &Path) -> Vec<PathBuf> {
         let files = Record::read(module).map(|record| record.files()).unwrap_or_default();
@@ -291,14 +291,14 @@ fn has_entry(module: &Path, program: &str) -> bool {
     std::fs::read(module).is_ok_and(|bytes| bytes.split(|byte| *byte == 0).any(|name| name == symbol.as_bytes()))
 }
 
-/// The compiler's words: UTF-8, or Latin-1 where a source's bytes in them are not.
+/// Decodes the compiler's messages: UTF-8, or Latin-1 if they quote other bytes of a source.
 fn said(stderr: &[u8]) -> String {
     let text =
         core::str::from_utf8(stderr).map_or_else(|_| stderr.iter().copied().map(char::from).collect(), str::to_owned);
     format!("cobc says\n{}", text.trim_end())
 }
 
-/// A folder of this process's own.
+/// Creates a folder for this process only.
 fn tempdir_in(folder: &Path) -> std::io::Result<PathBuf> {
     static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
     loop {
@@ -313,13 +313,13 @@ fn tempdir_in(folder: &Path) -> std::io::Result<PathBuf> {
     }
 }
 
-/// A word for a shell.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
     if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
-/// The command as one would type it.
+/// Formats the command as one would type it.
 fn shown(command: &Command) -> String {
     let words = core::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| quoted(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
