@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use crate::csv::plain;
 use crate::model::{Better, Cell, Column, Report, Section, Table};
 
-/// Why two reports are not compared.
+/// Reason why two reports cannot be compared.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Incomparable {
-    /// They are of different kinds.
+    /// The reports are of different kinds.
     Kinds(String, String),
     /// A condition differs: its name, then its value in the baseline and now.
     Conditions(Vec<(String, String, String)>),
-    /// They have no number in common.
+    /// The reports have no number in common.
     NothingInCommon,
 }
 
@@ -36,14 +36,14 @@ impl std::fmt::Display for Incomparable {
 
 impl std::error::Error for Incomparable {}
 
-/// What a comparison found.
+/// Result of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     /// A section for the report: every number that both have and whose direction is known.
     pub section: Section,
     /// Numbers that are worse by more than the tolerance.
     pub worse: usize,
-    /// Numbers that are better by more than it.
+    /// Numbers that are better by more than the tolerance.
     pub better: usize,
     /// Numbers of the baseline that this report does not have.
     pub missing: usize,

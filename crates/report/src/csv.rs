@@ -2,7 +2,7 @@
 
 use crate::model::{Cell, Report};
 
-/// The lines, with a header. RFC 4180.
+/// Writes the lines, with a header (RFC 4180).
 pub(crate) fn lines(report: &Report) -> String {
     let mut text = String::from("section,row,column,unit,value\r\n");
     for section in &report.sections {
@@ -21,7 +21,7 @@ pub(crate) fn lines(report: &Report) -> String {
     text
 }
 
-/// A cell with all its digits.
+/// Formats a cell with all its digits.
 pub(crate) fn plain(cell: &Cell) -> String {
     match cell {
         Cell::Text(text) => text.clone(),

@@ -61,7 +61,7 @@ fn written(report: &Report, rows_max: usize) -> String {
     out
 }
 
-/// An id as a part of a link: letters, digits and hyphens.
+/// Converts an id for use in a link: letters, digits and hyphens.
 fn anchor(id: &str) -> String {
     let part: String = id.chars().map(|char| if char.is_ascii_alphanumeric() { char } else { '-' }).collect();
     format!("s-{part}")

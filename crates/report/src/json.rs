@@ -1,4 +1,4 @@
-//! `quayline.report/1`. A wire form of its own, so that a rename inside breaks no reader.
+//! The wire form `quayline.report/1`. Its types are separate, so that renaming an internal field breaks no reader.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,12 +7,12 @@ use crate::model::{Better, Cell, Column, Picture, Report, Section, Series, Serie
 /// Name and version of the form.
 pub const SCHEMA: &str = "quayline.report/1";
 
-/// Why a text is not a report.
+/// Error of reading a report.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum ReadError {
-    /// It is not JSON of this form; the text says where.
+    /// The text is not JSON of this form; the string has the position.
     Form(String),
-    /// It has another name or version.
+    /// The text has another schema name or version.
     Schema(String),
 }
 

@@ -1,4 +1,4 @@
-//! Reports: what a run found, as one page, as CSV and as JSON, and compared with an earlier run.
+//! Reports: the results of a run as one page, as CSV and as JSON, and their comparison with an earlier run.
 //!
 //! ```text
 //!  a command ─▶ Report: verdict, facts, sections (table, picture, notes)
@@ -7,10 +7,10 @@
 //!                 └─▶ json: `quayline.report/1` ─▶ a later run: compare ─▶ a section and a verdict
 //! ```
 //!
-//! * **Every picture has its table.** The table is below the picture, on screen and on paper. So nobody needs a script, colours or a pointer.
-//! * **One struct, three forms.** A number that is in one of them is in all.
-//! * **A page is at most [`HTML_BYTES_MAX`]**. Tables that would exceed it are cut, and the page says where the rest is.
-//! * **A page needs nothing but itself.** Its content security policy allows its own style and script by their digests, and nothing else.
+//! * **Every picture has its table** below it, on screen and on paper. No reader needs a script, colours or a pointer.
+//! * **One struct, three forms.** A number in one form is in all three.
+//! * **A page is at most [`HTML_BYTES_MAX`] long.** Larger tables are cut, and the page refers to the complete ones.
+//! * **A page is self-contained.** Its content security policy allows its own style and script, by their digests, and nothing else.
 //!
 //! Pure: no I/O and no clock.
 
@@ -30,25 +30,25 @@ pub use model::{Better, Cell, Column, Picture, Report, Section, Series, SeriesSt
 pub const HTML_BYTES_MAX: usize = 300_000;
 
 impl Report {
-    /// The page.
+    /// Writes the report as one page of HTML.
     #[must_use]
     pub fn html(&self) -> String {
         html::page(self)
     }
 
-    /// The tables for a terminal, without columns in which nothing was measured.
+    /// Writes the tables for a terminal, without columns that have no measurement.
     #[must_use]
     pub fn text(&self) -> String {
         text::write(self)
     }
 
-    /// The cells of all tables: section, row, column, unit, value.
+    /// Writes the cells of all tables as CSV: section, row, column, unit, value.
     #[must_use]
     pub fn csv(&self) -> String {
         csv::lines(self)
     }
 
-    /// The report as `quayline.report/1`.
+    /// Writes the report as `quayline.report/1`.
     #[must_use]
     pub fn json(&self) -> String {
         json::write(self)

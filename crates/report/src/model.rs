@@ -1,4 +1,4 @@
-//! What a report is made of.
+//! Parts of a report.
 
 use std::fmt;
 
@@ -51,7 +51,7 @@ impl Verdict {
         }
     }
 
-    /// The verdict as people read it.
+    /// Describes the verdict in words.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -75,7 +75,7 @@ pub struct Section {
     pub notes: Vec<String>,
     /// The table. The first column names its rows.
     pub table: Table,
-    /// What the picture shows of the table.
+    /// Picture of the table.
     pub picture: Option<Picture>,
 }
 
@@ -91,35 +91,35 @@ pub struct Table {
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// Its name.
+    /// Name of the column.
     pub name: String,
     /// Unit of its numbers.
     pub unit: String,
-    /// Which direction is better; only such columns are compared.
+    /// Direction in which the number is better. Only columns with a direction are compared.
     pub better: Better,
 }
 
 impl Column {
-    /// A column that is not compared.
+    /// Creates a column that is not compared.
     #[must_use]
     pub fn new(name: &str, unit: &str) -> Column {
         Column { name: name.to_owned(), unit: unit.to_owned(), better: Better::Neither }
     }
 
-    /// A column whose larger numbers are better.
+    /// Creates a column whose larger numbers are better.
     #[must_use]
     pub fn higher(name: &str, unit: &str) -> Column {
         Column { better: Better::Higher, ..Column::new(name, unit) }
     }
 
-    /// A column whose smaller numbers are better.
+    /// Creates a column whose smaller numbers are better.
     #[must_use]
     pub fn lower(name: &str, unit: &str) -> Column {
         Column { better: Better::Lower, ..Column::new(name, unit) }
     }
 }
 
-/// Which direction of a number is better.
+/// Direction in which a number is better.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Better {
     /// Larger numbers.
@@ -137,18 +137,18 @@ pub enum Cell {
     Text(String),
     /// A number in the unit of the column.
     Number(f64),
-    /// Nothing.
+    /// An empty cell.
     Empty,
 }
 
 impl Cell {
-    /// A text.
+    /// Creates a text cell.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Cell {
         Cell::Text(text.into())
     }
 
-    /// The number, if it is one.
+    /// Returns the number, if the cell is one.
     #[must_use]
     pub fn number(&self) -> Option<f64> {
         match self {
@@ -169,7 +169,7 @@ impl fmt::Display for Cell {
     }
 }
 
-/// A number with four significant digits.
+/// Formats a number with four significant digits.
 pub(crate) fn shown(number: f64) -> String {
     if !number.is_finite() {
         return "none".to_owned();
@@ -230,13 +230,13 @@ pub enum Picture {
 pub struct Series {
     /// Name.
     pub name: String,
-    /// How it is drawn.
+    /// Style of the line or bars.
     pub style: SeriesStyle,
     /// Points, ascending.
     pub points: Vec<(f64, f64)>,
 }
 
-/// How a series is drawn.
+/// Style of a series.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum SeriesStyle {
     /// A line: a model.

@@ -22,7 +22,7 @@ const BARS_MAX: usize = 60;
 /// Colours of the page's style.
 pub(crate) const COLOURS: usize = 6;
 
-/// Text that is safe as content and as an attribute in quotation marks.
+/// Escapes text for use as content or in a quoted attribute.
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for char in text.chars() {
@@ -40,7 +40,7 @@ pub(crate) fn escaped(text: &str) -> String {
     out
 }
 
-/// The picture of a section, with its legend.
+/// Draws the picture of a section, with its legend.
 pub(crate) fn drawn(title: &str, picture: &Picture) -> String {
     match picture {
         Picture::Lines { across, up, series } => lines(title, across, up, series),
@@ -48,7 +48,7 @@ pub(crate) fn drawn(title: &str, picture: &Picture) -> String {
     }
 }
 
-/// The distance between marks: 1, 2 or 5 times a power of ten, chosen so that there are no more marks than allowed.
+/// Returns the distance between marks: 1, 2 or 5 times a power of ten, chosen to give at most the allowed number of marks.
 fn step(range: f64, marks: f64) -> f64 {
     let rough = range / marks;
     let power = 10_f64.powf(rough.log10().floor());
@@ -184,7 +184,7 @@ fn bars(title: &str, across: &str, rows: &[String], series: &[(String, Vec<f64>)
     framed(title, height, &svg, &names)
 }
 
-/// The picture with its name, its legend and the place where values appear.
+/// Wraps the picture with its name, its legend and the place for values.
 fn framed(title: &str, height: f64, svg: &str, legend: &[(String, &str)]) -> String {
     let title = escaped(title);
     let mut out = format!(

@@ -2,7 +2,7 @@
 
 use crate::model::{Cell, Report};
 
-/// The report as text.
+/// Writes the report as text.
 pub(crate) fn write(report: &Report) -> String {
     let mut text = format!("{}\n{}\n", report.title, report.summary);
     for section in report.sections.iter().filter(|section| !section.table.rows.is_empty()) {
