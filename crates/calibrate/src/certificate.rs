@@ -29,7 +29,7 @@ const P256: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07];
 const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
 const ALTERNATIVE_NAME: &[u8] = &[0x55, 0x1d, 0x11];
 
-/// A value with its tag and length.
+/// Encodes a DER value with its tag and length.
 fn der(tag: u8, content: &[u8]) -> Vec<u8> {
     let length = u16::try_from(content.len()).unwrap_or(u16::MAX);
     let [high, low] = length.to_be_bytes();

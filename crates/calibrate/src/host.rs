@@ -1,11 +1,11 @@
-//! What the machine is, from the files of the kernel.
+//! Description of the machine, from files of the kernel.
 
 use std::collections::HashSet;
 use std::fs::read_to_string;
 
 use quayline_capacity::calibration::Host;
 
-/// Facts of this machine. What the system does not say is `unknown` or the number of threads.
+/// Collects the properties of this machine. Missing ones are `unknown`, or the number of threads.
 pub(crate) fn facts() -> Host {
     let cpuinfo = read_to_string("/proc/cpuinfo").unwrap_or_default();
     let threads = std::thread::available_parallelism().map_or(1, |threads| u32::try_from(threads.get()).unwrap_or(1));
@@ -28,7 +28,7 @@ pub(crate) fn facts() -> Host {
     }
 }
 
-/// Distinct pairs of socket and core; none where the kernel does not list them.
+/// Counts distinct pairs of socket and core; `None` if the kernel does not list them.
 fn cores(cpuinfo: &str) -> Option<u32> {
     let mut seen = HashSet::new();
     for block in cpuinfo.split("\n\n") {

@@ -40,7 +40,7 @@ const RECORDS: u64 = 50_000;
 /// Records of a batch of decoding.
 const DECODED: usize = 500;
 
-/// A pseudo-random number below a bound; each step of the seed gives another.
+/// Returns a pseudo-random number below a bound and advances the seed.
 pub(crate) fn below(seed: &mut u64, bound: u64) -> u64 {
     *seed ^= *seed << 13;
     *seed ^= *seed >> 7;
@@ -48,15 +48,15 @@ pub(crate) fn below(seed: &mut u64, bound: u64) -> u64 {
     (*seed >> 8) % bound
 }
 
-/// A key of 8 bytes.
+/// Encodes a key of 8 bytes.
 pub(crate) fn key(number: u64) -> [u8; 8] {
     number.to_be_bytes()
 }
 
-/// What kernels of several threads share: a store with a record file, and a folder.
+/// Resources that the threads of a kernel share: a store with a record file, and a folder.
 pub(crate) struct Bed {
     folder: PathBuf,
-    /// None once the bed is closed.
+    /// The store; `None` after the end.
     store: Option<Store>,
     file: RecordFile,
 }
@@ -81,7 +81,7 @@ impl Drop for Bed {
     }
 }
 
-/// A kernel for the thread that calls.
+/// Prepares a kernel for the calling thread.
 pub(crate) fn prepare(kernel: Kernel, bed: &Bed) -> Result<Box<dyn Work>, String> {
     Ok(match kernel {
         Kernel::EdiTokenise => Box::new(Tokenise { text: orders() }),
@@ -232,7 +232,7 @@ impl Work for Translate {
     }
 }
 
-/// An order of 20 members, half of them texts.
+/// Builds an order of 20 members, half of them texts.
 fn document() -> (Shape, Vec<NodeId>) {
     let mut builder = Shape::builder("order");
     let mut nodes = Vec::new();

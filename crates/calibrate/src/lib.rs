@@ -1,17 +1,17 @@
 //! Rates this machine: [`calibrate`] runs each kernel of [`quayline_capacity::calibration`] on one thread, on a thread for each core and on
-//! all threads, then the commercial mix on a store of its own, and gives a [`HostProfile`].
+//! all threads, followed by the commercial mix on a temporary store, and returns a [`HostProfile`].
 //!
 //! ```text
 //!  Kernel ─▶ kernels::prepare, once for each thread ─▶ slices: run batches until the slice ends ─▶ median rate and spread
 //!  commercial mix: keyed read, update, queue get and put, journal, commit ─▶ Rating
 //! ```
 //!
-//! * **Rates are operations a CPU second**, read from the threads' own CPU clocks. A neighbour that takes the processor makes a run longer and
-//!   not slower. What neighbours take from caches and memory stays in the figures, so [`HostProfile::disturbance`] says how busy they were.
-//! * **The mix is rated by CPU time** of the whole process, since the engine works in threads of its own. A rating holds as long as neither disk nor
-//!   memory limits, so the profile also has the rate that a durable journal reached.
+//! * **Rates are operations a CPU second**, from the threads' own CPU clocks. Other load on the processor makes a run longer without lowering
+//!   the rate. Contention for caches and memory does lower it, so [`HostProfile::disturbance`] reports how busy other programs were.
+//! * **The mix is rated by CPU time** of the whole process, since the engine has its own threads. A rating is valid as long as neither disk nor
+//!   memory is the limit, so the profile also has the rate reached with a durable journal.
 //! * [`primitives`] are workloads for `quayline measure`: the network and cryptography.
-//! * **Work is fixed.** Every input is made by program from constants, so two machines do the same work.
+//! * **Work is fixed.** Every input is generated from constants, so two machines do the same work.
 
 mod certificate;
 mod host;
@@ -26,21 +26,21 @@ use std::time::Duration;
 
 use quayline_capacity::calibration::{Host, HostProfile, KERNELS_VERSION, Kernel, KernelFigure, Optimised};
 
-/// How to calibrate.
+/// Settings of a calibration.
 #[derive(Clone, Debug)]
 pub struct Calibration {
-    /// An empty or new folder on the disk to rate. What is written there is removed at the end.
+    /// An empty or new folder on the disk to rate. Calibration removes its files at the end.
     pub folder: PathBuf,
     /// Time for each kernel on each number of threads.
     pub time: Duration,
 }
 
-/// Why a machine could not be rated.
+/// Error of rating a machine.
 #[derive(Debug)]
 pub struct CalibrateError {
-    /// What was being measured.
+    /// Measurement that failed.
     pub what: &'static str,
-    /// What went wrong.
+    /// Cause of the failure.
     pub reason: String,
 }
 
@@ -58,10 +58,10 @@ pub fn host() -> Host {
     host::facts()
 }
 
-/// Rates this machine. `progress` hears the name of each kernel before it runs.
+/// Rates this machine. `progress` receives the name of each kernel before it runs.
 ///
 /// # Errors
-/// [`CalibrateError`] for a folder that cannot be written, or where a kernel fails.
+/// [`CalibrateError`] if the folder cannot be written or a kernel fails.
 pub fn calibrate(of: &Calibration, progress: &mut dyn FnMut(&'static str)) -> Result<HostProfile, CalibrateError> {
     std::fs::create_dir_all(&of.folder)
         .map_err(|error| CalibrateError { what: "the folder", reason: error.to_string() })?;

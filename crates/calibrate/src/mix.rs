@@ -26,7 +26,7 @@ pub(crate) fn text(error: StoreError) -> String {
     error.to_string()
 }
 
-/// Opens a store in a folder of its own.
+/// Opens a store in a separate folder.
 pub(crate) fn open(folder: &Path, durability: Durability) -> Result<Store, String> {
     let medium = Folder::create(folder).map_err(|error| error.to_string())?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -35,7 +35,7 @@ pub(crate) fn open(folder: &Path, durability: Durability) -> Result<Store, Strin
     Store::open(Arc::new(engine), clock, StoreLimits::default(), Access::Write).map_err(text)
 }
 
-/// A record file of fixed records with a key of 8 bytes, loaded with records of keys 0 to `records - 1`.
+/// Creates a record file of fixed records with a key of 8 bytes, and loads the keys 0 to `records - 1`.
 pub(crate) fn loaded(store: &Store, name: &str, record_bytes: u32, records: u64) -> Result<RecordFile, String> {
     let mut unit = store.begin().map_err(text)?;
     let definition = FileDefinition {
@@ -96,7 +96,7 @@ impl Orders {
         Ok(Orders { store, customers, products, journal, orders, answers })
     }
 
-    /// One unit of work. Messages go from one queue to the other and back.
+    /// Executes one unit of work. It moves messages from one queue to the other and back.
     fn unit(&self, seed: &mut u64, number: u64) -> Result<(), StoreError> {
         let mut unit = self.store.begin()?;
         let mut ways = [(&self.orders, &self.answers), (&self.answers, &self.orders)];

@@ -16,7 +16,7 @@ pub(crate) trait Work {
     fn batch(&mut self) -> Result<u64, String>;
 }
 
-/// What one thread did in one slice.
+/// Work of one thread in one slice.
 #[derive(Clone, Copy, Default)]
 struct Done {
     operations: u64,
@@ -38,7 +38,7 @@ impl Runner {
         Runner { time, wall: Duration::ZERO, waited: Duration::ZERO }
     }
 
-    /// Share of the threads' time in which they were ready and had no processor.
+    /// Returns the share of the threads' time in which they were ready without a processor.
     pub(crate) fn disturbance(&self) -> Share {
         Share(if self.wall.is_zero() { 0.0 } else { self.waited.as_secs_f64() / self.wall.as_secs_f64() })
     }
@@ -79,7 +79,7 @@ impl Runner {
     }
 }
 
-/// The median of rates, and 1.48 times the median of their deviations.
+/// Computes the median of rates, and 1.48 times the median of their deviations.
 fn rate(mut rates: Vec<f64>) -> KernelRate {
     let middle = median(&mut rates);
     let mut apart: Vec<f64> = rates.iter().map(|rate| (rate - middle).abs()).collect();
@@ -116,12 +116,12 @@ fn thread(
     Ok(slices)
 }
 
-/// CPU time of this thread.
+/// Returns the CPU time of this thread.
 pub(crate) fn thread_cpu() -> Duration {
     of_clock(ClockId::ThreadCPUTime)
 }
 
-/// CPU time of this process.
+/// Returns the CPU time of this process.
 pub(crate) fn process_cpu() -> Duration {
     of_clock(ClockId::ProcessCPUTime)
 }
@@ -131,7 +131,7 @@ fn of_clock(id: ClockId) -> Duration {
     Duration::new(u64::try_from(now.tv_sec).unwrap_or_default(), u32::try_from(now.tv_nsec).unwrap_or_default())
 }
 
-/// Time of this thread on run queues, as the scheduler counts it; zero where it does not.
+/// Returns the time of this thread on run queues, as the scheduler counts it; zero if it does not.
 fn run_queue_wait() -> Duration {
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let waited = stat.split_ascii_whitespace().nth(1).and_then(|waited| waited.parse().ok());

@@ -17,7 +17,7 @@ use crate::run::Work;
 pub(crate) enum Handshake {
     /// Certificate, signature and key exchange.
     Full,
-    /// From a ticket of the last one.
+    /// A handshake that resumes the previous session by its ticket.
     Resumed,
 }
 
@@ -61,7 +61,7 @@ impl Handshakes {
         Ok(handshakes)
     }
 
-    /// A handshake, up to the tickets that the server sends after it.
+    /// Makes one handshake, including the tickets that the server sends after it.
     fn one(&mut self) -> Result<Option<HandshakeKind>, String> {
         let text = |error: rustls::Error| error.to_string();
         let mut client = ClientConnection::new(Arc::clone(&self.client), self.name.clone()).map_err(text)?;

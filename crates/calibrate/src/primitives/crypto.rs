@@ -41,7 +41,7 @@ pub struct CryptoRow {
     pub each: f64,
 }
 
-/// What was measured.
+/// Results of the study.
 #[derive(Clone, Debug)]
 pub struct CryptoStudy {
     /// Threads of the runs with all threads.
@@ -79,7 +79,7 @@ const OPERATIONS: [(&str, &str, Operation); 11] = [
 ];
 
 impl Operation {
-    /// A signature hashes its input first, which the digests show; one length is enough.
+    /// Returns the input lengths. A signature hashes its input first, so one length is enough.
     fn lengths(self) -> &'static [usize] {
         match self {
             Operation::Encrypt(_) | Operation::Decrypt(_) | Operation::Digest(_) | Operation::Random => &LENGTHS,
@@ -89,10 +89,10 @@ impl Operation {
 }
 
 impl CryptoStudy {
-    /// Runs every operation on one thread and on `threads`, for a time each. `say` hears what runs.
+    /// Runs every operation on one thread and on `threads`, each for the given time. `say` receives the name of each.
     ///
     /// # Errors
-    /// What fails, in words.
+    /// A description of the failure.
     pub fn run(threads: u32, time: Duration, say: &mut dyn FnMut(&str)) -> Result<CryptoStudy, String> {
         let mut runner = Runner::new(time);
         let mut rows = Vec::new();
@@ -115,7 +115,7 @@ impl CryptoStudy {
         Ok(CryptoStudy { threads, rows, disturbance: runner.disturbance() })
     }
 
-    /// The study as a report of kind `crypto`.
+    /// Converts the study into a report of kind `crypto`.
     #[must_use]
     pub fn report(&self) -> Report {
         let name = |row: &CryptoRow| format!("{} {}, {} bytes", row.operation, row.algorithm, row.bytes);
@@ -186,7 +186,7 @@ impl Work for Repeat {
     }
 }
 
-/// An operation for the thread that calls.
+/// Prepares an operation for the calling thread.
 fn prepared(kind: Operation, bytes: usize) -> Result<Box<dyn Work>, String> {
     let by_bytes = (BATCH_BYTES / bytes).max(1);
     let count = match kind {

@@ -26,16 +26,16 @@ const WAIT: Duration = Duration::from_secs(20);
 /// Response times that a client keeps in a turn.
 const TIMES_MAX: usize = 1 << 20;
 
-/// What a client and its server exchange.
+/// Traffic between a client and its server.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Traffic {
-    /// 128 bytes and 128 bytes back, on a connection that stays.
+    /// 128 bytes and 128 bytes back, on one lasting connection.
     Short,
-    /// 64 bytes and 8 KiB back, on a connection that stays.
+    /// 64 bytes and 8 KiB back, on one lasting connection.
     Long,
-    /// 64 bytes and 8 KiB back, on a connection of its own.
+    /// 64 bytes and 8 KiB back, on a new connection each time.
     Connect,
-    /// Blocks of 16 KiB to the server, on a connection that stays.
+    /// Blocks of 16 KiB to the server, on one lasting connection.
     Stream,
 }
 
@@ -61,7 +61,7 @@ impl Traffic {
         }
     }
 
-    /// What is compared: handshakes differ only where each transaction connects.
+    /// Returns the policies to compare. Kinds of handshakes matter only if each transaction connects.
     fn policies(self) -> &'static [Policy] {
         match self {
             Traffic::Connect => &[Policy::Plain, Policy::Resumed, Policy::Full, Policy::Mutual],
@@ -70,16 +70,16 @@ impl Traffic {
     }
 }
 
-/// How a connection is protected.
+/// Protection of a connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Policy {
-    /// Not at all.
+    /// Without TLS.
     Plain,
     /// TLS 1.3; each connection after the first resumes a session.
     Resumed,
     /// TLS 1.3 with a full handshake for each connection.
     Full,
-    /// As [`Policy::Full`], and the client has a certificate as well.
+    /// [`Policy::Full`] with a client certificate.
     Mutual,
 }
 
@@ -95,10 +95,10 @@ impl Policy {
     }
 }
 
-/// How the study runs.
+/// Settings of the study.
 #[derive(Clone, Copy, Debug)]
 pub struct NetOptions {
-    /// Clients at once, each with a server thread of its own.
+    /// Concurrent clients, each with its own server thread.
     pub clients: u32,
     /// Time of a turn.
     pub time: Duration,
@@ -107,9 +107,9 @@ pub struct NetOptions {
 /// One row: medians of the turns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetRow {
-    /// What was exchanged.
+    /// Traffic of the row.
     pub traffic: Traffic,
-    /// How it was protected.
+    /// Protection of the row.
     pub policy: Policy,
     /// Transactions a second of all clients.
     pub rate: f64,
@@ -117,26 +117,26 @@ pub struct NetRow {
     pub server_us: f64,
     /// CPU microseconds of the client for a transaction.
     pub client_us: f64,
-    /// 50th, 95th and 99th percentile of the response time in microseconds; of a stream there is none.
+    /// 50th, 95th and 99th percentile of the response time in microseconds; `None` for a stream.
     pub times_us: Option<[f64; 3]>,
     /// Largest less smallest server time of the turns, as a share of the median.
     pub apart: f64,
 }
 
-/// What was measured.
+/// Results of the study.
 #[derive(Clone, Debug)]
 pub struct NetStudy {
-    /// How.
+    /// Settings of the run.
     pub options: NetOptions,
     /// Rows, by traffic.
     pub rows: Vec<NetRow>,
 }
 
 impl NetStudy {
-    /// Runs every row in turns. `say` hears what runs.
+    /// Runs every row in turns. `say` receives the name of each.
     ///
     /// # Errors
-    /// What fails, in words: a handshake of another kind than the row's is a failure.
+    /// A description of the failure. A handshake of another kind than the row's is a failure.
     pub fn run(options: NetOptions, say: &mut dyn FnMut(&str)) -> Result<NetStudy, String> {
         let sides = Sides::new()?;
         let kinds: Vec<(Traffic, Policy)> = Traffic::ALL
@@ -157,14 +157,14 @@ impl NetStudy {
         Ok(NetStudy { options, rows: rows.collect() })
     }
 
-    /// CPU time of the server relative to that of the plain row of the same traffic.
+    /// Returns the CPU time of the server relative to the plain row of the same traffic.
     #[must_use]
     pub fn relative(&self, row: &NetRow) -> f64 {
         let plain = self.rows.iter().find(|other| other.traffic == row.traffic && other.policy == Policy::Plain);
         plain.map_or(f64::NAN, |plain| row.server_us / plain.server_us)
     }
 
-    /// The study as a report of kind `net`.
+    /// Converts the study into a report of kind `net`.
     #[must_use]
     pub fn report(&self) -> Report {
         let name = |row: &NetRow| format!("{}: {}", row.traffic.name(), row.policy.name(row.traffic));
@@ -241,7 +241,7 @@ fn row(traffic: Traffic, policy: Policy, turns: &[Turn]) -> NetRow {
     }
 }
 
-/// What one turn found.
+/// Results of one turn.
 #[derive(Clone, Debug)]
 struct Turn {
     rate: f64,
@@ -322,7 +322,7 @@ impl Sides {
 
 /// A connection, plain or not.
 trait Wire: Read + Write {
-    /// The kind of its handshake, if there is one.
+    /// Returns the kind of the connection's handshake, if it has TLS.
     fn handshake(&self) -> Option<HandshakeKind>;
     /// Says that nothing more comes.
     fn close(&mut self) -> std::io::Result<()>;
@@ -461,7 +461,7 @@ fn whole(wire: &mut dyn Wire, block: &mut [u8]) -> Result<bool, String> {
     Ok(true)
 }
 
-/// What a client did.
+/// Work of one client.
 struct Drove {
     count: u64,
     cpu: Duration,
@@ -528,7 +528,7 @@ fn drive(
     Ok(drove)
 }
 
-/// A row of full or resumed handshakes has no other ones. The first of a client may resume a session of another client.
+/// Checks that every handshake is of the row's kind. The first one of a client may resume a session of another client.
 fn check(found: Option<HandshakeKind>, policy: Policy, connection: u64) -> Result<(), String> {
     let right = match policy {
         Policy::Plain => found.is_none(),
