@@ -1,12 +1,12 @@
-//! Compiles every file of a project that does not need a crate that runs it.
+//! Checks the files of a project that compile without the crates that run them.
 //!
 //! ```text
 //! copybooks/**  guides/**  schemas/**  layouts/**  maps/**  ──compile──▶ CheckedFile { kind, findings }, sorted by path
 //! ```
 //!
-//! Services, APIs, flows, jobs and partners are compiled by the crates that run them; `quayline check` puts all of it together.
-//! A file that another one includes (a COPY member, a dictionary of a guide, a map without a source) is compiled with that file, and
-//! alone only as far as its text allows.
+//! Services, APIs, flows, jobs and partners are compiled by the crates that run them; `quayline check` combines all results.
+//! A file that another one includes (a COPY member, a dictionary of a guide, a map without a source) is compiled with that file. Alone, it is
+//! checked as far as its text allows.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -22,7 +22,7 @@ use quayline_map::MapSpec;
 use crate::guides::{is_guide, read_guide};
 use crate::{CopyFolders, MapFile, ShapeFile, ShapeOptions, codes, read_source};
 
-/// What a file of a project is.
+/// Kind of a project file.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum FileKind {
     /// `copybooks/*.cpy`
@@ -38,11 +38,11 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// All kinds, in the order in which they depend on each other.
+    /// All kinds, in order of dependency.
     pub const ALL: [FileKind; 5] =
         [FileKind::Copybook, FileKind::Guide, FileKind::Schema, FileKind::Layout, FileKind::Map];
 
-    /// The folder of a project that holds such files, and their extensions.
+    /// Returns the folder of a project for files of this kind, and their extensions.
     #[must_use]
     pub fn place(self) -> (&'static str, &'static [&'static str]) {
         match self {
@@ -54,7 +54,7 @@ impl FileKind {
         }
     }
 
-    /// The word for one such file.
+    /// Returns the word for one file of this kind.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -72,7 +72,7 @@ impl FileKind {
 pub struct CheckedFile {
     /// The file.
     pub path: PathBuf,
-    /// What it is.
+    /// Kind of the file.
     pub kind: FileKind,
     /// Errors, warnings and notes.
     pub findings: Vec<Finding>,
@@ -113,10 +113,10 @@ pub fn check_files(root: &Path, options: &ShapeOptions) -> Result<Vec<CheckedFil
     Ok(checked)
 }
 
-/// The files below one folder of a project that have one of these extensions, sorted; none where there is no such folder.
+/// Lists the files below a folder of the project that have one of these extensions, sorted. The list is empty if the folder does not exist.
 ///
 /// # Errors
-/// A folder that cannot be listed.
+/// The folder cannot be read.
 pub fn project_files(folder: &Path, extensions: &[&str]) -> Result<BTreeSet<PathBuf>, Findings> {
     let (mut files, mut unreadable) = (BTreeSet::new(), Vec::new());
     if folder.is_dir() {
@@ -125,7 +125,7 @@ pub fn project_files(folder: &Path, extensions: &[&str]) -> Result<BTreeSet<Path
     if unreadable.is_empty() { Ok(files) } else { Err(Findings(unreadable)) }
 }
 
-/// The files below a folder; test cases of maps hold data, not definitions.
+/// Lists the files below a folder. It skips test cases of maps, which are data and not definitions.
 fn list(
     folder: &Path,
     extensions: &[&str],
@@ -183,7 +183,7 @@ fn compile(path: &Path, kind: FileKind, options: &ShapeOptions) -> Vec<Finding> 
     findings
 }
 
-/// A member that is only copied into others may have no record of its own, and names that its reader replaces.
+/// Compiles a copybook. A member for use in other copybooks may have no record of its own, and names that `COPY ... REPLACING` changes.
 fn compile_copybook(path: &Path, options: &ShapeOptions) -> Result<Vec<Finding>, Findings> {
     let text = read_source(path).map_err(|error| {
         let message = format!("the copybook cannot be read: {}", system_error_text(&error));

@@ -38,5 +38,5 @@ pub(crate) const PARTNER_SYNTAX: Code = Code("PTN-001");
 pub(crate) const PARTNER_VALUE: Code = Code("PTN-002");
 pub(crate) const PARTNER_TWICE: Code = Code("PTN-003");
 pub(crate) const PARTNER_MISSING: Code = Code("PTN-004");
-/// What a partner file expects cannot come.
+/// Nothing can satisfy an expectation in a partner file.
 pub(crate) const PARTNER_NEVER: Code = Code("PTN-005");

@@ -1,4 +1,4 @@
-//! Where COPY members are found.
+//! Search for COPY members.
 
 use std::fs;
 use std::io;
@@ -9,11 +9,11 @@ use quayline_cobol::copybook::{CopyError, CopyLibrary, SourceText};
 /// Extensions a member may have, in the order in which they are tried; the empty one is the bare name.
 const EXTENSIONS: [&str; 7] = ["cpy", "cbl", "cob", "copy", "inc", "txt", ""];
 
-/// Folders in which COPY members are looked up, first folder first.
+/// Folders that are searched for COPY members, in order.
 ///
-/// A member `CUST` or `"CUST"` is a file `CUST.cpy`, `.cbl`, `.cob`, `.copy`, `.inc`, `.txt` or without extension, upper or lower case;
-/// a name written with an extension is also tried as it stands. `COPY CUST OF LIB` (or `IN LIB`) looks in the sub-folder `LIB` of each
-/// folder first, then in the folder. What the file system holds under exactly that name wins over one that differs in case.
+/// A member `CUST` or `"CUST"` is a file `CUST.cpy`, `.cbl`, `.cob`, `.copy`, `.inc`, `.txt` or without extension, in upper or lower case.
+/// A name written with an extension is also tried unchanged. For `COPY CUST OF LIB` (or `IN LIB`), the sub-folder `LIB` of each folder is searched
+/// first, followed by the folder. A file with exactly that name takes precedence over one that differs in case.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct CopyFolders {
     folders: Vec<PathBuf>,
@@ -24,7 +24,7 @@ pub struct CopyFolders {
 pub struct CopyMember {
     /// The file.
     pub path: PathBuf,
-    /// Its text: UTF-8, or Latin-1 where it is not UTF-8 (old comments), so that every byte is a character.
+    /// Text of the member: UTF-8, or Latin-1 if it is not UTF-8 (as in old comments), so that every byte is a character.
     pub text: String,
 }
 
@@ -35,7 +35,7 @@ impl CopyFolders {
         CopyFolders { folders }
     }
 
-    /// The folders, in the order in which they are looked through.
+    /// Returns the folders in search order.
     #[must_use]
     pub fn folders(&self) -> &[PathBuf] {
         &self.folders
@@ -72,7 +72,7 @@ impl CopyLibrary for CopyFolders {
 }
 
 impl CopyFolders {
-    /// What was looked for, as a user would name it.
+    /// Returns the paths that were tried, as a user would write them.
     fn tried(&self, member: &str, library: Option<&str>) -> Vec<String> {
         let names =
             |folder: &Path| format!("{}.cpy (or .cbl, .cob, .copy, .inc, .txt, none)", folder.join(member).display());

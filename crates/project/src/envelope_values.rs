@@ -13,9 +13,9 @@ pub struct EnvelopeValue<'v> {
     pub name: &'v str,
     /// The value.
     pub value: &'v str,
-    /// How the user has written it, for messages: `--envelope group.sender`.
+    /// The setting as the user wrote it, for messages: `--envelope group.sender`.
     pub option: &'v str,
-    /// Whether somebody must take it.
+    /// True if an output or the map must use the value.
     pub must_be_taken: bool,
 }
 
@@ -60,7 +60,7 @@ pub fn check_envelope(
     Ok(())
 }
 
-/// A name with its level: `sender` is `interchange.sender`.
+/// Adds the default level to a name: `sender` is `interchange.sender`.
 fn full(name: &str) -> String {
     let level = ["interchange", "group", "transaction"]
         .into_iter()
@@ -69,7 +69,7 @@ fn full(name: &str) -> String {
     format!("{level}.{field}")
 }
 
-/// What the only guide of a target writes into a header field.
+/// Returns the value that a target's only guide writes into a header field.
 fn set_by(guides: &GuideSet, name: &str) -> Option<String> {
     let guide = guides.compiled(0);
     let name = full(name);
@@ -87,7 +87,7 @@ fn set_by(guides: &GuideSet, name: &str) -> Option<String> {
     }
 }
 
-/// Whether a header has the field; an error where it cannot have the value.
+/// Returns true if a header has the field; an error if the field cannot have the value.
 fn value_of(
     standards: &[Standard],
     name: &str,

@@ -11,13 +11,13 @@ use quayline_flat::CsvStyle;
 use quayline_frame::FramingSpec;
 use quayline_xml::XmlStyle;
 
-/// How bytes are records or documents.
+/// Format of the input: how bytes become records or documents.
 #[derive(Clone, Debug)]
 pub enum SourceFormat {
     /// Records in this framing, described by a [`Schema`](crate::Schema).
     Records(FramingSpec),
-    /// JSON: documents one after another (lines or any white space between them) or one array of documents; which, the first
-    /// non-blank byte tells.
+    /// JSON: documents one after another (separated by line ends or other white space), or one array of documents. The first non-blank byte
+    /// distinguishes the two.
     Json(JsonRead),
     /// CSV; with a header its first row names the columns.
     Csv(CsvStyle),
@@ -25,33 +25,33 @@ pub enum SourceFormat {
     Xml(XmlStyle),
     /// X12 and EDIFACT: interchanges one after another; a document is a transaction.
     Edi(EdiRead),
-    /// Parquet and Arrow IPC, told apart by their first bytes; a document is a row, and columns are nodes by their names.
+    /// Parquet and Arrow IPC, distinguished by their first bytes. A row is a document, and columns are matched to nodes by name.
     Columns(ColumnsRead),
 }
 
-/// How columns are read.
+/// Settings for reading columns.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct ColumnsRead {
     /// Columns that the shape does not have are passed over; by default they are errors, since most often a name is written another way.
     pub ignore_unknown: bool,
 }
 
-/// How interchanges are read.
+/// Settings for reading interchanges.
 #[derive(Clone)]
 pub struct EdiRead {
-    /// How departures from the standards are judged.
+    /// Treatment of departures from the standards.
     pub rules: Rules,
     /// The character set of all interchanges; absent, they name it.
     pub charset: Option<Charset>,
-    /// What becomes a document.
+    /// Unit of an interchange that becomes a document.
     pub documents: EdiDocuments,
     /// Guides, by which transactions become documents of the shape [`Schema::edi_by_guide`](crate::Schema::edi_by_guide); only for [`EdiDocuments::Transactions`]. Their
     /// digest belongs to the definitions of a checkpoint.
     pub guides: Option<Arc<GuideDocuments>>,
-    /// How much of a transaction is checked by its guide; one with errors is rejected.
+    /// Checks by the guide. A transaction with errors is rejected.
     pub level: ValidationLevel,
-    /// Bytes from which on a transaction is converted in pages, each a document of its own with `transaction.page`, so that memory does not
-    /// depend on its length. Default 512 KiB: a page and what it becomes, six times as much XML, stay within 32 MiB, on two threads too.
+    /// Bytes above which a transaction is converted in pages, each a document with `transaction.page`, so that memory does not depend on the
+    /// length of the transaction. Default 512 KiB: a page and its output, up to six times as large in XML, stay within 32 MiB even on two threads.
     pub page_bytes: usize,
 }
 
@@ -68,7 +68,7 @@ impl Default for EdiRead {
     }
 }
 
-/// Without the guides, whose tables are long.
+/// Omits the guides, whose tables are long.
 impl core::fmt::Debug for EdiRead {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("EdiRead")
@@ -82,7 +82,7 @@ impl core::fmt::Debug for EdiRead {
     }
 }
 
-/// What of an interchange becomes a document.
+/// Unit of an interchange that becomes a document.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum EdiDocuments {
     /// A transaction, of the shape [`Schema::edi`](crate::Schema::edi).
@@ -92,14 +92,14 @@ pub enum EdiDocuments {
     Rows,
 }
 
-/// How JSON is read.
+/// Settings for reading JSON.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct JsonRead {
-    /// Members that the shape does not have are passed over; by default they are errors, since most often a name is misspelt.
+    /// Unknown members are ignored. By default they are errors, since most often a name is misspelt.
     pub ignore_unknown: bool,
 }
 
-/// How documents become bytes.
+/// Format of the output.
 #[derive(Clone, Debug)]
 pub enum TargetFormat {
     /// One JSON document a line.
@@ -122,7 +122,7 @@ pub enum TargetFormat {
     Edi(EdiWriterOptions),
 }
 
-/// How JSON is written.
+/// Settings for writing JSON.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct JsonWrite {
     /// Numbers that common readers would change.
@@ -132,16 +132,16 @@ pub struct JsonWrite {
 /// Numbers that readers with 64-bit floats would change: more than 15 significant digits.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum JsonNumbers {
-    /// As JSON numbers with all digits.
+    /// JSON numbers with all digits.
     #[default]
     Exact,
-    /// As strings where the field may hold more than 15 digits, so that every value of a field has one type.
+    /// Strings for fields that may hold more than 15 digits, so that every value of a field has one type.
     SafeStrings,
     /// Always as strings.
     Strings,
 }
 
-/// How Parquet is written.
+/// Settings for writing Parquet.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct ParquetWrite {
     /// Compression of pages.
@@ -154,6 +154,6 @@ pub enum ParquetCompression {
     /// Snappy: fast, read everywhere.
     #[default]
     Snappy,
-    /// None.
+    /// No compression.
     None,
 }

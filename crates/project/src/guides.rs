@@ -18,23 +18,23 @@ use crate::codes;
 /// Extension of guide files.
 const EXTENSION: &str = "guide";
 
-/// What adds the rules of balances to the guides that there are such rules for.
+/// Name that adds balancing rules to the guides for which Quayline has some.
 const BALANCES: &str = "builtin:balances";
 
-/// Reads guide files, guides that come with Quayline (`builtin:NAME`, or `builtin:` for all) and all guides of a folder, with
-/// rules of balances if `builtin:balances` is among them. Of a folder, that is those in it whose name ends in `.guide` and that begin with the word `guide`; the others are
-/// dictionaries that guides include. With a cache, what was compiled of the same texts before is taken from there.
+/// Reads guide files, built-in guides (`builtin:NAME`, or `builtin:` for all) and all guides of a folder. `builtin:balances` adds balancing
+/// rules. The guides of a folder are the files that end in `.guide` and begin with the word `guide`; other files there are dictionaries that
+/// guides include. With a cache, guides that were compiled from the same texts before are loaded from it.
 ///
 /// # Errors
-/// All that is wrong with any of them, or that no guide is there.
+/// Every error in any of the guides, or that no guide was found.
 pub fn read_guides(paths: &[PathBuf], limits: &Limits, cache: Option<&Cache>) -> Result<GuideSet, Findings> {
     Texts::read(paths)?.through(cache, "guides", limits, |set| set)
 }
 
-/// The documents of guide files, read as [`read_guides`] does.
+/// Reads guide files like [`read_guides`] and returns their documents.
 ///
 /// # Errors
-/// As [`read_guides`].
+/// Those of [`read_guides`].
 pub fn read_guide_documents(
     paths: &[PathBuf],
     limits: &Limits,
@@ -57,13 +57,13 @@ pub fn read_guide(path: &Path, limits: &Limits) -> Result<Guide, Findings> {
     parse_guide(&path.display().to_string(), &text, &Files, limits)
 }
 
-/// Whether a file is a guide, rather than a dictionary that guides include. A file that cannot be read is taken for one.
+/// Returns true if a file is a guide and not a dictionary that guides include. An unreadable file counts as a guide.
 #[must_use]
 pub fn is_guide(path: &Path) -> bool {
     read_text(path).map_or(true, |text| begins_with_guide(&text))
 }
 
-/// Guide files as they stand on disk, and what is wrong with those that do not.
+/// Texts of guide files, and findings about unreadable files.
 struct Texts {
     /// Each under the name that findings show.
     files: Vec<(String, String)>,
@@ -71,7 +71,7 @@ struct Texts {
     findings: Vec<Finding>,
 }
 
-/// Whether guides get the rules of balances.
+/// Use of the balancing rules.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Balances {
     Added,
@@ -114,7 +114,7 @@ impl Texts {
         }
     }
 
-    /// What is made of the guides, or was made of the same ones before.
+    /// Compiles the guides and applies `make`, or loads the result for the same texts from the cache.
     fn through<T: Packed>(
         self,
         cache: Option<&Cache>,
@@ -170,7 +170,7 @@ impl Texts {
     }
 }
 
-/// Adds the rules of balances to the guides that there are some for.
+/// Adds balancing rules to the guides for which Quayline has some.
 fn add_balances(guides: &mut [Guide]) -> Result<(), Findings> {
     let mut found = false;
     for guide in guides {
@@ -190,7 +190,7 @@ fn add_balances(guides: &mut [Guide]) -> Result<(), Findings> {
 
 /// Remembers what was included.
 struct Noting {
-    /// By name, each once.
+    /// Included texts by name.
     included: RefCell<BTreeMap<String, String>>,
 }
 
@@ -202,7 +202,7 @@ impl GuideResolver for Noting {
     }
 }
 
-/// The guide files of a folder, by name.
+/// Lists the guide files of a folder, sorted by name.
 fn folder(path: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(path)? {
@@ -215,13 +215,13 @@ fn folder(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Whether the first word that is no comment is `guide`.
+/// Returns true if the first word outside comments is `guide`.
 fn begins_with_guide(text: &str) -> bool {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'));
     line.is_some_and(|line| line.split_whitespace().next() == Some("guide"))
 }
 
-/// The text of a file, or of a guide that comes with Quayline.
+/// Reads a file or a built-in guide.
 fn read_text(path: &Path) -> io::Result<String> {
     if let Some(name) = path.to_str().filter(|name| name.starts_with(BUILT_IN)) {
         let text = BuiltInFiles.read(name, "").map(|found| found.text);
@@ -240,7 +240,7 @@ fn unreadable(path: &Path, error: &io::Error) -> Finding {
     Finding::error(codes::NO_GUIDE, Fault::Caller, message).at(place).hint(hint)
 }
 
-/// What guides include: beside the file that includes it, or what comes with Quayline.
+/// Resolver of included names: files relative to the including file, and built-in guides.
 struct Files;
 
 impl GuideResolver for Files {

@@ -15,7 +15,7 @@ use crate::record_rules::{ChooseBy, Otherwise, RecordRules, RecordType, TypeUse}
 use crate::source_text::UserText;
 use crate::wire;
 
-/// An interface file: what is shown of a record, under which names, with which defaults, and how records are told apart.
+/// An interface file: the visible fields of a record, their names and defaults, and the rules that distinguish record types.
 ///
 /// ```toml
 /// wrapper = "CAR100CP"            # an object around the record's fields
@@ -23,7 +23,7 @@ use crate::wire;
 /// fillers = "drop"                # or keep
 /// redefines = "original"          # or all (default)
 /// exclude = ["REQ-TXN-REQUEST-BLOCK", "CARMODEL-DEALERS"]
-/// include = ["REQ-TXN-REQUEST-BLOCK.REQ-TXN-ID"]     # nearer to the field, so it wins
+/// include = ["REQ-TXN-REQUEST-BLOCK.REQ-TXN-ID"]     # more specific, so it takes precedence
 ///
 /// [rename]
 /// "CARMODEL-1-REF" = "Ref"
@@ -32,15 +32,15 @@ use crate::wire;
 /// "REQ-CAR-MODEL" = "ASTRAL"
 /// "REQ-MAX-NBR-OF-CARS" = 100
 ///
-/// [[field]]                       # the same, a field at a time
+/// [[field]]                       # the same settings, one field at a time
 /// name = "CUSTOMER.BALANCE"
 /// include = true
 /// rename = "balance"
 /// default = 0
 /// values = "names"                # level-88 names in place of the values that they name
-/// null = "zeros"                  # what null becomes: error (default), spaces, zeros, low-values or value
+/// null = "zeros"                  # encoding of null: error (default), spaces, zeros, low-values or value
 ///
-/// [[choose]]                      # which view of shared storage a record has
+/// [[choose]]                      # selects the view of shared storage that a record has
 /// storage = "ADDRESS"
 /// by = "ADDRESS-KIND"
 /// when = { "P" = "POST-BOX", "S" = "STREET-ADDRESS" }
@@ -51,7 +51,7 @@ use crate::wire;
 ///
 /// [records]                       # files with several record types
 /// by = "REC-TYPE"                 # or { offset = 0, length = 2 }
-/// skip-first = 1                  # a header, whatever it holds
+/// skip-first = 1                  # a header of any content
 /// otherwise = "reject"            # or "skip", or the name of a record
 /// [[records.type]]
 /// record = "CUSTOMER-RECORD"
@@ -72,7 +72,7 @@ pub struct InterfaceFile {
     pub records: Option<RecordRules>,
     /// Bytes at the ends of a file that are not records.
     pub skip_bytes: SkipBytes,
-    /// Where the names in the file stand, for findings that only a copybook brings to light.
+    /// Places of the names in the file, for findings that need the copybook.
     places: BTreeMap<String, Place>,
 }
 
@@ -102,7 +102,7 @@ impl core::fmt::Debug for InterfaceTable {
 }
 
 impl Default for InterfaceFile {
-    /// The interface without a file: everything but fillers, one record type.
+    /// Returns the interface that applies without a file: all fields except fillers, one record type.
     fn default() -> Self {
         InterfaceFile {
             interface: Interface::default(),
@@ -124,7 +124,7 @@ impl InterfaceFile {
         InterfaceFile::of_file(source, &file)
     }
 
-    /// The interface that stands as a table in another file, whose text `source` is.
+    /// Reads an interface that is a table of another file, whose text `source` is.
     ///
     /// # Errors
     /// All findings at once, each with its place.
@@ -179,7 +179,7 @@ impl InterfaceFile {
         InterfaceFile::parse(&name, &text)
     }
 
-    /// Where a field, record or view that the file names stands in it.
+    /// Returns the place in the file of a field, record or view that it names.
     #[must_use]
     pub fn place_of(&self, named: &str) -> Option<&Place> {
         self.places.get(named)
@@ -270,7 +270,7 @@ impl Reader {
         }
     }
 
-    /// Changes the rule for a field, which is made where there is none.
+    /// Changes the rule for a field; creates the rule if the field has none.
     fn rule(&mut self, name: &Spanned<String>, change: impl FnOnce(&mut FieldRule) -> Result<(), &'static str>) {
         let field = self.name(name);
         let at = self.rules.iter().position(|rule| rule.field == field).unwrap_or_else(|| {

@@ -1,10 +1,10 @@
-//! What users write: interface files, copybooks, layouts, schemas, guides, maps; and the formats of documents.
+//! The files that users write (interface files, copybooks, layouts, schemas, guides, maps), and the formats of documents.
 //!
 //! ```text
-//! car100.toml ──parse──▶ InterfaceFile { Interface, RecordRules, where each rule stands }
+//! car100.toml ──parse──▶ InterfaceFile { Interface, RecordRules, place of each rule }
 //! a copybook's layouts + InterfaceFile ──compile──▶ Schema: the shape of the documents, and the record descriptions
-//! maps/a.qmap ── source "x", target y "z" ──▶ ShapeFile: Schema + how such documents are read and written
-//!       └───────────────── compile ─────────▶ MapFile: the plan, its shapes, what it was made of
+//! maps/a.qmap ── source "x", target y "z" ──▶ ShapeFile: Schema + source and target formats of such documents
+//!       └───────────────── compile ─────────▶ MapFile: the plan, its shapes, the files it depends on
 //! ```
 //!
 //! * A finding names file, line and column and shows the line with a caret.
@@ -33,12 +33,12 @@ mod toml_file;
 mod user_file;
 mod wire;
 
-/// How CSV is written and read.
+/// Settings of CSV.
 pub mod csv {
     pub use quayline_flat::{CsvStyle, EmptyCell, Header, LineEnd, Quotes};
 }
 
-/// How XML is written and read.
+/// Settings of XML.
 pub mod xml {
     pub use quayline_xml::{Namespaces, Spacing, XmlStyle};
 }

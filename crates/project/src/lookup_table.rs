@@ -32,10 +32,10 @@ impl LookupTable {
     /// Separates the keys of a row in the index.
     pub const KEY_SEPARATOR: char = '\u{1f}';
 
-    /// The pairs `NAME=FILE` of a text, with bars between them: the tables of a map, as jobs, flows and partners name them.
+    /// Parses pairs `NAME=FILE` separated by vertical bars: the look-up tables of a map, in the syntax of jobs, flows and partners.
     ///
     /// # Errors
-    /// The part that is not such a pair.
+    /// The part that is not a pair.
     pub fn pairs(text: &str) -> Result<Vec<(String, String)>, String> {
         let parts = text.split('|').map(str::trim).filter(|part| !part.is_empty());
         let pair = |part: &str| {
@@ -84,17 +84,17 @@ impl LookupTable {
         if found.is_empty() { Ok(tables) } else { Err(Findings(found)) }
     }
 
-    /// The finding about a table that the map does not look up.
+    /// Builds the finding about a table that the map does not declare.
     #[must_use]
     pub fn unknown(name: &str, option: &str) -> Finding {
         error(format!("the map does not look up `{name}`")).hint(format!("remove the table from {option}"))
     }
 
-    /// The table of a file's content: its first columns are the declared keys, and the next ones the fields. A key that is declared as a
-    /// number is kept in one form, so that `1.50`, `01.5` and `1.5` are one key.
+    /// Parses a table. The first columns are the declared keys, the next ones the fields. A key that is declared as a number is normalized, so that
+    /// `1.50`, `01.5` and `1.5` are one key.
     ///
     /// # Errors
-    /// The content is not such a table; findings have the line as their place.
+    /// The content is not a valid table. Findings have the line as their place.
     pub fn new(declared: &DeclaredLookup<'_>, text: &str) -> Result<LookupTable, Findings> {
         let (name, keys, fields) = (declared.name, declared.keys.len(), declared.fields.len());
         let mut rows = Rows::new(text.strip_prefix('\u{feff}').unwrap_or(text));
@@ -164,7 +164,7 @@ impl LookupTable {
         if found.is_empty() { Ok(table) } else { Err(Findings(found)) }
     }
 
-    /// Its name in the map.
+    /// Returns the name of the table in the map.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -176,7 +176,7 @@ impl LookupTable {
         self.keys
     }
 
-    /// The fields of the row with these keys, which are joined by [`LookupTable::KEY_SEPARATOR`].
+    /// Returns the fields of the row with these keys, which are joined by [`LookupTable::KEY_SEPARATOR`].
     #[must_use]
     pub fn row(&self, keys: &str) -> Option<&[String]> {
         self.index.get(keys).map(|row| self.rows[*row].as_slice())
@@ -219,7 +219,7 @@ fn line(number: u64) -> Place {
     Place { line: u32::try_from(number).ok(), ..Place::default() }
 }
 
-/// The content of a file, which may have [`LookupTable::BYTES_MAX`] bytes.
+/// Reads a file of at most [`LookupTable::BYTES_MAX`] bytes.
 fn text_of(file: &Path) -> Result<String, Findings> {
     let unreadable = |problem: std::io::Error| {
         Findings::from(error(format!("the table cannot be read: {}", system_error_text(&problem))).hint(
@@ -246,7 +246,7 @@ struct Row {
     cells: Vec<String>,
 }
 
-/// Rows of cells: commas, quotes doubled inside quotes. Blank lines are no rows.
+/// Iterator over the rows of a CSV text with quotes doubled inside quotes. Blank lines are not rows.
 struct Rows<'t> {
     rest: core::iter::Peekable<core::str::Chars<'t>>,
     line: u64,
@@ -257,7 +257,7 @@ impl<'t> Rows<'t> {
         Rows { rest: text.chars().peekable(), line: 1 }
     }
 
-    /// The row that begins here; blank lines too.
+    /// Parses the next row, which may be a blank line.
     fn row(&mut self) -> Result<Row, Findings> {
         let mut row = Row { line: self.line, cells: Vec::new() };
         let mut cell = String::new();

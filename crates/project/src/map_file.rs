@@ -19,9 +19,9 @@ use crate::shape::{Form, ShapeFile, ShapeOptions};
 /// A target of a map.
 #[derive(Debug)]
 pub struct MapTarget {
-    /// Its name in the map: what `make` calls its documents.
+    /// Name in the map, which `make` uses for the target's documents.
     pub name: String,
-    /// Its shape.
+    /// Shape of the target.
     pub shape: ShapeFile,
 }
 
@@ -30,25 +30,25 @@ pub struct MapTarget {
 pub struct MapFile {
     /// The file.
     pub path: PathBuf,
-    /// Its source.
+    /// Shape of the source.
     pub source: ShapeFile,
-    /// Its targets, in order.
+    /// Targets in order.
     pub targets: Vec<MapTarget>,
     /// The map, compiled.
     pub plan: MapPlan,
     /// Warnings and notes of the map and its shapes.
     pub findings: Vec<Finding>,
-    /// Everything that it was made of, to tell whether anything changed.
+    /// Files that the map depends on, to detect changes.
     pub files: Vec<PathBuf>,
 }
 
 impl MapFile {
-    /// Reads a map, the shapes that it names, and what it includes; all names are seen from its folder.
+    /// Reads a map, the shapes that it names and the maps that it includes. All names are relative to its folder.
     ///
-    /// `source` is for the shape of the source, `target` for those of the targets.
+    /// `source` has the options for the source's shape, `target` those for the targets' shapes.
     ///
     /// # Errors
-    /// Everything that is wrong with any of them.
+    /// Every error in any of these files.
     pub fn open(path: &Path, source: &ShapeOptions, target: &ShapeOptions) -> Result<MapFile, Findings> {
         let cache = source.cache.clone();
         let file = SourceFile::read(path)?;
@@ -109,7 +109,7 @@ impl MapFile {
     }
 }
 
-/// The plan that an earlier run compiled of the same map, included maps and shapes, or a new one, which is kept.
+/// Loads the plan from the cache if the map, its includes and its shapes are unchanged; otherwise compiles and stores it.
 fn kept_or_compiled(
     file: &SourceFile,
     spec: &MapSpec,
@@ -181,7 +181,7 @@ fn compile_with(
     compile_by(spec, source.shape(), &outputs, Options { order }, resolver, &GuideRules { source, targets })
 }
 
-/// What guides know of leaves: codes, dates, headers.
+/// Knowledge of guides about leaves: codes, dates, header fields.
 struct GuideRules<'a> {
     source: &'a ShapeFile,
     targets: &'a [MapTarget],
@@ -240,18 +240,18 @@ impl LeafRules for GuideRules<'_> {
 #[derive(Debug)]
 pub struct MapFolder {
     folder: PathBuf,
-    /// By name as written, with the text.
+    /// Texts read so far, by name as written.
     given: RefCell<BTreeMap<String, Arc<str>>>,
 }
 
 impl MapFolder {
-    /// Names are seen from `folder`.
+    /// Creates a resolver for names relative to `folder`.
     #[must_use]
     pub fn new(folder: &Path) -> MapFolder {
         MapFolder { folder: folder.to_owned(), given: RefCell::default() }
     }
 
-    /// The files that it gave.
+    /// Returns the files read so far.
     #[must_use]
     pub fn files(&self) -> Vec<PathBuf> {
         self.given.borrow().keys().map(|name| self.folder.join(name)).collect()

@@ -5,60 +5,60 @@ use quayline_core::Place;
 /// The `[records]` part of an interface file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordRules {
-    /// What tells the type, where a type does not name its own.
+    /// Discriminator of the record type, for types without their own.
     pub by: Option<ChooseBy>,
-    /// Records at the start of the file that are skipped whatever they hold.
+    /// Number of records at the start of the file that are skipped regardless of content.
     pub skip_first: u32,
-    /// Records at the end of the file that are skipped whatever they hold.
+    /// Number of records at the end of the file that are skipped regardless of content.
     pub skip_last: u32,
-    /// What becomes of a record that no type's values fit.
+    /// Treatment of a record that matches no type.
     pub otherwise: Otherwise,
     /// The types, in the order of the file: parents before their children; the first that fits a record is its type.
     pub types: Vec<RecordType>,
-    /// Where `[records]` stands.
+    /// Place of `[records]`.
     pub place: Place,
 }
 
-/// What tells a record's type.
+/// Discriminator of a record's type.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum ChooseBy {
-    /// A field, by its COBOL path or any unambiguous tail of it. It stands in front of every table of variable length.
+    /// A field, by its COBOL path or any unambiguous tail of the path. It must precede every table of variable length.
     Field(String),
     /// Bytes of the record, compared as text in the record's code page.
     Bytes {
         /// First byte, from 0.
         offset: usize,
-        /// How many.
+        /// Number of bytes.
         length: usize,
     },
 }
 
-/// What becomes of a record that no type's values fit.
+/// Treatment of a record that matches no type.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub enum Otherwise {
-    /// It is rejected with a finding.
+    /// The record is rejected with a finding.
     #[default]
     Reject,
-    /// It is skipped and counted.
+    /// The record is skipped and counted.
     Skip,
-    /// It is of this type (index into [`RecordRules::types`]).
+    /// The record has this type (index into [`RecordRules::types`]).
     Type(usize),
 }
 
 /// One record type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordType {
-    /// What such a record is.
+    /// Use of records of this type.
     pub uses: TypeUse,
-    /// What tells it; `None`: [`RecordRules::by`].
+    /// Discriminator of this type; `None` for that of [`RecordRules::by`].
     pub by: Option<ChooseBy>,
-    /// The values that tell it, as trimmed text; several of them mean the same.
+    /// Values of the discriminator that select this type, as trimmed text.
     pub values: Vec<String>,
-    /// Where it stands in the file.
+    /// Place of the type in the file.
     pub place: Place,
 }
 
-/// What a record of a type is.
+/// Use of a record type.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum TypeUse {
     /// Skipped and counted: a header or trailer.
@@ -67,12 +67,12 @@ pub enum TypeUse {
     Record {
         /// The record description: a level-01 name of the copybook.
         record: String,
-        /// Of storage that several REDEFINES share, the view that such a record has; the other views are not shown.
+        /// View of storage that several REDEFINES share; the other views are not shown.
         view: Option<String>,
         /// Key instead of the styled record (or view) name.
         rename: Option<String>,
-        /// The type it belongs to (index into [`RecordRules::types`], smaller than its own): it stands in a list in the object of the
-        /// last record of that type before it.
+        /// Parent type (index into [`RecordRules::types`], smaller than this type's index). Records of this type are a list in the object of the
+        /// preceding record of the parent type.
         parent: Option<usize>,
     },
 }

@@ -10,12 +10,12 @@ use quayline_core::Place;
 pub struct UserText {
     /// The file as the user named it.
     pub name: Arc<str>,
-    /// What it holds.
+    /// Content of the file.
     pub text: Arc<str>,
 }
 
 impl UserText {
-    /// The place of a byte range: its first line, and as much of the range as lies on it.
+    /// Returns the place of a byte range: its first line, and the part of the range on that line.
     #[must_use]
     pub fn place(&self, range: &Range<usize>) -> Place {
         let start = floor_char_boundary(&self.text, range.start);

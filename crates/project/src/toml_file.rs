@@ -1,6 +1,6 @@
-//! A user's TOML file: everything that is wrong with it at once, and where each key stands.
+//! A user's TOML file, read with all errors at once and with the place of each key.
 //!
-//! What serde finds wrong is left out of the tree and the rest is read again, so that a second slip is found beside the first.
+//! Quayline removes each value that serde rejects and reads the rest again, so one run reports all errors.
 
 use core::ops::Range;
 use std::collections::BTreeSet;
@@ -18,14 +18,14 @@ pub struct TomlFile<'a> {
     table: Spanned<DeTable<'a>>,
 }
 
-/// Findings of one file; beyond them the first ones are to be mended anyway.
+/// Maximum number of findings for one file. The user must fix the first ones anyway.
 const FINDINGS_MAX: usize = 50;
 
 impl<'a> TomlFile<'a> {
-    /// Parses a file. `code` is that of findings, `remedy` stands where there is none more exact.
+    /// Parses a file. Findings have this code, and `remedy` as their hint unless there is a more specific one.
     ///
     /// # Errors
-    /// Everything that is no TOML.
+    /// Every syntax error.
     pub fn parse(source: &'a UserText, code: Code, remedy: &str) -> Result<TomlFile<'a>, Findings> {
         let (table, errors) = DeTable::parse_recoverable(&source.text);
         if errors.is_empty() {
@@ -40,10 +40,10 @@ impl<'a> TomlFile<'a> {
         Err(Findings(errors.into_iter().map(found).collect()))
     }
 
-    /// What the file says, as `T`.
+    /// Deserializes the file.
     ///
     /// # Errors
-    /// Every key that there is none of, every value of a wrong type, every key that is missing.
+    /// Every unknown key, every value of a wrong type, every missing key.
     pub fn read<T: DeserializeOwned>(&self, code: Code, remedy: &str) -> Result<T, Findings> {
         let mut table = self.table.clone();
         let mut found: Vec<(usize, Finding)> = Vec::new();
@@ -74,7 +74,7 @@ impl<'a> TomlFile<'a> {
         Err(Findings(found.into_iter().map(|(_, finding)| finding).collect()))
     }
 
-    /// Where the value of a key stands, by the tables it is in; the file as a whole where there is none.
+    /// Returns the place of a key's value, by the path of tables; the whole file if the key is missing.
     #[must_use]
     pub fn place(&self, path: &[&str]) -> Place {
         let mut table = self.table.get_ref();
@@ -109,12 +109,12 @@ fn one_line(message: &str) -> String {
     }
 }
 
-/// The name in backticks behind `before`.
+/// Returns the name in backticks after `before`.
 fn quoted<'m>(message: &'m str, before: &str) -> Option<&'m str> {
     message.strip_prefix(before)?.strip_prefix('`')?.split('`').next()
 }
 
-/// For a key that there is none of: the one that is meant.
+/// Suggests the closest known key for an unknown one.
 fn suggestion(message: &str) -> Option<String> {
     let word = quoted(message, "unknown field ")?;
     let known = message.split_once("expected")?.1.split('`').skip(1).step_by(2);

@@ -19,7 +19,7 @@ pub struct UserFile {
 }
 
 impl UserFile {
-    /// A file without findings.
+    /// Creates a file without findings.
     #[must_use]
     pub fn new(name: &str, text: &str) -> UserFile {
         UserFile { text: UserText { name: name.into(), text: text.into() }, findings: Vec::new() }

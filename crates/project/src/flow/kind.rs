@@ -5,7 +5,7 @@
 pub struct NodeKind {
     /// Name in a flow file.
     pub name: &'static str,
-    /// Whether messages enter the flow here.
+    /// True for a node type through which messages enter the flow.
     pub is_input: bool,
     /// Terminals that messages leave by.
     pub terminals: &'static [Terminal],
@@ -20,9 +20,9 @@ pub struct NodeKind {
 pub struct Terminal {
     /// Name in a flow file.
     pub name: &'static str,
-    /// Whether a flow without a wire here is incomplete.
+    /// True if a flow is incomplete unless the terminal is wired.
     pub is_required: bool,
-    /// What leaves by it.
+    /// Description of the messages that leave by the terminal.
     pub help: &'static str,
 }
 
@@ -31,15 +31,15 @@ pub struct Terminal {
 pub struct PropertyKind {
     /// Key in a flow file.
     pub name: &'static str,
-    /// What the value may be.
+    /// Form of the value.
     pub form: Form,
-    /// Whether a node without it is incomplete.
+    /// True if a node is incomplete without the property.
     pub is_required: bool,
-    /// Its meaning, with the default.
+    /// Description, with the default.
     pub help: &'static str,
 }
 
-/// What the value of a property may be.
+/// Form of a property's value.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Form {
     /// A text, or `{ from = "EXPRESSION" }`: a text made from each message.
@@ -64,7 +64,7 @@ pub enum Form {
     Number(u64, u64),
     /// `true` or `false`.
     Flag,
-    /// One of some words.
+    /// One of these words.
     Choice(&'static [&'static str]),
     /// A time such as `"200ms"`, `"5s"`, `"2m"`, `"1h"`.
     Time,
@@ -853,7 +853,7 @@ pub const NODE_KINDS: &[NodeKind] = &[
     },
 ];
 
-/// The type of this name.
+/// Returns the node type with this name.
 #[must_use]
 pub fn node_kind(name: &str) -> Option<&'static NodeKind> {
     NODE_KINDS.iter().find(|kind| kind.name == name)

@@ -25,7 +25,7 @@ pub struct FlowFile {
     pub name: String,
     /// The file.
     pub path: PathBuf,
-    /// Its text, for places.
+    /// Text of the file, for places.
     pub text: UserText,
     /// One line for people.
     pub title: Option<String>,
@@ -33,7 +33,7 @@ pub struct FlowFile {
     pub additional_instances: u32,
     /// Longest time of one unit of work in milliseconds.
     pub time_limit_ms: u64,
-    /// Whether units of work of messages that are not persistent commit without a sync.
+    /// True if units of work with only non-persistent messages commit without a sync.
     pub syncs_persistent_only: bool,
     /// Nodes in the order of the file. The inputs are first in no special way.
     pub nodes: Vec<FlowNode>,
@@ -42,26 +42,26 @@ pub struct FlowFile {
 /// A node.
 #[derive(Clone, Debug)]
 pub struct FlowNode {
-    /// Its name.
+    /// Name of the node.
     pub name: String,
-    /// Where its name is.
+    /// Place of the name.
     pub span: Range<usize>,
-    /// Its type.
+    /// Type of the node.
     pub kind: &'static NodeKind,
     /// The properties that are set.
     pub properties: Vec<FlowProperty>,
-    /// Its wires.
+    /// Wires that leave the node.
     pub wires: Vec<Wire>,
 }
 
 /// A property that is set.
 #[derive(Clone, Debug)]
 pub struct FlowProperty {
-    /// Which.
+    /// Kind of the property.
     pub kind: &'static PropertyKind,
-    /// Its value.
+    /// Value of the property.
     pub value: PropertyValue,
-    /// Where the value is.
+    /// Place of the value.
     pub span: Range<usize>,
 }
 
@@ -94,13 +94,13 @@ pub struct Wire {
 }
 
 impl FlowNode {
-    /// The value of a property.
+    /// Returns the value of a property.
     #[must_use]
     pub fn property(&self, name: &str) -> Option<&FlowProperty> {
         self.properties.iter().find(|property| property.kind.name == name)
     }
 
-    /// A text that is the same for all messages.
+    /// Returns a text that is the same for all messages.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {
         match &self.property(name)?.value {
@@ -109,7 +109,7 @@ impl FlowNode {
         }
     }
 
-    /// A number, or a time in milliseconds.
+    /// Returns a number, or a time in milliseconds.
     #[must_use]
     pub fn number(&self, name: &str) -> Option<u64> {
         match &self.property(name)?.value {
@@ -118,19 +118,19 @@ impl FlowNode {
         }
     }
 
-    /// Whether a flag is set.
+    /// Returns true if a flag is set.
     #[must_use]
     pub fn flag(&self, name: &str) -> bool {
         matches!(self.property(name).map(|property| &property.value), Some(PropertyValue::Flag(true)))
     }
 
-    /// The nodes that a terminal is wired to.
+    /// Returns the nodes to which a terminal is wired.
     #[must_use]
     pub fn wire(&self, terminal: &str) -> &[usize] {
         self.wires.iter().find(|wire| wire.terminal == terminal).map_or(&[], |wire| &wire.to)
     }
 
-    /// Every node that messages may reach from here, with the terminal or property.
+    /// Iterates over the nodes that messages can reach from here, with the terminal or property.
     pub fn targets(&self) -> impl Iterator<Item = (&str, usize)> {
         let wires = self.wires.iter().flat_map(|wire| wire.to.iter().map(|to| (wire.terminal, *to)));
         let properties = self.properties.iter().flat_map(|property| {

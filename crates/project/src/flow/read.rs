@@ -1,4 +1,4 @@
-//! From TOML to a flow: every key, value and wire is checked.
+//! Conversion of TOML into a flow, with checks of every key, value and wire.
 
 use core::fmt;
 use core::ops::Range;
@@ -281,7 +281,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The value of a property, if it has the form that the property needs.
+    /// Returns the value of a property, if it has the form of that property.
     fn value(&mut self, kind: &'static PropertyKind, given: &Spanned<Raw>) -> Option<(PropertyValue, Range<usize>)> {
         let span = given.span();
         let value = match (kind.form, given.get_ref()) {
@@ -536,7 +536,7 @@ fn expected(form: Form) -> &'static str {
     }
 }
 
-/// Whether other machines reach an address. One that is not an address cannot be listened on.
+/// Returns true if other machines can reach an address. Text that is not an address cannot be listened on.
 fn is_open(listen: &str) -> bool {
     listen.parse::<std::net::SocketAddr>().is_ok_and(|address| !address.ip().is_loopback())
 }
@@ -555,7 +555,7 @@ fn time_ms(text: &str) -> Option<u64> {
     number.checked_mul(unit)
 }
 
-/// The nodes of a loop of wires, if there is one.
+/// Returns the nodes of a cycle of wires, if there is one.
 fn find_loop(flow: &FlowFile) -> Option<Vec<usize>> {
     let mut done = vec![false; flow.nodes.len()];
     for start in 0..flow.nodes.len() {

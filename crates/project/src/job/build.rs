@@ -1,4 +1,4 @@
-//! From a resolved tree to a [`Job`].
+//! Conversion of a resolved tree into a [`Job`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ impl JobFile {
     /// Resolves references with the parameters of a start, and builds the job. References without a value become empty texts and are returned.
     ///
     /// # Errors
-    /// Values that are not numbers, truths or policies once they are resolved: all of them.
+    /// Every value that is not a number, boolean or policy after resolution.
     pub fn resolve(
         &self,
         parameters: &Parameters,
@@ -38,7 +38,7 @@ impl JobFile {
         if builder.findings.is_empty() { Ok((job, scope.unresolved)) } else { Err(Findings(builder.findings)) }
     }
 
-    /// A warning for a reference without a value.
+    /// Builds the warning for a reference without a value.
     #[must_use]
     pub fn unresolved(&self, reference: &Unresolved) -> Finding {
         let Unresolved { operator, name, at, attribute } = reference;
@@ -57,10 +57,10 @@ impl JobFile {
 }
 
 impl Step {
-    /// The step for one partition: `#{partitionPlan[..]}` has the partition's properties.
+    /// Builds the step for one partition; `#{partitionPlan[..]}` has the partition's properties.
     ///
     /// # Errors
-    /// Values that are not numbers once they are resolved.
+    /// Every value that is not a number after resolution.
     pub fn of_partition(&self, properties: &Parameters) -> Result<Step, Findings> {
         let Some(source) = &self.source else { return Ok(self.clone()) };
         let none = |_: &str| None;
@@ -72,8 +72,8 @@ impl Step {
         if builder.findings.is_empty() { Ok(step) } else { Err(Findings(builder.findings)) }
     }
 
-    /// What is wrong with references to properties of partitions, where no partition has such a property: message and remedy. The specification makes them
-    /// empty texts, so that each partition would read all of the input.
+    /// Returns message and remedy if the step refers to properties that no partition has. The specification makes such references empty texts, so
+    /// each partition would read all of the input.
     #[must_use]
     pub fn not_planned<'p>(&self, partitions: impl IntoIterator<Item = &'p Parameters>) -> Option<(String, String)> {
         let source = self.source.as_ref()?;
@@ -86,7 +86,8 @@ impl Step {
     }
 }
 
-/// A step as its partitions read it. Each resolves its own copy, so the plan, which has the properties of all, would make that quadratic.
+/// Returns the step without its plan, which the partitions do not need. Each partition resolves its own copy, so keeping the plan with the
+/// properties of all partitions would take quadratic time.
 fn without_plan(step: &Node) -> Node {
     let mut step = step.clone();
     for partition in step.children.iter_mut().filter(|child| child.name == "partition") {
@@ -96,10 +97,10 @@ fn without_plan(step: &Node) -> Node {
 }
 
 pub(super) struct Builder<'f> {
-    /// For places; a partition's step has none.
+    /// The file, for places; `None` for a partition's step.
     pub(super) file: Option<&'f JobFile>,
     pub(super) findings: Vec<Finding>,
-    /// Whether references are not resolved: an attribute that has one may be anything.
+    /// True if references are not resolved. An attribute with a reference can then have any value.
     pub(super) is_open: bool,
 }
 
@@ -307,7 +308,7 @@ fn id(node: &Node) -> String {
     node.required("id").to_owned()
 }
 
-/// An attribute that is there and not empty.
+/// Returns an attribute that is present and not empty.
 fn text(node: &Node, name: &str) -> Option<String> {
     node.attribute(name).filter(|value| !value.is_empty()).map(str::to_owned)
 }

@@ -1,4 +1,4 @@
-//! What is wrong with a job before it starts: ids, targets, loops, elements that nothing reaches, artifacts.
+//! Checks of a job before it starts: ids, targets, loops, unreachable elements, artifacts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,12 +20,12 @@ const STEP_PROPERTIES: [(&str, &[&str]); 7] = [
     ("quayline.partition-threads-max", &[]),
 ];
 
-/// What artifacts there are: `kind` is the element's name (`reader`, `listener`, ...).
+/// Catalogue of artifacts. `kind` is the element's name (`reader`, `listener`, ...).
 pub trait Artifacts {
-    /// The names that come nearest to a reference, if no artifact has it; `None` if one has.
+    /// Returns the names most similar to a reference if no artifact has it; `None` if one has.
     fn missing(&self, kind: &str, reference: &str) -> Option<Vec<String>>;
 
-    /// What is wrong with the properties of an artifact. Values that are not known before the run are `None`.
+    /// Returns faults of the properties of an artifact. Values that are unknown before the run are `None`.
     fn properties(&self, kind: &str, reference: &str, given: &BTreeMap<String, Option<String>>) -> Vec<PropertyFault> {
         let _ = (kind, reference, given);
         Vec::new()
@@ -39,15 +39,15 @@ pub struct PropertyFault {
     pub code: Code,
     /// The property.
     pub name: String,
-    /// Whether its name is wrong, and not its value.
+    /// True if the name is wrong, false if the value is.
     pub is_name: bool,
-    /// What is wrong.
+    /// Description of the fault.
     pub message: String,
-    /// What to do.
+    /// Step that resolves the fault.
     pub remedy: String,
 }
 
-/// No artifact is missed.
+/// Accepts every artifact.
 impl Artifacts for () {
     fn missing(&self, _kind: &str, _reference: &str) -> Option<Vec<String>> {
         None
@@ -127,7 +127,7 @@ impl Node {
         self.children.iter().filter(|child| matches!(child.name, "step" | "flow" | "split" | "decision"))
     }
 
-    /// Where the element may continue: target, and the element and attribute that say it.
+    /// Returns the elements at which execution may continue: target, and the element and attribute that name it.
     fn targets(&self) -> Vec<(&str, &Node, &'static str)> {
         let own = self.attribute("next").map(|target| (target, self, "next"));
         let next = self.named("next").map(|next| (next.required("to"), next, "to"));
@@ -375,7 +375,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Warns of what looks like a reference and is none.
+    /// Warns about text that looks like a reference and is not one.
     fn references(&mut self, root: &Node) {
         let mut wrong = Vec::new();
         root.each(&mut |node| {
@@ -398,7 +398,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Warns of properties of a step that look like Quayline's own and are none, and refuses values that Quayline does not know.
+    /// Warns about properties of a step that look like Quayline's own and are not, and refuses unknown values of its own properties.
     fn own_properties(&mut self, root: &Node) {
         let mut own = Vec::new();
         root.each(&mut |node| {

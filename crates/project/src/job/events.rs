@@ -1,4 +1,4 @@
-//! The topics of job events, filters over them, and `jobs/events.toml`, which says what a project keeps of its events.
+//! Topics of job events, filters over topics, and `jobs/events.toml`, which selects the events that a project keeps.
 
 use std::io;
 use std::path::Path;
@@ -60,7 +60,7 @@ pub const SPLIT_FLOW_STARTED: &str = "jobs/execution/split-flow/started";
 /// A flow of a split ended.
 pub const SPLIT_FLOW_ENDED: &str = "jobs/execution/split-flow/ended";
 
-/// All topics below the root `batch`, in the order of the numbers that kept events have: a new one comes last.
+/// All topics below the root `batch`. The order gives the numbers that stored events contain, so new topics are added at the end.
 pub const TOPICS: [&str; 25] = [
     SUBMITTED,
     STARTED,
@@ -96,13 +96,13 @@ pub fn is_logged(topic: &str) -> bool {
     topic != CHECKPOINT && topic != STARTING && !is_of_instance
 }
 
-/// Number of a topic in [`TOPICS`].
+/// Returns the number of a topic in [`TOPICS`].
 #[must_use]
 pub fn number_of(topic: &str) -> Option<u32> {
     TOPICS.iter().position(|known| *known == topic).and_then(|number| u32::try_from(number).ok())
 }
 
-/// Which topics somebody wants: one bit for each, so that asking costs nothing.
+/// Set of requested topics, with one bit for each so that a check costs nothing.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct TopicFilter(pub u32);
 
@@ -122,10 +122,10 @@ impl TopicFilter {
         found
     }
 
-    /// The topics that these patterns name.
+    /// Returns the topics that these patterns match.
     ///
     /// # Errors
-    /// The first pattern that names none.
+    /// The first pattern that matches no topic.
     pub fn of<'p>(patterns: impl IntoIterator<Item = &'p str>) -> Result<TopicFilter, &'p str> {
         let mut filter = TopicFilter::default();
         for pattern in patterns {
@@ -136,7 +136,7 @@ impl TopicFilter {
         Ok(filter)
     }
 
-    /// Whether a topic is wanted.
+    /// Returns true if a topic is requested.
     #[must_use]
     pub fn wants(self, topic: &str) -> bool {
         self.0 != 0 && number_of(topic).is_some_and(|number| self.0 & (1 << number) != 0)
@@ -156,12 +156,12 @@ fn matches(pattern: &str, topic: &str) -> bool {
     }
 }
 
-/// What is kept of the events of a project's jobs: `jobs/events.toml`.
+/// Retention of job events in a project: `jobs/events.toml`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct EventSettings {
     /// Topics whose events are kept. By default all but checkpoints and parts of the job log.
     pub keep: TopicFilter,
-    /// At most one checkpoint event of a step or partition in this time, milliseconds; 0 keeps each.
+    /// Minimum time in milliseconds between stored checkpoint events of a step or partition; 0 stores each.
     pub checkpoint_sample_ms: u64,
     /// Events that stay; older ones are removed.
     pub retain: u64,
@@ -242,7 +242,7 @@ impl EventSettings {
     }
 }
 
-/// What somebody can write who named no topic.
+/// Returns the hint for patterns that match no topic.
 #[must_use]
 pub fn topics_hint() -> String {
     format!("topics are {}; `*` is one level, `#` at the end is all that follow", TOPICS.join(", "))

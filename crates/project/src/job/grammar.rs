@@ -1,11 +1,11 @@
 //! The elements of job XML: attributes and children, in the order of the schema.
 
-/// How often a child may be there.
+/// Number of occurrences of a child element.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Times {
     /// Exactly once.
     One,
-    /// At most once.
+    /// Zero or one occurrence.
     Maybe,
     /// Any number.
     Many,
@@ -45,7 +45,7 @@ const PROPERTIES: Slot = maybe(&["properties"]);
 const ARTIFACT: &[Slot] = &[PROPERTIES];
 const CLASSES: &[Slot] = &[many(&["include", "exclude"])];
 
-/// All elements.
+/// Rules of all elements.
 pub(super) const RULES: &[Rule] = &[
     rule(
         "job",
@@ -116,7 +116,7 @@ const fn rule(
     Rule { name, required, optional, children }
 }
 
-/// The rule of an element.
+/// Returns the rule of an element.
 pub(super) fn rule_of(name: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.name == name)
 }

@@ -6,9 +6,9 @@ use std::fmt;
 /// A job.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Job {
-    /// Its id: the name under which instances are listed.
+    /// Id of the job: the name under which instances are listed.
     pub id: String,
-    /// Whether an execution may be restarted.
+    /// True if an execution may be restarted.
     pub restartable: bool,
     /// Properties of the job.
     pub properties: BTreeMap<String, String>,
@@ -79,11 +79,11 @@ impl Element {
 /// A step.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Step {
-    /// Its id, unique in the job.
+    /// Id of the step, unique in the job.
     pub id: String,
-    /// Greatest number of starts in one job instance; 0 is no limit.
+    /// Maximum number of starts in one job instance; 0 is unlimited.
     pub start_limit: u32,
-    /// Whether a restart runs the step again although it completed.
+    /// True if a restart runs the step again although it completed.
     pub allow_start_if_complete: bool,
     /// The `next` attribute.
     pub next: Option<String>,
@@ -91,9 +91,9 @@ pub struct Step {
     pub properties: BTreeMap<String, String>,
     /// Step-level listeners of all kinds, in document order.
     pub listeners: Vec<ArtifactRef>,
-    /// What it does.
+    /// Work of the step.
     pub body: StepBody,
-    /// How it is partitioned.
+    /// Partitions of the step, if it is partitioned.
     pub partition: Option<Partition>,
     /// Transition elements, in document order.
     pub transitions: Vec<Transition>,
@@ -101,7 +101,7 @@ pub struct Step {
     pub(super) source: Option<Box<super::read::Node>>,
 }
 
-/// What a step does.
+/// Work of a step.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[allow(clippy::large_enum_variant, reason = "a job has few steps")]
 pub enum StepBody {
@@ -124,11 +124,11 @@ pub struct Chunk {
     pub checkpoint_algorithm: Option<ArtifactRef>,
     /// Items of a chunk. Default 10.
     pub item_count: u32,
-    /// Seconds of a chunk; 0 is no limit.
+    /// Time limit of a chunk in seconds; 0 is unlimited.
     pub time_limit_s: u32,
-    /// Greatest number of exceptions that are skipped; `None` is no limit.
+    /// Maximum number of skipped exceptions; `None` is unlimited.
     pub skip_limit: Option<u32>,
-    /// Greatest number of retries; `None` is no limit.
+    /// Maximum number of retries; `None` is unlimited.
     pub retry_limit: Option<u32>,
     /// Exceptions that skip their item.
     pub skippable: ExceptionFilter,
@@ -155,13 +155,13 @@ impl Chunk {
 pub struct ExceptionFilter {
     /// Classes that are included with their subclasses.
     pub include: Vec<String>,
-    /// Classes that are excluded with their subclasses. What matches both lists goes by the nearest class.
+    /// Classes that are excluded with their subclasses. If both lists match, the nearest class decides.
     pub exclude: Vec<String>,
 }
 
 impl ExceptionFilter {
-    /// Whether an exception is in. `lineage` has its class and all superclasses, the nearest first; the first class that a list names decides, and a
-    /// class in both is out (Jakarta Batch 2.1, section 8.2.1.4.1).
+    /// Returns true if the lists include an exception. `lineage` has its class and all superclasses, the nearest first. The first class in either
+    /// list decides, and a class in both lists is excluded (Jakarta Batch 2.1, section 8.2.1.4.1).
     #[must_use]
     pub fn has<S: AsRef<str>>(&self, lineage: &[S]) -> bool {
         let nearest =
@@ -173,10 +173,10 @@ impl ExceptionFilter {
     }
 }
 
-/// How a step is partitioned.
+/// Partitioning of a step.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Partition {
-    /// Where the partitions come from.
+    /// Source of the partitions.
     pub source: PartitionSource,
     /// Collector, on the thread of each partition.
     pub collector: Option<ArtifactRef>,
@@ -186,14 +186,14 @@ pub struct Partition {
     pub reducer: Option<ArtifactRef>,
 }
 
-/// Where partitions come from.
+/// Source of the partitions.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum PartitionSource {
     /// A plan in the job XML.
     Plan {
         /// Number of partitions.
         partitions: u32,
-        /// Partitions at once; 0 is as many as partitions.
+        /// Maximum number of concurrent partitions; 0 is the number of partitions.
         threads: u32,
         /// Properties by partition.
         properties: Vec<BTreeMap<String, String>>,
@@ -205,11 +205,11 @@ pub enum PartitionSource {
 /// A flow: elements that run one after another, as one element.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Flow {
-    /// Its id.
+    /// Id of the flow.
     pub id: String,
     /// The `next` attribute.
     pub next: Option<String>,
-    /// Its elements.
+    /// Elements of the flow.
     pub elements: Vec<Element>,
     /// Transition elements.
     pub transitions: Vec<Transition>,
@@ -218,18 +218,18 @@ pub struct Flow {
 /// Flows that run at the same time.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Split {
-    /// Its id.
+    /// Id of the split.
     pub id: String,
     /// The `next` attribute.
     pub next: Option<String>,
-    /// Its flows.
+    /// Flows of the split.
     pub flows: Vec<Flow>,
 }
 
 /// A decision.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Decision {
-    /// Its id.
+    /// Id of the decision.
     pub id: String,
     /// The decider.
     pub decider: ArtifactRef,
@@ -242,11 +242,11 @@ pub struct Decision {
 pub struct Transition {
     /// Pattern of exit statuses: `*` is any text, `?` any character.
     pub on: String,
-    /// What happens.
+    /// Action of the transition.
     pub action: TransitionAction,
 }
 
-/// What a transition element does.
+/// Action of a transition element.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum TransitionAction {
     /// Continues with another element of the same scope.
@@ -286,7 +286,8 @@ impl fmt::Display for TransitionAction {
     }
 }
 
-/// Whether an exit status matches a pattern in which `*` is any text and `?` any character. Time grows with the product of the lengths at most.
+/// Returns true if an exit status matches a pattern with `*` for any text and `?` for any character. The time is at most proportional to the
+/// product of the lengths.
 #[must_use]
 pub fn matches_pattern(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());

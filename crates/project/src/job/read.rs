@@ -37,7 +37,7 @@ impl Node {
         self.attributes.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The attribute, or nothing where the schema requires it and the check has reported it.
+    /// Returns the attribute; an empty text if it is missing, which the schema check has reported.
     pub(super) fn required(&self, name: &str) -> &str {
         self.attribute(name).unwrap_or_default()
     }
@@ -74,7 +74,7 @@ impl JobFile {
     /// Reads job XML.
     ///
     /// # Errors
-    /// It is not well formed, or elements and attributes are not those of the schema: all of them at once.
+    /// The text is not well-formed, or has elements or attributes that the schema does not allow; all at once.
     pub fn parse(name: &str, text: &str) -> Result<JobFile, Findings> {
         let user = UserText { name: name.into(), text: text.into() };
         let element = XmlElement::read(SourceText::new(name, text)).map_err(|Findings(found)| {
@@ -90,19 +90,19 @@ impl JobFile {
         }
     }
 
-    /// The job's id as it is written.
+    /// Returns the job's id as written.
     #[must_use]
     pub fn id(&self) -> &str {
         self.root.required("id")
     }
 
-    /// A finding at an element, or at one of its attributes.
+    /// Builds a finding at an element or at one of its attributes.
     pub(super) fn finding(&self, code: Code, node: &Node, attribute: Option<&str>, message: String) -> Finding {
         Finding::error(code, Fault::Config, message).at(place(&self.text, node.at, attribute))
     }
 }
 
-/// The place of an element's name, or of an attribute of it.
+/// Returns the place of an element's name, or of one of its attributes.
 fn place(text: &UserText, at: usize, attribute: Option<&str>) -> Place {
     let source: &Arc<str> = &text.text;
     let at = at + usize::from(source[at..].starts_with('<'));

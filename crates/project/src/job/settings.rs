@@ -9,21 +9,21 @@ use serde::Deserialize;
 use crate::codes::JOB_SETTINGS as SETTINGS;
 use crate::{TomlFile, UserText};
 
-/// What a server does with executions whose process ended.
+/// Action of a server on executions whose process has ended.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 pub enum TakeOver {
-    /// It marks them FAILED, and an operator restarts them.
+    /// The server marks them FAILED, and an operator restarts them.
     #[default]
     Mark,
-    /// It also restarts them, with the parameters that they had.
+    /// The server also restarts them with their parameters.
     Restart,
 }
 
-/// How a project's jobs run, and how long they are kept.
+/// Settings for running a project's jobs and retaining their history.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct JobSettings {
-    /// What a server does with executions whose process ended.
+    /// Action of a server on executions whose process has ended.
     pub take_over: TakeOver,
     /// Restarts of an instance without an operator, one after another. Default 3, so that a job that ends its process does not do so for ever.
     pub restarts_max: u64,

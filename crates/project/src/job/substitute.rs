@@ -20,7 +20,7 @@ pub struct Unresolved {
     pub(super) attribute: String,
 }
 
-/// References of a step to properties of its partitions that none of them has.
+/// Returns a step's references to partition properties that no partition has.
 pub(super) fn not_planned(step: &Node, planned: &Parameters) -> Vec<Unresolved> {
     let (none, parameters) = (|_: &str| None, Parameters::new());
     let mut scope = Scope::new(&parameters, &none, Some(planned));
@@ -29,7 +29,7 @@ pub(super) fn not_planned(step: &Node, planned: &Parameters) -> Vec<Unresolved> 
     scope.unresolved
 }
 
-/// What to do about a reference to a property that no partition has.
+/// Returns the hint for a reference to a property that no partition has.
 pub(super) fn planned_hint(planned: &Parameters) -> String {
     let or_default = "or write a default: ?:VALUE;, which may be empty";
     match planned.keys().map(String::as_str).collect::<Vec<_>>().as_slice() {
@@ -38,7 +38,7 @@ pub(super) fn planned_hint(planned: &Parameters) -> String {
     }
 }
 
-/// Where values come from.
+/// Sources of values, and limits of the substitution.
 pub(super) struct Scope<'s> {
     pub(super) parameters: &'s Parameters,
     pub(super) system: &'s dyn Fn(&str) -> Option<String>,
@@ -65,12 +65,12 @@ impl<'s> Scope<'s> {
         Scope { parameters, system, partition, unresolved: Vec::new(), too_long: None, budget: ALL_BYTES_MAX }
     }
 
-    /// The tree with its references resolved.
+    /// Returns the tree with its references resolved.
     pub(super) fn resolve(&mut self, node: &Node) -> Node {
         self.element(node, &mut Vec::new())
     }
 
-    /// `visible` are the properties in scope, the innermost last. Properties of an element are visible in all that follows in it.
+    /// Resolves an element. `visible` has the properties in scope, the innermost last. Properties are visible in all parts of their element that follow them.
     fn element(&mut self, node: &Node, visible: &mut Vec<(String, String)>) -> Node {
         let depth = visible.len();
         let attributes = node.attributes.iter().map(|(name, value)| {
@@ -159,7 +159,7 @@ pub(super) struct Reference<'t> {
 }
 
 impl<'t> Reference<'t> {
-    /// The reference with which a text begins.
+    /// Parses the reference at the start of a text.
     pub(super) fn parse(text: &'t str) -> Option<Self> {
         const OPERATORS: [&str; 4] = ["jobParameters", "jobProperties", "systemProperties", "partitionPlan"];
         let inner = text.strip_prefix("#{")?;

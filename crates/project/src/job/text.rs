@@ -10,16 +10,16 @@ const DECLARATION_BYTES_MAX: usize = 512;
 /// `<?xm` in every EBCDIC page.
 const EBCDIC_BEGIN: [u8; 4] = [0x4c, 0x6f, 0xa7, 0x94];
 
-/// How the bytes of a file become text.
+/// Encoding of a file, with its evidence.
 struct Found<'b> {
     charset: Charset,
     /// The bytes after a byte order mark.
     bytes: &'b [u8],
-    /// What says so, for messages.
+    /// Evidence, for messages.
     why: &'static str,
 }
 
-/// The text of a job XML.
+/// Decodes the bytes of job XML into text.
 ///
 /// # Errors
 /// The declaration names an unknown encoding, or bytes are not characters of the encoding.
@@ -106,7 +106,7 @@ fn find<'b>(name: &str, bytes: &'b [u8]) -> Result<Found<'b>, Box<Finding>> {
     }
 }
 
-/// The encoding that an XML declaration names.
+/// Returns the encoding that an XML declaration names.
 fn declared(head: &str) -> Option<&str> {
     let declaration = head.strip_prefix("<?xml")?;
     let declaration = &declaration[..declaration.find("?>")?];
@@ -116,7 +116,7 @@ fn declared(head: &str) -> Option<&str> {
     rest[1..].split(quote).next().filter(|name| !name.is_empty())
 }
 
-/// A name for a message: no control characters, not too long.
+/// Returns a name for a message: without control characters, truncated.
 fn shown(name: &str) -> String {
     name.chars().filter(|c| !c.is_control()).take(40).collect()
 }

@@ -1,4 +1,4 @@
-//! What only all partner files together show.
+//! Checks across all partner files.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -102,8 +102,8 @@ fn never_answered(findings: &mut Vec<Finding>, partners: &[PartnerFile]) {
     }
 }
 
-/// A file that is delivered into the folder that is watched would come in again; within the files only folders of one
-/// purpose can be compared: acknowledgments and documents may share one.
+/// Refuses delivery into a watched folder, from which the file would enter again. Within the files, only folders for the same
+/// purpose can be compared: acknowledgments and documents may share a folder.
 fn same_folder(findings: &mut Vec<Finding>, partners: &[PartnerFile]) {
     for partner in partners.iter().filter(|partner| !partner.is_own) {
         let Some(Delivery::Folder(sent)) = &partner.settings.send_to else { continue };

@@ -10,7 +10,7 @@ use crate::codes;
 use crate::toml_file::TomlFile;
 use crate::user_file::UserFile;
 
-/// The JSON form of the text of a partner file, which has a name in it: that of the file, unless the text says otherwise.
+/// Converts the text of a partner file to JSON. The result has a name: that in the text, otherwise that of the file.
 ///
 /// # Errors
 /// The text is not TOML.
@@ -39,10 +39,10 @@ fn json_value(value: toml::Value) -> Value {
     }
 }
 
-/// The partner files in a JSON text: one object, a list of them, or an object with the list `partners`. Each becomes the text of a file.
+/// Converts JSON to partner files: one object, a list of objects, or an object with the list `partners`. Each becomes the text of a file.
 ///
 /// # Errors
-/// The text is not JSON of this form. What is wrong with the keys is found when the text of a file is read.
+/// The text is not JSON of this form. Errors in the keys are found when the text of the file is read.
 pub fn toml_of(name: &str, json: &str) -> Result<Vec<String>, Findings> {
     let wrong = |message: String, line: Option<u32>| -> Findings {
         let place = Place { file: Some(name.into()), line, ..Place::default() };
@@ -69,7 +69,7 @@ pub fn toml_of(name: &str, json: &str) -> Result<Vec<String>, Findings> {
     partners.iter().map(text).collect()
 }
 
-/// The text of a partner file: plain keys first, then tables, then lists of tables.
+/// Writes the text of a partner file: plain keys first, followed by tables and lists of tables.
 fn text_of(object: &Map<String, Value>) -> String {
     let is_list =
         |value: &Value| matches!(value, Value::Array(all) if !all.is_empty() && all.iter().all(Value::is_object));
@@ -92,7 +92,7 @@ fn text_of(object: &Map<String, Value>) -> String {
     text
 }
 
-/// A member; null is the same as no member.
+/// Writes a member. Null is equivalent to a missing member.
 fn line(key: &str, value: &Value, text: &mut String) {
     if !value.is_null() {
         let _ = writeln!(text, "{} = {}", key_text(key), value_text(value));
@@ -118,7 +118,7 @@ fn value_text(value: &Value) -> String {
     }
 }
 
-/// A basic string: its escapes are those of JSON, and DEL must be one too.
+/// Writes a basic string, whose escapes are those of JSON. DEL must be escaped too.
 fn string_text(text: &str) -> String {
     Value::from(text).to_string().replace('\u{7f}', "\\u007f")
 }

@@ -1,11 +1,11 @@
-//! Trading partners as users write them: one TOML file for each partner, and one for each identity of our own.
+//! Trading partners as users describe them: one TOML file for each partner, and one for each of our own identities.
 //!
 //! ```text
 //! partners/*.toml ──parse──▶ PartnerFile { identities, settings, agreements, rules } ──▶ PartnerFolder: all files, checked against each other
 //! ```
 //!
-//! Every setting may be given in four places. The most specific one that gives it wins: a rule, then the agreement between the partner and
-//! one of our identities, then the partner, then our own file. [`Settings::over`] is that rule; nothing else merges settings.
+//! Every setting can appear in four places. The most specific one applies: a rule, otherwise the agreement between the partner and one of our
+//! identities, otherwise the partner, otherwise our own file. [`Settings::over`] implements this rule; no other code merges settings.
 
 mod check;
 mod form;
@@ -40,23 +40,23 @@ pub struct PartnerFile {
     pub name: String,
     /// The file.
     pub path: PathBuf,
-    /// Whether this is us.
+    /// True if the file describes us.
     pub is_own: bool,
-    /// For people.
+    /// Description for people.
     pub description: Option<String>,
-    /// For people: whom to call.
+    /// Contact for people.
     pub contact: Option<String>,
-    /// How interchanges name the partner.
+    /// Identities of the partner in interchanges.
     pub identities: Vec<Identity>,
     /// Settings of the partner.
     pub settings: Arc<Settings>,
     /// Settings for one of our identities.
     pub agreements: Vec<Agreement>,
-    /// What happens to documents.
+    /// Rules for documents.
     pub rules: Vec<Rule>,
 }
 
-/// How interchanges name a partner.
+/// Identity of a partner in interchanges.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Identity {
     /// X12 or EDIFACT.
@@ -67,7 +67,7 @@ pub struct Identity {
     pub id: String,
     /// GS02, GS03; empty is the same as `id`.
     pub group: String,
-    /// Where the identity is in its file.
+    /// Place of the identity in its file.
     pub place: Place,
 }
 
@@ -78,21 +78,21 @@ pub struct Agreement {
     pub with: String,
     /// The settings.
     pub settings: Arc<Settings>,
-    /// Where the agreement is in its file.
+    /// Place of the agreement in its file.
     pub place: Place,
 }
 
-/// Which way a document goes.
+/// Direction of a document.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Direction {
-    /// From the partner.
+    /// From the partner to us.
     Receive,
-    /// To the partner.
+    /// From us to the partner.
     Send,
 }
 
 impl Direction {
-    /// `receive` or `send`.
+    /// Returns `receive` or `send`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -102,12 +102,12 @@ impl Direction {
     }
 }
 
-/// What happens to a document. A condition that is absent fits every document.
+/// Processing of a document. An absent condition matches every document.
 #[derive(Clone, Debug)]
 pub struct Rule {
     /// Name, unique in its file.
     pub name: String,
-    /// Which way.
+    /// Direction of the documents.
     pub direction: Direction,
     /// X12 or EDIFACT.
     pub standard: Option<Standard>,
@@ -117,22 +117,22 @@ pub struct Rule {
     pub version: Option<String>,
     /// Data element 0026; of X12 GS03.
     pub application: Option<String>,
-    /// Whether the interchange must be a test or must not.
+    /// True for test interchanges only, false for production interchanges only.
     pub test: Option<bool>,
     /// Values of elements, by `BEG02` or `BGM01-1`: the first segment with that tag decides.
     pub when: Vec<(String, String)>,
-    /// What must hold of the document, as an expression of maps.
+    /// Condition on the document, as an expression of the map language.
     pub condition: Option<Condition>,
     /// The maps, each run over the whole document; without one, the document is delivered as it came.
     pub maps: Vec<RuleMap>,
-    /// Where each output goes, by the name of the map's target, or of the map's file if there are several maps; under the empty name, where all
-    /// others go.
+    /// Delivery of each output, by the name of the map's target, or of the map's file if there are several maps. The entry with the empty name
+    /// applies to all other outputs.
     pub deliver: BTreeMap<String, Delivery>,
     /// Fields to find the document by: name, and `BEG03` or `CLM01`.
     pub fields: Vec<(String, String)>,
     /// Settings that win over those of agreement, partner and house.
     pub settings: Arc<Settings>,
-    /// Where the rule is in its file.
+    /// Place of the rule in its file.
     pub place: Place,
 }
 
@@ -143,7 +143,7 @@ pub struct Condition {
     pub text: String,
     /// The guide whose names the expression uses; absent, the rule's map decides.
     pub guide: Option<PathBuf>,
-    /// Where the expression is in its file, quotes included.
+    /// Place of the expression in its file, including the quotes.
     pub span: Range<usize>,
     /// The file.
     pub file: UserText,
@@ -159,14 +159,14 @@ pub struct RuleMap {
 }
 
 impl RuleMap {
-    /// A map that looks up no table.
+    /// Creates an entry for a map without look-up tables.
     #[must_use]
     pub fn without_lookups(path: impl Into<PathBuf>) -> RuleMap {
         RuleMap { path: path.into(), lookups: Arc::default() }
     }
 }
 
-/// Where output goes.
+/// Destination of output.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Delivery {
     /// Into a folder, a file for each document.
@@ -212,10 +212,10 @@ pub struct PartnerFolder {
 }
 
 impl PartnerFolder {
-    /// Reads every `*.toml` of a folder. Paths in the files are relative to `project`, the folder around it.
+    /// Reads every `*.toml` of a folder. Paths in the files are relative to `project`, the enclosing folder.
     ///
     /// # Errors
-    /// Everything that is wrong with any of the files, and with all of them together.
+    /// Every error in any of the files, and every contradiction among them.
     pub fn read(folder: &Path, project: &Path) -> Result<PartnerFolder, Findings> {
         let mut texts = Vec::new();
         let mut found = Vec::new();
@@ -228,7 +228,7 @@ impl PartnerFolder {
         PartnerFolder::of_texts(&texts, folder, project, found)
     }
 
-    /// The partner files of a folder, in the order of their names.
+    /// Lists the partner files of a folder, sorted by name.
     ///
     /// # Errors
     /// The folder cannot be read.
@@ -245,10 +245,10 @@ impl PartnerFolder {
         Ok(paths)
     }
 
-    /// The same of files whose texts are given: as they would be after a change. `findings` are what is known to be wrong.
+    /// Checks given texts of partner files, for example after a change. `findings` are the findings so far.
     ///
     /// # Errors
-    /// Everything that is wrong with any of the files, and with all of them together.
+    /// Every error in any of the files, and every contradiction among them.
     pub fn of_texts(
         texts: &[(PathBuf, String)],
         folder: &Path,
@@ -303,15 +303,15 @@ impl PartnerFile {
         Ok((partner, file.findings))
     }
 
-    /// The partner's identity in a standard; the first of several.
+    /// Returns the partner's identity in a standard; the first if there are several.
     #[must_use]
     pub fn identity(&self, standard: Standard) -> Option<&Identity> {
         self.identities.iter().find(|identity| identity.standard == standard)
     }
 }
 
-/// The delimiters that a setting gives for a standard: element, component, repetition or a space, terminator and, for EDIFACT, the release
-/// character. `None` where the text does not fit the standard.
+/// Parses the delimiters setting of a standard: element, component, repetition or a space, terminator and, for EDIFACT, the release
+/// character. `None` if the text is not valid for the standard.
 #[must_use]
 pub fn delimiters_of(text: &str, standard: Standard) -> Option<quayline_edi::Delimiters> {
     wire::delimiters_of(text, standard)

@@ -8,23 +8,23 @@ use quayline_edi::{Standard, ValidationLevel};
 /// Settings. `None` leaves the decision to what is less specific.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Settings {
-    /// Whether test or production interchanges are allowed. Default: production.
+    /// Acceptance of test and production interchanges. Default: production.
     pub usage: Option<Usage>,
-    /// How much is checked. Default: rules.
+    /// Level of validation. Default: rules.
     pub validate: Option<ValidationLevel>,
-    /// Which findings reject a document. Default: errors.
+    /// Lowest severity of findings that rejects a document. Default: errors.
     pub reject_on: Option<LowestRefused>,
-    /// What happens to an interchange whose number came before. Default: reject.
+    /// Treatment of an interchange whose control number occurred before. Default: reject.
     pub duplicates: Option<DuplicatePolicy>,
     /// Days after which an interchange with the same number is not a duplicate. Default: it always is.
     pub duplicate_days: Option<u64>,
-    /// What happens where numbers are missing. Default: warn.
+    /// Treatment of missing control numbers. Default: warn.
     pub gaps: Option<GapPolicy>,
     /// Acknowledgments that we send. Default: what the standard has: 997 and CONTRL; TA1 where it is requested.
     pub acknowledge: Option<Vec<AckKind>>,
     /// Application advices that we send for documents that a map rejects. Default: none.
     pub advise: Option<Vec<AdviceKind>>,
-    /// Where our acknowledgments go. Default: where other output to the partner goes.
+    /// Destination of our acknowledgments. Default: the destination of other output to the partner.
     pub acknowledge_to: Option<super::Delivery>,
     /// The acknowledgments that we expect for what we send: those of the standard of what is sent count. Default: none.
     pub expect: Option<Vec<AckKind>>,
@@ -32,7 +32,7 @@ pub struct Settings {
     pub due: Option<Period>,
     /// Guides to check by.
     pub guides: Option<Vec<PathBuf>>,
-    /// Which bytes the store keeps. Default: all.
+    /// Bytes that the store keeps. Default: all.
     pub keep: Option<KeepPolicy>,
     /// Days until a purge may remove an entry. Default: 2,555, seven years.
     pub keep_days: Option<u64>,
@@ -40,11 +40,11 @@ pub struct Settings {
     pub keep_interchanges: Option<WholePolicy>,
     /// Days until a purge may remove the bytes of a received interchange. Default: as long as its entry.
     pub keep_interchanges_days: Option<u64>,
-    /// When documents to send are put into an interchange. Default: at once.
+    /// Time at which outgoing documents are put into an interchange. Default: immediately.
     pub envelope: Option<EnvelopePolicy>,
-    /// When a delayed envelope closes.
+    /// Conditions that close a delayed envelope.
     pub close: Option<ClosePolicy>,
-    /// Where interchanges to the partner go.
+    /// Destination of interchanges to the partner.
     pub send_to: Option<super::Delivery>,
     /// Delimiters of X12 that we write: element, component, repetition and segment terminator.
     pub delimiters_x12: Option<String>,
@@ -70,19 +70,19 @@ pub struct Settings {
 static NONE: LazyLock<Arc<Settings>> = LazyLock::new(Arc::default);
 
 impl Settings {
-    /// The settings for a partner or rule; those without a setting share one place.
+    /// Returns shared settings for a partner or rule. All empty settings share one allocation.
     #[must_use]
     pub fn shared(self) -> Arc<Settings> {
         if self == Settings::default() { Arc::clone(&NONE) } else { Arc::new(self) }
     }
 
-    /// Whether settings come from [`Settings::shared`] and have no setting.
+    /// Returns true if settings come from [`Settings::shared`] and are empty.
     #[must_use]
     pub fn are_none(settings: &Arc<Settings>) -> bool {
         Arc::ptr_eq(settings, &NONE)
     }
 
-    /// These settings, and where they say nothing, those of `less`.
+    /// Merges settings: these take precedence over those of `less`.
     #[must_use]
     pub fn over(&self, less: &Settings) -> Settings {
         macro_rules! pick {
@@ -122,7 +122,7 @@ impl Settings {
         )
     }
 
-    /// The delimiters that are given for a standard.
+    /// Returns the delimiters for a standard.
     #[must_use]
     pub fn delimiters(&self, standard: Standard) -> Option<&str> {
         match standard {
@@ -131,7 +131,7 @@ impl Settings {
         }
     }
 
-    /// The version of interchanges that is given for a standard.
+    /// Returns the version of interchanges for a standard.
     #[must_use]
     pub fn version(&self, standard: Standard) -> Option<&str> {
         match standard {
@@ -140,7 +140,7 @@ impl Settings {
         }
     }
 
-    /// Each setting that is given: its key and its value as text.
+    /// Returns each setting that is present: its key and its value as text.
     #[must_use]
     pub fn given(&self) -> Vec<(&'static str, String)> {
         let mut all = Vec::new();
@@ -243,7 +243,7 @@ macro_rules! words {
             /// Every word.
             pub const WORDS: &'static [&'static str] = &[$($word),*];
 
-            /// By its word.
+            /// Parses a word.
             #[must_use]
             pub fn parse(text: &str) -> Option<Self> {
                 match text { $($word => Some($name::$variant),)* _ => None }
@@ -265,43 +265,43 @@ words! {
         Production = "production",
         /// Test interchanges only.
         Test = "test",
-        /// Both.
+        /// Both test and production interchanges.
         Both = "both",
     }
 }
 
 words! {
-    /// Which findings reject a document.
+    /// Lowest severity of findings that rejects a document.
     LowestRefused {
         /// Errors.
         Error = "error",
         /// Warnings, and errors.
         Warning = "warning",
-        /// Nothing: documents are accepted with their findings.
+        /// No rejection: documents are accepted with their findings.
         Nothing = "nothing",
     }
 }
 
 words! {
-    /// What happens to an interchange whose number came before.
+    /// Treatment of an interchange whose control number occurred before.
     DuplicatePolicy {
-        /// It is rejected.
+        /// Reject the interchange.
         Reject = "reject",
-        /// It is processed, with a warning.
+        /// Process the interchange, with a warning.
         Warn = "warn",
-        /// It is processed.
+        /// Process the interchange.
         Accept = "accept",
     }
 }
 
 words! {
-    /// What happens where interchange numbers are missing.
+    /// Treatment of missing interchange control numbers.
     GapPolicy {
-        /// The interchange is rejected until those before it have come.
+        /// Reject the interchange until the missing ones have arrived.
         Reject = "reject",
-        /// A warning.
+        /// Warn.
         Warn = "warn",
-        /// Nothing.
+        /// Ignore the gap.
         Ignore = "ignore",
     }
 }
@@ -331,31 +331,31 @@ words! {
 }
 
 words! {
-    /// Which bytes the store keeps.
+    /// Bytes that the store keeps.
     KeepPolicy {
-        /// All documents.
+        /// Bytes of all documents.
         All = "all",
-        /// Those of documents that were rejected or that no rule took.
+        /// Bytes of documents that were rejected or that matched no rule.
         Rejected = "rejected",
     }
 }
 
 words! {
-    /// Which received interchanges the store keeps whole.
+    /// Received interchanges that the store keeps in full.
     WholePolicy {
-        /// All of them.
+        /// All interchanges.
         All = "all",
         /// Interchanges with an error or an undelivered document.
         Rejected = "rejected",
-        /// None.
+        /// No interchange.
         None = "none",
     }
 }
 
 words! {
-    /// When documents to send are put into an interchange.
+    /// Time at which outgoing documents are put into an interchange.
     EnvelopePolicy {
-        /// At once, an interchange for each document.
+        /// Immediately, with one interchange for each document.
         Immediate = "immediate",
         /// Later, many documents in one interchange.
         Delayed = "delayed",
@@ -363,7 +363,7 @@ words! {
 }
 
 impl AckKind {
-    /// The standard that has it.
+    /// Returns the standard that defines the acknowledgment.
     #[must_use]
     pub fn standard(self) -> Standard {
         match self {
@@ -385,7 +385,7 @@ impl Period {
     /// Every unit, with its seconds.
     const UNITS: [(char, u64); 4] = [('s', 1), ('m', 60), ('h', 3_600), ('d', 86_400)];
 
-    /// By its text.
+    /// Parses the text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let unit = Period::UNITS.into_iter().find(|(letter, _)| text.ends_with(*letter))?;
@@ -400,7 +400,7 @@ impl core::fmt::Display for Period {
     }
 }
 
-/// When a delayed envelope closes: as soon as one of these is reached.
+/// Conditions that close a delayed envelope; the first one reached applies.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ClosePolicy {
     /// Documents.

@@ -225,7 +225,7 @@ fn check_name(file: &mut UserFile, name: &Spanned<String>) {
     }
 }
 
-/// The value of a closed list of words; a finding where it is not one of them.
+/// Parses a word of a closed list; reports other words.
 fn word<T>(
     file: &mut UserFile,
     value: &Spanned<String>,
@@ -294,7 +294,7 @@ fn delivery(file: &mut UserFile, value: &Spanned<String>) -> Option<Delivery> {
     found
 }
 
-/// A place for interchanges and acknowledgments.
+/// Parses a destination for interchanges and acknowledgments.
 fn outside(file: &mut UserFile, value: &Spanned<String>) -> Option<Delivery> {
     delivery(file, value).filter(|found| {
         let answers = *found == Delivery::Answer;
@@ -402,7 +402,7 @@ fn rule(file: &mut UserFile, wire: Spanned<WireRule>, number: usize) -> Rule {
     }
 }
 
-/// What must hold of a document, in the names of a guide: that of the rule, or of its map.
+/// Parses the condition of a rule or of its map, with the names of a guide.
 fn condition(
     file: &mut UserFile,
     text: Option<Spanned<String>>,
@@ -439,7 +439,7 @@ fn condition(
     Some(Condition { text: text.into_inner(), guide, span, file: file.text.clone() })
 }
 
-/// The tables of a rule's maps: `customers=tables/customers.csv`, several with a bar between them.
+/// Parses the look-up tables of a rule's maps: `customers=tables/customers.csv`, separated by vertical bars.
 fn lookups(file: &mut UserFile, text: Option<&Spanned<String>>, has_map: bool) -> Arc<[(String, PathBuf)]> {
     let Some(text) = text else { return Arc::default() };
     if !has_map {
@@ -456,7 +456,7 @@ fn lookups(file: &mut UserFile, text: Option<&Spanned<String>>, has_map: bool) -
     }
 }
 
-/// `BEG03`, `BGM01-1`: two or three letters or digits of a tag, two digits of an element, a component.
+/// Returns true for element references such as `BEG03` and `BGM01-1`: a tag of two or three characters, two digits, an optional component.
 fn is_element(reference: &str) -> bool {
     let (element, component) = reference.split_once('-').unwrap_or((reference, "1"));
     let digits = |text: &str| !text.is_empty() && text.len() <= 2 && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -586,7 +586,7 @@ fn duplicate_days(file: &mut UserFile, days: &Spanned<u64>) -> u64 {
     *days.get_ref()
 }
 
-/// `90s`, `15m`, `24h`, `7d`.
+/// Parses a period such as `90s`, `15m`, `24h`, `7d`.
 fn period(file: &mut UserFile, value: &Spanned<String>) -> Option<Period> {
     let text = value.get_ref();
     let period = Period::parse(text);
@@ -654,7 +654,7 @@ fn range(file: &mut UserFile, wire: Option<Spanned<WireRange>>) -> Option<Number
     Some(range)
 }
 
-/// The delimiters of a setting: element, component, repetition or a space, terminator, and for EDIFACT the release character.
+/// Parses a delimiters setting: element, component, repetition or a space, terminator, and for EDIFACT the release character.
 pub(super) fn delimiters_of(text: &str, standard: Standard) -> Option<Delimiters> {
     let bytes = text.as_bytes();
     let base = if standard == Standard::X12 { Delimiters::X12 } else { Delimiters::EDIFACT };
@@ -675,7 +675,7 @@ pub(super) fn delimiters_of(text: &str, standard: Standard) -> Option<Delimiters
     (all.iter().all(usable) && distinct).then_some(delimiters)
 }
 
-/// The values for X12 and EDIFACT; `wrong` says what is wrong with one, and what to do.
+/// Returns the values for X12 and EDIFACT. `wrong` returns message and hint for an invalid one.
 fn by_standard(
     file: &mut UserFile,
     value: Option<Spanned<WireByStandard>>,

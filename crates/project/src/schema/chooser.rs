@@ -3,7 +3,7 @@
 use quayline_charset::Charset;
 use quayline_cobol::layout::{ByteOrder, Encoding, FieldIndex, FieldKind, Layout, ZonedSign};
 
-/// Whether a record has one of some values at a place.
+/// Test whether a record has one of some values at a position.
 #[derive(Clone, Debug)]
 pub(crate) struct Test {
     offset: usize,
@@ -18,32 +18,32 @@ pub(crate) struct Test {
 /// Bytes of a value that are shown.
 const SHOWN_MAX: usize = 16;
 
-/// How bytes are compared with values.
+/// Form in which bytes are compared with values.
 #[derive(Clone, Copy, Debug)]
 enum Form {
-    /// As text without the blanks around it.
+    /// Text without surrounding blanks.
     Text,
     /// Zoned digits, the last of which may have a positive sign; values are digits without leading zeros.
     Zoned,
-    /// Packed digits, with or without a sign nibble at the end. A nibble before them is no part of the number.
+    /// Packed digits, with or without a sign nibble at the end. A leading pad nibble is not part of the number.
     Packed { sign: bool, digits: usize },
     /// A binary number; values are 16 bytes, big-endian, two's complement.
     Binary { order: ByteOrder, signed: bool },
 }
 
-/// Why a field cannot tell a record's type.
+/// Reason why a field cannot discriminate record types.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Unfit {
-    /// It is a group, repeated, or of a type that is neither text nor whole number.
+    /// The field is a group, repeated, or neither text nor a whole number.
     Kind,
-    /// A table of variable length stands in front of it.
+    /// A table of variable length precedes the field.
     Slides,
     /// A value is not a whole number, or has a character that the code page lacks.
     Value,
 }
 
 impl Test {
-    /// A test on a field.
+    /// Creates a test on a field.
     pub(crate) fn on_field(
         layout: &Layout,
         index: FieldIndex,
@@ -78,7 +78,7 @@ impl Test {
         Test::new(field.offset, field.size, form, values, charset)
     }
 
-    /// A test on bytes as text.
+    /// Creates a test on bytes as text.
     pub(crate) fn on_bytes(offset: usize, length: usize, values: &[String], charset: Charset) -> Result<Self, Unfit> {
         Test::new(offset, length, Form::Text, values, charset)
     }
@@ -89,12 +89,12 @@ impl Test {
         Ok(Test { offset, length, form, values: values.ok_or(Unfit::Value)?, written, charset })
     }
 
-    /// The values, as the user wrote them.
+    /// Returns the values as the user wrote them.
     pub(crate) fn written(&self) -> &[String] {
         &self.written
     }
 
-    /// What the record has at the place: a number or text where it is one, and otherwise its first bytes in hexadecimal.
+    /// Returns the record's content at the position: a number or text if it is one, otherwise the first bytes in hexadecimal.
     pub(crate) fn shown(&self, record: &[u8]) -> String {
         let start = self.offset.min(record.len());
         let bytes = &record[start..(self.offset + self.length).min(record.len())];
@@ -123,7 +123,7 @@ impl Test {
         }
     }
 
-    /// First byte and number of bytes.
+    /// Returns the first byte and the number of bytes.
     pub(crate) fn place(&self) -> (usize, usize) {
         (self.offset, self.length)
     }
@@ -133,7 +133,7 @@ impl Test {
         self.offset + self.length
     }
 
-    /// Whether the record has one of the values; one that ends before the field has none, unless it is blank.
+    /// Returns true if the record has one of the values. A record that ends before the field matches only a blank value.
     pub(crate) fn fits(&self, record: &[u8]) -> bool {
         let start = self.offset.min(record.len());
         let end = (self.offset + self.length).min(record.len());
@@ -167,7 +167,7 @@ impl Test {
         }
     }
 
-    /// The digits of a zoned number that is not negative; `None` for other bytes.
+    /// Returns the digits of a non-negative zoned number; `None` for other bytes.
     fn zoned<'b>(&self, bytes: &'b [u8]) -> Option<impl Iterator<Item = u8> + Clone + use<'b>> {
         let zone = if matches!(self.charset, Charset::SingleByte(page) if page.is_ebcdic()) { 0xf0 } else { 0x30 };
         let (last, others) = bytes.split_last()?;
@@ -188,7 +188,7 @@ impl Test {
         }))
     }
 
-    /// Whether these digits, without leading zeros, are one of the values.
+    /// Returns true if these digits, without leading zeros, equal one of the values.
     fn has(&self, digits: impl Iterator<Item = u8> + Clone) -> bool {
         let significant = digits.skip_while(|d| *d == 0);
         self.values.iter().any(|value| significant.clone().eq(value.iter().copied()))

@@ -147,7 +147,7 @@ impl Compiler<'_> {
         Some(Draft { tests: test.into_iter().collect(), record: Some(DraftRecord { plan, name, parent: *parent }) })
     }
 
-    /// The test on what tells a type. A skipped type has no layout of its own: its field is looked up in all.
+    /// Creates the test of a type's discriminator. A skipped type has no layout, so its field is looked up in all layouts.
     fn test(&mut self, by: &ChooseBy, of_type: &RecordType, layout: Option<&Layout>) -> Option<Test> {
         if of_type.values.is_empty() {
             return None;
@@ -207,7 +207,7 @@ impl Compiler<'_> {
         self.find(Finding::error(codes::CHOOSER, Fault::Config, message).at(place).hint(hint));
     }
 
-    /// A document may leave out what tells its record's type: its name tells it. Encoding writes the first value.
+    /// Makes the discriminator optional in documents: the document's type determines it. Encoding writes its first value.
     fn default_value(&self, by: Option<&ChooseBy>, of_type: &RecordType, layout: &Layout, interface: &mut Interface) {
         let (Some(ChooseBy::Field(name)), Some(value)) = (by, of_type.values.first()) else { return };
         let [index] = layout.named(name)[..] else { return };
@@ -218,7 +218,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The rules of the file that name something in this layout.
+    /// Returns the rules of the file that name an item of this layout.
     fn rules_for(&self, layout: &Layout) -> Interface {
         let mut interface = self.file.interface.clone();
         interface.fields.retain(|rule| !layout.named(&rule.field).is_empty());
@@ -305,7 +305,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A plan knows no files: the name that its finding quotes first tells the place in the interface file.
+    /// Adds the place in the interface file to a plan's finding, by the first name that the finding quotes.
     fn locate(&self, finding: &mut Finding) {
         if finding.place != Place::default() {
             return;
@@ -316,7 +316,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A child's key must differ from its siblings' and from the keys of the record it is nested in.
+    /// Checks that a child's key differs from those of its siblings and of the fields of its parent record.
     fn key_conflicts(&mut self, drafts: &[Draft], rules: &RecordRules) {
         for (i, record) in drafts.iter().enumerate().filter_map(|(i, d)| Some((i, d.record.as_ref()?))) {
             let earlier = drafts[..i]
@@ -339,7 +339,7 @@ impl Compiler<'_> {
     }
 }
 
-/// Puts the shapes of the record types together: each type a group, children behind the fields of their parent.
+/// Combines the shapes of the record types: each type is a group, and children follow the fields of their parent.
 struct Composer<'d> {
     drafts: &'d [Draft],
     shape: ShapeBuilder,

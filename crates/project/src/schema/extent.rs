@@ -1,4 +1,4 @@
-//! Where a record of a schema ends by its own counters.
+//! End of a record of a schema, computed from its counters.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::{Found, Records, Schema};
 pub struct SchemaExtent(Arc<Schema>);
 
 impl SchemaExtent {
-    /// The ends of the records of `schema`.
+    /// Creates the extent of the records of `schema`.
     #[must_use]
     pub fn new(schema: &Arc<Schema>) -> Self {
         SchemaExtent(Arc::clone(schema))

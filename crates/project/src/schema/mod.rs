@@ -1,4 +1,4 @@
-//! The shape of the documents of a conversion and the record descriptions behind it.
+//! The shape of a conversion's documents and the record descriptions that it comes from.
 
 mod chooser;
 mod compile;
@@ -19,12 +19,12 @@ use quayline_frame::{EndOfInput, RecordExtent as _, RecordExtentFound};
 pub use extent::SchemaExtent;
 pub use record_types::{Found, RecordTypes, UnknownType};
 
-/// The shape of the documents of a conversion and, for record files, the plans behind it.
+/// The shape of a conversion's documents and, for record files, the record plans.
 ///
 /// * One record description: a document is a record.
-/// * Several record types (`[records]` in the interface file): a document is an object with one member, named after the type of its record
-///   and holding it: `{"CUSTOMER": {…}}`. Types with a `parent` stand as lists in their parent's object, behind its fields, in the order in
-///   which the interface file names them; a document is then a record with everything below it.
+/// * Several record types (`[records]` in the interface file): a document is an object with one member, which has the name of the record's
+///   type and its content: `{"CUSTOMER": {…}}`. Types with a `parent` are lists in their parent's object, after its fields, in the order of
+///   the interface file. A document is then a record with all of its children.
 #[derive(Debug)]
 pub struct Schema {
     shape: Shape,
@@ -37,7 +37,7 @@ pub struct Schema {
 /// The record descriptions of a [`Schema`].
 #[derive(Debug)]
 pub enum Records {
-    /// No description: neither source nor target is a record file.
+    /// No record description: neither source nor target is a record file.
     None,
     /// One description of all records.
     One(RecordPlan),
@@ -46,14 +46,14 @@ pub enum Records {
 }
 
 impl Schema {
-    /// What the layouts and an interface file give: one record, or the record types that the file's `[records]` names.
+    /// Compiles the layouts and an interface file: one record, or the record types of the file's `[records]`.
     ///
-    /// `layouts` are the record descriptions of the copybook. Without `[records]` there must be exactly one: choose before where there are
-    /// more.
+    /// `layouts` are the record descriptions of the copybook. Without `[records]` there must be exactly one, so the caller must select one
+    /// of several.
     ///
     /// # Errors
-    /// Everything that does not fit: rules that match no field, record names that do not exist, a chooser that is no plain field, and
-    /// what [`RecordPlan::new`] finds.
+    /// Every contradiction: rules that match no field, unknown record names, a discriminator that is not a plain field, and the errors of
+    /// [`RecordPlan::new`].
     pub fn compile(
         layouts: &[Layout],
         interface: &InterfaceFile,
@@ -64,7 +64,7 @@ impl Schema {
         Ok(Schema { skip_bytes: interface.skip_bytes, ..schema })
     }
 
-    /// One record description.
+    /// Creates a schema with one record description.
     #[must_use]
     pub fn single(plan: RecordPlan) -> Schema {
         Schema {
@@ -76,13 +76,13 @@ impl Schema {
         }
     }
 
-    /// No records at either end: documents of this shape (JSON to CSV and the like).
+    /// Creates a schema without record files (for example JSON to CSV), with documents of this shape.
     #[must_use]
     pub fn of_shape(shape: Shape) -> Schema {
         Schema { shape, records: Records::None, families: None, moments: Vec::new(), skip_bytes: SkipBytes::default() }
     }
 
-    /// CSV whose documents have several rows.
+    /// Creates a schema of CSV whose documents have several rows.
     #[must_use]
     pub fn of_families(shape: Shape, families: RowFamilies) -> Schema {
         Schema {
@@ -118,25 +118,25 @@ impl Schema {
         &self.shape
     }
 
-    /// The record descriptions.
+    /// Returns the record descriptions.
     #[must_use]
     pub fn records(&self) -> &Records {
         &self.records
     }
 
-    /// The same with text leaves that are dates or timestamps, for formats that have types for them.
+    /// Adds the text leaves that are dates or timestamps, for formats with types for them.
     #[must_use]
     pub fn with_moments(self, moments: Vec<(NodeId, Moment)>) -> Schema {
         Schema { moments, ..self }
     }
 
-    /// Text leaves that are dates or timestamps.
+    /// Returns the text leaves that are dates or timestamps.
     #[must_use]
     pub fn moments(&self) -> &[(NodeId, Moment)] {
         &self.moments
     }
 
-    /// How rows of CSV make documents, where one has several.
+    /// Returns the grouping of CSV rows, if documents have several rows.
     #[must_use]
     pub fn families(&self) -> Option<&Arc<RowFamilies>> {
         self.families.as_ref()
@@ -148,7 +148,7 @@ impl Schema {
         self.skip_bytes
     }
 
-    /// The record types, where there are several.
+    /// Returns the record types, if there are several.
     #[must_use]
     pub fn types(&self) -> Option<&RecordTypes> {
         match &self.records {
@@ -157,7 +157,7 @@ impl Schema {
         }
     }
 
-    /// The byte that pads short records to a fixed length; `None` without records.
+    /// Returns the byte that pads short records to a fixed length; `None` without records.
     #[must_use]
     pub fn pad_byte(&self) -> Option<u8> {
         self.plans().next().map(RecordPlan::pad_byte)
@@ -175,7 +175,7 @@ impl Schema {
         self.plans().next().map(|plan| plan.layout().dialect)
     }
 
-    /// The length that every record has; `None` where it varies.
+    /// Returns the length of all records; `None` if it varies.
     #[must_use]
     pub fn record_length(&self) -> Option<usize> {
         let mut lengths = self.plans().map(|plan| {

@@ -9,11 +9,11 @@ use crate::schema::chooser::Test;
 /// The record types of a file, compiled.
 #[derive(Debug)]
 pub struct RecordTypes {
-    /// In the order of the interface file: parents before their children.
+    /// Types in the order of the interface file: parents before their children.
     pub(crate) types: Vec<RecordTypePlan>,
     pub(crate) unmatched: Unmatched,
     pub(crate) edges: Edges,
-    /// Whether any type has a parent, so that documents hold several records.
+    /// True if any type has a parent, so that documents hold several records.
     pub(crate) nested: bool,
 }
 
@@ -24,10 +24,10 @@ pub(crate) struct RecordTypePlan {
     pub(crate) kind: TypeKind,
 }
 
-/// What a record of a type becomes.
+/// Treatment of records of a type.
 #[derive(Debug)]
 pub(crate) enum TypeKind {
-    /// Nothing.
+    /// Records are skipped.
     Skip,
     Record {
         plan: RecordPlan,
@@ -40,7 +40,7 @@ pub(crate) enum TypeKind {
     },
 }
 
-/// What becomes of a record that no type fits.
+/// Treatment of a record that matches no type.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Unmatched {
     Reject,
@@ -48,7 +48,7 @@ pub(crate) enum Unmatched {
     Type(usize),
 }
 
-/// What tells that a record is of no known type, as text for people.
+/// Description of a record of unknown type, for messages.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct UnknownType {
     /// The value that the record has, and where.
@@ -69,7 +69,7 @@ pub enum Found {
     Type(usize),
     /// A type that is left out.
     Skip,
-    /// No type fits.
+    /// The record matches no type.
     Unknown,
 }
 
@@ -86,7 +86,7 @@ impl RecordTypes {
         self.edges
     }
 
-    /// Whether any type has a parent, so that documents hold several records.
+    /// Returns true if any type has a parent, so that documents hold several records.
     #[must_use]
     pub fn is_nested(&self) -> bool {
         self.nested
@@ -107,7 +107,7 @@ impl RecordTypes {
         }
     }
 
-    /// What a record that no type fits has in place of a type's value.
+    /// Describes the content that a record of unknown type has at the position of the discriminator.
     #[must_use]
     pub fn unknown(&self, record: &[u8]) -> UnknownType {
         let mut places: Vec<&Test> = Vec::new();
@@ -136,7 +136,7 @@ impl RecordTypes {
         self.types.iter().flat_map(|of_type| &of_type.tests).map(Test::end).max().unwrap_or(0)
     }
 
-    /// Whether a record begins a document: it is of a type that is nested in no other.
+    /// Returns true if a record begins a document: its type has no parent.
     #[must_use]
     pub fn begins_document(&self, record: &[u8]) -> bool {
         match self.find(record) {
@@ -145,7 +145,7 @@ impl RecordTypes {
         }
     }
 
-    /// The description of a type's records; `None` for a type that is left out.
+    /// Returns the description of a type's records; `None` for a skipped type.
     #[must_use]
     pub fn plan(&self, index: usize) -> Option<&RecordPlan> {
         match &self.types[index].kind {
@@ -154,12 +154,12 @@ impl RecordTypes {
         }
     }
 
-    /// The descriptions of all types that are not left out.
+    /// Iterates over the descriptions of all types that are not skipped.
     pub fn plans(&self) -> impl Iterator<Item = &RecordPlan> {
         (0..self.types.len()).filter_map(|index| self.plan(index))
     }
 
-    /// Index of the type that a type is nested in.
+    /// Returns the index of the parent of a type.
     #[must_use]
     pub fn parent(&self, index: usize) -> Option<usize> {
         match &self.types[index].kind {
@@ -177,7 +177,7 @@ impl RecordTypes {
         }
     }
 
-    /// The group of a type in the shape of the documents: node `n` of the plan's own shape is node `group + n` there.
+    /// Returns the group of a type in the documents' shape: node `n` of the plan's own shape is node `group + n` there.
     #[must_use]
     pub fn group(&self, index: usize) -> NodeId {
         match &self.types[index].kind {

@@ -21,7 +21,7 @@ pub(crate) fn load(reference: &Reference, options: &ShapeOptions) -> Result<Shap
     })
 }
 
-/// The guide and all that stands beside it, which it may include.
+/// Lists the guide and all files in its folder, which it may include.
 fn files(path: &std::path::Path) -> Vec<PathBuf> {
     let folder = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());

@@ -1,8 +1,8 @@
-//! The shapes that maps name, from files; and maps opened with them.
+//! Reads the shapes that maps name, and opens maps with them.
 //!
 //! ```text
-//! maps/a.qmap ── source "x", target y "z" ──▶ ShapeFile: Shape + how such documents are read and written
-//!       └───────────────── compile ─────────▶ MapFile: the plan, its shapes, what it was made of
+//! maps/a.qmap ── source "x", target y "z" ──▶ ShapeFile: Shape + source and target formats of such documents
+//!       └───────────────── compile ─────────▶ MapFile: the plan, its shapes, the files it depends on
 //! ```
 //!
 //! | reference | what it is | documents |
@@ -12,10 +12,10 @@
 //! | `x.toml` | layout: CSV, fixed fields, or a copybook with its interface, code page and framing | rows, records |
 //! | `x.json` | JSON Schema; `x.json#Name` chooses a definition | JSON |
 //! | `x.xsd` | XML schema; `x.xsd#name` chooses the root element | XML |
-//! | `x.shape` | outline, as `docs/reference/maps.md` writes shapes | JSON, unless the run says otherwise |
+//! | `x.shape` | outline, in the notation of `docs/reference/maps.md` | JSON, unless the run selects another format |
 //!
-//! What a description says and a shape cannot hold is a finding: an error where documents could not be read or written whole, a note where
-//! only a check is left out.
+//! A property of a description that a shape cannot represent is a finding: an error if documents could not be read or written in full, a note
+//! if only a check is omitted.
 
 pub(crate) mod codes;
 mod guide;

@@ -1,16 +1,16 @@
-//! What a description asks for and nobody checks: told once for each word, however often it stands there.
+//! Notes on keywords of a description that Quayline does not check. Each keyword is reported once, however often it occurs.
 
 use quayline_core::{Finding, Severity};
 
 use crate::shape::codes;
 use crate::shape::source_file::SourceFile;
 
-/// Words and where they stand, each place once.
+/// Keywords with their distinct places.
 #[derive(Debug, Default)]
 pub(crate) struct Notes(Vec<(String, Vec<usize>)>);
 
 impl Notes {
-    /// A word at a byte of the file.
+    /// Adds a keyword at a byte offset of the file.
     pub(crate) fn add(&mut self, word: &str, at: usize) {
         match self.0.iter_mut().find(|(known, _)| known == word) {
             // A definition is read as often as it is referred to.
@@ -20,7 +20,7 @@ impl Notes {
         }
     }
 
-    /// One finding a word.
+    /// Returns one finding for each keyword.
     pub(crate) fn findings(self, file: &SourceFile) -> Vec<Finding> {
         let finding = |(word, places): (String, Vec<usize>)| {
             let times = match places.len() {

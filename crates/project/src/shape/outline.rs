@@ -1,11 +1,11 @@
-//! Shapes as outlines: one line a node, indentation for what lies inside.
+//! Shapes as outlines: one line for each node, with indentation for nesting.
 //!
 //! ```text
 //! order                     the root; every line below it is a node
 //!   number text(22)         a field: text of at most 22 characters
 //!   date? text(10)          at most once
 //!   lines*1..1000           a list of groups; `*` alone has no bounds
-//!     quantity decimal(9,3) 9 digits, 3 of them behind the point
+//!     quantity decimal(9,3) 9 digits, 3 of them decimals
 //!     note* text            a list of texts
 //! ```
 //!
@@ -38,16 +38,16 @@ pub(crate) fn load(reference: &Reference, _: &ShapeOptions) -> Result<ShapeFile,
     })
 }
 
-/// The shape of an outline.
+/// Parses an outline.
 ///
 /// # Errors
-/// Every line that is no node, with its place in `name`.
+/// Every invalid line, with its place in `name`.
 pub fn parse_outline(name: &str, text: &str) -> Result<Shape, Findings> {
     let text = crate::UserText { name: name.into(), text: text.into() };
     read(&SourceFile { text })
 }
 
-/// A shape as an outline: what [`parse_outline`] reads back.
+/// Writes a shape as an outline that [`parse_outline`] can read.
 #[must_use]
 pub fn outline_of(shape: &Shape) -> String {
     let mut out = String::new();
@@ -76,7 +76,7 @@ fn write_node(shape: &Shape, id: NodeId, depth: usize, out: &mut String) {
     }
 }
 
-/// A name in quotes: `\'`, `\\` and `\u{a}` stand for what cannot.
+/// Quotes a name, with the escapes `\'`, `\\` and `\u{a}`.
 fn quoted(name: &str) -> String {
     let mut out = String::from("'");
     for c in name.chars() {
@@ -92,7 +92,7 @@ fn quoted(name: &str) -> String {
     out
 }
 
-/// The name behind an opening quote, and what follows its end.
+/// Parses a quoted name after its opening quote; returns it with the text that follows.
 fn unquoted(text: &str) -> Option<(String, &str)> {
     let mut name = String::new();
     let mut rest = text.chars();

@@ -14,12 +14,12 @@ use crate::shape::reference::Reference;
 use crate::shape::shape_file::{Form, ShapeFile, ShapeOptions};
 use crate::{CopyFolders, InterfaceFile, Schema, TypeUse, read_source};
 
-/// A copybook with all that is said of it.
+/// A copybook with its settings.
 pub(crate) struct RecordSpec<'a> {
     /// The copybook's text and name.
     pub(crate) path: &'a Path,
     pub(crate) text: String,
-    /// The one record description to use; `None` where there is one only, or the interface names them.
+    /// Record description to use; `None` if there is only one, or the interface names them.
     pub(crate) record: Option<&'a str>,
     pub(crate) interface: InterfaceFile,
     pub(crate) dialect: Dialect,
@@ -50,7 +50,7 @@ pub(crate) fn read_copybook(path: &Path) -> Result<String, Findings> {
 }
 
 impl RecordSpec<'_> {
-    /// The shape and the plans.
+    /// Compiles the shape and the record plans.
     pub(crate) fn compile(self, options: &ShapeOptions, files: Vec<PathBuf>) -> Result<ShapeFile, Findings> {
         let folder = self.path.parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf);
         let library = CopyFolders::new(vec![folder]);
@@ -122,7 +122,7 @@ impl RecordSpec<'_> {
     }
 }
 
-/// A framing by its text; `fixed` alone, or none, has the length of the records.
+/// Parses a framing. `fixed` alone, or no framing, uses the length of the records.
 fn framing(text: Option<&str>, record_length: Option<usize>) -> Result<FramingSpec, Findings> {
     match (text.map(str::trim), record_length) {
         (None | Some("fixed"), Some(length)) => Ok(FramingSpec::Fixed { length }),

@@ -19,24 +19,24 @@ use crate::shape::reference::Reference;
 use crate::shape::{codes, guide, json_schema, layout, outline, records, xsd};
 use crate::{ColumnsRead, EdiRead, JsonRead, JsonWrite, ParquetWrite, Schema, SourceFormat, TargetFormat};
 
-/// What a run says of shapes whose files leave it open.
+/// Options of a run for properties that a shape's file does not specify.
 #[derive(Clone, Debug, Default)]
 pub struct ShapeOptions {
     /// Code page of records whose description names none.
     pub encoding: Option<Charset>,
-    /// How records stand in the file, as `quayline convert --framing` takes it, where their description does not say it.
+    /// Framing of the records, in the syntax of `quayline convert --framing`, if their description has none.
     pub framing: Option<String>,
-    /// How values of records are read and written.
+    /// Policies for reading and writing the values of records.
     pub policies: Policies,
-    /// How the members of guides are called.
+    /// Naming of the members of guides.
     pub names: NodeNames,
     /// Bounds of what is read.
     pub limits: Limits,
-    /// Where compiled guides and maps are kept from one run to the next.
+    /// Cache of compiled guides and maps.
     pub cache: Option<Arc<Cache>>,
 }
 
-/// What a shape file describes.
+/// Form of the documents that a shape file describes.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Form {
@@ -44,14 +44,14 @@ pub enum Form {
     Guide(Arc<GuideDocuments>),
     /// Records. Without a code page they can be mapped on paper, but neither read nor written.
     Records {
-        /// How they stand in a file.
+        /// Framing of the records.
         framing: FramingSpec,
-        /// Whether the code page is known.
+        /// The code page, if it is known.
         encoding: Option<Charset>,
     },
     /// JSON documents.
     Json {
-        /// Whether the schema describes an array of documents.
+        /// True if the schema describes an array of documents.
         array: bool,
     },
     /// XML documents.
@@ -62,7 +62,7 @@ pub enum Form {
     Parquet,
     /// Rows of an Arrow file.
     Arrow,
-    /// Documents of no format of their own: JSON where nothing else is said.
+    /// Documents without their own format: JSON by default.
     Outline,
 }
 
@@ -77,10 +77,10 @@ pub struct ShapeFile {
 }
 
 impl ShapeFile {
-    /// Reads the file that `reference` names as seen from `folder`, usually a map's.
+    /// Reads the file that `reference` names relative to `folder`, which is usually the folder of a map.
     ///
     /// # Errors
-    /// Everything that is wrong with it. What is merely odd is told by [`ShapeFile::findings`].
+    /// Every error in the file. [`ShapeFile::findings`] has the warnings.
     pub fn load(folder: &Path, reference: &str, options: &ShapeOptions) -> Result<ShapeFile, Findings> {
         let reference = Reference::new(folder, reference);
         let loaded = match reference.extension().as_str() {
@@ -98,7 +98,7 @@ impl ShapeFile {
         if errors.is_empty() { Ok(loaded) } else { Err(Findings(loaded.findings)) }
     }
 
-    /// A shape that stands in no file.
+    /// Creates a shape without a file.
     #[must_use]
     pub fn of_shape(shape: Shape, form: Form) -> ShapeFile {
         let schema = Arc::new(Schema::of_shape(shape));
@@ -117,7 +117,7 @@ impl ShapeFile {
         self.schema.shape()
     }
 
-    /// The shape as maps write it: what a writer of interchanges knows by itself need not be set. Nodes are the same.
+    /// Returns the shape as maps write it: values that a writer of interchanges computes need not be set. Node ids are unchanged.
     #[must_use]
     pub fn target_shape(&self) -> Cow<'_, Shape> {
         match &self.form {
@@ -126,13 +126,13 @@ impl ShapeFile {
         }
     }
 
-    /// The shape with the record plans behind it.
+    /// Returns the shape with its record plans.
     #[must_use]
     pub fn schema(&self) -> &Arc<Schema> {
         &self.schema
     }
 
-    /// What it describes.
+    /// Returns the form of the documents.
     #[must_use]
     pub fn form(&self) -> &Form {
         &self.form
@@ -144,13 +144,13 @@ impl ShapeFile {
         &self.findings
     }
 
-    /// The files that it was made of, to tell whether anything changed.
+    /// Returns the files that the shape depends on, to detect changes.
     #[must_use]
     pub fn files(&self) -> &[PathBuf] {
         &self.files
     }
 
-    /// In which order a source of it sends the children of a group.
+    /// Returns the order in which a source of this shape sends the children of a group.
     #[must_use]
     pub fn order(&self) -> SourceOrder {
         match &self.form {
@@ -159,7 +159,7 @@ impl ShapeFile {
         }
     }
 
-    /// What a target of it does with mandatory fields that get no value.
+    /// Returns the treatment of mandatory fields without a value in a target.
     #[must_use]
     pub fn absent(&self) -> Absent {
         match &self.form {
@@ -168,10 +168,10 @@ impl ShapeFile {
         }
     }
 
-    /// How documents of it are read.
+    /// Returns the format for reading such documents.
     ///
     /// # Errors
-    /// Where the file does not say all that is needed.
+    /// The file does not specify everything that reading needs.
     pub fn source(&self) -> Result<SourceFormat, Findings> {
         Ok(match &self.form {
             Form::Guide(documents) => {
@@ -186,10 +186,10 @@ impl ShapeFile {
         })
     }
 
-    /// How documents of it are written.
+    /// Returns the format for writing such documents.
     ///
     /// # Errors
-    /// Where the file does not say all that is needed.
+    /// The file does not specify everything that writing needs.
     pub fn target(&self) -> Result<TargetFormat, Findings> {
         Ok(match &self.form {
             Form::Guide(documents) => TargetFormat::Edi(EdiWriterOptions {
@@ -220,7 +220,7 @@ impl ShapeFile {
     }
 }
 
-/// A shape of which some nodes below the root are optional.
+/// Returns a copy of a shape in which some nodes below the root are optional.
 fn relaxed(shape: &Shape, names: &[&str]) -> Shape {
     let mut builder = Shape::builder(shape.node(NodeId::ROOT).name.clone());
     let mut open = vec![shape.node(NodeId::ROOT).subtree_end];

@@ -46,12 +46,12 @@ impl SourceFile {
         Ok(SourceFile { text: UserText { name: name.into(), text: Arc::from(text) } })
     }
 
-    /// An error at a byte.
+    /// Creates an error at a byte offset.
     pub(crate) fn error(&self, code: Code, at: usize, message: impl Into<String>) -> Finding {
         Finding::error(code, Fault::Config, message).at(self.text.place(&(at..at + 1)))
     }
 
-    /// A warning at a byte.
+    /// Creates a warning at a byte offset.
     pub(crate) fn warning(&self, code: Code, at: usize, message: impl Into<String>) -> Finding {
         Finding::warning(code, Fault::Config, message).at(self.text.place(&(at..at + 1)))
     }

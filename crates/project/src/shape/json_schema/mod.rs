@@ -1,4 +1,4 @@
-//! JSON Schema, drafts 4 to 2020-12: the part that says what documents look like.
+//! JSON Schema, drafts 4 to 2020-12: the keywords that determine the structure of documents.
 
 mod read;
 mod tree;
@@ -98,7 +98,7 @@ impl Builder<'_> {
     }
 }
 
-/// The path of a file that `from` refers to.
+/// Returns the path of a file that `from` refers to.
 pub(crate) fn beside(from: &Path, name: &str) -> PathBuf {
     from.parent().unwrap_or_else(|| Path::new("")).join(name)
 }

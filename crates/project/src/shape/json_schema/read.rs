@@ -12,16 +12,16 @@ use crate::shape::codes;
 use crate::shape::notes::Notes;
 use crate::shape::source_file::SourceFile;
 
-/// Digits behind the point of a number that says nothing of them.
+/// Decimal places of a number whose schema does not restrict them.
 const SCALE: i16 = 12;
 /// Digits of such a number.
 const DIGITS: u16 = 36;
-/// Digits of an integer that says nothing of them.
+/// Digits of an integer whose schema does not restrict them.
 const INTEGER_DIGITS: u16 = 19;
 /// References and schemas inside each other.
 const DEPTH_MAX: usize = 64;
 
-/// What a value may be.
+/// Model of a value: the documents that a schema allows at one place.
 #[derive(Clone, Debug)]
 pub(crate) struct Model {
     pub(crate) at: usize,
@@ -96,7 +96,7 @@ pub(crate) struct Reader<'d> {
     depth: usize,
 }
 
-/// Keywords that say what documents look like, or nothing of them.
+/// Supported keywords, including those that have no effect on the structure of documents.
 const KNOWN: &[&str] = &[
     "$schema",
     "$id",
@@ -149,7 +149,7 @@ impl<'d> Reader<'d> {
         Reader { documents, findings: Vec::new(), notes: Vec::new(), open: Vec::new(), depth: 0 }
     }
 
-    /// All that was found.
+    /// Returns all findings.
     pub(crate) fn findings(&mut self) -> Vec<Finding> {
         let mut distinct = DistinctFindings::default();
         distinct.extend(core::mem::take(&mut self.findings));
@@ -160,7 +160,7 @@ impl<'d> Reader<'d> {
         findings
     }
 
-    /// The schema of the documents: the file's own, or a definition of it.
+    /// Returns the schema of the documents: the file's root, or one of its definitions.
     pub(crate) fn root(&mut self, part: Option<&str>) -> Option<Model> {
         let document = self.documents.get(0);
         let Some(part) = part else {
@@ -266,7 +266,7 @@ impl<'d> Reader<'d> {
         Some(model)
     }
 
-    /// Tells of keywords that change nothing here, and refuses those that would.
+    /// Reports keywords that have no effect here, and refuses unsupported ones that would have one.
     fn unknown(&mut self, document: usize, schema: &Json) {
         for (word, value) in schema.members() {
             if REFUSED.contains(&word.as_str()) {
@@ -329,7 +329,8 @@ impl<'d> Reader<'d> {
         model
     }
 
-    /// `oneOf` and `anyOf`: of objects, one with the members of all, none of them mandatory unless all say so; of values, one that holds all.
+    /// Combines `oneOf` and `anyOf`. Objects become one object with the members of all branches, mandatory only if mandatory in all. Values become one
+    /// type that holds all of them.
     fn union(&mut self, document: usize, at: usize, branches: &[Json]) -> Option<Model> {
         let mut nullable = false;
         let mut models = Vec::new();
@@ -400,7 +401,7 @@ impl<'d> Reader<'d> {
         Some(Model { at, kind, nullable, required })
     }
 
-    /// Both hold.
+    /// Combines two schemas that must both hold.
     fn merge(&mut self, document: usize, a: Model, b: Model) -> Option<Model> {
         let at = b.at;
         let nullable = a.nullable && b.nullable;
@@ -446,7 +447,7 @@ impl<'d> Reader<'d> {
         Some(model)
     }
 
-    /// A value that may be text or a number is text, and a reader refuses numbers.
+    /// Reports that a value that may be text or a number is read as text, so that numbers are refused.
     fn only_text(&mut self, document: usize, at: usize, message: impl Into<String>) {
         let finding = self.documents.get(document).file.warning(codes::NOT_HELD, at, message);
         let hint = "a document with a number there is refused when it is read (JSON-012): choose one type";
@@ -462,7 +463,7 @@ impl<'d> Reader<'d> {
         self.findings.push(finding.hint("no value fits them all: correct one"));
     }
 
-    /// What the schema says by itself.
+    /// Returns the model of a schema without its references and combinations.
     fn own(&mut self, document: usize, schema: &Json) -> Option<Model> {
         let (types, nullable) = types_of(schema);
         let kind = match types.as_slice() {
@@ -565,7 +566,7 @@ fn names_required(schema: &Json) -> Vec<String> {
     names.iter().filter_map(Json::text).map(str::to_owned).collect()
 }
 
-/// The types that a schema allows but null, and whether it allows that; where it does not say, its other words do.
+/// Returns the types that a schema allows except null, and true if it allows null. Without `type`, the other keywords determine the type.
 fn types_of(schema: &Json) -> (Vec<&str>, bool) {
     let mut nullable = false;
     let mut types = Vec::new();
@@ -663,7 +664,7 @@ fn number_of(schema: &Json, integer: bool) -> Scalar {
     Scalar::Decimal { digits, scale, signed }
 }
 
-/// Digits behind the point of a number as written.
+/// Counts the decimal places of a number as written.
 fn decimals(number: &str) -> Option<i16> {
     let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
     let fraction = mantissa.split_once('.').map_or("", |(_, fraction)| fraction.trim_end_matches('0'));
@@ -680,7 +681,7 @@ fn whole_digits(number: &str) -> u16 {
     u16::try_from(whole.len()).unwrap_or(38).saturating_add(exponent)
 }
 
-/// The type that holds the values of both.
+/// Returns the type that holds the values of both types.
 fn wider(a: &Scalar, b: &Scalar) -> Option<Scalar> {
     Some(match (a, b) {
         (Scalar::Text { chars_max: a }, Scalar::Text { chars_max: b }) => {
@@ -698,7 +699,7 @@ fn wider(a: &Scalar, b: &Scalar) -> Option<Scalar> {
     })
 }
 
-/// The type of the values that fit both.
+/// Returns the type of the values that fit both types.
 fn narrower(a: &Scalar, b: &Scalar) -> Option<Scalar> {
     Some(match (a, b) {
         (Scalar::Text { chars_max: a }, Scalar::Text { chars_max: b }) => Scalar::Text {
@@ -718,7 +719,7 @@ fn narrower(a: &Scalar, b: &Scalar) -> Option<Scalar> {
     })
 }
 
-/// What a JSON pointer means.
+/// Resolves a JSON pointer.
 fn pointed<'j>(root: &'j Json, pointer: &str) -> Option<&'j Json> {
     let mut at = root;
     for part in pointer.split('/').skip(1) {
@@ -736,7 +737,7 @@ fn unescaped(part: &str) -> String {
     part.replace("%24", "$").replace("%20", " ")
 }
 
-/// A schema with this anchor.
+/// Finds the schema with this anchor.
 fn anchored<'j>(at: &'j Json, name: &str) -> Option<&'j Json> {
     let is = |word: &str| at.get(word).and_then(Json::text).is_some_and(|text| text.trim_start_matches('#') == name);
     if !name.is_empty() && (is("$anchor") || is("$id") || is("id")) {

@@ -8,13 +8,13 @@ pub(crate) struct Json {
     pub(crate) kind: JsonKind,
 }
 
-/// What it is.
+/// Kind of the node.
 #[derive(Clone, Debug)]
 pub(crate) enum JsonKind {
     Object(Vec<(String, Json)>),
     Array(Vec<Json>),
     Text(String),
-    /// As written.
+    /// A number, as written.
     Number(String),
     Bool(bool),
     Null,

@@ -6,10 +6,10 @@ use toml::Spanned;
 use super::wire::{Field, TypeName};
 use super::{Loader, text};
 
-/// Digits of a number that says nothing of them.
+/// Digits of a number column without a number of digits.
 const DIGITS: u16 = 18;
 
-/// The shape of rows, and its leaves that are dates or timestamps.
+/// Builds the shape of rows, and lists its leaves that are dates or timestamps.
 pub(super) fn shape(
     loader: &Loader<'_>,
     name: &str,
@@ -35,7 +35,7 @@ pub(super) fn shape(
     if findings.is_empty() { Ok((builder.finish(), moments)) } else { Err(Findings(findings)) }
 }
 
-/// The type of a column, and whether it may be absent. `seen` has the names of the columns before it.
+/// Returns the type of a column, and true if it may be absent. `seen` has the names of the preceding columns.
 pub(super) fn leaf<'f>(
     loader: &Loader<'_>,
     of: &'f Field,
@@ -85,7 +85,7 @@ pub(super) fn leaf<'f>(
     (scalar, if of.required == Some(true) { Occurs::Once } else { Occurs::Optional })
 }
 
-/// What text of a type is.
+/// Returns the kind of moment that text of a type is, if it is one.
 pub(super) fn moment_of(kind: TypeName) -> Option<Moment> {
     match kind {
         TypeName::Date => Some(Moment::Date),

@@ -89,7 +89,7 @@ pub(super) fn keyed(
 /// Fields of a key: more is a mistake.
 const KEYS_MAX: usize = 16;
 
-/// Kinds of row, told apart by a cell.
+/// Builds the schema of rows of several kinds, which a cell distinguishes.
 pub(super) fn kinds(loader: &Loader<'_>, name: &str, layout: &Layout) -> Result<Schema, Findings> {
     let mut findings = Vec::new();
     if !layout.field.is_empty() {
@@ -153,7 +153,7 @@ pub(super) fn kinds(loader: &Loader<'_>, name: &str, layout: &Layout) -> Result<
     Ok(Schema::of_families(shape.finish(), RowFamilies::Kinds { cell, kinds }).with_moments(moments))
 }
 
-/// The kind above each that has one; it is described before it.
+/// Returns the parent of each kind that has one. A parent must be described before its children.
 fn parents(loader: &Loader<'_>, records: &[Spanned<Record>], findings: &mut Vec<Finding>) -> Vec<Option<usize>> {
     let parent = |(number, record): (usize, &Spanned<Record>)| {
         let parent = record.get_ref().parent.as_ref()?;
@@ -167,7 +167,7 @@ fn parents(loader: &Loader<'_>, records: &[Spanned<Record>], findings: &mut Vec<
     records.iter().enumerate().map(parent).collect()
 }
 
-/// Puts the kinds together: each a group, its children behind its fields.
+/// Combines the kinds: each is a group, and its children follow its fields.
 struct Composer<'c> {
     loader: &'c Loader<'c>,
     records: &'c [Spanned<Record>],

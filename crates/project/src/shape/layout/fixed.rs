@@ -51,7 +51,7 @@ struct Writer<'w> {
 }
 
 impl Writer<'_> {
-    /// One record description, and the column behind it.
+    /// Adds a record description, and the column of its fields.
     fn record(&mut self, number: usize, fields: &[Spanned<Field>]) {
         let _ = writeln!(self.copybook, "       01 R{number}.");
         let mut column = 1;
@@ -83,7 +83,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The picture of a field and its bytes.
+    /// Returns the picture of a field and its number of bytes.
     fn picture(&mut self, field: &Field) -> Option<(String, u32)> {
         let (name, at) = text(&field.name);
         let mut wrong = |message: String, hint: &str| self.findings.push(self.loader.wrong(&at, message, hint));
@@ -162,7 +162,7 @@ impl Writer<'_> {
         Some((picture, length))
     }
 
-    /// All record types; the `[records]` of the interface file.
+    /// Writes the record types as the `[records]` of an interface file.
     fn types(&mut self, layout: &Layout) -> String {
         let Some(key) = &layout.key else {
             let hint = "say which columns tell them apart: key = { start = 1, length = 2 }";
@@ -215,7 +215,7 @@ impl Writer<'_> {
     }
 }
 
-/// A text in quotes, as TOML writes it.
+/// Quotes a text for TOML.
 fn toml_text(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {

@@ -224,7 +224,7 @@ impl Loader<'_> {
     }
 }
 
-/// The text of a spanned value with its place.
+/// Returns the text of a spanned value with its place.
 pub(crate) fn text(value: &Spanned<String>) -> (&str, core::ops::Range<usize>) {
     (value.get_ref().as_str(), value.span())
 }

@@ -126,7 +126,7 @@ pub(crate) struct Field {
     pub(crate) name: Spanned<String>,
     #[serde(rename = "type", default)]
     pub(crate) kind: TypeName,
-    /// From 1.
+    /// First byte, from 1.
     pub(crate) start: Option<usize>,
     /// Characters: at most, in CSV; exactly, in fixed fields.
     pub(crate) length: Option<u32>,
@@ -168,7 +168,7 @@ pub(crate) enum Sign {
     Overpunch,
 }
 
-/// What tells the kinds of record apart: bytes of a fixed record, `start` from 1; or a cell of a row, `column` from 1.
+/// Discriminator of record kinds: bytes of a fixed record (`start` from 1), or a cell of a row (`column` from 1).
 #[derive(Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Key {

@@ -52,9 +52,9 @@ impl From<Vec<Member>> for Members {
 #[derive(Default)]
 pub(super) struct Content {
     pub(super) members: Members,
-    /// Whether the content is in a choice or in an optional group. Each element is then optional.
+    /// True if the content is in a choice or in an optional group. Each element is then optional.
     pub(super) is_optional: bool,
-    /// Whether the content is in a group of particles that repeats.
+    /// True if the content is in a repeated group of particles.
     pub(super) repeats: bool,
     /// Open branches, from the outermost to the innermost.
     pub(super) branches: Vec<Branch>,

@@ -1,4 +1,4 @@
-//! XML schemas: elements, their types, attributes; the part that says what documents look like.
+//! XML schemas: the elements, types and attributes that determine the structure of documents.
 //!
 //! An attribute is a field `@name`; the text of an element that has attributes, or of mixed content, is a field `$text`.
 
@@ -110,12 +110,12 @@ impl Building {
     }
 }
 
-/// The value that a declaration gives where a document has none.
+/// Returns the default value of a declaration.
 fn default_of(declared: &XmlElement) -> Option<String> {
     declared.attribute("default").or_else(|| declared.attribute("fixed")).map(str::to_owned)
 }
 
-/// The text of an element that has attributes.
+/// Creates the `$text` member of an element with attributes.
 fn text_beside(simple: Simple, default: Option<String>) -> Member {
     let types = TypeNames::default();
     Member {
@@ -128,7 +128,7 @@ fn text_beside(simple: Simple, default: Option<String>) -> Member {
     }
 }
 
-/// What an element holds.
+/// Content of an element.
 #[derive(Clone, Debug, PartialEq)]
 enum Model {
     Leaf(Simple),
@@ -138,7 +138,7 @@ enum Model {
 #[derive(Clone, Debug, PartialEq)]
 struct Member {
     name: String,
-    /// As [`Namespaces::of_node`] says it.
+    /// Namespace number, as in [`Namespaces::of_node`].
     namespace: u16,
     occurs: Occurs,
     model: Model,
@@ -163,7 +163,7 @@ struct Document {
     path: PathBuf,
     file: SourceFile,
     root: XmlElement,
-    /// Of what it defines: its own, or that of the schema which includes it.
+    /// Namespace of the definitions: the schema's own, or that of the schema that includes it.
     namespace: Option<String>,
 }
 
@@ -256,7 +256,7 @@ impl Documents {
         Ok(())
     }
 
-    /// A global element of that name, of whichever namespace.
+    /// Finds a global element by local name in any namespace.
     fn by_local_name(&self, name: &str) -> Option<(usize, &XmlElement)> {
         let place = *self.globals.get("element")?.get(name)?.first()?;
         Some((place.0, self.at(place)))
@@ -266,7 +266,7 @@ impl Documents {
         &self.files[file].root.children[at]
     }
 
-    /// A global definition and the file it stands in, by the name that a schema uses for it.
+    /// Finds a global definition and its file by the name that a schema uses for it.
     fn global(&self, kind: &str, reference: &str, from: usize) -> Option<(usize, &XmlElement)> {
         let place = self.place(kind, reference, from)?;
         Some((place.0, self.at(place)))
@@ -289,7 +289,7 @@ impl Documents {
 }
 
 impl Documents {
-    /// The elements that may stand in the place of a global element, those of its members included.
+    /// Returns the members of the substitution group of a global element, transitively.
     fn substitutes(&self, file: usize, head: &XmlElement) -> Vec<(usize, &XmlElement)> {
         let named = self.globals.get("element").zip(head.attribute("name")).and_then(|(all, name)| all.get(name));
         let of_file = |place: &&(usize, usize)| place.0 == file;
@@ -314,7 +314,7 @@ const XSD: &str = "http://www.w3.org/2001/XMLSchema";
 struct Reader<'d> {
     documents: &'d Documents,
     findings: DistinctFindings,
-    /// For each file.
+    /// Notes for each file.
     notes: Vec<Notes>,
     /// Types and elements that are being read.
     open: Vec<(&'d str, String)>,
@@ -337,7 +337,7 @@ impl<'d> Reader<'d> {
         self.notes[file].add(word, at);
     }
 
-    /// The number of a schema's own namespace.
+    /// Returns the number of a schema's target namespace.
     fn target_namespace(&mut self, file: usize) -> u16 {
         let Some(uri) = &self.documents.files[file].namespace else { return 0 };
         let at = match self.uris.iter().position(|known| known == uri) {
@@ -350,7 +350,7 @@ impl<'d> Reader<'d> {
         u16::try_from(at + 1).unwrap_or(0)
     }
 
-    /// The namespace of an element or attribute that is declared where it stands.
+    /// Returns the namespace of a locally declared element or attribute.
     fn local_namespace(&mut self, file: usize, of: &XmlElement, default: &str) -> u16 {
         let form = of.attribute("form").or_else(|| self.documents.files[file].root.attribute(default));
         if form == Some("qualified") { self.target_namespace(file) } else { 0 }
@@ -376,7 +376,7 @@ impl<'d> Reader<'d> {
         }
     }
 
-    /// What an element with a name holds. `None`: it was refused, or holds itself.
+    /// Returns the content of a named element; `None` if it was refused or contains itself.
     fn element(&mut self, file: usize, element: &'d XmlElement) -> Option<Model> {
         self.nodes += 1;
         if self.nodes > NODES_MAX {
@@ -473,7 +473,7 @@ impl<'d> Reader<'d> {
         Some(Model::Group(members))
     }
 
-    /// A simple type as the base of another, with the attributes that it has where it is a complex type with simple content.
+    /// Returns a simple type as the base of another, with its attributes if it is a complex type with simple content.
     fn simple_base(&mut self, file: usize, derived: &'d XmlElement, base: &str) -> Option<(Simple, Vec<Member>)> {
         let (simple, attributes) = match self.named_type(file, derived, base)? {
             Model::Leaf(simple) => (simple, Vec::new()),
@@ -488,7 +488,7 @@ impl<'d> Reader<'d> {
         Some((self.faceted(file, derived, simple), attributes))
     }
 
-    /// The attributes of a type that another restricts: a restriction writes its content again, but only the attributes that change.
+    /// Adds the attributes of a restricted type: a restriction repeats the content, but only the attributes that change.
     fn inherited(&mut self, file: usize, base: &str, members: &mut Members, depth: usize) {
         let Some((file, of)) = self.documents.global("complexType", base, file).filter(|_| depth < DEPTH_MAX) else {
             return;
@@ -747,7 +747,7 @@ impl<'d> Reader<'d> {
         }
     }
 
-    /// An element in its place: `of` is the particle there, and `element` what it refers to or the particle itself.
+    /// Adds an element: `of` is the particle, and `element` its definition, or the particle itself.
     fn one_member(
         &mut self,
         file: usize,
@@ -843,7 +843,7 @@ impl<'d> Reader<'d> {
     }
 }
 
-/// Two models with the same names.
+/// Describes the content of a model, to compare two models with the same names.
 fn outline(model: &Model) -> Vec<String> {
     match model {
         Model::Leaf(simple) => vec![format!("{:?}", simple.scalar)],
@@ -851,7 +851,7 @@ fn outline(model: &Model) -> Vec<String> {
     }
 }
 
-/// The first declaration whose name is no XML name.
+/// Returns the first declaration whose name is not an XML name.
 fn misnamed(element: &XmlElement) -> Option<&XmlElement> {
     let is_name = |name: &str| {
         let inside = |c: char| {

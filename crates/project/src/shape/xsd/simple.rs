@@ -15,7 +15,7 @@ pub(super) struct Simple {
     pub(super) counted: Counted,
 }
 
-/// What `length` and `maxLength` count.
+/// Unit that `length` and `maxLength` count.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Counted {
     Characters,
@@ -26,14 +26,14 @@ pub(super) enum Counted {
 }
 
 impl Simple {
-    /// Text of at most so many characters.
+    /// Creates a text type with an optional maximum of characters.
     pub(super) fn text(chars_max: Option<u32>) -> Simple {
         Simple { scalar: Scalar::Text { chars_max }, white_space: WhiteSpace::Preserve, counted: Counted::Characters }
     }
 }
 
 impl<'d> Reader<'d> {
-    /// The type of a simple type.
+    /// Returns the type of a simple type definition.
     pub(super) fn simple(&mut self, file: usize, of: &'d XmlElement, depth: usize) -> Option<Simple> {
         if depth > DEPTH_MAX {
             self.refuse(file, of.at, codes::ITSELF, "a type that restricts itself".to_owned(), "end the circle");
@@ -70,7 +70,7 @@ impl<'d> Reader<'d> {
         })
     }
 
-    /// A type as facets restrict it.
+    /// Restricts a type by facets.
     pub(super) fn faceted(&mut self, file: usize, of: &XmlElement, base: Simple) -> Simple {
         let facet = |name: &str| of.child(name).and_then(|facet| facet.attribute("value"));
         let mut listed = false;
@@ -116,7 +116,7 @@ impl<'d> Reader<'d> {
         Simple { scalar, white_space, counted: base.counted }
     }
 
-    /// A number as facets restrict it: room for each value that they allow.
+    /// Restricts a number by facets: the result holds every value that they allow.
     fn number(&mut self, file: usize, of: &XmlElement, digits: u16, scale: i16, signed: bool) -> Scalar {
         let facet = |name: &str| of.child(name).and_then(|facet| facet.attribute("value"));
         let fraction = facet("fractionDigits").and_then(|n| n.parse::<i16>().ok());
@@ -146,7 +146,7 @@ impl<'d> Reader<'d> {
     }
 }
 
-/// A type of XML Schema part 2.
+/// Returns a built-in type of XML Schema part 2.
 pub(super) fn built_in(name: &str) -> Option<Simple> {
     let scalar = scalar_of(name)?;
     // Only texts for people keep their white space (part 2, clause 3.3).
