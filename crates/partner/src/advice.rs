@@ -22,14 +22,14 @@ use crate::desk::Desk;
 use crate::entry::{Details, EntryId, Kind, State, StoredFinding, Way};
 use crate::work::Work;
 
-/// What the application of a receiver says of a document.
+/// Outcome that the receiver's application reports for a document.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum AdviceOutcome {
-    /// It took the document.
+    /// The document was accepted.
     Accepted,
-    /// It took the document, which has errors.
+    /// The document was accepted although it has errors.
     AcceptedWithErrors,
-    /// It did not take the document.
+    /// The document was rejected.
     Rejected,
 }
 
@@ -37,7 +37,7 @@ impl AdviceOutcome {
     /// Every word, in the order of the outcomes.
     pub const WORDS: &'static [&'static str] = &["accepted", "accepted-with-errors", "rejected"];
 
-    /// By its word.
+    /// Returns the outcome with this name.
     #[must_use]
     pub fn named(word: &str) -> Option<AdviceOutcome> {
         match word {
@@ -65,7 +65,7 @@ impl AdviceOutcome {
     }
 }
 
-/// Whether documents of this type are application advices.
+/// Returns true if documents of this type are application advices.
 pub(crate) fn is_advice(document: &str) -> bool {
     matches!(document, "824" | "APERAK")
 }
@@ -90,7 +90,7 @@ const ADVICES_MAX: usize = 10_000;
 /// Characters of a reason that are kept.
 const REASON_CHARACTERS_MAX: usize = 256;
 
-/// What an advice says of one document or group.
+/// Report of an advice on one document or group.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Advice {
     /// A document, or a group with all of its documents.
@@ -103,7 +103,7 @@ pub(crate) struct Advice {
     pub(crate) document: String,
     /// State that the advice gives the document, or `None` if the standard does not define the code.
     pub(crate) state: Option<State>,
-    /// Why, in the partner's words.
+    /// Reasons in the partner's words.
     pub(crate) reasons: Vec<String>,
 }
 
@@ -114,7 +114,7 @@ impl Advice {
         }
     }
 
-    /// The worse of two answers about the same holds, with the reasons of both.
+    /// Combines two answers about the same document: the worse outcome applies, with the reasons of both.
     fn join(&mut self, other: Advice) {
         let rank = |state: Option<State>| match state {
             None => 0,
@@ -142,7 +142,7 @@ fn value(segment: &Segment<'_>, element: usize, component: usize) -> String {
 pub(crate) struct Advices {
     /// Statements, one for each document or group, at most [`ADVICES_MAX`].
     pub(crate) all: Vec<Advice>,
-    /// Whether the advice names further documents or groups.
+    /// True if the advice names more documents or groups than are kept.
     pub(crate) is_cut: bool,
     /// Position of each document in `all`, by the number of its group or interchange and its own number.
     places: HashMap<(String, String), usize>,
@@ -228,7 +228,7 @@ fn of_x12(segment: &Segment<'_>, found: &mut Advices) {
     }
 }
 
-/// OTI01: the level (group, transaction, or a batch or item inside of it), then what becomes of it.
+/// Converts OTI01 into a state. Its first letter is the level (group, transaction, or a batch or item in it), its second the outcome.
 fn state_of_oti(code: &str) -> Option<State> {
     let mut letters = code.chars();
     let (level, outcome) = (letters.next()?, letters.next()?);
@@ -357,7 +357,7 @@ fn released(text: &str) -> String {
     out
 }
 
-/// Text that every character set and all usual delimiters can carry.
+/// Replaces characters that some character sets or common delimiters exclude.
 fn plain(text: &str) -> String {
     let allowed =
         |c: char| if c.is_ascii_alphanumeric() || ".-/()=".contains(c) { c.to_ascii_uppercase() } else { ' ' };
@@ -370,7 +370,7 @@ fn reason_text(reason: &str) -> String {
     Some(plain(reason)).filter(|text| !text.is_empty()).unwrap_or_else(|| "APPLICATION ERROR".to_owned())
 }
 
-/// Pieces of a text, each of at most so many characters.
+/// Splits a text into pieces of at most `most` characters.
 fn cut(text: &str, most: usize) -> Vec<&str> {
     let mut rest = text;
     let mut pieces = Vec::new();
@@ -384,7 +384,7 @@ fn cut(text: &str, most: usize) -> Vec<&str> {
     pieces
 }
 
-/// An 824 as an interchange of its own, whose headers are written again when it is enveloped.
+/// Writes an 824 as a separate interchange, whose headers are replaced when it is enveloped.
 fn written_824(about: &About<'_>, outcome: AdviceOutcome, reasons: &[String], stamp: &Stamp) -> Vec<u8> {
     let text = |bytes: &[u8]| crate::time::text_of(bytes);
     let (date, short, time) = (text(stamp.date()), text(stamp.short_date()), text(stamp.time()));
@@ -423,7 +423,7 @@ fn written_824(about: &About<'_>, outcome: AdviceOutcome, reasons: &[String], st
     .into_bytes()
 }
 
-/// An APERAK as an interchange of its own.
+/// Writes an APERAK as a separate interchange.
 fn written_aperak(about: &About<'_>, outcome: AdviceOutcome, reasons: &[String], stamp: &Stamp) -> Vec<u8> {
     let text = |bytes: &[u8]| crate::time::text_of(bytes);
     let (date, short, time) = (text(stamp.date()), text(stamp.short_date()), text(stamp.time()));
@@ -453,8 +453,8 @@ fn written_aperak(about: &About<'_>, outcome: AdviceOutcome, reasons: &[String],
 }
 
 impl Desk<'_> {
-    /// Advises the partner of a received document, which is `entry` with this number and these details, in the unit of work that is open. Returns
-    /// the entry of the advice, or why there is none.
+    /// Sends an advice about a received document (`entry`, with this number and these details) in the open unit of work. Returns the entry of the
+    /// advice, or the reason why none was sent.
     pub(crate) fn advise_of(
         &mut self,
         (entry, number, details): (EntryId, &str, &Details),
@@ -571,7 +571,7 @@ fn advised(details: &mut Details, now_ms: u64, outcome: AdviceOutcome, advice: E
     details.happened(now_ms, format!("the partner was advised in entry {advice}: {}", outcome.name()));
 }
 
-/// Whether the settings want an advice for a rejected document of a standard.
+/// Returns true if the settings request an advice for a rejected document of a standard.
 fn wants(kinds: Option<&Vec<AdviceKind>>, standard: &str) -> bool {
     let kind = if standard == "X12" { AdviceKind::Application } else { AdviceKind::Aperak };
     kinds.is_some_and(|kinds| kinds.contains(&kind))

@@ -1,4 +1,4 @@
-//! All partners of a project, ready for look-up: identities, rules, effective settings, maps and guides.
+//! The partners of a project, prepared for look-up: identities, rules, effective settings, maps and guides.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::BuildHasherDefault;
@@ -18,20 +18,20 @@ use crate::condition::Conditions;
 use crate::rules::{OfDigest, Query, RuleId, RuleIndex, digest_of};
 use crate::send_rule::has_conditions;
 
-/// All partners of a project.
+/// The partners of a project, prepared for look-up.
 pub struct Book {
     project: PathBuf,
     partners: Vec<PartnerFile>,
     by_name: HashMap<String, usize>,
-    /// By the digest of standard, qualifier and identification.
+    /// Partners by the digest of standard, qualifier and identification.
     by_identity: HashMap<u128, u32, BuildHasherDefault<OfDigest>>,
     own: Vec<usize>,
     rules: RuleIndex,
-    /// By path and tables.
+    /// Maps by path and tables.
     maps: BTreeMap<RuleMap, MapSlot>,
     conditions: Conditions,
     guides: Mutex<BTreeMap<Vec<PathBuf>, Arc<LoadedGuides>>>,
-    /// Settings of our files, by their number; those of partners are absent. A partner without settings of its own shares them.
+    /// Settings of our own files, by file number; `None` for partners' files. A partner without settings shares them.
     of_own: Vec<Option<Arc<Settings>>>,
     /// Settings of our identity and a partner, merged once, for partners that have settings.
     merged: Mutex<HashMap<(usize, usize), Arc<Settings>>>,
@@ -52,12 +52,12 @@ struct MapSlot {
 pub struct LoadedGuides {
     /// The guides.
     pub set: GuideSet,
-    /// Digest of all of them and what they include, as hexadecimal digits.
+    /// Digest of all guides and their includes, as hexadecimal digits.
     pub(crate) digits: String,
 }
 
 impl LoadedGuides {
-    /// A guide as entries name it; one that Quayline has built in is not of these guides.
+    /// Returns the name of a guide as entries record it. Built-in guides are not among `guides`.
     pub(crate) fn name_of(guides: Option<&LoadedGuides>, guide: &CompiledGuide) -> String {
         let digits = guides.map_or("", |guides| guides.digits.as_str());
         format!("{} {} {digits}", guide.name(), guide.version()).trim_end().to_owned()
@@ -69,7 +69,7 @@ pub struct LoadedMap {
     /// The compiled loop.
     pub pipeline: Pipeline,
     world: Arc<World>,
-    /// Each output: its name, the extension of files of it, and whether it is EDI.
+    /// Outputs: name, file extension, and true if the output is EDI.
     pub outputs: Vec<OutputFacts>,
     /// Names of the tables that it looks up.
     lookups: Vec<String>,
@@ -77,7 +77,7 @@ pub struct LoadedMap {
     pub digest: u64,
     /// The digest as hexadecimal digits, as entries have it.
     pub(crate) digits: String,
-    /// Whether the source is EDI.
+    /// True if the source is EDI.
     pub from_edi: bool,
     /// The shape of the source.
     pub(crate) source: ShapeFile,
@@ -86,8 +86,8 @@ pub struct LoadedMap {
 }
 
 impl LoadedMap {
-    /// What `deliver` and files of a rule call each output: the output's name, or in a rule with several maps that of the map's file, and after
-    /// it the output's if the map has several.
+    /// Returns the names of the outputs in `deliver` and in a rule's files: the name of the output or, in a rule with several maps, the name of
+    /// the map's file, followed by the output's name if the map has several.
     pub(crate) fn delivery_names<'m>(&'m self, rule: &Rule, map: &RuleMap) -> impl Iterator<Item = String> + use<'m> {
         let stem = map.path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let (several_maps, several_outputs) = (rule.maps.len() > 1, self.outputs.len() > 1);
@@ -112,20 +112,20 @@ impl LoadedMap {
 /// One output of a map.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct OutputFacts {
-    /// Its name in the map.
+    /// Name of the output in the map.
     pub name: String,
     /// Extension of files.
     pub extension: &'static str,
-    /// Whether it is interchanges.
+    /// True if the output is interchanges.
     pub is_edi: bool,
 }
 
 /// One layer of settings, for people who ask where a setting comes from.
 #[derive(Clone, Debug)]
 pub struct Layer<'b> {
-    /// Its name: `rule orders`, `agreement with US`, `partner ACME`, `own US`.
+    /// Name of the layer: `rule orders`, `agreement with US`, `partner ACME`, `own US`.
     pub name: String,
-    /// Its settings.
+    /// Settings of the layer.
     pub settings: &'b Settings,
 }
 
@@ -141,7 +141,7 @@ impl Book {
         Book::of(folder, project, options, (now_us, seed))
     }
 
-    /// The same of a folder that was read, or would be after a change.
+    /// Creates a book from partner files that were read, or that would result from a change.
     pub(crate) fn of(
         folder: PartnerFolder,
         project: &Path,
@@ -194,7 +194,7 @@ impl Book {
     /// Compiles every map and guide.
     ///
     /// # Errors
-    /// Everything that is wrong with any of them.
+    /// Every error in any of them.
     pub fn check(&self) -> Result<(), Findings> {
         let mut found = Vec::new();
         for map in self.maps.keys() {
@@ -226,7 +226,7 @@ impl Book {
         if found.is_empty() { Ok(()) } else { Err(Findings(found)) }
     }
 
-    /// Whether the maps of a rule fit the rule.
+    /// Checks that the maps of a rule fit the rule.
     fn check_rule(&self, rule: &Rule) -> Option<Finding> {
         let maps = rule.maps.iter().map(|map| self.map(map).ok()).collect::<Option<Vec<_>>>()?;
         let wrong = |message: String, hint: &str| {
@@ -302,7 +302,7 @@ impl Book {
         &self.project
     }
 
-    /// All partners, ours too.
+    /// Returns all partners, including our own files.
     #[must_use]
     pub fn partners(&self) -> &[PartnerFile] {
         &self.partners
@@ -322,7 +322,7 @@ impl Book {
         &self.options
     }
 
-    /// The time at which the book was opened.
+    /// Returns the time at which the book was opened.
     pub(crate) fn now_ms(&self) -> u64 {
         u64::try_from(self.world.0 / 1_000).unwrap_or_default()
     }
@@ -346,13 +346,13 @@ impl Book {
         &self.partners[number]
     }
 
-    /// A partner by name.
+    /// Returns the number of the partner with this name.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<usize> {
         self.by_name.get(name).copied()
     }
 
-    /// The partner with an identity.
+    /// Returns the number of the partner with an identity.
     #[must_use]
     pub fn identified(&self, standard: Standard, qualifier: &str, id: &str) -> Option<usize> {
         self.with_identity(identity_key(standard, qualifier.as_bytes(), id.as_bytes()))
@@ -379,7 +379,7 @@ impl Book {
         &self.partners[id.owner].rules[id.rule]
     }
 
-    /// A rule by the names of its owner and its own, as entries have it: `OWNER/NAME`.
+    /// Returns a rule by `OWNER/NAME`, the form in entries.
     #[must_use]
     pub fn rule_named(&self, name: &str) -> Option<RuleId> {
         let (owner, rule) = name.split_once('/')?;
@@ -394,13 +394,13 @@ impl Book {
         &self.rules
     }
 
-    /// Whose rules apply, the most specific first.
+    /// Returns the files whose rules apply, the most specific first.
     #[must_use]
     pub fn owners(own: usize, partner: Option<usize>) -> Vec<usize> {
         partner.into_iter().chain([own]).collect()
     }
 
-    /// The rule that takes a document; `holds` says whether the conditions on content of a rule hold.
+    /// Returns the rule that matches a document. `holds` evaluates the content conditions of a rule.
     #[must_use]
     pub fn choose(
         &self,
@@ -429,13 +429,13 @@ impl Book {
         Arc::clone(merged.entry((own, partner)).or_insert_with(merge))
     }
 
-    /// Whether a partner has no settings of its own.
+    /// Returns true if a partner has no settings of its own.
     fn is_plain(&self, own: usize, partner: usize) -> bool {
         let file = &self.partners[partner];
         own == partner || file.agreements.is_empty() && Settings::are_none(&file.settings)
     }
 
-    /// The same for a document that a rule takes.
+    /// Returns the effective settings for a document that a rule matched.
     #[must_use]
     pub fn settings_of_rule(&self, own: usize, partner: usize, rule: Option<RuleId>) -> Arc<Settings> {
         let settings = self.settings(own, partner);
@@ -449,7 +449,7 @@ impl Book {
         Arc::clone(of_rules.entry(key).or_insert_with(|| Arc::new(of_rule.settings.over(&settings))))
     }
 
-    /// The layers of settings, the most specific first.
+    /// Returns the layers of settings, the most specific first.
     #[must_use]
     pub fn layers(&self, own: usize, partner: usize, rule: Option<RuleId>) -> Vec<Layer<'_>> {
         let mut layers = Vec::new();
@@ -467,10 +467,10 @@ impl Book {
         layers
     }
 
-    /// A map, compiled at its first use.
+    /// Returns a map, which is compiled at its first use.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// Every error in the map.
     pub fn map(&self, map: &RuleMap) -> Result<&LoadedMap, &Findings> {
         let slot = &self.maps[map];
         slot.loaded.get_or_init(|| self.load(map, &slot.used_at)).as_ref()
@@ -532,10 +532,10 @@ impl Book {
         Ok(LoadedMap { pipeline, world, outputs, lookups, digest, digits, from_edi, source, edi_target })
     }
 
-    /// The guides of some settings.
+    /// Returns the guides of some settings.
     ///
     /// # Errors
-    /// Everything that is wrong with them.
+    /// Every error in the guides.
     pub fn guides(&self, settings: &Settings) -> Result<Option<Arc<LoadedGuides>>, Findings> {
         settings.guides.as_ref().filter(|paths| !paths.is_empty()).map(|paths| self.guides_of(paths)).transpose()
     }
@@ -554,10 +554,10 @@ impl Book {
         Ok(set)
     }
 
-    /// The value of a header field of a partner file: secrets are references to the environment.
+    /// Returns the value of a header field of a partner file, and reads secrets from the environment.
     ///
     /// # Errors
-    /// The environment does not have it.
+    /// The environment variable is not set.
     pub fn field_value(&self, name: &str, value: &str) -> Result<String, Findings> {
         let Some(variable) = value.strip_prefix("env:") else { return Ok(value.to_owned()) };
         std::env::var(variable).map_err(|_| {
@@ -573,7 +573,7 @@ fn identity_key(standard: Standard, qualifier: &[u8], id: &[u8]) -> u128 {
     digest_of(&[standard.name().as_bytes(), qualifier, id])
 }
 
-/// Where a rule names the tables of its maps.
+/// Place where a rule names the tables of its maps.
 const LOOKUPS: &str = "`lookups` of the rule";
 
 /// The placeholder for a partner until the document is enveloped.

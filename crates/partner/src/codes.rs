@@ -33,7 +33,7 @@ pub(crate) const USAGE: Code = Code("PTN-102");
 pub(crate) const DUPLICATE: Code = Code("PTN-103");
 /// Interchange numbers are missing.
 pub(crate) const GAP: Code = Code("PTN-104");
-/// No rule takes the document.
+/// No rule matches the document.
 pub(crate) const NO_RULE: Code = Code("PTN-105");
 /// The same file was received before.
 pub const SAME_FILE: Code = Code("PTN-106");
@@ -55,7 +55,7 @@ pub(crate) const UNDECIDED: Code = Code("PTN-113");
 /// The partner cannot be advised of a rejected document.
 pub(crate) const NOT_ADVISED: Code = Code("PTN-114");
 
-/// No partner for a document to send.
+/// The partner for a document to send is unknown.
 pub(crate) const NO_PARTNER: Code = Code("PTN-200");
 /// The partner has no identity in the standard.
 pub(crate) const NO_IDENTITY: Code = Code("PTN-201");
@@ -75,7 +75,7 @@ pub(crate) const CHARACTER: Code = Code("PTN-208");
 
 /// Output cannot be delivered.
 pub(crate) const DELIVERY: Code = Code("PTN-300");
-/// There is no entry with this number.
+/// No entry has this number.
 pub const NO_ENTRY: Code = Code("PTN-301");
 /// The entry's bytes are not kept.
 pub const NO_BYTES: Code = Code("PTN-302");

@@ -30,7 +30,7 @@ pub(crate) struct Conditions {
     of_rule: HashMap<RuleId, usize>,
 }
 
-/// What gives the names of an expression their meaning.
+/// Origin of the names in an expression.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Names {
     Guide(PathBuf),
@@ -52,7 +52,7 @@ pub(crate) struct ConditionLane<'b> {
     buffers: Vec<OutputBuffer>,
 }
 
-/// Why it is not known which rule takes a document.
+/// Reason why the rule for a document is not known.
 pub(crate) enum Undecided {
     /// The document is rejected.
     Rejected(Vec<Finding>),
@@ -61,7 +61,7 @@ pub(crate) enum Undecided {
 }
 
 impl Conditions {
-    /// The conditions of these files. None of them is compiled yet.
+    /// Collects the conditions of these files without compiling them.
     pub(crate) fn of(partners: &[PartnerFile]) -> Conditions {
         let mut known: BTreeMap<(Names, &str), usize> = BTreeMap::new();
         let mut conditions = Conditions::default();
@@ -78,7 +78,7 @@ impl Conditions {
         conditions
     }
 
-    /// Number of the condition of a rule.
+    /// Returns the number of a rule's condition.
     fn number(&self, id: RuleId) -> Option<usize> {
         self.of_rule.get(&id).copied()
     }
@@ -97,7 +97,7 @@ impl Names {
 }
 
 impl Book {
-    /// The condition of a rule, compiled at its first use; `None` for a rule without one.
+    /// Returns the condition of a rule, compiled at its first use; `None` for a rule without one.
     fn condition(&self, id: RuleId) -> Option<Result<&LoadedCondition, &Findings>> {
         let number = self.conditions().number(id)?;
         Some(self.conditions().slots[number].get_or_init(|| self.load_condition(id)).as_ref())
@@ -178,7 +178,7 @@ impl Book {
         Ok(LoadedCondition { expressions, pipeline, world })
     }
 
-    /// Whether the condition of a rule holds for a document, which is an interchange of its own; `None` for a rule without one.
+    /// Evaluates the condition of a rule for a document in the form of a separate interchange; `None` for a rule without one.
     pub(crate) fn explain_condition(&self, id: RuleId, document: &[u8]) -> Option<Result<bool, Findings>> {
         let holds = |loaded: &LoadedCondition| {
             let mut lane = ConditionLane::new(loaded)?;
@@ -210,7 +210,7 @@ impl<'b> ConditionLane<'b> {
 }
 
 impl<'b> Desk<'b> {
-    /// The rule that takes a received document. `document` is it as an interchange of its own, if a rule may have to read it.
+    /// Returns the rule that matches a received document. `document` is the document as a separate interchange, if a rule may have to read it.
     pub(crate) fn choose(
         &mut self,
         (own, partner): (usize, Option<usize>),
@@ -234,7 +234,7 @@ impl<'b> Desk<'b> {
         undecided.map_or(Ok(chosen), Err)
     }
 
-    /// Whether the condition of a rule holds for a document, which is an interchange of its own.
+    /// Returns true if the condition of a rule holds for a document in the form of a separate interchange.
     pub(crate) fn condition_holds(&mut self, id: RuleId, document: &[u8]) -> Result<bool, Undecided> {
         let book = self.book;
         let Some(number) = book.conditions().number(id) else { return Ok(true) };
@@ -258,7 +258,7 @@ impl<'b> Desk<'b> {
 }
 
 impl Book {
-    /// What a rejected document reports of a condition that has no value for it.
+    /// Adds to the findings of a rejected document that a condition has no value for it.
     pub(crate) fn undecided(&self, id: RuleId, mut found: Vec<Finding>) -> Vec<Finding> {
         let (owner, rule) = (&self.partner(id.owner).name, &self.rule(id).name);
         let message = format!("the condition `where` of rule {owner}/{rule} has no value for the document");

@@ -26,7 +26,7 @@ use crate::ledger::{self, Ledger, of_store};
 /// Bounds of one unit of work.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct DeskLimits {
-    /// Transactions. Default 64: one sync of the disk for as many. 1 commits each transaction alone.
+    /// Transactions in a unit of work. Default 64, which share one sync of the disk; 1 commits each transaction separately.
     pub unit_transactions_max: usize,
     /// Bytes of documents. Default 4 MB.
     pub unit_bytes_max: usize,
@@ -65,7 +65,7 @@ pub struct Desk<'b> {
     outgoing: Vec<Outgoing>,
     /// Keys in the outbox of files that are written.
     written: Vec<[u8; 10]>,
-    /// What could not be delivered, at most [`UNDELIVERED_MAX`] findings; the files are in the outbox.
+    /// Findings about failed deliveries, at most [`UNDELIVERED_MAX`]; the files are in the outbox.
     undelivered: Vec<Finding>,
     undelivered_more: u64,
     now_ms: Box<dyn Fn() -> u64 + 'b>,
@@ -75,9 +75,9 @@ pub struct Desk<'b> {
     commits: u64,
     /// Numbers of entries that were taken in advance.
     ids: std::ops::Range<u64>,
-    /// Whether sources share a unit of work.
+    /// True if sources share a unit of work.
     shares: bool,
-    /// The queue of the last delivery, in this unit of work: another process may define it anew between two of them.
+    /// Queue of the last delivery in this unit of work. Another process may redefine the queue between two units.
     queue: Option<(String, Queue)>,
 }
 
@@ -97,8 +97,8 @@ struct Outgoing {
 }
 
 impl<'b> Desk<'b> {
-    /// A worker; `now_ms` is the clock, in milliseconds since 1970-01-01 UTC. Files that an earlier run could not write are written first;
-    /// those that cannot be written now are findings of [`Desk::take_undelivered`], and keep nothing else back.
+    /// Creates a worker. `now_ms` is the clock in milliseconds since 1970-01-01 UTC. Quayline first writes the files that an earlier run could not
+    /// write. Files that still cannot be written are findings of [`Desk::take_undelivered`] and block nothing else.
     ///
     /// # Errors
     /// Errors of the store.
@@ -139,14 +139,14 @@ impl<'b> Desk<'b> {
         self.ledger
     }
 
-    /// Units of work that this worker committed so far: what tells whether a failure undid everything.
+    /// Number of units of work that this worker has committed, by which a caller detects that a failure undid everything.
     #[must_use]
     pub fn commits(&self) -> u64 {
         self.commits
     }
 
-    /// What could not be delivered so far, and was not taken yet. The output is in the store, and the next worker delivers it. The reports of
-    /// [`Desk::receive`], [`Desk::send`] and [`Desk::release`] take it.
+    /// Returns the findings about failed deliveries since the last call. The output is in the store, and the next worker delivers it. The reports of
+    /// [`Desk::receive`], [`Desk::send`] and [`Desk::release`] include these findings.
     pub fn take_undelivered(&mut self) -> Vec<Finding> {
         let mut all = std::mem::take(&mut self.undelivered);
         let more = std::mem::take(&mut self.undelivered_more);
@@ -157,18 +157,18 @@ impl<'b> Desk<'b> {
         all
     }
 
-    /// The time.
+    /// Returns the time of the clock.
     pub(crate) fn now_ms(&self) -> u64 {
         (self.now_ms)()
     }
 
-    /// The clock and the number for one run of a map.
+    /// Returns the clock and the number for one run of a map.
     pub(crate) fn begin_map(&mut self) -> (u64, u64) {
         self.runs += 1;
         (self.now_ms(), self.runs)
     }
 
-    /// The unit of work that is open.
+    /// Returns the open unit of work.
     pub(crate) fn unit(&mut self) -> Result<&mut Unit, Findings> {
         if self.unit.is_none() {
             let mut unit = self.ledger.begin().map_err(of_store)?;
@@ -180,7 +180,7 @@ impl<'b> Desk<'b> {
         Ok(self.unit.as_mut().expect("made above"))
     }
 
-    /// The next number of an entry.
+    /// Returns the next number of an entry.
     pub(crate) fn next_id(&mut self) -> Result<EntryId, Findings> {
         let ledger = self.ledger;
         if self.limits.entry_numbers_ahead <= 1 {
@@ -192,14 +192,14 @@ impl<'b> Desk<'b> {
         Ok(EntryId(self.ids.next().expect("numbers were taken above")))
     }
 
-    /// Does several things, such as receiving and sending many small sources, in units of work that they share, up to [`DeskLimits`].
+    /// Does several things, such as receiving and sending many small sources, in shared units of work, up to [`DeskLimits`].
     ///
-    /// Envelopes are released outside of it. Workers on several threads need partners of their own: a unit of work locks the control numbers
+    /// Envelopes are released outside of `work`. Workers on several threads must handle different partners: a unit of work locks the control numbers
     /// of its partners until it ends.
     ///
     /// # Errors
-    /// The first error of `work`, or of the commit. Everything that is not committed is undone, of the sources before it too; the next attempt
-    /// does what is committed already only once.
+    /// The first error of `work`, or of the commit. Everything that is not committed is undone, including that of earlier sources. The next attempt
+    /// does not repeat what is committed.
     pub fn together<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, Findings>) -> Result<T, Findings> {
         self.shares = true;
         let done = work(self);
@@ -226,7 +226,7 @@ impl<'b> Desk<'b> {
         self.bytes += bytes;
     }
 
-    /// Whether the next transaction would end the unit of work.
+    /// Returns true if the next transaction would end the unit of work.
     pub(crate) fn is_full_after(&self, bytes: usize) -> bool {
         self.transactions + 1 >= self.limits.unit_transactions_max || self.bytes + bytes >= self.limits.unit_bytes_max
     }
@@ -267,13 +267,13 @@ impl<'b> Desk<'b> {
         self.bytes = 0;
     }
 
-    /// A point in the unit of work that is open, and in what is to be written after it.
+    /// Returns a mark in the open unit of work and in the list of files to write after it.
     pub(crate) fn mark(&mut self) -> Result<(UnitMark, usize), Findings> {
         let files = self.outgoing.len();
         Ok((self.unit()?.mark(), files))
     }
 
-    /// Takes back what was done since a mark. Numbers of entries that were taken in advance stay taken.
+    /// Undoes the changes since a mark. Entry numbers that were reserved remain used.
     pub(crate) fn back_to(&mut self, (mark, files): (UnitMark, usize)) -> Result<(), Findings> {
         self.unit()?.back_to(mark);
         self.outgoing.truncate(files);
@@ -413,7 +413,7 @@ impl<'b> Desk<'b> {
         Ok(())
     }
 
-    /// The next control number of a register. Each range has a register of its own, by its first number, between two identities.
+    /// Returns the next control number of a register. Each range between two identities has its own register, identified by its first number.
     pub(crate) fn control_number(
         &mut self,
         standard: Standard,
@@ -450,7 +450,7 @@ impl<'b> Desk<'b> {
         Ok(number)
     }
 
-    /// A map with its memory.
+    /// Returns a map with its memory.
     pub(crate) fn lane(&mut self, of: &RuleMap) -> Result<&mut MapLane<'b>, Findings> {
         if !self.lanes.contains_key(of) {
             let map = self.book.map(of).map_err(Clone::clone)?;

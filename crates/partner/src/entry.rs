@@ -31,7 +31,7 @@ impl core::fmt::Display for EntryId {
     }
 }
 
-/// What an entry is about.
+/// Kind of object that an entry records.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Kind {
     /// An interchange.
@@ -55,7 +55,7 @@ impl Kind {
         [Kind::Interchange, Kind::Group, Kind::Transaction].into_iter().find(|kind| kind.byte() == byte)
     }
 
-    /// As people write it.
+    /// Returns the name for people.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -66,12 +66,12 @@ impl Kind {
     }
 }
 
-/// Which way.
+/// Direction of an entry.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Way {
-    /// It came.
+    /// The object was received.
     Received,
-    /// It went, or will go.
+    /// The object was sent or will be sent.
     Sent,
 }
 
@@ -83,7 +83,7 @@ impl Way {
         }
     }
 
-    /// As people write it.
+    /// Returns the name for people.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -95,7 +95,7 @@ impl Way {
 
 macro_rules! states {
     ($($(#[$doc:meta])* $variant:ident = $byte:literal $word:literal),* $(,)?) => {
-        /// What became of it.
+        /// State of an entry.
         #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
         pub enum State { $($(#[$doc])* $variant),* }
 
@@ -111,13 +111,13 @@ macro_rules! states {
                 match byte { $($byte => Some(State::$variant),)* _ => None }
             }
 
-            /// As people write it.
+            /// Returns the name for people.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(State::$variant => $word),* }
             }
 
-            /// By its word.
+            /// Returns the state with this name.
             #[must_use]
             pub fn named(word: &str) -> Option<State> {
                 match word { $($word => Some(State::$variant),)* _ => None }
@@ -133,9 +133,9 @@ states! {
     Delivered = b'D' "delivered",
     /// Rejected for its findings.
     Rejected = b'X' "rejected",
-    /// Nothing takes it: no partner, no rule.
+    /// No partner or no rule matches.
     Unrouted = b'U' "unrouted",
-    /// It came before.
+    /// An interchange with this number was processed before.
     Duplicate = b'B' "duplicate",
     /// Waits for its envelope to close.
     Waiting = b'Q' "waiting",
@@ -156,7 +156,7 @@ states! {
 }
 
 impl State {
-    /// Whether entries in this state are found by it at once. The others are the many that are done with.
+    /// Returns true if entries in this state are indexed by it. The other states are final, and most entries are in one of them.
     pub(crate) fn needs_attention(self) -> bool {
         !matches!(self, State::Delivered | State::Sent | State::Accepted | State::Replaced)
     }
@@ -167,14 +167,14 @@ impl State {
 pub struct HistoryLine {
     /// Milliseconds since 1970-01-01 UTC.
     pub at_ms: u64,
-    /// What happened.
+    /// Description of the event.
     pub what: String,
 }
 
 /// A finding as the store keeps it: no payload.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct StoredFinding {
-    /// Its code.
+    /// Code of the finding.
     pub code: String,
     /// `error`, `warning` or `note`.
     pub severity: String,
@@ -189,7 +189,7 @@ pub struct StoredFinding {
 }
 
 impl StoredFinding {
-    /// The stored form of a finding.
+    /// Converts a finding to its stored form.
     #[must_use]
     pub fn of(finding: &Finding) -> Self {
         StoredFinding {
@@ -210,7 +210,7 @@ impl StoredFinding {
 /// Findings of one entry that are stored; the rest is counted.
 pub const FINDINGS_KEPT_MAX: usize = 100;
 
-/// What the indexes do not need.
+/// Properties of an entry that no index contains.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 pub struct Details {
@@ -238,7 +238,7 @@ pub struct Details {
     /// Number of the group.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub group: String,
-    /// Whether the interchange is a test.
+    /// True if the interchange is a test.
     #[serde(skip_serializing_if = "is_false")]
     pub test: bool,
     /// Entry of the interchange that it is in.
@@ -267,13 +267,13 @@ pub struct Details {
     /// Transactions, of an interchange or group.
     #[serde(skip_serializing_if = "is_zero")]
     pub transactions: u64,
-    /// Of them rejected or unrouted.
+    /// Number of those transactions that were rejected or unrouted.
     #[serde(skip_serializing_if = "is_zero")]
     pub transactions_bad: u64,
-    /// Where it came from: a file, or `<stdin>`.
+    /// Origin: a file, or `<stdin>`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub source: String,
-    /// Where output went.
+    /// Destinations of the output.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<String>,
     /// Fields to find it by.
@@ -285,7 +285,7 @@ pub struct Details {
     /// Findings beyond those.
     #[serde(skip_serializing_if = "is_zero")]
     pub findings_more: u64,
-    /// What happened.
+    /// Events in order of time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<HistoryLine>,
     /// Days until a purge may remove the entry.
@@ -313,7 +313,7 @@ fn is_zero(value: &u64) -> bool {
 const HISTORY_MAX: usize = 64;
 
 impl Details {
-    /// Keeps findings, as many as there is room for.
+    /// Adds findings up to the limit and counts the rest.
     pub fn add_findings<'f>(&mut self, findings: impl IntoIterator<Item = &'f Finding>) {
         for finding in findings {
             if self.findings.len() < FINDINGS_KEPT_MAX {
@@ -336,21 +336,21 @@ impl Details {
 /// An entry.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Entry {
-    /// Its number.
+    /// Number of the entry.
     pub id: EntryId,
-    /// What it is about.
+    /// Kind of object.
     pub kind: Kind,
     /// The partner, by the name of its file; empty where it is unknown.
     pub partner: String,
     /// Milliseconds since 1970-01-01 UTC when it came or was made.
     pub time_ms: u64,
-    /// What became of it.
+    /// State of the entry.
     pub state: State,
     /// Milliseconds since 1970 when an expected acknowledgment is overdue; otherwise the time.
     pub due_ms: u64,
-    /// Which way.
+    /// Direction.
     pub way: Way,
-    /// What the number is unique in: [`context_of`].
+    /// Digest of the context in which the number is unique: [`context_of`].
     pub context: u64,
     /// Control number.
     pub number: String,
@@ -358,7 +358,7 @@ pub struct Entry {
     pub details: Details,
 }
 
-/// A context of numbers: a digest of its parts.
+/// Returns the digest of a context of numbers.
 #[must_use]
 pub fn context_of(parts: &[&str]) -> u64 {
     xxh3_64(parts.join("\u{1f}").as_bytes())
@@ -378,12 +378,12 @@ pub(crate) const BY_PARTNER: (u32, u32) = (8, 25);
 pub(crate) const RECORD_BYTES_MAX: u32 = 4 << 20;
 pub(crate) const RECORD_BYTES_MIN: u32 = 70;
 
-/// Where the bytes of an entry are.
+/// Location of the bytes of an entry.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Bytes {
-    /// They are not kept.
+    /// The bytes are not kept.
     None,
-    /// In the entry after the details, for small documents: this saves a key.
+    /// In the entry after the details, for small documents; this saves a key.
     Inside(Part),
     /// In the file of bodies.
     Apart(Part),
@@ -420,19 +420,19 @@ pub(crate) fn padded<const N: usize>(text: &str) -> [u8; N] {
     out
 }
 
-/// The beginning of a text, of at most so many bytes, that ends with a whole character.
+/// Returns the start of a text, at most `most` bytes, without cutting a character.
 fn begin_of(text: &str, most: usize) -> &str {
     let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     &text[..end.unwrap_or(0)]
 }
 
-/// A control number as entries keep it. The standards' have at most 14 characters.
+/// Returns a control number truncated to the stored length. The standards allow at most 14 characters.
 pub(crate) fn kept_number(number: &str) -> &str {
     begin_of(number, NUMBER_BYTES).trim_end()
 }
 
 impl Entry {
-    /// Key of the index `partner` up to the time.
+    /// Returns the key of the index `partner` up to the time.
     pub(crate) fn partner_key(kind: Kind, partner: &str, time_ms: Option<u64>) -> Vec<u8> {
         let mut key = vec![kind.byte()];
         key.extend_from_slice(&xxh3_64(partner.as_bytes()).to_be_bytes());
@@ -440,14 +440,14 @@ impl Entry {
         key
     }
 
-    /// The details and the partner's name, as they are stored unless they are encrypted.
+    /// Returns the details and the partner's name in the form that is stored without encryption.
     pub(crate) fn pack_details(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(320);
         packed_details::put(&self.partner, &self.details, &mut out);
         out
     }
 
-    /// The stored form; `details` is what [`Entry::pack_details`] gave, and `tail` what [`Bytes::Inside`] means.
+    /// Returns the stored form. `details` is the result of [`Entry::pack_details`], and `tail` has the bytes for [`Bytes::Inside`].
     pub(crate) fn encode(&self, details: Packed<'_>, bytes: Bytes, tail: &[u8]) -> Vec<u8> {
         let id = self.id.0.to_be_bytes();
         let (packed, sealed) = match details {
@@ -473,14 +473,14 @@ impl Entry {
         out
     }
 
-    /// The details of a stored entry.
+    /// Returns the details of a stored entry.
     pub(crate) fn packed_details(record: &[u8]) -> Option<Packed<'_>> {
         let packed = record.get(DETAILS..end_of_details(record)?)?;
         let is_sealed = record.get(BYTES)? & SEALED_DETAILS != 0;
         Some(if is_sealed { Packed::Sealed(packed) } else { Packed::Plain(packed) })
     }
 
-    /// An entry from its stored form, and its details as [`Entry::pack_details`] gave them.
+    /// Decodes an entry from its stored form and the result of [`Entry::pack_details`].
     pub(crate) fn decode(bytes: &[u8], details: &[u8]) -> Option<Entry> {
         let number = |at: usize| Some(u64::from_be_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
         let text = |at: usize, length: usize| {
@@ -501,7 +501,7 @@ impl Entry {
         })
     }
 
-    /// Where the bytes of a stored entry are, and those that are in it.
+    /// Returns the location of a stored entry's bytes, and the bytes that the entry contains.
     pub(crate) fn bytes_of(record: &[u8]) -> Option<(Bytes, &[u8])> {
         Some((Bytes::of(*record.get(BYTES)? & !SEALED_DETAILS)?, record.get(end_of_details(record)?..)?))
     }
@@ -510,7 +510,7 @@ impl Entry {
 /// Details as they are stored.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Packed<'p> {
-    /// As they are.
+    /// Not encrypted.
     Plain(&'p [u8]),
     /// Encrypted.
     Sealed(&'p [u8]),

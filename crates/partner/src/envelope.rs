@@ -34,8 +34,8 @@ pub(crate) struct Piece {
     pub(crate) syntax: String,
     /// GS03, or data element 0026.
     pub(crate) application: String,
-    /// From the header to the terminator of the trailer, in the bytes that it was taken out of: many pieces wait to be sent, and their text is there
-    /// already.
+    /// Range of the text, from the header to the terminator of the trailer, in the source bytes. Pieces share those bytes because many pieces may wait
+    /// to be sent.
     pub(crate) text: core::ops::Range<usize>,
     /// Elements that were looked for, and their values.
     pub(crate) values: Vec<(String, String)>,
@@ -43,28 +43,28 @@ pub(crate) struct Piece {
     around: Option<Arc<(Vec<u8>, Vec<u8>)>>,
 }
 
-/// What is wanted of transactions in addition to their headers.
+/// Parts of transactions to extract in addition to their headers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wanted<'w> {
     /// Elements whose values are looked for.
     pub(crate) elements: &'w [String],
-    /// Whether each transaction is needed as an interchange of its own.
+    /// True to extract each transaction as a separate interchange.
     pub(crate) alone: bool,
 }
 
 impl Piece {
-    /// The transaction with this text as an interchange of its own, if that was wanted.
+    /// Returns the transaction with this text as a separate interchange, if that was requested.
     pub(crate) fn alone(&self, text: &[u8]) -> Option<Vec<u8>> {
         self.around.as_ref().map(|around| [&around.0, text, &around.1].concat())
     }
 
-    /// The value of an element that was looked for, such as `BEG03`.
+    /// Returns the value of a requested element, such as `BEG03`.
     pub(crate) fn value(&self, element: &str) -> Option<&str> {
         self.values.iter().find(|(known, _)| known == element).map(|(_, value)| value.as_str())
     }
 }
 
-/// The version of a transaction by its headers.
+/// Returns the version of a transaction from its headers.
 pub(crate) fn version_of(transaction: &Header, group: Option<&Header>) -> String {
     let text = |header: &Header, name: &str| crate::time::text_of(&header.field(name));
     match transaction.delimiters().standard {
@@ -79,7 +79,7 @@ pub(crate) fn version_of(transaction: &Header, group: Option<&Header>) -> String
     }
 }
 
-/// The transactions of interchanges that a map of ours, or a user, wrote, with what is wanted of them.
+/// Splits interchanges from a map or a user into their transactions, with the parts that `wanted` requests.
 pub(crate) fn pieces(edi: &[u8], limits: &Limits, wanted: Wanted<'_>) -> Result<Vec<Piece>, Findings> {
     let references = wanted.elements;
     let mut around: Option<Arc<(Vec<u8>, Vec<u8>)>> = None;
@@ -147,7 +147,7 @@ pub(crate) fn pieces(edi: &[u8], limits: &Limits, wanted: Wanted<'_>) -> Result<
     }
 }
 
-/// The text of a transaction with other delimiters.
+/// Rewrites a transaction with other delimiters.
 pub(crate) fn recode(text: &[u8], from: &Delimiters, to: &Delimiters, line_breaks: bool) -> Result<Vec<u8>, Findings> {
     let mut out = Vec::with_capacity(text.len() + 16);
     let refuse = |what: &str| {
@@ -212,7 +212,7 @@ fn put_data(out: &mut Vec<u8>, byte: u8, to: &Delimiters) -> Result<(), ()> {
     Ok(())
 }
 
-/// A transaction with another control number in header and trailer; `None` if it is not a transaction with these delimiters.
+/// Replaces the control number in header and trailer of a transaction; `None` if the text is not a transaction with these delimiters.
 pub(crate) fn with_number(text: &[u8], delimiters: &Delimiters, number: &str) -> Option<Vec<u8>> {
     let is_end = |at: &usize| text[*at] == delimiters.terminator && !released(text, *at, delimiters);
     let (tag, header_element) = if delimiters.standard == Standard::X12 { (&b"ST"[..], 2) } else { (&b"UNH"[..], 1) };
@@ -243,7 +243,7 @@ pub(crate) struct Party {
     pub(crate) group: String,
 }
 
-/// What the header of an interchange says.
+/// Content of an interchange header.
 #[derive(Clone, Debug)]
 pub(crate) struct Envelope {
     pub(crate) delimiters: Delimiters,
@@ -466,7 +466,7 @@ impl<'e> EnvelopeText<'e> {
     }
 }
 
-/// Begins a transaction as an interchange of its own: the headers that it came with.
+/// Begins a transaction as a separate interchange with copies of its headers.
 pub(crate) fn begin_alone(
     service: Option<&Delimiters>,
     interchange: &Header,
@@ -499,7 +499,7 @@ pub(crate) fn begin_alone(
     }
 }
 
-/// What is before and after a transaction in an interchange of its own.
+/// Returns the bytes before and after a transaction in a separate interchange.
 fn around_alone(interchange: &Header, group: Option<&Header>) -> (Vec<u8>, Vec<u8>) {
     let delimiters = interchange.delimiters();
     let service = (delimiters.standard == Standard::Edifact).then_some(delimiters);

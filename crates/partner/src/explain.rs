@@ -1,4 +1,4 @@
-//! Why a document is handled as it is: its parties, every rule that was looked at, and where each setting comes from.
+//! Explanation of how a document is processed: its parties, every rule that was tried, and the origin of each setting.
 
 use quayline_core::Findings;
 use quayline_edi::{Closed, EndOfInput, EnvelopeReader, Event, Header, Rules, Standard};
@@ -9,7 +9,7 @@ use crate::envelope::{begin_alone, end_alone, version_of};
 use crate::rules::{Query, RuleId};
 use crate::watch::Watch;
 
-/// What happens to one document, and why.
+/// Explanation of how one document is processed.
 #[derive(Clone, Debug)]
 pub struct Explanation {
     /// Type and version.
@@ -18,9 +18,9 @@ pub struct Explanation {
     pub own: Option<String>,
     /// The partner, by name; `None` where the sender is not one.
     pub partner: Option<String>,
-    /// Whether the interchange is a test.
+    /// True if the interchange is a test.
     pub test: bool,
-    /// Rules in the order in which they are looked at: file and name, and why it does not take the document.
+    /// Rules in the order in which they are tried: file and name, and the reason if the rule does not match.
     pub rules: Vec<(String, Option<String>)>,
     /// Map and deliveries of the rule that takes it.
     pub outcome: Option<(String, Vec<String>)>,
@@ -28,8 +28,7 @@ pub struct Explanation {
     pub settings: Vec<(&'static str, String, String)>,
 }
 
-/// What is known of a document when its header was read: our number, the partner's, the query without its texts, and these: document, version,
-/// application.
+/// Properties of a document after its header was read: our number, the partner's, the query without its texts, document, version, application.
 type Arrived<'q> = (Option<usize>, Option<usize>, Query<'q>, String, String, String);
 
 impl Book {
@@ -183,7 +182,7 @@ impl Book {
     }
 }
 
-/// An expression as a part of a sentence.
+/// Joins the lines of an expression for use in a sentence.
 fn one_line(expression: &str) -> String {
     expression.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -26,7 +26,7 @@ const NUMBER: u8 = 2;
 const STATE: u8 = 3;
 const IN_CONTEXT: u8 = 4;
 
-/// What a key begins with: all bytes before the id, or fewer for a range.
+/// Prefix of a key: all bytes before the id, or fewer for a range.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Prefix {
     bytes: [u8; PREFIX_BYTES],
@@ -45,7 +45,7 @@ impl Prefix {
         Prefix { bytes, used }
     }
 
-    /// All entries with a digest: the last byte is zero.
+    /// Creates the prefix of all entries with a digest: its last byte is zero.
     fn of_digest(what: u8, texts: &[&str], key: Option<&StoreKey>) -> Prefix {
         let length = texts.iter().map(|text| 8 + text.len()).sum::<usize>();
         let (mut short, mut long) = ([0; 96], Vec::new());
@@ -94,12 +94,12 @@ impl Prefix {
         }
     }
 
-    /// The bytes that keys begin with.
+    /// Returns the bytes of the prefix.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes[..self.used]
     }
 
-    /// The key of an entry.
+    /// Returns the key of an entry.
     pub(crate) fn of(self, id: EntryId) -> [u8; KEY_BYTES] {
         let mut key = [0; KEY_BYTES];
         key[..PREFIX_BYTES].copy_from_slice(&self.bytes);
@@ -108,7 +108,8 @@ impl Prefix {
     }
 }
 
-/// A number in eight bytes, in the order of numbers of one width. Others than digits are a digest: who finds an entry compares its number.
+/// Encodes a number in eight bytes, such that numbers of the same width keep their order. Text that is not digits becomes a digest; a search compares
+/// the entry's own number.
 fn short_number(number: &str) -> [u8; 8] {
     let number = kept_number(number);
     let digits = number.len() <= 14 && number.bytes().all(|byte| byte.is_ascii_digit());
@@ -119,12 +120,12 @@ fn short_number(number: &str) -> [u8; 8] {
     value.to_be_bytes()
 }
 
-/// The number of the entry at the end of a key.
+/// Returns the entry number at the end of a key.
 pub(crate) fn id_of(key: &[u8]) -> EntryId {
     EntryId(key.last_chunk::<8>().map_or(0, |id| u64::from_be_bytes(*id)))
 }
 
-/// What an entry is found by that its users did not choose: a state that needs attention, and its number where somebody may look for it.
+/// Returns the prefixes under which an entry is found in addition to its business fields: its state if it needs attention, and its numbers.
 pub(crate) fn prefixes_of(entry: &Entry) -> impl Iterator<Item = Prefix> + use<> {
     let state = entry.state.needs_attention().then(|| Prefix::state(entry.state, Some(entry.due_ms)));
     // Nobody looks for a received document by its number in its interchange.
@@ -133,7 +134,7 @@ pub(crate) fn prefixes_of(entry: &Entry) -> impl Iterator<Item = Prefix> + use<>
     state.into_iter().chain(number)
 }
 
-/// The control numbers that an entry is found by, each once: that of its interchange, and a group's own.
+/// Returns the distinct control numbers under which an entry is found: that of its interchange, and that of a group.
 pub(crate) fn numbers_of(entry: &Entry) -> impl Iterator<Item = &str> {
     let interchange = if entry.kind == Kind::Interchange { &entry.number } else { &entry.details.interchange };
     let interchange = trimmed(kept_number(interchange));

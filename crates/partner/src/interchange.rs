@@ -68,7 +68,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The entry of an interchange that is new, and why it is not processed.
+    /// Creates the entry of a new interchange, with the reason if it is not processed.
     fn new_interchange(
         &mut self,
         desk: &mut Desk<'_>,
@@ -149,7 +149,7 @@ impl Run<'_> {
         Ok((entry, verdict))
     }
 
-    /// Why nothing of an interchange is processed.
+    /// Returns the reason if no part of an interchange is to be processed.
     fn verdict(
         &self,
         desk: &mut Desk<'_>,
@@ -260,7 +260,7 @@ fn duplicates_since(settings: &Settings, now_ms: u64) -> Option<u64> {
     settings.duplicate_days.map(|days| now_ms.saturating_sub(days.saturating_mul(86_400_000)))
 }
 
-/// What a repeated interchange number is reported as.
+/// Describes a repeated interchange number for a finding.
 fn came_before(earlier: EntryId) -> String {
     format!("the interchange number came before, in entry {earlier}")
 }

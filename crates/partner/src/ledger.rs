@@ -1,4 +1,4 @@
-//! The transaction store: record files of the unit-of-work store, and what is read from and written to them.
+//! The transaction store: its record files in the unit-of-work store, and the operations on them.
 //!
 //! | file | key | record |
 //! |---|---|---|
@@ -8,14 +8,14 @@
 //! | `PARTNER.RECEIVED` | id (8), piece (4) | a piece of a received interchange, compressed; see `whole.rs` |
 //! | `PARTNER.OUTBOX` | id (8), number (2) | a file that is still to be written |
 //! | `PARTNER.PENDING` | envelope (16), id (8) | a document that waits for its envelope |
-//! | `PARTNER.ENVELOPES` | envelope (16) | how many documents wait, and since when |
-//! | `PARTNER.ARRIVALS` | digest of a source (16) | how far the source is processed |
+//! | `PARTNER.ENVELOPES` | envelope (16) | number of waiting documents, and the time of the first |
+//! | `PARTNER.ARRIVALS` | digest of a source (16) | processed position of the source |
 //!
-//! Beside users' fields, the file of fields has control numbers, for people who look for one; states that need attention with the time when they
-//! are due; and numbers in their context, by which duplicates and acknowledged entries are found. A delivered document has none of the last two.
+//! In addition to users' fields, the file of fields has control numbers, for people who search for one; states that need attention, with their due
+//! times; and numbers in their context, by which duplicates and acknowledged entries are found. A delivered document has none of the last two.
 //!
-//! Every key of entries and fields ends with the number of the entry, which a sequence gives once. So entries are added without looking for
-//! duplicates; a look-up for each key was a third of the cost of a document.
+//! Every key of entries and fields ends with the number of the entry, which a sequence issues once. Entries can therefore be added without a
+//! check for duplicate keys; that look-up was a third of the cost of a document.
 
 use std::sync::Arc;
 
@@ -56,12 +56,12 @@ const BODY_BYTES_MAX: u32 = 100 << 20;
 /// Longest piece of a received interchange with its key.
 const PIECE_RECORD_BYTES_MAX: u32 = 2 << 20;
 
-/// Which bytes of an entry.
+/// Selects bytes of an entry.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Part {
-    /// As received or sent: a whole interchange that can be processed again.
+    /// The bytes as received or sent: a whole interchange that can be processed again.
     Document,
-    /// What came before the map, of documents to send.
+    /// The input of the map, for documents to send.
     Source,
 }
 
@@ -98,7 +98,7 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// Whether the store has a key that this ledger was not given: then nothing may be stored, because it would not be encrypted.
+    /// Fails if the store has a key and this ledger does not, because stored data would not be encrypted.
     pub(crate) fn check_key(&self) -> Result<(), Findings> {
         if self.sealed_by == 0 || self.key.is_some() {
             return Ok(());
@@ -174,7 +174,7 @@ impl Ledger {
         self.store.begin()
     }
 
-    /// The next number of an entry. Another unit of work that wants one waits for the outcome of this one.
+    /// Returns the next number of an entry. Other units of work that need a number wait for the outcome of this one.
     ///
     /// # Errors
     /// Errors of the store.
@@ -182,7 +182,7 @@ impl Ledger {
         Ok(EntryId(unit.next_number(IDS)?))
     }
 
-    /// The number of the newest entry.
+    /// Returns the number of the newest entry.
     ///
     /// # Errors
     /// Errors of the store.
@@ -199,7 +199,7 @@ impl Ledger {
         Ok(first..first + count)
     }
 
-    /// The key for stored bytes.
+    /// Returns the key that encrypts stored bytes.
     pub(crate) fn key(&self) -> Option<&StoreKey> {
         self.key.as_deref()
     }
@@ -214,7 +214,7 @@ impl Ledger {
         self.entries.insert_fresh(unit, &record).map_err(of_store)
     }
 
-    /// The stored form, encrypted where there is a key.
+    /// Returns the stored form, encrypted if the ledger has a key.
     fn encoded(&self, entry: &Entry, bytes: Bytes, tail: &[u8], key: Option<&StoreKey>) -> Result<Vec<u8>, Findings> {
         let packed = entry.pack_details();
         match key {
@@ -226,7 +226,7 @@ impl Ledger {
         }
     }
 
-    /// An entry from its stored form.
+    /// Decodes an entry from its stored form.
     pub(crate) fn decoded(&self, record: &[u8]) -> Result<Entry, Findings> {
         let unreadable = || damaged("an entry of the transaction store is not readable");
         let entry = match Entry::packed_details(record).ok_or_else(unreadable)? {
@@ -242,7 +242,7 @@ impl Ledger {
         entry.ok_or_else(unreadable)
     }
 
-    /// The key that the entry of a record was stored with: what it is found by depends on it.
+    /// Returns the key with which a record's entry was stored; its index digests depend on the key.
     fn key_of(&self, record: &[u8]) -> Option<&StoreKey> {
         self.key().filter(|_| matches!(Entry::packed_details(record), Some(Packed::Sealed(_))))
     }
@@ -312,10 +312,10 @@ impl Ledger {
         self.entries.rewrite(unit, &read, &record).map(|_| ()).map_err(of_store)
     }
 
-    /// An entry.
+    /// Returns an entry.
     ///
     /// # Errors
-    /// Errors of the store, and entries that cannot be read.
+    /// Errors of the store, and entries that cannot be decoded.
     pub fn get(&self, unit: &Unit, id: EntryId) -> Result<Option<Entry>, Findings> {
         match self.entries.read(unit, By::Key(&id.0.to_be_bytes()), Relation::Equal) {
             Ok(record) => self.decoded(&record.bytes).map(Some),
@@ -324,10 +324,10 @@ impl Ledger {
         }
     }
 
-    /// An entry that must be there.
+    /// Returns an entry that must exist.
     ///
     /// # Errors
-    /// A finding that names what is missing.
+    /// Errors of the store, or a finding that names the missing entry.
     pub fn need(&self, unit: &Unit, id: EntryId) -> Result<Entry, Findings> {
         self.get(unit, id)?.ok_or_else(|| {
             let finding = Finding::error(codes::NO_ENTRY, Fault::Caller, format!("there is no entry {id}"));
@@ -335,7 +335,7 @@ impl Ledger {
         })
     }
 
-    /// The same, locked for an update.
+    /// Returns an entry that must exist and locks it for an update.
     ///
     /// # Errors
     /// Errors of the store.
@@ -486,7 +486,7 @@ fn no_key() -> Findings {
     finding.hint("name the key: set QUAYLINE_STORE_KEY to 64 hexadecimal digits, or to file:PATH").into()
 }
 
-/// A store's error as findings.
+/// Converts an error of the store into findings.
 pub(crate) fn of_store(error: StoreError) -> Findings {
     error.finding().into()
 }

@@ -10,14 +10,14 @@
 //!                      └── Ledger: entries, fields, bodies, outbox, waiting documents ── one unit of work
 //! ```
 //!
-//! - **One unit of work.** Output, control numbers, acknowledgment, entries and the place to resume from commit together, some transactions
+//! - **One unit of work.** Output, control numbers, acknowledgment, entries and the restart position commit together, some transactions
 //!   at a time ([`DeskLimits`]). A transaction is in one unit of work with everything made from it.
-//! - **Resuming reads again, and does nothing twice.** After a crash the interchange is read again from its first byte, because an acknowledgment
-//!   says something about all of it. Transactions that are committed are checked again, which gives the same findings, but neither mapped nor
-//!   stored again. The place to resume from belongs to the digest of the source, so another file under the same name starts anew.
-//! - **A survey comes first.** One pass over the envelopes finds groups and interchanges that are rejected for their trailers, so nothing of them
-//!   is delivered although their end comes last. The same pass computes the digest.
-//! - **Everything is kept.** A document that nothing takes, or that is rejected, is an entry with its findings and its bytes.
+//! - **A resumed run reads again and does nothing twice.** After a crash the interchange is read again from its first byte, because an acknowledgment
+//!   covers all of it. Committed transactions are validated again, which gives the same findings, but neither mapped nor stored again. The restart
+//!   position belongs to the digest of the source, so another file under the same name starts from its beginning.
+//! - **A survey comes first.** One pass over the envelopes finds groups and interchanges that their trailers invalidate, so that none of their
+//!   transactions is delivered, although the trailer comes last. The same pass computes the digest.
+//! - **Everything is kept.** A document that is rejected, or that matches no rule, is an entry with its findings and its bytes.
 
 mod advice;
 mod book;

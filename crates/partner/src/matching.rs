@@ -1,4 +1,4 @@
-//! Acknowledgments of partners, matched to what was sent.
+//! Matching of partners' acknowledgments to sent documents.
 //!
 //! | report | is about | found by |
 //! |---|---|---|
@@ -7,9 +7,9 @@
 //! | OTI, APERAK | a transaction, or with OTI a group | its number in its group or, for EDIFACT, in its interchange |
 //! | AK2 and AK5, UCM | a transaction | its number in its group or, for EDIFACT, in its interchange |
 //!
-//! A group that is accepted or rejected as a whole decides about those of its transactions that no report names. Numbers come again after
-//! the last of their range, so these are the transactions of the group's own interchange. A report about something that was never sent, or
-//! that was sent as something else, is a finding of the acknowledgment's own entry, which is found by search. So is a report that contradicts
+//! A group that is accepted or rejected as a whole determines the state of its transactions that no report names. Numbers recur after the end of
+//! their range, so this applies to the transactions of the group's own interchange. A report about an unknown number, or about a document of
+//! another type, is a finding of the acknowledgment's own entry, which can be found by search. The same applies to a report that contradicts
 //! itself or an earlier one.
 
 use quayline_core::{Fault, Finding, Findings};
@@ -23,12 +23,12 @@ use crate::entry::{Details, Entry, EntryId, Kind, State, Way, context_of, kept_n
 use crate::field_key::Prefix;
 use crate::work::Work;
 
-/// The context of numbers of groups that were sent: within a pair of parties and a standard.
+/// Returns the context of the numbers of sent groups: a pair of parties and a standard.
 pub(crate) fn group_context(standard: &str, sender: &str, receiver: &str) -> u64 {
     context_of(&["group", standard, sender, receiver])
 }
 
-/// The context of numbers of transactions that were sent in a group, or in an interchange without groups.
+/// Returns the context of the numbers of transactions sent in a group, or in an interchange without groups.
 pub(crate) fn transaction_context(standard: &str, sender: &str, receiver: &str, around: &str) -> u64 {
     context_of(&["transaction", standard, sender, receiver, around.trim_start_matches('0')])
 }
@@ -80,8 +80,8 @@ pub(crate) fn report_stray(work: &mut Work<'_>, count: u64) {
     }
 }
 
-/// Sender and receiver of what was sent: those of the acknowledgment, which went the other way, then the other identities of the same two
-/// files. Partners answer from another identity than the one that they receive with.
+/// Returns candidates for sender and receiver of the sent document: the acknowledgment's parties, reversed, followed by the other identities of the
+/// same two files. Partners may answer from another identity than the one that they receive with.
 fn parties_of(desk: &Desk<'_>, work: &Work<'_>) -> Vec<(String, String)> {
     let mut all = vec![(work.details.receiver.clone(), work.details.sender.clone())];
     let book = desk.book;
@@ -110,7 +110,7 @@ fn padded_number(number: &str) -> String {
     format!("{:0>9}", number.trim())
 }
 
-/// What an outcome makes of what was sent; `None` where the acknowledgment ends before it says so, or says what the standard does not have.
+/// Converts an outcome into a state; `None` if the acknowledgment ends before its outcome, or has one that the standard does not define.
 fn state_of(outcome: Option<&Outcome>) -> Option<State> {
     match outcome {
         Some(Outcome::Accepted | Outcome::Received) => Some(State::Accepted),
@@ -123,7 +123,7 @@ fn state_of(outcome: Option<&Outcome>) -> Option<State> {
     }
 }
 
-/// How bad an answer is; `None` for states that are no answer.
+/// Ranks answers by severity; `None` for states that are not answers.
 fn badness(state: State) -> Option<u8> {
     match state {
         State::Accepted => Some(0),
@@ -268,7 +268,7 @@ fn transaction(
     settle(desk, work, &about, state, &report.codes)
 }
 
-/// What a report is about.
+/// Subject of a report.
 struct About<'a> {
     kind: Kind,
     /// Contexts of the number, the likeliest first.
@@ -280,21 +280,21 @@ struct About<'a> {
     advice: Option<&'a str>,
 }
 
-/// What was sent with a number.
+/// Result of the search for a sent number.
 enum Found {
     Sent {
         id: EntryId,
-        /// Whether the report changed its state.
+        /// True if the report changed the entry's state.
         is_changed: bool,
     },
-    /// Something else, which is named.
+    /// Another document, with its description.
     Other(String),
     Nothing,
 }
 
 /// Sets the state of the newest entry with a number.
 ///
-/// The worst answer holds: a refusal after an acceptance needs attention, and an acceptance after a refusal may be about something else. A
+/// The worst answer applies: a refusal after an acceptance needs attention, and an acceptance after a refusal may concern something else. A
 /// replaced entry stays replaced.
 fn settle(
     desk: &mut Desk<'_>,
@@ -414,7 +414,7 @@ fn set(desk: &mut Desk<'_>, id: EntryId, by: EntryId, state: State, what: &str) 
     ledger.update(unit, &entry)
 }
 
-/// Whether the answer to what is around an entry decides about the entry: if it has no answer of its own, or a better one than a refusal.
+/// Returns true if the answer to the enclosing group or interchange applies to an entry: the entry has no answer, or a better one than a refusal.
 fn is_decided(state: State, by: State) -> bool {
     matches!(state, State::Sent | State::Expecting)
         || by == State::Refused && badness(state).is_some_and(|one| Some(one) < badness(by))
@@ -432,7 +432,7 @@ fn sent_in(desk: &mut Desk<'_>, context: u64) -> Result<Vec<Entry>, Findings> {
     Ok(entries)
 }
 
-/// The groups of an interchange that was sent.
+/// Returns the groups of a sent interchange.
 pub(crate) fn groups_in(desk: &mut Desk<'_>, interchange: &Entry) -> Result<Vec<Entry>, Findings> {
     let Details { standard, sender, receiver, group, .. } = &interchange.details;
     let context = group_context(standard, sender, receiver);
@@ -449,7 +449,7 @@ pub(crate) fn groups_in(desk: &mut Desk<'_>, interchange: &Entry) -> Result<Vec<
     Ok(found)
 }
 
-/// The transactions of an interchange that was sent, in the order of its groups.
+/// Returns the transactions of a sent interchange, in the order of its groups.
 pub(crate) fn transactions_in(desk: &mut Desk<'_>, interchange: &Entry) -> Result<Vec<Entry>, Findings> {
     let Details { standard, sender, receiver, group, .. } = &interchange.details;
     // Transactions of an interchange without groups are numbered in the interchange.
@@ -463,7 +463,7 @@ pub(crate) fn transactions_in(desk: &mut Desk<'_>, interchange: &Entry) -> Resul
     Ok(found)
 }
 
-/// What was sent in an interchange and is not answered yet: refused with it, or accepted with an EDIFACT interchange.
+/// Applies the state of an interchange to its unanswered content: refused with it, or accepted with an EDIFACT interchange.
 fn children(desk: &mut Desk<'_>, work: &Work<'_>, interchange: EntryId, state: State) -> Result<(), Findings> {
     let ledger = desk.ledger;
     let entry = {
@@ -481,7 +481,7 @@ fn children(desk: &mut Desk<'_>, work: &Work<'_>, interchange: EntryId, state: S
     Ok(())
 }
 
-/// An interchange was replaced, and so are its groups, which are no longer overdue. Returns its transactions, in the order in which it holds them.
+/// Marks the groups of a replaced interchange as replaced, so that they are no longer overdue. Returns its transactions in their order.
 pub(crate) fn replace_in(desk: &mut Desk<'_>, interchange: &Entry) -> Result<Vec<Entry>, Findings> {
     let now = desk.now_ms();
     let ledger = desk.ledger;

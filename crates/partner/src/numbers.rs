@@ -1,4 +1,4 @@
-//! Ranges of control numbers. Each range between two identities has a register of its own, so two of them must not have a number in common.
+//! Ranges of control numbers. Each range between two identities has its own register, so ranges must not overlap.
 
 use quayline_core::{Fault, Finding, Place};
 use quayline_project::partner::{NumberRange, PartnerFile, Settings};

@@ -26,7 +26,7 @@ pub(crate) type Keep<'k> = dyn FnMut(&mut Desk<'_>, u64) -> Result<(), Findings>
 /// Findings outside of interchanges so far.
 #[derive(Default)]
 pub(crate) struct Outside {
-    /// Whether an interchange is open.
+    /// True inside an interchange.
     inside: bool,
     pieces: Vec<Piece>,
     warnings: Vec<Finding>,
@@ -36,7 +36,7 @@ pub(crate) struct Outside {
 
 struct Piece {
     from: u64,
-    /// Where the next interchange begins.
+    /// Start of the next interchange.
     to: Option<u64>,
     findings: Vec<Finding>,
 }
@@ -135,7 +135,7 @@ impl Outside {
     }
 }
 
-/// Whether a fault is that of a header that cannot be used, so that no interchange begins.
+/// Returns true if a fault is in a header that cannot be used, so that no interchange begins.
 pub(crate) fn is_refused(fault: &EdiFault) -> bool {
     matches!(fault.error, EdiError::Header { .. } | EdiError::DelimiterKind { .. } | EdiError::DelimiterTwice { .. })
 }

@@ -1,4 +1,4 @@
-//! The stored form of [`Details`] and the partner's name: what is not empty, one part after another.
+//! The stored form of [`Details`] and the partner's name: the members that are not empty, one after another.
 //!
 //! ```text
 //! text    tag, length (varint), UTF-8          tags 1 to 15; that of outputs repeats
@@ -7,8 +7,8 @@
 //! line    tag, milliseconds (varint), length, UTF-8    tag 65: a line of history; repeats
 //! finding tag, length, JSON                    tag 66; repeats
 //! ```
-//! A varint has seven bits a byte, the lowest first; the highest bit says that another byte follows. Every entry of every document is written in this
-//! form: as JSON it was three times as long, and the names of its members were most of it. A reader refuses tags that it does not know.
+//! A varint has seven bits in each byte, the lowest first; the highest bit is set if another byte follows. Every entry of every document has this
+//! form. JSON took three times the space, most of it for member names. A reader refuses unknown tags.
 
 use crate::entry::{Details, HistoryLine};
 

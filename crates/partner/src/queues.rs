@@ -1,7 +1,7 @@
-//! Sources on queues: a message is got, and everything that comes of it is stored, in one unit of work.
+//! Queue sources: getting a message and storing everything made from it are one unit of work.
 //!
-//! A message is one unit of work whatever its size, because it is gone with the first commit. So nothing is done twice after a crash and nothing is
-//! lost: what cannot be processed is an entry with its bytes, as it is for files.
+//! A message is one unit of work regardless of its size, because the first commit removes it. Nothing is lost or repeated after a crash. Content that
+//! cannot be processed becomes an entry with its bytes, as for files.
 
 use std::io::Cursor;
 
@@ -69,7 +69,7 @@ impl Desk<'_> {
     }
 }
 
-/// What entries call a message: the queue and its id.
+/// Returns the source name of a message for entries: the queue and the message id.
 fn name_of(queue: &str, message: &Message) -> String {
     let id = quayline_core::hex(&message.id);
     format!("queue:{queue}/{id}")

@@ -36,24 +36,24 @@ use crate::work::Work;
 pub trait Source: Read + Seek {}
 impl<S: Read + Seek> Source for S {}
 
-/// What came of a source.
+/// Result of receiving a source.
 #[derive(Clone, Debug, Default)]
 pub struct ReceiveReport {
-    /// Interchanges, those that an earlier run processed too.
+    /// Interchanges, including those that an earlier run processed.
     pub interchanges: u64,
     /// Transactions of this run.
     pub transactions: u64,
-    /// Of them delivered, acknowledgments included.
+    /// Transactions that were delivered, including acknowledgments.
     pub delivered: u64,
-    /// Of them rejected, or in an interchange that came before.
+    /// Transactions that were rejected, or that are in a duplicate interchange.
     pub rejected: u64,
-    /// Of them taken by nothing.
+    /// Transactions that matched no rule.
     pub unrouted: u64,
-    /// Acknowledgments that were sent.
+    /// Acknowledgments sent.
     pub acknowledgments: u64,
-    /// Reports of acknowledgments that were matched to what was sent.
+    /// Reports of acknowledgments that were matched to sent documents.
     pub matched: u64,
-    /// Whether the run continued an earlier one.
+    /// True if the run continued an earlier one.
     pub resumed: bool,
     /// Findings with the entry that they are about, at most [`ReceiveReport::FINDINGS_MAX`].
     pub findings: Vec<(EntryId, Finding)>,
@@ -65,7 +65,7 @@ impl ReceiveReport {
     /// Findings that a report keeps.
     pub const FINDINGS_MAX: usize = 100;
 
-    /// Whether everything was delivered.
+    /// Returns true if everything was delivered.
     #[must_use]
     pub fn is_good(&self) -> bool {
         self.rejected == 0
@@ -82,31 +82,31 @@ impl ReceiveReport {
     }
 }
 
-/// Whether a source that was processed before is processed again.
+/// Treatment of a source that was processed before.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Again {
-    /// It is refused.
+    /// The source is refused.
     No,
-    /// It is processed; duplicates are found by their control numbers.
+    /// The source is processed; duplicates are detected by their control numbers.
     Yes,
-    /// It is processed once under this number, whatever other sources with the same bytes did: a run that continues another gives the same
-    /// number. See [`Again::once`].
+    /// The source is processed once under this number, independently of other sources with the same bytes. A run that continues another passes the
+    /// same number. See [`Again::once`].
     Once(u128),
 }
 
 impl Again {
-    /// Once for a source with this name: a file that was claimed, under the name that only this claim has.
+    /// Returns the policy for a claimed file: process it once under the unique name of the claim.
     #[must_use]
     pub fn once(claim: &str) -> Again {
         Again::Once(xxh3_128(claim.as_bytes()))
     }
 
-    /// Whether what was done before is not done again.
+    /// Returns true if work of an earlier run is not repeated.
     pub(crate) fn is_refused(self) -> bool {
         self != Again::Yes
     }
 
-    /// The key of what is known of a source: the digest of its bytes, and the number under which it is processed.
+    /// Returns the key of a source's state: the digest of its bytes, combined with the number under which it is processed.
     pub(crate) fn key(self, digest: [u8; 16]) -> [u8; 16] {
         match self {
             Again::No | Again::Yes => digest,
@@ -115,14 +115,14 @@ impl Again {
     }
 }
 
-/// How far a source is processed.
+/// Processed position of a source.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub(crate) struct Arrival {
     /// Interchanges that are done.
     pub(crate) interchanges: u32,
     /// Transactions of the next one that are done.
     pub(crate) transactions: u64,
-    /// Of them not delivered.
+    /// Number of those transactions that were not delivered.
     pub(crate) bad: u64,
     /// The entry of the next one, 0 before it has one.
     pub(crate) entry: u64,
@@ -142,7 +142,7 @@ pub(crate) struct Open {
     pub(crate) partner: Option<usize>,
     pub(crate) settings: Arc<Settings>,
     pub(crate) entry: Entry,
-    /// Why nothing of it is processed.
+    /// Reason why no part of the interchange is processed.
     pub(crate) verdict: Option<(State, Finding)>,
     pub(crate) acknowledger: Option<Acknowledger>,
     pub(crate) acknowledgments: MemoryOutput,
@@ -162,7 +162,7 @@ pub(crate) struct Open {
     pub(crate) inside: u64,
 }
 
-/// What the header of a group says.
+/// Content of a group header.
 pub(crate) struct GroupFacts {
     /// Numbers of interchange and group in the source.
     place: (u32, u32),
@@ -171,14 +171,14 @@ pub(crate) struct GroupFacts {
     version: String,
 }
 
-/// What is known of the transaction that is open.
+/// State of the open transaction.
 #[derive(Default)]
 pub(crate) struct Transaction {
-    /// As an interchange of its own: the headers that it came with, then what was read of it, at its end the trailers.
+    /// The transaction as a separate interchange: copies of its headers, the part read so far, and at its end the trailers.
     pub(crate) text: Vec<u8>,
-    /// Where it begins in the text.
+    /// Offset of the transaction in the text.
     pub(crate) begin: usize,
-    /// Where it begins in the buffer, while it is read.
+    /// Offset of the transaction in the buffer, while it is being read.
     pub(crate) from: Option<usize>,
     pub(crate) findings: Vec<Finding>,
     pub(crate) more: u64,
@@ -196,20 +196,20 @@ pub(crate) struct Transaction {
     pub(crate) version: String,
     pub(crate) application: String,
     pub(crate) rule: Option<RuleId>,
-    /// Why no rule can be chosen.
+    /// Reasons why no rule can be chosen.
     undecided: Vec<Finding>,
-    /// Settings of the rule, or else those of the interchange.
+    /// Settings of the rule, otherwise those of the interchange.
     pub(crate) settings: Arc<Settings>,
     pub(crate) is_rejected: bool,
 }
 
 impl Desk<'_> {
-    /// Receives interchanges. `name` names the source in entries.
+    /// Receives the interchanges of a source. `name` is the name of the source in entries.
     ///
-    /// A run that stopped in the middle continues where it stopped, when it is given the same bytes.
+    /// A run that stopped in the middle continues there when it gets the same bytes.
     ///
     /// # Errors
-    /// What stops the run: the source, the store or a delivery fails. What was committed before stays.
+    /// The source, the store or a delivery fails, which stops the run. Earlier commits remain.
     pub fn receive(&mut self, name: &str, source: &mut dyn Source, again: Again) -> Result<ReceiveReport, Findings> {
         let limits = self.book.limits().clone();
         let survey = survey(&mut *source, &limits).map_err(|error| unreadable(name, &error))?;
@@ -286,7 +286,7 @@ impl Desk<'_> {
         ledger.arrivals.set(self.unit()?, &record).map_err(of_store)
     }
 
-    /// A source without an interchange is kept whole.
+    /// Stores a source without an interchange in full.
     fn unknown_source(
         &mut self,
         name: &str,
@@ -306,7 +306,7 @@ impl Desk<'_> {
 /// One run over a source.
 pub(crate) struct Run<'r> {
     pub(crate) name: &'r str,
-    /// The same, for places.
+    /// Name of the source, for places.
     pub(crate) file: Arc<str>,
     pub(crate) survey: &'r Survey,
     /// Key of `arrival`.
@@ -316,7 +316,7 @@ pub(crate) struct Run<'r> {
     pub(crate) open: Option<Box<Open>>,
     pub(crate) transaction: Transaction,
     pub(crate) watch: Watch,
-    /// What `watch` is for.
+    /// The rules for which `watch` extracts elements.
     watched: Option<WatchKey>,
     pub(crate) watches: HashMap<WatchKey, Watch>,
 }
@@ -818,7 +818,7 @@ impl Run<'_> {
         ledger.insert(desk.unit()?, &entry)
     }
 
-    /// `source` was read to its byte `read`, and the interchange ends at its byte `end`.
+    /// Ends an interchange. `source` was read up to byte `read`, and the interchange ends at byte `end`.
     fn close_interchange(
         &mut self,
         desk: &mut Desk<'_>,
@@ -865,7 +865,7 @@ impl Transaction {
     }
 }
 
-/// When a source was done, in milliseconds since 1970, by its stored state; `None` for one that is not done.
+/// Returns the time at which a source was completed, in milliseconds since 1970, from its stored state; `None` if it is not complete.
 pub(crate) fn done_at(record: &[u8]) -> Result<Option<u64>, Findings> {
     #[derive(Deserialize)]
     struct Done {
@@ -883,7 +883,7 @@ const WATCHES_MAX: usize = 10_000;
 /// Days that entries are kept by default: seven years.
 pub(crate) const KEEP_DAYS: u64 = 2_555;
 
-/// Where interchanges to a partner go if nothing is said.
+/// Returns the default destination of interchanges to a partner.
 pub(crate) fn default_folder(partner: &str) -> Delivery {
     Delivery::Folder(format!("outbox/{partner}").into())
 }

@@ -1,4 +1,4 @@
-//! What was sent, sent again: the same bytes, or the same documents with new numbers.
+//! Repeated sending: the same bytes, or the same documents with new numbers.
 
 use quayline_core::{Fault, Finding, Findings};
 
@@ -176,7 +176,7 @@ impl Desk<'_> {
     }
 }
 
-/// An entry whose bytes were sent again awaits its answer, unless the partner accepted it.
+/// Makes an entry whose bytes were sent again expect an answer, unless the partner accepted it.
 fn await_again(entry: &mut Entry, state: State, due_ms: u64, now_ms: u64) {
     if matches!(entry.state, State::Accepted | State::AcceptedWithErrors | State::Replaced) {
         return;

@@ -20,10 +20,10 @@ use xxhash_rust::xxh3::xxh3_128;
 use crate::book::Book;
 use crate::codes;
 
-/// What becomes of partners that are there already.
+/// Treatment of partners that exist already.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Existing {
-    /// Their file is replaced.
+    /// The partner's file is replaced.
     Replaced,
     /// The change is refused.
     Refused,
@@ -36,20 +36,20 @@ pub struct RosterChange<'c> {
     pub put: Vec<(PathBuf, String)>,
     /// Names of partners to remove.
     pub remove: Vec<String>,
-    /// What becomes of partners that are there already.
+    /// Treatment of partners that exist already.
     pub existing: Existing,
-    /// Who changes it, for the record of changes.
+    /// Name of the person who makes the change, for the record of changes.
     pub by: &'c str,
 }
 
-/// What a change did with one partner.
+/// Effect of a change on one partner.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RosterLine {
     /// Name of the partner.
     pub name: String,
     /// `added`, `replaced`, `unchanged` or `removed`.
     pub what: &'static str,
-    /// Its file.
+    /// File of the partner.
     pub path: PathBuf,
 }
 
@@ -63,7 +63,7 @@ struct Known {
     text: String,
 }
 
-/// The partner files of a project. Those that cannot be read as a partner have the name of their file.
+/// Lists the partner files of a project. A file that is not a valid partner has its file name as its name.
 fn known(project: &Path) -> Result<Vec<Known>, Findings> {
     let folder = project.join("partners");
     if !folder.exists() {
@@ -76,7 +76,7 @@ fn known(project: &Path) -> Result<Vec<Known>, Findings> {
     PartnerFolder::files(&folder)?.into_iter().map(read).collect()
 }
 
-/// The partner's name by the text of its file.
+/// Returns the partner's name from the text of its file.
 fn name_of(path: &Path, text: &str) -> String {
     let named = json_of(path, text).ok().and_then(|form| Some(form.get("name")?.as_str()?.to_owned()));
     named.unwrap_or_else(|| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default())
@@ -234,7 +234,7 @@ fn texts_of(source: &Path, text: &str) -> Result<Vec<String>, Findings> {
     if is_json(text) { toml_of(&source.display().to_string(), text) } else { Ok(vec![text.to_owned()]) }
 }
 
-/// Whether a text that begins like JSON is meant as such: a TOML file may begin with a table.
+/// Returns true if text that begins like JSON is JSON. A TOML file may begin with a table, which looks similar.
 fn is_json(text: &str) -> bool {
     let text = text.trim_start();
     text.starts_with('{') || text.starts_with('[') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
@@ -306,7 +306,7 @@ impl Partials {
         file.sync_all()
     }
 
-    /// Whether a new file still waits for its place.
+    /// Returns true if a new file has not been renamed into place yet.
     fn has(&self, path: &Path) -> bool {
         self.0.iter().any(|(_, of)| of == path)
     }
@@ -341,20 +341,20 @@ fn of_json(mut finding: Finding, text: &str) -> Finding {
     finding
 }
 
-/// The partner files of a project as programs read them, in JSON; all, or those with these names.
+/// Returns partner files of a project in JSON, for programs: all, or those with these names.
 ///
 /// # Errors
-/// A name without a partner, and files that cannot be read.
+/// A name without a partner, or a file that cannot be read.
 pub fn export_partners(project: &Path, names: &[String]) -> Result<Value, Findings> {
     let all = chosen(project, names)?;
     let forms = all.iter().map(|known| json_of(&known.path, &known.text)).collect::<Result<Vec<_>, _>>()?;
     Ok(json!({ "partners": forms }))
 }
 
-/// The text of the file of a partner.
+/// Returns the text of a partner's file.
 ///
 /// # Errors
-/// There is no such partner, or its file cannot be read.
+/// The partner does not exist, or its file cannot be read.
 pub fn partner_text(project: &Path, name: &str) -> Result<String, Findings> {
     let all = chosen(project, &[name.to_owned()])?;
     Ok(all.into_iter().next().map(|known| known.text).unwrap_or_default())

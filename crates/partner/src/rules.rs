@@ -1,10 +1,10 @@
-//! Which rule takes a document.
+//! Selection of the rule for a document.
 //!
-//! Rules are found by hash. A rule's conditions are standard, document, version, application and test; each is a value or absent. For every
-//! combination of conditions that the rules of a partner use there is one look-up, most conditions first. So the cost depends on the number of such
-//! combinations (at most 32) and not on the number of rules. A partner's own rules win over those of our files. Conditions on content
-//! (`when`, `where`) decide among rules whose other conditions are equal; the rule with the most of them wins, then the first in the file. So an expression
-//! is evaluated only for rules that everything else lets through.
+//! Rules are found by hash. The conditions of a rule are standard, document, version, application and test; each has a value or is absent. There is
+//! one look-up for every combination of conditions that the rules of a partner use, most conditions first. The cost therefore depends on the
+//! number of combinations (at most 32) and not on the number of rules. A partner's own rules take precedence over those of our files. Content conditions
+//! (`when`, `where`) decide among rules whose other conditions are equal: the rule with the most of them, otherwise the first in the file.
+//! An expression is evaluated only if all other conditions of its rule hold.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -25,20 +25,20 @@ pub struct RuleId {
     pub rule: usize,
 }
 
-/// What is known of a document.
+/// Properties of a document that rules test.
 #[derive(Clone, Debug)]
 pub struct Query<'a> {
-    /// Which way it goes.
+    /// Direction of the document.
     pub direction: Direction,
-    /// Its standard; `None` for documents that are not EDI yet.
+    /// Standard; `None` for documents that are not EDI yet.
     pub standard: Option<Standard>,
-    /// Its type.
+    /// Type of the document.
     pub document: &'a str,
-    /// Its version.
+    /// Version of the document.
     pub version: &'a str,
-    /// Its application reference.
+    /// Application reference.
     pub application: &'a str,
-    /// Whether the interchange is a test.
+    /// True if the interchange is a test.
     pub test: bool,
 }
 
@@ -80,7 +80,7 @@ const ORDER: [u8; 32] = {
 struct Slot {
     /// The only rule, or where the rules begin in [`RuleIndex::several`].
     first: u32,
-    /// How many, and in the highest bit whether one of them has conditions on content.
+    /// Number of rules. The highest bit is set if one of them has content conditions.
     count: u32,
 }
 
@@ -89,11 +89,11 @@ const HAS_CONTENT: u32 = 1 << 31;
 /// All rules of all partners.
 #[derive(Clone, Debug, Default)]
 pub struct RuleIndex {
-    /// By the digest of the owner, the direction and the conditions. 128 bits: two keys with one digest are not expected in the life of the universe.
+    /// Rules by the digest of owner, direction and conditions. With 128 bits, a collision of two keys is not a practical concern.
     by_key: HashMap<u128, Slot, BuildHasherDefault<OfDigest>>,
     /// Numbers of rules that share their conditions.
     several: Vec<u32>,
-    /// By owner; first of documents received, then of those sent.
+    /// By owner: masks for received documents, masks for sent documents.
     masks: Vec<[Masks; 2]>,
 }
 
@@ -115,7 +115,7 @@ impl Hasher for OfDigest {
     }
 }
 
-/// The digest of texts, each with its length before it.
+/// Computes the digest of texts, each prefixed with its length.
 pub(crate) fn digest_of(parts: &[&[u8]]) -> u128 {
     let mut short = [0; 240];
     let mut used = 0;
@@ -136,7 +136,7 @@ pub(crate) fn digest_of(parts: &[&[u8]]) -> u128 {
     xxh3_128(&short[..used])
 }
 
-/// What a key is made of.
+/// Parts of a key.
 #[derive(Clone, Copy, Debug)]
 struct Key<'k> {
     owner: usize,
@@ -250,7 +250,7 @@ impl RuleIndex {
         self.each_with(owners, query, |id, _| visit(id));
     }
 
-    /// The same; `visit` also learns whether the rule may have conditions on content.
+    /// Visits the matching rules. `visit` also receives true if the rule may have content conditions.
     fn each_with(&self, owners: &[usize], query: &Query<'_>, mut visit: impl FnMut(RuleId, bool) -> bool) {
         for owner in owners {
             let Some(masks) = self.masks.get(*owner).map(|masks| &masks[usize::from(side(query.direction))]) else {
@@ -292,8 +292,8 @@ impl RuleIndex {
         }
     }
 
-    /// The rule that takes a document; `holds` says whether the conditions on content of a rule hold. It is called for rules that everything else
-    /// lets through.
+    /// Returns the rule that matches a document. `holds` evaluates the content conditions of a rule; it is called only if all other conditions
+    /// of the rule hold.
     #[must_use]
     pub fn choose(
         &self,
@@ -315,7 +315,7 @@ impl RuleIndex {
     }
 }
 
-/// How many conditions on content a rule has.
+/// Counts the content conditions of a rule.
 fn conditions_of(rule: &Rule) -> usize {
     rule.when.len() + usize::from(rule.condition.is_some())
 }
@@ -329,7 +329,7 @@ fn mask_of(rule: &Rule) -> u8 {
         | bit(rule.document.is_some(), DOCUMENT)
 }
 
-/// The first bytes of a version, where a part of it ends there: parts of EDIFACT's are between colons, X12's may end anywhere.
+/// Returns the first bytes of a version if a part of it ends there. EDIFACT's parts are separated by colons; X12's may end anywhere.
 fn version_prefix(version: &str, length: usize) -> Option<&str> {
     let begin = version.get(..length)?;
     let rest = &version[length..];

@@ -1,12 +1,12 @@
-//! Encryption of stored bytes: documents, waiting documents, files on their way to a folder, and the details of entries.
+//! Encryption of stored bytes: documents, waiting documents, files for a folder that are not written yet, and the details of entries.
 //!
 //! ```text
 //!  0   1  form: 2
 //!  1  12  nonce, random
-//! 13      AES-256-GCM of the form and bytes that would be stored without a key, then its tag of 16 bytes
+//! 13      AES-256-GCM of the form and bytes as stored without a key, followed by its tag of 16 bytes
 //! ```
-//! The key of the record is authenticated with the bytes, so nobody can move the bytes of one entry to another. What an entry is found by is not
-//! encrypted: its kind, a digest of its partner, its time, state, direction and control number. Business fields are found by a keyed digest.
+//! The key of the record is authenticated with the bytes, so bytes cannot be moved from one entry to another. Index values are not
+//! encrypted: kind, digest of the partner, time, state, direction and control number. Business fields are indexed by a keyed digest.
 
 use quayline_core::{Fault, Finding, Findings};
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
@@ -18,9 +18,9 @@ use crate::codes;
 /// The key of a transaction store.
 pub struct StoreKey {
     key: LessSafeKey,
-    /// For the digests that entries are found by.
+    /// Key of the digests that index entries.
     fields: hmac::Key,
-    /// By which a store knows its key. A digest of 64 bits says nothing about a random key.
+    /// Digest by which a store recognizes its key. A digest of 64 bits reveals nothing about a random key.
     digest: u64,
     random: SystemRandom,
 }
@@ -55,7 +55,7 @@ impl StoreKey {
         self.digest
     }
 
-    /// A digest that nobody computes without the key.
+    /// Computes a digest that requires the key.
     pub(crate) fn digest_of(&self, bytes: &[u8]) -> [u8; 16] {
         hmac::sign(&self.fields, bytes).as_ref().first_chunk().copied().expect("HMAC-SHA-256 has 32 bytes")
     }

@@ -1,8 +1,8 @@
-//! Finding entries, and what can be done with those that were found: reprocess, purge.
+//! Search for entries, and the operations on found entries: reprocess, purge.
 //!
-//! Every search walks one index, the one whose condition is the most selective: business field, control number, a state that needs attention,
-//! partner and time, or all entries by their own number, which follows the time. Other conditions are looked at on the way. A page ends after a fixed number of entries was found or examined, and says where the next one
-//! begins, so the cost of a page does not depend on the number of entries in the store.
+//! Every search walks the index of its most selective condition: business field, control number, a state that needs attention,
+//! partner and time, or all entries by number, which follows the time. The other conditions are tested for each entry. A page ends after a fixed
+//! number of entries was found or examined, and has the position of the next one, so the cost of a page does not depend on the size of the store.
 
 use std::ops::ControlFlow;
 
@@ -29,7 +29,7 @@ use crate::verdict::rejects;
 use crate::watch::Watch;
 use crate::work::Work;
 
-/// What to look for; an absent condition holds for every entry.
+/// Conditions of a search. An absent condition matches every entry.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// Interchanges, groups or transactions.
@@ -38,7 +38,7 @@ pub struct Filter {
     pub partner: Option<String>,
     /// State.
     pub state: Option<State>,
-    /// Which way.
+    /// Direction.
     pub way: Option<Way>,
     /// Type of document.
     pub document: Option<String>,
@@ -56,7 +56,7 @@ pub struct Filter {
     pub overdue_at_ms: Option<u64>,
     /// Entries of a page.
     pub limit: usize,
-    /// Where the page begins: [`Found::next`] of the page before.
+    /// Position of the page: [`Found::next`] of the previous page.
     pub after: Option<Vec<u8>>,
 }
 
@@ -65,7 +65,7 @@ pub struct Filter {
 pub struct Found {
     /// The entries.
     pub entries: Vec<Entry>,
-    /// Where the next page begins; `None` at the end.
+    /// Position of the next page; `None` at the end.
     pub next: Option<Vec<u8>>,
 }
 
@@ -79,11 +79,11 @@ const LOOKED_AT_MAX: usize = 20_000;
 struct Walk {
     index: Option<&'static str>,
     prefix: Vec<u8>,
-    /// Where to begin, exclusive.
+    /// Start of the range, exclusive.
     from: Vec<u8>,
 }
 
-/// Takes a key and a record, and says whether to go on.
+/// Callback that receives a key and a record, and decides whether to continue.
 type Visit<'v> = dyn FnMut(&[u8], &Record) -> Result<ControlFlow<()>, Findings> + 'v;
 
 impl Ledger {
@@ -142,8 +142,7 @@ impl Ledger {
         Ok(found)
     }
 
-    /// The number of the first entry since a time, or the one after the last: entries are numbered in the order of time, so half of them are
-    /// left out with each look.
+    /// Finds the first entry since a time, or the number after the last. Entry numbers follow the time, so a binary search is possible.
     fn first_since(&self, unit: &Unit, at_ms: u64) -> Result<EntryId, Findings> {
         let (mut low, mut high) = (0, self.last_id(unit).map_err(of_store)?.0.saturating_add(1));
         while low < high {
@@ -207,7 +206,7 @@ impl Ledger {
         }
     }
 
-    /// Entries by a digest. Where the store got its key later, those of before have digests without it; they are older, so they come last.
+    /// Finds entries by a digest. If the store got its key later, earlier entries have digests without it; they are older, so they come last.
     fn by_digest(
         &self,
         unit: &Unit,
@@ -271,9 +270,9 @@ impl Ledger {
         Ok(found)
     }
 
-    /// Removes entries that are older than their policy says, or than `days`, in units of work of some hundred, so that other work continues.
-    /// Waiting documents, and interchanges that are being received, stay. So old is also what is known of sources: then the same bytes are
-    /// processed again. Returns the number of entries removed.
+    /// Removes entries older than their policy or than `days`, in units of work of some hundred entries, so that other work continues.
+    /// Waiting documents, and interchanges that are being received, stay. The states of sources of that age are removed as well; the same bytes
+    /// are then processed again. Returns the number of entries removed.
     ///
     /// # Errors
     /// Errors of the store.
@@ -283,7 +282,7 @@ impl Ledger {
         Ok(removed)
     }
 
-    /// Removes what is known of sources that are done for so many days.
+    /// Removes the states of sources that were completed `days` ago.
     fn purge_arrivals(&self, now_ms: u64, days: u64) -> Result<(), Findings> {
         let before = now_ms.saturating_sub(days.saturating_mul(86_400_000));
         let mut after: Option<Vec<u8>> = None;
@@ -379,7 +378,7 @@ impl Ledger {
     }
 }
 
-/// After the last key that begins with a prefix.
+/// Returns the position after the last key with a prefix.
 fn end_of(prefix: &Prefix) -> Vec<u8> {
     let mut end = prefix.bytes().to_vec();
     end.resize(KEY_BYTES, 0xff);
@@ -389,7 +388,7 @@ fn end_of(prefix: &Prefix) -> Vec<u8> {
 /// Entries that a unit of work of a purge looks at.
 const PURGE_PAGE: usize = 256;
 
-/// The index key of a stored entry.
+/// Extracts the index key of a stored entry.
 fn key_of<'r>(index: Option<&str>, record: &'r [u8]) -> Result<&'r [u8], Findings> {
     let (offset, length) = if index.is_some() { crate::entry::BY_PARTNER } else { (0, 8) };
     let range = usize::try_from(offset).unwrap_or(0)..usize::try_from(offset + length).unwrap_or(0);
@@ -431,11 +430,11 @@ fn fits(filter: &Filter, entry: &Entry) -> bool {
 pub struct Corrected {
     /// The new entry.
     pub entry: EntryId,
-    /// What became of it.
+    /// State of the new entry.
     pub state: State,
     /// Findings of the document.
     pub findings: Vec<Finding>,
-    /// Where its output went.
+    /// Destinations of its output.
     pub outputs: Vec<String>,
 }
 
@@ -447,7 +446,7 @@ pub(crate) struct Checked {
     pub(crate) application: String,
     /// Our identity and the partner.
     pub(crate) parties: (usize, Option<usize>),
-    /// What it says, if it is an acknowledgment, and its segments that belong to nothing.
+    /// Reports, if the document is an acknowledgment, and its segments that match no known structure.
     pub(crate) reports: Vec<Report>,
     pub(crate) stray: u64,
 }
@@ -568,8 +567,8 @@ impl Desk<'_> {
         Ok(Corrected { entry: new, state, findings, outputs })
     }
 
-    /// Sends a document again that was rejected: as it came to the map, or corrected. What a rule or the delimiters of the partner rejected after
-    /// the map is kept without its headers, so its correction is an interchange, which is sent as it is.
+    /// Sends a rejected document again, with its original bytes before the map or a correction. A document that a rule or the partner's delimiters
+    /// rejected after the map is stored without headers. Its correction is an interchange, which is sent without a map.
     fn send_corrected(&mut self, mut old: Entry, corrected: Option<&[u8]>) -> Result<Corrected, Findings> {
         let ledger = self.ledger;
         let id = old.id;

@@ -28,39 +28,39 @@ use crate::send_other::Other;
 use crate::send_rule::SendRules;
 use crate::write::{Document, Route, Shape, delimiters_for, rule_name};
 
-/// What is to be sent.
+/// A request to send documents.
 #[derive(Clone, Debug)]
 pub struct SendRequest<'a> {
-    /// Names the source in entries.
+    /// Name of the source in entries.
     pub name: &'a str,
-    /// The partner, by name; absent, the receiver in the interchange that the map makes.
+    /// Name of the partner; `None` for the receiver in the interchange that the map makes.
     pub to: Option<&'a str>,
-    /// Our identity, by name; absent, the first of our files.
+    /// Name of our identity; `None` for the first of our files.
     pub from: Option<&'a str>,
-    /// The kind of document, which rules look at.
+    /// Kind of document, which rules test.
     pub document: &'a str,
-    /// Whether a source that was sent before is sent again.
+    /// Treatment of a source that was sent before.
     pub again: Again,
 }
 
-/// What came of documents to send.
+/// Result of sending documents.
 #[derive(Clone, Debug, Default)]
 pub struct SendReport {
     /// Documents of this run.
     pub transactions: u64,
-    /// Of them put into interchanges at once.
+    /// Documents that were put into interchanges at once.
     pub sent: u64,
-    /// Of them waiting for their envelope.
+    /// Documents that wait for their envelope.
     pub waiting: u64,
-    /// Of them rejected.
+    /// Documents that were rejected.
     pub rejected: u64,
     /// Interchanges written.
     pub interchanges: u64,
     /// Entries of these documents, at most 100.
     pub entries: Vec<EntryId>,
-    /// Whether the run continued an earlier one.
+    /// True if the run continued an earlier one.
     pub resumed: bool,
-    /// Whether the same bytes were sent before, so that nothing was done.
+    /// True if the same bytes were sent before, so that nothing was done.
     pub repeated: bool,
     /// Findings with the entry that they are about, at most 100.
     pub findings: Vec<(EntryId, Finding)>,
@@ -76,7 +76,7 @@ impl SendReport {
     }
 }
 
-/// How far a source of documents is sent.
+/// Processed position of a source of documents.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 struct SendState {
     documents: u64,
@@ -93,7 +93,7 @@ struct Documents {
     pieces: Vec<(usize, Piece)>,
     /// Outputs that are not EDI, which no envelope takes.
     others: Vec<Other>,
-    /// What the map rejected.
+    /// Documents that the map rejected.
     rejected: Option<(Vec<u8>, Vec<Finding>)>,
 }
 
@@ -109,7 +109,7 @@ impl Documents {
 /// A transaction that answers a received document, its text, and where it goes.
 pub(crate) type Answer = (Piece, Vec<u8>, Target);
 
-/// Where a document goes.
+/// Destination of a document.
 pub(crate) struct Target {
     pub(crate) own: usize,
     pub(crate) partner: usize,
@@ -118,10 +118,10 @@ pub(crate) struct Target {
 }
 
 impl Desk<'_> {
-    /// Sends the documents of a source. A run that stopped in the middle continues, when it is given the same bytes.
+    /// Sends the documents of a source. A run that stopped in the middle continues when it gets the same bytes.
     ///
     /// # Errors
-    /// What stops the run: the source, a definition, the store or a delivery fails. What was committed before stays.
+    /// The source, a definition, the store or a delivery fails, which stops the run. Earlier commits remain.
     pub fn send(&mut self, request: &SendRequest<'_>, source: &mut dyn Source) -> Result<SendReport, Findings> {
         let done = self.send_all(request, source).and_then(|report| self.finish().map(|()| report));
         if done.is_err() {
@@ -132,7 +132,7 @@ impl Desk<'_> {
         Ok(done)
     }
 
-    /// The same within a unit of work that others end.
+    /// Sends documents in a unit of work that the caller ends.
     pub(crate) fn send_part(
         &mut self,
         request: &SendRequest<'_>,
@@ -272,7 +272,7 @@ impl Desk<'_> {
         ledger.arrivals.set(self.unit()?, &record).map_err(of_store)
     }
 
-    /// The transactions of a source, and what the map rejected.
+    /// Returns the transactions of a source, and the documents that the map rejected.
     fn documents(
         &mut self,
         request: &SendRequest<'_>,
@@ -334,7 +334,7 @@ impl Desk<'_> {
         Ok(documents)
     }
 
-    /// What a map made as the answer to a received document, with where it goes. The answer to a test is a test. Changes nothing.
+    /// Prepares the answer that a map made to a received document, with its destination. The answer to a test is a test. Changes nothing.
     pub(crate) fn prepare_answer(
         &self,
         (own, partner): (usize, usize),
@@ -353,8 +353,8 @@ impl Desk<'_> {
         pieces(edi, self.book.limits(), Wanted::default())?.into_iter().map(with_target).collect()
     }
 
-    /// Sends an answer in the unit of work that is open. Returns the new entries; a document that cannot be written with the partner's delimiters
-    /// is one of them, rejected.
+    /// Sends an answer in the open unit of work. Returns the new entries; a document that cannot be written with the partner's delimiters
+    /// is one of them, in state rejected.
     pub(crate) fn answer(&mut self, about: EntryId, answers: Vec<Answer>) -> Result<Vec<EntryId>, Findings> {
         let name = format!("answer to entry {about}");
         let request = SendRequest { name: &name, to: None, from: None, document: "", again: Again::No };
@@ -364,7 +364,7 @@ impl Desk<'_> {
         answers.into_iter().map(send).collect()
     }
 
-    /// The partner and settings of a document. `own` is what the caller named, or the first of our files.
+    /// Determines the partner and settings of a document. `own` is the identity that the caller named, or the first of our files.
     fn target(
         &self,
         (own, is_named): (usize, bool),
@@ -433,7 +433,7 @@ impl Desk<'_> {
         Ok(Target { own, partner, rule, settings: book.settings_of_rule(own, partner, rule) })
     }
 
-    /// The file with an identity. Without a qualifier, the id is enough where one file has it.
+    /// Returns the file with an identity. Without a qualifier, the id suffices if only one file has it.
     fn identified(&self, standard: Standard, (qualifier, id): &(String, String)) -> Option<usize> {
         let book = self.book;
         if id == PLACEHOLDER || id.is_empty() {
@@ -451,7 +451,7 @@ impl Desk<'_> {
         with_id.next().filter(|_| with_id.next().is_none())
     }
 
-    /// One document: enveloped at once, made to wait, or rejected. `about` is the entry that it answers, or 0.
+    /// Sends one document: it is enveloped at once, waits, or is rejected. `about` is the entry that it answers, or 0.
     fn send_one(
         &mut self,
         request: &SendRequest<'_>,
@@ -561,7 +561,7 @@ impl Desk<'_> {
         Ok(())
     }
 
-    /// What the map rejected is kept in the form of its source.
+    /// Stores a document that the map rejected, in the form of its source.
     #[allow(clippy::too_many_arguments, reason = "one caller")]
     fn reject(
         &mut self,
@@ -615,7 +615,7 @@ pub(crate) fn no_bytes(id: EntryId) -> Findings {
     finding.hint("`keep = \"all\"` in the partner's settings keeps the bytes of later documents").into()
 }
 
-/// The text of a document in the character set of the partner's interchanges.
+/// Converts the text of a document to the character set of the partner's interchanges.
 pub(crate) fn in_character_set<'t>(text: &'t [u8], piece: &Piece, version: &str) -> Result<Cow<'t, [u8]>, Findings> {
     let Some((syntax, _)) = version.split_once(':').filter(|_| piece.delimiters.standard == Standard::Edifact) else {
         return Ok(Cow::Borrowed(text));

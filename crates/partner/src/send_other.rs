@@ -16,7 +16,7 @@ use crate::write::rule_name;
 
 /// An output that is not EDI.
 pub(crate) struct Other {
-    /// As `deliver` calls it.
+    /// Name of the output in `deliver`.
     pub(crate) name: String,
     pub(crate) extension: &'static str,
     /// Documents of the source that it was made of.

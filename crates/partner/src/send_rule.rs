@@ -1,8 +1,7 @@
-//! The rule of a document to send.
+//! Selection of the rule for a document to send.
 //!
-//! The map is chosen by the name that the sender gives the document, before anybody knows what the map makes of it. Conditions on standard,
-//! version, application, test and content are about the transaction that is sent. So of the rules with the same map, each transaction has the most
-//! specific one that fits it.
+//! The sender's document name selects the map, before the map's output is known. Conditions on standard, version, application, test and content
+//! apply to the resulting transaction. Therefore each transaction gets the most specific matching rule among the rules with the same map.
 
 use std::collections::BTreeMap;
 
@@ -28,15 +27,15 @@ pub(crate) struct SendRules {
     pub(crate) first: Option<RuleId>,
     /// The maps that all of these rules have.
     pub(crate) maps: Vec<RuleMap>,
-    /// Whether another rule may fit the transaction.
+    /// True if another rule may match the transaction.
     has_conditions: bool,
     /// Elements that these rules look at, or find documents by.
     references: Vec<String>,
-    /// Whether one of them has to read the whole document.
+    /// True if one of the rules has to read the whole document.
     reads_document: bool,
 }
 
-/// Whether a rule has conditions on the transaction that is sent.
+/// Returns true if a rule has conditions on the transaction that is sent.
 pub(crate) fn has_conditions(rule: &Rule) -> bool {
     rule.standard.is_some()
         || rule.version.is_some()
@@ -47,7 +46,7 @@ pub(crate) fn has_conditions(rule: &Rule) -> bool {
 }
 
 impl SendRules {
-    /// The rules for the documents of a source.
+    /// Selects the rules for the documents of a source.
     pub(crate) fn of(book: &Book, own: usize, to: Option<usize>, document: &str) -> Result<SendRules, Findings> {
         let query =
             Query { direction: Direction::Send, standard: None, document, version: "", application: "", test: false };
@@ -99,7 +98,7 @@ impl SendRules {
         Ok(SendRules { document, owners, usual, first, maps, has_conditions: conditions, references, reads_document })
     }
 
-    /// What these rules want of each transaction.
+    /// Returns the parts of each transaction that these rules need.
     pub(crate) fn wanted(&self) -> Wanted<'_> {
         Wanted { elements: &self.references, alone: self.reads_document }
     }

@@ -19,9 +19,9 @@ use crate::ledger::{Part, of_store};
 pub struct StorySegment {
     /// Offset of its first byte in the stored bytes.
     pub byte: u64,
-    /// Its text without the terminator.
+    /// Text of the segment without the terminator.
     pub text: String,
-    /// What is found in it.
+    /// Findings at the segment.
     pub findings: Vec<Finding>,
 }
 
@@ -42,7 +42,7 @@ pub struct StoryTrace {
 /// One document's whole story.
 #[derive(Clone, Debug)]
 pub struct Story {
-    /// Its entry.
+    /// The entry.
     pub entry: Entry,
     /// The interchange that it is in.
     pub interchange: Option<Entry>,
@@ -58,7 +58,7 @@ pub struct Story {
     pub segments_more: u64,
     /// Findings that are in no segment, or in one beyond those.
     pub elsewhere: Vec<Finding>,
-    /// Whether the document was checked by the definitions of now: documents that came are.
+    /// True if the document was checked with the current definitions, as received documents are.
     pub is_checked: bool,
     /// Trace of each map of the rule that matched the document. Empty if no map matched, if the store does not keep the input of the map, or if
     /// that input is larger than [`Story::TRACE_BYTES_MAX`].
@@ -77,10 +77,10 @@ impl Story {
 }
 
 impl Desk<'_> {
-    /// The story of an entry.
+    /// Returns the story of an entry.
     ///
     /// # Errors
-    /// There is no such entry, or the store cannot be read.
+    /// The entry does not exist, or the store cannot be read.
     pub fn story(&mut self, id: EntryId) -> Result<Story, Findings> {
         let ledger = self.ledger;
         let unit = ledger.begin().map_err(of_store)?;

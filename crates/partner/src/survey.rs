@@ -7,10 +7,10 @@ use quayline_core::{Limits, Severity};
 use quayline_edi::{Closed, EdiError, EndOfInput, EnvelopeReader, Event, Level, Rules};
 use xxhash_rust::xxh3::Xxh3;
 
-/// What a source is, seen from its envelopes.
+/// Result of a pass over the envelopes of a source.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Survey {
-    /// Of all bytes.
+    /// Digest of all bytes.
     pub(crate) digest: [u8; 16],
     pub(crate) bytes: u64,
     pub(crate) interchanges: u32,
@@ -23,7 +23,7 @@ pub(crate) struct Survey {
 /// Bytes of one read.
 const READ_BYTES: usize = 256 << 10;
 
-/// What is read and not done with.
+/// Bytes that were read and are not processed yet.
 pub(crate) struct Feed<R> {
     pub(crate) reader: R,
     pub(crate) buffer: Vec<u8>,
@@ -117,7 +117,7 @@ pub(crate) fn survey(source: impl Read, limits: &Limits) -> io::Result<Survey> {
     }
 }
 
-/// The level that an error of an envelope rejects.
+/// Returns the level that an error of an envelope rejects.
 fn level_of(error: &EdiError) -> Option<Level> {
     match error {
         EdiError::TrailerMissing { level, .. }

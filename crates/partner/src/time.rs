@@ -8,7 +8,7 @@ pub(crate) fn text_of(bytes: &[u8]) -> String {
     }
 }
 
-/// `CCYY-MM-DDTHH:MM:SSZ` of milliseconds since 1970-01-01 UTC.
+/// Formats milliseconds since 1970-01-01 UTC as `CCYY-MM-DDTHH:MM:SSZ`.
 #[must_use]
 pub fn time_text(ms: u64) -> String {
     let (days, second) = (ms / 86_400_000, ms / 1_000 % 86_400);
@@ -24,7 +24,7 @@ pub fn time_text(ms: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", second / 3_600, second / 60 % 60, second % 60)
 }
 
-/// The inverse of [`time_text`]; a date alone is its midnight, seconds and `Z` may be missing.
+/// Parses the format of [`time_text`]. A date alone is its midnight; seconds and `Z` are optional.
 #[must_use]
 pub fn time_of(text: &str) -> Option<u64> {
     let text = text.strip_suffix('Z').unwrap_or(text);

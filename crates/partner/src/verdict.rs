@@ -1,4 +1,4 @@
-//! Whether an interchange is processed, and what its acknowledgment says where it is not.
+//! Decision whether an interchange is processed, and the acknowledgment if it is not.
 
 use quayline_core::{Fault, Finding, Findings, Severity};
 use quayline_edi::acknowledge::{AcknowledgmentOptions, Functional, OnError, Stamp, When};
@@ -11,7 +11,7 @@ use crate::entry::{Entry, EntryId, Kind, State, StoredFinding, Way, kept_number}
 use crate::field_key::Prefix;
 use crate::ledger::of_store;
 
-/// An entry that processed an interchange with this number before, not earlier than `since_ms`.
+/// Returns an entry that processed an interchange with this number at `since_ms` or later.
 pub(crate) fn processed_before(
     desk: &mut Desk<'_>,
     (context, number): (u64, &str),
@@ -31,7 +31,7 @@ pub(crate) fn processed_before(
     Ok(found)
 }
 
-/// Whether what was found in a document rejects it.
+/// Returns true if the findings in a document reject it.
 pub(crate) fn rejects(settings: &Settings, errors: bool, warnings: bool) -> bool {
     match settings.reject_on.unwrap_or(LowestRefused::Error) {
         LowestRefused::Error => errors,
@@ -87,11 +87,11 @@ const LOOKED_UP_MAX: u64 = 1_000;
 /// The last number that ISA13 can have; the first follows.
 const X12_LAST: u64 = 999_999_999;
 
-/// A finding where numbers are missing before this one.
+/// Returns a finding if numbers before this one are missing.
 ///
-/// A number that is not after the last one is late, or the sender began to count again: at the end of its range, or after a number that was
-/// much too high. Two such numbers in order are the new place, so one wrong number does not end the check. Before numbers count as missing, those
-/// that came in another order are left out.
+/// A number that is not higher than the last one is late, or the sender restarted its numbering: at the end of its range, or after a number that
+/// was much too high. Two such numbers in order set the new position, so one wrong number does not disable the check. Numbers that arrived out of
+/// order do not count as missing.
 pub(crate) fn gap(
     desk: &mut Desk<'_>,
     (standard, sender, receiver): (Standard, &str, &str),
@@ -138,7 +138,7 @@ pub(crate) fn gap(
     Ok(Some(finding.hint("ask the partner whether these interchanges are lost or were never sent")))
 }
 
-/// The verdict on an interchange whose processing stopped in the middle.
+/// Returns the verdict on an interchange whose processing stopped in the middle.
 pub(crate) fn verdict_of(entry: &Entry) -> Option<(State, Finding)> {
     if entry.state == State::Receiving {
         return None;
@@ -152,7 +152,7 @@ pub(crate) fn verdict_of(entry: &Entry) -> Option<(State, Finding)> {
     Some((entry.state, Finding::error(code, Fault::Sender, message).hint(hint)))
 }
 
-/// What an acknowledgment says of an interchange that is not processed.
+/// Returns the fault that the acknowledgment reports for an interchange that is not processed.
 pub(crate) fn answer_of(finding: &Finding, header: &Header) -> Option<EdiFault> {
     let standard = header.delimiters().standard;
     let level = Level::Interchange;
@@ -174,7 +174,7 @@ pub(crate) fn answer_of(finding: &Finding, header: &Header) -> Option<EdiFault> 
     Some(EdiFault { error, at: header.position(), severity: Severity::Error, context: None })
 }
 
-/// What is acknowledged by which settings.
+/// Derives the acknowledgment options from the settings.
 pub(crate) fn acknowledgment_options(settings: &Settings, stamp: Stamp) -> AcknowledgmentOptions {
     let mut options = AcknowledgmentOptions::new(stamp);
     options.functional = Functional::Functional;

@@ -22,12 +22,12 @@ pub struct Waiting {
     pub own: String,
     /// `X12` or `EDIFACT`.
     pub standard: String,
-    /// Whether it is a test.
+    /// True if the envelope is a test.
     pub test: bool,
     /// The rule whose settings apply, as `OWNER/NAME`; empty where those of the partner do.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub rule: String,
-    /// What shapes its bytes; absent in envelopes of versions before it was kept.
+    /// Format of the interchange's bytes; absent in envelopes of versions that did not store it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) shape: Option<Shape>,
     /// Documents that wait.
@@ -38,14 +38,14 @@ pub struct Waiting {
     pub since_ms: u64,
 }
 
-/// Which envelopes to close.
+/// Selects the envelopes to close.
 #[derive(Clone, Debug)]
 pub enum Release<'a> {
-    /// Those whose close policy says so now.
+    /// Envelopes whose close policy is met.
     Due,
-    /// All.
+    /// All envelopes.
     All,
-    /// Those of a partner.
+    /// Envelopes of a partner.
     Partner(&'a str),
 }
 
@@ -113,11 +113,11 @@ impl Desk<'_> {
         }
     }
 
-    /// Closes envelopes, each in a unit of work of its own. One that cannot be closed, because its partner's file or a secret is missing, is a
-    /// finding of the report, and keeps no other back.
+    /// Closes envelopes, each in a separate unit of work. An envelope that cannot be closed, because its partner's file or a secret is missing, is a
+    /// finding of the report and does not block the others.
     ///
     /// # Errors
-    /// Errors of the store. What was closed before stays closed.
+    /// Errors of the store. Envelopes closed before remain closed.
     pub fn release(&mut self, which: &Release<'_>) -> Result<SendReport, Findings> {
         let mut report = SendReport::default();
         let mut after: Option<[u8; 16]> = None;
@@ -173,7 +173,7 @@ impl Desk<'_> {
         Ok(report)
     }
 
-    /// Whether an envelope closes now; one whose partner is missing does, so that it is reported.
+    /// Returns true if an envelope closes now. One whose partner is missing also does, so that the problem is reported.
     fn is_due(&self, waiting: &Waiting) -> bool {
         let Ok((own, partner)) = self.parties_named(&waiting.own, &waiting.partner) else { return true };
         let settings = self.book.settings_of_rule(own, partner, self.book.rule_named(&waiting.rule));
@@ -181,7 +181,7 @@ impl Desk<'_> {
         is_due(&close, waiting, self.now_ms())
     }
 
-    /// Our identity and a partner by the names that entries have.
+    /// Returns our identity and a partner by their names in entries.
     pub(crate) fn parties_named(&self, own: &str, partner: &str) -> Result<(usize, usize), Findings> {
         let book = self.book;
         book.named(own).zip(book.named(partner)).ok_or_else(|| {
@@ -282,7 +282,7 @@ fn waiting_of(record: &[u8]) -> Result<Waiting, Findings> {
     serde_json::from_slice(rest).map_err(|_| ledger::damaged("the state of an envelope is not readable"))
 }
 
-/// Whether an envelope closes now.
+/// Returns true if the policy closes an envelope now.
 fn is_due(close: &ClosePolicy, waiting: &Waiting, now_ms: u64) -> bool {
     if waiting.count == 0 {
         return false;

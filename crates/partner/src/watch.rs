@@ -7,7 +7,7 @@ use quayline_project::partner::Rule;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watch {
     items: Vec<Item>,
-    /// Whether a rule may have to read the whole document.
+    /// True if a rule may have to read the whole document.
     pub(crate) reads_document: bool,
 }
 
@@ -78,7 +78,7 @@ impl Watch {
         }
     }
 
-    /// What was found.
+    /// Returns the value found for a reference.
     pub(crate) fn value(&self, reference: &str) -> Option<&str> {
         self.items.iter().find(|item| item.reference == reference).and_then(|item| item.value.as_deref())
     }

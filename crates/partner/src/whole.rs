@@ -1,8 +1,8 @@
-//! Received interchanges as they came: every byte from the header to the trailer, in pieces.
+//! Received interchanges in original form: every byte from the header to the trailer, in pieces.
 //!
-//! Quayline keeps a transaction as an interchange of its own, to process it again. To prove what a partner sent, you need the interchange
-//! itself. Its bytes are in `PARTNER.RECEIVED`, in compressed pieces of 1 MB, because an interchange has no limit. The entry says how many
-//! bytes are kept. Further pieces are leftovers of a killed run and do not count.
+//! Quayline keeps each transaction as a separate interchange, to process it again. To prove what a partner sent, you need the original
+//! interchange. `PARTNER.RECEIVED` has its bytes in compressed pieces of 1 MB, because an interchange has no maximum length. The entry has the
+//! number of bytes kept. Further pieces are left over from a killed run and do not count.
 
 use std::io::{self, Read, SeekFrom};
 use std::ops::Range;
@@ -31,7 +31,7 @@ fn key(id: EntryId, piece: u32) -> [u8; 12] {
     key
 }
 
-/// Whether the policy keeps an interchange that ended so.
+/// Returns true if the policy keeps an interchange with this outcome.
 pub(crate) fn keeps(settings: &Settings, entry: &Entry) -> bool {
     let details = &entry.details;
     match settings.keep_interchanges.unwrap_or(WholePolicy::Rejected) {
@@ -45,7 +45,7 @@ pub(crate) fn keeps(settings: &Settings, entry: &Entry) -> bool {
     }
 }
 
-/// Where UNA begins, which is before an interchange that begins at `begin`, perhaps with a line break between them.
+/// Finds the UNA that precedes an interchange at `begin`, possibly separated from it by a line break.
 pub(crate) fn service_before(source: &mut dyn Source, begin: u64) -> io::Result<u64> {
     const SERVICE_BYTES: usize = 9;
     let from = begin.saturating_sub(SERVICE_BYTES as u64 + 16);
@@ -60,7 +60,7 @@ pub(crate) fn service_before(source: &mut dyn Source, begin: u64) -> io::Result<
 }
 
 impl Desk<'_> {
-    /// Keeps the bytes of an interchange, which are in this range of its source, and says so in its entry, which the caller stores.
+    /// Stores this range of the source, which is an interchange, and records it in its entry. The caller stores the entry.
     pub(crate) fn keep_whole(
         &mut self,
         entry: &mut Entry,

@@ -22,17 +22,17 @@ pub(crate) struct Work<'w> {
     pub(crate) details: Details,
     pub(crate) place: Place,
     pub(crate) application: String,
-    /// The document as an interchange of its own.
+    /// The document as a separate interchange.
     pub(crate) bytes: &'w mut Vec<u8>,
     pub(crate) watch: &'w Watch,
     pub(crate) findings: Vec<Finding>,
-    /// Whether a map rejected it, so that its sender has to correct it.
+    /// True if a map rejected the document, so that its sender has to correct it.
     pub(crate) is_refused_by_map: bool,
 }
 
-/// What a map made of a document.
+/// Output of a map for a document.
 struct Output {
-    /// As `deliver` calls it.
+    /// Name of the output in `deliver`.
     name: String,
     extension: &'static str,
     bytes: Vec<u8>,
@@ -50,7 +50,7 @@ impl Work<'_> {
         self.findings.push(finding);
     }
 
-    /// The rule that takes the document.
+    /// Returns the rule that matches the document.
     pub(crate) fn rule(&self, desk: &mut Desk<'_>) -> Result<Option<RuleId>, Undecided> {
         let standard = if self.details.standard == "X12" { Standard::X12 } else { Standard::Edifact };
         let query = Query {

@@ -230,7 +230,7 @@ impl Desk<'_> {
     }
 }
 
-/// The states of groups and of the interchange that is sent: whether their acknowledgment is expected.
+/// Returns the initial states of sent groups and interchanges, which depend on the expected acknowledgments.
 pub(crate) fn expected(settings: &Settings, standard: Standard) -> (State, State) {
     let state = |kinds: &[AckKind]| {
         if settings.expect.iter().flatten().any(|kind| kind.standard() == standard && kinds.contains(kind)) {
@@ -251,11 +251,11 @@ pub(crate) struct Document {
     pub(crate) functional: String,
     pub(crate) version: String,
     pub(crate) text: Vec<u8>,
-    /// Its entry, if it is not in the store yet: then it is added once, with its numbers.
+    /// The entry, if it is not in the store yet; it is then added once, with its numbers.
     pub(crate) entry: Option<Box<Entry>>,
 }
 
-/// From whom to whom, by which settings.
+/// Parties and settings of an interchange.
 pub(crate) struct Route {
     pub(crate) own: usize,
     pub(crate) partner: usize,
@@ -281,27 +281,27 @@ impl Route {
     }
 }
 
-/// The standard by its name.
+/// Returns the standard with this name.
 pub(crate) fn standard_of(name: &str) -> Standard {
     if name == "X12" { Standard::X12 } else { Standard::Edifact }
 }
 
-/// A rule as entries name it.
+/// Returns the name of a rule for entries.
 pub(crate) fn rule_name(book: &Book, rule: RuleId) -> String {
     format!("{}/{}", book.partner(rule.owner).name, book.rule(rule).name)
 }
 
-/// The rule as `OWNER/NAME` if it has settings; documents of rules without settings share their envelopes.
+/// Returns `OWNER/NAME` of the rule if it has settings. Documents of rules without settings share their envelopes.
 pub(crate) fn rule_with_settings(book: &Book, rule: Option<RuleId>) -> String {
     rule.filter(|rule| !Settings::are_none(&book.rule(*rule).settings))
         .map(|rule| rule_name(book, rule))
         .unwrap_or_default()
 }
 
-/// What shapes the bytes of an interchange. Documents are written in this form when they begin to wait, so their envelope keeps it.
+/// Format of an interchange's bytes. Documents are written in this format when they start to wait, so their envelope stores it.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub(crate) struct Shape {
-    /// Component, element, decimal mark, release character, repetition and terminator; 0 where there is no such delimiter.
+    /// Component, element, decimal mark, release character, repetition and terminator; 0 for an absent delimiter.
     delimiters: [u8; 6],
     /// ISA12, or syntax identifier and version.
     version: String,
@@ -329,7 +329,7 @@ impl Shape {
         }
     }
 
-    /// That of documents that were made to wait by a version that did not keep it: by the settings of now.
+    /// Returns the format by the current settings, for documents that started to wait in a version that did not store it.
     pub(crate) fn of_now(settings: &Settings, standard: Standard) -> Shape {
         Shape::of(settings, &delimiters_of_settings(settings, standard))
     }
@@ -349,7 +349,7 @@ impl Shape {
         Delimiters { standard, component, element, decimal_mark, release, repetition, terminator }
     }
 
-    /// The key of the envelope that documents of an entry wait for: a digest, because names are longer than keys should be.
+    /// Returns the key of the envelope for the documents of an entry: a digest, because the names are too long for a key.
     pub(crate) fn key(&self, entry: &Entry, rule: &str) -> [u8; 16] {
         let Details { own, standard, test, .. } = &entry.details;
         let shape = serde_json::to_string(self).expect("texts and numbers");
