@@ -1,4 +1,4 @@
-//! Messages that wait for others of their group.
+//! Aggregation: messages that wait for the other messages of their group.
 //!
 //! ```text
 //! checkpoint "flow-group/FLOW/NODE/DIGEST"       ─▶ version, count, bytes, due time, key
@@ -6,9 +6,9 @@
 //! checkpoint "flow-due/FLOW/NODE/" + due time    ─▶ digest, one entry for each group that has a time limit
 //! ```
 //!
-//! Everything that a group is made of changes in the unit of work of the message that changes it, so a group survives a crash and counts each message
-//! once. The lock on the head keeps two units of work from adding to one group at the same time. A group whose time is over is a message of its own:
-//! one thread of the flow looks for it in the order of due times.
+//! All parts of a group change in the unit of work of the message that changes it, so a group survives a crash and counts each message once.
+//! The lock on the head prevents two units of work from adding to one group at the same time. A group whose time limit has passed becomes a message
+//! of its own: one thread of the flow searches for such groups in the order of their due times.
 
 use std::ops::Bound;
 use std::rc::Rc;
@@ -81,17 +81,17 @@ enum Join {
 #[derive(Debug)]
 pub(crate) struct Complete {
     pub(crate) content: Vec<u8>,
-    /// Its key, and the number of its parts.
+    /// Key of the group, and the number of its parts.
     pub(crate) group: Rc<(String, u64)>,
-    /// The same for every attempt to send it.
+    /// Message id, the same for every attempt to send the group.
     pub(crate) id: [u8; 24],
 }
 
-/// What a look for groups whose time is over finds.
+/// Result of a search for groups whose time limit has passed.
 #[derive(Debug)]
 pub(crate) enum Overdue {
     Group(Complete),
-    /// None; the next one is due then.
+    /// No group is overdue; the next one is due at this time.
     Next(Option<u64>),
     /// A unit of work is adding to the group.
     Locked,
@@ -206,7 +206,7 @@ impl Groups {
         Ok(false)
     }
 
-    /// The first group whose time is over, as a part of a unit of work.
+    /// Returns the first overdue group, as a part of a unit of work.
     pub(crate) fn overdue(&self, unit: &mut Unit, now_ms: u64) -> Result<Overdue, Failure> {
         let from = self.dues.as_bytes();
         let to = self.due_key(u64::MAX, "~");

@@ -1,14 +1,15 @@
-//! Queues of other AMQP 1.0 brokers: messages that come from one, each with its effect once, and messages that are sent after the commit.
+//! Queues of other AMQP 1.0 brokers: messages received with exactly one effect each, and messages sent after the commit.
 //!
 //! ```text
-//! checkpoint "flow-amqp/FLOW/NODE/SOURCE/" + id ─▶ milliseconds since 1970: the message with this id had its effect then
+//! checkpoint "flow-amqp/FLOW/NODE/SOURCE/" + id ─▶ milliseconds since 1970: the time at which the message with this id was processed
 //! ```
 //!
-//! The id of a message commits with what the flow makes of it. The answer to the broker follows the commit and may be lost, so a message may come again;
-//! one whose id is there is accepted and nothing more. Ids are removed after the time that the node says. SOURCE is a digest of broker and queue.
+//! The id of a message commits together with the effect of the message. The answer to the broker follows the commit and may be lost, so a message
+//! may arrive again; if its id is stored, it is accepted without further processing. Ids are removed after the retention time of the node. SOURCE is
+//! a digest of broker and queue.
 //!
-//! A message that failed stays here until its pause is over, so that neither its place nor the number of its failures depends on the broker. When
-//! the connection ends, the broker has all messages again that it has no answer for, so those that wait here are dropped.
+//! A message that failed stays here until its retry delay ends, so that neither its order nor the count of its failures depends on the broker.
+//! When the connection ends, the broker has all unanswered messages again, so the messages waiting here are dropped.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
@@ -39,7 +40,7 @@ use crate::taken::{Failures, Pauses, Taken};
 
 /// Messages without an answer that an input holds. Default 200: with [`HELD_BYTES`], what bounds its memory.
 const PREFETCH: usize = 200;
-/// Bytes of such messages above which nothing more is read. Default 8 MiB, and one message whatever its size.
+/// Bytes of such messages above which the input reads no more. Default 8 MiB, and always one message of any size.
 const HELD_BYTES: usize = 8 << 20;
 /// First and longest pause before the next connection.
 const CONNECT_PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
@@ -106,7 +107,7 @@ impl Seen {
     }
 }
 
-/// What the task of a connection and the input share.
+/// State shared by the connection's task and the input.
 #[derive(Default)]
 struct Shared {
     /// Number of the connection; deliveries of an earlier one have no meaning.
@@ -133,7 +134,7 @@ struct Open {
     content: Rc<[u8]>,
     is_processed: bool,
     has_id: bool,
-    /// Deliveries with the same id that came meanwhile.
+    /// Deliveries with the same id that arrived since.
     others: Vec<Delivery>,
 }
 
@@ -154,7 +155,7 @@ pub(crate) struct BrokerInput {
     next_id: (u64, u64),
 }
 
-/// What is wrong with the properties of a node: the property, and why.
+/// Checks the properties of a node. Returns the wrong property and the reason.
 pub(crate) fn check(node: &FlowNode, root: &std::path::Path) -> Option<(&'static str, String)> {
     if !node.kind.name.starts_with("amqp_") {
         return None;
@@ -200,7 +201,7 @@ fn failure(error: &BrokerError) -> Failure {
     Failure::new(code, format!("AMQP: {error}"), hint)
 }
 
-/// The connection of an input, in a task of its own.
+/// Connection of an input, in a separate task.
 struct Session {
     store: Store,
     clock: Arc<dyn Clock>,
@@ -358,7 +359,7 @@ impl BrokerInput {
         let _ = self.settle.send((epoch, delivery, DeliveryState::Accepted));
     }
 
-    /// The next message that has not had its effect.
+    /// Returns the next message that has not been processed.
     pub(crate) fn poll(&mut self, run: &Run<'_>, at: usize, context: &mut Context<'_>) -> Poll<Result<Taken, Failure>> {
         loop {
             let (waits, epoch) = {
@@ -578,7 +579,7 @@ impl Run<'_> {
     }
 }
 
-/// Whether a rejection with this condition says nothing of the message itself.
+/// Returns true if a rejection with this condition is not caused by the message itself.
 fn is_passing(condition: &str) -> bool {
     ["amqp:resource-limit-exceeded", "amqp:internal-error", "amqp:unauthorized-access", "amqp:not-found"]
         .contains(&condition)

@@ -45,20 +45,20 @@ pub(crate) struct Asking {
     pub(crate) id: MessageId,
 }
 
-/// What the store knows of a request.
+/// State of a request in the store.
 pub(crate) enum Known {
-    /// Nothing; the unit of work holds its entry now.
+    /// The request is new; the unit of work now has its entry.
     New(Asking),
-    /// It is processed now.
+    /// The request is being processed.
     Busy,
-    /// It was answered.
+    /// The request was answered.
     Answered(Answer),
-    /// Its key had another content.
+    /// The key was used with other content.
     OtherContent,
 }
 
 impl Known {
-    /// What becomes of a request that is not new.
+    /// Returns the outcome of a request that is not new.
     pub(crate) fn outcome(self) -> Outcome {
         match self {
             Known::New(_) | Known::Busy => Outcome::Busy,
@@ -170,7 +170,7 @@ fn write(end_ms: u64, asked: u128, answer: &Answer) -> Vec<u8> {
     entry
 }
 
-/// End, digest of the content and answer of an entry.
+/// Decodes an entry: end, digest of the content, answer.
 fn read(entry: &[u8]) -> Option<(u64, u128, Answer)> {
     let (head, rest) = entry.split_first_chunk::<HEAD>()?;
     let (version, head) = head.split_first()?;

@@ -1,7 +1,7 @@
-//! Requests by HTTP: answers that a flow goes on with, and requests that are delivered after the commit.
+//! HTTP requests: synchronous requests whose answer the flow continues with, and requests that are delivered after the commit.
 //!
-//! `http_request` sends while the message is processed. `http_output` sends from its outbox. Both name the message in `Idempotency-Key`, which is the same
-//! for each attempt, so that the receiver can tell a repetition. Source: RFC 9110; draft-ietf-httpapi-idempotency-key-header.
+//! `http_request` sends while the message is processed. `http_output` sends from its outbox. Both send the message id in `Idempotency-Key`, which is
+//! the same for each attempt, so that the receiver can detect a repetition. Source: RFC 9110; draft-ietf-httpapi-idempotency-key-header.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -40,7 +40,7 @@ const SUCCESS: &[RangeInclusive<u16>] = &[200..=299];
 #[derive(Default)]
 pub(crate) struct Connections(RefCell<HashMap<String, Vec<SendRequest<Once>>>>);
 
-/// What is asked.
+/// A request to send.
 struct Call<'c> {
     method: Method,
     uri: Uri,
@@ -52,7 +52,7 @@ struct Call<'c> {
     wait: Duration,
 }
 
-/// What is wrong with a URL.
+/// Checks a URL and describes the error in it.
 pub(crate) fn check(url: &str) -> Result<Uri, String> {
     let uri: Uri = url.parse().map_err(|_| "it is not a URL".to_owned())?;
     match uri.scheme_str() {
@@ -154,7 +154,7 @@ impl Run<'_> {
         }
     }
 
-    /// Sends the content and goes on with the answer.
+    /// Sends the content and continues with the answer.
     pub(crate) async fn http_request(
         &self,
         work: &mut Work,
@@ -195,7 +195,7 @@ impl Run<'_> {
         Ok(Gives::Same("out"))
     }
 
-    /// Whether a status says that the server did what was asked. A redirect does not: the message went nowhere.
+    /// Returns true if a status reports success. A redirect does not, since it delivers the message nowhere.
     fn is_success(&self, at: usize, status: u16) -> bool {
         let named = self.flow.file.nodes[at].text("success").and_then(|text| statuses(text).ok());
         named.as_deref().unwrap_or(SUCCESS).iter().any(|range| range.contains(&status))

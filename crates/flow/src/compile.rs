@@ -1,7 +1,7 @@
-//! From a flow file to a flow that can run: shapes, maps and expressions.
+//! Compilation of a flow file into an executable flow: shapes, maps and expressions.
 //!
-//! Shapes travel along the wires: an input says what its messages are, a map and a record node say what they make of them. So each expression and each map
-//! is checked against what really arrives at its node.
+//! Shapes travel along the wires: an input defines the shape of its messages, and maps and record nodes define that of their output. Each expression
+//! and each map is therefore checked against the messages that really arrive at its node.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -27,7 +27,7 @@ use crate::program::Program;
 /// A flow, compiled. It never changes; threads share it.
 #[derive(Debug)]
 pub struct Flow {
-    /// What the user wrote.
+    /// The flow file as written.
     pub file: FlowFile,
     /// Folder that paths begin at.
     pub root: PathBuf,
@@ -45,7 +45,7 @@ pub(crate) struct Node {
     pub(crate) expressions: Option<Expressions>,
     pub(crate) map: Option<CompiledMap>,
     pub(crate) program: Option<Program>,
-    /// How interchanges are acknowledged.
+    /// Acknowledgment of interchanges.
     pub(crate) acknowledging: Option<Acknowledging>,
     /// Shape of the messages that arrive; for inputs, of those that leave.
     pub(crate) shape: Option<Arc<ShapeFile>>,
@@ -68,7 +68,7 @@ pub(crate) struct CompiledMap {
     pub(crate) lookups: Vec<CsvTable>,
 }
 
-/// What is known about the messages that arrive at a node.
+/// Knowledge about the messages that arrive at a node.
 #[derive(Clone, Debug)]
 enum Arriving {
     Nothing,
@@ -129,10 +129,10 @@ impl Flow {
         &self.file.name
     }
 
-    /// Compiles every flow of a project's folder `flows`, in the order of their names.
+    /// Compiles every flow in the folder `flows` of a project, sorted by name.
     ///
     /// # Errors
-    /// Everything that is wrong with any of them.
+    /// Every error in any of the flows.
     pub fn open_all(root: &Path, cache: Option<&Arc<Cache>>) -> Result<Vec<Flow>, Findings> {
         let mut flows = Vec::new();
         let mut findings = Vec::new();
@@ -157,7 +157,7 @@ impl Flow {
         outputs.filter_map(|node| node.text("queue")).chain(outboxes)
     }
 
-    /// Record files that the flow file names.
+    /// Iterates over the record files that the flow file names.
     pub fn record_files(&self) -> impl Iterator<Item = &str> {
         self.file.nodes.iter().filter(|node| node.kind.name.starts_with("record_")).filter_map(|node| node.text("file"))
     }
@@ -233,7 +233,7 @@ pub fn shared_addresses<'f>(
 }
 
 impl Flow {
-    /// The addresses that the flow listens on, each with the name of its node, as [`shared_addresses`] takes them.
+    /// Returns the addresses on which the flow listens, each with the name of its node, for [`shared_addresses`].
     #[must_use]
     pub fn addresses(&self) -> Vec<(String, SocketAddr)> {
         let address = |node: &FlowNode| {
@@ -244,7 +244,7 @@ impl Flow {
     }
 }
 
-/// The flow files of a project, by name.
+/// Lists the flow files of a project, sorted by name.
 ///
 /// # Errors
 /// The folder cannot be read.
@@ -307,7 +307,7 @@ impl Compiler<'_> {
         self.findings.push(Finding::error(code, Fault::Config, message).at(place).hint(hint));
     }
 
-    /// The shape that a property names.
+    /// Returns the shape that a property names.
     fn shape(&mut self, node: &FlowNode, property: &str) -> Option<Arc<ShapeFile>> {
         let reference = node.text(property)?.to_owned();
         if let Some(known) = self.shapes.get(&reference) {
@@ -416,7 +416,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// How a node acknowledges the interchanges of its messages.
+    /// Returns the acknowledgment settings of a node.
     fn acknowledging(&mut self, node: &FlowNode, shape: Option<&ShapeFile>) -> Option<Acknowledging> {
         let (kind, property) = (node.text("acknowledge")?, node.property("acknowledge")?);
         let acknowledging = shape.and_then(|shape| Acknowledging::new(&shape.source().ok()?, kind));
@@ -427,7 +427,7 @@ impl Compiler<'_> {
         acknowledging
     }
 
-    /// The COBOL program of a node.
+    /// Returns the COBOL program of a node.
     fn program(&mut self, node: &FlowNode, arriving: &Arriving) -> Option<Program> {
         let property = node.property("program")?;
         let request = self.shape(node, "request")?;
@@ -474,7 +474,7 @@ impl Compiler<'_> {
         Some(program)
     }
 
-    /// The map of a node, and the shape of what it makes.
+    /// Returns the map of a node, and the shape of its output.
     fn map(&mut self, node: &FlowNode, arriving: &Arriving) -> Option<(CompiledMap, Arriving)> {
         let property = node.property("map")?;
         let path = self.root.join(node.text("map")?);
@@ -539,7 +539,7 @@ impl Compiler<'_> {
         Some((compiled, made))
     }
 
-    /// The tables of a map.
+    /// Returns the look-up tables of a map.
     fn lookups(&mut self, node: &FlowNode, plan: &MapPlan) -> Vec<CsvTable> {
         let span = node.property("lookups").map_or_else(|| node.span.clone(), |property| property.span.clone());
         let given = match LookupTable::pairs(node.text("lookups").unwrap_or_default()) {
@@ -605,7 +605,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The shape that a property names, if it is set and was loaded.
+    /// Returns the shape that a property names, if it is set and was loaded.
     fn named_shape(&self, node: &FlowNode, property: &str) -> Arriving {
         let shape = node.text(property).and_then(|name| self.shapes.get(name)).cloned().flatten();
         shape.map_or(Arriving::Unread, Arriving::One)
@@ -739,7 +739,7 @@ fn joined(one: Arriving, other: &Arriving) -> Arriving {
     }
 }
 
-/// The expressions of a node, by the names of its properties.
+/// Returns the expressions of a node, by property name.
 fn written(node: &FlowNode) -> Vec<Written> {
     let mut all = Vec::new();
     for property in &node.properties {
@@ -772,7 +772,7 @@ fn written(node: &FlowNode) -> Vec<Written> {
     all
 }
 
-/// Whether an expression obviously reads no content: a rough test that only decides which finding a user sees first.
+/// Returns true if an expression obviously reads no content: a rough test that only selects the finding to show first.
 fn reads_envelope_only(text: &str) -> bool {
     text.trim_start().starts_with("envelope.")
 }

@@ -1,4 +1,4 @@
-//! What leaves for the outside after the commit.
+//! Delivery of messages to other systems after the commit.
 //!
 //! ```text
 //! node ─put─▶ outbox (a queue) ─claim─▶ delivery: the outside accepts ─▶ get commits
@@ -6,8 +6,8 @@
 //!                                              └ is not reachable: pause, and again
 //! ```
 //!
-//! The put is a part of the unit of work, so what is rolled back never leaves. The message's id is the same for each attempt, and the outside remembers it,
-//! so an attempt whose outcome nobody knows is repeated without a second effect. One message after another leaves an outbox.
+//! The put is a part of the unit of work, so a rollback prevents the delivery. The message id is the same for each attempt, and the receiver remembers
+//! it, so an attempt with an unknown outcome is repeated without a second effect. An outbox delivers one message after another.
 
 use std::time::Duration;
 
@@ -25,12 +25,12 @@ pub(crate) const DELIVERED: &[&str] = &["sql_output", "http_output", "nats_outpu
 /// First and longest pause while the outside is not reachable.
 const PAUSE_MS: (u64, u64) = (50, 10_000);
 
-/// Why a message is still here.
+/// Reason why a message stays in the outbox.
 #[derive(Debug)]
 pub(crate) enum Outside {
-    /// It will never be accepted.
+    /// The receiver will never accept the message.
     Refuses(Failure),
-    /// It may be accepted later.
+    /// The receiver may accept the message later.
     Waits(Failure),
 }
 
@@ -110,7 +110,7 @@ impl Run<'_> {
         }
     }
 
-    /// Name of an outbox that no other store has.
+    /// Returns a name of an outbox that is unique among all stores.
     async fn outbox_id(&self, at: usize) -> Result<String, Failure> {
         let name = format!("flow-outbox/{}/{}", self.name, self.flow.file.nodes[at].name);
         let mut unit = self.store.begin()?;

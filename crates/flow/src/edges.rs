@@ -1,23 +1,23 @@
-//! What is certain at each place where a flow meets something other than its store.
+//! Delivery guarantees at each place where a flow exchanges data with something other than its store.
 
 use quayline_project::{FlowFile, FlowNode};
 
 use crate::compile::Flow;
 
-/// What is certain at a node that reaches the outside.
+/// Delivery guarantee of a node that exchanges data with another system.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Edge<'f> {
     /// Name of the node.
     pub node: &'f str,
-    /// Its type.
+    /// Type of the node.
     pub kind: &'static str,
-    /// How often a message has its effect, and what that depends on.
+    /// Number of effects of a message, and its conditions.
     pub guarantee: &'static str,
 }
 
 impl Flow {
-    /// The nodes that reach something other than the store, with what is certain there, and the inputs from queues that may lose something. Otherwise queues
-    /// and record files commit with the unit of work.
+    /// Returns the nodes that exchange data with other systems, with their guarantees, and the queue inputs that may lose messages. All other queues and
+    /// record files commit with the unit of work.
     pub fn edges(&self) -> impl Iterator<Item = Edge<'_>> {
         edges(&self.file)
     }
@@ -31,7 +31,7 @@ pub(crate) fn edges(file: &FlowFile) -> impl Iterator<Item = Edge<'_>> {
     })
 }
 
-/// What a power failure undoes, because the flow does not sync everything.
+/// Describes the loss in a power failure if the flow does not sync all commits.
 fn lost_by_power(file: &FlowFile, node: &FlowNode) -> Option<&'static str> {
     let is_lossy = file.syncs_persistent_only && node.kind.name == "queue_input";
     is_lossy.then_some(
@@ -40,7 +40,7 @@ fn lost_by_power(file: &FlowFile, node: &FlowNode) -> Option<&'static str> {
     )
 }
 
-/// What an input loses whose get commits before the flow runs.
+/// Describes the loss of an input whose get commits before the flow runs.
 fn lost_first(node: &FlowNode) -> Option<&'static str> {
     if node.kind.name != "queue_input" {
         return None;

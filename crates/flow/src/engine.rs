@@ -1,8 +1,8 @@
 //! The threads that run flows.
 //!
-//! Each thread has a runtime of its own, and each flow its own lanes, handles and inputs on each thread where it has instances: threads share the store, the
-//! counters and nothing else. A unit of work that waits for its commit, a lock or the outside is a future of some hundred bytes; only those that are
-//! woken are polled.
+//! Each thread has its own runtime, and each flow has its own lanes, handles and inputs on each thread with instances of it. Threads share only the
+//! store and the counters. A unit of work that waits for its commit, a lock or another system is a future of some hundred bytes; only woken futures
+//! are polled.
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -28,22 +28,22 @@ use crate::run::Observer;
 use crate::stats::FlowStats;
 use crate::worker::run_flow;
 
-/// How an engine runs.
+/// Settings of an engine.
 #[derive(Clone, Copy, Debug)]
 pub struct EngineOptions {
     /// Threads. Default: one for each core.
     pub threads: usize,
-    /// What an instance does while its unit of work commits.
+    /// Behaviour of an instance during the commit of its unit of work.
     pub commits: Commits,
 }
 
-/// What an instance does while its unit of work commits.
+/// Behaviour of an instance during the commit of its unit of work.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Commits {
-    /// It takes the next message; the outcome wakes what is left to do.
+    /// The instance takes the next message; the outcome wakes the rest of the work.
     #[default]
     Free,
-    /// It holds its thread, as the instances of other engines do. The slow twin, to compare with.
+    /// The instance blocks its thread, like the instances of other engines. It is slow and serves as a comparison.
     Held,
 }
 
@@ -73,7 +73,7 @@ struct Thread {
 /// A flow that the engine knows, running or stopped.
 struct Entry {
     deployed: Arc<Deployed>,
-    /// Whether it is meant to run: what operators said last, whatever is loaded meanwhile.
+    /// True if the flow should run: the latest order of an operator, which remains in effect when flows are loaded again.
     is_running: bool,
 }
 
@@ -94,22 +94,22 @@ pub(crate) struct Deployed {
     /// Threads that it was given to and that still run it.
     running: Mutex<usize>,
     ended: Condvar,
-    /// Why it ended although nobody stopped it.
+    /// Failure that ended the flow, if nobody stopped it.
     broken: Mutex<Option<String>>,
     /// Sockets of the version before, or for the next one, so that a client never finds the address closed.
     pub(crate) sockets: Mutex<KeptSockets>,
 }
 
-/// What is known of a flow.
+/// State of a flow.
 #[derive(Clone, Debug)]
 pub struct FlowState {
     /// The flow.
     pub flow: Arc<Flow>,
-    /// Its figures.
+    /// Counters of the flow.
     pub stats: Arc<FlowStats>,
-    /// Whether it takes messages.
+    /// True if the flow takes messages.
     pub is_running: bool,
-    /// Why it ended although nobody stopped it.
+    /// Failure that ended the flow, if nobody stopped it.
     pub broken: Option<String>,
 }
 
@@ -200,7 +200,7 @@ impl Engine {
         Engine::start_with(store, clock, observer, options, None)
     }
 
-    /// The same with the classes of work that the process shares.
+    /// Starts an engine with the classes of work that the process shares.
     ///
     /// # Errors
     /// Those of [`Engine::start`].
@@ -305,7 +305,7 @@ impl Engine {
         }
     }
 
-    /// Stops a flow after the units of work that it has open. Returns false if there is no such flow.
+    /// Stops a flow after its open units of work. Returns false if the flow does not exist.
     pub fn stop(&self, name: &str) -> bool {
         let Some(deployed) = self.flows.lock().get_mut(name).map(|entry| {
             entry.is_running = false;
@@ -319,8 +319,7 @@ impl Engine {
         true
     }
 
-    /// Starts a flow again that was stopped, after the units of work that it has open. Its figures start again, too. Returns false if there is no such
-    /// flow.
+    /// Restarts a flow that was stopped, after its open units of work. Its counters start again, too. Returns false if the flow does not exist.
     pub fn restart(&self, name: &str) -> bool {
         let before = match self.flows.lock().get_mut(name) {
             Some(entry) if !entry.is_stopped() => return true,
@@ -350,7 +349,7 @@ impl Engine {
         is_known
     }
 
-    /// All flows, by name.
+    /// Returns all flows, by name.
     #[must_use]
     pub fn flows(&self) -> Vec<FlowState> {
         let flows = self.flows.lock();
@@ -388,7 +387,7 @@ impl Drop for Engine {
     }
 }
 
-/// Where files that cannot be written are reported, and written again.
+/// Reports files that could not be written, and has them written again.
 pub(crate) struct FilesLeft {
     flows: Flows,
     clock: Arc<dyn Clock>,
@@ -397,7 +396,7 @@ pub(crate) struct FilesLeft {
 }
 
 impl FilesLeft {
-    /// A file that a flow has just written is left.
+    /// Records that a flow could not write a file.
     pub(crate) fn left(&self, unwritten: &Unwritten) {
         self.report(unwritten, 0);
         if let Some(again) = self.again.get() {
@@ -428,7 +427,7 @@ impl FilesLeft {
     }
 }
 
-/// What a thread gives to each of its flows.
+/// Objects that a thread passes to each of its flows.
 #[derive(Clone)]
 pub(crate) struct Around {
     pub(crate) store: Store,

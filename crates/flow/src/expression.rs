@@ -1,7 +1,7 @@
-//! Expressions of a node: compiled by the shape of the messages that arrive at it, and evaluated for a message.
+//! Expressions of a node: compiled against the shape of the arriving messages, and evaluated for each message.
 //!
-//! The pipeline compiles and evaluates them, as it does conditions of partners' rules. What is of flows alone is here: the values of a message's envelope, and
-//! failures.
+//! The pipeline compiles and evaluates expressions, as it does for conditions of partners' rules. This module adds the parts for flows: the values
+//! of a message's envelope, and failures.
 
 use std::sync::Arc;
 
@@ -64,7 +64,7 @@ pub(crate) fn evaluate(
     })
 }
 
-/// Whether two shapes have the same nodes.
+/// Returns true if two shapes have the same nodes.
 pub(crate) fn same_shape(a: &Shape, b: &Shape) -> bool {
     a == b
 }

@@ -1,4 +1,4 @@
-//! Why a node failed, while a message is processed.
+//! Failure of a node while it processes a message.
 
 use quayline_core::{Code, Fault, Finding, Place};
 use quayline_pipeline::UnitReport;
@@ -20,7 +20,7 @@ impl Failure {
         Failure { finding: Box::new(Finding::error(code, Fault::Sender, message).hint(hint)), node: None, status: None }
     }
 
-    /// What a conversion said of a message that it did not take.
+    /// Creates the failure of a conversion that refused a message.
     pub(crate) fn unreadable(code: Code, report: UnitReport, what: &str) -> Self {
         let lost = report.lost.map(|findings| findings.0).unwrap_or_default();
         let first = report.findings.into_iter().chain(lost).next();
@@ -36,20 +36,20 @@ impl Failure {
         Failure { finding: Box::new(finding), node: None, status: None }
     }
 
-    /// What is wrong with a message that was checked by its standard.
+    /// Creates the failure of a message that violates its standard.
     pub(crate) fn rejected(code: Code, first: Finding) -> Self {
         let message = format!("the message does not fit its shape: {} ({})", first.message, first.code);
         let finding = Finding { code, message, ..first };
         Failure { finding: Box::new(finding), node: None, status: None }
     }
 
-    /// What a message carries to its backout queue.
+    /// Returns the cause that a message carries to its backout queue.
     pub(crate) fn cause(&self, flow: &str) -> Cause {
         let finding = self.located(flow);
         Cause { code: finding.code.to_string(), place: finding.place.to_string(), text: finding.message.to_string() }
     }
 
-    /// The finding with the flow and node as its place.
+    /// Returns the finding with the flow and node as its place.
     pub(crate) fn located(&self, flow: &str) -> Finding {
         let mut finding = (*self.finding).clone();
         let at = self.node.as_ref().map_or_else(|| format!("flow {flow}"), |node| format!("flow {flow}, node {node}"));

@@ -61,7 +61,7 @@ pub(crate) struct Processed {
 }
 
 impl Processed {
-    /// Whether the file is no longer what was read.
+    /// Returns true if the file has changed since it was read.
     pub(crate) fn is_changed(&self) -> bool {
         fs::metadata(&self.from).map_or(true, |meta| fingerprint(&meta) != self.fingerprint)
     }
@@ -94,7 +94,7 @@ fn move_file(from: &Path, to: &Path) -> Result<(), String> {
     fs::rename(from, unused(to)).map_err(shown)
 }
 
-/// The path, or one with the time at the end of its name if there is a file already.
+/// Returns the path, or a path with the time added to its name if the file exists.
 fn unused(path: &Path) -> PathBuf {
     if path.symlink_metadata().is_err() {
         return path.to_owned();
@@ -121,7 +121,7 @@ fn fingerprint(meta: &fs::Metadata) -> [u8; 16] {
     print
 }
 
-/// The id of a file's message, from the input, the name, the length and the time.
+/// Computes the id of a file's message from the input, the name, the length and the time.
 fn message_id(checkpoint: &str, print: &[u8; 16]) -> MessageId {
     let whole = [checkpoint.as_bytes(), &[0], print].concat();
     let mut id = [0; 24];
@@ -182,7 +182,7 @@ impl Folder {
         Ok(())
     }
 
-    /// The next file; `Ok(None)` if there is none. An error concerns one file, which is left where it is.
+    /// Returns the next file; `Ok(None)` if there is none. An error concerns one file, which stays in place.
     pub(crate) fn next(&mut self, store: &Store) -> Result<Option<Taken>, String> {
         while let Some(path) = self.found.pop_front() {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("file").to_owned();
@@ -224,12 +224,12 @@ impl Folder {
         Ok(None)
     }
 
-    /// A file that was taken has no unit of work after all.
+    /// Releases a file that was taken without a unit of work.
     pub(crate) fn give_back(&mut self, path: &Path) {
         self.taken.remove(path);
     }
 
-    /// The outcome of a file's unit of work. A file that failed too often moves to `failed`.
+    /// Records the outcome of a file's unit of work. A file that failed too often moves to `failed`.
     pub(crate) fn ended(&mut self, path: &Path, is_good: bool, is_early: bool) -> Result<(), String> {
         self.taken.remove(path);
         // Since when it is unchanged is found anew.
@@ -253,7 +253,7 @@ impl Folder {
     }
 }
 
-/// Whether a name fits a pattern with `*` and `?`.
+/// Returns true if a name matches a pattern with `*` and `?`.
 fn fits(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
     let (mut p, mut n) = (0, 0);

@@ -63,12 +63,12 @@ pub(crate) struct Answer {
     pub(crate) content: Rc<[u8]>,
 }
 
-/// What became of a request.
+/// Outcome of a request.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     /// A `reply` node answered it, now or when the request came first.
     Answer(Answer),
-    /// It was done, and no node answered it.
+    /// The request was processed, and no node answered it.
     Done,
     /// The flow stopped before it took the request.
     Stopping,
@@ -80,7 +80,7 @@ pub(crate) enum Outcome {
     OtherContent,
 }
 
-/// Where the outcome goes. Only the first one counts; without any, the unit of work was rolled back.
+/// Receiver of the outcome. Only the first outcome counts. Without one, the unit of work was rolled back.
 #[derive(Clone, Debug)]
 pub(crate) struct ReplyTo(Rc<Waiting>);
 
@@ -105,7 +105,7 @@ impl ReplyTo {
         self.0.answer.borrow_mut().get_or_insert_with(|| answer.clone());
     }
 
-    /// The answer of the first `reply` node.
+    /// Returns the answer of the first `reply` node.
     pub(crate) fn answer(&self) -> Option<Answer> {
         self.0.answer.borrow().clone()
     }
@@ -122,7 +122,7 @@ pub(crate) struct Asked {
     pub(crate) context: Vec<(String, Vec<u8>)>,
 }
 
-/// What a listener lets in.
+/// Requests that a listener accepts.
 struct Door {
     path: String,
     /// Header with the user that a proxy authenticated.
@@ -263,12 +263,12 @@ async fn connection(stream: TcpStream, door: &Rc<Door>) {
     .await;
 }
 
-/// What happens on a connection.
+/// Activity of a connection.
 struct Life {
-    /// When a byte went in either direction.
+    /// Time at which a byte was last transferred in either direction.
     moved: Cell<Instant>,
     requests: Cell<usize>,
-    /// Whether a request has come.
+    /// True if a request has been received.
     is_used: Cell<bool>,
 }
 
@@ -325,7 +325,7 @@ impl AsyncWrite for Watched {
     }
 }
 
-/// The value of `Idempotency-Key`: a string in quotes, as the draft says, or plain text, as many clients send it.
+/// Parses `Idempotency-Key`: a quoted string as in the draft, or plain text, as many clients send it.
 fn idempotency_key(value: &hyper::header::HeaderValue) -> Option<String> {
     let text = value.to_str().ok()?.trim();
     let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
@@ -404,7 +404,7 @@ async fn serve(request: Request<Incoming>, door: &Door) -> Response<Once> {
     }
 }
 
-/// Why a request does not become a message.
+/// Reason why a request does not become a message.
 enum Refused {
     TooLong,
     Broken,

@@ -1,4 +1,4 @@
-//! Where messages enter a flow: each input claims messages, in the order that its node says, as long as the flow has instances free.
+//! Inputs of a flow. Each claims messages in the order that its node specifies, as long as the flow has free instances.
 
 use std::collections::{HashMap, VecDeque};
 use std::pin::Pin;
@@ -49,9 +49,9 @@ pub(crate) struct Claimed {
     /// Messages that this unit of work may hold.
     pub(crate) count: u64,
     pub(crate) file: Option<Processed>,
-    /// What is wrong with the message already.
+    /// Failure known before processing.
     pub(crate) failure: Option<Failure>,
-    /// Whether its instance takes another message as soon as this unit of work is on its way to the log.
+    /// True if the instance takes another message as soon as this unit of work has been submitted to the log.
     pub(crate) frees_early: bool,
     /// A message of an outbox instead of one for the flow.
     pub(crate) outgoing: Option<(Claim, Box<Message>)>,
@@ -59,7 +59,7 @@ pub(crate) struct Claimed {
     pub(crate) backout: Option<(String, String)>,
 }
 
-/// How a unit of work ended.
+/// Outcome of a unit of work.
 pub(crate) struct Ended {
     pub(crate) input: usize,
     pub(crate) id: MessageId,
@@ -67,11 +67,11 @@ pub(crate) struct Ended {
     pub(crate) is_good: bool,
     pub(crate) messages: u64,
     pub(crate) file: Option<Processed>,
-    /// Whether its instance took another message already.
+    /// True if the instance took another message already.
     pub(crate) is_free: bool,
-    /// Whether it was rolled back because its file was not complete, which is no failure of the flow.
+    /// True if it was rolled back because its file was not complete, which is not a failure of the flow.
     pub(crate) is_early: bool,
-    /// Why it was rolled back.
+    /// Reason for the rollback.
     pub(crate) why: Option<String>,
 }
 
@@ -87,7 +87,7 @@ pub(crate) struct Input {
 }
 
 enum Origin {
-    /// Another process may have it.
+    /// Another process may own the input.
     Unowned(Ownership),
     Queue(QueueFrom),
     Timer {
@@ -143,12 +143,12 @@ struct Keyed {
     waiting: VecDeque<Claimed>,
 }
 
-/// What wakes an input that looks by itself; the others have none.
+/// Timer that wakes an input that polls; `None` for other inputs.
 type Timer = Option<Pin<Box<Sleep>>>;
 
 impl Input {
-    /// The inputs of a flow, and on its first thread what looks for messages to deliver and groups to send. `slots` are the instances of this thread; 0
-    /// where the flow runs elsewhere.
+    /// Creates the inputs of a flow and, on its first thread, the inputs for messages to deliver and groups to send. `slots` is the number of instances on
+    /// this thread; 0 if the flow runs on other threads.
     pub(crate) fn all(run: &Run<'_>, slots: usize, is_first: bool) -> Result<Vec<Input>, Failure> {
         let own = |node: &FlowNode| {
             DELIVERED.contains(&node.kind.name) || node.kind.name == "aggregate" && node.property("timeout").is_some()
@@ -168,7 +168,7 @@ impl Input {
         Ok(Input { node: at, slots: slots_of(node, slots), used: 0, from, timer, _owner: None })
     }
 
-    /// Where the messages of an input come from, and its timer.
+    /// Returns the origin of an input's messages, and its timer.
     fn origin(run: &Run<'_>, at: usize) -> Result<(Origin, Timer), Failure> {
         let node = &run.flow.file.nodes[at];
         let text = |name: &str| node.text(name).unwrap_or_default();
@@ -535,7 +535,7 @@ fn set(timer: &mut Option<Pin<Box<Sleep>>>, after: Duration) {
     }
 }
 
-/// A message of a server. In its order, the next one waits for the commit of this one.
+/// Creates the claim of a message from a server. In an ordered input, the next message waits for the commit of this one.
 fn claimed_outside(run: &Run<'_>, taken: Taken, from: &str, slots: usize) -> Claimed {
     let Taken { unit, header, content, backout } = taken;
     let mut claimed = claimed(run, unit, header, content, from, None);
@@ -588,7 +588,7 @@ fn own_header(run: &Run<'_>) -> Message {
     }
 }
 
-/// The message of a queue as what a flow receives.
+/// Converts a message of a queue into the form that a flow receives.
 pub(crate) fn received(run: &Run<'_>, mut message: Message, queue: &str, comes_again: bool) -> Rc<Received> {
     let content = std::mem::take(&mut message.payload).into();
     let flow = Rc::clone(&run.name);
@@ -738,7 +738,7 @@ impl QueueFrom {
         self.waiting.0 < WAITING_MAX.0 && self.waiting.1 < WAITING_MAX.1
     }
 
-    /// The turn of the next message of a key that nothing occupies now.
+    /// Frees a key, and takes the next waiting message with it.
     fn free(&mut self, key: &Rc<str>) {
         let Some(keyed) = self.keys.get_mut(key) else { return };
         match keyed.waiting.pop_front() {

@@ -1,15 +1,15 @@
-//! Topics of Kafka: messages that come from one, each with its effect once, and messages that are appended after the commit.
+//! Kafka topics: messages received with exactly one effect each, and messages appended after the commit.
 //!
 //! ```text
-//! checkpoint "flow-kafka/FLOW/READER/TOPIC/PARTITION"            ─▶ version, offset below which everything had its effect
-//! checkpoint "flow-kafka/FLOW/READER/TOPIC/PARTITION/" + offset  ─▶ the message at this offset had its effect; the offset after the message before it
+//! checkpoint "flow-kafka/FLOW/READER/TOPIC/PARTITION"            ─▶ version, offset below which every message was processed
+//! checkpoint "flow-kafka/FLOW/READER/TOPIC/PARTITION/" + offset  ─▶ the message at this offset was processed; the offset after the previous message
 //! ```
 //!
-//! The offset of a message commits with what the flow makes of it, and Kafka knows nothing of it. Messages of a partition may end in any order, so offsets
-//! above the first are entries of their own until those before them have ended. TOPIC is a digest of its name and of the brokers'.
+//! The offset of a message commits together with the effect of the message, and is not committed to Kafka. Messages of a partition may end in any order,
+//! so offsets above the first one are separate entries until all earlier messages have ended. TOPIC is a digest of the topic's and the brokers' names.
 //!
-//! Between two messages of a partition there may be offsets without one: marks of transactions, and messages that compaction removed. Each entry therefore
-//! says where its message follows, so that the first offset after a crash is known whatever Kafka has removed meanwhile.
+//! There may be offsets without a message: transaction markers, and messages that compaction removed. Each entry therefore records the offset that
+//! its message follows, so that the first offset is known after a crash even if Kafka has removed messages since.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -58,7 +58,7 @@ const NAME_BYTES_MAX: usize = 249;
 /// A partition: what is done, and what is on its way.
 #[derive(Default)]
 struct Partition {
-    /// Everything below had its effect.
+    /// Offset below which every message was processed.
     first: i64,
     /// Offsets from there on that had their effect.
     done: BTreeSet<i64>,
@@ -73,14 +73,14 @@ struct Partition {
 }
 
 impl Partition {
-    /// The offset below which everything had its effect, as known now.
+    /// Returns the offset below which every message was processed, as known now.
     fn frontier(&self) -> i64 {
         let after_all = if self.arrived.is_empty() { self.fetched.max(self.taken) } else { self.taken };
         self.open.first().copied().unwrap_or(after_all)
     }
 }
 
-/// What the tasks of the connections and the input share.
+/// State shared by the connections' tasks and the input.
 #[derive(Default)]
 struct Shared {
     partitions: BTreeMap<u32, Partition>,
@@ -125,7 +125,7 @@ pub(crate) struct KafkaInput {
     failed: Failures<(u32, i64)>,
     is_ordered: bool,
     source: u64,
-    /// The partition that is looked at first.
+    /// Partition that is tried first.
     turn: u32,
 }
 
@@ -135,7 +135,7 @@ impl Drop for KafkaInput {
     }
 }
 
-/// What is wrong with the properties of a node: the property, and why.
+/// Checks the properties of a node. Returns the wrong property and the reason.
 pub(crate) fn check(node: &FlowNode, root: &std::path::Path) -> Option<(&'static str, String)> {
     if !node.kind.name.starts_with("kafka_") {
         return None;
@@ -365,7 +365,8 @@ fn head(first: i64) -> Vec<u8> {
     [&[VERSION][..], &first.to_le_bytes()].concat()
 }
 
-/// The offset below which everything had its effect, from the stored one and the entries above: offsets, and the offset after the message before each.
+/// Computes the offset below which every message was processed, from the stored offset and the entries above it (offset, and the offset after the
+/// previous message).
 fn reached(first: i64, entries: &BTreeMap<i64, i64>) -> i64 {
     let mut reached = first;
     for (offset, follows) in entries.range(first..) {
@@ -377,7 +378,7 @@ fn reached(first: i64, entries: &BTreeMap<i64, i64>) -> i64 {
     reached
 }
 
-/// The partitions that the store knows.
+/// Loads the partitions that the store knows.
 fn load(run: &Run<'_>, prefix: &str) -> Result<BTreeMap<u32, Partition>, Failure> {
     let unit = run.store.begin()?;
     let damaged = || {
@@ -460,7 +461,7 @@ impl KafkaInput {
         format!("{}{partition:08x}/{offset:016x}", self.prefix)
     }
 
-    /// The next message that has not had its effect.
+    /// Returns the next message that has not been processed.
     pub(crate) fn poll(&mut self, run: &Run<'_>, at: usize, context: &mut Context<'_>) -> Poll<Result<Taken, Failure>> {
         let waits = self.shared.borrow_mut().waits.take();
         waits.iter().for_each(|failure| run.waits(at, failure));
@@ -480,7 +481,7 @@ impl KafkaInput {
         Poll::Ready(self.take(run, place))
     }
 
-    /// The next record of the partitions in turn, and the offset after the record before it.
+    /// Returns the next record of the partitions in turn, and the offset after the previous record.
     fn next(&mut self) -> Option<(u32, KafkaRecord, i64)> {
         let mut shared = self.shared.borrow_mut();
         let Shared { partitions, held, .. } = &mut *shared;
@@ -572,7 +573,7 @@ impl KafkaInput {
         raise(store, &self.prefix, partition, known)
     }
 
-    /// Raises first offsets that are behind, some time after the last message: Kafka may remove the messages long before another one comes.
+    /// Advances stored first offsets some time after the last message, because Kafka may remove the messages long before another one arrives.
     fn raise_in_time(&mut self, store: &Store, context: &mut Context<'_>) -> Result<(), Failure> {
         let is_behind = self.shared.borrow().partitions.values().any(|known| known.frontier() > known.first);
         if !is_behind {

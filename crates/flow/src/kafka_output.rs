@@ -32,7 +32,7 @@ use crate::run::{Gives, Run, Work};
 const REFRESH: Duration = Duration::from_secs(300);
 /// Version of the state.
 const VERSION: u8 = 1;
-/// Header with the id of the message, by which receivers can tell a repetition.
+/// Header with the id of the message, by which receivers can detect a repetition.
 const ID: &str = "quayline_id";
 /// Errors of a message that no broker will take: too large, alone or as a batch, or against the rules of its topic.
 const REFUSED: [i16; 3] = [10, 18, 87];
@@ -50,7 +50,7 @@ struct Sender {
 #[derive(Default)]
 pub(crate) struct Senders(RefCell<HashMap<usize, Sender>>);
 
-/// What the store knows of a producer.
+/// State of a producer in the store.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 struct State {
     producer: Option<(i64, i16)>,
@@ -245,7 +245,7 @@ impl Run<'_> {
         })
     }
 
-    /// Number of the next record that a producer appends.
+    /// Returns the number of the next record that a producer appends.
     fn sequence(&self, name: &str, producer: i64) -> Result<i32, Failure> {
         let unit = self.store.begin()?;
         let known = unit.checkpoint(name)?;

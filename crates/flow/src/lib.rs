@@ -1,4 +1,4 @@
-//! Message flows: nodes and wires between queues, record files, folders and maps, run exactly once on few threads.
+//! Message flows: nodes and wires between queues, record files, folders and maps, executed exactly once on few threads.
 //!
 //! ```text
 //! flows/orders.toml ─ project::FlowFile ─▶ Flow: shapes along the wires, expressions and maps compiled
@@ -12,14 +12,14 @@
 //!            store: queues       store: record files, checkpoints: one Unit, one commit
 //! ```
 //!
-//! - **A unit of work is a future, not a thread.** It is created when a message is claimed and ends with its commit or rollback, so idle instances cost
-//!   nothing, and a commit, a lock or a full queue holds a future and no thread.
-//! - **One unit of work for everything**: the get, record changes, puts, checkpoints of passes, files of the outbox. What fails is rolled back as a whole.
-//! - **The outside is behind an outbox.** What leaves for a database or a server is a message of a queue until it is accepted (`deliver`), so a rollback
-//!   never leaves and a crash repeats what the other side can recognize. Messages that wait for others of their group are in the store, too (`aggregate`).
-//! - **Failures have one way**: the `failure` terminal of the node, the nearest `try`, the `catch` terminal of the input, the rollback. The queue then counts,
-//!   waits longer each time, and moves the message to its backout queue.
-//! - **Shapes are known before a message comes.** Expressions and maps are checked against what arrives at their node.
+//! - **A unit of work is a future, not a thread.** It is created when a message is claimed and ends with its commit or rollback. Idle instances cost
+//!   nothing, and a commit, a lock or a full queue blocks a future and no thread.
+//! - **One unit of work for everything**: the get, record changes, puts, checkpoints of passes, files in the outbox. A failure rolls back all of them.
+//! - **Other systems are reached through an outbox.** A message for a database or a server is in a queue until it is accepted (`deliver`). A rollback
+//!   therefore sends nothing, and after a crash the other side can recognize a repetition. Groups that wait for messages are in the store, too (`aggregate`).
+//! - **Failures take one path**: the `failure` terminal of the node, the nearest `try`, the `catch` terminal of the input, the rollback. The queue counts
+//!   the failures, increases the retry delay, and finally moves the message to its backout queue.
+//! - **Shapes are known before a message arrives.** Expressions and maps are checked against the messages that reach their node.
 
 mod aggregate;
 mod amqp;

@@ -34,10 +34,10 @@ pub const ENVELOPE_NAMES: &[&str] = &[
     "error_node",
 ];
 
-/// Property that counts the queues that a message and what was made of it have passed.
+/// Property that counts the queues that a message and its successors have passed.
 pub(crate) const HOPS: &str = "quayline_hops";
 
-/// What all messages of one received message share.
+/// Properties that all messages made from one received message share.
 #[derive(Debug)]
 pub(crate) struct Received {
     /// The message without its content.
@@ -48,7 +48,7 @@ pub(crate) struct Received {
     pub(crate) flow: Rc<str>,
     /// The file that it was read from.
     pub(crate) file_name: Option<String>,
-    /// Where the answer to an HTTP request goes.
+    /// Receiver of the answer to an HTTP request.
     pub(crate) reply: Option<crate::http::ReplyTo>,
     /// The content as it was received.
     pub(crate) content: Rc<[u8]>,
@@ -56,7 +56,7 @@ pub(crate) struct Received {
     pub(crate) terminal: &'static str,
     /// Key and number of messages of such a group.
     pub(crate) group: Option<Rc<(String, u64)>>,
-    /// Whether the same message, with the same id, comes again after a rollback or a crash.
+    /// True if the same message, with the same id, arrives again after a rollback or a crash.
     pub(crate) comes_again: bool,
     /// The request whose answer is kept.
     pub(crate) asking: Option<crate::answers::Asking>,
@@ -69,7 +69,7 @@ pub(crate) struct Parcel {
     pub(crate) received: Rc<Received>,
     /// Number of the part, after a split.
     pub(crate) part: u64,
-    /// The way from the input to here: the same for each attempt, and different for everything else that is made of one received message.
+    /// Path from the input to here: the same for each attempt, and different for all other messages made from one received message.
     pub(crate) path: u64,
     /// COBOL file status of the last record operation.
     pub(crate) status: Option<&'static str>,
@@ -79,7 +79,7 @@ pub(crate) struct Parcel {
     pub(crate) failure: Option<Rc<Failure>>,
     /// Key and number of messages of the group that it was made of.
     pub(crate) group: Option<Rc<(String, u64)>>,
-    /// Whether the content is one record as a file has it, whatever its shape says of its length.
+    /// True if the content is one record as in a file, even if the length in its shape differs.
     pub(crate) is_record: bool,
 }
 
@@ -103,14 +103,14 @@ impl Parcel {
         Parcel { content: content.into(), is_record: false, ..self.clone() }
     }
 
-    /// The message on its way to a node, as one of several that leave the last node.
+    /// Returns the message for a node, as one of several that leave the previous node.
     pub(crate) fn towards(&self, node: u64, number: u64) -> Self {
         // An odd factor and a shift spread each difference over all bits.
         let mixed = (self.path ^ node).wrapping_add(number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         Parcel { path: mixed ^ (mixed >> 32), ..self.clone() }
     }
 
-    /// What names this message to a server, the same for each attempt.
+    /// Returns the key that identifies this message to a server; it is the same for each attempt.
     pub(crate) fn idempotency_key(&self) -> String {
         format!("{}-{:016x}", hex(&self.received.header.id), self.path)
     }
@@ -119,7 +119,7 @@ impl Parcel {
         self.received.header.persistence == Persistence::Persistent
     }
 
-    /// An envelope value.
+    /// Returns an envelope value.
     pub(crate) fn envelope(&self, name: &str) -> Option<String> {
         let header = &self.received.header;
         let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());

@@ -9,13 +9,13 @@ use crate::stats::{CpuPart, NodeStats};
 /// A metric.
 #[derive(Debug)]
 pub struct Metric {
-    /// Its name.
+    /// Name of the metric.
     pub name: &'static str,
     /// `counter` or `gauge`.
     pub kind: &'static str,
     /// Labels in addition to `flow`.
     pub labels: &'static [&'static str],
-    /// What it counts, with its unit.
+    /// Description with the unit.
     pub help: &'static str,
     value: Value,
 }
@@ -103,7 +103,7 @@ pub const METRICS: &[Metric] = &[
 const PARTS: [(CpuPart, &str); 4] =
     [(CpuPart::Queues, "queues"), (CpuPart::Files, "files"), (CpuPart::Flow, "flow"), (CpuPart::Commit, "commit")];
 
-/// The figures of flows.
+/// Writes the metrics of flows.
 #[must_use]
 pub fn metrics(flows: &[FlowState]) -> String {
     let mut text = String::new();
@@ -133,7 +133,7 @@ pub fn metrics(flows: &[FlowState]) -> String {
     text
 }
 
-/// The value of a label. Source: the text format of Prometheus, version 0.0.4.
+/// Escapes the value of a label. Source: the text format of Prometheus, version 0.0.4.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

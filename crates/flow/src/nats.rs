@@ -1,13 +1,14 @@
-//! Streams of NATS: messages that come from one, each with its effect once, and messages that are published after the commit.
+//! NATS streams: messages received with exactly one effect each, and messages published after the commit.
 //!
 //! ```text
 //! checkpoint "flow-nats/FLOW/NODE"           ─▶ version, suffix of the consumer's name, floor, identity of the stream
-//! checkpoint "flow-nats/FLOW/NODE/" + number ─▶ nothing: message `number` of the stream has had its effect
+//! checkpoint "flow-nats/FLOW/NODE/" + number ─▶ empty: message `number` of the stream was processed
 //! ```
 //!
-//! The number of a message commits with what the flow makes of it. The acknowledgment follows the commit and may be lost, so a message may come again;
-//! a number that is there, or not above the floor, is acknowledged and nothing more. The floor is the number up to which the server itself says that everything is
-//! acknowledged; numbers up to it are removed. A stream that was made again has another identity, and its numbers begin again.
+//! The number of a message commits together with the effect of the message. The acknowledgment follows the commit and may be lost, so a message may
+//! arrive again; if its number is stored, or not above the floor, it is acknowledged without further processing. The floor is the number up to which
+//! the server reports every message as acknowledged; smaller numbers are removed. A stream that was deleted and recreated has another identity, and its
+//! numbers start again.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -69,7 +70,7 @@ const VERSION: u8 = 1;
 /// Number of the error for a message that is longer than the stream allows.
 const LONGER_THAN_STREAM: u64 = 10_054;
 
-/// What the store knows of the messages of a stream.
+/// Messages of a stream that were processed, as the store knows them.
 #[derive(Debug)]
 struct Seen {
     name: String,
@@ -123,7 +124,7 @@ impl Seen {
         sequence <= self.floor || self.above.contains(&sequence)
     }
 
-    /// Number of the last message that had its effect.
+    /// Returns the number of the last processed message.
     fn last(&self) -> u64 {
         self.above.last().copied().unwrap_or(0).max(self.floor)
     }
@@ -157,7 +158,7 @@ impl Seen {
     }
 }
 
-/// What the task of a connection tells.
+/// Event of a connection's task.
 enum Event {
     Message { sequence: u64, reply: String, message: Box<NatsMessage> },
     Acknowledged(u64),
@@ -182,7 +183,7 @@ impl Drop for Subscription {
     }
 }
 
-/// What is wrong with the properties of a node.
+/// Checks the properties of a node. Returns the wrong property and the reason.
 pub(crate) fn check(node: &FlowNode, root: &Path) -> Option<(&'static str, String)> {
     if !node.kind.name.starts_with("nats_") {
         return None;
@@ -214,7 +215,7 @@ pub(crate) fn check(node: &FlowNode, root: &Path) -> Option<(&'static str, Strin
     }
 }
 
-/// Whether a text is a subject.
+/// Returns true if a text is a subject.
 fn is_subject(text: &str, wildcards: bool) -> bool {
     let is_word = |word: &str| {
         let is_wild = word == "*" || word == ">";
@@ -223,7 +224,7 @@ fn is_subject(text: &str, wildcards: bool) -> bool {
     text.split('.').all(is_word)
 }
 
-/// The credentials of a node.
+/// Returns the credentials of a node.
 fn credentials(node: &FlowNode, root: &Path) -> Result<Option<NatsCredentials>, String> {
     let Some(file) = node.text("credentials") else { return Ok(None) };
     let path = root.join(file);
@@ -264,7 +265,7 @@ fn failure(error: &NatsError) -> Failure {
     Failure::new(code, format!("NATS: {error}"), hint)
 }
 
-/// The connection of an input, in a task of its own.
+/// Connection of an input, in a separate task.
 struct Session {
     store: Store,
     clock: std::sync::Arc<dyn Clock>,
@@ -282,7 +283,7 @@ struct Session {
     is_connected: bool,
 }
 
-/// Why a connection is given up.
+/// Reason for closing a connection.
 enum Broken {
     Server(NatsError),
     Here(Failure),
@@ -317,7 +318,7 @@ impl Session {
         }
     }
 
-    /// Name of the consumer: that of the node, or one that no other store has.
+    /// Returns the name of the consumer: that of the node, or one that is unique among all stores.
     fn consumer(&self) -> String {
         let clean = |text: &str| text.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-', "_");
         let made = || format!("quayline-{}-{}-{:08x}", clean(&self.flow), clean(&self.node), self.seen.borrow().suffix);
@@ -465,7 +466,7 @@ impl Subscription {
         let _ = self.settle.send((reply, how));
     }
 
-    /// The next message that has not had its effect.
+    /// Returns the next message that has not been processed.
     pub(crate) fn poll(&mut self, run: &Run<'_>, at: usize, context: &mut Context<'_>) -> Poll<Result<Taken, Failure>> {
         loop {
             let Poll::Ready(Some(event)) = self.events.poll_recv(context) else { return Poll::Pending };

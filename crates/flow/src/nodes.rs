@@ -1,4 +1,4 @@
-//! What each type of node does with a message.
+//! Execution of each type of node.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::outbox::Owner;
 use crate::run::{After, Gives, Run, Work};
 use crate::stats::CpuPart;
 
-/// Queues that a message, and what is made of it, may pass. Default 100: more is an endless loop.
+/// Maximum number of queues that a message and its successors may pass. Default 100; a higher number indicates an endless loop.
 const HOPS_MAX: u32 = 100;
 /// First and longest pause while an output queue is full.
 const FULL_PAUSE_MS: (u64, u64) = (5, 1_000);
@@ -153,7 +153,7 @@ impl Run<'_> {
         Ok(Gives::Parts(lines(&documents), documents.into()))
     }
 
-    /// The records of a message whose shape is one of records of fixed length.
+    /// Splits a message whose shape is a record of fixed length into its records.
     pub(crate) fn fixed_records(
         &self,
         at: usize,
@@ -169,7 +169,7 @@ impl Run<'_> {
         Ok(Some((0..bytes / length).map(|number| number * length..(number + 1) * length).collect()))
     }
 
-    /// A message for a queue, without its content, made from what was received.
+    /// Creates a message for a queue from the received message, without content.
     fn outgoing(&self, at: usize, parcel: &Parcel) -> Result<Message, Failure> {
         let node = &self.flow.file.nodes[at];
         let header = &parcel.received.header;
@@ -304,7 +304,7 @@ fn memchr_lines(content: &[u8]) -> impl Iterator<Item = usize> {
     feeds.chain(last)
 }
 
-/// Length of `fixed:80`.
+/// Parses the length in `fixed:80`.
 fn fixed_length(framing: &str) -> Option<usize> {
     framing.strip_prefix("fixed:")?.parse().ok().filter(|length| *length > 0)
 }
@@ -317,7 +317,7 @@ pub(crate) fn record_length(shape: &ShapeFile) -> Option<usize> {
     }
 }
 
-/// Whether a flow can split messages of a format into documents.
+/// Returns true if a flow can split messages of a format into documents.
 pub(crate) fn splits(source: &SourceFormat) -> bool {
     match source {
         SourceFormat::Json(_) => true,

@@ -13,7 +13,7 @@ use crate::run::{Run, Work};
 const NUMBER_MAX: u64 = 999_999_999;
 
 impl Run<'_> {
-    /// The outputs of a map, interchanges with the next numbers.
+    /// Assigns the next control numbers to the outputs of a map that are interchanges.
     pub(crate) async fn numbered(
         &self,
         work: &mut Work,

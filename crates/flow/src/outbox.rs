@@ -1,18 +1,18 @@
-//! Files that are written once, after the commit.
+//! Files that are written exactly once, after the commit.
 //!
 //! ```text
 //! checkpoint "flow-file/PATH"  ─▶ length of the path with the highest bit set (4 bytes), path, length of FLOW/NODE (2 bytes), FLOW/NODE, content
 //!                                 or, of earlier versions: length of the path (4 bytes), path, content
 //! ```
 //!
-//! The entry commits with the unit of work. Then the file is written under a temporary name, synced and renamed, and the entry is removed. After a
-//! restart every entry that is left is written again: a rename of the same content over the file changes nothing.
+//! The entry commits with the unit of work. The file is then written under a temporary name, synced and renamed, and the entry is removed. After a
+//! restart, every remaining entry is written again; renaming the same content over the file changes nothing.
 //!
-//! A file has one entry, whose lock puts units of work and writers into one order: a unit of work holds it from the end of its processing until its
-//! commit, a writer from before it reads the entry until the entry is removed. So the last content that committed is what the file has in the end.
+//! A file has one entry, whose lock orders units of work and writers. A unit of work holds the lock from the end of its processing until its
+//! commit, a writer from before it reads the entry until the entry is removed. The file therefore ends with the content that committed last.
 //!
-//! What cannot be written, because a folder is not mounted or a disk is full, is left to a thread of the engine, which tries again after pauses that grow.
-//! It begins with what earlier processes left, so a folder that is missing keeps no flow from starting.
+//! A file that cannot be written, because a folder is not mounted or a disk is full, is left to a thread of the engine, which retries after increasing
+//! delays. The thread also writes the entries of earlier processes, so a missing folder prevents no flow from starting.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -52,11 +52,11 @@ pub(crate) struct Unwritten {
     /// Unknown for entries of earlier versions, and if the store failed.
     pub(crate) owner: Option<Owner>,
     pub(crate) why: String,
-    /// Whether nothing can be written to its folder.
+    /// True if no file in the folder can be written.
     is_of_folder: bool,
 }
 
-/// The key of a file's entry.
+/// Returns the key of a file's entry.
 pub(crate) fn key(path: &Path) -> String {
     let path = path.to_string_lossy();
     if path.len() <= PATH_BYTES_MAX { format!("{PREFIX}{path}") } else { format!("{PREFIX}long/{}", digest(&path)) }
@@ -74,7 +74,7 @@ pub(crate) fn entry(path: &Path, owner: &Owner, content: &[u8]) -> Vec<u8> {
     [&length.to_le_bytes()[..], path.as_bytes(), &owner_length.to_le_bytes(), owner.as_bytes(), content].concat()
 }
 
-/// Path, node and content of an entry.
+/// Decodes an entry: path, node and content.
 fn read(entry: &[u8]) -> Option<(PathBuf, Option<Owner>, &[u8])> {
     let (length, rest) = entry.split_first_chunk::<4>()?;
     let length = u32::from_le_bytes(*length);
@@ -129,7 +129,7 @@ fn write_unless_busy(store: &Store, key: &str, wait: LockWait) -> Result<(), Unw
 /// Receives files that cannot be written: the first of a folder, and how many more wait for it.
 pub(crate) type Report = Box<dyn Fn(&Unwritten, u64) + Send>;
 
-/// What the thread that writes files again is to do.
+/// State of the thread that writes files again.
 #[derive(Debug, Default)]
 struct Wish {
     is_wanted: bool,
@@ -141,7 +141,7 @@ struct Wish {
 pub(crate) struct Again(Arc<(Mutex<Wish>, Condvar)>);
 
 impl Again {
-    /// A file is left.
+    /// Wakes the thread because a file was not written.
     pub(crate) fn wanted(&self) {
         self.0.0.lock().is_wanted = true;
         self.0.1.notify_all();
@@ -261,10 +261,10 @@ pub(crate) fn keys(unit: &Unit, prefix: &str) -> Result<Vec<String>, StoreError>
     Ok(keys)
 }
 
-/// Where names of checkpoints begin.
+/// Start of a range of checkpoint names.
 type Beginning = Bound<Vec<u8>>;
 
-/// Some names of checkpoints with a prefix, and where the next ones begin.
+/// Returns some checkpoint names with a prefix, and the start of the next ones.
 fn keys_from(unit: &Unit, prefix: &str, bound: &Beginning) -> Result<(Vec<String>, Option<Beginning>), StoreError> {
     let mut keys = Vec::new();
     let mut page = Page::default();

@@ -1,15 +1,15 @@
-//! One owner, among the processes on one store, for what two of them must not do at the same time.
+//! Ownership: among the processes on one store, only one may do certain work.
 //!
 //! ```text
 //! lock on checkpoint "flow-owner/FLOW/NODE"   held by a unit of work that never commits, as long as the node takes messages
 //! ```
 //!
-//! Messages of a queue without order may be processed anywhere, and each process has its own address for HTTP. Everything else has a state that only one
-//! process can have: which files are taken, when a timer fires next, which messages of a broker are known, whose turn it is in an order, which message of an
-//! outbox is on its way.
+//! Messages of an unordered queue may be processed by any process, and each process has its own HTTP address. All other inputs have state that only one
+//! process can have: the files taken, the next time of a timer, the known messages of a broker, the order of messages, the message of an outbox that
+//! is being delivered.
 //!
-//! The lock is the store's own. It ends when its process ends, however it ends, and the store takes no commit of that process afterwards. So the owner before
-//! cannot have another effect: what it still does outside of the store is repeated by the next owner and recognized there as a repetition.
+//! The lock is the store's own. It ends when its process ends in any way, and the store accepts no commit of that process afterwards. The previous owner
+//! therefore cannot have another effect: its last actions outside the store are repeated by the next owner and recognized there as repetitions.
 
 use std::pin::Pin;
 use std::sync::atomic::Ordering;
@@ -26,7 +26,7 @@ use crate::run::Run;
 /// Pause between two attempts. Default 1 s: the store frees the locks of a process that ended within that time.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Whether only one of several processes may take the messages of a node.
+/// Returns true if only one of several processes may take the messages of a node.
 pub(crate) fn needs_one(store: &Store, node: &FlowNode) -> bool {
     if store.engine().shared().is_none() {
         return false;
@@ -49,7 +49,7 @@ impl Ownership {
         Ownership { key: format!("flow-owner/{flow}/{node}"), pause: Box::pin(tokio::time::sleep(Duration::ZERO)) }
     }
 
-    /// The unit of work that holds the right as long as it lives.
+    /// Returns the unit of work that holds the ownership as long as it lives.
     pub(crate) fn poll(&mut self, run: &Run<'_>, at: usize, context: &mut Context<'_>) -> Poll<Result<Unit, Failure>> {
         loop {
             ready!(self.pause.as_mut().poll(context));

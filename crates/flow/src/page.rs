@@ -6,7 +6,7 @@ use quayline_project::{FlowFile, FlowNode, PropertyValue};
 
 use crate::edges::edges;
 
-/// The page of a flow; `picture` is the link to its SVG picture, as [`crate::svg`] draws it.
+/// Writes the page of a flow. `picture` is the link to its SVG picture, drawn by [`crate::svg`].
 #[must_use]
 pub fn page(flow: &FlowFile, picture: &str) -> String {
     let name = &flow.name;
@@ -55,7 +55,7 @@ pub fn page(flow: &FlowFile, picture: &str) -> String {
     out
 }
 
-/// A value as in the flow file.
+/// Formats a value as in the flow file.
 fn value(flow: &FlowFile, node: &FlowNode, value: &PropertyValue) -> String {
     let name = |to: &usize| flow.nodes.get(*to).map_or(node.name.as_str(), |node| node.name.as_str());
     match value {
@@ -72,7 +72,7 @@ fn value(flow: &FlowFile, node: &FlowNode, value: &PropertyValue) -> String {
     }
 }
 
-/// A text of one line as code. A mark longer than any in the text encloses it.
+/// Formats a line of text as code, with a delimiter longer than any backtick run in the text.
 fn code(text: &str) -> String {
     let text = cell(&text.split_whitespace().collect::<Vec<_>>().join(" "));
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
@@ -81,7 +81,7 @@ fn code(text: &str) -> String {
     if text.is_empty() { "empty".to_owned() } else { format!("{mark}{pad}{text}{pad}{mark}") }
 }
 
-/// A text that does not end its cell of a table.
+/// Escapes a text for a table cell.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }

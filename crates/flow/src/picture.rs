@@ -11,7 +11,7 @@ const GAP: (usize, usize) = (70, 24);
 /// Function that returns a note about the node with a given name. The list shows the note after the type of the node.
 pub type Note<'n> = dyn Fn(&str) -> Option<String> + 'n;
 
-/// The flow as an indented list: each node with its type and main property, its terminals below it.
+/// Draws the flow as an indented list: each node with its type and main property, and its terminals below it.
 #[must_use]
 pub fn text(flow: &FlowFile) -> String {
     text_with(flow, &|_| None)
@@ -55,13 +55,13 @@ fn node(
     }
 }
 
-/// The property that says most.
+/// Returns the most informative property.
 fn detail(node: &FlowNode) -> String {
     let names = ["queue", "file", "map", "program", "folder", "every", "by"];
     names.iter().find_map(|name| node.text(name)).map_or_else(String::new, |text| format!(" {text}"))
 }
 
-/// The flow as an SVG picture: inputs on the left, each node one column after the last that leads to it.
+/// Draws the flow as an SVG picture: inputs are on the left, and each node is one column after the last node that leads to it.
 #[must_use]
 pub fn svg(flow: &FlowFile) -> String {
     let places = places(flow);
@@ -121,7 +121,7 @@ pub fn svg(flow: &FlowFile) -> String {
     out
 }
 
-/// Column and row of each node.
+/// Returns column and row of each node.
 fn places(flow: &FlowFile) -> Vec<(usize, usize)> {
     let count = flow.nodes.len();
     let mut columns = vec![0; count];

@@ -113,7 +113,7 @@ impl<'p> Lanes<'p> {
         self.pipes.nodes[at].world.set_unit(Some(UnitWorld { now, seed, envelope }));
     }
 
-    /// The values of a node's expressions.
+    /// Evaluates the expressions of a node.
     pub(crate) fn evaluate(&self, at: usize, now_ms: u64, parcel: &Parcel) -> Result<Vec<Evaluated>, Failure> {
         let (Some(expressions), Some(pipeline)) = (&self.flow.nodes[at].expressions, &self.pipes.nodes[at].expressions)
         else {
@@ -125,7 +125,7 @@ impl<'p> Lanes<'p> {
         })
     }
 
-    /// What the map of a node makes of a message: the content of each output; and its warnings.
+    /// Runs the map of a node on a message. Returns the content of each output, and warnings.
     pub(crate) fn map(&self, at: usize, now_ms: u64, parcel: &Parcel) -> Result<(Vec<Vec<u8>>, Vec<Finding>), Failure> {
         let (Some(map), Some(pipeline)) = (&self.flow.nodes[at].map, &self.pipes.nodes[at].map) else {
             return Ok((Vec::new(), Vec::new()));

@@ -4,8 +4,9 @@
 //! message ─▶ permit ─▶ free worker, or a new process ─▶ submit, bell … bell or death or time limit ─▶ answer, worker is free again
 //! ```
 //!
-//! A worker has one call at a time, so what happens to its process concerns one message. A call that is given up ends its process, because a program in a
-//! loop obeys nothing else. Pools with several calls for each process save a bell for each call; a gateway needs that, a unit of work with a commit does not.
+//! A worker has one call at a time, so a failure of its process affects one message. Abandoning a call kills its process, because a program in a
+//! loop cannot be interrupted otherwise. Pools with several calls in each process save a signal for each call; a gateway needs that, a unit of work with
+//! a commit does not.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -56,10 +57,10 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// The program of a node with the shapes of its parameter, before and after the call.
+    /// Creates the program of a node, and the shapes of its parameter before and after the call.
     ///
     /// # Errors
-    /// The property that is wrong, what is wrong with it, and the remedy.
+    /// The wrong property, the reason, and the remedy.
     pub(crate) fn new(
         root: &Path,
         node: &FlowNode,
@@ -100,7 +101,7 @@ impl Program {
         Ok(Program { folders, request, response, length, source })
     }
 
-    /// Source of the module, and path of the compiled module.
+    /// Returns the source of the module, and the path of the compiled module.
     pub(crate) fn source(&self) -> Option<(&ModuleSource, PathBuf)> {
         let source = self.source.as_ref()?;
         let module = self.folders.first()?.join(format!("{}.so", source.program));
@@ -108,13 +109,13 @@ impl Program {
         Some((source, std::path::absolute(&module).unwrap_or(module)))
     }
 
-    /// The module that a call finds first.
+    /// Returns the module that a call finds first.
     pub(crate) fn module(&self, node: &FlowNode) -> Option<PathBuf> {
         let name = format!("{}.so", node.text("program").unwrap_or_default());
         self.folders.iter().map(|folder| folder.join(&name)).find(|module| module.is_file())
     }
 
-    /// Whether messages of a shape are the program's records.
+    /// Returns true if messages of a shape are the program's records.
     pub(crate) fn accepts(&self, shape: &ShapeFile) -> bool {
         let is_same = match (shape.form(), self.request.form()) {
             // A copybook names no code page, and the program gets the bytes as they are.
@@ -133,7 +134,7 @@ impl Program {
         &self.response
     }
 
-    /// The folders, for a finding.
+    /// Lists the folders for a finding.
     pub(crate) fn folders(&self) -> String {
         self.folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(", ")
     }
@@ -462,7 +463,7 @@ impl Run<'_> {
 }
 
 impl Pool {
-    /// One call, from the wait for a process on. A future that is dropped ends the process with its call.
+    /// Makes one call, including the wait for a process. Dropping the future kills the process with its call.
     async fn call(&self, content: &[u8], limit: Duration) -> Result<Result<Returned, End>, Failure> {
         // The semaphore is never closed.
         let _permit = self.permits.acquire().await;

@@ -19,7 +19,7 @@ const COMMIT_COUNT: u64 = 1_000;
 /// Units of work of one pass that are on their way to the log at once.
 const IN_FLIGHT: usize = 4;
 
-/// Where a record is looked for.
+/// Search condition for a record.
 enum Wanted {
     Key(Vec<u8>, Relation),
     Alternate(String, Vec<u8>, Relation),
@@ -115,7 +115,7 @@ impl Run<'_> {
         Ok(Gives::Out(out))
     }
 
-    /// A status message.
+    /// Creates a status message.
     #[expect(clippy::too_many_arguments, reason = "the fields of a status message")]
     fn status(
         &self,
@@ -175,8 +175,8 @@ impl Run<'_> {
         })
     }
 
-    /// Reads a record file from its begin or a key on; each record is a message. Records are read in units of work of their own, each with a checkpoint
-    /// if anything of it persists, so that a pass resumes where it was.
+    /// Reads a record file from its beginning or a key; each record is a message. Records are read in separate units of work, each with a checkpoint if
+    /// the pass is durable, so that it resumes at its last position.
     pub(crate) async fn record_input(
         &self,
         work: &mut Work,

@@ -36,7 +36,7 @@ const IDLE: Duration = Duration::from_secs(10);
 /// One unit of work in this number is measured.
 const SAMPLE: u64 = 32;
 
-/// What a flow tells while it runs. Called on the threads of the engine, so it must not wait.
+/// Receiver of events of running flows. It is called on the threads of the engine, so it must not block.
 pub trait Observer: Send + Sync {
     /// A unit of work was rolled back, or a node failed where a wire handles it (`handled`).
     fn failed(&self, flow: &str, finding: &Finding, handled: bool);
@@ -44,7 +44,7 @@ pub trait Observer: Send + Sync {
     fn trace(&self, flow: &str, node: &str, text: &str);
 }
 
-/// How long a unit of work may still wait after its flow was asked to stop. Its message then goes back as after its time limit.
+/// Time for which a unit of work may still wait after its flow was asked to stop. Its message is then returned as after a timeout.
 const STOP_GRACE: Duration = Duration::from_secs(3);
 
 /// Number of a message that leaves a node after a failure, which differs from those of messages that leave it otherwise.
@@ -85,9 +85,9 @@ pub(crate) struct Work {
     steps: u64,
     sample: Option<Sample>,
     pub(crate) messages: u64,
-    /// Whether nothing in it has to survive a power cut.
+    /// True if no change of the unit of work has to survive a power failure.
     pub(crate) is_written_only: bool,
-    /// Whether a wait was given up since the flow stops, so that a rollback is nobody's failure.
+    /// True if a wait was abandoned because the flow stops, so that the rollback is not a failure.
     pub(crate) is_cut_short: bool,
     /// The last message that was put, without its content.
     pub(crate) template: Option<crate::nodes::Template>,
@@ -95,7 +95,7 @@ pub(crate) struct Work {
     pub(crate) files: BTreeMap<String, Vec<u8>>,
 }
 
-/// What happens after the commit.
+/// Action after the commit.
 pub(crate) enum After {
     Answer(ReplyTo, Answer),
     /// A file whose content is kept in the store under this name.
@@ -118,7 +118,7 @@ enum Step {
     Parts(usize, Parcel, Rc<Vec<core::ops::Range<usize>>>, Rc<[u8]>, usize),
 }
 
-/// What a node gives.
+/// Result of a node.
 pub(crate) enum Gives {
     /// A message for each terminal.
     Out(Vec<(&'static str, Parcel)>),
@@ -195,7 +195,7 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// Time that this thread spends on other units of work is not charged: call it after each await.
+    /// Restarts the CPU clock, so that time of other units of work on this thread is not charged. Call it after each await.
     pub(crate) fn resumed(&self, work: &mut Work) {
         if let Some(sample) = &mut work.sample {
             sample.since = cpu();
@@ -211,13 +211,13 @@ impl<'p> Run<'p> {
         Ok(queue)
     }
 
-    /// The flow as the engine runs it.
+    /// Returns the flow as the engine runs it.
     pub(crate) fn deployed(&self) -> &Deployed {
         &self.stop.0
     }
 
-    /// When a unit of work that waits for something outside of itself gives up: at its time limit, or some seconds after it was asked to stop.
-    /// `asked` remembers when the flow was first seen to stop.
+    /// Returns the time at which a unit of work that waits for an event gives up: its time limit, or some seconds after its flow was asked to stop.
+    /// `asked` keeps the time at which the stop was first noticed.
     fn gives_up_at(&self, work: &Work, asked: &mut Option<Instant>) -> Instant {
         if !self.stop.0.is_stopping() {
             return work.deadline;
@@ -225,7 +225,7 @@ impl<'p> Run<'p> {
         work.deadline.min(*asked.get_or_insert_with(Instant::now) + STOP_GRACE)
     }
 
-    /// Whether a unit of work gives up rather than wait this long once more.
+    /// Returns true if a unit of work gives up instead of waiting for another `pause_ms`.
     pub(crate) fn gives_up(&self, work: &mut Work, asked: &mut Option<Instant>, pause_ms: u64) -> bool {
         let next = Instant::now() + Duration::from_millis(pause_ms);
         let gives_up = next >= self.gives_up_at(work, asked);
@@ -238,7 +238,7 @@ impl<'p> Run<'p> {
         self.stop.0.stopped_within(pause, self.stop.1).await
     }
 
-    /// A record file, kept open as its node says.
+    /// Opens a record file, or returns the one kept open according to the node.
     pub(crate) fn file(&self, unit: &Unit, name: &str, keep_open: Option<&str>) -> Result<RecordFile, StoreError> {
         let keeps = keep_open != Some("per_message");
         if keeps && let Some((file, used)) = self.files.borrow_mut().get_mut(name) {
@@ -256,7 +256,7 @@ impl<'p> Run<'p> {
         Ok(file)
     }
 
-    /// The values of a node's expressions.
+    /// Evaluates a node's expressions.
     pub(crate) fn values(&self, at: usize, parcel: &Parcel) -> Result<Vec<Evaluated>, Failure> {
         if self.flow.nodes[at].expressions.is_none() {
             return Ok(Vec::new());
@@ -264,7 +264,7 @@ impl<'p> Run<'p> {
         self.lanes.evaluate(at, self.clock.now_ms(), parcel)
     }
 
-    /// Number of the first value of a property among those of its node's expressions.
+    /// Returns the index of a property's first value among those of its node's expressions.
     pub(crate) fn value_at(&self, at: usize, name: &str) -> usize {
         let before = self.flow.file.nodes[at].properties.iter().take_while(|property| property.kind.name != name);
         let count = |property: &FlowProperty| match &property.value {
@@ -276,7 +276,7 @@ impl<'p> Run<'p> {
         before.map(count).sum()
     }
 
-    /// The value of a property that is an expression.
+    /// Returns the value of a property that is an expression.
     pub(crate) fn value<'v>(&self, at: usize, values: &'v [Evaluated], name: &str) -> Option<&'v Evaluated> {
         let property = self.flow.file.nodes[at].property(name)?;
         if !matches!(property.value, PropertyValue::From(..)) {
@@ -285,7 +285,7 @@ impl<'p> Run<'p> {
         Some(values.get(self.value_at(at, name)).unwrap_or(&Evaluated::Absent))
     }
 
-    /// A text property of a node: the constant, or the value of its expression.
+    /// Returns a text property of a node: the constant, or the value of its expression.
     pub(crate) fn text<'v>(
         &'v self,
         at: usize,
@@ -307,7 +307,7 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// A text property that must be there.
+    /// Returns a text property that must be present.
     pub(crate) fn needed<'v>(&'v self, at: usize, values: &'v [Evaluated], name: &str) -> Result<&'v str, Failure> {
         self.text(at, values, name)?
             .ok_or_else(|| Failure::new(codes::NO_VALUE, format!("`{name}` has no value"), "set it in the flow file"))

@@ -68,7 +68,7 @@ impl ToSql for Parameter {
     to_sql_checked!();
 }
 
-/// What is wrong with the name of a database.
+/// Checks the address of a database and describes the error in it.
 pub(crate) fn check(database: &str) -> Result<Config, String> {
     let config = Config::from_str(database).map_err(|_| "it is not a connection string of PostgreSQL".to_owned())?;
     if config.get_password().is_some() {
@@ -94,7 +94,7 @@ pub(crate) fn config(node: &FlowNode, flow: &str) -> Result<Config, String> {
     Ok(config)
 }
 
-/// A connection, served by a task of this thread.
+/// Opens a connection, which a task of this thread serves.
 pub(crate) async fn open(config: &Config) -> Result<Client, tokio_postgres::Error> {
     let (client, connection) = config.connect(NoTls).await?;
     // Its end shows as an error of the next statement.
@@ -102,7 +102,7 @@ pub(crate) async fn open(config: &Config) -> Result<Client, tokio_postgres::Erro
     Ok(client)
 }
 
-/// An error without values: the messages of a server quote them.
+/// Converts an error without its values, because messages of a server quote them.
 pub(crate) fn failure(error: &tokio_postgres::Error) -> Failure {
     let Some(db) = error.as_db_error() else {
         let hint = "check the server and the network; the flow tries again";
@@ -140,7 +140,7 @@ fn parameters(node: &FlowNode, values: &[Evaluated], first: usize) -> Vec<Option
 }
 
 impl Run<'_> {
-    /// The connection of a node, made if there is none.
+    /// Returns the connection of a node, which is opened if necessary.
     async fn session(&self, at: usize, text: &str) -> Result<Rc<Session>, tokio_postgres::Error> {
         if let Some(session) = self.sql.0.borrow().get(&at)
             && !session.client.is_closed()

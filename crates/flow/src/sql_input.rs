@@ -1,16 +1,16 @@
-//! Rows of a PostgreSQL query as messages, each with its effect once.
+//! Rows of a PostgreSQL query as messages with exactly one effect each.
 //!
 //! ```text
-//! checkpoint "flow-sql/FLOW/READER/DATABASE/head"          ─▶ version, key up to which every row had its effect
-//! checkpoint "flow-sql/FLOW/READER/DATABASE/row/" + digest ─▶ the row with this key had its effect
+//! checkpoint "flow-sql/FLOW/READER/DATABASE/head"          ─▶ version, key up to which every row was processed
+//! checkpoint "flow-sql/FLOW/READER/DATABASE/row/" + digest ─▶ the row with this key was processed
 //! ```
 //!
-//! The entry of a row commits with what the flow makes of it. Without `done`, rows are read in the order of their key from the head on, and the head follows
-//! the entries. A row that becomes visible below the head is never read. With `done`, every look reads from the first row, and the statement removes what had
-//! its effect: after the commit, and again after a restart. The entry remains until the database has committed the statement and the query no longer
+//! The entry of a row commits together with the effect of the row. Without `done`, rows are read in key order from the head, and the head follows
+//! the entries. A row that becomes visible below the head is never read. With `done`, every query starts at the first row, and the statement removes
+//! processed rows: after the commit, and again after a restart. The entry remains until the database has committed the statement and the query no longer
 //! returns the row, regardless of the number of rows that the statement changed.
 //!
-//! One task holds the connection. It looks for rows and executes statements one after another, so a row that is read has not been removed meanwhile.
+//! One task owns the connection. It queries and executes statements one after another, so a row cannot be removed between the two.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -64,7 +64,7 @@ struct Arrived {
     content: Rc<[u8]>,
 }
 
-/// What the task of the connection and the input share.
+/// State shared by the connection's task and the input.
 #[derive(Default)]
 struct Shared {
     arrived: VecDeque<Arrived>,
@@ -117,7 +117,7 @@ pub(crate) struct SqlInput {
     raised: Instant,
     failed: Failures<MessageId>,
     is_ordered: bool,
-    /// Whether a statement removes rows, so that there is no head.
+    /// True if a statement removes rows, so that there is no head.
     removes: bool,
 }
 
@@ -127,7 +127,7 @@ impl Drop for SqlInput {
     }
 }
 
-/// The connection of an input, in a task of its own.
+/// Connection of an input, in a separate task.
 struct Session {
     store: Store,
     config: Config,
@@ -184,7 +184,7 @@ async fn answered<T>(asked: impl Future<Output = Result<T, tokio_postgres::Error
     }
 }
 
-/// Key and content of a row.
+/// Reads key and content of a row.
 fn row_of(row: &Row) -> Result<(Option<Rc<str>>, String), Failure> {
     let content: String = row.try_get(0).map_err(|error| failure(&error))?;
     let key: Option<String> = row.try_get(1).map_err(|error| failure(&error))?;
@@ -290,7 +290,7 @@ impl Session {
         rows >= HELD_MAX.0 || bytes >= HELD_MAX.1 || shared.order.len() >= ORDER_MAX || left >= LEFT_MAX
     }
 
-    /// Removes rows that had their effect, and then what is remembered of them.
+    /// Removes processed rows from the database, and their entries from the store.
     async fn finish(&self, prepared: &Prepared) -> Result<(), Failure> {
         let Some(done) = &prepared.done else { return Ok(()) };
         loop {
@@ -398,7 +398,7 @@ impl Session {
         Ok(())
     }
 
-    /// Reads rows until there are no more, or the input holds enough. Returns whether there are no more.
+    /// Reads rows until there are no more, or the input has enough. Returns true if there are no more.
     async fn look(&mut self, prepared: &Prepared) -> Result<bool, Failure> {
         let removes = prepared.done.is_some();
         let mut after = if removes { None } else { self.shared.borrow().read.clone() };
@@ -532,7 +532,7 @@ impl SqlInput {
         })
     }
 
-    /// The next row that has not had its effect.
+    /// Returns the next row that has not been processed.
     pub(crate) fn poll(&mut self, run: &Run<'_>, at: usize, context: &mut Context<'_>) -> Poll<Result<Taken, Failure>> {
         let waits = self.shared.borrow_mut().waits.take();
         waits.iter().for_each(|failure| run.waits(at, failure));
@@ -639,7 +639,7 @@ impl SqlInput {
     }
 }
 
-/// Whether rows are processed one after another.
+/// Returns true if rows are processed one after another.
 pub(crate) fn is_ordered(node: &FlowNode) -> bool {
     node.text("order") == Some("by_key")
 }

@@ -10,7 +10,7 @@ use crate::trace::{TraceEvent, Traced};
 /// Figures of a running flow. Counters start at zero when the flow is started.
 #[derive(Debug)]
 pub struct FlowStats {
-    /// By number of the node.
+    /// Counters by node number.
     pub nodes: Vec<NodeStats>,
     /// Units of work that committed.
     pub committed: AtomicU64,
@@ -38,7 +38,7 @@ pub struct NodeStats {
     pub failures: AtomicU64,
     /// Warnings of a map about messages that it accepted.
     pub warnings: AtomicU64,
-    /// Whether another process on the store takes the messages of this node.
+    /// True if another process on the store takes the messages of this node.
     pub is_elsewhere: AtomicBool,
     last_error: Mutex<Option<LastError>>,
     last_warning: Mutex<Option<LastError>>,
@@ -53,7 +53,7 @@ pub struct LastError {
     pub finding: Finding,
 }
 
-/// What CPU time was for.
+/// Purpose of CPU time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum CpuPart {
     /// Getting and putting messages.
@@ -106,13 +106,13 @@ impl FlowStats {
         }
     }
 
-    /// The failure that rolled a unit of work back last.
+    /// Returns the most recent failure that rolled back a unit of work.
     #[must_use]
     pub fn last_error(&self) -> Option<LastError> {
         self.last_error.lock().clone()
     }
 
-    /// Why an input of the flow cannot begin, such as an address that another program uses. The flow tries again and again.
+    /// Returns the reason why an input of the flow cannot start, such as an address in use. The flow keeps retrying.
     #[must_use]
     pub fn not_begun(&self) -> Option<String> {
         self.not_begun.lock().clone()
@@ -122,7 +122,7 @@ impl FlowStats {
         *self.not_begun.lock() = obstacle;
     }
 
-    /// Keeps the way of messages from now on. It ends by itself half a minute after the last [`FlowStats::take_trace`].
+    /// Starts recording the paths of messages. Recording ends automatically half a minute after the last [`FlowStats::take_trace`].
     pub fn begin_trace(&self, now_ms: u64) {
         self.traced.begin(now_ms);
     }
@@ -132,12 +132,12 @@ impl FlowStats {
         self.traced.end();
     }
 
-    /// The steps of messages since the last call, and how many found no room.
+    /// Returns the steps of messages since the last call, and the number of steps dropped for lack of room.
     pub fn take_trace(&self, now_ms: u64) -> (Vec<TraceEvent>, u64) {
         self.traced.take(now_ms)
     }
 
-    /// The flow ended by itself.
+    /// Records that the flow ended because of a failure.
     pub(crate) fn broke(&self, at_ms: u64, finding: Finding) {
         *self.last_error.lock() = Some(LastError { at_ms, finding });
     }
@@ -149,13 +149,13 @@ impl FlowStats {
 }
 
 impl NodeStats {
-    /// The last failure.
+    /// Returns the last failure.
     #[must_use]
     pub fn last_error(&self) -> Option<LastError> {
         self.last_error.lock().clone()
     }
 
-    /// The last warning.
+    /// Returns the last warning.
     #[must_use]
     pub fn last_warning(&self) -> Option<LastError> {
         self.last_warning.lock().clone()

@@ -5,7 +5,7 @@ use std::path::Path;
 use quayline_connect::ClientTls;
 use quayline_project::FlowNode;
 
-/// What is wrong with the certificates of a node: the property, and why.
+/// Checks the certificates of a node. Returns the wrong property and the reason.
 pub(crate) fn check(node: &FlowNode, root: &Path, is_encrypted: bool) -> Option<(&'static str, String)> {
     for (property, other) in [("certificate", "private_key"), ("private_key", "certificate")] {
         if node.text(property).is_some() && node.text(other).is_none() {
@@ -19,7 +19,7 @@ pub(crate) fn check(node: &FlowNode, root: &Path, is_encrypted: bool) -> Option<
     load(node, root).err().map(|why| (property, why))
 }
 
-/// The certificates of a node.
+/// Loads the certificates of a node.
 pub(crate) fn load(node: &FlowNode, root: &Path) -> Result<ClientTls, String> {
     let path = |property: &str| node.text(property).map(|path| root.join(path));
     let (certificate, key) = (path("certificate"), path("private_key"));

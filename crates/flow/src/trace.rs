@@ -1,9 +1,9 @@
-//! The way of messages through a flow, for whoever looks for a fault, and the trace context of W3C that messages carry.
+//! Traces of messages through a flow, for troubleshooting, and the W3C trace context that messages carry.
 //!
-//! A flow that is not traced pays one load of a number for each terminal. Events name node, terminal and time, never content. They wait in a bounded buffer
-//! until somebody reads them; the oldest make room. Tracing ends by itself, so that a forgotten one costs nothing.
+//! An untraced flow pays one load of a number for each terminal. Events have node, terminal and time, never content. They wait in a bounded buffer
+//! until they are read; the oldest are dropped when it is full. Tracing ends automatically, so a forgotten trace costs nothing.
 //!
-//! Source of the context: W3C Trace Context, level 1. Quayline records no span of its own, so it passes `traceparent` and `tracestate` on as they are.
+//! Source of the context: W3C Trace Context, level 1. Quayline records no spans, so it passes `traceparent` and `tracestate` on unchanged.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -63,7 +63,7 @@ impl Traced {
         *self.events.lock() = Default::default();
     }
 
-    /// The events since the last look, and how many found no room.
+    /// Returns the events since the last call, and the number of events dropped for lack of room.
     pub(crate) fn take(&self, now_ms: u64) -> (Vec<TraceEvent>, u64) {
         if self.until_ms.load(Ordering::Relaxed) > 0 {
             self.begin(now_ms);
@@ -132,7 +132,7 @@ impl Run<'_> {
     }
 }
 
-/// Whether a text is a `traceparent` of version 00.
+/// Returns true if a text is a `traceparent` of version 00.
 fn is_parent(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
     let is_hex = |part: &str, digits: usize| {
@@ -143,7 +143,7 @@ fn is_parent(text: &str) -> bool {
         if is_hex(trace, 32) && is_hex(span, 16) && is_hex(flags, 2) && has_one(trace) && has_one(span))
 }
 
-/// The context of a request as properties of its message. What is malformed is left out, as the standard asks.
+/// Converts the context of a request to properties of its message. Malformed parts are left out, as the standard requires.
 pub(crate) fn context(parent: Option<&str>, state: Option<&str>) -> Vec<(String, Vec<u8>)> {
     let Some(parent) = parent.filter(|parent| is_parent(parent)) else { return Vec::new() };
     let mut properties = vec![(PARENT.to_owned(), parent.as_bytes().to_vec())];
@@ -153,7 +153,7 @@ pub(crate) fn context(parent: Option<&str>, state: Option<&str>) -> Vec<(String,
     properties
 }
 
-/// The context of a message as headers of a request.
+/// Converts the context of a message to headers of a request.
 pub(crate) fn headers(properties: &[(String, Vec<u8>)]) -> Vec<(&str, &str)> {
     let value = |name: &str| {
         let (_, value) = properties.iter().find(|(known, _)| known == name)?;

@@ -29,8 +29,8 @@ use crate::stats::CpuPart;
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 /// Pause before an input that failed tries again.
 const INPUT_PAUSE: Duration = Duration::from_secs(1);
-/// Units of work of a flow on one thread that may be on their way to the log beside those of its instances. Default 256: as many as instances, so
-/// that a disk that is slow stops the gets and not the memory.
+/// Maximum number of submitted units of work of a flow on one thread in addition to those of its instances. Default 256, the maximum number of
+/// instances. It makes a slow disk block the gets before memory grows.
 const COMMITS_MAX: usize = 256;
 /// Messages that a flow takes and ends before other work of its thread has its turn. Default 128: below a millisecond, and a turn costs far less.
 const MESSAGES_AT_ONCE: usize = 128;
@@ -209,7 +209,7 @@ fn start<'r>(
     units.push(Box::pin(unit_of_work(run, input, inputs[input].node, claimed)));
 }
 
-/// One unit of work: from the message that was claimed to the commit or rollback.
+/// Executes one unit of work, from the claimed message to the commit or rollback.
 async fn unit_of_work(run: &Run<'_>, input: usize, node: usize, claimed: Claimed) -> Ended {
     let Claimed { unit, received, after, key, count, file, failure, frees_early, outgoing, backout } = claimed;
     let mut ended = Ended {
@@ -322,7 +322,7 @@ async fn backed_out(
     run.put(work, &queue, &message).await
 }
 
-/// Whether the get commits before the flow runs.
+/// Returns true if the get commits before the flow runs.
 pub(crate) fn commits_first(run: &Run<'_>, node: usize, persistence: Persistence) -> bool {
     match run.flow.file.nodes[node].text("transaction") {
         Some("no") => true,
@@ -353,7 +353,7 @@ async fn without_transaction(
     }
 }
 
-/// Processes a message and, if the input says so, those that follow it, in one unit of work.
+/// Processes a message and, if the input allows it, the messages that follow, in one unit of work.
 async fn transaction(
     run: &Run<'_>,
     node: usize,
