@@ -48,7 +48,7 @@ pub(crate) struct Tag {
     description: String,
 }
 
-/// The members that have a value; `None` if none has.
+/// Returns an object of the members with a value; `None` if none has one.
 fn members(pairs: &[(&str, &str)]) -> Option<Json> {
     let members: Vec<(String, Json)> = pairs
         .iter()
@@ -80,14 +80,14 @@ impl License {
 }
 
 impl About {
-    /// The list of servers. `own` is the URL of the server that serves the document.
+    /// Returns the list of servers. `own` is the URL of the server that serves the document.
     pub(crate) fn servers(&self, own: &str) -> Json {
         let urls: Vec<&str> =
             if self.servers.is_empty() { vec![own] } else { self.servers.iter().map(|s| &**s).collect() };
         Json::List(urls.into_iter().map(|url| Json::object([("url", Json::text(url))])).collect())
     }
 
-    /// The tags with a description first, then those that only operations name.
+    /// Returns the tags: those with a description first, followed by those that only operations name.
     pub(crate) fn tags(&self, operations: &[Arc<Operation>]) -> Option<Json> {
         let mut tags: Vec<(&str, &str)> = self.tags.iter().map(|tag| (&*tag.name, &*tag.description)).collect();
         for name in operations.iter().flat_map(|operation| &operation.tags) {

@@ -1,6 +1,6 @@
 //! Reading of a client's certificate, whose trust was decided before.
 
-/// The common name of a certificate's subject (X.509: `tbsCertificate.subject`, attribute 2.5.4.3), from its DER form.
+/// Extracts the common name of a certificate's subject (X.509: `tbsCertificate.subject`, attribute 2.5.4.3) from its DER form.
 #[must_use]
 pub fn common_name(certificate: &[u8]) -> Option<String> {
     const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];

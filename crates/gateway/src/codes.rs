@@ -50,15 +50,15 @@ pub(crate) const RECORD_HELD: &str = "GTW-131";
 pub(crate) const NOT_STORED: &str = "GTW-132";
 /// The store is full.
 pub(crate) const STORE_FULL: &str = "GTW-133";
-/// No reply came.
+/// The reply did not arrive in time.
 pub(crate) const NO_REPLY: &str = "GTW-134";
-/// No queue of this name is open to clients.
+/// The queue does not exist or is not open to clients.
 pub(crate) const NO_QUEUE: &str = "GTW-135";
 /// The claim has ended.
 pub(crate) const NO_CLAIM: &str = "GTW-136";
-/// No message of the queue has the id.
+/// The queue has no message with this id.
 pub(crate) const NO_MESSAGE: &str = "GTW-137";
-/// The queue cannot do what the request asks for.
+/// The queue does not support the requested operation.
 pub(crate) const NOT_SUPPORTED: &str = "GTW-138";
 /// The outcome of a change is not known.
 pub(crate) const UNKNOWN_OUTCOME: &str = "GTW-148";

@@ -2,7 +2,7 @@
 
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// base64url without padding (RFC 4648, section 5).
+/// Decodes base64url without padding (RFC 4648, section 5).
 #[must_use]
 pub fn from_base64url(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len() * 3 / 4);
@@ -20,7 +20,7 @@ pub fn from_base64url(text: &str) -> Option<Vec<u8>> {
     (count < 6 && bits & ((1 << count) - 1) == 0).then_some(bytes)
 }
 
-/// base64url without padding (RFC 4648, section 5).
+/// Encodes base64url without padding (RFC 4648, section 5).
 #[must_use]
 pub fn to_base64url(bytes: &[u8]) -> String {
     let mut text = String::new();

@@ -20,18 +20,18 @@ pub(crate) struct GateRules {
     pub(crate) required: Vec<NodeId>,
     /// Minimum number of elements of each list, if it is enforced.
     pub(crate) minimum: Vec<u32>,
-    /// Whether numbers may come as strings and with leading zeros, and `null` or an empty string means an absent number.
+    /// True if numbers may be strings and may have leading zeros, and `null` or an empty string means an absent number.
     pub(crate) numbers: Numbers,
-    /// Whether Quayline refuses text with control characters.
+    /// True if Quayline refuses text with control characters.
     pub(crate) refuses_controls: bool,
 }
 
 /// Forms of numbers in requests.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Numbers {
-    /// As in JSON.
+    /// JSON numbers only.
     Json,
-    /// As clients of other gateways wrote them.
+    /// Lenient forms that clients of other gateways send.
     Lenient,
 }
 
@@ -50,8 +50,8 @@ impl GateRules {
     }
 }
 
-/// Returns the minimum number of elements of each node's list by its OCCURS. A shape has 0 for a list with a counter, because COBOL
-/// programs may write 0 whatever the minimum.
+/// Returns the OCCURS minimum of each node's list. The shape has 0 for a list with a counter, because COBOL programs may write 0 even
+/// if the minimum is higher.
 pub(crate) fn minimum_items(plan: &RecordPlan) -> Vec<u32> {
     let occurs = |node| plan.layout().field(plan.field_of(node)?).occurs;
     let is_list = |(_, node): &(NodeId, &quayline_core::Node)| node.is_list();

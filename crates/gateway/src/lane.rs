@@ -88,7 +88,7 @@ struct ResponseLane {
 }
 
 impl OperationLane {
-    /// A lane for `operation`.
+    /// Creates a lane for `operation`.
     #[must_use]
     pub fn new(operation: &Operation) -> Self {
         let request = &operation.service.request;
@@ -112,10 +112,10 @@ impl OperationLane {
         }
     }
 
-    /// The record of a request.
+    /// Builds the record of a request.
     ///
     /// # Errors
-    /// All faults of the request: 400 with a line for each field, or 415.
+    /// All faults of the request: 400 with an entry for each field, or 415.
     pub fn record<'a>(
         &'a mut self,
         operation: &'a Operation,
@@ -211,10 +211,10 @@ impl OperationLane {
         }
     }
 
-    /// What a request asks of a record file, for an operation of a service that is one.
+    /// Builds the record file operation that a request demands, if the operation's service is a record file.
     ///
     /// # Errors
-    /// Those of [`Self::record`], and page parameters that are not valid.
+    /// Those of [`Self::record`], and invalid page parameters.
     pub fn record_call(
         &mut self,
         operation: &Operation,
@@ -302,10 +302,10 @@ impl OperationLane {
         })
     }
 
-    /// A page of records as JSON: `items`, and `next` if another page follows. `buffer` is reused.
+    /// Writes a page of records as JSON: `items`, and `next` if another page follows. `buffer` is reused.
     ///
     /// # Errors
-    /// Those of [`Self::answer`]; 406 for another form than JSON.
+    /// Those of [`Self::answer`]; 406 for a media type other than JSON.
     pub fn page(
         &mut self,
         operation: &Operation,
@@ -499,7 +499,7 @@ impl ResponseLane {
     }
 }
 
-/// A strong validator of an answer's content (RFC 9110, section 8.8.3).
+/// Computes a strong validator (ETag) of an answer's content (RFC 9110, section 8.8.3).
 #[must_use]
 pub fn etag(body: &[u8]) -> String {
     format!("\"{:032x}\"", xxhash_rust::xxh3::xxh3_128(body))

@@ -27,7 +27,7 @@ enum Piece {
 }
 
 impl Location {
-    /// The location of records that `insert` adds, if one of `operations` reads them by their key and nothing more.
+    /// Returns the location of records that `insert` adds, if one of `operations` reads a record by its key alone.
     pub(crate) fn of(insert: &Operation, operations: &[Operation]) -> Option<Location> {
         if insert.file_action() != Some(FileAction::Insert) {
             return None;
@@ -65,7 +65,7 @@ impl Location {
         Some(Location { pieces, probe, typed })
     }
 
-    /// The location of a record; `None` if a value of its key cannot be written in a request.
+    /// Returns the location of a record; `None` if a value of its key cannot be written in a request.
     pub(crate) fn of_record(&self, record: &[u8]) -> Option<String> {
         let mut values = Vec::new();
         self.probe.values(&mut self.probe.decoder(), record, &mut values);
@@ -83,7 +83,7 @@ impl Location {
     }
 }
 
-/// A value as a request writes it.
+/// Writes a value as in a request.
 fn written(text: &[u8], typed: Option<&Typed>) -> Option<Vec<u8>> {
     let (mut shown, mut back) = (Vec::new(), Vec::new());
     let written = match typed.map(|typed| (typed, typed.show(text, &mut shown))) {

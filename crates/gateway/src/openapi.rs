@@ -19,8 +19,8 @@ pub struct Security {
     pub mutual_tls: bool,
 }
 
-/// A document whose operations are not those of an API: what its paths may refer to comes from here. `responses` are the names of the shared
-/// responses that the paths refer to, such as `BadRequest`.
+/// Builds a document for operations that are not those of an API. It adds the components that `paths` may refer to; `responses` has the names of
+/// the shared responses, such as `BadRequest`.
 #[must_use]
 pub fn document(info: Json, paths: Json, responses: &[&str], security: Security) -> Json {
     let mut components = components(security);
@@ -39,7 +39,7 @@ pub fn document(info: Json, paths: Json, responses: &[&str], security: Security)
     ])
 }
 
-/// The security of an operation that is not public: each scheme that the server takes is enough.
+/// Returns the security requirement of an operation that is not public: any scheme that the server accepts suffices.
 #[must_use]
 pub fn security_of(security: Security) -> Json {
     let one = |(name, _): (&str, Json)| Json::Object(vec![(name.to_owned(), Json::List(Vec::new()))]);
@@ -159,7 +159,7 @@ fn file_parameters(operation: &Operation) -> Vec<Json> {
     }
 }
 
-/// Schema of a page of records.
+/// Returns the schema of a page of records.
 fn page_schema(record: Json) -> Json {
     let items = Json::object([("type", Json::text("array")), ("items", record)]);
     let next = Json::object([
@@ -173,7 +173,7 @@ fn page_schema(record: Json) -> Json {
     ])
 }
 
-/// Schema of the answer to a message that nobody replies to.
+/// Returns the schema of the answer to a message without a reply.
 fn accepted_schema() -> Json {
     let id = Json::object([("type", Json::text("string")), ("pattern", Json::text("^[0-9a-f]{48}$"))]);
     Json::object([
@@ -183,7 +183,7 @@ fn accepted_schema() -> Json {
     ])
 }
 
-/// Whether a message is all that the operation's provider takes.
+/// Returns true if the operation's provider takes a message and returns no reply.
 fn is_put(operation: &Operation) -> bool {
     matches!(&operation.service.provider, ProviderSpec::Queue(spec) if spec.reply_queue.is_none())
 }

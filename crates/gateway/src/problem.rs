@@ -16,7 +16,7 @@ pub struct Problem {
     pub errors: Vec<FieldError>,
     /// Seconds after which another try makes sense.
     pub retry_after_s: Option<u32>,
-    /// For 405: the allowed methods. For 401: the schemes.
+    /// Additional header: the allowed methods for 405, the authentication schemes for 401.
     pub header: Option<(&'static str, String)>,
     /// Information for the operator that clients must not see.
     pub for_log: Option<String>,
@@ -36,7 +36,7 @@ pub struct FieldError {
 }
 
 impl Problem {
-    /// A problem without fields.
+    /// Creates a problem without fields.
     #[must_use]
     pub fn new(status: u16, code: &'static str, detail: impl Into<String>) -> Problem {
         Problem {
@@ -57,7 +57,7 @@ impl Problem {
         self
     }
 
-    /// No such path.
+    /// The path does not exist.
     #[must_use]
     pub fn no_route() -> Problem {
         Problem::new(404, codes::NO_ROUTE, "no API has this path")
@@ -71,13 +71,13 @@ impl Problem {
         problem
     }
 
-    /// No form that the client accepts.
+    /// The API cannot produce a media type that the client accepts.
     #[must_use]
     pub fn not_acceptable() -> Problem {
         Problem::new(406, codes::NOT_ACCEPTABLE, "answers are application/json or application/xml")
     }
 
-    /// The client is not authenticated. `challenge` goes into WWW-Authenticate.
+    /// The client is not authenticated. `challenge` is the value of WWW-Authenticate.
     #[must_use]
     pub fn unauthenticated(challenge: &str, why: &str) -> Problem {
         let mut problem = Problem::new(401, codes::UNAUTHENTICATED, "the request is not authenticated");
@@ -99,7 +99,7 @@ impl Problem {
         Problem::new(403, codes::FORBIDDEN, "the client has none of the roles that the operation needs")
     }
 
-    /// More requests than the client may send.
+    /// The client exceeds its request limit.
     #[must_use]
     pub fn too_many(what: &str, retry_after_s: u32) -> Problem {
         let mut problem = Problem::new(429, codes::TOO_MANY, what);
@@ -115,7 +115,7 @@ impl Problem {
         problem
     }
 
-    /// The audit cannot be written, and nothing may happen that is not on record.
+    /// The audit record cannot be written, and unaudited requests are not processed.
     #[must_use]
     pub fn unaudited() -> Problem {
         let mut problem = Problem::new(503, codes::UNAUDITED, "requests cannot be put on record now");
@@ -123,19 +123,19 @@ impl Problem {
         problem
     }
 
-    /// Something of the request is larger than its limit.
+    /// A part of the request is larger than its limit.
     #[must_use]
     pub fn too_large(status: u16, what: &str, limit: usize) -> Problem {
         Problem::new(status, codes::TOO_LARGE, format!("{what} is larger than its limit of {limit} bytes"))
     }
 
-    /// The body's framing is broken: a chunk without a size, an end that never comes.
+    /// The body's framing is invalid: a chunk without a size, or a missing end.
     #[must_use]
     pub fn malformed_body() -> Problem {
         Problem::new(400, codes::BODY, "the body does not come as HTTP says: a broken chunk, or less than its length")
     }
 
-    /// A header that is ambiguous or no text.
+    /// A header is ambiguous or not text.
     #[must_use]
     pub fn bad_header(name: &str, rule: &str, detail: &str) -> Problem {
         let mut problem = Problem::new(400, codes::PARAMETER, "a header breaks a rule");
@@ -144,7 +144,7 @@ impl Problem {
         problem
     }
 
-    /// A compressed body, which the server does not expand.
+    /// The body is compressed, which the server does not support.
     #[must_use]
     pub fn content_coding() -> Problem {
         let mut problem =
@@ -153,19 +153,19 @@ impl Problem {
         problem
     }
 
-    /// A body whose transfer has a coding other than chunks (RFC 9112, section 6.1).
+    /// The transfer coding of the body is not chunked (RFC 9112, section 6.1).
     #[must_use]
     pub fn transfer_coding() -> Problem {
         Problem::new(501, codes::MEDIA_TYPE, "bodies are taken in chunks or as they are, without a transfer coding")
     }
 
-    /// The client takes no coding that there is.
+    /// The client accepts no available content coding.
     #[must_use]
     pub fn no_coding() -> Problem {
         Problem::new(406, codes::NOT_ACCEPTABLE, "answers are sent as they are or by gzip, and the client refuses both")
     }
 
-    /// A bug of ours ended the request.
+    /// An internal error ended the request.
     #[must_use]
     pub fn broken() -> Problem {
         Problem::new(500, codes::BROKEN, "the server failed at this request; its operator finds the reason in the log")
@@ -216,7 +216,7 @@ impl Problem {
     }
 }
 
-/// The Allow header: HEAD goes with GET, and OPTIONS is always answered.
+/// Builds the Allow header: GET implies HEAD, and OPTIONS is always allowed.
 #[must_use]
 pub fn allowed(methods: &[&str]) -> String {
     let mut all: Vec<&str> = Vec::new();
@@ -230,7 +230,7 @@ pub fn allowed(methods: &[&str]) -> String {
     all.join(", ")
 }
 
-/// The reason phrase (RFC 9110 and 6585).
+/// Returns the reason phrase (RFC 9110 and 6585).
 #[must_use]
 pub fn title(status: u16) -> &'static str {
     match status {

@@ -1,4 +1,4 @@
-//! What a COBOL program says of itself: its name, and the parameters of its PROCEDURE DIVISION.
+//! Name and PROCEDURE DIVISION parameters of a COBOL program, read from its source.
 
 /// A program's head.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -47,7 +47,7 @@ impl ProgramHead {
     }
 }
 
-/// The words of a source in upper case, without comments, sequence numbers and program names at the right; each period is a word.
+/// Splits a source into words in upper case, without comments, sequence numbers and the program identification area. Each period is a word.
 fn words(text: &str) -> Vec<String> {
     let is_area = |line: &str| {
         line.get(..6).is_none_or(|area| area.chars().all(|c| c.is_ascii_digit() || c == ' '))

@@ -11,14 +11,14 @@ use crate::api::{Api, Operation, Segment};
 use crate::codes;
 use crate::service::{Service, in_file};
 
-/// Everything that one version of a project's files defines. It never changes: a reload makes another.
+/// Definitions of one version of a project's files. They never change; a reload creates new ones.
 #[derive(Debug, Default)]
 pub struct Definitions {
     /// Services, in the order of their file names.
     pub services: Vec<Arc<Service>>,
     /// APIs, in the order of their file names.
     pub apis: Vec<Arc<Api>>,
-    /// All operations; a route's number is an index into it.
+    /// All operations; the number of a route is an index into them.
     pub operations: Vec<Arc<Operation>>,
     routes: HashMap<usize, Vec<Route>>,
     /// Stamp of the project's folders before they were read; `None` if the definitions were not read from folders.
@@ -48,7 +48,7 @@ pub enum Routed<'a> {
     To(usize, Vec<&'a str>),
     /// The path is known, the method is not; these are the known methods.
     Methods(Vec<&'a str>),
-    /// No such path.
+    /// The path does not exist.
     Nowhere,
 }
 
@@ -236,7 +236,7 @@ impl Definitions {
         findings
     }
 
-    /// The operation for a path (without query) and a method.
+    /// Finds the operation for a path (without query) and a method.
     #[must_use]
     pub fn find<'a>(&'a self, method: &str, path: &'a str) -> Routed<'a> {
         let parts = || crate::uri::parts(path, b'/').skip(1);
@@ -259,7 +259,7 @@ impl Definitions {
         if methods.is_empty() { Routed::Nowhere } else { Routed::Methods(methods) }
     }
 
-    /// An operation that takes requests to a path, or to paths below it.
+    /// Returns an operation whose requests go to a path, or to paths below it.
     pub fn at_or_below(&self, path: &str) -> Option<&Operation> {
         let count = crate::uri::parts(path, b'/').skip(1).count();
         let below = |operation: &&Arc<Operation>| {
@@ -334,7 +334,7 @@ fn folders_stamp(folders: &[PathBuf], without: &[PathBuf]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(text.as_bytes())
 }
 
-/// Whether a folder must exist.
+/// Requirement that a folder exists.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Needed {
     Yes,
@@ -350,7 +350,7 @@ impl Needed {
 /// Documents of each API, below its base path.
 const DOCUMENTS: [&str; 3] = ["openapi.json", "docs", "docs.js"];
 
-/// Whether a path of as many parts has these segments.
+/// Returns true if a path with the same number of parts matches these segments.
 fn fits<'p>(segments: &[Segment], parts: impl Iterator<Item = &'p str>) -> bool {
     segments.iter().zip(parts).all(|(segment, part)| match segment {
         Segment::Text(text) => text == part,
@@ -358,7 +358,7 @@ fn fits<'p>(segments: &[Segment], parts: impl Iterator<Item = &'p str>) -> bool 
     })
 }
 
-/// Whether two routes have a path in common, and each has a text where the other has a parameter.
+/// Returns true if two routes share a path, and each has literal text where the other has a parameter.
 fn crosses(a: &[Segment], b: &[Segment]) -> bool {
     let is_text = |segment: &Segment| matches!(segment, Segment::Text(_));
     let meet = a.iter().zip(b).all(|(a, b)| !(is_text(a) && is_text(b)) || a == b);
@@ -382,7 +382,7 @@ fn twice(message: String, at: &Place, other: &Place) -> Finding {
     Finding::error(code, Fault::Config, message).at(at.clone()).hint(hint)
 }
 
-/// The TOML files of a folder, by name. A folder that does not exist has none, unless it is `needed`; one that cannot be read is an error.
+/// Lists the TOML files of a folder, sorted by name. A missing folder is empty unless it is `needed`; an unreadable one is an error.
 fn texts(root: &Path, folder: &str, needed: Needed, findings: &mut Vec<Finding>) -> Vec<(String, String)> {
     let unreadable = |error: std::io::Error| {
         Finding::error(codes::UNREADABLE, Fault::Environment, format!("{folder}/ cannot be read: {error}"))

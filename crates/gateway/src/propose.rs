@@ -19,7 +19,7 @@ pub struct Proposed<'a> {
     pub encoding: &'a str,
     /// The dialect by its name.
     pub dialect: &'a str,
-    /// The records of the program's parameters, if it has several; the layout is that of all of them.
+    /// Record names of the program's parameters, if it has several. The layout combines all of them.
     pub parameters: &'a [String],
     /// PROGRAM-ID, if it is known.
     pub program: Option<&'a str>,
@@ -67,11 +67,11 @@ pub enum Include {
 }
 
 impl Proposal {
-    /// Proposes a service for a program with the name of the record. Top-level groups whose names say so are for requests or
+    /// Proposes a service for a program with the name of the record. Top-level groups whose names indicate a direction are used for requests or
     /// responses only.
     ///
     /// # Errors
-    /// An unknown code page, and the faults of the record in it.
+    /// The code page is unknown, or the record has errors in it.
     pub fn new(layout: &Layout, from: Proposed<'_>) -> Result<Proposal, Findings> {
         let Ok(page) = CodePage::by_name(from.encoding) else {
             let message = format!("`{}` is not a single-byte code page", from.encoding);
@@ -182,7 +182,7 @@ fn around(layout: &Layout, index: FieldIndex) -> (usize, bool) {
     (depth, in_table)
 }
 
-/// The rows as a table.
+/// Formats the rows as a table.
 #[must_use]
 pub fn service_table(rows: &[ServiceRow]) -> String {
     let cells = |row: &ServiceRow| -> [String; 7] {
@@ -322,7 +322,7 @@ impl FileProposal {
     }
 }
 
-/// Elementary fields of a key in their order, by names that mean one field.
+/// Returns the elementary fields of a key in order, with names that identify one field each.
 fn members(layout: &Layout, key: &str) -> Result<Vec<String>, Findings> {
     let wrong =
         |message: String, hint: &str| Findings::from(Finding::error(codes::NO_SUCH, Fault::Config, message).hint(hint));

@@ -21,7 +21,7 @@ pub struct Outgoing<'a> {
 }
 
 impl Outgoing<'_> {
-    /// Both parts as one.
+    /// Joins both parts.
     #[must_use]
     pub fn to_vec(&self) -> Vec<u8> {
         [self.front, self.tail].concat()
@@ -30,9 +30,9 @@ impl Outgoing<'_> {
 
 /// The record that a provider answered with.
 pub enum Returned {
-    /// Its bytes.
+    /// Owned bytes.
     Bytes(Vec<u8>),
-    /// Still in the provider's memory: copied once, when it is read.
+    /// Bytes in the provider's memory, copied once when they are read.
     Held(Box<dyn Held>),
     /// The record of a file as it is now, committed.
     Record(Vec<u8>),
@@ -105,38 +105,38 @@ pub trait Provider {
 /// A pending answer.
 pub type Answered<'a> = Pin<Box<dyn Future<Output = Result<Returned, ProviderFault>> + 'a>>;
 
-/// Reason why there is no answer.
+/// Reason why a provider gave no answer.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ProviderFault {
-    /// It ended while it processed this call.
+    /// The program ended while it processed the call.
     Ended {
         /// The way it ended, also for the client.
         reason: String,
     },
-    /// It took too long and was stopped.
+    /// The call exceeded the time limit and was stopped.
     TimeLimit {
         /// The limit.
         limit: Duration,
     },
     /// Too many calls wait already.
     Busy {
-        /// When to try again.
+        /// Time after which a retry may succeed.
         retry_after: Duration,
     },
-    /// It cannot be started or reached.
+    /// The provider cannot be started or reached.
     Absent {
-        /// Why, for the log.
+        /// Reason, for the log.
         reason: String,
     },
-    /// It has no record for the call.
+    /// The provider has no record for the call.
     NoRecord,
-    /// Its answer is not a record of the service.
+    /// The answer is not a record of the service.
     BadAnswer {
-        /// Why.
+        /// Reason, for the log.
         reason: String,
     },
-    /// What is wrong is for the client to know.
+    /// The call was refused with a problem for the client.
     Refused(Box<Problem>),
 }
 
@@ -188,13 +188,13 @@ fn modules_stamp(folders: &[PathBuf]) -> u64 {
 }
 
 impl ProgramSpec {
-    /// Stamp of the modules that the program may call, its own among them: their names, sizes and times. Another module needs new workers.
+    /// Returns a digest of the names, sizes and times of all modules that the program may call, including its own. A changed module needs new workers.
     #[must_use]
     pub fn modules_stamp(&self) -> u64 {
         modules_stamp(&self.modules)
     }
 
-    /// The module that is compiled from the source; `None` without one.
+    /// Returns the module that is compiled from the source; `None` without a source.
     #[must_use]
     pub fn made_module(&self) -> Option<PathBuf> {
         self.source.as_ref()?;
@@ -251,7 +251,7 @@ pub struct ProgramSpec {
 /// Content of WORKING-STORAGE at the start of a program's call.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum WorkingStorage {
-    /// Its VALUE clauses, as for a task of CICS.
+    /// The VALUE clauses, as for a CICS task.
     #[default]
     Fresh,
     /// The content that an earlier call in the same worker left, which may be another client's.

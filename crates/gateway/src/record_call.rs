@@ -1,12 +1,12 @@
-//! Operations on the records of a file: what a request asks for, and what comes back.
+//! Operations on the records of a file: the request as a call of the provider, and its result.
 //!
 //! ```text
 //! Request ─▶ OperationLane::record_call ─▶ RecordCall ─▶ Provider::act ─▶ Returned::Record | Records | Nothing ─▶ Answer
 //!              key, record, changed bytes, conditions, page              one unit of work, committed before the answer
 //! ```
 //!
-//! The record of a request is encoded like that of any service, so keys have the code page and the form that the file has. What a request does not set
-//! keeps its bytes: an update carries the places that it changes ([`RecordCall::merged`]).
+//! The record of a request is encoded like that of any service, so keys have the code page and the form of the file. Fields that a request does not
+//! set keep their bytes: an update has the positions that it changes ([`RecordCall::merged`]).
 
 use core::ops::Range;
 use core::time::Duration;
@@ -26,18 +26,18 @@ pub struct FileSpec {
     pub indexes: Vec<FileIndex>,
     /// Bytes of the shortest and the longest record that a request can make.
     pub record_bytes: (usize, usize),
-    /// How long a request waits for a record that another unit of work holds. Default 2 s.
+    /// Maximum wait for a record that another unit of work has locked. Default 2 s.
     pub wait_limit: Duration,
 }
 
-/// Where a key is in the record.
+/// Position of a key in the record.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct FileKey {
     /// The field.
     pub field: String,
     /// Bytes before it.
     pub offset: usize,
-    /// Its bytes.
+    /// Length in bytes.
     pub length: usize,
 }
 
@@ -50,9 +50,9 @@ impl FileKey {
 /// An alternate index of a record file.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct FileIndex {
-    /// Its name in the file.
+    /// Name of the index in the file.
     pub name: String,
-    /// Its key.
+    /// Key of the index.
     pub key: FileKey,
 }
 
@@ -63,15 +63,15 @@ pub struct QueueSpec {
     pub queue: String,
     /// Name of the queue that replies come to; without it a request is answered once its message is durable.
     pub reply_queue: Option<String>,
-    /// How long a request waits for its reply. Default 5 s.
+    /// Maximum wait for the reply. Default 5 s.
     pub time_limit: Duration,
-    /// How long a reply that nobody waits for any more is expected, to be moved away. Default 60 s.
+    /// Time for which a reply is still expected, and then removed, after the client stopped waiting. Default 60 s.
     pub late_limit: Duration,
     /// Requests of one server thread that wait for replies. Default 1,000.
     pub waiting_max: usize,
     /// 0 to 9.
     pub priority: u8,
-    /// Whether messages survive a restart. Default true.
+    /// True if messages survive a restart. Default true.
     pub persistent: bool,
     /// Time after which nobody may get the message. Default: the time limit where a reply is expected, otherwise never.
     pub expires: Option<Duration>,
@@ -79,7 +79,7 @@ pub struct QueueSpec {
     pub format: String,
 }
 
-/// What an operation does.
+/// Action of an operation.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum FileAction {
     /// Reads the record with a key.
@@ -111,7 +111,7 @@ impl FileAction {
         })
     }
 
-    /// What a method does where nothing is said.
+    /// Returns the default action of a method.
     pub(crate) fn of_method(method: &str) -> FileAction {
         match method {
             "POST" => FileAction::Insert,
@@ -122,18 +122,18 @@ impl FileAction {
         }
     }
 
-    /// Whether it changes the file.
+    /// Returns true if the action changes the file.
     #[must_use]
     pub fn changes(self) -> bool {
         !matches!(self, FileAction::Read | FileAction::Browse)
     }
 
-    /// Whether requests have a body.
+    /// Returns true if requests have a body.
     pub(crate) fn takes_body(self) -> bool {
         matches!(self, FileAction::Insert | FileAction::Replace | FileAction::Update)
     }
 
-    /// Whether it is about the one record with a key.
+    /// Returns true if the action needs the key of one record.
     pub(crate) fn needs_key(self) -> bool {
         !matches!(self, FileAction::Insert | FileAction::Browse)
     }
@@ -147,12 +147,12 @@ impl FileAction {
     }
 }
 
-/// How the records of a browse relate to the key that a request gives.
+/// Relation of the browsed records to the key in the request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Matching {
-    /// They have the values of the request (`KEY_EQ`, the leading fields of the key).
+    /// Their leading key fields equal the request's values (`KEY_EQ`).
     Equal,
-    /// They begin with them (a generic key).
+    /// Their key begins with the request's value (a generic key).
     Generic,
     /// Their keys are equal or greater (`KEY_GE`).
     From,
@@ -169,7 +169,7 @@ impl Matching {
     }
 }
 
-/// What an operation does with the records of a file, compiled.
+/// Compiled operation on the records of a file.
 #[derive(Debug)]
 pub(crate) struct FileOperation {
     pub(crate) action: FileAction,
@@ -180,38 +180,38 @@ pub(crate) struct FileOperation {
     pub(crate) matching: Matching,
     /// Fields of the key in the order of their bytes.
     pub(crate) key_nodes: Vec<(NodeId, Range<usize>)>,
-    /// Those of them that are texts.
+    /// Leaves of the key that are texts.
     pub(crate) key_texts: Vec<NodeId>,
     /// Bytes of each member that a request can set.
     pub(crate) places: Vec<(NodeId, Range<usize>)>,
     /// Counters of the tables among them.
     pub(crate) counters: Vec<TableCounter>,
-    /// Whether places depend on counters, so that a record is replaced whole.
+    /// True if positions depend on counters, so that a record must be replaced as a whole.
     pub(crate) slides: bool,
     /// Byte that text is padded with.
     pub(crate) pad: u8,
     /// Records of a page by default, and at most.
     pub(crate) page: (usize, usize),
-    /// Tells continuation tokens of this operation from those of others.
+    /// Value that distinguishes continuation tokens of this operation from those of others.
     pub(crate) mark: u64,
 }
 
 /// A counter whose tables a request can set as lists.
 #[derive(Debug)]
 pub(crate) struct TableCounter {
-    /// Its bytes, outside of the lists.
+    /// Position of the table's counter, outside of the lists.
     pub(crate) place: Range<usize>,
-    /// Its member, where requests have one.
+    /// Member of the counter, if requests have one.
     pub(crate) node: Option<NodeId>,
     /// The members with tables that it counts: lists outside of other lists.
     pub(crate) lists: Vec<NodeId>,
 }
 
 impl TableCounter {
-    /// The place of the counter if a request that `sets` these members sets it with its lists; `None` if it sets neither.
+    /// Returns the position of the counter if a request that `sets` these members sets the counter and its lists; `None` if it sets neither.
     ///
     /// # Errors
-    /// A list that is missing: the counter of the others, or the counter alone, would drop elements of it or add some that nobody wrote.
+    /// The missing list or counter. Setting only some of them would drop elements, or add elements that nobody wrote.
     pub(crate) fn set_with(&self, sets: impl Fn(NodeId) -> bool) -> Result<Option<Range<usize>>, NodeId> {
         let any = self.node.is_some_and(&sets) || self.lists.iter().any(|list| sets(*list));
         if !any {
@@ -233,28 +233,28 @@ pub const PAGE_BYTES_MAX: usize = 4 << 20;
 /// A request for the records of a file.
 #[derive(Clone, Debug)]
 pub struct RecordCall {
-    /// What is done.
+    /// Action to perform.
     pub action: FileAction,
     /// Alternate index to look in.
     pub index: Option<String>,
-    /// The key; for a browse the leading bytes of it that are given.
+    /// The key; for a browse, its leading bytes.
     pub key: Vec<u8>,
-    /// How a browse treats the key.
+    /// Treatment of the key by a browse.
     pub matching: Matching,
     /// The record that the request makes.
     pub record: Vec<u8>,
-    /// The bytes of it that the request sets; `None` for all.
+    /// Positions that the request sets; `None` for the whole record.
     pub changed: Option<Vec<Range<usize>>>,
     /// Conditions of the request.
     pub conditions: Conditions,
     /// Records of a page.
     pub count: usize,
-    /// Where a browse continues.
+    /// Position after which a browse continues.
     pub after: Option<Vec<u8>>,
 }
 
 impl RecordCall {
-    /// The record that an update makes of the one that is there.
+    /// Returns the record that an update makes of the stored one.
     #[must_use]
     pub fn merged(&self, old: &[u8]) -> Vec<u8> {
         let Some(changed) = &self.changed else { return self.record.clone() };
@@ -273,7 +273,7 @@ impl RecordCall {
     }
 }
 
-/// A validator of a record (RFC 9110, section 8.8.3), without quotes: two records with one tag have the same bytes.
+/// Computes a validator of a record (RFC 9110, section 8.8.3), without quotes: records with equal validators have the same bytes.
 #[must_use]
 pub fn record_tag(record: &[u8]) -> String {
     format!("{:032x}", xxhash_rust::xxh3::xxh3_128(record))
@@ -303,7 +303,7 @@ enum Comparison {
 }
 
 impl Tags {
-    /// `None` without a header.
+    /// Parses a header; `None` without the header.
     fn of<'a>(values: impl Iterator<Item = &'a [u8]>, comparison: Comparison) -> Option<Tags> {
         let mut tags = None;
         for value in values.flat_map(|value| value.split(|byte| *byte == b',')) {
@@ -335,7 +335,7 @@ impl Tags {
 }
 
 impl Conditions {
-    /// Of the values of both headers, all of them.
+    /// Collects the values of all occurrences of both headers.
     pub fn new<'a>(
         if_match: impl Iterator<Item = &'a [u8]>,
         if_none_match: impl Iterator<Item = &'a [u8]>,
@@ -344,7 +344,7 @@ impl Conditions {
         Conditions { matches, none_match }
     }
 
-    /// Whether a change may be made of the record that is there, if one is.
+    /// Checks the preconditions for a change of the stored record, or of a missing one.
     ///
     /// # Errors
     /// 412 (RFC 9110, section 13.2.2).
@@ -358,7 +358,7 @@ impl Conditions {
         Ok(())
     }
 
-    /// Whether the client has the record that a read found already: the answer is 304.
+    /// Returns true if the client already has the record that a read found, so that the answer is 304.
     ///
     /// # Errors
     /// 412 for `If-Match`.
@@ -391,10 +391,10 @@ impl FileOperation {
         (!place.is_empty() && place.len() <= PLACE_BYTES_MAX).then(|| place.to_vec())
     }
 
-    /// The key of a request's record; for a browse the bytes that the request gives.
+    /// Returns the key of a request's record; for a browse, the leading bytes that the request gives.
     ///
     /// # Errors
-    /// The first part of the key that is missing before one that is given.
+    /// The first part of the key that is missing although a later part is present.
     pub(crate) fn key_of(&self, record: &[u8], seen: &[bool]) -> Result<Vec<u8>, NodeId> {
         let all = record.get(self.key.range()).unwrap_or_default();
         if self.action != FileAction::Browse {
@@ -434,7 +434,7 @@ impl Problem {
         Problem::new(404, codes::NO_RECORD, "no record has this key (file status 23)")
     }
 
-    /// File status 22: the file has a record with the key, or with a unique key of the index.
+    /// The file has a record with the same key, or with the same key of a unique index (file status 22).
     #[must_use]
     pub fn duplicate_key(index: Option<&str>) -> Problem {
         let what = match index {
@@ -444,7 +444,7 @@ impl Problem {
         Problem::new(409, codes::DUPLICATE_KEY, what)
     }
 
-    /// File status 93: the record was not free in time.
+    /// The record was not unlocked in time (file status 93).
     #[must_use]
     pub fn record_held() -> Problem {
         let mut problem =
@@ -453,26 +453,26 @@ impl Problem {
         problem
     }
 
-    /// The store does not take what the request makes, by COBOL file status or for its length.
+    /// The store refuses the record, because of a COBOL file status or its length.
     #[must_use]
     pub fn not_stored(detail: impl Into<String>) -> Problem {
         Problem::new(400, codes::NOT_STORED, detail)
     }
 
-    /// A limit of the store or the space of its disk is reached.
+    /// A limit of the store or the free space of its disk is reached.
     #[must_use]
     pub fn store_full(detail: impl Into<String>) -> Problem {
         Problem::new(507, codes::STORE_FULL, detail)
     }
 
-    /// The store failed so that only its next opening shows whether the change was made.
+    /// The store failed, and only reopening it will show whether the change was made.
     #[must_use]
     pub fn unknown_outcome() -> Problem {
         let detail = "the store failed, and the change may have been made: look before you repeat it (file status 30)";
         Problem::new(500, codes::UNKNOWN_OUTCOME, detail)
     }
 
-    /// No queue of this name is open to clients.
+    /// The queue does not exist or is not open to clients.
     #[must_use]
     pub fn no_queue() -> Problem {
         Problem::new(404, codes::NO_QUEUE, "no queue of this name is open to clients")
@@ -484,19 +484,19 @@ impl Problem {
         Problem::new(404, codes::NO_CLAIM, "the claim has ended: it was settled, its time is over, or it is not yours")
     }
 
-    /// No message of the queue has the id.
+    /// The queue has no message with this id.
     #[must_use]
     pub fn no_message() -> Problem {
         Problem::new(404, codes::NO_MESSAGE, "no message of the queue has this id and can be got now")
     }
 
-    /// The queue cannot do what the request asks for.
+    /// The queue does not support the requested operation.
     #[must_use]
     pub fn not_supported(detail: impl Into<String>) -> Problem {
         Problem::new(409, codes::NOT_SUPPORTED, detail)
     }
 
-    /// A page of an origin that `cors.origins` does not name.
+    /// The page has an origin that `cors.origins` does not list.
     #[must_use]
     pub fn other_origin() -> Problem {
         Problem::new(
@@ -506,7 +506,7 @@ impl Problem {
         )
     }
 
-    /// A parameter of the request that breaks a rule: `place` is `query`, `path` or `header`.
+    /// A request parameter violates a rule. `place` is `query`, `path` or `header`.
     #[must_use]
     pub fn bad_parameter(place: &'static str, name: &str, rule: &str, detail: impl Into<String>) -> Problem {
         let mut problem = Problem::new(400, codes::PARAMETER, "a parameter breaks a rule");
@@ -515,7 +515,7 @@ impl Problem {
         problem
     }
 
-    /// No reply came in time.
+    /// The reply did not arrive in time.
     #[must_use]
     pub fn no_reply(limit: Duration) -> Problem {
         let detail = format!(

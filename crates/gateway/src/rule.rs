@@ -43,7 +43,7 @@ fn same(value: &[u8], text: &str) -> bool {
     }
 }
 
-/// A decimal as an integer of its 10^-9 parts; enough for codes, which rules are about.
+/// Converts a decimal to an integer number of 10^-9; enough for codes, the subject of rules.
 fn number(text: &[u8]) -> Option<i128> {
     const PARTS: usize = 9;
     let (negative, digits) = match text {
@@ -127,7 +127,7 @@ impl Probe {
         RecordDecoder::new(&self.plan)
     }
 
-    /// The values of the fields as text, in the order in which they were named.
+    /// Reads the values of the fields as text, in the order in which they were named.
     pub(crate) fn values(&self, decoder: &mut RecordDecoder, record: &[u8], values: &mut Vec<Vec<u8>>) {
         values.resize_with(self.nodes.len(), Vec::new);
         values.iter_mut().for_each(Vec::clear);

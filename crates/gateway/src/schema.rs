@@ -17,29 +17,29 @@ pub(crate) struct SchemaOf<'a> {
     pub(crate) plan: &'a RecordPlan,
     pub(crate) shape: &'a Shape,
     pub(crate) typed: &'a [Option<Arc<Typed>>],
-    /// For a request: the value of each node that is not set, by node; empty for all.
+    /// For a request: the default of each node, by node; empty if there are no defaults.
     pub(crate) defaults: &'a [Option<String>],
     pub(crate) charset: Charset,
-    /// Whether a request refuses text with control characters.
+    /// True if a request refuses text with control characters.
     pub(crate) refuses_controls: bool,
-    /// For a request: members that the body does not have.
+    /// For a request: members that the body must not have.
     pub(crate) closed: Option<&'a [bool]>,
     /// For a request: required members.
     pub(crate) required: &'a [NodeId],
-    /// Whether lists have their minimum in the schema.
+    /// True if the schema has the minimum length of lists.
     pub(crate) minimum_items: bool,
-    /// For a response: whether numbers may be null if the record has blanks, and members may be left out.
+    /// For a response: true if numbers may be null for blanks in the record, and members may be absent.
     pub(crate) nullable: bool,
     pub(crate) optional: bool,
 }
 
 impl SchemaOf<'_> {
-    /// The schema of the document.
+    /// Returns the schema of the document.
     pub(crate) fn document(&self) -> Json {
         self.group(NodeId::ROOT)
     }
 
-    /// The schema of one member.
+    /// Returns the schema of one member.
     pub(crate) fn member(&self, node: NodeId) -> Json {
         let inner = match &self.shape.node(node).kind {
             NodeKind::Group => self.group(node),
@@ -296,7 +296,7 @@ pub(crate) fn set_bound(schema: &mut Json, name: &str, exclusive: &str, value: O
     }
 }
 
-/// `n × 10^-scale` as a JSON number.
+/// Formats `n × 10^-scale` as a JSON number.
 fn scaled(n: i128, scale: i16) -> String {
     let places = usize::from(scale.unsigned_abs());
     if scale <= 0 {

@@ -22,7 +22,7 @@ pub(crate) struct ShapingRules {
 }
 
 impl ShapingRules {
-    /// `around` contains the nodes around every answer: its root, and the wrapper, if there is one.
+    /// Creates the state. `around` has the nodes that enclose every answer: the root and, if there is one, the wrapper.
     pub(crate) fn new(
         plan: &RecordPlan,
         shape: &Shape,
@@ -90,7 +90,7 @@ impl<S: Sink> Shaping<'_, S> {
         false
     }
 
-    /// An element of the innermost list.
+    /// Counts an element of the innermost list.
     fn counted(&mut self, node: NodeId) {
         if let (true, Some(count)) = (self.rules.is_list[node.index()], self.state.counts.last_mut()) {
             *count += 1;
@@ -262,7 +262,7 @@ pub(crate) fn wanted(shape: &Shape, asked: &str) -> Result<Vec<bool>, String> {
     Ok(wanted)
 }
 
-/// A client's text, short and without control characters.
+/// Returns a client's text for a message: truncated, without control characters.
 pub(crate) fn shown(text: &str) -> String {
     text.chars().take(60).map(|c| if c.is_control() { '?' } else { c }).collect()
 }

@@ -29,7 +29,7 @@ pub struct SqlSpec {
     pub password: SqlPassword,
     /// The statement, with `$1` and so on for the request's fields.
     pub query: String,
-    /// Certificates of the authorities that must have signed the server's own. Without them there is no TLS.
+    /// Certificates of the authorities that must have signed the server's certificate. Without them, TLS is not used.
     pub authorities: Option<PathBuf>,
     /// Connections from each server thread. Default 2.
     pub connections: usize,
@@ -108,7 +108,7 @@ impl SqlForm {
         Ok(SqlForm { probe, plan, rows, count, length, stamp })
     }
 
-    /// The statement's parameters of a request, as text.
+    /// Returns the parameters of a request's statement, as text.
     #[must_use]
     pub fn parameters(&self, record: &[u8]) -> Vec<Vec<u8>> {
         let mut values = Vec::new();
@@ -118,10 +118,10 @@ impl SqlForm {
         values
     }
 
-    /// The fields that columns are: the field's name, with `_` for `-`, in any case.
+    /// Matches columns to fields: a column has the field's name, with `_` for `-`, in any case.
     ///
     /// # Errors
-    /// A column that is not a field, or names several; for an operator.
+    /// A column that matches no field or several; for an operator.
     pub fn columns(&self, names: &[String]) -> Result<SqlColumns, String> {
         let shape = self.plan.shape();
         let mut needed = vec![false; shape.len()];
@@ -171,10 +171,10 @@ impl SqlForm {
         Ok(SqlColumns { nodes, needed })
     }
 
-    /// The record of a statement's rows; a value that is absent leaves its field as INITIALIZE does.
+    /// Builds the record from a statement's rows. An absent value leaves its field as INITIALIZE sets it.
     ///
     /// # Errors
-    /// More rows than the record holds, or a value that does not fit its field; for an operator, without the value.
+    /// More rows than the record has room for, or a value that does not fit its field; for an operator, without the value.
     pub fn record(&self, columns: &SqlColumns, rows: &[Vec<Option<String>>]) -> Result<Vec<u8>, String> {
         if self.rows.is_none() && rows.len() > 1 {
             return Err("the statement gave more than one row, and `rows` names no list for them".to_owned());

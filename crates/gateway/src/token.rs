@@ -25,23 +25,23 @@ pub struct TokenClaims {
     pub subject: String,
     /// Roles.
     pub roles: Vec<String>,
-    /// Until when it may be believed, leeway included, in seconds since 1970.
+    /// Time until which the token is valid, including leeway, in seconds since 1970.
     pub until_s: u64,
 }
 
-/// Reason why a token is refused. None of them quotes it.
+/// Reason why a token is refused. No variant contains any part of the token.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum TokenFault {
-    /// It is not three parts of base64url, or its header is not a JSON object with `alg`.
+    /// The token is not three parts of base64url, or its header is not a JSON object with `alg`.
     #[error("the token is not a signed JWT")]
     Malformed,
-    /// It has extensions that must be understood (RFC 7515, section 4.1.11).
+    /// The token has critical extensions (RFC 7515, section 4.1.11), none of which is supported.
     #[error("the token has critical extensions")]
     Critical,
     /// The set has no key of this id and algorithm: the issuer may have made a new one.
     #[error("the issuer's keys have none of the token's id and algorithm")]
     UnknownKey,
-    /// No key fits the signature.
+    /// No key verifies the signature.
     #[error("no key of the issuer has signed the token")]
     Signature,
     /// `exp` is missing.
@@ -86,7 +86,7 @@ enum PublicKey {
     Plain(&'static dyn VerificationAlgorithm, Vec<u8>),
 }
 
-/// Longest token that is looked at.
+/// Maximum length of a token.
 const TOKEN_BYTES_MAX: usize = 8 << 10;
 
 impl KeySet {

@@ -21,7 +21,8 @@ pub(crate) struct TopArray {
 }
 
 impl TopArray {
-    /// The one list of a shape whose members are shown where a leaf or list of them is `open`; `None` if there is another member.
+    /// Finds the only list of a shape in which the other members are hidden. `open` tests for visible leaves or lists. `None` if there is another
+    /// visible member.
     pub(crate) fn of(shape: &Shape, open: impl Fn(NodeId) -> bool) -> Option<TopArray> {
         let shows = |node: NodeId| {
             let own = |id: &NodeId| shape.node(*id).is_list() || shape.node(*id).kind != NodeKind::Group;
@@ -42,7 +43,7 @@ impl TopArray {
         Some(TopArray { path, before, after })
     }
 
-    /// A request's array with the objects around it; `None` for a body that is none.
+    /// Wraps the array of a request in the objects around it; `None` if the body is not an array.
     pub(crate) fn wrapped(&self, body: &[u8]) -> Option<Vec<u8>> {
         is_array(body).then(|| [self.before.as_bytes(), body, self.after.as_bytes()].concat())
     }
@@ -64,25 +65,25 @@ impl TopArray {
         buffer.len()
     }
 
-    /// A place in the whole as one in the array: `$[2].name`.
+    /// Converts a path in the whole document to a path in the array: `$[2].name`.
     pub(crate) fn place(&self, path: &str) -> String {
         let around = format!("$.{}", self.path.join("."));
         path.strip_prefix(&around).map_or_else(|| path.to_owned(), |rest| format!("${rest}"))
     }
 
-    /// Whether a name is that of the list or of an object around it, which clients do not see.
+    /// Returns true if a name is that of the list or of an object around it, which clients do not see.
     pub(crate) fn hides(&self, name: &str) -> bool {
         self.path.iter().any(|known| known == name)
     }
 
-    /// The schema of the list, of that of the whole.
+    /// Extracts the schema of the list from that of the whole document.
     pub(crate) fn schema(&self, whole: Json) -> Json {
         let found = self.path.iter().try_fold(&whole, |schema, name| schema.get("properties")?.get(name));
         found.cloned().unwrap_or(whole)
     }
 }
 
-/// Whether a text is one array: its first bracket closes with its last character. What is inside is for the reader.
+/// Returns true if a text is one array: its first bracket closes at its last character. The content is checked by the reader.
 fn is_array(body: &[u8]) -> bool {
     let body = body.trim_ascii();
     if body.first() != Some(&b'[') {

@@ -63,7 +63,7 @@ pub(crate) enum Shown {
     /// The text in the scratch buffer.
     Text,
     Bool(bool),
-    /// Not a value of the type: blank, zero or another text.
+    /// The text is not a value of the type: blank, zero or another text.
     Null,
     /// Unchanged.
     Same,
@@ -145,7 +145,7 @@ impl Typed {
     }
 }
 
-/// The names of codes, each once.
+/// Returns the distinct names of codes.
 pub(crate) fn names(codes: &[(String, String)]) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for (_, name) in codes {
@@ -160,7 +160,7 @@ pub(crate) fn names(codes: &[(String, String)]) -> Vec<&str> {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct DatePattern {
     parts: Vec<Part>,
-    /// Whether the field is a number, which loses leading zeros.
+    /// True if the field is a number, which loses leading zeros.
     is_number: bool,
 }
 
@@ -254,7 +254,7 @@ impl DatePattern {
         self.has_date() && !self.has_time()
     }
 
-    /// A regular expression for the ISO form.
+    /// Returns a regular expression for the ISO form.
     pub(crate) fn iso_regex(&self) -> &'static str {
         match (self.has_date(), self.has_time()) {
             (true, true) => "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}$",
@@ -281,12 +281,12 @@ impl DatePattern {
         }
     }
 
-    /// The pattern for a numeric field: a number that lost its leading zeros gets them back.
+    /// Adapts the pattern to a numeric field: leading zeros that the number lost are restored.
     pub(crate) fn of_number(self, is_number: bool) -> DatePattern {
         DatePattern { is_number, ..self }
     }
 
-    /// The ISO form of a record's text.
+    /// Writes the ISO form of a record's text.
     fn iso(&self, text: &[u8], out: &mut Vec<u8>) -> Option<()> {
         use std::io::Write as _;
         let width: usize = self.parts.iter().map(|part| Self::width(*part)).sum();

@@ -63,13 +63,13 @@ pub fn percent_encoded(text: &str) -> String {
     encoded
 }
 
-/// A name or value of a query: `+` is a space, `%XX` a byte of UTF-8. `None` for a `%` without two digits, and for what is not UTF-8.
+/// Decodes a name or value of a query: `+` is a space, `%XX` a byte of UTF-8. `None` for a `%` without two digits, and for invalid UTF-8.
 #[must_use]
 pub fn decode_query(text: &str) -> Option<Cow<'_, str>> {
     decode(text, true)
 }
 
-/// A part of a path: `%XX` is a byte of UTF-8. `None` for a `%` without two digits, and for what is not UTF-8.
+/// Decodes a segment of a path: `%XX` is a byte of UTF-8. `None` for a `%` without two digits, and for invalid UTF-8.
 #[must_use]
 pub fn decode_path(text: &str) -> Option<Cow<'_, str>> {
     decode(text, false)

@@ -360,7 +360,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The leaves and lists below a field or group.
+    /// Returns the leaves and lists below a field or group.
     fn request_nodes(&mut self, service: &Service, name: &Spanned<String>) -> Vec<NodeId> {
         let fields = service.layout.named(name.get_ref());
         let plan = &service.request.plan;
@@ -613,7 +613,7 @@ impl Compiler<'_> {
     }
 }
 
-/// `getCar100Models`.
+/// Derives an operation id such as `getCar100Models`.
 fn default_id(method: &str, path: &str) -> String {
     let mut id = method.to_ascii_lowercase();
     for word in path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()) {

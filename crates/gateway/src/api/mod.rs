@@ -31,11 +31,11 @@ pub struct Api {
     pub description: String,
     /// First part of every path: `/car100`.
     pub base_path: String,
-    /// Whether answers have an ETag and conditional requests are answered with 304.
+    /// True if answers have an ETag, and conditional requests may be answered with 304.
     pub etag: bool,
-    /// Whether answers are compressed.
+    /// Compression of answers.
     pub compression: Compression,
-    /// Whether clients need not be authenticated.
+    /// True if clients need not authenticate.
     pub public: bool,
     /// Roles of which a client must have one; `None`: any client that is authenticated.
     pub roles: Option<Vec<String>>,
@@ -47,10 +47,10 @@ pub struct Api {
     pub(crate) at: Place,
 }
 
-/// When answers are compressed.
+/// Compression of answers.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Compression {
-    /// When it pays: for an answer of a few kilobytes to a client that is neither on this machine nor in a private network.
+    /// Compresses when it pays: for an answer of a few kilobytes to a client that is neither on this machine nor in a private network.
     Auto,
     /// Never.
     Off,
@@ -73,13 +73,13 @@ pub struct Operation {
     pub description: String,
     /// Groups that documents show it in.
     pub tags: Vec<String>,
-    /// Whether clients need not be authenticated.
+    /// True if clients need not authenticate.
     pub public: bool,
     /// Roles of which a client must have one.
     pub roles: Option<Vec<String>>,
-    /// Whether answers have an ETag.
+    /// True if answers have an ETag.
     pub etag: bool,
-    /// Whether answers are compressed.
+    /// Compression of answers.
     pub compression: Compression,
     /// The service that answers it.
     pub service: Arc<Service>,
@@ -93,11 +93,11 @@ pub struct Operation {
     pub(crate) gate: GateRules,
     pub(crate) probe: Option<Probe>,
     pub(crate) responses: Vec<Response>,
-    /// What it does with the records of a file, if the service is one.
+    /// Operation on the records of a file, if the service is a record file.
     pub(crate) file: Option<FileOperation>,
-    /// Where the API reads a record that it adds.
+    /// Location at which the API reads a record that this operation adds.
     pub(crate) location: Option<Location>,
-    /// Its place in the file.
+    /// Place of the operation in the file.
     pub(crate) at: Place,
 }
 
@@ -174,7 +174,7 @@ pub(crate) struct Projection {
     pub(crate) rules: ShapingRules,
     /// The list that it is, if it is an array.
     pub(crate) array: Option<TopArray>,
-    /// Whether XML can show it: its members have different element names.
+    /// True if XML can represent the document: the members of each group have different element names.
     pub(crate) xml: bool,
 }
 
@@ -184,7 +184,7 @@ impl Operation {
         self.parameters.iter().filter(|p| p.place == ParameterPlace::Header).map(|p| p.name.as_str())
     }
 
-    /// What it does with the records of a file; `None` if the service is no file.
+    /// Returns the action on a record file; `None` if the service is not one.
     #[must_use]
     pub fn file_action(&self) -> Option<FileAction> {
         self.file.as_ref().map(|file| file.action)
@@ -196,13 +196,13 @@ impl Operation {
         self.responses.first().map_or(200, |response| response.status)
     }
 
-    /// Path and query that read a record that the operation has added, if the API has a request for it.
+    /// Returns path and query for reading a record that the operation added, if the API has such a request.
     #[must_use]
     pub fn location_of(&self, record: &[u8]) -> Option<String> {
         self.location.as_ref()?.of_record(record)
     }
 
-    /// Name of the alternate index that it looks in.
+    /// Returns the name of the alternate index that the operation uses.
     #[must_use]
     pub fn file_index(&self) -> Option<&str> {
         self.file.as_ref().and_then(|file| file.index.as_deref())

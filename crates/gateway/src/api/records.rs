@@ -20,7 +20,7 @@ use crate::service::{Service, slides};
 const PAGE_DEFAULT: u64 = 50;
 const PAGE_MOST: u64 = 10_000;
 
-/// What the answer is, for documents.
+/// Describes the answer, for documents.
 pub(super) fn description(action: FileAction) -> &'static str {
     match action {
         FileAction::Read => "The record.",
@@ -32,7 +32,7 @@ pub(super) fn description(action: FileAction) -> &'static str {
 }
 
 impl Compiler<'_> {
-    /// What the operation does with a file's records; all that does not fit is found.
+    /// Compiles the operation on a file's records and reports every error.
     #[expect(clippy::too_many_arguments, reason = "the parts of one operation")]
     pub(super) fn file_operation(
         &mut self,
@@ -118,7 +118,7 @@ impl Compiler<'_> {
         Some(operation)
     }
 
-    /// The answer to a message that nobody replies to.
+    /// Adds the answer to a message without a reply.
     pub(super) fn accepted(&mut self, service: &Service, responses: &mut [Response]) {
         let ProviderSpec::Queue(spec) = &service.provider else { return };
         if spec.reply_queue.is_none()
@@ -193,7 +193,7 @@ impl Compiler<'_> {
         (*given.get_ref()).clamp(1, most)
     }
 
-    /// A request for a record names its whole key; one for a new record has it in its body or parameters.
+    /// Checks that a request for a record has the whole key. A request for a new record has it in its body or parameters.
     fn key(
         &mut self,
         at: &Spanned<wire::Operation>,
@@ -265,7 +265,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Where places depend on counters, what a request does not set cannot be kept.
+    /// Checks updates of records whose positions depend on counters, in which fields that the request does not set cannot be preserved.
     fn changed_places(&mut self, at: &Spanned<wire::Operation>, operation: &FileOperation, service: &Service) {
         if !operation.slides || !matches!(operation.action, FileAction::Replace | FileAction::Update) {
             return;
@@ -292,7 +292,7 @@ fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
     a.start < b.end && b.start < a.end
 }
 
-/// The counters of all tables in these places, each once.
+/// Returns the distinct counters of all tables in these places.
 fn counters(plan: &RecordPlan, places: &[(NodeId, Range<usize>)]) -> Vec<TableCounter> {
     let (shape, layout) = (plan.shape(), plan.layout());
     let mut counters: BTreeMap<FieldIndex, TableCounter> = BTreeMap::new();

@@ -15,7 +15,7 @@ struct Named<'f> {
     values: Option<Vec<String>>,
 }
 
-/// The names of a field's codes. Where several codes have one name, the code that requests write comes first.
+/// Returns the names of a field's codes. If several codes have the same name, the code that requests write comes first.
 pub(super) fn codes(field: &Field, hint: &wire::TypeHint) -> Result<Typed, String> {
     let mut codes = if hint.names.is_empty() {
         of_conditions(field)?
@@ -33,7 +33,7 @@ pub(super) fn codes(field: &Field, hint: &wire::TypeHint) -> Result<Typed, Strin
     Ok(Typed::Codes(codes))
 }
 
-/// Names that stand for several codes, so that a request with one of them does not say which it means.
+/// Returns names that belong to several codes, so that a request with such a name is ambiguous.
 pub(super) fn ambiguous<'w>(
     types: &[(FieldIndex, Typed)],
     hints: impl Iterator<Item = (FieldIndex, &'w Spanned<wire::TypeHint>)>,
@@ -55,8 +55,8 @@ pub(super) fn ambiguous<'w>(
     found
 }
 
-/// A condition with one value names it. One with several values names those that no other condition has: otherwise it is a class of codes, such as all
-/// that are valid.
+/// Derives names from level-88 conditions. A condition with one value names that value. A condition with several values names those that no other
+/// condition has, because otherwise it is a class of codes, such as all valid ones.
 fn of_conditions(field: &Field) -> Result<Vec<(String, String)>, String> {
     let conditions: Vec<Named<'_>> =
         field.conditions.iter().map(|c| Named { name: &c.name, values: values(field, &c.values) }).collect();
@@ -90,7 +90,7 @@ fn of_conditions(field: &Field) -> Result<Vec<(String, String)>, String> {
 /// Values that a range of numbers may have to be listed.
 const RANGE_MAX: u64 = 1_000;
 
-/// The values of a condition as the record's text; `None` if one of them cannot be written so.
+/// Returns the values of a condition as text of the record; `None` if one of them cannot be written in the field.
 fn values(field: &Field, values: &[(Literal, Option<Literal>)]) -> Option<Vec<String>> {
     let mut all = Vec::new();
     for (low, high) in values {
@@ -123,7 +123,7 @@ fn text(field: &Field, literal: &Literal) -> Option<String> {
     }
 }
 
-/// A code in the form in which the record shows it: text without blanks at its end, whole numbers without leading zeros.
+/// Formats a code as the record shows it: text without trailing blanks, whole numbers without leading zeros.
 fn as_shown(field: &Field, code: &str) -> String {
     let code = code.trim_end();
     match (scale(field), code.parse::<i128>()) {
@@ -132,7 +132,7 @@ fn as_shown(field: &Field, code: &str) -> String {
     }
 }
 
-/// Decimal places of a number; `None` for text.
+/// Returns the decimal places of a number; `None` for text.
 fn scale(field: &Field) -> Option<i16> {
     match &field.kind {
         FieldKind::Item(

@@ -121,7 +121,7 @@ impl Service {
         })
     }
 
-    /// The service's record description.
+    /// Returns the service's record description.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.layout
@@ -259,7 +259,7 @@ pub(super) fn one_field(file: &mut UserFile, layout: &Layout, name: &Spanned<Str
 /// Remedy for a field that is not in the copybook.
 pub(super) const FIELD_HINT: &str = "write the field's COBOL name, qualified by its groups where needed: `GROUP.FIELD`";
 
-/// The one field with this name.
+/// Returns the only field with this name.
 pub(crate) fn named_field(layout: &Layout, name: &str) -> Result<FieldIndex, String> {
     match layout.named(name)[..] {
         [field] => Ok(field),
@@ -306,7 +306,7 @@ fn types(file: &mut UserFile, wire: &wire::File, layout: &Layout) -> Vec<(FieldI
     types
 }
 
-/// Finds names that requests cannot use, since they stand for several codes.
+/// Reports names that requests cannot use, because they belong to several codes.
 fn ambiguous_codes(
     file: &mut UserFile,
     wire: &wire::File,
@@ -337,7 +337,7 @@ fn boolean(field: &Field, hint: &wire::TypeHint) -> Result<Typed, String> {
     }
 }
 
-/// A whole number without sign as text of all its digits.
+/// Treats an unsigned whole number as text of all its digits.
 fn digits(field: &Field) -> Result<Typed, String> {
     match &field.kind {
         FieldKind::Item(
@@ -409,7 +409,7 @@ fn policies(options: &wire::Options) -> Policies {
     }
 }
 
-/// The request's half. Only the front of the record that a client can reach is encoded for each request; the rest is always the same.
+/// Compiles the request side. Only the front of the record that a client can set is encoded for each request; the rest is constant.
 pub(crate) fn request_side(
     layout: &Layout,
     interface: &Interface,
@@ -458,7 +458,7 @@ pub(crate) fn request_side(
     Ok(RequestSide { plan, shape, typed, defaults, tail: tail.into(), tail_used })
 }
 
-/// Returns the layout up to the first top-level field at or after `reach`; `None` if that is all of it.
+/// Returns the layout up to the first top-level field at or after `reach`; `None` if that is the whole layout.
 fn front(layout: &Layout, reach: usize) -> Option<Layout> {
     let cut = layout
         .children(FieldIndex::RECORD)
@@ -480,12 +480,12 @@ fn front(layout: &Layout, reach: usize) -> Option<Layout> {
     Some(front)
 }
 
-/// The node of the request's or response's shape that shows a field.
+/// Returns the node that represents a field in the shape of the request or response.
 pub(crate) fn node_of(plan: &RecordPlan, field: FieldIndex) -> Option<NodeId> {
     plan.shape().iter().map(|(id, _)| id).find(|id| plan.field_of(*id) == Some(field))
 }
 
-/// A finding about a whole file, with the name of the file.
+/// Adds the name of the file to findings about the whole file.
 pub(crate) fn in_file(mut findings: Findings, name: &str) -> Vec<Finding> {
     for finding in &mut findings.0 {
         if finding.place.file.is_none() {
@@ -495,7 +495,7 @@ pub(crate) fn in_file(mut findings: Findings, name: &str) -> Vec<Finding> {
     findings.0
 }
 
-/// The layout of a copybook's only record, or of the one that is named.
+/// Returns the layout of a copybook's only record, or of the named one.
 pub(crate) fn layout_at(
     path: &Path,
     folders: &[PathBuf],
@@ -507,7 +507,7 @@ pub(crate) fn layout_at(
     Layout::build(record_of(path, &records, record, "record")?, dialect)
 }
 
-/// The layout of several records of a copybook, one after another.
+/// Returns the combined layout of several records of a copybook.
 pub(crate) fn layout_of_records(
     path: &Path,
     names: &[String],
@@ -544,7 +544,7 @@ fn records_at(
     Ok(copybook::parse(&SourceText::new(path.display().to_string(), text), &options)?.records)
 }
 
-/// The only record, or the one that is named with the option `--{option}`.
+/// Returns the only record, or the one that the option `--{option}` names.
 fn record_of<'r>(
     path: &Path,
     records: &'r [RecordDescription],

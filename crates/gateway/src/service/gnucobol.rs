@@ -1,4 +1,4 @@
-//! Agreement between a service and the compiler of its program: sizes, byte orders, signs.
+//! Check that a service agrees with the compiler of its program on sizes, byte orders and signs.
 //!
 //! A program provider runs programs of GnuCOBOL on this machine. Some settings of a dialect are options of its compiler, which
 //! Quayline passes when it compiles a module; the others follow from the machine. A field that the service would read differently
@@ -39,7 +39,7 @@ pub(super) fn check_options(file: &mut UserFile, given: &[Spanned<String>], dial
     }
 }
 
-/// The dialect of GnuCOBOL on this machine that is closest to `dialect`.
+/// Returns the dialect of GnuCOBOL on this machine that is closest to `dialect`.
 fn realised(dialect: &Dialect) -> Dialect {
     let little = cfg!(target_endian = "little");
     let native = if little { ByteOrder::Little } else { ByteOrder::Big };
@@ -157,7 +157,7 @@ fn place(file: &mut UserFile, wire: &wire::File, message: String, hint: &str) {
     }
 }
 
-/// The first field that two layouts of one record store in different ways, in words.
+/// Describes the first field that two layouts of one record store differently.
 fn difference(layout: &Layout, other: Result<Layout, Findings>) -> Option<String> {
     let other = other.ok()?;
     layout.iter().zip(other.iter()).find_map(|((index, one), (_, other))| {

@@ -2,8 +2,8 @@
 
 use quayline_cobol::layout::{Field, FieldIndex, FieldKind, Layout, Occurs, Rename};
 
-/// Several records as the groups of one record, one after another without slack: the parameters of a program. Each keeps the alignment of
-/// its own beginning. `None` without any, or for more than four billion fields.
+/// Combines several records as consecutive groups of one record, without slack: the parameters of a program. Each group keeps its own
+/// alignment. `None` for no records, or for more than four billion fields.
 pub(super) fn joined(name: &str, parts: Vec<Layout>) -> Option<Layout> {
     let (dialect, source) = parts.first().map(|first| (first.dialect, first.fields[0].source.clone()))?;
     let length_max: usize = parts.iter().map(|part| part.length_max).sum();

@@ -1,10 +1,10 @@
-//! The records of a service: one, one for each direction, or the parameters of a program.
+//! Records of a service: a single record, a record for each direction, or the parameters of a program.
 //!
-//! Several records are one to everything else: they follow one another, each as a group of its own.
+//! The rest of the gateway sees several records as one, in which each is a group after the previous one.
 //!
 //! ```text
 //! program      USING A B C          | A | B | C |    the worker hands each to the program at its own address
-//! http, queue  response-copybook    | request | response |    the first goes out, what comes back follows it
+//! http, queue  response-copybook    | request | response |    the first is sent, the answer fills the second
 //! ```
 
 use std::cell::RefCell;
@@ -39,14 +39,14 @@ impl CopyLibrary for Remembering {
     }
 }
 
-/// What a service's records are.
+/// Records of a service.
 pub(super) struct Records {
     pub(super) layout: Layout,
     /// The files that they were read from.
     pub(super) files: Vec<PathBuf>,
     /// Bytes of each record; none for a service of one.
     pub(super) parts: Vec<usize>,
-    /// Whether the first record is the request's and the second the response's.
+    /// True if the first record is the request's and the second the response's.
     pub(super) one_each_way: bool,
 }
 
@@ -102,7 +102,7 @@ impl Records {
     }
 }
 
-/// The records that a service names, and whether they are one for each direction.
+/// Returns the records that a service names, and true if there is one for each direction.
 fn named<'w>(file: &mut UserFile, wire: &'w wire::File) -> (Vec<Named<'w>>, bool) {
     let kind = &wire.provider.get_ref().kind;
     let no_copybook = "the service names no copybook";
@@ -155,7 +155,7 @@ fn named<'w>(file: &mut UserFile, wire: &'w wire::File) -> (Vec<Named<'w>>, bool
     (vec![request, response], true)
 }
 
-/// The layout of one record; the files that it was read from are added to `files`.
+/// Reads the layout of one record and adds the files that it was read from to `files`.
 fn one(
     file: &mut UserFile,
     wire: &wire::File,

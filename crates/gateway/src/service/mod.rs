@@ -32,7 +32,7 @@ pub struct Service {
     pub name: String,
     /// Purpose, for documents.
     pub description: String,
-    /// Who answers.
+    /// Provider that answers the requests.
     pub provider: ProviderSpec,
     /// Bytes of the record that goes to the provider and returns.
     pub length: usize,
@@ -71,7 +71,7 @@ pub struct Options {
     pub omit_low_values: bool,
     /// Control characters in text become spaces instead of `\u00XX` (escapeOutputControlCharacters=false).
     pub controls_to_spaces: bool,
-    /// Whether Quayline refuses control characters in text of requests. Otherwise it writes them to the record.
+    /// True if Quayline refuses control characters in text of requests. Otherwise it writes them to the record.
     pub refuse_controls: bool,
     /// Requests may have numbers in strings, numbers with leading zeros, and `null` or an empty string for a number that is absent.
     pub lenient_requests: bool,

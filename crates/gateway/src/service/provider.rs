@@ -112,7 +112,7 @@ pub(super) fn provider(file: &mut UserFile, wire: &wire::File, known: &Known<'_>
     }
 }
 
-/// The user's options, by default those for sources of z/OS, and after them those that the dialect needs.
+/// Returns the compiler options: the user's, by default those for z/OS sources, followed by those that the dialect needs.
 fn options(given: &[Spanned<String>], dialect: &Dialect) -> Vec<String> {
     let mut options: Vec<String> = given.iter().map(|option| option.get_ref().clone()).collect();
     if options.is_empty() {
@@ -212,7 +212,7 @@ pub(super) fn within(file: &mut UserFile, given: Option<&Spanned<u64>>, default:
     number.clamp(least, most)
 }
 
-/// A time limit: one millisecond to an hour.
+/// Parses a time limit: one millisecond to an hour.
 pub(super) fn milliseconds(file: &mut UserFile, given: Option<&Spanned<u64>>, default: u64) -> Duration {
     Duration::from_millis(within(file, given, default, 1, 3_600_000))
 }

@@ -51,7 +51,7 @@ pub(super) fn record_file(file: &mut UserFile, at: &Spanned<wire::Provider>, kno
     })
 }
 
-/// Whether a table of varying length moves what follows it, or the end of the record.
+/// Returns true if a table of variable length moves the fields after it, or the end of the record.
 pub(crate) fn slides(layout: &Layout) -> bool {
     layout.dialect.odo_slide && layout.fields.iter().any(|f| f.occurs.is_some_and(|o| o.depending_on.is_some()))
 }
@@ -67,7 +67,7 @@ fn key(file: &mut UserFile, known: &Known<'_>, name: &Spanned<String>) -> Option
 }
 
 impl FileKey {
-    /// The place of the field that is a key.
+    /// Returns the position of the field that is a key.
     ///
     /// # Errors
     /// Returns a finding if the layout has no such field or several, if a table of varying length contains or precedes the field, or if the field is empty
