@@ -1,8 +1,8 @@
-//! The account of a measurement: what the process used, what of it is known by thread, and what the account itself cost.
+//! Accounting of a measurement: CPU time of the process, its division among threads, and the cost of the accounting itself.
 //!
-//! The process has a clock of its CPU time, and the kernel counts the run time of each thread. Both are read apart, so their difference shows how far the
-//! parts can be trusted. A thread that ends loses what it did since the last look, which bounds the resolution of the account; what a thread did that began and
-//! ended between two looks is in the clock of the process only.
+//! The process has a CPU clock, and the kernel counts the run time of each thread. Both are read separately, so their difference shows the
+//! accuracy of the parts. A thread that ends loses its time since the last reading, which bounds the resolution. The time of a thread that began and
+//! ended between two readings is in the clock of the process only.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const UNACCOUNTED_MAX: f64 = 0.02;
 /// CPU time below which the account gives no verdict, because the kernel counts the time of threads in ticks.
 const CPU_LEAST_S: f64 = 1.0;
 
-/// What a process used during a measurement, in seconds.
+/// CPU use of a process during a measurement, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Account {
     /// Wall time.
@@ -32,20 +32,20 @@ pub struct Account {
     pub threads_s: f64,
     /// Time for which its threads could have run and had no processor.
     pub run_queue_s: f64,
-    /// What threads that ended did after the last look at them, at most.
+    /// Upper bound for the time of ended threads after their last reading.
     pub resolution_s: f64,
     /// CPU time of the account itself, which is a part of both.
     pub own_s: f64,
 }
 
 impl Account {
-    /// Share of the CPU time of the process that belongs to no thread.
+    /// Returns the share of the CPU time of the process that belongs to no thread.
     #[must_use]
     pub fn unaccounted_share(&self) -> f64 {
         if self.cpu_s > 0.0 { (self.cpu_s - self.threads_s) / self.cpu_s } else { 0.0 }
     }
 
-    /// Whether the figures of the measurement can be trusted as far as the account shows.
+    /// Returns true if the accounting shows no reason to distrust the figures of the measurement.
     #[must_use]
     pub fn is_trustworthy(&self) -> bool {
         let beyond = (self.cpu_s - self.threads_s).abs() - self.resolution_s;
@@ -53,13 +53,13 @@ impl Account {
         self.cpu_s < CPU_LEAST_S || self.threads_s == 0.0 || beyond <= UNACCOUNTED_MAX * self.cpu_s
     }
 
-    /// CPU time of the account as a part of all.
+    /// Returns the CPU time of the accounting as a share of all CPU time.
     #[must_use]
     pub fn own_share(&self) -> f64 {
         if self.cpu_s > 0.0 { self.own_s / self.cpu_s } else { 0.0 }
     }
 
-    /// The account as a section of a report.
+    /// Returns the accounting as a section of a report.
     #[must_use]
     pub fn section(&self) -> Section {
         let share =
@@ -88,7 +88,7 @@ impl Account {
         }
     }
 
-    /// The account in one line.
+    /// Returns the accounting in one line.
     #[must_use]
     pub fn line(&self) -> String {
         let verdict = if self.is_trustworthy() { "" } else { ", untrustworthy: expected at most 2 %" };
@@ -105,7 +105,7 @@ impl Account {
         )
     }
 
-    /// Adds the account to a report. What cannot be trusted becomes its verdict, unless it has another one already.
+    /// Adds the accounting to a report. A reason for distrust becomes the report's verdict, unless it has one already.
     pub fn add_to(&self, report: &mut Report) {
         report.sections.push(self.section());
         if !self.is_trustworthy() && report.verdict == Verdict::Good {
@@ -155,7 +155,7 @@ impl Drop for Accounting {
     }
 }
 
-/// Run time and run-queue wait of each thread of this process, in nanoseconds.
+/// Reads run time and run-queue wait of each thread of this process, in nanoseconds.
 fn schedules() -> impl Iterator<Item = (u32, (u64, u64))> {
     let entries = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     entries.filter_map(|entry| {

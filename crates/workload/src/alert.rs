@@ -10,32 +10,32 @@ use crate::interval::{ClassInterval, Interval};
 /// Milliseconds between two messages of an alert.
 const MESSAGE_MS: u64 = 3_600_000;
 
-/// What an alert says.
+/// Message of an alert.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Message {
     /// Name of the alert.
     pub alert: String,
-    /// The class; `all` for all of them.
+    /// The class, or `all`.
     pub class: String,
     /// Name of the figure.
     pub measure: &'static str,
-    /// Its value.
+    /// Value of the measure.
     pub value: f64,
     /// The value above which the alert lasts.
     pub above: f64,
     /// Begin of the interval, in milliseconds since 1970.
     pub at_ms: u64,
-    /// Whether the alert begins, lasts or has ended.
+    /// State of the alert: begins, lasts or has ended.
     pub state: &'static str,
     /// Intervals for which it has lasted.
     pub intervals: u64,
-    /// What to do.
+    /// Actions to take.
     #[serde(skip)]
     pub actions: Vec<Action>,
 }
 
 impl Message {
-    /// The message as a sentence.
+    /// Formats the message as a sentence.
     #[must_use]
     pub fn text(&self) -> String {
         let Message { alert, class, measure, value, above, state, intervals, .. } = self;
@@ -52,14 +52,14 @@ pub struct Alert {
     /// Consecutive intervals above the value.
     above: u64,
     lasts: bool,
-    /// When a message was sent last.
+    /// Time of the last message.
     told_ms: Option<u64>,
-    /// Whether the begin of what lasts was told.
+    /// True if the beginning of the present alert was reported.
     was_told: bool,
 }
 
 impl Alert {
-    /// An alert that has not begun.
+    /// Creates an inactive alert.
     #[must_use]
     pub fn new(config: AlertConfig) -> Alert {
         Alert { config, above: 0, lasts: false, told_ms: None, was_told: false }
@@ -95,7 +95,7 @@ impl Alert {
         Some(self.message(state, value, interval, self.above))
     }
 
-    /// Whether it lasts.
+    /// Returns true while the alert lasts.
     #[must_use]
     pub fn lasts(&self) -> bool {
         self.lasts
@@ -122,7 +122,7 @@ impl Alert {
     }
 }
 
-/// The figure of an alert; `None` if the interval does not have it.
+/// Returns the value of an alert's measure; `None` if the interval does not have it.
 fn value_of(config: &AlertConfig, interval: &Interval) -> Option<f64> {
     let classes: Vec<&ClassInterval> = match &config.class {
         Some(name) => vec![interval.class(name)?],

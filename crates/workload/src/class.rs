@@ -11,7 +11,7 @@ pub enum Kind {
     Flow,
     /// Batch jobs, by job.
     Batch,
-    /// What the partners' part of the listener for operators receives and sends, by action.
+    /// Traffic of the partners' part of the listener for operators, by action.
     Translation,
 }
 
@@ -19,7 +19,7 @@ impl Kind {
     /// Every kind.
     pub const ALL: [Kind; 4] = [Kind::Api, Kind::Flow, Kind::Batch, Kind::Translation];
 
-    /// Name of the class that has all members of this kind unless the settings say otherwise.
+    /// Returns the name of the class that has all members of this kind by default.
     #[must_use]
     pub fn class_name(self) -> &'static str {
         match self {
@@ -30,7 +30,7 @@ impl Kind {
         }
     }
 
-    /// What the name of a member begins with in the settings.
+    /// Returns the prefix of a member's name in the settings.
     #[must_use]
     pub fn prefix(self) -> &'static str {
         match self {
@@ -39,7 +39,7 @@ impl Kind {
         }
     }
 
-    /// What is counted, in the plural.
+    /// Returns the counted unit in the plural.
     #[must_use]
     pub fn unit(self) -> &'static str {
         match self {
@@ -50,7 +50,7 @@ impl Kind {
         }
     }
 
-    /// Priority number of the class unless the settings say otherwise: 10 (highest) to 89.
+    /// Returns the default priority number of the class: 10 (highest) to 89.
     #[must_use]
     pub fn priority(self) -> u8 {
         match self {
@@ -64,7 +64,7 @@ impl Kind {
 /// A class of work.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Class {
-    /// Its name.
+    /// Name of the class.
     pub name: String,
     /// Share of all processors that it may use while others work, from 0 to 1; `None` without a bound.
     pub entitlement: Option<f64>,
@@ -74,7 +74,7 @@ pub struct Class {
     pub priority: u8,
 }
 
-/// All classes of a process: those of the settings, then one for each kind.
+/// All classes of a process: those of the settings, followed by one for each kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Classes {
     all: Vec<Class>,
@@ -84,7 +84,7 @@ pub struct Classes {
 }
 
 impl Classes {
-    /// The classes of the settings. Settings that [`WorkloadConfig::wrong`] refuses give classes without their wrong members.
+    /// Creates the classes of the settings. If [`WorkloadConfig::wrong`] refuses the settings, wrong members are left out.
     #[must_use]
     pub fn new(config: &WorkloadConfig) -> Classes {
         let class = |of: &ClassConfig, priority: u8| {
@@ -128,7 +128,7 @@ impl Classes {
         &self.all
     }
 
-    /// Number of the class of a member: that of the first pattern that fits, otherwise that of its kind.
+    /// Returns the index of a member's class: that of the first matching pattern, otherwise that of its kind.
     #[must_use]
     pub fn of(&self, kind: Kind, name: &str) -> usize {
         let fits = |(of, pattern, _): &&(Kind, String, usize)| {
@@ -142,12 +142,12 @@ impl Classes {
     }
 }
 
-/// The kind whose class has this name.
+/// Returns the kind whose class has this name.
 pub(crate) fn kind_of_class(name: &str) -> Option<Kind> {
     Kind::ALL.into_iter().find(|kind| kind.class_name() == name)
 }
 
-/// Kind and pattern of a member in the settings, `job:night*`.
+/// Parses kind and pattern of a member in the settings, such as `job:night*`.
 pub(crate) fn member_of(text: &str) -> Option<(Kind, &str)> {
     let (prefix, name) = text.split_once(':')?;
     let kind = Kind::ALL.into_iter().find(|kind| kind.prefix() == prefix)?;

@@ -14,7 +14,7 @@ use crate::work::{MemberTotals, Own, PartKey, Workload};
 
 /// Members of a class in an interval; those that used less are added up as one.
 const MEMBERS_MAX: usize = 100;
-/// What names of threads begin with that work for whoever commits.
+/// Prefixes of the names of threads that work on behalf of committing classes.
 const HELPERS: [&str; 3] = ["store", "journal", "log"];
 const NS: f64 = 1e9;
 /// Ticks between two looks at figures.
@@ -26,10 +26,10 @@ pub struct Collector {
     probe: Box<dyn Probe>,
     alerts: Vec<Alert>,
     regulators: Vec<Option<Regulator>>,
-    /// What was counted at the last tick.
+    /// Counters at the last tick.
     last: Last,
     current: Current,
-    /// By class: the share of all processors that it used since the tick before.
+    /// By class: the share of all processors that it used since the previous tick.
     shares: Vec<f64>,
     /// Ticks so far.
     looks: u32,
@@ -59,7 +59,7 @@ struct Last {
 #[derive(Default)]
 struct Current {
     interval: Interval,
-    /// By class.
+    /// Members by class.
     members: Vec<HashMap<(Kind, String), MemberInterval>>,
     phases: Vec<Vec<(&'static str, f64)>>,
     times: Vec<HashMap<u64, u64>>,
@@ -67,7 +67,7 @@ struct Current {
     end_ms: u64,
 }
 
-/// What a tick found.
+/// Result of a tick.
 #[derive(Debug, Default)]
 pub struct Tick {
     /// The interval that ended.
@@ -76,7 +76,7 @@ pub struct Tick {
     pub messages: Vec<Message>,
 }
 
-/// What a tick found out about one member.
+/// Use of one member since the previous tick.
 #[derive(Clone, Copy, Default)]
 struct Delta {
     run_ns: f64,
@@ -94,7 +94,7 @@ struct Delta {
 }
 
 impl Collector {
-    /// A collector that begins now.
+    /// Creates a collector that starts now.
     #[must_use]
     pub fn new(workload: Arc<Workload>, probe: Box<dyn Probe>) -> Collector {
         let regulators =
@@ -133,7 +133,7 @@ impl Collector {
         &self.alerts
     }
 
-    /// The interval that has begun, as far as it has come.
+    /// Returns the unfinished interval.
     #[must_use]
     pub fn current(&self) -> &Interval {
         &self.current.interval
@@ -263,7 +263,7 @@ impl Collector {
         }
     }
 
-    /// What the kernel counted of each thread.
+    /// Charges the kernel's counters of each thread.
     fn charge_threads(
         &mut self,
         threads: &[ThreadUse],
@@ -298,7 +298,7 @@ impl Collector {
         self.last.others = others;
     }
 
-    /// What members counted whose threads register themselves.
+    /// Adds the counts of members whose threads register themselves.
     fn count_own(&mut self, deltas: &mut HashMap<(Kind, String), Delta>) {
         for ((kind, name), own) in self.workload.members.lock().iter() {
             let last = self.last.own.entry((*kind, Arc::clone(name))).or_default();
@@ -319,7 +319,7 @@ impl Collector {
         }
     }
 
-    /// What parts of members did.
+    /// Adds the counts of parts of members.
     fn count_parts(&mut self) {
         for ((kind, name, part), own) in self.workload.parts.lock().iter() {
             let key = (*kind, Arc::clone(name), Arc::clone(part));
@@ -342,7 +342,7 @@ impl Collector {
         }
     }
 
-    /// CPU time of programs in other processes since the last look, in nanoseconds.
+    /// Returns the CPU time of programs in other processes since the last call, in nanoseconds.
     fn programs_ns(&mut self) -> f64 {
         let sources = self.workload.sources.lock().clone();
         let now: f64 = sources.iter().filter_map(|source| source.programs_cpu_s()).sum();
@@ -378,7 +378,7 @@ impl Collector {
         }
     }
 
-    /// What parts of the program counted.
+    /// Adds the counts of the sources.
     fn count_sources(&mut self, deltas: &mut HashMap<(Kind, String), Delta>) {
         let sources = self.workload.sources.lock().clone();
         let (mut handshakes, mut definitions) = ([0, 0], [0, 0]);
@@ -508,7 +508,7 @@ impl Collector {
     }
 }
 
-/// Divides the CPU time of shared threads by weight, that of helpers by commits, and that of programs by the time in them. What cannot be divided stays where it is.
+/// Divides the CPU time of shared threads by weight, of helpers by commits, and of programs by the time in them. An indivisible rest stays with its class.
 fn divide(
     deltas: &mut HashMap<(Kind, String), Delta>,
     pools: &mut [Delta; 4],

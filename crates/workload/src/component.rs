@@ -14,7 +14,7 @@ pub(crate) const CPU_LEAST_S: f64 = 1.0;
 /// Members that the report names.
 const MEMBERS_MAX: usize = 50;
 
-/// The report of intervals, ascending. `time` shows milliseconds since 1970.
+/// Builds the component report of intervals in ascending order. `time` formats milliseconds since 1970.
 #[must_use]
 pub fn component_report(intervals: &[Interval], time: Time<'_>) -> Report {
     let cpu: f64 = intervals.iter().map(|interval| interval.cpu_s).sum();
@@ -81,7 +81,7 @@ fn number(value: Option<f64>) -> Cell {
     value.map_or(Cell::Empty, Cell::Number)
 }
 
-/// The machine, a row for each interval.
+/// Builds the table of the machine, with a row for each interval.
 fn system(intervals: &[Interval], time: Time<'_>) -> Section {
     let names = class_names(intervals);
     let mut columns = vec![
@@ -177,7 +177,7 @@ fn class_sum(intervals: &[Interval], name: &str) -> ClassInterval {
     sum
 }
 
-/// Each class over the whole time.
+/// Builds the table of classes over the whole time.
 fn classes(intervals: &[Interval]) -> Section {
     let seconds: f64 = intervals.iter().map(|interval| interval.seconds).sum();
     let columns = vec![
@@ -244,7 +244,7 @@ fn classes(intervals: &[Interval]) -> Section {
     }
 }
 
-/// Each class in each interval in which it did something.
+/// Builds the table of classes by interval, for intervals in which they were active.
 fn by_interval(intervals: &[Interval], time: Time<'_>) -> Section {
     let columns = vec![
         Column::new("begin", "UTC"),
@@ -293,7 +293,7 @@ fn by_interval(intervals: &[Interval], time: Time<'_>) -> Section {
     }
 }
 
-/// The members that used most.
+/// Builds the table of the members with the highest use.
 fn members(intervals: &[Interval]) -> Section {
     let mut all: Vec<(String, MemberInterval)> = Vec::new();
     for class in intervals.iter().flat_map(|interval| &interval.classes) {
@@ -339,7 +339,7 @@ fn members(intervals: &[Interval]) -> Section {
     }
 }
 
-/// Where the time of each class went.
+/// Builds the table of phases: the time of each class by its use.
 fn phases(intervals: &[Interval]) -> Section {
     let mut rows = Vec::new();
     for name in class_names(intervals) {

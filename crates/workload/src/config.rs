@@ -6,11 +6,11 @@ use serde::Deserialize;
 
 use crate::class::{kind_of_class, member_of};
 
-/// What is collected of the work of a process, and how its classes share the processors.
+/// Settings for collecting the work of a process and for sharing processors among its classes.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct WorkloadConfig {
-    /// Whether intervals are collected. Default: true.
+    /// True to collect intervals. Default: true.
     pub collect: bool,
     /// Seconds of an interval, 5 to 3,600. Default 60.
     pub interval_seconds: u64,
@@ -18,7 +18,7 @@ pub struct WorkloadConfig {
     pub keep_intervals: u64,
     /// File for intervals of a process without a store; without it, they are kept in memory.
     pub keep_file: Option<PathBuf>,
-    /// Whether classes are held to their shares and priorities. Default: true.
+    /// True to enforce the shares and priorities of classes. Default: true.
     pub govern: bool,
     /// Classes.
     pub class: Vec<ClassConfig>,
@@ -44,9 +44,9 @@ impl Default for WorkloadConfig {
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ClassConfig {
-    /// Its name.
+    /// Name of the class.
     pub name: String,
-    /// Members, as `api:OPERATION`, `flow:FLOW`, `job:JOB` or `translation:ACTION`; a `*` at the end stands for any end of a name.
+    /// Members, as `api:OPERATION`, `flow:FLOW`, `job:JOB` or `translation:ACTION`. A final `*` matches any end of a name.
     #[serde(default)]
     pub members: Vec<String>,
     /// Percent of all processors that the class may use while others work.
@@ -78,7 +78,7 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// Name in the settings.
+    /// Returns the name in the settings.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -97,7 +97,7 @@ impl Measure {
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct AlertConfig {
-    /// Its name.
+    /// Name of the alert.
     pub name: String,
     /// The class; all classes together if absent.
     pub class: Option<String>,
@@ -105,16 +105,16 @@ pub struct AlertConfig {
     pub measure: Measure,
     /// The alert begins above this value.
     pub above: f64,
-    /// It ends at this value or below; `above` if absent.
+    /// The alert ends at this value or below. Default: `above`.
     pub reset: Option<f64>,
     /// Consecutive intervals above the value before the alert begins. Default 1.
     pub intervals: Option<u32>,
-    /// What to do when it begins and while it lasts, at most once an hour. Default: a line in the log.
+    /// Actions at the beginning, and at most once an hour while the alert lasts. Default: a line in the log.
     #[serde(default)]
     pub actions: Vec<String>,
 }
 
-/// What an alert does.
+/// Action of an alert.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Action {
     /// A line for the operator.
@@ -141,7 +141,7 @@ impl Action {
 }
 
 impl AlertConfig {
-    /// The actions that can be read; a line in the log if there is none.
+    /// Parses the actions. Without any, the action is a line in the log.
     #[must_use]
     pub fn actions(&self) -> Vec<Action> {
         if self.actions.is_empty() {
@@ -156,9 +156,9 @@ impl AlertConfig {
 pub struct WrongSetting {
     /// The key below `[workload]`.
     pub key: &'static str,
-    /// What is wrong.
+    /// Description of the error.
     pub message: String,
-    /// What to write instead.
+    /// Correct form to write instead.
     pub hint: &'static str,
 }
 

@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 /// A figure of a part of the process, by name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// Its name, one of [`names`]; what belongs to one thing of several has `:` and its name at the end.
+    /// Name, one of [`names`]. The figure of one of several objects has `:` and the object's name appended.
     pub name: String,
-    /// Its value.
+    /// Value of the figure.
     pub value: FigureValue,
 }
 
-/// What a figure counts.
+/// Kind and value of a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FigureValue {
     /// A count since the start of the process, or of the system: an interval has the difference.
@@ -23,16 +23,16 @@ pub enum FigureValue {
 /// A state during an interval.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct Seen {
-    /// At the first look.
+    /// Value at the first reading.
     pub first: f64,
-    /// At the last look.
+    /// Value at the last reading.
     pub last: f64,
-    /// The greatest.
+    /// Greatest value.
     pub peak: f64,
 }
 
 impl Seen {
-    /// A state that was seen once.
+    /// Creates a state with one reading.
     #[must_use]
     pub fn once(value: f64) -> Seen {
         Seen { first: value, last: value, peak: value }
@@ -46,19 +46,19 @@ impl Seen {
 }
 
 impl Figure {
-    /// A count since the start.
+    /// Creates a count since the start.
     #[must_use]
     pub fn total(name: impl Into<String>, value: f64) -> Figure {
         Figure { name: name.into(), value: FigureValue::Total(value) }
     }
 
-    /// A state.
+    /// Creates a state.
     #[must_use]
     pub fn now(name: impl Into<String>, value: f64) -> Figure {
         Figure { name: name.into(), value: FigureValue::Now(value) }
     }
 
-    /// A state that holds or not.
+    /// Creates a yes-or-no state.
     #[must_use]
     pub fn holds(name: impl Into<String>, holds: bool) -> Figure {
         Figure::now(name, f64::from(u8::from(holds)))
@@ -73,11 +73,11 @@ pub mod names {
     pub const AUDIT_WAITING: &str = "audit-waiting";
     /// Priority number of the class of jobs, a state.
     pub const BATCH_PRIORITY: &str = "batch-priority";
-    /// Whether clients are asked for a certificate.
+    /// 1 if clients are asked to present a certificate.
     pub const CLIENT_AUTHENTICATION: &str = "client-authentication";
-    /// Whether somebody's rights depend on a certificate.
+    /// 1 if somebody's rights depend on a certificate.
     pub const CLIENT_AUTHENTICATION_NEEDED: &str = "client-authentication-needed";
-    /// Whether answers are compressed.
+    /// 1 if answers are compressed.
     pub const COMPRESSION: &str = "compression";
     /// Connections of clients, a count.
     pub const CONNECTIONS: &str = "connections";
@@ -115,7 +115,7 @@ pub mod names {
     pub const MEMORY_LIMIT: &str = "memory-limit";
     /// Units of work that are open, a state.
     pub const OPEN_UNITS: &str = "open-units";
-    /// Whether operators have a listener of their own.
+    /// 1 if there is a separate listener for operators.
     pub const OPERATOR_LISTENER: &str = "operator-listener";
     /// Page faults of the process that read from a disk, a count.
     pub const PAGE_FAULTS: &str = "page-faults";
@@ -129,7 +129,7 @@ pub mod names {
     pub const QUEUE_DEPTH: &str = "queue-depth";
     /// Records inserted into record files, a count.
     pub const RECORDS_INSERTED: &str = "records-inserted";
-    /// Whether classes are held to shares.
+    /// 1 if the shares of classes are enforced.
     pub const REGULATOR: &str = "regulator";
     /// Seconds for which commits waited for the applied store, a count.
     pub const STALLED: &str = "stalled-s";

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-/// Longest wait for a turn. After it the work continues, whatever its class has used: what waits may hold what others wait for.
+/// Maximum wait for a turn. Afterwards the work continues regardless of its class' use, because it may hold resources that others wait for.
 pub const TURN_WAIT_MAX: Duration = Duration::from_secs(1);
 
 /// Time whose share a class may save up.
@@ -29,12 +29,12 @@ struct State {
     working: usize,
     /// CPU seconds that the class may still use; negative if it has used more than its share.
     credit: f64,
-    /// When the credit was brought up to date.
+    /// Time of the last update of the credit.
     at: Duration,
 }
 
 impl Hold {
-    /// `entitlement`: share of `processors`, from 0 to 1.
+    /// Creates a hold. `entitlement` is a share of `processors`, from 0 to 1.
     pub(crate) fn new(entitlement: f64, processors: u32) -> Hold {
         let rate = (entitlement * f64::from(processors)).max(0.01);
         Hold {
@@ -80,14 +80,14 @@ impl Hold {
         self.state.lock().credit -= cpu.as_secs_f64();
     }
 
-    /// How long work without turns should wait before it takes more, at most [`TURN_WAIT_MAX`]; `None` if it need not.
+    /// Returns the time that work without turns should wait before it takes more, at most [`TURN_WAIT_MAX`]; `None` if it need not wait.
     pub(crate) fn due(&self, now: Duration) -> Option<Duration> {
         let mut state = self.state.lock();
         state.refill(now, self.rate);
         (state.credit <= 0.0).then(|| self.pause(state.credit).min(TURN_WAIT_MAX))
     }
 
-    /// Time until the credit is positive.
+    /// Returns the time until the credit is positive.
     fn pause(&self, credit: f64) -> Duration {
         Duration::from_secs_f64((-credit / self.rate).clamp(0.0005, 3_600.0))
     }
@@ -101,7 +101,7 @@ impl State {
     }
 }
 
-/// Threads that may work at once: as many as the share has processors, rounded up.
+/// Returns the number of threads that may work at once: the processors of the share, rounded up.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number of processors")]
 fn slots(rate: f64) -> usize {
     (rate.ceil() as usize).max(1)

@@ -19,7 +19,7 @@ pub struct Intervals {
     pub intervals: Vec<Interval>,
 }
 
-/// What a process did in an interval. Times are seconds.
+/// Activity of a process in an interval. Times are in seconds.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct Interval {
     /// Begin, in milliseconds since 1970.
@@ -72,20 +72,20 @@ fn is_none(value: &u64) -> bool {
     *value == 0
 }
 
-/// What a class did in an interval.
+/// Activity of a class in an interval.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct ClassInterval {
-    /// Its name.
+    /// Name of the class.
     pub name: String,
     /// Transactions that ended, good or failed.
     pub count: u64,
-    /// Those that failed.
+    /// Transactions that failed.
     pub failed: u64,
     /// Units of work committed.
     pub commits: u64,
     /// Response times, added up; 0 if they are not measured.
     pub wall_s: f64,
-    /// CPU time of its own threads.
+    /// CPU time of the class' own threads.
     pub cpu_s: f64,
     /// CPU time of helpers on its behalf.
     pub helper_cpu_s: f64,
@@ -135,14 +135,14 @@ pub struct TimesInterval {
     pub max_s: f64,
 }
 
-/// What a member did: an operation, a flow, a job, an action of partners.
+/// Activity of a member: an operation, a flow, a job, or an action of partners.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct MemberInterval {
     /// Kind and name, as in the settings: `job:settle`.
     pub name: String,
     /// Transactions that ended.
     pub count: u64,
-    /// Those that failed.
+    /// Transactions that failed.
     pub failed: u64,
     /// Units of work committed.
     #[serde(default)]
@@ -169,25 +169,25 @@ pub struct MemberInterval {
     /// TLS handshakes of its clients that resumed a session.
     #[serde(default, skip_serializing_if = "is_none")]
     pub handshakes_resumed: u64,
-    /// Its parts, if they are counted: the steps of a job.
+    /// Parts of the member if they are counted: the steps of a job.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<PartInterval>,
 }
 
-/// What a part of a member did, such as a step of a job.
+/// Activity of a part of a member, such as a step of a job.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct PartInterval {
     /// Name of the part.
     pub name: String,
     /// Transactions that ended.
     pub count: u64,
-    /// Those that failed.
+    /// Transactions that failed.
     pub failed: u64,
     /// Units of work committed.
     pub commits: u64,
     /// Response times, added up.
     pub wall_s: f64,
-    /// CPU time of its pieces of work. What the threads do between two pieces is in the member only.
+    /// CPU time of its pieces of work. CPU time between two pieces is counted for the member only.
     pub cpu_s: f64,
 }
 
@@ -243,13 +243,13 @@ impl TimesInterval {
 }
 
 impl ClassInterval {
-    /// Mean response time in seconds; `None` without transactions or if it is not measured.
+    /// Returns the mean response time in seconds; `None` without transactions or if it is not measured.
     #[must_use]
     pub fn response_s(&self) -> Option<f64> {
         (self.count > 0 && self.wall_s > 0.0).then(|| self.wall_s / self.count as f64)
     }
 
-    /// CPU time of a transaction in seconds, helpers and programs included.
+    /// Returns the CPU time of a transaction in seconds, including helpers and programs.
     #[must_use]
     pub fn cpu_each_s(&self) -> Option<f64> {
         (self.count > 0).then(|| (self.cpu_s + self.helper_cpu_s + self.programs_cpu_s) / self.count as f64)
@@ -257,20 +257,20 @@ impl ClassInterval {
 }
 
 impl Interval {
-    /// A part of the CPU time of all processors, from 0 to 1.
+    /// Converts CPU time to a share of the time of all processors, from 0 to 1.
     #[must_use]
     pub fn share(&self, cpu_s: f64) -> f64 {
         let all = self.seconds * f64::from(self.processors);
         if all > 0.0 { cpu_s / all } else { 0.0 }
     }
 
-    /// The class of a name.
+    /// Returns the class with this name.
     #[must_use]
     pub fn class(&self, name: &str) -> Option<&ClassInterval> {
         self.classes.iter().find(|class| class.name == name)
     }
 
-    /// The interval as one line of JSON.
+    /// Writes the interval as one line of JSON.
     ///
     /// # Panics
     /// Never: the form has string keys and plain values.

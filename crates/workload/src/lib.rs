@@ -1,4 +1,4 @@
-//! Classes of work in one process: which threads work for which class, what each class used by interval, alerts, and shares.
+//! Classes of work in one process: the threads of each class, its use by interval, alerts, and shares.
 //!
 //! ```text
 //!  threads ──join──▶ Workload: CPU and run-queue wait by thread, from the kernel
@@ -9,11 +9,11 @@
 //!                        └────── each interval: Interval ─▶ retention, component report, alerts, metrics
 //! ```
 //!
-//! - **Threads cost nothing more.** The collector reads the kernel's own account of each thread (`schedstat`) once a second.
-//! - **What several members share is divided.** Server threads serve all operations, so their CPU time is divided in proportion to what each operation
-//!   computed. Batch threads work for one job, whose CPU time is exact.
-//! - **Helpers are charged back.** Threads of the store work for whoever commits. Both figures are in the interval: what the class' own threads used,
-//!   and what helpers used for it.
+//! - **Threads pay nothing.** The collector reads the kernel's own account of each thread (`schedstat`) once a second.
+//! - **Shared use is divided.** Server threads serve all operations, so their CPU time is divided in proportion to the computing time of each
+//!   operation. Batch threads work for one job, whose CPU time is exact.
+//! - **Helpers are charged back.** Threads of the store work on behalf of committing classes. An interval has both figures: the use of the class' own
+//!   threads, and the use of helpers on its behalf.
 //! - **Every wait for a turn is bounded** ([`TURN_WAIT_MAX`]), so a share can slow work down and never stop it.
 
 mod accounting;

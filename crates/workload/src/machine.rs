@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::figure::{Figure, names};
 
-/// Every figure that this system gives.
+/// Returns every figure that this system provides.
 pub(crate) fn figures() -> Vec<Figure> {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let mut found = Vec::new();
@@ -21,13 +21,13 @@ pub(crate) fn figures() -> Vec<Figure> {
     found
 }
 
-/// `MemAvailable` in bytes.
+/// Parses `MemAvailable`, in bytes.
 fn memory_free(text: &str) -> Option<f64> {
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     Some(line.split_ascii_whitespace().next()?.parse::<f64>().ok()? * 1_024.0)
 }
 
-/// The limit of the control group of this process, if there is one.
+/// Returns the memory limit of this process's control group, if it has one.
 fn memory_limit() -> Option<f64> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
     let group = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
@@ -35,12 +35,12 @@ fn memory_limit() -> Option<f64> {
     std::fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
-/// Major faults: field 12, after the name in parentheses, which may hold anything.
+/// Parses major faults: field 12, counted after the name in parentheses, which may contain any characters.
 fn page_faults(text: &str) -> Option<f64> {
     text.rsplit_once(')')?.1.split_ascii_whitespace().nth(9)?.parse().ok()
 }
 
-/// Busy time of whole disks; loop devices and memory are none.
+/// Returns the busy time of whole disks, without loop devices and memory disks.
 fn disks(text: &str, is_disk: impl Fn(&str) -> bool) -> Vec<Figure> {
     let disk = |line: &str| {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();

@@ -9,7 +9,7 @@ use crate::interval::{Interval, MemberInterval, PartInterval};
 /// Demands of one transaction in seconds, as they were measured.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Demands {
-    /// CPU time of its own threads, and of programs in other processes on its behalf: both use the processors.
+    /// CPU time of its own threads, and of programs in other processes on its behalf.
     pub cpu_s: f64,
     /// CPU time of those programs, which is a part of `cpu_s`.
     pub programs_cpu_s: f64,
@@ -24,10 +24,10 @@ pub struct Demands {
 }
 
 impl Demands {
-    /// The demands of a member over all intervals.
+    /// Computes the demands of a member over all intervals.
     ///
     /// # Errors
-    /// The names that the intervals have, if they have no transaction of this one.
+    /// The names in the intervals, if none has a transaction of this member.
     pub fn of(intervals: &[Interval], name: &str) -> Result<Demands, Vec<String>> {
         let sum = member(intervals, name)?;
         let count = sum.count as f64;
@@ -43,13 +43,13 @@ impl Demands {
         })
     }
 
-    /// The demands of the parts of a member over all intervals, such as the steps of a job, by name. Parts without a transaction are left out.
+    /// Computes the demands of the parts of a member over all intervals, such as the steps of a job, by name. Parts without a transaction are omitted.
     ///
-    /// What only the whole member counts is divided among its parts: CPU time outside of pieces of work in proportion to their CPU time, the store's
+    /// Figures of the whole member are divided among its parts: CPU time outside of pieces of work in proportion to their CPU time, the store's
     /// threads in proportion to commits, and waits for a processor in proportion to their time.
     ///
     /// # Errors
-    /// As [`Demands::of`].
+    /// Those of [`Demands::of`].
     pub fn of_parts(intervals: &[Interval], name: &str) -> Result<Vec<(String, Demands)>, Vec<String>> {
         let sum = member(intervals, name)?;
         let all = |of: fn(&PartInterval) -> f64| sum.parts.iter().map(of).sum::<f64>();
@@ -76,7 +76,7 @@ impl Demands {
     }
 }
 
-/// The sum of a member over all intervals.
+/// Adds up a member over all intervals.
 fn member(intervals: &[Interval], name: &str) -> Result<MemberInterval, Vec<String>> {
     let mut sum = MemberInterval::default();
     let mut names: Vec<&str> = Vec::new();
@@ -94,8 +94,8 @@ fn member(intervals: &[Interval], name: &str) -> Result<MemberInterval, Vec<Stri
     Ok(sum)
 }
 
-/// A job as a graph of steps that share the processors and the store's thread. A step is its name, its demands, its workers and its items; the
-/// order names steps by their index.
+/// Models a job as a graph of steps that share the processors and the store's thread. A step has a name, demands, workers and items; the
+/// order refers to steps by index.
 #[must_use]
 pub fn job_graph(steps: &[(String, Demands, u32, f64)], order: StepOrder, processors: u32, faster: f64) -> WorkGraph {
     let step = |(name, demands, workers, items): &(String, Demands, u32, f64)| GraphStep {
@@ -121,13 +121,13 @@ pub fn job_graph(steps: &[(String, Demands, u32, f64)], order: StepOrder, proces
 }
 
 impl Demands {
-    /// The demands on a machine whose other work goes on as it was measured: what waits for a processor counts as if it used one.
+    /// Returns the demands on a machine with the measured background load: waiting for a processor counts as using one.
     #[must_use]
     pub fn contended(self) -> Demands {
         Demands { cpu_s: self.cpu_s + self.run_queue_s, run_queue_s: 0.0, ..self }
     }
 
-    /// The network: `processors` that share the CPU time, the one thread of the store, and a delay for the rest. `faster` divides all CPU time.
+    /// Builds the network: `processors` that share the CPU time, the store's single thread, and a delay for the rest. `faster` divides all CPU time.
     #[must_use]
     pub fn network(&self, processors: u32, faster: f64, think: Seconds) -> Workload {
         let station = |name: &str, servers: Servers, demand: f64| Station {
@@ -146,14 +146,14 @@ impl Demands {
     }
 }
 
-/// Elapsed time of a job of so many items in seconds.
+/// Returns the elapsed time in seconds of a job with a number of items.
 #[must_use]
 pub fn elapsed_s(row: &Prediction, items: Option<u64>) -> Option<f64> {
     let items = items? as f64;
     (row.throughput.0 > 0.0).then(|| items / row.throughput.0)
 }
 
-/// The report of predictions for numbers of workers, each with the elapsed time of a job in seconds, if there is one.
+/// Builds the report of predictions by number of workers, with the elapsed time of a job in seconds, if there is one.
 #[must_use]
 pub fn prediction_report(name: &str, workload: &Workload, rows: &[Prediction], elapsed: &[Option<f64>]) -> Report {
     let mut columns =

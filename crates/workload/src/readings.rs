@@ -1,4 +1,4 @@
-//! What intervals say about the metrics of advice.
+//! Values of the advice metrics, from intervals.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -77,24 +77,24 @@ struct Figures<'a> {
 }
 
 impl Figures<'_> {
-    /// A count; `None` if no interval has it.
+    /// Returns a count; `None` if no interval has it.
     fn count(&self, name: &str) -> Option<f64> {
         let mut found = self.intervals.iter().filter_map(|interval| interval.counted.get(name)).peekable();
         found.peek()?;
         Some(found.sum())
     }
 
-    /// A count each second.
+    /// Returns the rate of a count per second.
     fn rate(&self, name: &str) -> Option<f64> {
         Some(self.count(name)? / self.seconds)
     }
 
-    /// The last state.
+    /// Returns the last value of a state.
     fn last(&self, name: &str) -> Option<f64> {
         self.intervals.iter().rev().find_map(|interval| interval.seen.get(name)).map(|seen| seen.last)
     }
 
-    /// The greatest state.
+    /// Returns the greatest value of a state.
     fn peak(&self, name: &str) -> Option<f64> {
         let peaks = self.intervals.iter().filter_map(|interval| interval.seen.get(name)).map(|seen| seen.peak);
         peaks.max_by(f64::total_cmp)
@@ -111,7 +111,7 @@ impl Figures<'_> {
     }
 }
 
-/// What figures of the machine, the settings, the server and the store say.
+/// Adds the metrics from the figures of the machine, the settings, the server and the store.
 fn of_figures(figures: &Figures<'_>, readings: &mut Readings) {
     let mut put = |metric: Metric, value: Option<f64>| {
         if let Some(value) = value.filter(|value| value.is_finite()) {
@@ -182,7 +182,7 @@ fn of_figures(figures: &Figures<'_>, readings: &mut Readings) {
     put(Metric::QueueDepthTrend, deepest_trend(figures));
 }
 
-/// Use and speed of the network interface that is used most.
+/// Adds use and speed of the busiest network interface.
 fn of_lines(figures: &Figures<'_>, put: &mut impl FnMut(Metric, Option<f64>)) {
     let mut busiest: Option<(f64, f64)> = None;
     for name in figures.of_each(names::INTERFACE_SPEED) {
@@ -217,7 +217,7 @@ fn deepest_trend(figures: &Figures<'_>) -> Option<f64> {
     figures.of_each(names::QUEUE_DEPTH).iter().filter_map(of_queue).max_by(f64::total_cmp)
 }
 
-/// Requests of APIs, whatever classes they are in.
+/// Counts the requests of APIs in all classes.
 fn requests_of(interval: &Interval) -> u64 {
     let members = interval.classes.iter().flat_map(|class| &class.members);
     members.filter(|member| member.name.starts_with("api:")).map(|member| member.count).sum()
@@ -285,7 +285,7 @@ fn of_classes(intervals: &[Interval], name: Option<&str>, seconds: f64, readings
     }
 }
 
-/// How the share of a class changed with the machine: processors that the class may use, last over first, relative to all of them.
+/// Adds the change of a class' share when the machine changed: processors that the class may use, last over first, relative to all processors.
 fn of_upgrade(intervals: &[Interval], name: &str, readings: &mut Readings) {
     let with = |interval: &&Interval| interval.class(name).is_some_and(|class| class.entitlement.is_some());
     let (Some(first), Some(last)) = (intervals.iter().find(with), intervals.iter().rev().find(with)) else { return };

@@ -15,14 +15,14 @@ pub struct Regulator {
 }
 
 impl Regulator {
-    /// A regulator of a class with a priority number, 10 (highest) to 89. Other numbers count as the nearest.
+    /// Creates a regulator for a class with a priority number, 10 (highest) to 89. Other numbers are clamped.
     #[must_use]
     pub fn new(priority: u8) -> Regulator {
         let original = Band::of(priority.clamp(10, 89)).unwrap_or(Band(6));
         Regulator { original, band: original, running: None }
     }
 
-    /// The band now. `above`: whether the class is above its share; `active`: its threads.
+    /// Returns the band now. `above` is true if the class exceeds its share; `active` is its number of threads.
     pub fn at(&mut self, now_ms: u64, above: bool, active: u32) -> Band {
         if !above {
             self.running = None;
@@ -48,7 +48,7 @@ impl Regulator {
     }
 }
 
-/// The nice value of threads of a band. The two highest bands are those of every other process; the lowest has what is left.
+/// Returns the nice value of a band's threads. The two highest bands have that of other processes; the lowest gets only unused processor time.
 #[must_use]
 pub fn nice_of(band: Band) -> i32 {
     match band.0 {
@@ -66,7 +66,7 @@ mod tests {
     use quayline_capacity::Seconds;
     use quayline_capacity::plan::{Job, regulate};
 
-    /// The bands of a class that is above its share from 0 to `overload_ms`, looked at every `look_ms`.
+    /// Returns the bands of a class that exceeds its share from 0 to `overload_ms`, sampled every `look_ms`.
     fn bands(priority: u8, active: u32, overload_ms: u64, look_ms: u64) -> Vec<(u64, u8)> {
         let mut regulator = Regulator::new(priority);
         let mut all: Vec<(u64, u8)> = Vec::new();

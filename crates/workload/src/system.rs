@@ -1,4 +1,4 @@
-//! What the system knows of the process and its threads.
+//! The system's counters of the process and its threads.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -6,12 +6,12 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::figure::Figure;
 
-/// What the kernel counts of a thread.
+/// The kernel's counters of a thread.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ThreadUse {
     /// Number of the thread in the system.
     pub tid: u32,
-    /// Its name, at most 15 bytes.
+    /// Name of the thread, at most 15 bytes.
     pub name: String,
     /// Nanoseconds on a processor since it began.
     pub run_ns: u64,
@@ -19,7 +19,7 @@ pub struct ThreadUse {
     pub wait_ns: u64,
 }
 
-/// What the kernel counts of the process.
+/// The kernel's counters of the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Process {
     /// CPU time of all threads, of ended ones too, in nanoseconds.
@@ -29,17 +29,17 @@ pub struct Process {
     pub pressure: Option<f64>,
 }
 
-/// Where the collector reads.
+/// Source of the collector's readings.
 pub trait Probe: Send {
-    /// Every thread of the process.
+    /// Lists every thread of the process.
     fn threads(&mut self) -> Vec<ThreadUse>;
-    /// The process.
+    /// Reads the counters of the process.
     fn process(&mut self) -> Process;
     /// Processors that the process may use.
     fn processors(&self) -> u32;
     /// Milliseconds since 1970.
     fn unix_ms(&self) -> u64;
-    /// Time since some moment, of a clock that nobody sets.
+    /// Returns the time of a monotonic clock.
     fn uptime(&self) -> Duration;
     /// Figures of the machine; none by default.
     fn figures(&mut self) -> Vec<Figure> {
@@ -87,19 +87,19 @@ impl Probe for System {
     }
 }
 
-/// CPU time of the current thread in nanoseconds.
+/// Returns the CPU time of the current thread in nanoseconds.
 pub(crate) fn thread_cpu_ns() -> u64 {
     ns(clock_gettime(ClockId::ThreadCPUTime))
 }
 
-/// Run time and run-queue wait of a thread of this process, in nanoseconds.
+/// Reads run time and run-queue wait of a thread of this process, in nanoseconds.
 pub(crate) fn schedule_of(tid: u32) -> Option<(u64, u64)> {
     let text = std::fs::read_to_string(format!("/proc/self/task/{tid}/schedstat")).ok()?;
     let mut fields = text.split_ascii_whitespace();
     Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
 }
 
-/// `avg10` of the line `some`, as a share.
+/// Parses `avg10` of the line `some`, as a share.
 pub(crate) fn pressure(text: &str) -> Option<f64> {
     let line = text.lines().find(|line| line.starts_with("some "))?;
     let value = line.split_ascii_whitespace().find_map(|field| field.strip_prefix("avg10="))?;

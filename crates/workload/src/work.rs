@@ -20,20 +20,20 @@ use crate::system::{schedule_of, thread_cpu_ns};
 /// Milliseconds for which a class counts as working after its last sign of work.
 const WORKS_MS: u64 = 1_000;
 
-/// What a part of the program counts of one member of a class, from its start on. A number that falls means that it started again.
+/// Counts of one member of a class since its start, from a part of the program. A decreasing number means that the member started again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemberTotals {
-    /// Its kind.
+    /// Kind of the member.
     pub kind: Kind,
     /// Operation, flow, job or action.
     pub name: String,
     /// Transactions that ended, good or failed.
     pub count: u64,
-    /// Those that failed.
+    /// Transactions that failed.
     pub failed: u64,
     /// Response times, added up, in seconds; 0 if they are not measured.
     pub wall_s: f64,
-    /// What the CPU time of shared threads is divided by: computed seconds, as well as the part knows them.
+    /// Weight for dividing the CPU time of shared threads: seconds of computing, as far as the source knows them.
     pub weight_s: f64,
     /// Units of work committed: what the store's threads are charged by.
     pub commits: u64,
@@ -48,7 +48,7 @@ pub struct MemberTotals {
 }
 
 impl MemberTotals {
-    /// Nothing counted yet.
+    /// Creates totals of zero.
     #[must_use]
     pub fn new(kind: Kind, name: impl Into<String>) -> MemberTotals {
         MemberTotals {
@@ -69,15 +69,15 @@ impl MemberTotals {
 
 /// A part of the program that counts work.
 pub trait Source: Send + Sync {
-    /// Every member with its totals.
+    /// Returns every member with its totals.
     fn totals(&self) -> Vec<MemberTotals>;
 
-    /// TLS handshakes since the start: full, resumed.
+    /// Returns the TLS handshakes since the start: full, resumed.
     fn handshakes(&self) -> Option<[u64; 2]> {
         None
     }
 
-    /// CPU time of programs in other processes since the start, in seconds.
+    /// Returns the CPU time of programs in other processes since the start, in seconds.
     fn programs_cpu_s(&self) -> Option<f64> {
         None
     }
@@ -87,7 +87,7 @@ pub trait Source: Send + Sync {
         Vec::new()
     }
 
-    /// Look-ups of compiled definitions since the start: found, not found.
+    /// Returns the look-ups of compiled definitions since the start: found, not found.
     fn definitions(&self) -> Option<[u64; 2]> {
         None
     }
@@ -97,17 +97,17 @@ pub trait Source: Send + Sync {
 #[derive(Clone, Debug)]
 pub(crate) struct Registered {
     pub(crate) kind: Kind,
-    /// The one member that it works for; `None` if it works for all of its kind.
+    /// The member that the thread works for; `None` if it works for all members of its kind.
     pub(crate) name: Option<Arc<str>>,
     pub(crate) class: usize,
-    /// What was counted of it so far: run and wait, in nanoseconds.
+    /// Counters already charged: run time and run-queue wait, in nanoseconds.
     pub(crate) counted: (u64, u64),
 }
 
 /// A part of a member: kind, member, part.
 pub(crate) type PartKey = (Kind, Arc<str>, Arc<str>);
 
-/// What is counted of members whose threads register themselves.
+/// Counts of members whose threads register themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Own {
     pub(crate) run_ns: u64,
@@ -132,7 +132,7 @@ impl Own {
         self.checkpoint_ns += other.checkpoint_ns;
     }
 
-    /// What was counted since an earlier state.
+    /// Returns the difference to an earlier state.
     pub(crate) fn since(self, earlier: Own) -> Own {
         Own {
             run_ns: self.run_ns.saturating_sub(earlier.run_ns),
@@ -151,7 +151,7 @@ impl Own {
 pub struct Workload {
     pub(crate) config: WorkloadConfig,
     pub(crate) classes: Classes,
-    /// By class; `None` without an entitlement, or if nothing is governed.
+    /// Holds by class; `None` without an entitlement, or if shares are not enforced.
     pub(crate) holds: Vec<Option<Hold>>,
     /// Band of each class now.
     bands: Mutex<Vec<Band>>,
@@ -174,7 +174,7 @@ impl core::fmt::Debug for Workload {
 }
 
 impl Workload {
-    /// The work of a process on a machine with so many processors.
+    /// Creates the workload of a process on a machine with this number of processors.
     #[must_use]
     pub fn new(config: WorkloadConfig, processors: u32) -> Arc<Workload> {
         let classes = Classes::new(&config);
@@ -214,7 +214,7 @@ impl Workload {
         self.sources.lock().push(source);
     }
 
-    /// The current thread works for a member, or for all members of a kind, until the value is dropped. It gets the priority of its class.
+    /// Registers the current thread for a member, or for all members of a kind, until the value is dropped. The thread gets the priority of the class.
     #[must_use]
     pub fn join(self: &Arc<Self>, kind: Kind, name: Option<&str>) -> Working {
         let pid = rustix::thread::gettid();
@@ -258,7 +258,7 @@ impl Workload {
         }
     }
 
-    /// How long the next piece of work of a class should wait. For work that is a future and must not block.
+    /// Returns the time that the next piece of work of a class should wait; for work that is a future and must not block.
     #[must_use]
     pub fn pause(&self, class: usize) -> Option<Duration> {
         let hold = self.holds[class].as_ref()?;
@@ -270,7 +270,7 @@ impl Workload {
         Some(pause)
     }
 
-    /// Whether [`Workload::charge`] is of use for a class.
+    /// Returns true if [`Workload::charge`] has an effect for a class.
     #[must_use]
     pub fn is_held(&self, class: usize) -> bool {
         self.holds[class].is_some()
@@ -283,13 +283,13 @@ impl Workload {
         }
     }
 
-    /// CPU time of the current thread.
+    /// Returns the CPU time of the current thread.
     #[must_use]
     pub fn thread_cpu() -> Duration {
         Duration::from_nanos(thread_cpu_ns())
     }
 
-    /// A sign of work of a class.
+    /// Records a sign of work of a class.
     pub fn sign(&self, class: usize) {
         let now = self.now_ms() + 1;
         let sign = &self.signs[class];
@@ -300,7 +300,7 @@ impl Workload {
         }
     }
 
-    /// Whether another class has worked lately.
+    /// Returns true if another class has worked recently.
     pub(crate) fn others_work(&self, class: usize) -> bool {
         let now = self.now_ms() + 1;
         let works = |sign: &AtomicU64| {
@@ -323,7 +323,7 @@ impl Workload {
         }
     }
 
-    /// Registered threads of a class.
+    /// Returns the number of registered threads of a class.
     pub(crate) fn threads_of(&self, class: usize) -> u32 {
         let count = self.threads.lock().values().filter(|thread| thread.class == class).count();
         u32::try_from(count).unwrap_or(u32::MAX)
@@ -351,7 +351,7 @@ fn set_nice(tid: u32, nice: i32) {
 pub struct Working {
     workload: Arc<Workload>,
     tid: u32,
-    /// What the thread worked for before.
+    /// Previous registration of the thread.
     before: Option<Registered>,
     nice: Option<i32>,
     on_this_thread: PhantomData<*const ()>,
