@@ -29,7 +29,7 @@ pub enum Severity {
     Error,
 }
 
-/// Who can fix a finding. Exit codes and protocol answers follow from it.
+/// Party that can fix a finding. Exit codes and protocol answers depend on it.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Fault {
     /// The sender of the data.
@@ -125,7 +125,7 @@ pub struct Finding {
     pub code: Code,
     /// Severity.
     pub severity: Severity,
-    /// Who can fix it.
+    /// Party that can fix the problem.
     pub fault: Fault,
     /// Expected and found values: lower case, no final period, no payload.
     pub message: String,
@@ -193,7 +193,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// All findings about one thing, of which at least one is an error.
+/// All findings about one subject, at least one of which is an error.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Findings(pub Vec<Finding>);
 
@@ -230,19 +230,19 @@ impl DistinctFindings {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of findings.
     #[must_use]
     pub fn len(&self) -> usize {
         self.all.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no findings.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// All of them.
+    /// Returns all findings.
     #[must_use]
     pub fn into_vec(self) -> Vec<Finding> {
         self.all

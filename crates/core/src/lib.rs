@@ -1,10 +1,10 @@
-//! The vocabulary that every other crate speaks: shapes, values, the sink seam, documents, places and findings.
+//! Types that every other crate uses: shapes, values, the sink seam, documents, places and findings.
 //!
 //! * A [`Shape`] is the format-neutral tree that a copybook, a guide or a schema compiles to; a [`NodeId`] names one node of it.
 //! * A *source* (a record decoder, a JSON reader, a running map) drives a [`Sink`]: `enter`, `value`, `leave`, `open_list`,
-//!   `close_list`. Values are borrowed, so nothing is allocated per field and nothing is copied that a sink does not keep.
-//! * A [`Document`] is one decoded unit kept in memory: it is itself a sink, and it replays into another.
-//! * A [`Finding`] says what is wrong, where, whose fault it is and what to do.
+//!   `close_list`. Values are borrowed, so no field causes an allocation, and only values that a sink keeps are copied.
+//! * A [`Document`] is one decoded unit in memory. It is a sink, and it can replay its events into another sink.
+//! * A [`Finding`] describes a problem: what it is, where it is, who can fix it, and how.
 //!
 //! This crate does no I/O and reads no clock.
 

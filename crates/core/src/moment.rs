@@ -1,6 +1,6 @@
 //! Dates and timestamps as text, where a format has types for them.
 
-/// What a text leaf holds, beyond being text.
+/// Kind of date or time that a text leaf contains.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Moment {
     /// `2026-01-31`.
@@ -19,7 +19,7 @@ impl Moment {
         }
     }
 
-    /// The form of the text, for findings.
+    /// Describes the form of the text, for findings.
     #[must_use]
     pub fn form(self) -> &'static str {
         match self {

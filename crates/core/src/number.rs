@@ -4,10 +4,10 @@ use std::io::Write as _;
 
 use crate::{Digits, Run, Scalar, Value};
 
-/// Appends the exact decimal text of a number (`-12.50`, `0.005`, `123000`) to `out`. A float gets the shortest text that reads
-/// back as the same double; a 32-bit float too, so that every format has the same value of it.
+/// Appends the exact decimal text of a number (`-12.50`, `0.005`, `123000`) to `out`. A float is written as the shortest text that reads
+/// back as the same double; this applies to 32-bit floats too, so that all formats show the same value.
 ///
-/// It writes every decimal of the scale, so `S9(3)V99` gives `1.00`, and a minus sign also for -0. Returns `None`, and writes
+/// All decimals of the scale are written, so `S9(3)V99` gives `1.00`; -0 keeps its minus sign. Returns `None`, and writes
 /// nothing, for a value that is not a number.
 pub fn write_number(out: &mut Vec<u8>, value: Value<'_>) -> Option<()> {
     match value {
@@ -72,7 +72,7 @@ fn write_digits(out: &mut Vec<u8>, digits: &[u8], negative: bool, scale: i16) {
     }
 }
 
-/// Whether the digits of a number before its exponent are zeros: a lesser number than every float is not zero.
+/// Returns true if all digits before the exponent are zeros. A number that is too small for a float is not zero.
 fn is_zero(text: &[u8]) -> bool {
     let end = text.iter().position(|b| matches!(b, b'e' | b'E')).unwrap_or(text.len());
     !text[..end].iter().any(|b| matches!(b, b'1'..=b'9'))

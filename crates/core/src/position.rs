@@ -93,7 +93,7 @@ pub struct Checkpoint {
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckpointError {
-    /// Not a checkpoint, or torn.
+    /// The line is not a checkpoint, or is incomplete.
     #[error("checkpoint line {line} is not `{expected} N`")]
     Line {
         /// Line, from 1.

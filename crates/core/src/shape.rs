@@ -23,7 +23,7 @@ impl NodeId {
 pub enum Occurs {
     /// Exactly once.
     Once,
-    /// At most once.
+    /// Zero or one occurrence.
     Optional,
     /// A list, even if it holds one occurrence.
     Many {
@@ -48,7 +48,7 @@ pub enum Scalar {
         digits: u16,
         /// Digits after the decimal point; may be negative.
         scale: i16,
-        /// Whether a minus sign is possible.
+        /// True if the number may be negative.
         signed: bool,
     },
     /// 32-bit float.
@@ -67,7 +67,7 @@ pub enum Scalar {
 /// Group or leaf.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum NodeKind {
-    /// Has children, no value of its own.
+    /// A node with children and without a value.
     Group,
     /// Has a value, no children.
     Scalar(Scalar),
@@ -86,8 +86,8 @@ pub struct Node {
     pub kind: NodeKind,
     /// Number of occurrences in its parent.
     pub occurs: Occurs,
-    /// Whether a source may send it before the previous sibling. Consecutive siblings of this kind, with the one before the first
-    /// of them, form a run that comes in any order.
+    /// True if a source may send the node before its previous sibling. Consecutive siblings with this flag, together with the sibling
+    /// before the first of them, may arrive in any order.
     pub mixed: bool,
 }
 

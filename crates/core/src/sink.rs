@@ -23,7 +23,7 @@ impl TextPlace {
 pub struct TextRows<'a> {
     /// The group.
     pub group: NodeId,
-    /// Its leaves, ordered by their places, which do not overlap.
+    /// Leaves, ordered by their positions, which do not overlap.
     pub places: &'a [TextPlace],
     /// The occurrences, beginning with the first text of the first, and at least [`TextRows::SLACK`] bytes after the last text of
     /// the last. Printable ASCII, with any other byte in place of any other character.
@@ -68,8 +68,8 @@ pub trait Sink {
     /// Voids the document that began last.
     fn discard(&mut self);
 
-    /// Reports that a list, or a group that occurs once, is null in the source; no other event of it follows. By default the node
-    /// counts as absent. A sink overrides this if null is a value of its own or an error.
+    /// Reports that a list, or a group that occurs once, is null in the source; no other event of the node follows. By default the node
+    /// counts as absent. Override this in a sink for which null is a value or an error.
     #[inline]
     fn null_branch(&mut self, node: NodeId) {
         let _ = node;
@@ -111,13 +111,13 @@ pub trait Sink {
         self.leave(group);
     }
 
-    /// Whether [`Sink::texts`] or [`Sink::text_rows`] takes anything. A source checks it before it prepares texts.
+    /// True if [`Sink::texts`] or [`Sink::text_rows`] can take values. A source checks it before it prepares texts.
     const TAKES_TEXTS: bool = false;
 
-    /// Whether a float may be an infinity or NaN. Text formats have no such value, so a source rejects the document.
+    /// True if the sink accepts infinities and NaN. Text formats cannot represent them, so a source rejects the document.
     const TAKES_NOT_FINITE: bool = false;
 
-    /// Whether the sign of a zero is kept: text has `-0`, the integers of a column have not. A source whose format has both zeros
+    /// True if the sink keeps the sign of a zero. Text has `-0`, integer columns do not. A source whose format has both zeros
     /// reports the signs that are lost.
     const KEEPS_SIGNED_ZERO: bool = true;
 

@@ -2,9 +2,9 @@
 
 /// A run of bytes inside a longer buffer.
 ///
-/// A sink that copies short runs wants to move whole 16-byte blocks and keep only `len` bytes of them; a plain slice does not let
-/// it read past its end. A `Run` also has the bytes after it that the source's buffer happens to hold, so the copy stays safe code:
-/// `tail()[..16]` exists whenever the source left that much room.
+/// A sink that copies short runs prefers to move whole 16-byte blocks and keep only `len` bytes of them; a plain slice cannot be
+/// read past its end. A `Run` also has the bytes after it in the source's buffer, so the copy stays safe code:
+/// `tail()[..16]` exists whenever the source has that much space after the run.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
     tail: &'a [u8],
@@ -71,7 +71,7 @@ impl<'a> From<&'a [u8]> for Run<'a> {
 pub struct Digits<'a> {
     /// ASCII `0` to `9` only, at least one.
     pub digits: Run<'a>,
-    /// Whether there is a minus sign; `-0` is distinct from `0` so that a sink can write it back.
+    /// True if the number has a minus sign. `-0` is distinct from `0` so that a sink can write it back.
     pub negative: bool,
     /// Digits after the decimal point.
     pub scale: i16,
@@ -115,7 +115,7 @@ pub struct Decimal {
 /// One scalar value. A source passes the form that it has; a sink converts it if it needs another.
 #[derive(Clone, Copy, Debug)]
 pub enum Value<'a> {
-    /// No value: blank by policy, or absent.
+    /// The null value: blank by policy, or absent.
     Null,
     /// Text, UTF-8 by contract of the source.
     Text(Run<'a>),
