@@ -75,7 +75,7 @@ enum Kind {
 pub enum Unit {
     /// A character of ISO 646 as itself, or a control character.
     Plain(u8),
-    /// Another character.
+    /// Any other character.
     Char(char),
     /// An escape sequence or a shift: no character.
     Function,
@@ -184,7 +184,7 @@ impl CodeExtension {
         Unit::Function
     }
 
-    /// Reads a character of G0 to G3; `behind` bytes were read before `text`.
+    /// Reads a character of G0 to G3, `behind` bytes after the start of the escape sequence or text.
     fn graphic(&self, number: u8, text: &[u8], behind: usize) -> Option<(Unit, usize)> {
         let set = self.sets[usize::from(number)];
         let first = *text.first()?;
@@ -573,7 +573,7 @@ fn iso646(last: u8) -> Option<&'static [(u8, char)]> {
     })
 }
 
-/// The one character that some bytes are.
+/// Decodes bytes that must be exactly one character.
 fn decoded(encoding: &'static Encoding, bytes: &[u8]) -> Option<char> {
     let mut out = [0; 16];
     let mut decoder = encoding.new_decoder_without_bom_handling();

@@ -69,7 +69,7 @@ impl CodePage {
     /// Windows-1252.
     pub const WINDOWS_1252: &'static CodePage = &PAGES[PAGES.len() - 1];
 
-    /// All pages: EBCDIC by CCSID, then ASCII and its extensions.
+    /// Returns all pages: EBCDIC by CCSID, followed by ASCII and its extensions.
     #[must_use]
     pub fn all() -> &'static [CodePage] {
         &PAGES

@@ -1,4 +1,4 @@
-//! Finding things in text, sixteen bytes at a time.
+//! Searches in text, sixteen bytes at a time.
 //!
 //! The `mask_` functions take a block of 16 bytes and return one bit per byte, the first byte's lowest. They compile to a few SSE2
 //! instructions on x86-64, which always has them, and to plain loops elsewhere. [`plain`] holds the loops, and tests compare both.

@@ -1,4 +1,4 @@
-//! Text of single-byte pages to UTF-8 and back: runs of printable ASCII in bulk, everything else by table.
+//! Translation between text of single-byte pages and UTF-8: runs of printable ASCII in bulk, all other bytes by table.
 
 use crate::code_page::Utf8Char;
 use crate::{CodePage, Undecodable, Unencodable, scan, translate_append};
@@ -6,7 +6,7 @@ use crate::{CodePage, Undecodable, Unencodable, scan, translate_append};
 /// Bytes translated in bulk after another character; doubles as long as bulk succeeds.
 const BULK_MIN: usize = 64;
 
-/// Most bytes translated in bulk before they are looked at: they stay in the first-level cache.
+/// Maximum number of bytes translated in bulk before they are checked, so that they stay in the first-level cache.
 const BULK_MAX: usize = 4096;
 
 /// Bytes converted one by one before bulk is tried again.

@@ -2,9 +2,9 @@
 //!
 //! | kernel | needs | how |
 //! |---|---|---|
-//! | [`DelimiterKernel::Scalar`] | nothing | a state machine, byte by byte: the definition that the others are held to |
+//! | [`DelimiterKernel::Scalar`] | nothing | a state machine, byte by byte: the reference for the other kernels |
 //! | [`DelimiterKernel::Avx2`] | AVX2, BMI 1 and 2, POPCNT | compare, bit masks, positions by counting trailing zeros |
-//! | [`DelimiterKernel::Avx512`] | AVX-512 F, BW, VBMI 2 besides | compare to masks, positions by compressing a vector of indices |
+//! | [`DelimiterKernel::Avx512`] | also AVX-512 F, BW, VBMI 2 | compare to masks, positions by compressing a vector of indices |
 //!
 //! A delimiter after a release character is data, and so is a release character after another. That is bit arithmetic over the 64
 //! bits of a block; line breaks inside released pairs, which only wrapped files have, take the byte-by-byte way.
@@ -254,11 +254,11 @@ impl DelimiterIndex {
 /// One segment of an index.
 #[derive(Clone, Copy, Debug)]
 pub struct SegmentSpan<'a> {
-    /// Its first byte.
+    /// Offset of the segment's first byte.
     pub start: u32,
     /// Ends of its tag and elements: its element separators and, last, its terminator.
     pub ends: Ends<'a>,
-    /// Its component and repetition separators.
+    /// Positions of the component and repetition separators in the element.
     pub parts: &'a [u32],
 }
 
@@ -433,7 +433,7 @@ enum Class {
 struct Carry {
     /// A release character waits for the byte that it makes data.
     released: bool,
-    /// Only line breaks separate this place from the last terminator.
+    /// True if only line breaks separate this position from the last terminator.
     terminated: bool,
 }
 

@@ -186,12 +186,12 @@ fn kinds(variant: &[bool; 256]) -> [Kind; 256] {
     kinds
 }
 
-/// Fewer variant bytes in text than this are no evidence.
+/// Number of variant bytes in text below which they are not evidence.
 const FEW: usize = 8;
-/// Fewer than one in this many bytes of text are no evidence.
+/// Variant bytes are not evidence if fewer than one in this many bytes of text is one.
 const FEW_IN_TEXT: usize = 500;
-/// Fewer than one in this many of all variant bytes are no evidence: among very many in numbers, some have text around them by
-/// chance.
+/// Variant bytes in text are not evidence if they are fewer than one in this many of all variant bytes: among many such bytes in
+/// numbers, some have text around them by chance.
 const FEW_OF_ALL: usize = 50;
 
 /// A sample in the light of one page.

@@ -18,7 +18,7 @@ mod ebcdic;
 pub struct Candidate {
     /// The character set; `None` if the sample is hardly text in any: binary or compressed data.
     pub charset: Option<Charset>,
-    /// How well it fits, 0 to 100: a rank among the candidates, not a probability.
+    /// Score from 0 to 100: a rank among the candidates, not a probability.
     pub score: u8,
     /// Other sets in which every text byte of the sample means the same.
     pub alike: Vec<Charset>,

@@ -122,7 +122,7 @@ impl Bad {
 /// Truth table of a three-way OR.
 const OR: i32 = 0xfe;
 
-/// For each byte below 0x80, whether it is not printable ASCII.
+/// For each byte below 0x80, nonzero if it is not printable ASCII.
 const PRINTABLE: [u8; 2 * CHUNK] = {
     let mut table = [0x80; 2 * CHUNK];
     let mut byte = 0x20;

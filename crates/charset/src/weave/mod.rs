@@ -1,10 +1,10 @@
-//! Rows of blank-padded text between words that are always the same: `{"REF":"` … `","MODEL":"` … `"},`, once for each row.
+//! Rows of blank-padded text between constant words: `{"REF":"` … `","MODEL":"` … `"},`, once for each row.
 //!
 //! ```text
 //! words, places ──Weave::new──▶ steps: words, and a text after them
 //! row ──▶ words and text as blocks ──▶ out; the next step begins after the text's last byte that is not a blank
 //! ```
-//! A text with its words costs about sixteen instructions whatever it contains; copying each separately costs forty.
+//! A text with its words costs about sixteen instructions regardless of its content; copying each separately costs forty.
 //!
 //! # Unsafe code
 //!
