@@ -1,4 +1,4 @@
-//! Who a client is: API keys, tokens, certificates.
+//! Authentication and authorization of clients: API keys, tokens, certificates.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -24,7 +24,7 @@ pub(crate) struct Identity {
     pub(crate) how: &'static str,
 }
 
-/// What proves who a client is. Made anew when a file changes.
+/// Keys and rules that identify clients. Replaced when a file changes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Access {
     required: bool,
@@ -49,7 +49,7 @@ struct Tokens {
 /// Whom an operation lets in.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Guarded<'a> {
-    /// Whether everybody may call it.
+    /// True if everybody may call the operation.
     pub(crate) public: bool,
     /// Roles of which a client needs one; without them, every client that is known may call.
     pub(crate) roles: Option<&'a [String]>,
@@ -61,21 +61,21 @@ impl<'a> From<&'a Operation> for Guarded<'a> {
     }
 }
 
-/// Why a request is not let in.
+/// Reason for denying a request.
 pub(crate) struct Denied {
     pub(crate) problem: Box<Problem>,
-    /// Whether newer keys of the issuer might let it in.
+    /// True if newer keys of the issuer might permit it.
     pub(crate) renew: bool,
-    /// Whether credentials were shown that are none.
+    /// True if the client presented invalid credentials.
     pub(crate) wrong: bool,
 }
 
-/// Why it is not known who a client is.
+/// Reason why a client is not identified.
 pub(crate) enum Unknown {
     Wrong(String),
     /// The token's key may be a new one.
     NewKey,
-    /// No key of the issuer is known at all.
+    /// No key of the issuer is known.
     NoKeys,
 }
 
@@ -109,7 +109,7 @@ pub(crate) struct TokenCache {
     known: RefCell<HashMap<[u8; 32], Known>>,
 }
 
-/// Who it is, and until when that may be believed.
+/// Identity of a client, and the time until which it is valid.
 type Known = (Rc<Identity>, u64);
 
 impl Access {
@@ -133,12 +133,12 @@ impl Access {
         Ok(access)
     }
 
-    /// Whether there are API keys.
+    /// Returns true if there are API keys.
     pub(crate) fn has_keys(&self) -> bool {
         !self.keys.is_empty()
     }
 
-    /// The owner of an API key that has not expired. Keys are found by digest, so the time says nothing of them.
+    /// Returns the owner of an API key that has not expired. Keys are looked up by digest, so the response time reveals nothing about them.
     pub(crate) fn by_key(&self, key: &str) -> Option<Identity> {
         let found = self.keys.get(&sha256(key.as_bytes()))?;
         found.expires.is_none_or(|at| at > now_s()).then(|| found.identity.clone())
@@ -149,7 +149,7 @@ impl Access {
         self.certificates.get(name).cloned().unwrap_or_default()
     }
 
-    /// The same with other keys of the issuer.
+    /// Returns a copy with other keys of the issuer.
     pub(crate) fn with_token_keys(&self, keys: Option<Arc<KeySet>>) -> Access {
         let mut access = self.clone();
         if let Some(tokens) = &mut access.tokens {
@@ -158,10 +158,10 @@ impl Access {
         access
     }
 
-    /// Whether the client may call the operation, and who it is.
+    /// Returns the identity of a client that may call the operation.
     ///
     /// # Errors
-    /// 401, 403, or 503 where tokens cannot be checked.
+    /// 401, 403, or 503 if tokens cannot be checked.
     pub(crate) fn check(
         &self,
         operation: Guarded<'_>,
@@ -300,12 +300,12 @@ fn key_set(path: &Path) -> Result<KeySet, String> {
     if keys.is_empty() { Err("it has no key of a supported kind".to_owned()) } else { Ok(keys) }
 }
 
-/// Whether a file is one of API keys.
+/// Checks that a file is a valid file of API keys.
 pub(crate) fn look_at_keys(path: &Path) -> Result<(), String> {
     keys(path).map(|_| ()).map_err(|why| format!("{}: {why}", path.display()))
 }
 
-/// Whether a file is a set of an issuer's keys.
+/// Checks that a file is a valid key set of an issuer.
 pub(crate) fn look_at_key_set(path: &Path) -> Result<(), String> {
     key_set(path).map(|_| ()).map_err(|why| format!("{}: {why}", path.display()))
 }
@@ -314,7 +314,7 @@ pub(crate) fn sha256(bytes: &[u8]) -> [u8; 32] {
     digest(&SHA256, bytes).as_ref().try_into().expect("SHA-256 has 32 bytes")
 }
 
-/// The digest of an API key as the key file has it.
+/// Returns the digest of an API key in the form of the key file.
 #[must_use]
 pub fn key_digest(key: &str) -> String {
     hex(&sha256(key.as_bytes()))

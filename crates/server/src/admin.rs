@@ -26,13 +26,13 @@ pub struct AdminRequest<'r> {
     pub method: &'r str,
     /// The path, percent-encoded as it came.
     pub path: &'r str,
-    /// What follows `?`, percent-encoded as it came.
+    /// Query string without `?`, percent-encoded.
     pub query: &'r str,
     /// The body, at most [`AdminRequest::BODY_BYTES_MAX`].
     pub body: &'r [u8],
-    /// Who sends it, if the listener asks.
+    /// Name of the operator, if the listener requires credentials.
     pub operator: Option<&'r str>,
-    /// Whether the operator may see and change only its own jobs.
+    /// True if the operator may see and change only its own jobs.
     pub owns_only: bool,
 }
 
@@ -62,16 +62,16 @@ impl AdminAnswer {
     }
 }
 
-/// What another part of the program, such as message flows, adds to the listener for operators.
+/// Extension of the listener for operators by another part of the program, such as message flows.
 pub trait AdminPart: Send + Sync {
-    /// The answer to a request, or `None` if the path is not of this part. It may wait: it has a thread of its own. By default, it looks at
-    /// method and path alone.
+    /// Answers a request, or returns `None` if the path belongs to another part. It runs on a separate thread and may block. By default, it looks at
+    /// method and path only.
     fn request(&self, request: &AdminRequest<'_>) -> Option<AdminAnswer> {
         let (status, text) = self.answer(request.method, request.path)?;
         Some(AdminAnswer::new(status, "application/json", text.into_bytes()))
     }
 
-    /// The status and JSON for a request, or `None` if the path is not of this part. It may wait: it has a thread of its own.
+    /// Returns status and JSON for a request, or `None` if the path belongs to another part. It runs on a separate thread and may block.
     fn answer(&self, method: &str, path: &str) -> Option<(u16, String)>;
 
     /// Returns whether the path is for operators who may see and change only their own jobs ([`AdminRequest::owns_only`]).
@@ -80,8 +80,8 @@ pub trait AdminPart: Send + Sync {
         false
     }
 
-    /// The stream of server-sent events for a `GET` with `Accept: text/event-stream`, or `None` if the path has none. `last`: the id of the last event
-    /// that the client has.
+    /// Returns the stream of server-sent events for a `GET` with `Accept: text/event-stream`, or `None` if the path has no stream. `last` is the id
+    /// of the last event that the client has received.
     fn stream(
         &self,
         request: &AdminRequest<'_>,
@@ -94,7 +94,7 @@ pub trait AdminPart: Send + Sync {
     /// Metrics in the text form of Prometheus, each line with its line feed.
     fn metrics(&self) -> String;
 
-    /// What of this part does not work now, by name, and why. It may wait for a disk or a database: the listener waits for it for two seconds.
+    /// Returns the components of this part that do not work now, by name, with the reason. It may block; the listener waits for two seconds.
     fn not_ready(&self) -> Vec<(String, String)> {
         Vec::new()
     }
@@ -102,7 +102,7 @@ pub trait AdminPart: Send + Sync {
 
 /// Events for a client that stays.
 pub trait AdminStream: Send {
-    /// The text of what has happened since the last call, empty if nothing has; `None` ends the stream. It may wait for a disk or a database.
+    /// Returns the text of new events since the last call, empty if there are none; `None` ends the stream. It may block.
     fn next(&mut self) -> Option<Vec<u8>>;
 }
 
@@ -207,7 +207,7 @@ pub(crate) async fn serve_probes(thread: Rc<Thread>, listener: tokio::net::TcpLi
     }
 }
 
-/// The answer to other methods (RFC 9110, section 15.5.6).
+/// Answers with status 405 (RFC 9110, section 15.5.6).
 fn not_allowed() -> Response<Body> {
     let mut response = response(StatusCode::METHOD_NOT_ALLOWED, "GET or HEAD\n", "text/plain");
     response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
@@ -217,7 +217,7 @@ fn not_allowed() -> Response<Body> {
 /// The most connections of probes at a time. Further ones are closed, so that probes cannot use up the open files that clients need.
 const PROBES_MAX: usize = 64;
 
-/// How long a connection of a probe may last.
+/// Maximum duration of a probe's connection.
 const PROBE_LASTS: std::time::Duration = std::time::Duration::from_secs(600);
 
 fn json(status: StatusCode, answer: &impl Serialize) -> Response<Body> {
@@ -395,7 +395,7 @@ async fn operate(thread: &Rc<Thread>, request: Request<Incoming>, operator: Oper
     }
 }
 
-/// What parts of the program say that does not work. A part that does not answer in time does not work either, and is not asked again before it has.
+/// Returns the reports of parts that do not work. A part that does not answer in time counts as not working and is not asked again until it has answered.
 async fn of_parts(shared: &Arc<Shared>) -> Vec<(String, String)> {
     if shared.parts.is_empty() {
         return Vec::new();
@@ -416,11 +416,11 @@ async fn of_parts(shared: &Arc<Shared>) -> Vec<(String, String)> {
 /// Longest time that readiness waits for the parts of the program.
 const PARTS_ANSWER: std::time::Duration = std::time::Duration::from_secs(2);
 
-/// Who sends a request.
+/// Sender of a request.
 #[derive(Default)]
 struct Operator {
     name: Option<String>,
-    /// Whether the operator has access only by the role `submit`.
+    /// True if the operator has access only through the role `submit`.
     owns_only: bool,
 }
 
@@ -446,7 +446,7 @@ fn operator(thread: &Thread, request: &Request<Incoming>) -> Result<Operator, St
     }
 }
 
-/// `localhost` or an address, with or without a port.
+/// Returns true for `localhost` or a loopback address, with or without a port.
 fn is_local(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => name,

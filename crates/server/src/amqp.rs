@@ -89,7 +89,7 @@ impl AmqpConfig {
 pub(crate) enum Kind {
     /// Open by mistake.
     Unsafe,
-    /// No value.
+    /// An invalid value.
     Value,
 }
 
@@ -109,20 +109,20 @@ impl Users {
         Ok(Users { access: Access::load(&config.authentication, None)?, roles })
     }
 
-    /// Whether there are users with passwords.
+    /// Returns true if there are users with passwords.
     #[must_use]
     pub fn have_passwords(&self) -> bool {
         self.access.has_keys()
     }
 
-    /// The user of this name with this API key.
+    /// Returns the user of this name with this API key.
     #[must_use]
     pub fn by_password(&self, user: &str, password: &str) -> Option<String> {
         let identity = self.access.by_key(password)?;
         (identity.name == user && self.has_role(&identity.roles)).then_some(identity.name)
     }
 
-    /// The user of this verified certificate (DER).
+    /// Returns the user of this verified certificate (DER).
     #[must_use]
     pub fn by_certificate(&self, certificate: &[u8]) -> Option<String> {
         let name = quayline_gateway::common_name(certificate)?;
@@ -134,10 +134,10 @@ impl Users {
     }
 }
 
-/// The settings of TLS handshakes for a protocol other than HTTP.
+/// Loads the settings of TLS handshakes for a protocol other than HTTP.
 ///
 /// # Errors
-/// The file and what is wrong with it; never what it holds.
+/// The file and the problem, without any content of the file.
 pub fn tls_without_http(config: &crate::TlsConfig) -> Result<Arc<rustls::ServerConfig>, String> {
     let mut settings = Arc::unwrap_or_clone(tls::load(config)?);
     settings.alpn_protocols.clear();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use quayline_gateway::{Answered, Outgoing, Provider, Returned};
 
-/// Cuts the request out of the service's record, and puts the answer behind it.
+/// Adapter that extracts the request from the service's record and writes the answer after it.
 pub(crate) struct Apart {
     pub(crate) provider: Rc<dyn Provider>,
     /// Bytes of the request.

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use crate::shared::Shared;
 
-/// Why a connection ended before or beside its requests.
+/// Reason why a connection ended outside of a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum ConnectionFault {
     /// The TLS handshake failed or did not end in time.
@@ -15,7 +15,7 @@ pub(crate) enum ConnectionFault {
     Malformed,
     /// The request line or headers exceed `header-bytes`; the response was 431.
     HeadersTooLarge,
-    /// No request came within `idle-seconds`, or its headers did not end in time.
+    /// No request arrived within `idle-seconds`, or its headers did not end in time.
     Idle,
     /// The client closed the connection before its headers ended, or did not take its answer.
     Left,
@@ -30,7 +30,7 @@ impl ConnectionFault {
         ConnectionFault::Left,
     ];
 
-    /// The label of the metric.
+    /// Returns the metric label.
     pub(crate) fn name(self) -> &'static str {
         match self {
             ConnectionFault::Handshake => "tls-handshake",
@@ -41,7 +41,7 @@ impl ConnectionFault {
         }
     }
 
-    /// The status of the response that the HTTP library sent.
+    /// Returns the status of the response that the HTTP library sent.
     fn status(self) -> Option<u16> {
         match self {
             ConnectionFault::Malformed => Some(400),
@@ -50,7 +50,7 @@ impl ConnectionFault {
         }
     }
 
-    /// The fault behind an error of the HTTP library.
+    /// Classifies an error of the HTTP library.
     pub(crate) fn of(error: &hyper::Error) -> ConnectionFault {
         if error.is_parse_too_large() {
             ConnectionFault::HeadersTooLarge
@@ -83,7 +83,7 @@ impl Shared {
         }
     }
 
-    /// The same for a TLS handshake; `None`: it did not end in time.
+    /// Counts and logs a failed TLS handshake; `None` means that it did not end in time.
     pub(crate) fn handshake_fault(&self, from: std::net::IpAddr, error: Option<&io::Error>) {
         let why = error.map_or_else(|| "it did not end within `body-seconds`".to_owned(), ToString::to_string);
         self.connection_fault(ConnectionFault::Handshake, from, &why);

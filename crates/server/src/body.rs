@@ -25,7 +25,7 @@ const KEPT_MAX: usize = 256;
 const KEPT_BYTES_MAX: usize = 1 << 20;
 
 impl Buffers {
-    /// A buffer with any content.
+    /// Returns a buffer with unspecified content.
     pub(crate) fn take(&self) -> Vec<u8> {
         self.free.borrow_mut().pop().unwrap_or_default()
     }
@@ -104,7 +104,7 @@ impl Body {
         Body(None, Some(parts))
     }
 
-    /// The first `len` bytes of a buffer that goes back to `home`.
+    /// Creates a body from the first `len` bytes of a buffer, which returns to `home` afterwards.
     pub(crate) fn pooled(buffer: Vec<u8>, len: usize, home: &Rc<Buffers>) -> Body {
         Body(Some(Chunk::Owned { buffer, at: 0, len, home: Rc::downgrade(home), written: None }), None)
     }

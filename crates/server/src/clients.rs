@@ -15,7 +15,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// Whether the address is in the network. An IPv4 address that is written as IPv6 (`::ffff:10.0.0.1`) is the IPv4 address.
+    /// Returns true if the address is in the network. An IPv4 address in IPv6 notation (`::ffff:10.0.0.1`) is treated as IPv4.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {
@@ -72,11 +72,11 @@ impl ProxyHeader {
 
 /// Returns the address of the client: the last address in the proxies' header that does not belong to a trusted proxy.
 ///
-/// The list is read from its end, because only the entries that trusted proxies added can be believed: a client may send any entries of
-/// its own before them. If an entry is not an address, the proxy that passed it on counts as the client.
+/// The list is read from its end, because only the entries that trusted proxies added are reliable: a client may send any entries of
+/// its own before them. If an entry is not an address, the proxy that forwarded it counts as the client.
 ///
 /// A proxy writes one header and forwards the other as the client sent it. `header` names the one that the proxy writes. Without it, headers that
-/// name different clients are an error, and the caller takes the proxy as the client.
+/// name different clients are an error, and the caller treats the proxy as the client.
 pub(crate) fn client_of(
     peer: IpAddr,
     trusted: &[Network],
@@ -131,7 +131,7 @@ fn last_untrusted(
     client
 }
 
-/// The node of `for=` in an element of `Forwarded`, without quotation marks.
+/// Returns the node of `for=` in an element of `Forwarded`, without quotation marks.
 fn for_node(element: &str) -> Option<&str> {
     element.split(';').find_map(|pair| {
         let (name, value) = pair.split_once('=')?;
@@ -139,7 +139,7 @@ fn for_node(element: &str) -> Option<&str> {
     })
 }
 
-/// The address of `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1` or `[2001:db8::1]:80`.
+/// Parses the address in `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1` or `[2001:db8::1]:80`.
 fn address_of(node: &str) -> Option<IpAddr> {
     let bare = match node.strip_prefix('[') {
         Some(rest) => rest.split_once(']')?.0,

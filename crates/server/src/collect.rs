@@ -32,7 +32,7 @@ const AT_HAND_MAX: usize = 1_440;
 /// Longest time for a command or a webhook of an alert.
 const ACTION_MAX: Duration = Duration::from_secs(60);
 
-/// What the listener for operators shows.
+/// Figures for the listener for operators.
 #[derive(Debug, Default)]
 pub(crate) struct Collected {
     state: Mutex<State>,
@@ -60,7 +60,7 @@ struct Sums {
 }
 
 impl Collected {
-    /// The last intervals as `quayline.intervals/1`.
+    /// Writes the last intervals as `quayline.intervals/1`.
     pub(crate) fn json(&self, last: usize) -> String {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let skip = state.intervals.len().saturating_sub(last);
@@ -150,7 +150,7 @@ impl Drop for Collecting {
     }
 }
 
-/// What a collector needs beside the work.
+/// Environment of a collector.
 struct Around {
     workload: Arc<Workload>,
     store: Option<Store>,
@@ -159,7 +159,7 @@ struct Around {
     collected: Arc<Collected>,
 }
 
-/// Collects the work of a process that is no server, as long as the value lives. Relative paths of the settings begin at `root`.
+/// Collects the work of a process that is not a server, as long as the value lives. Relative paths of the settings begin at `root`.
 #[must_use]
 pub fn collect_work(
     workload: &Arc<Workload>,
@@ -292,15 +292,15 @@ fn log_poison(store: &Store, known: &mut HashMap<String, String>, log: &Log) {
     }
 }
 
-/// Where intervals outlive the process.
+/// Storage of intervals beyond the life of the process.
 pub(crate) trait Kept {
     /// Keeps one more, and removes those that are too many.
     fn keep(&mut self, interval: &Interval) -> Result<(), String>;
-    /// The last ones, ascending.
+    /// Returns the last intervals, ascending.
     fn last(&self, count: usize) -> Result<Vec<Interval>, String>;
 }
 
-/// Does what a message is for, on a thread of its own, since commands and other hosts may be slow.
+/// Performs the actions of a message on a separate thread, since commands and other hosts may be slow.
 fn act((root, log): (&Path, &Log), message: Message) {
     let (root, of_thread) = (root.to_owned(), Arc::clone(log));
     let run = move || {
@@ -378,7 +378,7 @@ fn webhook(url: &str, message: &Message) -> Result<(), String> {
     ended
 }
 
-/// What the store counts, and the processes of programs.
+/// Counters of the store, and the processes of programs.
 struct StoreSource {
     store: Option<Store>,
     files: Mutex<Files>,
@@ -396,7 +396,7 @@ struct Files {
     emptied: u64,
 }
 
-/// Queues whose depths are looked at.
+/// Maximum number of queues whose depths are read.
 const QUEUES_MAX: usize = 100;
 /// Records that are deleted one by one between two looks from which a file counts as emptied record by record.
 const EMPTIED_LEAST: u64 = 100;
@@ -468,7 +468,7 @@ impl Source for StoreSource {
     }
 }
 
-/// What a server counts of its operations.
+/// A server's counters of its operations.
 struct ApiSource(Weak<Shared>);
 
 impl Source for ApiSource {
@@ -559,7 +559,7 @@ impl Source for ApiSource {
     }
 }
 
-/// Whether an operation calls a COBOL program.
+/// Returns true if an operation calls a COBOL program.
 fn is_program(operation: &Operation) -> bool {
     matches!(operation.service.provider, ProviderSpec::Program(_))
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use quayline_gateway::{Definitions, ProgramSource, ProgramSpec, ProviderSpec};
 use quayline_program::ModuleSource;
 
-/// What became of the modules of all services.
+/// Results of compiling the modules of all services.
 #[derive(Debug, Default)]
 pub(crate) struct Made {
     /// Modules that are not what their source makes, and why they could not be made.
@@ -20,7 +20,7 @@ pub(crate) fn source_of(spec: &ProgramSpec, source: &ProgramSource) -> ModuleSou
     ModuleSource { program: spec.program.clone(), file, options, root }
 }
 
-/// Compiles what has to be. What cannot be is told to `log`, with the command that does it.
+/// Compiles the modules that need it. Failures are reported to `log` with the command.
 pub(crate) fn compile_programs(definitions: &Definitions, log: &dyn Fn(&str)) -> Made {
     let mut made = Made::default();
     let mut done: Vec<PathBuf> = Vec::new();

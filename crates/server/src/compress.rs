@@ -13,7 +13,7 @@ use crate::negotiate::quality;
 /// Answers below this fit into two packets anyway.
 const BYTES_MIN: usize = 2048;
 
-/// Whether compressing an answer of `bytes` bytes to `peer`, who takes it, pays.
+/// Returns true if compression of an answer of `bytes` bytes pays for `peer`, which accepts it.
 pub(crate) fn pays(when: Compression, bytes: usize, peer: IpAddr) -> bool {
     match when {
         Compression::Off => false,
@@ -22,7 +22,7 @@ pub(crate) fn pays(when: Compression, bytes: usize, peer: IpAddr) -> bool {
     }
 }
 
-/// This machine or a private network (RFC 1918, RFC 4193, link-local).
+/// Returns true for this machine or a private network (RFC 1918, RFC 4193, link-local).
 fn is_near(peer: IpAddr) -> bool {
     match peer.to_canonical() {
         IpAddr::V4(v4) => v4.is_loopback() || v4.is_private() || v4.is_link_local(),
@@ -30,22 +30,22 @@ fn is_near(peer: IpAddr) -> bool {
     }
 }
 
-/// What codings a client takes.
+/// Content codings that a client accepts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Taken {
     pub(crate) gzip: bool,
-    /// No coding at all: refused only in so many words.
+    /// True unless the client explicitly refuses an uncompressed answer.
     pub(crate) identity: bool,
 }
 
-/// What a client takes that does not say.
+/// Codings of a client that sends no header.
 impl Default for Taken {
     fn default() -> Self {
         Taken { gzip: false, identity: true }
     }
 }
 
-/// RFC 9110, section 12.5.3.
+/// Parses `accept-encoding` (RFC 9110, section 12.5.3).
 pub(crate) fn taken(headers: &HeaderMap) -> Taken {
     let mut all = headers.get_all(ACCEPT_ENCODING).iter().peekable();
     if all.peek().is_none() {
@@ -67,7 +67,7 @@ pub(crate) fn taken(headers: &HeaderMap) -> Taken {
     Taken { gzip: gzip.or(rest).unwrap_or(false), identity: identity.or(rest).unwrap_or(true) }
 }
 
-/// gzip at its fastest level: what it saves beyond that costs more CPU time than a wire is worth.
+/// Compresses with gzip at its fastest level; further savings would cost more CPU time than they are worth.
 pub(crate) fn gzip(bytes: &[u8], buffer: Vec<u8>) -> Option<Vec<u8>> {
     let mut buffer = buffer;
     buffer.clear();

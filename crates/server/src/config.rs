@@ -47,17 +47,17 @@ impl Wrong {
     }
 }
 
-/// How a server runs. Everything has a default that is safe: this machine only, authentication required.
+/// Settings of a server. Every default is safe: this machine only, authentication required.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct ServeConfig {
     /// Address and port; 127.0.0.1:8080 by default.
     pub listen: Option<SocketAddr>,
-    /// Whether `listen` may be an address that other machines reach.
+    /// True to allow a `listen` address that other machines can reach.
     pub open_to_network: bool,
-    /// Whether other machines may be served without TLS, for a server behind a proxy that ends it.
+    /// True to serve other machines without TLS, for a server behind a proxy that terminates TLS.
     pub plain_http: bool,
-    /// Proxies whose `Forwarded` or `X-Forwarded-For` names the client, for limits, audit and access log. None by default.
+    /// Proxies whose `Forwarded` or `X-Forwarded-For` is trusted to name the client, for limits, audit and access log. None by default.
     pub trusted_proxies: Vec<Network>,
     /// Header that the proxies write. Without it, the server reads both headers. If they name different clients, the proxy counts as the client.
     pub client_address_header: Option<ProxyHeader>,
@@ -65,9 +65,9 @@ pub struct ServeConfig {
     pub threads: Option<usize>,
     /// TLS.
     pub tls: Option<TlsConfig>,
-    /// Who may call.
+    /// Authentication of clients.
     pub authentication: AuthenticationConfig,
-    /// Whether the documents of APIs that are not public are shown to anybody.
+    /// True to show the documents of non-public APIs to everybody.
     pub public_documents: bool,
     /// Bounds.
     pub limits: LimitsConfig,
@@ -85,7 +85,7 @@ pub struct ServeConfig {
     pub otlp: Option<OtlpConfig>,
     /// A line for each request, for auditors.
     pub audit: Option<PathBuf>,
-    /// What becomes of requests while the audit cannot be written.
+    /// Treatment of requests while the audit cannot be written.
     pub audit_failure: AuditFailure,
     /// A line for each request, for operators: a file, `stderr` or `off` (the default).
     pub access_log: Option<String>,
@@ -93,31 +93,31 @@ pub struct ServeConfig {
     pub reload_seconds: Option<u64>,
     /// Seconds that requests in progress may take when the server stops. Default 30.
     pub drain_seconds: Option<u64>,
-    /// When a unit of work counts as done in the store that the server opens. Default `sync`.
+    /// Point at which a unit of work counts as done in the server's store. Default `sync`.
     pub durability: Option<StoreDurability>,
     /// Classes of work: the `[workload]` part of the file.
     #[serde(skip)]
     pub workload: WorkloadConfig,
 }
 
-/// When a unit of work counts as done.
+/// Point at which a unit of work counts as done.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 pub enum StoreDurability {
-    /// After its sync: a power failure loses nothing that was answered.
+    /// After its sync: a power failure loses no acknowledged work.
     Sync,
     /// After its write: a power failure loses the last seconds.
     Buffered,
 }
 
-/// What becomes of requests while the audit cannot be written.
+/// Treatment of requests while the audit cannot be written.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 pub enum AuditFailure {
-    /// They are refused with 503: nothing happens that is not on record.
+    /// Requests are refused with 503, so every processed request is on record.
     #[default]
     Refuse,
-    /// They are answered; their lines are lost and counted.
+    /// Requests are answered; their lines are lost and counted.
     Continue,
 }
 
@@ -125,13 +125,13 @@ pub enum AuditFailure {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct PartnersConfig {
-    /// Where interchanges from partners arrive.
+    /// Folders in which interchanges from partners arrive.
     pub inbox: Vec<PathBuf>,
-    /// Where documents to send arrive, by the name that rules know them by.
+    /// Folders in which documents to send arrive, by the document name that rules use.
     pub send: std::collections::BTreeMap<String, PathBuf>,
-    /// Where files go that are processed. Default `archive`.
+    /// Folder for processed files. Default `archive`.
     pub archive: PathBuf,
-    /// Where files go that hold nothing to process. Default `rejected`.
+    /// Folder for files without anything to process. Default `rejected`.
     pub rejected: PathBuf,
     /// Seconds that a file must be unchanged. Default 5.
     pub settle_seconds: u64,
@@ -160,20 +160,20 @@ pub struct TlsConfig {
     pub certificate: PathBuf,
     /// Private key, PEM.
     pub key: PathBuf,
-    /// Authorities of client certificates, PEM: clients are asked for one.
+    /// Authorities of client certificates, PEM. If present, clients are asked for a certificate.
     pub client_authorities: Option<PathBuf>,
-    /// Whether a client without a certificate is refused at the handshake.
+    /// True to refuse a client without a certificate at the handshake.
     #[serde(default)]
     pub require_client_certificate: bool,
     /// Lowest version, `1.2` (default) or `1.3`.
     pub minimum_version: Option<String>,
 }
 
-/// Who may call.
+/// Authentication of clients.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct AuthenticationConfig {
-    /// Whether APIs that are not public need an authenticated client. Only `false` written here turns it off.
+    /// True if non-public APIs need an authenticated client. Only an explicit `false` turns it off.
     pub required: bool,
     /// File of API keys.
     pub api_keys: Option<PathBuf>,
@@ -193,7 +193,7 @@ impl Default for AuthenticationConfig {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct JwtConfig {
-    /// Who must have issued a token.
+    /// Required issuer of tokens.
     pub issuer: String,
     /// Whom it must be for.
     pub audience: String,
@@ -205,7 +205,7 @@ pub struct JwtConfig {
     pub jwks_authorities: Option<PathBuf>,
     /// Seconds after which keys are read again. Default 300.
     pub jwks_refresh_seconds: Option<u64>,
-    /// Seconds between looks that tokens with unknown keys ask for. Default 10.
+    /// Minimum seconds between key requests that tokens with unknown keys cause. Default 10.
     pub jwks_soonest_seconds: Option<u64>,
     /// Seconds that keys stay in force while newer ones cannot be read; then no token is taken. Default 86,400.
     pub jwks_keep_seconds: Option<u64>,
@@ -233,9 +233,9 @@ pub struct LimitsConfig {
     pub body_seconds: u64,
     /// Seconds without progress after which a client that does not read its answer is cut off. Default 30.
     pub write_seconds: u64,
-    /// Connections. Default: 20,000, or as many as the limit of open files allows.
+    /// Maximum number of connections. Default: 20,000, or as many as the limit of open files allows.
     pub connections: Option<usize>,
-    /// Connections from one address, or from one /64 network of IPv6. Default: half of the connections that there may be, all of them up to 64.
+    /// Maximum number of connections from one address, or one /64 network of IPv6. Default: half of all connections, or all if there are at most 64.
     pub connections_per_address: Option<usize>,
     /// Requests in progress. Default 10,000.
     pub requests: usize,
@@ -290,7 +290,7 @@ impl JwtConfig {
     }
 }
 
-/// `https://app.example` or `http://localhost:3000`: what a browser's Origin header says.
+/// Returns true for a valid browser Origin: `https://app.example` or `http://localhost:3000`.
 fn is_origin(text: &str) -> bool {
     text.split_once("://").is_some_and(|(scheme, host)| {
         !scheme.is_empty() && !host.is_empty() && !host.contains(['/', '?', '#', '*', ' ']) && text != "null"
@@ -330,11 +330,11 @@ pub struct CorsConfig {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct AdminConfig {
-    /// Address and port; a loopback address. None by default.
+    /// Address and port, which must be a loopback address. None by default.
     pub listen: Option<SocketAddr>,
-    /// Address and port of a second listener, which other machines may reach: it answers `GET /health`, `/ready` and `/metrics`, nothing else.
+    /// Address and port of a second listener, which other machines may reach: it answers only `GET /health`, `/ready` and `/metrics`.
     pub probes: Option<SocketAddr>,
-    /// Who may use it: all by default.
+    /// Networks that may use it. Default: all.
     pub probes_from: Vec<Network>,
     /// Roles that may read. Without any roles, everybody who reaches the listener may do everything.
     pub read: Vec<String>,
@@ -345,7 +345,7 @@ pub struct AdminConfig {
 }
 
 impl AdminConfig {
-    /// Whether the listener takes requests without credentials.
+    /// Returns true if the listener accepts requests without credentials.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.read.is_empty() && self.operate.is_empty() && self.submit.is_empty()
@@ -360,10 +360,10 @@ struct Whole {
 }
 
 impl ServeConfig {
-    /// Reads `quayline.toml` of a project's folder; without such a file everything has its default. Relative paths begin at the folder.
+    /// Reads `quayline.toml` from a project's folder. Without the file, all settings have their defaults. Relative paths begin at the folder.
     ///
     /// # Errors
-    /// What is wrong with the file, or unsafe in it.
+    /// Every error in the file, and every unsafe setting.
     pub fn load(root: &Path) -> Result<ServeConfig, Findings> {
         let path = root.join("quayline.toml");
         // As services and APIs are named: from the project's folder.
@@ -412,10 +412,10 @@ impl ServeConfig {
         }
     }
 
-    /// Refuses what would be open by mistake, and values that are none.
+    /// Refuses settings that would expose the server by mistake, and invalid values.
     ///
     /// # Errors
-    /// Each setting and what to write if it is meant.
+    /// Each such setting, with the text to write if it is intended.
     pub fn check(&self) -> Result<(), Findings> {
         let wrong = self.wrong();
         if wrong.is_empty() { Ok(()) } else { Err(Findings(wrong.iter().map(Wrong::finding).collect())) }
@@ -568,7 +568,7 @@ impl ServeConfig {
         self.listen.unwrap_or(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080))
     }
 
-    /// All listeners, with the key of each in `[serve]`.
+    /// Returns all listeners, with the key of each in `[serve]`.
     #[must_use]
     pub fn listeners(&self) -> Vec<(&'static str, SocketAddr)> {
         let mut all = vec![("listen", self.listen())];

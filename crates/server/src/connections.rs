@@ -1,4 +1,4 @@
-//! Which connections there may be: in all, and from one address.
+//! Limits of connections: in total, and from one address.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -11,7 +11,7 @@ use tokio::sync::watch;
 
 use crate::config::LimitsConfig;
 
-/// Connections at once unless the settings say otherwise, or as many as the open files allow. A client that needs more sets its own limit.
+/// Default limit of connections, unless the limit of open files is lower. A client that needs more sets its own limit.
 pub(crate) const DEFAULT_CONNECTIONS: usize = 20_000;
 
 /// Connections that are open, and how many there may be.
@@ -21,12 +21,12 @@ pub(crate) struct Connections {
     limit: usize,
     limit_of_address: usize,
     by_address: Mutex<HashMap<IpAddr, usize>>,
-    /// Changes when idle connections should end because there is no room for new ones.
+    /// Changes when idle connections should close to make room for new ones.
     shed: watch::Sender<u64>,
 }
 
-/// Half of all, so that one address alone never takes all of them, and a proxy still has plenty. A server of few connections is one for few
-/// clients, which may have all of them.
+/// Returns half of the limit, so that one address never takes all connections, and a proxy still has many. A server with few connections is
+/// for few clients, which may have all of them.
 fn default_of_address(limit: usize) -> usize {
     const FEW: usize = 64;
     if limit <= FEW { limit } else { limit.div_ceil(2) }
@@ -39,12 +39,12 @@ pub(crate) struct Place {
     address: IpAddr,
 }
 
-/// Why a connection is not taken.
+/// Reason for refusing a connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Full {
-    /// As many as there may be.
+    /// The total limit is reached.
     All,
-    /// As many as there may be from its address.
+    /// The limit of its address is reached.
     Address,
 }
 
@@ -64,7 +64,7 @@ impl Connections {
         self.open.load(Ordering::Relaxed)
     }
 
-    /// A place for a connection from `address`.
+    /// Reserves a connection from `address`.
     pub(crate) fn enter(self: &Arc<Self>, address: IpAddr) -> Result<Place, Full> {
         let address = network(address);
         if self.open() >= self.limit {
@@ -85,7 +85,7 @@ impl Connections {
         self.shed.send_modify(|times| *times += 1);
     }
 
-    /// What changes when idle connections should end.
+    /// Returns a receiver that changes when idle connections should close.
     pub(crate) fn pressure(&self) -> watch::Receiver<u64> {
         self.shed.subscribe()
     }
@@ -105,7 +105,7 @@ impl Drop for Place {
     }
 }
 
-/// What limits know an address by: that of IPv6 by its network, since whoever has one address there has them all.
+/// Returns the address that limits apply to. For IPv6 it is the network, since a client usually controls all addresses of one.
 pub(crate) fn network(ip: IpAddr) -> IpAddr {
     match ip.to_canonical() {
         IpAddr::V6(v6) => {

@@ -1,10 +1,10 @@
-//! Why a server cannot begin.
+//! Errors of starting a server.
 
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// Why a server cannot begin.
+/// Error of starting a server.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {

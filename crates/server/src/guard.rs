@@ -1,7 +1,7 @@
-//! A panic ends what it happened in and nothing else.
+//! Containment of panics: a panic ends only the future in which it happens.
 //!
-//! Every future that holds something in common (a place among connections, a worker's queue, the look at changed files) runs under
-//! [`caught`]; what it holds is given back by `Drop`, also while the stack unwinds.
+//! Every future that holds a shared resource (a connection slot, a worker's queue, the watch for changed files) runs under
+//! [`caught`]. `Drop` releases the resource, also while the stack unwinds.
 
 use core::future::Future;
 use core::task::Poll;

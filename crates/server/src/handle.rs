@@ -36,11 +36,11 @@ use crate::trace::Trace;
 
 /// The connection a request came over.
 pub(crate) struct Peer {
-    /// Where from.
+    /// Address of the peer.
     pub(crate) address: std::net::SocketAddr,
     /// Common name of the client's certificate, where it has one that was verified.
     pub(crate) certificate: Option<String>,
-    /// Whether the connection's handshake resumed a session, until its first request counts it.
+    /// True if the connection's handshake resumed a session; taken by the first request, which counts it.
     pub(crate) is_resumed: Cell<Option<bool>>,
 }
 
@@ -50,7 +50,7 @@ impl Peer {
     }
 }
 
-/// What is known about a request when it has been answered.
+/// Properties of an answered request, for audit, log and metrics.
 #[derive(Default)]
 pub(crate) struct Known {
     /// Version of the definitions, and the operation's index there.
@@ -58,17 +58,17 @@ pub(crate) struct Known {
     /// Operation and path of a call of a queue.
     pub(crate) queue: Option<(&'static str, String)>,
     pub(crate) metrics: Option<Counted>,
-    /// When the answer was there.
+    /// Time at which the answer was complete.
     pub(crate) answered: Option<Instant>,
     pub(crate) identity: Option<Rc<Identity>>,
-    /// It was refused because it cannot be put on record.
+    /// True if the request was refused because it cannot be audited.
     unaudited: bool,
     /// Places among requests in progress, of the client and of all.
     places: Places,
 }
 
 impl Known {
-    /// Operation and path, as the API or the queues have them.
+    /// Returns operation and path, as the API or the queues define them.
     fn route(&self) -> Option<(&str, &str)> {
         let operation = self.operation.as_ref().map(|(version, index)| &version.definitions.operations[*index]);
         match (operation, &self.queue) {
@@ -198,7 +198,7 @@ pub(crate) async fn handle(
     Ok(response)
 }
 
-/// The client itself where the connection comes from a proxy that is trusted.
+/// Returns the client itself if the connection comes from a trusted proxy.
 fn behind_proxies(thread: &Thread, peer: Rc<Peer>, headers: &HeaderMap) -> Rc<Peer> {
     let trusted = &thread.shared.config.trusted_proxies;
     if trusted.is_empty() {
@@ -433,12 +433,13 @@ fn charge(shared: &Shared, class: usize, time: Duration) {
     }
 }
 
-/// RFC 9110, section 7.2, and RFC 3986, section 3.2.2: a name or an address, and a port. Empty where the target has no authority.
+/// Returns true for a valid Host value: a name or an address, and an optional port (RFC 9110, section 7.2; RFC 3986, section 3.2.2). An empty
+/// value is valid, since it means that the target has no authority.
 fn is_host(value: &[u8]) -> bool {
     value.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-._~:[]%!$&'()*+,;=".contains(byte))
 }
 
-/// Refuses headers that two readers may take for different things: they stand twice, or are no text.
+/// Refuses headers that two readers may interpret differently: repeated ones, and values that are not text.
 fn unambiguous(operation: &Operation, heads: Heads, headers: &HeaderMap) -> Result<(), Box<Problem>> {
     let ours = heads.have(Head::Credentials) || heads.have(Head::Content);
     let once = ["authorization", "x-api-key", "content-type", "content-encoding"];
@@ -462,7 +463,7 @@ fn unambiguous(operation: &Operation, heads: Heads, headers: &HeaderMap) -> Resu
     Ok(())
 }
 
-/// Whether the client may call an operation of the API, and so may read its documents. Guesses are limited as those at operations are.
+/// Returns true if the client may call an operation of the API, and so may read its documents. Failed attempts are limited as for operations.
 fn may_read(thread: &Thread, peer: &Peer, api: &Api, heads: Heads, headers: &HeaderMap) -> bool {
     if !heads.have(Head::Credentials) && peer.certificate.is_none() {
         return false;
@@ -499,7 +500,7 @@ pub(crate) async fn admit_or_renew(
     }
 }
 
-/// Who the client is, and whether it may ask now. `headers` are those of a request that has credentials among them.
+/// Identifies the client and applies its limits. `headers` are those of a request that include credentials.
 fn admit(
     thread: &Thread,
     peer: &Peer,
@@ -545,24 +546,24 @@ fn admit(
     Ok(())
 }
 
-/// What limits know an address by.
+/// Returns the name that limits use for an address.
 fn limited_as(ip: std::net::IpAddr) -> String {
     network(ip).to_string()
 }
 
-/// What of the request shapes the answer.
+/// Parts of the request that shape the answer.
 struct Client<'a> {
     peer: &'a Peer,
     media: Media,
     taken: Taken,
-    /// Whether the answer has a tag: it stands for a representation, as that of a POST does not.
+    /// True if the answer has a tag. An answer to POST, which does not represent a resource, has none.
     tags_answer: bool,
     /// Values of `if-none-match`, where the answer has a tag.
     tags: Vec<HeaderValue>,
-    /// The same of `if-match`.
+    /// Values of `if-match`.
     wanted: Vec<HeaderValue>,
     fields: Option<String>,
-    /// Of the record of a file that is the answer.
+    /// Tag of the record of a file that is the answer.
     record_tag: Option<String>,
     /// Empty, with room for the answer's.
     headers: HeaderMap,
@@ -582,7 +583,7 @@ fn answer(
     finish(thread, operation, answer, client)
 }
 
-/// The client has the answer already.
+/// Answers 304, since the client has the answer already.
 fn not_modified(tag: &str) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NOT_MODIFIED;
@@ -593,7 +594,7 @@ fn not_modified(tag: &str) -> Response<Body> {
     response
 }
 
-/// The answer with its tag, as it is or compressed.
+/// Finishes the answer: adds its tag and compresses it if that pays.
 fn finish(
     thread: &Rc<Thread>,
     operation: &Operation,
@@ -674,14 +675,14 @@ fn finish(
     Ok(response)
 }
 
-/// What an answer depends on beside its target.
+/// Request headers on which an answer depends.
 const VARIES: &str = "accept, accept-encoding";
 
 /// Headers that a browser may send to every operation; those that are its parameters come on top.
 const ALLOWED_HEADERS: [&str; 6] =
     ["authorization", "content-type", "x-api-key", "if-match", "if-none-match", "traceparent"];
 
-/// RFC 9110, section 13.1.2: the weak comparison.
+/// Compares tags weakly (RFC 9110, section 13.1.2).
 fn matches_etag(known: &[u8], tag: &str) -> bool {
     let weak = |one: &[u8]| {
         let one = one.trim_ascii();
@@ -690,15 +691,15 @@ fn matches_etag(known: &[u8], tag: &str) -> bool {
     known.trim_ascii() == b"*" || known.split(|byte| *byte == b',').any(weak)
 }
 
-/// RFC 9110, section 13.1.1: the strong comparison.
+/// Compares tags strongly (RFC 9110, section 13.1.1).
 fn is_etag(known: &[u8], tag: &str) -> bool {
     known.trim_ascii() == b"*" || known.split(|byte| *byte == b',').any(|one| one.trim_ascii() == tag.as_bytes())
 }
 
-/// Refuses a request whose condition is false before anything is done (RFC 9110, section 13.2.1).
+/// Refuses a request whose precondition is false before any processing (RFC 9110, section 13.2.1).
 ///
-/// What an operation stands for exists, so `if-none-match: *` is false where it would change something. Only answers of GET with `etag` have
-/// tags: tags in `if-match` are those of no other, and tags in `if-none-match` hold there. There are no dates to compare.
+/// The resource of an operation exists, so `if-none-match: *` is false for an operation that would change something. Only answers of GET with
+/// `etag` have tags: `if-match` with tags is false for other operations, and `if-none-match` with tags is true. Dates are not compared.
 fn precondition(heads: Heads, tags_answer: bool, is_read: bool, headers: &HeaderMap) -> Result<(), Box<Problem>> {
     let is_any = |name| headers.get_all(name).iter().any(|value| value.as_bytes().trim_ascii() == b"*");
     if heads.have(Head::IfMatch) && !tags_answer && !is_any(header::IF_MATCH) {
@@ -710,7 +711,7 @@ fn precondition(heads: Heads, tags_answer: bool, is_read: bool, headers: &Header
     Ok(())
 }
 
-/// OPTIONS of a path that there is: what it takes, and the answer to a browser's preflight.
+/// Answers OPTIONS for an existing path: the allowed methods, and the answer to a browser's preflight.
 pub(crate) fn options(
     thread: &Thread,
     methods: &[&str],
@@ -796,7 +797,7 @@ pub(crate) fn problem_response(thread: &Thread, problem: &Problem, trace: &Trace
     response
 }
 
-/// Audit and access log.
+/// Writes audit and access log.
 #[expect(clippy::too_many_arguments, reason = "what one line holds")]
 fn record(
     thread: &Thread,

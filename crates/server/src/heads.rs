@@ -1,16 +1,16 @@
-//! Which headers a request has, of those that the server looks at: one pass over the few that there are, instead of a look-up by name for each.
+//! Presence of the headers that the server uses, found in one pass instead of a look-up by name for each.
 
 use hyper::header::HeaderMap;
 
 /// Headers of a request by what they are for.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Heads {
-    /// How many `host` there are.
+    /// Number of `host` headers.
     pub(crate) hosts: usize,
     stand: u8,
 }
 
-/// A header, or some that are looked at together.
+/// A header, or a group of headers that are treated alike.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Head {
     Traceparent = 1,
@@ -49,7 +49,7 @@ impl Heads {
         heads
     }
 
-    /// Whether there is one of these.
+    /// Returns true if the request has one of these headers.
     pub(crate) fn have(self, head: Head) -> bool {
         self.stand & head as u8 != 0
     }

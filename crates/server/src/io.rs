@@ -17,7 +17,7 @@ pub(crate) struct Patient<T> {
     limit: Duration,
     /// Runs while a write waits.
     clock: Option<Pin<Box<Sleep>>>,
-    /// Whether a write waits for the reader.
+    /// True while a write waits for the reader.
     waits: Rc<Cell<bool>>,
 }
 
@@ -31,7 +31,7 @@ impl<T> Patient<T> {
         Rc::clone(&self.waits)
     }
 
-    /// A write that waits starts the clock, one that does not stops it.
+    /// Starts the clock when a write has to wait, and stops it when one does not.
     fn timed<R>(&mut self, cx: &mut Context<'_>, polled: Poll<io::Result<R>>) -> Poll<io::Result<R>> {
         self.waits.set(polled.is_pending());
         if polled.is_ready() {

@@ -23,7 +23,7 @@ use crate::outbound::{BodyFault, Endpoint, Whole, read_all};
 use crate::shared::Shared;
 use crate::tls;
 
-/// An issuer's URL and what came of it.
+/// An issuer's URL and the state of its keys.
 pub(crate) struct Issuer {
     endpoint: Endpoint,
     refresh: Duration,
@@ -38,29 +38,29 @@ pub(crate) struct Issuer {
 
 #[derive(Default)]
 struct State {
-    /// When the last attempt ended; none runs.
+    /// Time at which the last attempt ended; `None` while one runs.
     ended: Option<Instant>,
     running: bool,
-    /// When the keys in force were read.
+    /// Time at which the keys in force were read.
     read: Option<Instant>,
     fault: Option<String>,
-    /// Whether the current set has no keys.
+    /// True if the current set has no keys.
     empty: bool,
-    /// Whether the last set had no keys, and the keys of the set before it are in force.
+    /// True if the last set had no keys and the previous keys remain in force.
     doubted: bool,
 }
 
 /// Longest set of keys that is read.
 const SET_BYTES_MAX: usize = 256 << 10;
 
-/// Longest pause behind an attempt that failed.
+/// Maximum delay after a failed attempt.
 const RETRY_S_MAX: u64 = 60;
 
 impl Issuer {
-    /// Nothing is read yet.
+    /// Creates the state without reading keys.
     ///
     /// # Errors
-    /// What is wrong with the URL or its authorities.
+    /// A description of the error in the URL or its authorities.
     pub(crate) fn new(config: &JwtConfig) -> Result<Option<Issuer>, String> {
         let Some(url) = &config.jwks_url else { return Ok(None) };
         let endpoint = Endpoint::new(url, || match &config.jwks_authorities {
@@ -80,8 +80,8 @@ impl Issuer {
         }))
     }
 
-    /// Asks for a look at the issuer's keys and waits until it has ended; `false` where the last one is too recent for another. However many
-    /// requests ask, there is one look at a time, and none sooner than the settings say.
+    /// Requests an update of the issuer's keys and waits for it. Returns `false` if the last update is too recent. Concurrent requests share one
+    /// update, and updates are never more frequent than the settings allow.
     pub(crate) async fn renewed(&self) -> bool {
         let mut attempts = self.attempts.subscribe();
         {
@@ -95,7 +95,7 @@ impl Issuer {
         tokio::time::timeout(limit, attempts.changed()).await.is_ok_and(|changed| changed.is_ok())
     }
 
-    /// Why tokens cannot be checked, where they cannot.
+    /// Returns the reason if tokens cannot be checked.
     pub(crate) fn not_ready(&self) -> Option<String> {
         let state = self.state();
         if state.read.is_some() {

@@ -1,12 +1,12 @@
-//! Lines that are written behind the requests: audit and access log. A thread of its own appends them, so a slow disk delays no answer.
+//! Audit and access log: lines that a separate thread appends, so that a slow disk delays no answer.
 //!
-//! What becomes of lines, and what of requests (`docs/reference/gateway.md`, "Audit and access log"):
+//! Treatment of lines and requests in case of trouble (`docs/reference/gateway.md`, "Audit and access log"):
 //!
-//! * **The disk is slow**: an audit's requests wait for room in the queue, an access log's lines are dropped and counted.
-//! * **It cannot be written** (full, read-only, gone): an audit that is required keeps its lines, says that it fails, and tries again each
-//!   second; the server refuses requests until then. All others drop the lines and count them.
-//! * **The file was renamed or removed**: before each batch the path is looked at, and a new file is begun where it is another one.
-//! * **A write stopped inside of a line**: it goes on there; in a new file the whole line stands again. A file that ends inside of a line,
+//! * **Slow disk**: requests wait for room in the audit's queue; lines of an access log are dropped and counted.
+//! * **Write errors** (disk full, read-only, missing): a required audit keeps its lines, reports the failure, and retries every
+//!   second; the server refuses requests until then. Other journals drop the lines and count them.
+//! * **Renamed or removed file**: the path is checked before each batch, and a new file is started if it names another file.
+//! * **Incomplete write**: the rest of the line follows; in a new file, the whole line is repeated. A file that ends inside a line,
 //!   because a process ended, gets a line feed first.
 
 use std::fs::{File, OpenOptions};
@@ -46,7 +46,7 @@ struct Queue {
     closed: bool,
 }
 
-/// What becomes of lines that cannot be written yet.
+/// Treatment of lines that cannot be written yet.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Keeping {
     /// Requests wait for a slow disk; a disk that fails stops them (R48: the queue covers what the disk takes in a short while).
@@ -108,7 +108,7 @@ impl Journal {
         Journal { inner, writer: Mutex::new(writer) }
     }
 
-    /// Whether lines must be written and cannot be.
+    /// Returns true if required lines cannot be written.
     pub(crate) fn is_failing(&self) -> bool {
         self.inner.failing.load(Ordering::Relaxed)
     }
@@ -173,7 +173,7 @@ impl Inner {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Everything that waits; `None` when there is nothing more to come.
+    /// Takes all waiting lines; `None` when no more lines will come.
     fn take(&self, batch: &mut String) -> Option<usize> {
         let mut queue = self.queue();
         while queue.text.is_empty() {
@@ -236,7 +236,7 @@ fn write(target: &mut Target, batch: &mut String, inner: &Inner, log: &Log) {
 }
 
 impl Target {
-    /// The next batch begins.
+    /// Starts the next batch.
     fn begin(&mut self) {
         if let Target::File { written, .. } = self {
             *written = 0;
@@ -274,7 +274,7 @@ impl core::fmt::Display for Target {
     }
 }
 
-/// Whether the path still names the file that is open.
+/// Returns true if the path still names the open file.
 fn is_same(path: &Path, file: &File) -> bool {
     match (std::fs::metadata(path), file.metadata()) {
         (Ok(named), Ok(open)) => (named.dev(), named.ino()) == (open.dev(), open.ino()),

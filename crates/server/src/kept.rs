@@ -94,7 +94,7 @@ impl Kept for KeptIntervals {
     }
 }
 
-/// The last intervals that a store has, ascending; none without the record file.
+/// Returns the last stored intervals, ascending; none without the record file.
 ///
 /// # Errors
 /// Those of the store.
@@ -150,7 +150,7 @@ impl KeptFile {
         }
     }
 
-    /// Adds a line. With twice as many lines as may be kept, the older half goes, under another name first.
+    /// Adds a line. When the file has twice the number of lines to keep, the older half is removed; the rest is written under another name first.
     fn add(&mut self, interval: &Interval) -> std::io::Result<()> {
         let known = match self.lines {
             Some(known) => known,

@@ -1,11 +1,11 @@
-//! The gateway over HTTP/1.1: connections, TLS, who may call, limits, metrics, audit, reload and drain.
+//! The gateway over HTTP/1.1: connections, TLS, authentication, limits, metrics, audit, reload and drain.
 //!
 //! ```text
 //! listener ─▶ thread ─▶ route ─▶ access, limits ─▶ lane (request → record) ─▶ provider ─▶ lane (record → answer) ─▶ etag, gzip ─▶ client
 //! ```
 //!
-//! Each server thread runs a runtime of its own with its own connections, lanes, buffers and program workers; threads share the settings, the
-//! current definitions and counters, and nothing that a request waits for.
+//! Each server thread has its own runtime, connections, lanes, buffers and program workers. Threads share only the settings, the
+//! current definitions and counters, and no request waits for another thread's lock.
 //!
 //! Providers that do I/O live here: programs in worker processes, HTTP services, databases, record files and queues.
 

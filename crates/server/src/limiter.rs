@@ -1,4 +1,4 @@
-//! How much one client may ask for: a bucket of tokens that fills at a rate, and a count of requests in progress.
+//! Limits of a client's requests: a token bucket for the rate, and a count of requests in progress.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -22,10 +22,10 @@ struct Client {
     running: usize,
 }
 
-/// Why a request is refused.
+/// Reason for refusing a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Refused {
-    /// Too many a second; come back in so many seconds.
+    /// The rate limit is exceeded; the value is the number of seconds until a retry may succeed.
     Rate(u32),
     Concurrent,
 }

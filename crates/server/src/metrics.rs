@@ -1,7 +1,8 @@
 //! Counts and times by operation, for Prometheus.
 //!
-//! Times go into buckets that grow by the eighth root of two (schema 3 of native histograms). Each thread counts by itself, in atomics that it alone
-//! changes, so that counting locks no cache line; who reads them adds the threads up. The text form has every eighth of them, cumulated, which is what a classic histogram can hold; the protobuf form (`protobuf.rs`) has both.
+//! Times are counted in buckets that grow by the eighth root of two (schema 3 of native histograms). Each thread has its own atomics, which no other
+//! thread changes, so that counting never contends for a cache line; a reader adds the threads up. The text form has every eighth bucket, cumulative,
+//! as a classic histogram requires; the protobuf form (`protobuf.rs`) has both.
 
 use std::fmt::Write as _;
 use std::sync::Mutex;
@@ -21,7 +22,7 @@ pub(crate) const PHASES: [Phase; 6] =
 pub(crate) const PER_DOUBLING: usize = 8;
 /// The first bucket ends at 2^-20 s, a little below 1 µs.
 pub(crate) const FIRST_EXPONENT: i32 = -20;
-/// Up to 64 s; what is longer is in the last bucket too.
+/// Number of doublings: up to 64 s. Longer times are in the last bucket too.
 const DOUBLINGS: usize = 26;
 const BUCKETS: usize = PER_DOUBLING * DOUBLINGS + 1;
 
@@ -45,7 +46,7 @@ impl Times {
         add(&self.sum_ns, ns);
     }
 
-    /// Upper bounds in seconds for each doubling, and the times up to each, and beyond the last.
+    /// Returns the upper bound in seconds of each doubling, and the cumulative counts, including the count beyond the last bound.
     pub(crate) fn doublings(&self) -> (Vec<f64>, Vec<u64>) {
         let (mut bounds, mut counts, mut count) = (Vec::new(), Vec::new(), 0);
         for (i, bucket) in self.buckets.iter().enumerate() {
@@ -76,7 +77,7 @@ fn add(to: &AtomicU64, n: u64) {
     to.store(to.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
 }
 
-/// The bucket whose upper bound, 2^(-20 + i/8) s, is the first that is not below `ns`; found without a logarithm.
+/// Returns the bucket of a time: the first whose upper bound 2^(-20 + i/8) s is at least `ns`, computed without a logarithm.
 fn bucket(ns: u64) -> usize {
     // Sixteen thousandths of 2^(k/8), k = 0 … 8.
     const STEPS: [u64; 9] = [16384, 17867, 19484, 21247, 23170, 25268, 27554, 30048, 32768];
@@ -128,12 +129,12 @@ impl OperationMetrics {
         self.total.record(time);
     }
 
-    /// The connection of this request, its first one, had a handshake.
+    /// Counts the handshake of the connection of which this is the first request.
     pub(crate) fn shook_hands(&self, is_resumed: bool) {
         add(&self.handshakes[usize::from(is_resumed)], 1);
     }
 
-    /// The costs of all requests so far.
+    /// Returns the total costs of all requests.
     fn class(&self, name: String) -> ProfileClass {
         let seconds = |times: &Times| times.sum_ns.load(Ordering::Relaxed) as f64 / 1e9;
         let phases = PHASES.into_iter().map(|phase| (phase, seconds(&self.phases[phase])));
@@ -166,7 +167,7 @@ impl OperationMetrics {
     }
 }
 
-/// All operations by id, with what each thread counts: they outlive a reload.
+/// Counters of all operations by id and thread. They are kept across a reload.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
     operations: Mutex<Vec<(String, Vec<Arc<OperationMetrics>>)>>,
@@ -198,11 +199,11 @@ pub(crate) struct Metrics {
     pub(crate) claims_ended: AtomicU64,
     /// Requests refused because the audit could not be written.
     pub(crate) unaudited: AtomicU64,
-    /// What became of spans.
+    /// Counters of spans.
     pub(crate) telemetry: Arc<Telemetry>,
 }
 
-/// What became of spans.
+/// Counters of spans.
 #[derive(Debug, Default)]
 pub(crate) struct Telemetry {
     pub(crate) sent: AtomicU64,
@@ -212,7 +213,7 @@ pub(crate) struct Telemetry {
 }
 
 impl Metrics {
-    /// Where one more thread counts an operation.
+    /// Adds counters of an operation for one more thread.
     pub(crate) fn of(&self, id: &str) -> Arc<OperationMetrics> {
         let mut operations = self.operations.lock().unwrap_or_else(PoisonError::into_inner);
         let metrics = Arc::new(OperationMetrics::default());
@@ -223,7 +224,7 @@ impl Metrics {
         metrics
     }
 
-    /// Every operation, its threads added up.
+    /// Returns every operation with the sums over its threads.
     fn sums(&self) -> Vec<(String, OperationMetrics)> {
         let operations = self.operations.lock().unwrap_or_else(PoisonError::into_inner);
         let sum = |threads: &[Arc<OperationMetrics>]| {
@@ -255,7 +256,7 @@ impl Metrics {
         threads.iter().map(|thread| thread.answers[CLASSES - 1].load(Ordering::Relaxed)).sum()
     }
 
-    /// What each operation has cost since the start, `wall` ago. Requests that a reload of the process does not know any more count too.
+    /// Returns the cost of each operation since the start, `wall` ago. Operations that a reload removed are included.
     pub(crate) fn profile(&self, wall: Duration) -> Profile {
         let mut profile = Profile::of_process("serve", wall.as_secs_f64(), ProcessUse::now());
         profile.classes = self.sums().into_iter().map(|(id, metrics)| metrics.class(id)).collect();
@@ -271,7 +272,7 @@ impl Metrics {
         out
     }
 
-    /// Every family in turn.
+    /// Visits every family.
     pub(crate) fn families(&self, connections: usize, mut each: impl FnMut(&Family<'_>)) {
         let operations = self.sums();
         let value = |atomic: &AtomicU64| Sample::Value(atomic.load(Ordering::Relaxed));
@@ -353,7 +354,7 @@ impl Metrics {
     }
 }
 
-/// What kind of numbers a family has.
+/// Kind of a family.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Kind {
     Counter,
@@ -377,7 +378,7 @@ pub(crate) enum Sample<'a> {
 }
 
 impl Labels {
-    /// For the text form: with `more` behind them.
+    /// Writes labels for the text form, followed by `more`.
     fn text(&self, more: &str) -> String {
         let escaped = |value: &str| value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
         let mut all: Vec<String> =

@@ -1,9 +1,9 @@
-//! Which form of an answer a client likes best.
+//! Content negotiation: the media type that a client prefers.
 
 use hyper::header::{ACCEPT, HeaderMap};
 use quayline_gateway::Media;
 
-/// The form that the client likes best (RFC 9110, section 12.5.1); JSON where it does not say.
+/// Returns the media type that the client prefers (RFC 9110, section 12.5.1); JSON without a preference.
 pub(crate) fn accepted(headers: &HeaderMap) -> Option<Media> {
     let mut best: Option<(u16, Media)> = None;
     let mut said = false;
@@ -35,7 +35,7 @@ pub(crate) fn accepted(headers: &HeaderMap) -> Option<Media> {
     if said { best.map(|(_, media)| media) } else { Some(Media::Json) }
 }
 
-/// The quality that a list's element has, in thousandths: its parameter `q`, whatever the case of the letter.
+/// Returns the quality of a list element in thousandths: its parameter `q`, in either case.
 pub(crate) fn quality<'a>(mut parameters: impl Iterator<Item = &'a str>) -> u16 {
     let of = |parameter: &'a str| {
         let (name, value) = parameter.split_once('=')?;
@@ -44,7 +44,7 @@ pub(crate) fn quality<'a>(mut parameters: impl Iterator<Item = &'a str>) -> u16 
     parameters.find_map(of).unwrap_or(1000)
 }
 
-/// A quality value such as `0.8` in thousandths; what is none is 0.
+/// Parses a quality value such as `0.8` in thousandths; invalid text is 0.
 fn thousandths(text: &str) -> u16 {
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     let part: String = part.chars().chain("000".chars()).take(3).collect();

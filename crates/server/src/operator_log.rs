@@ -28,7 +28,7 @@ struct Queue {
     bytes: usize,
     lost: u64,
     closed: bool,
-    /// Whether the thread has ended.
+    /// True after the thread has ended.
     over: bool,
 }
 

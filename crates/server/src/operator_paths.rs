@@ -18,11 +18,11 @@ pub type Operation = (
     Option<&'static str>,
 );
 
-/// What one group of paths has of its own.
+/// Description of one group of paths.
 pub struct OperatorPaths {
     /// Title of the document.
     pub title: &'static str,
-    /// What all paths begin with.
+    /// Prefix of all paths.
     pub root: &'static str,
     /// Every operation; paths begin after `root`.
     pub operations: &'static [Operation],
@@ -41,7 +41,7 @@ pub struct OperatorPaths {
 }
 
 impl OperatorPaths {
-    /// The document.
+    /// Returns the OpenAPI document.
     #[must_use]
     pub fn document(&self) -> Value {
         let mut paths: Map<String, Value> = Map::new();

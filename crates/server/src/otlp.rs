@@ -1,12 +1,13 @@
-//! Spans and metrics for a collector of OpenTelemetry: OTLP over HTTP with JSON (OTLP 1.x, "OTLP/HTTP"). Off unless `[serve.otlp]` names a collector.
+//! Export of spans and metrics to an OpenTelemetry collector: OTLP over HTTP with JSON (OTLP 1.x, "OTLP/HTTP"). It is off unless `[serve.otlp]` names a
+//! collector.
 //!
 //! ```text
 //! request ─▶ span() ─▶ queue, bounded ─▶ keep(): batches ─▶ POST URL/v1/traces
 //!                         full: dropped and counted         POST URL/v1/metrics, every `metrics-seconds`
 //! ```
 //!
-//! No request waits for the collector. A batch that cannot be sent is tried again a few times, while the queue fills; then it is dropped and counted. What
-//! a server still has when it stops is sent once.
+//! No request waits for the collector. A batch that cannot be sent is retried a few times while the queue fills; afterwards it is dropped and counted.
+//! When the server stops, it sends the rest once.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
@@ -33,11 +34,11 @@ use crate::upstream::from_environment;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct OtlpConfig {
-    /// Its URL; `/v1/traces` and `/v1/metrics` follow it.
+    /// URL of the collector; `/v1/traces` and `/v1/metrics` are appended.
     pub url: String,
     /// Authorities of its certificate, PEM; by default the system's.
     pub authorities: Option<PathBuf>,
-    /// Whether another machine may get them without TLS.
+    /// True to send to another machine without TLS.
     #[serde(default)]
     pub plain_text: bool,
     /// Headers of requests; `${NAME}` is from the environment.
@@ -55,12 +56,12 @@ pub struct OtlpConfig {
     pub interval_ms: Option<u64>,
     /// Interval of metrics; 0 sends none. Default 60.
     pub metrics_seconds: Option<u64>,
-    /// For one request. Default 10,000.
+    /// Time limit of a request. Default 10,000.
     pub time_limit_ms: Option<u64>,
 }
 
 impl OtlpConfig {
-    /// Finds values that are none.
+    /// Reports invalid values.
     pub(crate) fn wrong(&self, value: &mut dyn FnMut(&'static str, &str, &str)) {
         let uri = self.url.parse::<hyper::Uri>().ok();
         let (scheme, host) = uri.as_ref().map_or((None, ""), |u| (u.scheme_str(), u.host().unwrap_or("")));
@@ -115,7 +116,7 @@ struct Span {
     end_ns: u128,
 }
 
-/// What is known of a request that was answered.
+/// Properties of an answered request.
 pub(crate) struct Answered<'r> {
     pub(crate) trace: &'r Trace,
     pub(crate) method: &'r str,
@@ -132,7 +133,7 @@ pub(crate) struct Otlp {
     metrics: Endpoint,
     headers: Vec<(HeaderName, HeaderValue)>,
     service: String,
-    /// Of the 64-bit numbers that traces end with, those below are sampled.
+    /// A trace is sampled if the last 64 bits of its id are below this number.
     sampled_below: u128,
     queue_max: usize,
     batch_max: usize,
@@ -143,7 +144,7 @@ pub(crate) struct Otlp {
     full: Notify,
     began_ns: u128,
     counts: Arc<Telemetry>,
-    /// When a failure was said last.
+    /// Time at which a failure was last logged.
     said: Mutex<Option<Instant>>,
     is_down: AtomicBool,
 }
@@ -160,18 +161,18 @@ impl Drop for Unsent<'_> {
     }
 }
 
-/// Why a request to the collector did not succeed.
+/// Failure of a request to the collector.
 struct Failure {
     why: String,
-    /// Whether it may succeed later (OTLP/HTTP, "Failures").
+    /// True if a retry may succeed (OTLP/HTTP, "Failures").
     again: bool,
 }
 
 impl Otlp {
-    /// Nothing is connected yet.
+    /// Creates the exporter without connecting.
     ///
     /// # Errors
-    /// What is wrong with the URL, the authorities or a header.
+    /// A description of the error in the URL, the authorities or a header.
     pub(crate) fn new(config: &OtlpConfig, counts: Arc<Telemetry>) -> Result<Otlp, String> {
         let endpoint = |path: &str| {
             Endpoint::new(&format!("{}{path}", config.url.trim_end_matches('/')), || match &config.authorities {
@@ -208,7 +209,7 @@ impl Otlp {
         })
     }
 
-    /// Whether a trace that begins here is sent.
+    /// Returns true if a trace that begins here is sent.
     pub(crate) fn samples(&self, trace: u128) -> bool {
         (trace & u128::from(u64::MAX)) < self.sampled_below
     }
@@ -393,7 +394,7 @@ impl Otlp {
     }
 }
 
-/// The part of all 64-bit numbers that is a share of them.
+/// Returns the given share of the range of 64-bit numbers.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the share is from 0 to 1")]
 fn share_of(share: f64) -> u128 {
     (share * 2f64.powi(64)) as u128
@@ -411,12 +412,12 @@ fn text(key: &str, value: &str) -> Value {
     json!({ "key": key, "value": { "stringValue": value } })
 }
 
-/// 64-bit numbers are strings in the JSON of Protocol Buffers.
+/// Writes a 64-bit number as a string, as the JSON of Protocol Buffers requires.
 fn number(key: &str, value: impl ToString) -> Value {
     json!({ "key": key, "value": { "intValue": value.to_string() } })
 }
 
-/// A span, with the names of the semantic conventions for HTTP.
+/// Writes a span with the names of the semantic conventions for HTTP.
 fn span_json(span: &Span) -> Value {
     const SERVER: u8 = 2;
     const ERROR: u8 = 2;
@@ -445,7 +446,7 @@ fn span_json(span: &Span) -> Value {
     json
 }
 
-/// A family as a metric; `None` for one without numbers yet.
+/// Writes a family as a metric; `None` for one without numbers yet.
 fn metric_json(family: &Family<'_>, began_ns: u128, now_ns: u128) -> Option<Value> {
     const CUMULATIVE: u8 = 2;
     let point = |labels: &crate::metrics::Labels| {
@@ -494,7 +495,7 @@ fn metric_json(family: &Family<'_>, began_ns: u128, now_ns: u128) -> Option<Valu
     (!points.is_empty()).then_some(metric)
 }
 
-/// What a collector did not take of a body that it accepted.
+/// Returns the number of items that a collector rejected from a body that it accepted.
 fn rejected(answer: &[u8], name: &str) -> u64 {
     let Ok(answer) = serde_json::from_slice::<Value>(answer) else { return 0 };
     let count = &answer["partialSuccess"][name];

@@ -45,10 +45,10 @@ impl hyper::body::Body for Whole {
 }
 
 impl Endpoint {
-    /// Nothing is connected yet. `authorities` is asked where the URL is https.
+    /// Creates the client without connecting. `authorities` is called for an https URL.
     ///
     /// # Errors
-    /// What is wrong with the URL, without what may be secret in it.
+    /// A description of the error in the URL, without secrets.
     pub(crate) fn new(
         url: &str,
         authorities: impl FnOnce() -> Result<RootCertStore, String>,
@@ -75,20 +75,20 @@ impl Endpoint {
         Ok(Endpoint { uri, host, port, tls })
     }
 
-    /// Host and port as the URL has them.
+    /// Returns host and port as in the URL.
     pub(crate) fn authority(&self) -> &str {
         self.uri.authority().map_or("", |authority| authority.as_str())
     }
 
-    /// Path and query.
+    /// Returns path and query.
     pub(crate) fn target(&self) -> &str {
         self.uri.path_and_query().map_or("/", |target| target.as_str())
     }
 
-    /// A new connection.
+    /// Opens a connection.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason for the failure.
     pub(crate) async fn connect(&self) -> Result<SendRequest<Whole>, String> {
         let (host, port) = (self.host.clone(), self.port);
         // Names are looked up by the system, which may wait; that is not this thread's to do.
@@ -121,9 +121,9 @@ where
     Ok(send)
 }
 
-/// Why an answer's body could not be read.
+/// Reason why an answer's body could not be read.
 pub(crate) enum BodyFault {
-    /// It is longer than it may be.
+    /// The body exceeds its limit.
     TooLong,
     /// The connection broke.
     Broken(String),

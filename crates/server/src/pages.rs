@@ -8,7 +8,7 @@ use crate::body::Body;
 use crate::config::ServeConfig;
 use crate::thread::{Thread, Version};
 
-/// The document at a path that no operation has; documents of APIs that are not public are only shown to clients that `may_read` them, unless
+/// Returns the document at a path without an operation. Documents of non-public APIs are shown only to clients that `may_read` them, unless
 /// the settings show them to everybody.
 pub(crate) fn page(
     thread: &Thread,
@@ -29,7 +29,7 @@ pub(crate) fn page(
     shown(name, guarded, openapi)
 }
 
-/// How clients authenticate, for documents.
+/// Returns the authentication schemes for documents.
 pub(crate) fn security(config: &ServeConfig) -> Security {
     Security {
         api_key: config.authentication.api_keys.is_some(),
@@ -38,7 +38,7 @@ pub(crate) fn security(config: &ServeConfig) -> Security {
     }
 }
 
-/// The document, the page that shows it, or the script of that page.
+/// Returns the document, the page that shows it, or the script of that page.
 pub(crate) fn shown(name: &str, guarded: bool, openapi: impl Fn() -> Json) -> Option<Response<Body>> {
     let (text, media) = match name {
         "openapi.json" => (openapi().pretty(), "application/json"),

@@ -1,6 +1,6 @@
-//! What `serve --check` finds before a server starts: definitions that are right as files and cannot work here.
+//! Checks of `serve --check` before a server starts: definitions that are valid as files and cannot work on this machine.
 //!
-//! A server starts all the same, since a module may be deployed after it and a database may come up later. A check has nothing to wait for.
+//! The server itself starts despite such findings, since a module may be deployed later and a database may come up later.
 
 use std::io;
 use std::net::SocketAddr;
@@ -44,8 +44,8 @@ pub fn doubts(config: &ServeConfig) -> Vec<Finding> {
     is_open.then(finding).into_iter().collect()
 }
 
-/// What cannot work: programs without module or source, sources that do not compile, files and variables that are missing, APIs whose every
-/// call would be refused, listeners with one address, and an audit that cannot be written.
+/// Returns findings for definitions that cannot work: programs without module or source, sources that do not compile, missing files and variables,
+/// APIs whose every call would be refused, listeners with the same address, and an audit that cannot be written.
 #[must_use]
 pub fn cannot_work(config: &ServeConfig, definitions: &Definitions) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -88,7 +88,7 @@ pub fn cannot_work(config: &ServeConfig, definitions: &Definitions) -> Vec<Findi
     findings
 }
 
-/// An operation with a path of the queues: requests for queues would reach it instead.
+/// Returns a finding for an operation whose path is one of the queues, which would hide the queues.
 fn queues_hidden(config: &ServeConfig, definitions: &Definitions) -> Option<Finding> {
     let path = &config.queues.as_ref()?.path;
     let operation = definitions.at_or_below(path)?;
@@ -116,14 +116,14 @@ fn same_addresses(config: &ServeConfig) -> Vec<Finding> {
     findings
 }
 
-/// Whether two listeners cannot have these addresses at once. Port 0 is a free one each time.
+/// Returns true if two listeners cannot have these addresses at the same time. Port 0 is a free port each time.
 #[must_use]
 pub fn collide(one: SocketAddr, other: SocketAddr) -> bool {
     let is_all = one.ip().is_unspecified() || other.ip().is_unspecified();
     one.port() != 0 && one.port() == other.port() && (one.ip() == other.ip() || is_all)
 }
 
-/// Why the audit could not be written. Nothing stays behind: the server makes the file and its folders at its first start.
+/// Returns the reason why the audit could not be written. The check leaves no files behind; the server creates them at its first start.
 fn audit(path: &Path) -> Option<Finding> {
     let tried = if path.exists() {
         std::fs::OpenOptions::new().append(true).open(path).map(drop)
@@ -143,7 +143,7 @@ fn takes_files(folder: &Path) -> io::Result<()> {
     std::fs::remove_file(&probe)
 }
 
-/// Authentication that nothing is configured for: every call of a guarded operation is a 401.
+/// Returns a finding if authentication is required and not configured, so that every call of a guarded operation gets a 401.
 pub(crate) fn nobody(config: &ServeConfig, definitions: &Definitions) -> Option<Finding> {
     let authentication = &config.authentication;
     let certificates = config.tls.as_ref().is_some_and(|tls| tls.client_authorities.is_some());

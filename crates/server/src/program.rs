@@ -68,9 +68,9 @@ struct Lane {
     wake: Notify,
     /// Calls that were submitted since the worker's bell was rung last.
     unrung: Cell<usize>,
-    /// Calls that the worker had done when it was looked at last, and since when there are no more.
+    /// Number of calls that the worker had completed at the last check, and the time since which the number is unchanged.
     progress: Cell<(u64, Instant)>,
-    /// Why there is no worker.
+    /// Reason why there is no worker.
     down: RefCell<Option<String>>,
     /// Pipe with the output of DISPLAY in the worker's program.
     output: RefCell<Option<OwnedFd>>,
@@ -83,13 +83,13 @@ struct Lane {
 struct Call {
     reply: Reply,
     tries: u32,
-    /// When it came: `wait-limit-ms` counts from here until the program begins it.
+    /// Time at which the call arrived: `wait-limit-ms` counts from here until the program begins it.
     since: Instant,
 }
 
 struct Waiting {
     front: Vec<u8>,
-    /// What is behind it, and how many bytes of that are not 0x00.
+    /// Bytes that follow it, and the number of them up to the last that is not 0x00.
     tail: (Arc<[u8]>, usize),
     call: Call,
 }
@@ -125,12 +125,12 @@ impl Drop for Filled {
 /// Calls that wait for a slot; time bounds them too (`wait-limit-ms`).
 const WAITING_MAX: usize = 1024;
 
-/// What a worker may take beside its calls, such as loading the program.
+/// Time that a worker may take in addition to its calls, for example to load the program.
 const SLACK: Duration = Duration::from_secs(5);
 
-/// How often a call is submitted again because its worker ended between two calls: a program may spoil its process so that it ends before
-/// the next call begins. The end of a worker inside a call counts against that call only, or calls that wait after several failing ones
-/// would fail with them.
+/// Number of times that a call is submitted again because its worker ended between two calls: a program may damage its process so that it ends
+/// before the next call begins. The end of a worker during a call counts against that call only; otherwise, waiting calls would fail together
+/// with several failing ones.
 const TRIES_MAX: u32 = 3;
 
 impl ProgramProvider {
@@ -181,7 +181,7 @@ impl ProgramProvider {
 }
 
 impl Drop for ProgramProvider {
-    /// The attending tasks end, and with them the workers.
+    /// Ends the attending tasks and with them the workers.
     fn drop(&mut self) {
         self.shared.closed.set(true);
         self.shared.lanes.iter().for_each(|lane| lane.wake.notify_one());
@@ -310,7 +310,7 @@ impl Shared {
         let _ = call.reply.send(Err(ProviderFault::Busy { retry_after: self.spec.wait_limit }));
     }
 
-    /// After a bug of ours nobody knows what state a lane is in: its calls fail, and it begins again with another worker.
+    /// Restarts a lane after an internal error, since its state is unknown: its calls fail, and it gets another worker.
     fn restart(self: &Rc<Self>, lane: usize) {
         let lane = &self.lanes[lane];
         *lane.worker.borrow_mut() = None;
@@ -366,7 +366,7 @@ impl Shared {
         }
     }
 
-    /// Waits before the start of another worker. Meanwhile, the time limit of waiting calls still applies.
+    /// Waits before starting another worker. The time limit of waiting calls still applies.
     async fn rest(&self, lane: &Lane, pause: Duration) {
         const LOOK: Duration = Duration::from_millis(50);
         let end = Instant::now() + pause;
@@ -502,7 +502,7 @@ impl Shared {
         }
     }
 
-    /// Tells every request whose call is done.
+    /// Completes every request whose call is done.
     fn take_done(self: &Rc<Self>, lane: &Lane) {
         let Some(worker) = lane.worker.borrow().clone() else { return };
         let mut done: Vec<(Option<Call>, Slot)> = Vec::with_capacity(self.spec.slots);

@@ -1,16 +1,16 @@
-//! Metrics in Prometheus' protobuf form, which native histograms need: messages of `io.prometheus.client`, each behind its length.
+//! Metrics in Prometheus' protobuf form, which native histograms need: length-prefixed messages of `io.prometheus.client`.
 //!
-//! Only what is written here is written (Protocol Buffers, encoding): varints, doubles and length-delimited fields.
+//! The encoder supports only the parts of Protocol Buffers that it needs: varints, doubles and length-delimited fields.
 
 use std::sync::atomic::Ordering;
 
 use crate::metrics::{FIRST_EXPONENT, Family, Kind, Metrics, PER_DOUBLING, Sample, Times, bound_seconds};
 
-/// The media type that a scraper asks for.
+/// Media type that a scraper requests.
 pub(crate) const MEDIA_TYPE: &str =
     "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited";
 
-/// Whether a scraper takes it; the text form is for all others.
+/// Returns true if a scraper accepts protobuf; all others get the text form.
 pub(crate) fn is_wanted(accept: &str) -> bool {
     accept.split(',').any(|part| {
         let mut words = part.split(';').map(str::trim);
@@ -20,7 +20,7 @@ pub(crate) fn is_wanted(accept: &str) -> bool {
     })
 }
 
-/// All families.
+/// Writes all families.
 pub(crate) fn delimited(metrics: &Metrics, connections: usize) -> Vec<u8> {
     let mut out = Message::default();
     metrics.families(connections, |family| {
@@ -64,7 +64,7 @@ fn of_family(family: &Family<'_>) -> Message {
     message
 }
 
-/// Both histograms: the classic one with a bucket for each doubling, and the native one, schema 3, whose bucket `i` ends at 2^(i/8).
+/// Writes both histograms: the classic one with a bucket for each doubling, and the native one, schema 3, whose bucket `i` ends at 2^(i/8).
 fn of_times(times: &Times) -> Message {
     let counts: Vec<u64> = times.buckets.iter().map(|bucket| bucket.load(Ordering::Relaxed)).collect();
     let mut message = Message::default();
@@ -141,7 +141,7 @@ impl Message {
         self.0.extend_from_slice(bytes);
     }
 
-    /// A span of buckets that follow each other.
+    /// Writes a span of consecutive buckets.
     fn span(&mut self, span: Option<(i64, u64)>) {
         if let Some((offset, length)) = span {
             let mut message = Message::default();

@@ -28,13 +28,13 @@ const ATTEMPTS: usize = 3;
 /// Says something to the operator.
 type Say = Rc<dyn Fn(&str)>;
 
-/// What the store has no file or queue for.
+/// The store lacks a file or queue of a service.
 const STORE: Code = Code("SRV-008");
 
 /// A queue whose backout queue the store does not have.
 const NO_BACKOUT: Code = Code("SRV-011");
 
-/// Why a unit of work made nothing.
+/// Reason why a unit of work had no result.
 enum Failed {
     Refused(Box<Problem>),
     Store(StoreError),
@@ -61,7 +61,7 @@ impl From<Failed> for ProviderFault {
     }
 }
 
-/// An error of the store as the client and the operator see it.
+/// Converts an error of the store for the client and the operator.
 pub(crate) fn fault(error: &StoreError) -> ProviderFault {
     let refused = |problem| ProviderFault::Refused(Box::new(problem));
     let digits = error.status().digits();
@@ -91,13 +91,13 @@ struct Records {
     spec: FileSpec,
 }
 
-/// A provider for a record file.
+/// Creates a provider for a record file.
 pub(crate) fn record_file(store: Store, spec: &FileSpec) -> Rc<dyn Provider> {
     Rc::new(Records { store, spec: spec.clone() })
 }
 
 impl Records {
-    /// The file as it is now: an operator may alter it while the server runs.
+    /// Opens the file anew, because an operator may alter it while the server runs.
     fn open(&self, unit: &Unit) -> Result<RecordFile, Failed> {
         let file = self.store.file(unit, &self.spec.file)?;
         match misfit(file.definition(), &self.spec) {
@@ -212,7 +212,7 @@ impl Records {
     }
 }
 
-/// What a request makes of the file, before the commit.
+/// Performs a request on the file, before the commit.
 fn made(unit: &mut Unit, file: &RecordFile, call: &RecordCall) -> Result<Returned, Failed> {
     if call.action == FileAction::Insert {
         call.conditions.check(None)?;
@@ -247,7 +247,7 @@ fn key_place(file: &RecordFile, index: Option<&str>) -> Option<KeyPlace> {
     }
 }
 
-/// Why a file is not what the service says of it.
+/// Returns the reason if a file does not match the service's definition.
 fn misfit(definition: &FileDefinition, spec: &FileSpec) -> Option<String> {
     let is_at = |place: &KeyPlace, offset: usize, length: usize| {
         u32::try_from(offset) == Ok(place.offset) && u32::try_from(length) == Ok(place.length)
@@ -317,7 +317,7 @@ struct Messages {
 #[derive(Default)]
 struct Waiting {
     count: Cell<usize>,
-    /// Whether a task looks for late replies.
+    /// True if a task looks for late replies.
     looks: Cell<bool>,
     /// Requests that ended without their reply, and until when it is looked for.
     late: RefCell<VecDeque<(MessageId, Instant)>>,
@@ -328,8 +328,7 @@ const LATE_MAX: usize = 10_000;
 /// Pause between two looks for late replies.
 const LATE_LOOK: Duration = Duration::from_millis(500);
 
-/// A provider for a queue.
-/// `length`: bytes of the longest reply.
+/// Creates a provider for a queue. `length` is the maximum length of a reply in bytes.
 pub(crate) fn queue(store: Store, spec: &QueueSpec, length: usize, say: Say) -> Rc<dyn Provider> {
     Rc::new(Messages { store, spec: spec.clone(), length, waiting: Rc::default(), say })
 }
@@ -444,7 +443,7 @@ fn expires_ms(after: Duration) -> u64 {
     u64::try_from((now + after).as_millis()).unwrap_or(u64::MAX)
 }
 
-/// What came for a request.
+/// Result of waiting for a reply.
 enum Reply {
     /// The content of the reply.
     Record(Vec<u8>),
@@ -508,7 +507,7 @@ impl Provider for Messages {
     }
 }
 
-/// What services say of record files and queues that the store does not have, or has otherwise.
+/// Returns findings for record files and queues of services that are missing in the store or defined otherwise.
 #[must_use]
 pub fn store_misfits(store: &Store, definitions: &Definitions) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -572,7 +571,7 @@ pub fn backout_misfits<'n>(store: &Store, names: impl Iterator<Item = &'n str>) 
     Ok(findings)
 }
 
-/// What of a record file is not as a service says, if something is.
+/// Returns a finding if a record file does not match a service's definition.
 #[must_use]
 pub fn file_misfit(store: &Store, spec: &FileSpec) -> Option<Box<Finding>> {
     let name = &spec.file;

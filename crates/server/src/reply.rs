@@ -6,7 +6,7 @@ use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 use std::rc::Rc;
 
-/// Both ends of a reply. Where tasks may be on two threads `tokio::sync::oneshot` does this, with atomics at every step.
+/// Returns both ends of a reply within one thread. Unlike `tokio::sync::oneshot`, it needs no atomics.
 pub(crate) fn reply<T>() -> (Sender<T>, Receiver<T>) {
     let state = Rc::new(State { value: Cell::new(None), waker: RefCell::default(), ended: Cell::new(false) });
     (Sender(Rc::clone(&state)), Receiver(state))
@@ -15,7 +15,7 @@ pub(crate) fn reply<T>() -> (Sender<T>, Receiver<T>) {
 struct State<T> {
     value: Cell<Option<T>>,
     waker: RefCell<Option<Waker>>,
-    /// One of the ends is gone.
+    /// True if one of the ends was dropped.
     ended: Cell<bool>,
 }
 
@@ -35,7 +35,7 @@ impl<T> Sender<T> {
         Ok(())
     }
 
-    /// Whether nobody waits any more.
+    /// Returns true if nobody waits for the reply any more.
     pub(crate) fn is_closed(&self) -> bool {
         self.0.ended.get()
     }

@@ -38,11 +38,11 @@ use crate::thread::Thread;
 /// Takes lines for the operator.
 pub type LogLine = Box<dyn Fn(&str) + Send + Sync>;
 
-/// Serves a project until it is told to stop by SIGTERM or SIGINT, and until requests in progress are answered. `ready` is called with the
-/// address once connections are taken.
+/// Serves a project until SIGTERM or SIGINT arrives and requests in progress are answered. `ready` is called with the address once
+/// connections are accepted.
 ///
 /// # Errors
-/// A listener's, a journal's, or secrets that are none.
+/// An error of a listener or a journal, or invalid secrets.
 pub fn serve(
     config: ServeConfig,
     root: PathBuf,
@@ -53,7 +53,7 @@ pub fn serve(
     serve_with(config, root, definitions, Beside::default(), log, ready)
 }
 
-/// What a server has beside its definitions.
+/// Parts of a server in addition to its definitions.
 #[derive(Clone, Default)]
 pub struct Beside {
     /// Other parts of the program on the listener for operators.
@@ -64,10 +64,10 @@ pub struct Beside {
     pub workload: Option<Arc<Workload>>,
 }
 
-/// The same with other parts of the program, and a store.
+/// Serves a project together with other parts of the program and a store.
 ///
 /// # Errors
-/// As [`serve`].
+/// Those of [`serve`].
 pub fn serve_with(
     config: ServeConfig,
     root: PathBuf,
@@ -270,7 +270,7 @@ async fn accept(
 /// Time within which several signals count as one. `timeout` and shells send a signal to a process and to its group.
 const SAME_SIGNAL: Duration = Duration::from_secs(1);
 
-/// A connection that a limit refuses.
+/// Refuses a connection because of a limit.
 fn refuse(thread: &Thread, full: Full) {
     let shared = &thread.shared;
     let (index, seldom, what) = match full {
@@ -288,7 +288,7 @@ fn refuse(thread: &Thread, full: Full) {
     }
 }
 
-/// A connection that the system does not hand over: most often there is no descriptor for it.
+/// Handles a failure to accept a connection, usually for lack of file descriptors.
 fn not_accepted(thread: &Thread, error: &io::Error) {
     let shared = &thread.shared;
     shared.metrics.accept_errors.fetch_add(1, Ordering::Relaxed);
@@ -300,14 +300,14 @@ fn not_accepted(thread: &Thread, error: &io::Error) {
     }
 }
 
-/// What is read again.
+/// Files to reload.
 #[derive(Clone, Copy)]
 struct Again {
     definitions: bool,
     secrets: bool,
 }
 
-/// Reads files again, on a thread that serves nobody. How definitions and secrets came out of it.
+/// Reloads files on a thread that serves no requests. Returns the outcomes for definitions and for secrets.
 async fn reload(shared: Arc<Shared>, again: Again) -> [Reloaded; 2] {
     let reading = Arc::clone(&shared);
     let read = move || {
@@ -431,7 +431,7 @@ fn begin(thread: &Rc<Thread>, (stream, address, place): Arrived<TcpStream>, stop
     });
 }
 
-/// What a connection is doing.
+/// Activity of a connection.
 #[derive(Debug)]
 struct Activity {
     /// Requests whose answer is not there yet.
@@ -458,7 +458,7 @@ impl Drop for Running {
     }
 }
 
-/// How long a connection is left idle where there is no room for others.
+/// Time for which a connection may be idle when there is no room for others.
 const IDLE_UNDER_PRESSURE: Duration = Duration::from_secs(1);
 
 async fn connection(thread: Rc<Thread>, stream: TcpStream, address: SocketAddr, mut stopped: watch::Receiver<bool>) {
@@ -563,11 +563,11 @@ const QUIET_LOOKS: u32 = 4;
 /// Time between two checks.
 const QUIET_LOOK: Duration = Duration::from_millis(250);
 
-/// Serves the same bytes for every request on one thread, by the same HTTP stack and settings and nothing else: what an answer costs that
-/// needs no gateway. Until SIGTERM.
+/// Serves the same bytes for every request on one thread with the same HTTP stack and settings, to measure the cost of an answer without the
+/// gateway. Runs until SIGTERM.
 ///
 /// # Errors
-/// The listener's.
+/// An error of the listener.
 pub fn serve_fixed(
     listen: SocketAddr,
     bytes: Vec<u8>,

@@ -1,4 +1,4 @@
-//! What all server threads share.
+//! State that all server threads share.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -49,12 +49,12 @@ pub(crate) struct Shared {
     /// Counts reloads; threads compare it with theirs for every request.
     pub(crate) generation: AtomicU64,
     access: Mutex<Arc<Access>>,
-    /// Where tokens' keys come from a URL.
+    /// Issuer of tokens whose keys come from a URL.
     pub(crate) issuer: Option<Issuer>,
-    /// Where spans and metrics go.
+    /// Exporter of spans and metrics.
     pub(crate) otlp: Option<Otlp>,
     token_keys: Mutex<Option<Arc<KeySet>>>,
-    /// The same for keys and tokens.
+    /// Generation of keys and tokens.
     pub(crate) access_generation: AtomicU64,
     tls: Mutex<Option<Arc<rustls::ServerConfig>>>,
     pub(crate) connections: Arc<Connections>,
@@ -63,7 +63,7 @@ pub(crate) struct Shared {
     /// Requests in progress.
     pub(crate) requests: AtomicUsize,
     pub(crate) stopping: AtomicBool,
-    /// Whether the server ends without waiting for requests in progress.
+    /// True if the server ends without waiting for requests in progress.
     pub(crate) hurried: AtomicBool,
     pub(crate) limiter: Limiter,
     pub(crate) metrics: Metrics,
@@ -71,18 +71,18 @@ pub(crate) struct Shared {
     pub(crate) began: Instant,
     pub(crate) audit: Option<Journal>,
     pub(crate) access_log: Option<Journal>,
-    /// What files looked like before any of them was read.
+    /// Stamps of the files before any of them was read.
     pub(crate) first: Stamps,
-    /// What became of the programs' modules.
+    /// Results of compiling the programs' modules.
     made: Mutex<Made>,
-    /// One reload at a time, whoever asks for it.
+    /// Lock that permits one reload at a time.
     reloading: Mutex<()>,
-    /// Why the last reload of definitions, and of keys and certificates, failed.
+    /// Reason why the last reload of definitions, and of keys and certificates, failed.
     reload_fault: Mutex<[Option<String>; 2]>,
     log: Log,
 }
 
-/// What is logged now and then, however often it happens.
+/// Log lines that are written at a limited rate.
 #[derive(Debug, Default)]
 pub(crate) struct SeldomLines {
     pub(crate) accept: Seldom,
@@ -106,7 +106,7 @@ fn other_files(config: &ServeConfig, definitions: &Definitions) -> usize {
     64 + threads * (8 + of_providers.sum::<usize>())
 }
 
-/// What definitions and secrets look like.
+/// Stamps of definitions and secrets.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Stamps {
     /// The folders of the project, and the files that services and programs are made of, wherever they are.
@@ -119,7 +119,7 @@ pub(crate) struct Stamps {
 /// Size and time of each file.
 pub(crate) type FilesStamp = Vec<Option<(u64, std::time::SystemTime)>>;
 
-/// How a reload ended.
+/// Outcome of a reload.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Reloaded {
     Done,
@@ -219,12 +219,12 @@ impl Shared {
         (self.access_generation.load(Ordering::Acquire), Arc::clone(&access))
     }
 
-    /// Settings of new handshakes; `None` where there is no TLS.
+    /// Returns the settings of new handshakes; `None` without TLS.
     pub(crate) fn tls(&self) -> Option<Arc<rustls::ServerConfig>> {
         lock(&self.tls).clone()
     }
 
-    /// Reads the definitions again. What is wrong leaves the old ones in force. It takes its time: not for a thread that serves.
+    /// Reloads the definitions. An error leaves the old ones in force. It is slow and must not run on a thread that serves requests.
     pub(crate) fn reload(&self) -> Result<(), Findings> {
         let _one = lock(&self.reloading);
         let done = self.read_again();
@@ -285,7 +285,7 @@ impl Shared {
         is_new
     }
 
-    /// Why the last reloads failed, for readiness.
+    /// Returns the reasons why the last reloads failed, for readiness.
     pub(crate) fn reload_faults(&self) -> Vec<String> {
         let [definitions, secrets] = lock(&self.reload_fault).clone();
         let definitions = definitions.map(|why| format!("the old definitions stay in force: {why}"));
@@ -295,13 +295,13 @@ impl Shared {
             .collect()
     }
 
-    /// Why a program's module cannot be used, where it cannot.
+    /// Returns the reason if a program's module cannot be used.
     pub(crate) fn stale(&self, program: &ProgramSpec) -> Option<String> {
         let module = program.made_module()?;
         lock(&self.made).stale.iter().find(|(known, _)| *known == module).map(|(_, why)| why.clone())
     }
 
-    /// Reads keys, tokens' keys and certificates again. What is wrong leaves the old ones in force.
+    /// Reloads keys, tokens' keys and certificates. An error leaves the old ones in force.
     pub(crate) fn reload_secrets(&self) -> Result<(), String> {
         let _one = lock(&self.reloading);
         let done = self.read_secrets_again();
@@ -320,7 +320,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Other keys of the issuer are in force; `None`: no token is taken.
+    /// Sets the keys of the issuer; with `None`, no token is accepted.
     pub(crate) fn set_token_keys(&self, keys: Option<Arc<KeySet>>) {
         let mut access = lock(&self.access);
         lock(&self.token_keys).clone_from(&keys);
@@ -328,7 +328,7 @@ impl Shared {
         self.access_generation.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// What files look like now.
+    /// Returns the current stamps of the files.
     pub(crate) fn stamps(&self) -> Stamps {
         let definitions = self.definitions().1;
         let made = lock(&self.made).files.clone();
@@ -351,18 +351,18 @@ impl Shared {
         }
     }
 
-    /// A line for the operator.
+    /// Writes a log line for the operator.
     pub(crate) fn log(&self, line: &str) {
         (self.log)(line);
     }
 
-    /// What takes such lines, for other threads.
+    /// Returns the log for use in other threads.
     pub(crate) fn log_shared(&self) -> Log {
         Arc::clone(&self.log)
     }
 }
 
-/// What the files with secrets look like: changes when one of them does.
+/// Returns a stamp of the files with secrets, which changes when one of them does.
 fn secrets_stamp(config: &ServeConfig) -> FilesStamp {
     let authentication = &config.authentication;
     let mut paths: Vec<&PathBuf> = authentication.api_keys.iter().collect();
@@ -374,7 +374,7 @@ fn secrets_stamp(config: &ServeConfig) -> FilesStamp {
     files_stamp(paths)
 }
 
-/// What the file of settings looks like.
+/// Returns a stamp of the settings file.
 fn settings_stamp(root: &Path) -> FilesStamp {
     files_stamp([&root.join("quayline.toml")])
 }

@@ -28,12 +28,12 @@ pub(crate) struct Database {
     places: Arc<Semaphore>,
 }
 
-/// What a request needs for as long as its statement runs, even after its client has gone.
+/// Resources that a request needs until its statement ends, even after its client has gone.
 struct Pool {
     spec: SqlSpec,
     tls: Option<TlsConnector>,
     idle: RefCell<Vec<Session>>,
-    /// Why the last connection could not be made.
+    /// Reason why the last connection could not be made.
     down: RefCell<Option<String>>,
 }
 
@@ -204,7 +204,7 @@ impl Provider for Database {
     }
 }
 
-/// What a database says, without values: SQLSTATE and the short message, whose details may quote data.
+/// Returns the message of a database without values: SQLSTATE and the short message, because details may quote data.
 fn reason(error: &tokio_postgres::Error) -> String {
     match error.as_db_error() {
         Some(told) if told.code().code().starts_with("22") || told.code().code().starts_with("23") => {
@@ -218,7 +218,7 @@ fn reason(error: &tokio_postgres::Error) -> String {
     }
 }
 
-/// A parameter as text, whatever its type in the database: empty is absent where the type is not text.
+/// A parameter as text for any database type. An empty text is absent unless the type is text.
 #[derive(Debug)]
 struct Parameter(Vec<u8>);
 
@@ -302,7 +302,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for SecuredStream<S> {
     }
 }
 
-/// A provider for the service, or why there is none.
+/// Creates the provider of a service, or returns the reason for the failure.
 pub(crate) fn provider(spec: &SqlSpec) -> Result<Rc<dyn Provider>, String> {
     Ok(Rc::new(Database::new(spec)?))
 }

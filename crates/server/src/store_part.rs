@@ -12,7 +12,7 @@ use crate::api::v1::{self, Status};
 /// Saves the store under a name, or continues there. It holds its thread until the save is complete.
 pub type StoreSaver = Arc<dyn Fn(&str, Packing) -> Result<PartsSaved, StoreError> + Send + Sync>;
 
-/// What a store holds and what its units of work cost, for operators, and saves while it works.
+/// Operators' view of a store (content and cost of units of work), and backups of the running store.
 pub struct StorePart {
     store: Store,
     saver: StoreSaver,
@@ -267,7 +267,7 @@ fn save_text(save: Option<&Save>) -> String {
     })
 }
 
-/// The labels of a metric of a file, a queue or something of the store's own. Names have no character that a label cannot have.
+/// Writes the labels of a metric of a file, a queue or the store itself. Names have no characters that need escaping in a label.
 fn labels(owner: &Owner) -> String {
     match owner {
         Owner::File(name) => format!("{{file=\"{name}\"}}"),
@@ -310,7 +310,7 @@ impl StorePart {
         save_text(lock(&self.save).as_ref())
     }
 
-    /// Figures by file and queue. Where the store has no unit of work to spare, there are none this time.
+    /// Returns the figures by file and queue. If the store has no free unit of work, the result is empty.
     fn owners(&self) -> Vec<(Owner, OwnerFacts)> {
         self.store.usage_by_owner().unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! What one server thread holds: compiled loops, providers and buffers. Nothing of it is shared, so nothing of it is locked.
+//! State of one server thread: compiled loops, providers and buffers. It is not shared, so it needs no locks.
 
 use std::cell::{Cell, Ref, RefCell};
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ use crate::shared::Shared;
 pub(crate) struct Thread {
     pub(crate) shared: Arc<Shared>,
     pub(crate) buffers: Rc<Buffers>,
-    /// The record that is being turned into an answer: one place for all of them, so that it stays in the cache.
+    /// Record being turned into an answer: one buffer for all requests, so that it stays in the cache.
     pub(crate) record: RefCell<Vec<u8>>,
     pub(crate) tokens: TokenCache,
     version: RefCell<Rc<Version>>,
@@ -39,29 +39,28 @@ pub(crate) struct Thread {
     pub(crate) streams: Cell<usize>,
 }
 
-/// What is counted of one operation on this thread; sharing it within the thread locks nothing.
+/// Counters of one operation on this thread.
 pub(crate) type Counted = Rc<Arc<OperationMetrics>>;
 
-/// What the thread made of one version of the definitions. Requests in progress keep theirs.
+/// A version of the definitions with the thread's compiled state. Requests in progress keep their version.
 pub(crate) struct Version {
     pub(crate) definitions: Arc<Definitions>,
     lanes: RefCell<Vec<Option<Box<OperationLane>>>>,
     /// Class of work of each operation; empty where nothing is governed.
     classes: Vec<usize>,
-    /// By operation, from the thread's when it is asked for first.
+    /// Counters by operation, fetched at first use.
     metrics: RefCell<Vec<Option<Counted>>>,
     providers: Vec<Provided>,
 }
 
-/// A provider and what it was made from; it goes on through a reload that changes none of that.
-/// Files that a provider depends on in addition to its settings.
+/// Files that a provider depends on in addition to its settings. A provider stays in use across a reload that changes neither.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Made {
     /// Modules of a program: see [`quayline_gateway::ProgramSpec::modules_stamp`].
     Modules(u64),
     /// Size and time of the file, if it exists.
     File(Option<(u64, SystemTime)>),
-    /// None.
+    /// No files.
     Here,
 }
 
@@ -71,7 +70,7 @@ struct Provided {
     length: usize,
     request_length: Option<usize>,
     module: Made,
-    /// Why it cannot be called: its module is not what its source makes.
+    /// Reason why the program cannot be called: its module does not correspond to its source.
     stale: Option<String>,
     provider: Rc<dyn Provider>,
 }
@@ -96,7 +95,7 @@ impl Thread {
         })
     }
 
-    /// Who may call; keys that were read again are taken over between requests.
+    /// Returns the access rules; new ones take effect between requests.
     pub(crate) fn access(&self) -> Ref<'_, Arc<Access>> {
         if self.shared.access_generation.load(Ordering::Acquire) != self.access_generation.get() {
             let (generation, access) = self.shared.access();
@@ -107,14 +106,14 @@ impl Thread {
         self.access.borrow()
     }
 
-    /// What is counted for an operation.
+    /// Returns the counters of an operation.
     pub(crate) fn metrics(&self, version: &Version, operation: usize) -> Counted {
         let mut of_version = version.metrics.borrow_mut();
         let id = &version.definitions.operations[operation].id;
         Rc::clone(of_version[operation].get_or_insert_with(|| self.metrics_of(id)))
     }
 
-    /// The same operation of another version is counted with it.
+    /// Returns the counters of an operation by id. Versions of the definitions share them.
     pub(crate) fn metrics_of(&self, id: &str) -> Counted {
         let mut known = self.metrics.borrow_mut();
         if let Some((_, metrics)) = known.iter().find(|(known, _)| known == id) {
@@ -125,7 +124,7 @@ impl Thread {
         metrics
     }
 
-    /// The current version; a new one is taken over between requests.
+    /// Returns the current version; a new one takes effect between requests.
     pub(crate) fn version(&self) -> Rc<Version> {
         if self.shared.generation.load(Ordering::Acquire) != self.generation.get() {
             let (generation, definitions) = self.shared.definitions();
@@ -196,7 +195,7 @@ impl Version {
         self.classes.get(operation).copied().unwrap_or(0)
     }
 
-    /// Another lane is made for the operation's next request.
+    /// Discards the lane of an operation; its next request gets a new one.
     pub(crate) fn forget_lane(&self, operation: usize) {
         if let Ok(mut lanes) = self.lanes.try_borrow_mut() {
             lanes[operation] = None;
@@ -222,7 +221,7 @@ fn provider(shared: &Arc<Shared>, service: &Service) -> Rc<dyn Provider> {
     }
 }
 
-/// `length`: bytes of the longest answer.
+/// Creates the provider of a service. `length` is the maximum length of an answer in bytes.
 fn provider_of_answers(shared: &Arc<Shared>, service: &Service, length: usize) -> Rc<dyn Provider> {
     let log: Log = {
         let shared = Arc::clone(shared);
@@ -262,7 +261,7 @@ fn provider_of_answers(shared: &Arc<Shared>, service: &Service, length: usize) -
     }
 }
 
-/// A provider that needs the store.
+/// Creates a provider that needs the store.
 fn of_store(shared: &Shared, make: impl FnOnce(Store) -> Rc<dyn Provider>) -> Rc<dyn Provider> {
     match &shared.store {
         Some(store) => make(store.clone()),

@@ -1,4 +1,4 @@
-//! TLS 1.2 and 1.3: certificates from files, read again when they change; clients' certificates where they are asked for.
+//! TLS 1.2 and 1.3: server certificates from files, reloaded when they change, and optional client certificates.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use rustls::{RootCertStore, ServerConfig};
 
 use crate::config::TlsConfig;
 
-/// The settings of handshakes.
+/// Loads the settings of handshakes.
 ///
 /// # Errors
-/// The file and what is wrong with it; never what it holds.
+/// The file and the problem, without any content of the file.
 pub(crate) fn load(config: &TlsConfig) -> Result<Arc<ServerConfig>, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let versions: &[&rustls::SupportedProtocolVersion] = match config.minimum_version.as_deref() {
@@ -64,7 +64,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     }
 }
 
-/// Where systems keep the certificates of public authorities.
+/// Paths at which operating systems keep the certificates of public authorities.
 const SYSTEM_AUTHORITIES: [&str; 4] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
@@ -72,7 +72,7 @@ const SYSTEM_AUTHORITIES: [&str; 4] = [
     "/etc/ssl/cert.pem",
 ];
 
-/// The authorities that this system trusts.
+/// Loads the authorities that this system trusts.
 pub(crate) fn system_authorities() -> Result<RootCertStore, String> {
     let path = SYSTEM_AUTHORITIES.iter().map(Path::new).find(|path| path.exists());
     let path = path.ok_or("this system has no file of authorities where they are looked for; name one")?;

@@ -25,7 +25,7 @@ fn seed() -> u64 {
     if random.is_ok() { u64::from_ne_bytes(bytes) | 1 } else { here ^ u64::from(clock) << 20 | 1 }
 }
 
-/// splitmix64.
+/// Returns the next number of a splitmix64 generator.
 fn next() -> u64 {
     SEED.with(|seed| {
         let state = seed.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -38,7 +38,7 @@ fn next() -> u64 {
 }
 
 impl Trace {
-    /// Goes on with the trace that a `traceparent` header names, or begins one.
+    /// Continues the trace that a `traceparent` header names, or begins one.
     pub(crate) fn of(traceparent: Option<&str>) -> Trace {
         let known = traceparent.and_then(parse);
         let (trace, parent, sampled) = known.map_or_else(
@@ -48,18 +48,18 @@ impl Trace {
         Trace { trace, parent, span: next(), sampled }
     }
 
-    /// The header for what this request calls.
+    /// Returns the `traceparent` header for calls that this request makes.
     pub(crate) fn traceparent(&self) -> String {
         format!("00-{:032x}-{:016x}-{:02x}", self.trace, self.span, u8::from(self.sampled))
     }
 
-    /// What logs and problems know the request by.
+    /// Returns the request id for logs and problems.
     pub(crate) fn id(&self) -> String {
         format!("{:032x}", self.trace)
     }
 }
 
-/// Version 00 and what later versions keep of it (W3C Trace Context, 3.2).
+/// Parses version 00, and the part of it that later versions keep (W3C Trace Context, 3.2).
 fn parse(text: &str) -> Option<(u128, u64, bool)> {
     let mut parts = text.trim().split('-');
     let (version, trace, parent, flags) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);

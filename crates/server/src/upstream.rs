@@ -25,10 +25,10 @@ pub(crate) struct Upstream {
 const IDLE_MAX: usize = 32;
 
 impl Upstream {
-    /// Prepares calls; nothing is connected yet.
+    /// Prepares calls without connecting.
     ///
     /// # Errors
-    /// What is wrong with the specification, without a secret.
+    /// A description of the error in the specification, without secrets.
     pub(crate) fn new(spec: &HttpSpec, length: usize) -> Result<Upstream, String> {
         let endpoint = Endpoint::new(&spec.url, || match &spec.authorities {
             Some(path) => tls::authorities(path),
@@ -132,7 +132,7 @@ pub(crate) fn from_environment(text: &str) -> Result<String, String> {
     Ok(whole)
 }
 
-/// A provider for the service, or why there is none.
+/// Creates the provider of a service, or returns the reason for the failure.
 pub(crate) fn provider(spec: &HttpSpec, length: usize) -> Result<Rc<dyn Provider>, String> {
     Ok(Rc::new(Upstream::new(spec, length)?))
 }

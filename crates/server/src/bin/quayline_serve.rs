@@ -1,4 +1,4 @@
-//! The server by itself, for tests of this crate; `quayline serve` is the same with a command line. Prints its address on standard output.
+//! The server alone, for tests of this crate; `quayline serve` is the product's command. Prints its address on standard output.
 
 use std::ffi::OsString;
 use std::io::Write as _;

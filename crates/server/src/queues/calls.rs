@@ -25,14 +25,14 @@ use crate::shared::Shared;
 
 /// Bytes of messages that one page of a browse reads.
 const PAGE_BYTES: usize = 4 << 20;
-/// Longest pause of a request that waits: whoever waits sees in time that the server stops.
+/// Maximum time between checks of a waiting request whether the server stops.
 const LOOK: Duration = Duration::from_secs(1);
 /// Characters of a reason.
 const REASON_MAX: usize = 200;
 
 type Answered = Result<Response<Body>, Box<Problem>>;
 
-/// An error of the store as the client sees it.
+/// Converts an error of the store to a problem for the client.
 fn problem(error: &StoreError) -> Box<Problem> {
     Box::new(match error {
         StoreError::Unsupported { organisation, operation, .. } => {
@@ -79,7 +79,7 @@ fn value<'p>(parameters: &'p [(&'static str, String)], name: &str) -> Option<&'p
     parameters.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
 }
 
-/// Which message a request is for: `id`, `correlation` or `group`, or the first.
+/// Returns the selection of a request: `id`, `correlation` or `group`, otherwise the first message.
 fn select(parameters: &[(&'static str, String)]) -> Result<Select, Box<Problem>> {
     let id = |name: &'static str| value(parameters, name).map(|digits| id_of("query", name, digits)).transpose();
     match (id("id")?, id("correlation")?, id("group")?) {
@@ -131,7 +131,7 @@ fn empty() -> Response<Body> {
     response
 }
 
-/// A message as an answer.
+/// Builds an answer from a message.
 fn answer(status: StatusCode, mut message: Message) -> Response<Body> {
     let payload = std::mem::take(&mut message.payload);
     let mut response = Response::new(Body::shared(payload));
@@ -165,7 +165,7 @@ pub(super) fn list(asked: &Asked<'_>, roles: Option<&[String]>) -> Answered {
     Ok(json(StatusCode::OK, &v1::QueueList { queues: queues.collect() }))
 }
 
-/// Depth and counts.
+/// Answers with depth and counts.
 pub(super) fn facts(asked: &Asked<'_>, name: &str) -> Answered {
     asked.parameters(&[])?;
     let (_, queue) = asked.queue(name)?;
@@ -312,7 +312,7 @@ pub(super) async fn settle(asked: &Asked<'_>, name: &str, id: &str) -> Answered 
     }
 }
 
-/// A page of messages, without their content.
+/// Answers with a page of messages, without their content.
 pub(super) fn browse(asked: &Asked<'_>, name: &str) -> Answered {
     let parameters = asked.parameters(&["limit", "after"])?;
     let limit = match value(&parameters, "limit") {
@@ -334,7 +334,7 @@ pub(super) fn browse(asked: &Asked<'_>, name: &str) -> Answered {
     Ok(json(StatusCode::OK, &v1::MessagePage { messages, next }))
 }
 
-/// One message, which stays on the queue.
+/// Answers with one message, which stays on the queue.
 pub(super) fn look(asked: &Asked<'_>, name: &str, id: &str) -> Answered {
     asked.parameters(&[])?;
     let id = id_of("path", "messageId", id)?;

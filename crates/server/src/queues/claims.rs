@@ -11,7 +11,7 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 
 use super::config::QueuesConfig;
 
-/// What names a claim: nobody can guess it.
+/// Name of a claim, which cannot be guessed.
 pub(crate) type ClaimId = [u8; 16];
 
 /// The claims of all clients.
@@ -71,7 +71,7 @@ impl Claims {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Room for one more claim.
+    /// Reserves room for one more claim.
     pub(crate) fn room(&self, client: &str) -> Result<Room<'_>, Box<Problem>> {
         let mut table = self.table();
         if table.places >= self.claims_max {

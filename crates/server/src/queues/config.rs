@@ -59,7 +59,7 @@ pub struct QueueRights {
     pub browse: Vec<String>,
 }
 
-/// What a client may do with a queue.
+/// A right of a client on a queue.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Right {
     Put,

@@ -13,7 +13,7 @@ use crate::pages;
 /// Last parts of the paths of documents.
 pub(super) const NAMES: [&str; 3] = ["openapi.json", "docs", "docs.js"];
 
-/// One of the documents.
+/// Answers with one of the documents.
 pub(super) fn document(asked: &Asked<'_>, name: &str) -> Result<Response<Body>, Box<Problem>> {
     let config = &asked.thread.shared.config;
     let guarded = config.authentication.required && !config.public_documents;
@@ -117,7 +117,7 @@ fn json(description: &str, schema: Json) -> Json {
     Json::object([("description", text(description)), ("content", content)])
 }
 
-/// An answer whose body is the content of a message.
+/// Describes an answer whose body is the content of a message.
 fn message(description: &str) -> Json {
     let header = |description: &str| Json::object([("description", text(description)), ("schema", string())]);
     let mut headers = vec![("quayline-message-id".to_owned(), header("Message id."))];
@@ -263,7 +263,7 @@ fn openapi(serve: &ServeConfig, config: &QueuesConfig) -> Json {
     )
 }
 
-/// Schema of an object with these members.
+/// Builds the schema of an object with these members.
 fn object(members: &[(&str, &str)]) -> Json {
     let schema = |kind: &str| match kind {
         "array" => Json::object([("type", text("array")), ("items", Json::object([("type", text("object"))]))]),

@@ -44,10 +44,10 @@ pub(crate) const SETTABLE: [(&str, &str); 9] = [
     (PROPERTY, "`name=value`, both percent-encoded. The header may occur more than once."),
 ];
 
-/// What pages of other origins may read of an answer.
+/// Answer headers that pages of other origins may read.
 pub(crate) const EXPOSED_HEADERS: &str = "etag, retry-after, location, quayline-message-id, quayline-claim, quayline-correlation-id, quayline-group-id, quayline-group-sequence, quayline-priority, quayline-persistent, quayline-expires-ms, quayline-reply-to, quayline-format, quayline-property, quayline-put-ms, quayline-backout-count, quayline-reason";
 
-/// An id of up to 48 hexadecimal digits; zeros follow it.
+/// Parses an id of up to 48 hexadecimal digits, padded with zeros.
 pub(crate) fn id_of(place: &'static str, name: &str, digits: &str) -> Result<MessageId, Box<Problem>> {
     let mut id = [0; 24];
     let bytes = from_hex(digits).filter(|bytes| !bytes.is_empty() && bytes.len() <= id.len());
@@ -61,7 +61,7 @@ pub(crate) fn id_of(place: &'static str, name: &str, digits: &str) -> Result<Mes
     Ok(id)
 }
 
-/// A whole number within bounds.
+/// Parses a whole number within bounds.
 pub(crate) fn number(
     place: &'static str,
     name: &str,
@@ -205,13 +205,13 @@ fn shown(message: &Message) -> impl Iterator<Item = (&str, &[u8])> {
     properties.filter(|(key, _)| *key != CONTENT_TYPE && !key.starts_with(OF_AMQP))
 }
 
-/// The media type of the content, if the message has one.
+/// Returns the media type of the content, if the message has one.
 fn content_type(message: &Message) -> Option<HeaderValue> {
     let (_, value) = message.properties.iter().find(|(key, _)| key == CONTENT_TYPE)?;
     HeaderValue::from_bytes(value).ok()
 }
 
-/// A message of a page, without its content. `due_ms`: when it can be taken.
+/// Describes a message of a page, without its content. `due_ms` is the time at which it becomes available.
 pub(crate) fn head(message: &Message, bytes: u64, due_ms: Option<u64>) -> MessageHead {
     let id = |id: &MessageId| (*id != [0; 24]).then(|| hex(id));
     MessageHead {
@@ -234,12 +234,12 @@ pub(crate) fn head(message: &Message, bytes: u64, due_ms: Option<u64>) -> Messag
     }
 }
 
-/// The value of a property as text; bytes that are no UTF-8 are percent-encoded.
+/// Returns the value of a property as text; invalid UTF-8 is percent-encoded.
 fn property_text(value: &[u8]) -> String {
     core::str::from_utf8(value).map_or_else(|_| encoded(value), str::to_owned)
 }
 
-/// Percent-encodes what is not a letter, a digit or one of a few marks.
+/// Percent-encodes all bytes but letters, digits and a few marks.
 fn encoded(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for byte in bytes {

@@ -8,13 +8,13 @@
 //! GET    QUEUES/NAME/messages           browse: a page without content
 //! GET    QUEUES/NAME/messages/ID        one message, which stays
 //! DELETE QUEUES/NAME/messages/ID        get it
-//! POST   QUEUES/NAME/claims             claim: nobody else gets the message until the claim is settled or its time is over
+//! POST   QUEUES/NAME/claims             claim: other clients do not get the message until the claim is settled or expires
 //! POST   QUEUES/NAME/claims/CLAIM       renew
 //! DELETE QUEUES/NAME/claims/CLAIM       settle: accepted, released, failed or rejected
 //! ```
 //!
-//! A get loses its message if the answer does not reach the client; a claim does not. A request that waits holds no thread, and a client that leaves
-//! leaves nothing waiting.
+//! A get loses its message if the answer does not reach the client; a claim does not. A waiting request holds no thread, and its wait ends when the
+//! client disconnects.
 
 mod calls;
 mod claims;
@@ -48,7 +48,7 @@ pub(crate) use message::EXPOSED_HEADERS;
 /// Pause between two looks at claims whose time is over.
 const CLAIM_LOOK: Duration = Duration::from_millis(250);
 
-/// What a path stands for.
+/// Resource of a path.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Target {
     All,
@@ -63,7 +63,7 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    /// What a path stands for, if it is one of queues.
+    /// Returns the resource of a path, if it is one of queues.
     pub(crate) fn of(shared: &Shared, path: &str) -> Option<Target> {
         let config = shared.config.queues.as_ref()?;
         let rest = path.strip_prefix(config.path.as_str())?;
@@ -105,7 +105,7 @@ impl Target {
         }
     }
 
-    /// The path without what clients write into it.
+    /// Returns the path with placeholders for the parts that clients choose.
     fn shown(&self, base: &str) -> String {
         match self {
             Target::All | Target::Nothing => base.to_owned(),
@@ -159,7 +159,7 @@ impl Operation {
         }
     }
 
-    /// As metrics and audit name it.
+    /// Returns the name for metrics and audit.
     fn id(self) -> &'static str {
         match self {
             Operation::List => "queues.list",
@@ -185,13 +185,13 @@ impl Operation {
     }
 }
 
-/// Whom a list of roles lets in.
+/// Returns the access rule of a list of roles.
 fn guarded(roles: &[String]) -> Guarded<'_> {
     let everybody = roles.iter().any(|role| role == "*");
     Guarded { public: false, roles: (!everybody).then_some(roles) }
 }
 
-/// What a call needs of its request.
+/// Parts of a request that a call needs.
 struct Asked<'r> {
     thread: &'r Rc<Thread>,
     config: &'r QueuesConfig,
@@ -306,7 +306,7 @@ fn unambiguous(headers: &HeaderMap) -> Result<(), Box<Problem>> {
     Ok(())
 }
 
-/// The content of a message that a client puts.
+/// Reads the content of a message that a client puts.
 async fn content(
     thread: &Thread,
     config: &QueuesConfig,

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use serde::Serialize;
 
-/// What became of a request, in words.
+/// Result of a request in words.
 #[derive(Serialize)]
 pub(crate) struct Status {
     pub(crate) status: String,
@@ -20,9 +20,9 @@ impl Status {
 #[derive(Serialize)]
 pub(crate) struct Readiness {
     pub(crate) status: &'static str,
-    /// What does not work.
+    /// Services that do not work.
     pub(crate) services: Vec<MissingPart>,
-    /// What the last reload refused.
+    /// Errors of the last reload.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) reload: Vec<String>,
 }
@@ -68,7 +68,7 @@ pub(crate) struct AuditLine<'a> {
     pub(crate) span: String,
     pub(crate) from: IpAddr,
     pub(crate) client: &'a str,
-    /// How the client was recognized.
+    /// Method by which the client was identified.
     pub(crate) by: &'a str,
     pub(crate) operation: &'a str,
     pub(crate) method: &'a str,

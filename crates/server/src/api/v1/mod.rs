@@ -11,7 +11,7 @@ pub(crate) use store::{
     Commits, Files, Locks, Measured, OpenQueue, OwnerName, OwnerState, Problem, Queues, Save, StoreState, Units,
 };
 
-/// An answer as text, in one line.
+/// Writes an answer as JSON in one line.
 pub(crate) fn text(answer: &impl Serialize) -> String {
     serde_json::to_string(answer).expect("wire types have string keys, and writing to memory succeeds")
 }

@@ -17,7 +17,7 @@ pub(crate) struct QueueList<'q> {
     pub(crate) queues: Vec<QueueRights<'q>>,
 }
 
-/// What the client may do with a queue: `put`, `get`, `browse`.
+/// Rights of a client on a queue: `put`, `get`, `browse`.
 #[derive(Serialize)]
 pub(crate) struct QueueRights<'q> {
     pub(crate) queue: &'q str,
@@ -44,7 +44,7 @@ pub(crate) struct QueueFacts<'q> {
 #[derive(Serialize)]
 pub(crate) struct MessagePage {
     pub(crate) messages: Vec<MessageHead>,
-    /// Where the next page begins.
+    /// Position of the next page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next: Option<String>,
 }
@@ -87,7 +87,7 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// A message that does not expire.
+/// Returns true for a message that does not expire.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
 fn is_none(expires_ms: &u64) -> bool {
     *expires_ms == 0

@@ -129,7 +129,7 @@ pub(crate) struct OwnerState {
     pub(crate) message_wait_us: u64,
 }
 
-/// Whose figures they are: `{"file": "CUSTOMERS"}`.
+/// Owner of the figures: `{"file": "CUSTOMERS"}`.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum OwnerName {
