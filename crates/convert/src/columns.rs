@@ -1,16 +1,16 @@
-//! What a file of columns holds, without its rows.
+//! Description of a columnar file (Parquet or Arrow IPC), without its rows.
 
 use std::fs::File;
 
 use quayline_columnar::{ColumnForm, ColumnInput, ColumnReader, shape_of};
 use quayline_core::{Findings, Limits, Shape};
 
-/// What the schema of a Parquet or Arrow IPC file says.
+/// Schema of a Parquet or Arrow IPC file.
 #[derive(Clone, Debug)]
 pub struct ColumnsSurvey {
     /// `Parquet file`, `Arrow IPC file` or `Arrow IPC stream`.
     pub form: &'static str,
-    /// Rows, where the file says so before its last byte.
+    /// Number of rows, if the file states it before its end.
     pub rows: Option<u64>,
     /// Name and type of each column.
     pub columns: Vec<(String, String)>,
@@ -19,7 +19,7 @@ pub struct ColumnsSurvey {
 }
 
 impl ColumnsSurvey {
-    /// Whether a file that begins like this is one.
+    /// Returns true if a file with this beginning is one.
     #[must_use]
     pub fn recognizes(head: &[u8]) -> bool {
         ColumnForm::of(head).is_some()

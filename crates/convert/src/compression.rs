@@ -24,7 +24,7 @@ const GZIP_LEVEL: u32 = 6;
 /// Level of Zstandard: the default of `zstd`.
 const ZSTD_LEVEL: i32 = 3;
 
-/// How bytes are compressed.
+/// Compression of a file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Compression {
     /// gzip, RFC 1952.
@@ -37,7 +37,7 @@ impl Compression {
     /// Bytes that [`Compression::of_head`] looks at.
     pub const HEAD_BYTES: usize = 4;
 
-    /// How a file that begins with `head` is compressed, if it is.
+    /// Detects the compression of a file that begins with `head`.
     #[must_use]
     pub fn of_head(head: &[u8]) -> Option<Compression> {
         match head {
@@ -50,7 +50,7 @@ impl Compression {
         }
     }
 
-    /// How a file of this name is compressed, if it is: `.gz` or `.zst`.
+    /// Derives the compression from a file name: `.gz` or `.zst`.
     #[must_use]
     pub fn of_name(name: &Path) -> Option<Compression> {
         let extension = name.extension().and_then(OsStr::to_str)?.to_ascii_lowercase();
@@ -61,7 +61,7 @@ impl Compression {
         }
     }
 
-    /// The extension that its files have.
+    /// Returns the extension of such files.
     #[must_use]
     pub fn extension(self) -> &'static str {
         match self {
@@ -70,10 +70,10 @@ impl Compression {
         }
     }
 
-    /// The content of `reader`.
+    /// Returns a reader of the decompressed content.
     ///
     /// # Errors
-    /// Where no memory is left.
+    /// The decompressor could not allocate memory.
     pub fn reader(self, reader: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
             Compression::Gzip => {

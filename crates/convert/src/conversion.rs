@@ -1,4 +1,4 @@
-//! What a user asks for: from where, to where, how.
+//! Description of a run: source, target and settings.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -17,20 +17,20 @@ use crate::{Compression, ConvertError, MapStage, Progress, Report, SyncHook};
 ///
 /// The fields are public and have plain defaults by [`Conversion::new`]; set what differs.
 pub struct Conversion {
-    /// Where documents come from.
+    /// Source of the documents.
     pub source: Source,
-    /// Where documents go.
+    /// Target of the documents.
     pub target: Target,
     /// The shape of the documents; the record description(s) for a source or target of records.
     pub schema: Arc<Schema>,
-    /// Another record description for a *target* of records, where both ends are record files; its shape must be the same
+    /// Record description of the target, if both ends are record files with different descriptions. Its shape must be the same
     /// (same copybook and interface, another code page or other policies). `None`: the target uses [`Conversion::schema`].
     pub target_schema: Option<Arc<Schema>>,
     /// A map that every document goes through; its first output goes to [`Conversion::target`]. Without one, source and target have one shape.
     pub map: Option<MapStage>,
-    /// What becomes of records that do not convert.
+    /// Treatment of records that do not convert.
     pub rejects: Rejects,
-    /// Whether and how often to write checkpoints; whether to go on from one.
+    /// Checkpoints to write, and the checkpoint to resume from.
     pub checkpoints: Option<Checkpoints>,
     /// Threads that convert, at least 1. One thread runs one loop; the output is the same for any number.
     pub lanes: usize,
@@ -39,16 +39,16 @@ pub struct Conversion {
     /// Set it to stop at the next block: what was read is finished, a checkpoint is written, the run ends with
     /// [`ConvertError::Stopped`].
     pub cancel: Arc<AtomicBool>,
-    /// Told after every block that was written.
+    /// Receiver of progress, called after every block that was written.
     pub progress: Option<Box<dyn Progress>>,
     /// Fault injection at sync points, for crash tests.
     pub sync_hook: Option<Box<dyn SyncHook>>,
-    /// Where the report of a run that ends early goes: what was written until then.
+    /// Receives the report of a run that ends early, with the counts up to that point.
     pub early: Option<Arc<Mutex<Option<Report>>>>,
 }
 
 impl Conversion {
-    /// A conversion on one thread that stops at the first record that does not convert, without checkpoints.
+    /// Creates a conversion on one thread that stops at the first record that does not convert, without checkpoints.
     #[must_use]
     pub fn new(source: Source, target: Target, schema: Arc<Schema>) -> Self {
         Conversion {
@@ -69,13 +69,13 @@ impl Conversion {
     }
 }
 
-/// Where documents come from.
+/// Source of the documents.
 pub struct Source {
     /// Name for messages: the path as the user gave it, or `<stdin>`.
     pub name: Arc<str>,
     /// The bytes.
     pub input: Input,
-    /// How bytes are records or documents.
+    /// Format of the source.
     pub format: SourceFormat,
 }
 
@@ -89,11 +89,11 @@ pub enum Input {
     Opened(File),
 }
 
-/// Where documents go.
+/// Target of the documents.
 pub struct Target {
     /// The file or stream.
     pub output: Output,
-    /// How documents become bytes.
+    /// Format of the target.
     pub format: TargetFormat,
 }
 
@@ -109,49 +109,49 @@ pub enum Output {
         /// Extension of the files.
         extension: &'static str,
     },
-    /// Another output, compressed; it cannot be resumed.
+    /// Another output, compressed. Such an output cannot be resumed.
     Compressed(Box<Output>, Compression),
     /// A stream such as standard output. A closed pipe ends the run with [`ConvertError::ClosedPipe`].
     Stream(Box<dyn Write + Send>),
 }
 
-/// What becomes of records that do not convert.
+/// Treatment of records that do not convert.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub enum Rejects {
     /// The first ends the run with its findings.
     #[default]
     Stop,
-    /// They go whole, as they stand in the source, to `path`, which can be converted again with the same settings; why stands in
-    /// `path` + `.findings.jsonl`, one finding a line: record, byte, code, message, path, never the payload. Both are written under
-    /// `.partial` names like the output.
+    /// Whole records, exactly as in the source, go to `path`, which can be converted again with the same settings. `path` +
+    /// `.findings.jsonl` gets the reasons, one finding on each line: record, byte, code, message, path, never the payload. Both have
+    /// `.partial` names until the run is complete, like the output.
     File {
         /// The rejects file.
         path: PathBuf,
-        /// More rejects than this end the run; `None` is no bound.
+        /// Maximum number of rejects, beyond which the run ends; `None` is unlimited.
         max: Option<u64>,
     },
 }
 
-/// Checkpoints: from where a stopped run goes on.
+/// Checkpoints, from which a stopped run resumes.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Checkpoints {
     /// The checkpoint file; conventionally the output's path + `.checkpoint`. It is deleted when the run is complete.
     pub path: PathBuf,
     /// Source bytes between two; default 256 MiB.
     pub every_bytes: u64,
-    /// Time between two, where bytes come slowly; default 30 s. Looked at after each block.
+    /// Time between two checkpoints if bytes arrive slowly; default 30 s. It is checked after each block.
     pub every: Duration,
-    /// Begin anew or go on.
+    /// Start of the run: from the beginning, or from a checkpoint.
     pub start: Start,
     /// Digest of everything outside this crate that shapes the output: copybook text, interface file, policies
     /// (see [`definition_digest`](crate::definition_digest)). A checkpoint of other definitions is refused.
     pub definitions: u64,
-    /// What the caller wants to have again when the run goes on: [`Checkpoints::kept`] gives it back.
+    /// Data of the caller that the checkpoint stores; [`Checkpoints::kept`] returns it when the run is resumed.
     pub run: Vec<u8>,
 }
 
 impl Checkpoints {
-    /// What the run that wrote the checkpoint at `path` kept; `None` where there is no checkpoint.
+    /// Returns the caller's data in the checkpoint at `path`; `None` without a checkpoint.
     ///
     /// # Errors
     /// The checkpoint cannot be read.
@@ -168,10 +168,10 @@ impl Checkpoints {
     }
 }
 
-/// Begin anew or go on.
+/// Start of a run.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Start {
-    /// From the first record; an earlier checkpoint and partial output are overwritten.
+    /// From the first record. An earlier checkpoint and partial output are overwritten.
     #[default]
     Anew,
     /// From the checkpoint. It must exist and belong to this source and these definitions.

@@ -1,4 +1,4 @@
-//! Why a run ended early.
+//! Errors that end a run early.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use quayline_pipeline::{PipelineError, io_finding};
 
 use crate::codes;
 
-/// Why a run ended early. An output file keeps its `.partial` name in every case.
+/// Error that ends a run early. An output file keeps its `.partial` name in every case.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConvertError {
@@ -25,11 +25,11 @@ pub enum ConvertError {
     /// A file cannot be read or written: not there, no permission, disk full.
     #[error("{}", io_finding(.doing, .path, .source))]
     Io {
-        /// What was being done: `write`, `read`, `rename`.
+        /// Operation that failed: `write`, `read`, `rename`.
         doing: &'static str,
-        /// To which file; a stream has a name in angle brackets.
+        /// File of the operation; a stream has a name in angle brackets.
         path: PathBuf,
-        /// Why not.
+        /// Error of the system.
         source: io::Error,
     },
 }
@@ -39,7 +39,7 @@ pub enum ConvertError {
 pub struct Stopped {
     /// First record not converted.
     pub next: RecordNumber,
-    /// The checkpoint to go on from, if checkpoints were asked for.
+    /// Checkpoint from which the run can be resumed, if checkpoints were requested.
     pub checkpoint: Option<PathBuf>,
     /// The partial output, if it is a file.
     pub partial: Option<PathBuf>,
@@ -64,7 +64,7 @@ impl Stopped {
 }
 
 impl ConvertError {
-    /// Whose fault it is; exit codes follow from it.
+    /// Returns the party that can fix the error; exit codes depend on it.
     #[must_use]
     pub fn fault(&self) -> Fault {
         match self {
@@ -73,7 +73,7 @@ impl ConvertError {
         }
     }
 
-    /// The error as findings, to be shown or written as JSON.
+    /// Converts the error to findings.
     #[must_use]
     pub fn findings(&self) -> Findings {
         match self {

@@ -16,15 +16,15 @@ pub struct MapStage {
     pub plan: Arc<MapPlan>,
     /// The schema of each output, in the plan's order.
     pub schemas: Vec<Arc<Schema>>,
-    /// Where the outputs behind the first go.
+    /// Targets of the second and further outputs.
     pub more: Vec<Target>,
-    /// What the map asks of the run.
+    /// External values and functions that the map uses.
     pub world: Arc<World>,
-    /// Where output waits that does not fit into memory while its source document is not at its end; a file there has no name and is gone
-    /// when the run ends.
+    /// Folder for output of unfinished source documents that does not fit in memory. The files in it have no name and disappear when the run
+    /// ends.
     pub spool_folder: PathBuf,
-    /// Where it is told which statement wrote what, a line of JSON a value; such a run has one lane.
+    /// Writer of the trace: one line of JSON for each value, with the statement that wrote it and its source. A traced run has one lane.
     pub trace: Option<Arc<Mutex<Box<dyn Write + Send>>>>,
-    /// What ran and what came, counted beside a trace.
+    /// Counts of executed statements and of source elements that occurred, collected with a trace.
     pub coverage: Option<Arc<Mutex<Coverage>>>,
 }

@@ -1,12 +1,12 @@
-//! What a run tells while it goes on.
+//! Progress reports of a run.
 
-/// Told after every block that was written, from whichever thread wrote it, in order of the source.
+/// Receiver of progress, called after every block in source order, from the thread that wrote the block.
 pub trait Progress: Send + Sync {
-    /// The run has come to here.
+    /// Reports the present position of the run.
     fn advance(&self, at: Advance);
 }
 
-/// Where a run is. All counts are from the start of the source, also after a resume.
+/// Position of a run. All counts are from the start of the source, including the part before a resume.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Advance {
     /// Source bytes converted.

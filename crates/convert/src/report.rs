@@ -1,16 +1,16 @@
-//! What a run did and what it cost.
+//! Report of a run: its results and its cost.
 
 use std::path::PathBuf;
 
 use quayline_core::{Code, Finding, RecordNumber, Tally};
 
-/// What a run did and what it cost.
+/// Results and cost of a run.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Report {
     /// Counts from the start of the source, also after a resume; [`Report::adds_up`] holds.
     pub tally: Tally,
-    /// Documents written in this run: as many as records, except where children are nested in their parents.
+    /// Documents written in this run: the number of records, except where children are nested in their parents.
     pub documents: u64,
     /// Bytes of the source that were read in this run.
     pub source_bytes: u64,
@@ -18,9 +18,9 @@ pub struct Report {
     pub output_bytes: u64,
     /// Bytes of the rejects file, from its start.
     pub rejects_bytes: u64,
-    /// Where the output is, if it is a file.
+    /// Path of the output, if it is a file.
     pub output: Option<PathBuf>,
-    /// Where the rejects are, if there are any.
+    /// Path of the rejects, if there are any.
     pub rejects: Option<PathBuf>,
     /// Findings of severity error that reject nothing, such as a wrong count in the trailer of an interchange. In this run.
     pub errors: u64,
@@ -29,19 +29,19 @@ pub struct Report {
     /// Warnings that are one each however often they came in this run, such as binary numbers beyond their picture, by field; each message
     /// begins with its count, and its place is that of the first.
     pub repeated: Vec<Finding>,
-    /// How often each code was found, by code. In this run.
+    /// Number of findings of this run by code.
     pub findings_by_code: Vec<(Code, u64)>,
-    /// A word on why so many of the first records were rejected, where they look like another framing or copybook.
+    /// Probable cause if many of the first records were rejected and look like another framing or copybook.
     pub misfit: Option<Finding>,
     /// Set when this run went on from a checkpoint: the first record of this run.
     pub resumed_at: Option<RecordNumber>,
-    /// Where the time went, by phase, with the accounting identity; CPU time and peak memory of the process. Decoding and encoding are one
+    /// Time by phase, with the accounting identity; CPU time and peak memory of the process. Decoding and encoding are one
     /// composed loop and are charged to the phase `decode`; `commit` is fsync, checkpoints and renames.
     pub cost: quayline_meter::Report,
 }
 
 impl Report {
-    /// Whether every record read is accounted for exactly once: written, rejected or skipped.
+    /// Returns true if every record read is counted exactly once: written, rejected or skipped.
     #[must_use]
     pub fn adds_up(&self) -> bool {
         let t = &self.tally;

@@ -4,10 +4,10 @@ use std::io;
 
 /// Called before each step that makes something durable. An error ends the run as if the machine had stopped: nothing is cleaned up.
 pub trait SyncHook: Send + Sync {
-    /// The step `point` comes next.
+    /// Called before the step `point`.
     ///
     /// # Errors
-    /// To stop the run there.
+    /// An error stops the run at that point.
     fn before(&self, point: SyncPoint) -> io::Result<()>;
 }
 
@@ -22,9 +22,9 @@ pub enum SyncPoint {
     Output,
     /// Write of the new checkpoint under a temporary name.
     CheckpointWrite,
-    /// fsync of it.
+    /// Sync of the new checkpoint.
     CheckpointSync,
-    /// Its rename over the old one.
+    /// Rename of the new checkpoint over the old one.
     CheckpointRename,
     /// fsync of the folder.
     Folder,

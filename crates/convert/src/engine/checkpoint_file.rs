@@ -13,18 +13,18 @@ use crate::error::ConvertError;
 /// The decoder state of a run that is complete but for its renames. No framing has it: it counts bytes of a block or of a header.
 pub(crate) const DONE: u64 = u64::MAX;
 
-/// What stands in the state of a checkpoint: that of the reader, of the output, of the rejects, and the last interchange whose characters
-/// were told of. Each has its length in four bytes before it, low byte first.
+/// State in a checkpoint: that of the reader, of the output, of the rejects, and the last interchange whose characters were reported. Each part
+/// has its length before it in four bytes, low byte first.
 #[derive(Debug, Default, Eq, PartialEq)]
 pub(crate) struct States {
     pub(crate) source: Vec<u8>,
     pub(crate) output: Vec<u8>,
     pub(crate) rejects: Vec<u8>,
     pub(crate) told: Vec<u8>,
-    /// Of a map with several outputs: those behind the first, each its bytes and state. They are one part more, if there are any: eight bytes of
-    /// length of the output, four of the state's, and the state.
+    /// For a map with several outputs: bytes and state of the second and further outputs. If there are any, they form one more part: eight bytes for
+    /// the length of the output, four for that of the state, and the state.
     pub(crate) more: Vec<(u64, Vec<u8>)>,
-    /// What the caller keeps of the run, a part behind all others, if there is anything.
+    /// The caller's data, in a last part if there is any.
     pub(crate) run: Vec<u8>,
 }
 
@@ -79,7 +79,7 @@ impl States {
     }
 }
 
-/// A state that is none: the closing hash was right, so somebody wrote it so.
+/// Creates the error for a state that cannot be decoded although the hash of the checkpoint is right.
 pub(crate) fn bad_state() -> ConvertError {
     Finding::error(codes::BAD_CHECKPOINT, Fault::Environment, "the checkpoint's state is not one of this program's")
         .hint("delete the checkpoint and convert again")
@@ -101,12 +101,12 @@ impl CheckpointFile {
         &self.path
     }
 
-    /// The name of the next checkpoint while it is written.
+    /// Returns the name of the next checkpoint while it is written.
     pub(crate) fn new_path(&self) -> PathBuf {
         with_suffix(&self.path, ".new")
     }
 
-    /// Reads the checkpoint; `None` where there is none.
+    /// Reads the checkpoint; `None` if it does not exist.
     pub(crate) fn read(&self) -> Result<Option<Checkpoint>, ConvertError> {
         let bytes = match fs::read(&self.path) {
             Ok(bytes) => bytes,

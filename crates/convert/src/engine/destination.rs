@@ -1,4 +1,4 @@
-//! What a name stands for that is to be written: a file that is replaced as a whole, or something that bytes go straight to.
+//! Destination of an output name: a file that is replaced as a whole, or a pipe or device that is written directly.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
@@ -9,7 +9,7 @@ use quayline_core::{Fault, Finding, Place};
 use crate::codes;
 use crate::error::ConvertError;
 
-/// Where bytes for a name go. Whoever writes a file asks here first, since a rename replaces whatever has the name: a pipe, a device.
+/// Destination of an output name. Code that writes a file determines it first, because a rename would replace a pipe or a device.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Destination {
     /// A regular file, or nothing yet: it is written beside itself and takes its name when it is complete. The path is that of the file
@@ -21,10 +21,10 @@ pub enum Destination {
 }
 
 impl Destination {
-    /// Looks at what is there.
+    /// Inspects the path.
     ///
     /// # Errors
-    /// A folder and a disk are no place for a file (`CNV-015`); a path that cannot be looked at.
+    /// The path is a folder or a disk (`CNV-015`), or cannot be inspected.
     pub fn of(path: &Path) -> Result<Destination, ConvertError> {
         let io = || ConvertError::io("open", path);
         match fs::metadata(path) {
@@ -42,8 +42,8 @@ impl Destination {
         }
     }
 
-    /// Whether what is written there can be taken back or continued: not so a pipe or a device. What cannot be looked at is told of when it
-    /// is opened.
+    /// Returns true if output there can be truncated or resumed, unlike a pipe or device. If the path cannot be inspected, opening it reports the
+    /// error.
     #[must_use]
     pub fn is_file(path: &Path) -> bool {
         matches!(Destination::of(path), Ok(Destination::File(_)))
@@ -63,19 +63,19 @@ pub(crate) fn open_stream(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).open(path)
 }
 
-/// The name of a file while it is not complete: beside the file itself, whatever links lead to it.
+/// Returns the name of a file while it is incomplete. It is in the folder of the target of all links.
 #[must_use]
 pub fn partial_path(path: &Path) -> PathBuf {
     with_suffix(&real_path(path), ".partial")
 }
 
-/// The file that a name leads to.
+/// Returns the file to which a name leads.
 pub(crate) fn real_path(path: &Path) -> PathBuf {
     follow(path).map_or_else(|_| path.to_owned(), |(real, _)| real)
 }
 
-/// Opens a file that will be renamed. What has the name already is overwritten if it is a regular file, and left alone if it is not: a link
-/// would let us write anywhere.
+/// Opens a file that will be renamed. An existing regular file of that name is overwritten. Other files are refused, because a link could
+/// make Quayline write anywhere.
 pub(crate) fn create_beside(path: &Path) -> io::Result<File> {
     if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) {
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, "something is there that is not a regular file"));
@@ -83,14 +83,14 @@ pub(crate) fn create_beside(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
 }
 
-/// `path` with letters behind its last one.
+/// Appends a suffix to the last component of `path`.
 pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
 }
 
-/// Follows links, also to what is not there yet; and whether one of them is an open file of a process, which has no name of its own.
+/// Follows links, including a link to a missing file. Returns true if one of them is an open file of a process, which has no name.
 fn follow(path: &Path) -> io::Result<(PathBuf, bool)> {
     let mut path = path.to_owned();
     for _ in 0..LINKS_MAX {
@@ -105,7 +105,7 @@ fn follow(path: &Path) -> io::Result<(PathBuf, bool)> {
     Err(io::Error::other("too many symbolic links"))
 }
 
-/// As many as Linux follows.
+/// Maximum number of links to follow, as in Linux.
 const LINKS_MAX: usize = 40;
 
 fn is_disk(found: &Metadata) -> bool {

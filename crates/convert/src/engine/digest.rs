@@ -8,8 +8,8 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 /// Bytes at each end of a source that its digest covers.
 const ENDS: u64 = 64 << 10;
 
-/// Digest of the definitions that shape an output, each as its bytes: copybook text with all COPY members, interface file, policies, names of
-/// code page and dialect. The parts' lengths count, so parts cannot run into each other.
+/// Computes the digest of the definitions that shape an output, each as its bytes: copybook text with all COPY members, interface file, policies, names of
+/// code page and dialect. The lengths of the parts are included, so that parts cannot run into each other.
 #[must_use]
 pub fn definition_digest<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> u64 {
     let mut hash = Xxh3::new();
@@ -20,7 +20,7 @@ pub fn definition_digest<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> u64 {
     hash.digest()
 }
 
-/// Length and digest of a file's ends; the file is left at its start.
+/// Computes length and digest of a file's ends, and rewinds the file.
 pub(crate) fn source_digest(file: &mut File) -> io::Result<(u64, u64)> {
     let len = file.metadata()?.len();
     let mut ends = Vec::new();

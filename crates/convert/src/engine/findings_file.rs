@@ -23,7 +23,7 @@ impl FindingsFile {
         Ok(FindingsFile { file: PartialFile::create(path)?, line: Vec::new() })
     }
 
-    /// Goes on with the findings of records before `next`; a checkpoint tells no length of this file, but its lines tell their records.
+    /// Resumes with the findings of records before `next`. A checkpoint has no length of this file, but each line has its record.
     pub(crate) fn resume(path: &Path, next: RecordNumber) -> io::Result<Self> {
         let mut reader = BufReader::new(fs::File::open(partial_path(path))?);
         let (mut len, mut line) = (0u64, Vec::new());

@@ -1,8 +1,8 @@
-//! Transactions in pages, which come whole or not at all.
+//! Transactions in pages, which are written whole or not at all.
 //!
-//! A transaction that is larger than a page is converted before anybody knows whether it is good to its end. What came of its pages can be taken
-//! back until then: a file is cut, a Parquet file loses its last row groups, files of a folder have no name yet, and what goes to a stream,
-//! or is Arrow, waits beside it. So memory does not depend on how long a transaction is.
+//! Quayline converts a transaction that is larger than a page before it knows whether the whole transaction is valid. Until then it can undo the
+//! output of the pages: it truncates a file, drops the last row groups of a Parquet file, and leaves files of a folder without their names. Output for a
+//! stream, or in Arrow format, waits in a spool. Memory therefore does not depend on the length of a transaction.
 
 use core::ops::Range;
 
@@ -17,16 +17,16 @@ use crate::error::ConvertError;
 #[derive(Debug)]
 pub(crate) struct Hold {
     before: OutputMark,
-    /// A page of it is bad: nothing of it is in the output.
+    /// True if a page of the transaction has an error. Its output has been undone.
     is_bad: bool,
     /// Pages in the output, and documents that they became.
     pages: u64,
     documents: u64,
-    /// Its bytes, where rejects are kept.
+    /// Bytes of the transaction, if rejects are kept.
     raw: Spool,
 }
 
-/// Where an output stood.
+/// Position of an output.
 #[derive(Debug)]
 enum OutputMark {
     Text { bytes: u64, drop_first: usize },
@@ -118,7 +118,7 @@ impl Writer<'_> {
 }
 
 impl OutputWriter {
-    /// The end of a payload in the unit of [`quayline_pipeline::Page::output`].
+    /// Returns the end of a payload in the unit of [`quayline_pipeline::Page::output`].
     fn end_of(&self, payload: &Payload) -> usize {
         match self {
             OutputWriter::Parquet(_) | OutputWriter::Arrow(_) => payload.columns.len(),
@@ -153,7 +153,7 @@ impl OutputWriter {
         })
     }
 
-    /// From here on, what is written may be taken back.
+    /// Starts output that may be undone.
     fn hold(&mut self, folder: &SpoolFolder) -> Result<OutputMark, ConvertError> {
         match self {
             OutputWriter::Text(output) => Ok(output.hold(folder)),
@@ -173,7 +173,7 @@ impl OutputWriter {
         }
     }
 
-    /// What was written since the mark stays.
+    /// Keeps the output since the mark.
     fn release(&mut self, mark: OutputMark) -> Result<(), ConvertError> {
         match (self, mark) {
             (OutputWriter::Text(output), _) => output.release(),
@@ -189,7 +189,7 @@ impl OutputWriter {
         }
     }
 
-    /// What was written since the mark is taken back.
+    /// Undoes the output since the mark.
     fn back_to(&mut self, mark: &mut OutputMark) -> Result<(), ConvertError> {
         match (self, mark) {
             (OutputWriter::Text(output), OutputMark::Text { bytes, drop_first }) => output.back_to(*bytes, *drop_first),

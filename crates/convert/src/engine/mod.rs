@@ -1,4 +1,4 @@
-//! How a conversion runs.
+//! Execution of a conversion.
 
 pub(crate) mod checkpoint_file;
 pub(crate) mod destination;

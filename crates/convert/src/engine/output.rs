@@ -14,7 +14,7 @@ use crate::engine::partial::PartialFile;
 use crate::engine::split::SplitFolder;
 use crate::error::ConvertError;
 
-/// Where bytes go.
+/// Destination of an output's bytes.
 pub(crate) enum OutFile {
     File(PartialFile),
     Stream {
@@ -27,7 +27,7 @@ pub(crate) enum OutFile {
         to: Box<Compressor<OutFile>>,
         bytes: u64,
     },
-    /// A stream, from which nothing can be taken back, and what does not go out yet.
+    /// A stream, in which nothing can be undone, with the bytes that must wait.
     Held {
         stream: Box<OutFile>,
         held: SpoolWriter,
@@ -45,7 +45,7 @@ impl OutFile {
         }
     }
 
-    /// The name that a file has while it is not complete.
+    /// Returns the name of a file while it is incomplete.
     pub(crate) fn partial(&self) -> Option<PathBuf> {
         match self {
             OutFile::File(file) if !file.is_stream() => Some(file.partial().to_owned()),
@@ -64,7 +64,7 @@ impl OutFile {
         }
     }
 
-    /// Whether bytes go out as they are written.
+    /// Returns true if bytes leave as they are written.
     fn is_stream(&self) -> bool {
         match self {
             OutFile::File(file) => file.is_stream(),
@@ -74,7 +74,7 @@ impl OutFile {
         }
     }
 
-    /// From here on, what is written may be taken back.
+    /// Starts output that may be undone.
     pub(crate) fn hold(&mut self, folder: &SpoolFolder) {
         match self {
             OutFile::Folder(split) => split.hold(),
@@ -90,7 +90,7 @@ impl OutFile {
         }
     }
 
-    /// What was written since [`OutFile::hold`] stays.
+    /// Keeps the output since [`OutFile::hold`].
     pub(crate) fn release(&mut self) -> io::Result<()> {
         match core::mem::replace(self, OutFile::nowhere()) {
             OutFile::Held { stream, mut held } => {
@@ -105,7 +105,7 @@ impl OutFile {
         }
     }
 
-    /// What was written since [`OutFile::hold`], where there were `bytes`, is taken back.
+    /// Undoes the output since [`OutFile::hold`], when the output had `bytes`.
     pub(crate) fn back_to(&mut self, bytes: u64) -> io::Result<()> {
         match core::mem::replace(self, OutFile::nowhere()) {
             OutFile::Held { stream, .. } => {
@@ -189,9 +189,9 @@ pub(crate) enum OutputWriter {
 pub(crate) struct EdiOutput {
     text: TextOutput,
     pub(crate) writer: EdiWriter,
-    /// Its name in the map, where a map has several.
+    /// Name of the output in the map, if the map has several.
     pub(crate) name: Option<String>,
-    /// The writer's state behind the last lot that was written.
+    /// State of the writer after the last lot that was written.
     state: Vec<u8>,
 }
 
@@ -200,7 +200,7 @@ impl EdiOutput {
         EdiOutput { text, state: writer.state(), writer, name: None }
     }
 
-    /// A part of the output of a lot.
+    /// Writes a part of the output of a lot.
     pub(crate) fn put_part(&mut self, payload: &mut Payload, part: Range<usize>) -> Result<(), ConvertError> {
         self.state = self.writer.state();
         self.text.put_part(payload, part)
@@ -210,7 +210,7 @@ impl EdiOutput {
         &mut self.text
     }
 
-    /// Whether each document goes to a file of its own.
+    /// Returns true if each document goes to a separate file.
     pub(crate) fn is_split(&self) -> bool {
         matches!(self.text.out, OutFile::Folder(_))
     }
@@ -219,7 +219,7 @@ impl EdiOutput {
 /// Bytes of lots one after another, between a beginning and an end.
 pub(crate) struct TextOutput {
     pub(crate) out: OutFile,
-    /// What stands behind the last lot.
+    /// Bytes to write after the last lot.
     pub(crate) epilogue: Vec<u8>,
     /// Bytes of the first output that are left out: a separator that separates it from nothing.
     pub(crate) drop_first: usize,
@@ -236,7 +236,7 @@ pub(crate) struct ColumnOutput<W> {
 }
 
 impl TextOutput {
-    /// Starts with `prologue`, unless the file goes on. `separator` bytes of the first document of all are left out.
+    /// Starts with `prologue`, unless the file is resumed. The first `separator` bytes of the first document are left out.
     pub(crate) fn start(
         mut out: OutFile,
         prologue: &[u8],
@@ -256,7 +256,7 @@ impl TextOutput {
         Ok(output)
     }
 
-    /// The output of a lot.
+    /// Writes the output of a lot.
     fn put_lot(&mut self, payload: &mut Payload, mut from: usize) -> Result<(), ConvertError> {
         if let OutFile::Folder(folder) = &mut self.out {
             let all = 0..payload.cuts.len();
@@ -274,7 +274,7 @@ impl TextOutput {
         self.put(&payload.bytes[from..payload.len])
     }
 
-    /// A part of the output of a lot, in which nothing waited.
+    /// Writes a part of the output of a lot that did not have to wait.
     pub(crate) fn put_part(&mut self, payload: &mut Payload, part: Range<usize>) -> Result<(), ConvertError> {
         if part.is_empty() {
             return Ok(());
@@ -326,7 +326,7 @@ fn column_error(error: ColumnError, name: &Path, stream: bool) -> ConvertError {
 }
 
 impl OutputWriter {
-    /// Starts an output, or goes on in one that has this state behind its last lot.
+    /// Starts an output, or resumes one that has this state after its last lot.
     pub(crate) fn start(start: OutputStart, out: OutFile, state: &[u8]) -> Result<OutputWriter, ConvertError> {
         Ok(match start {
             OutputStart::Text { prologue, epilogue, separator } => {
@@ -348,7 +348,7 @@ impl OutputWriter {
         })
     }
 
-    /// An encoder of the pages of a Parquet file.
+    /// Returns an encoder of the pages of a Parquet file.
     pub(crate) fn encoder(&self) -> Option<ParquetEncoder> {
         match self {
             OutputWriter::Parquet(output) => output.writer.as_ref().map(ParquetWriter::encoder),
@@ -380,7 +380,7 @@ impl OutputWriter {
         }
     }
 
-    /// The file, if the output is one whose bytes are all in it.
+    /// Returns the file, if the output has all of its bytes in it.
     pub(crate) fn file(&self) -> Option<&PartialFile> {
         let out = match self {
             OutputWriter::Text(text) => Some(&text.out),
@@ -394,7 +394,7 @@ impl OutputWriter {
         }
     }
 
-    /// The name that the output has while it is not complete, if it is a file.
+    /// Returns the name of the output while it is incomplete, if it is a file.
     pub(crate) fn partial(&self) -> Option<PathBuf> {
         let (stream, name) = match self {
             OutputWriter::Text(text) => (text.out.is_stream(), text.out.name()),
@@ -454,7 +454,7 @@ impl OutputWriter {
         }
     }
 
-    /// What is open behind the last lot that was written, for a checkpoint.
+    /// Returns the state of the writer after the last lot that was written, for a checkpoint.
     pub(crate) fn state(&self) -> &[u8] {
         match self {
             OutputWriter::Edi(output) => &output.state,

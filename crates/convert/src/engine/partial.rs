@@ -8,8 +8,8 @@ use std::time::Duration;
 use crate::engine::destination::{Destination, create_beside, open_stream, partial_path, real_path};
 use crate::error::ConvertError;
 
-/// A file that is written as `PATH.partial`; or, where the name is that of a pipe or device, that itself: then there is nothing to make
-/// durable, to rename or to go on with.
+/// A file that is written as `PATH.partial`. If the name is that of a pipe or device, it is written directly and cannot be synced, renamed or
+/// resumed.
 #[derive(Debug)]
 pub(crate) struct PartialFile {
     path: PathBuf,
@@ -21,7 +21,7 @@ pub(crate) struct PartialFile {
 }
 
 impl PartialFile {
-    /// Starts anew; what an earlier run left under the partial name is overwritten. The file that will be replaced keeps its permissions.
+    /// Creates a new file. A file of an earlier run with the partial name is overwritten. The new file gets the permissions of the one it will replace.
     pub(crate) fn create(path: &Path) -> Result<Self, ConvertError> {
         let Destination::File(real) = Destination::of(path)? else {
             let file = open_stream(path).map_err(ConvertError::io("open", path))?;
@@ -43,7 +43,7 @@ impl PartialFile {
         Ok(PartialFile { path: path.to_owned(), real: Some(real), partial, file, len: 0 })
     }
 
-    /// Goes on behind the first `len` bytes; what follows them is cut off. `Ok(Err(found))` where fewer bytes are there.
+    /// Resumes after the first `len` bytes, and truncates the rest. Returns `Ok(Err(found))` if the file has fewer bytes.
     pub(crate) fn resume(path: &Path, len: u64) -> io::Result<Result<Self, u64>> {
         let (real, partial) = (real_path(path), partial_path(path));
         let mut file = OpenOptions::new().read(true).write(true).open(&partial)?;
@@ -57,7 +57,7 @@ impl PartialFile {
         Ok(Ok(PartialFile { path: path.to_owned(), real: Some(real), partial, file, len }))
     }
 
-    /// Whether bytes go out as they are written.
+    /// Returns true if bytes leave as they are written.
     pub(crate) fn is_stream(&self) -> bool {
         self.real.is_none()
     }
@@ -67,12 +67,12 @@ impl PartialFile {
         self.len
     }
 
-    /// The name it will have.
+    /// Returns the final name.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The name it has.
+    /// Returns the present name.
     pub(crate) fn partial(&self) -> &Path {
         &self.partial
     }
@@ -82,7 +82,7 @@ impl PartialFile {
         if self.is_stream() { Ok(()) } else { self.file.sync_data() }
     }
 
-    /// Forgets all behind the first `len` bytes.
+    /// Truncates the file to its first `len` bytes.
     pub(crate) fn cut(&mut self, len: u64) -> io::Result<()> {
         self.file.set_len(len)?;
         self.file.seek(SeekFrom::Start(len))?;
@@ -138,8 +138,8 @@ pub(crate) fn sync_folder_of(path: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
-/// Two runs that write one file would destroy it. A run that was just killed may hold its lock for a moment longer. A file system without
-/// locks lets it pass.
+/// Locks the file, because two runs that write one file would destroy it. A run that was just killed may hold its lock for a moment. If the file
+/// system does not support locks, there is no protection.
 fn lock(file: &File) -> io::Result<()> {
     for _ in 0..LOCK_TRIES {
         match file.try_lock() {

@@ -13,12 +13,12 @@ use crate::engine::writer::sync_step;
 use crate::error::ConvertError;
 use crate::sync::{SyncHook, SyncPoint};
 
-/// What a checkpoint says to do.
+/// Action according to a checkpoint.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Resume {
     /// Convert what follows.
     GoOn,
-    /// All is converted; files may still lack their names.
+    /// Everything is converted; files may still have to be renamed.
     Done,
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn check(checkpoint: &Checkpoint, digest: SourceDigest, path: &Path) 
     Ok(if checkpoint.decoder == DONE { Resume::Done } else { Resume::GoOn })
 }
 
-/// Where the source stands.
+/// Returns the position of the source.
 pub(crate) fn position(checkpoint: &Checkpoint) -> Position {
     Position::at(ByteOffset(checkpoint.offset.0), checkpoint.next, checkpoint.decoder)
 }

@@ -64,9 +64,9 @@ struct Run {
     warnings: Vec<Finding>,
     resumed: Option<Checkpoint>,
     done: bool,
-    /// Of the checkpoint.
+    /// States in the checkpoint.
     states: States,
-    /// Whether a resumed run has nothing left to read.
+    /// True if a resumed run has nothing left to read.
     at_end: bool,
     outs: Vec<OutFile>,
     rejects: Option<RejectFiles>,
@@ -115,7 +115,7 @@ impl Run {
         Ok(run)
     }
 
-    /// Reads the first row of a CSV source. A file is moved back to its start by whoever reads it next.
+    /// Reads the first row of a CSV source. The next reader rewinds the file.
     fn read_header(&mut self, file: Option<File>) -> Result<Option<File>, ConvertError> {
         let SourceFormat::Csv(style) = self.conversion.source.format else { return Ok(file) };
         let (limits, name) = (&self.conversion.limits, &self.conversion.source.name);
@@ -166,7 +166,7 @@ impl Run {
         Ok(())
     }
 
-    /// Reads the checkpoint to go on from, and moves the source there.
+    /// Reads the checkpoint from which to resume, and moves the source there.
     fn open_checkpoints(&mut self, source: Option<File>) -> Result<(), ConvertError> {
         let Some(spec) = self.conversion.checkpoints.clone() else {
             if let Some(mut file) = source {
@@ -414,7 +414,7 @@ impl Run {
         }
     }
 
-    /// The rest of a run that was stopped between the end of its conversion and the removal of its checkpoint.
+    /// Completes a run that was stopped between the end of its conversion and the removal of its checkpoint.
     fn take_names(self, checkpoint: Checkpoint, mut clock: Clock) -> Result<Report, ConvertError> {
         clock.enter(Phase::Commit);
         let more = self.conversion.map.as_ref().map_or(&[][..], |stage| &stage.more);
@@ -536,13 +536,13 @@ fn ends(conversion: &Conversion) -> Ends<'_> {
     }
 }
 
-/// Where output waits: beside what is written, or among temporary files.
+/// Returns the folder for waiting output: that of the output, or the one for temporary files.
 fn spool_folder(conversion: &Conversion) -> SpoolFolder {
     let folder = conversion.map.as_ref().map_or_else(std::env::temp_dir, |stage| stage.spool_folder.clone());
     Arc::new(TemporaryFolder(folder))
 }
 
-/// A reader that has ended: what a resumed run reads when its checkpoint is at the end of the source.
+/// Returns a reader at its end, for a resumed run whose checkpoint is at the end of the source.
 fn ended() -> Box<dyn Read + Send> {
     Box::new(io::empty())
 }
@@ -620,7 +620,7 @@ pub(crate) fn open_input(input: &mut Input) -> Result<Opened, ConvertError> {
     Ok((file.map_or(reader, |file| Box::new(file)), path, bytes))
 }
 
-/// An output, from its beginning.
+/// Opens an output at its beginning.
 fn out_file(output: Output) -> Result<OutFile, ConvertError> {
     Ok(match output {
         Output::Stream(stream) => OutFile::Stream { stream, bytes: 0 },
@@ -633,7 +633,7 @@ fn out_file(output: Output) -> Result<OutFile, ConvertError> {
     })
 }
 
-/// The targets of a run: one, or a map's.
+/// Returns the targets of a run: one, or all targets of a map.
 fn targets(conversion: &Conversion) -> impl Iterator<Item = &Target> {
     let more = conversion.map.as_ref().map_or(&[][..], |stage| &stage.more);
     core::iter::once(&conversion.target).chain(more)
@@ -652,7 +652,7 @@ fn check_split(conversion: &Conversion) -> Result<(), ConvertError> {
     Err(Finding::error(codes::NOT_SPLIT, Fault::Caller, message).hint("choose JSON, XML or EDI").into())
 }
 
-/// No two of the files of a run may be one.
+/// Checks that no two files of a run are the same.
 fn check_names(conversion: &Conversion) -> Result<(), ConvertError> {
     let mut named: Vec<(&str, PathBuf)> = Vec::new();
     if let Input::File(path) = &conversion.source.input {
@@ -696,7 +696,8 @@ fn findings_path(rejects: &Path) -> PathBuf {
     with_suffix(rejects, ".findings.jsonl")
 }
 
-/// Digest of everything that shapes output, rejects and their order. The bound on rejects is not part of it: it may be raised to go on.
+/// Computes the digest of everything that shapes output, rejects and their order. The maximum number of rejects is not included, because it may be raised
+/// for a resume.
 fn plan_hash(conversion: &Conversion, definitions: u64) -> u64 {
     let rejects = matches!(conversion.rejects, Rejects::File { .. });
     let target = match &conversion.target.format {

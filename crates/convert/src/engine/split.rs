@@ -10,13 +10,13 @@ use crate::engine::destination::partial_path;
 use crate::engine::partial::{PartialFile, sync_folder_of};
 use crate::error::ConvertError;
 
-/// A folder that gets a file for each document: its number, what is known of it, and the extension, such as `000001-837-0001.json`. Each is
-/// complete and durable before it has its name.
+/// A folder with one file for each document. The name has the document's number, its known properties and the extension, such as
+/// `000001-837-0001.json`. Each file is complete and durable before it gets its name.
 #[derive(Debug)]
 pub(crate) struct SplitFolder {
     pub(crate) folder: PathBuf,
     extension: String,
-    /// What stands before and behind the document in each file.
+    /// Bytes before and after the document in each file.
     pub(crate) prologue: Vec<u8>,
     pub(crate) epilogue: Vec<u8>,
     documents: u64,
@@ -62,7 +62,7 @@ impl SplitFolder {
         Ok(())
     }
 
-    /// A document that stands in `range` of what waited and what is behind it.
+    /// Writes a document, which is in `range` of the waiting bytes followed by `bytes`.
     fn one(&mut self, file: &mut PartialFile, front: &mut Spool, bytes: &[u8], range: Range<usize>) -> io::Result<()> {
         file.write_all(&self.prologue)?;
         let waited = usize::try_from(front.len()).unwrap_or(usize::MAX);
@@ -82,7 +82,7 @@ impl SplitFolder {
         }
     }
 
-    /// What is written from here on has no name until it is released.
+    /// Leaves files without names until they are released.
     pub(crate) fn hold(&mut self) {
         self.held = Some(Held { files: Vec::new(), documents: self.documents, bytes: self.bytes });
     }
@@ -93,7 +93,7 @@ impl SplitFolder {
         held.into_iter().flat_map(|held| held.files).try_for_each(|path| std::fs::rename(partial_path(&path), path))
     }
 
-    /// Takes back what is held.
+    /// Undoes the files that wait.
     pub(crate) fn back(&mut self) -> io::Result<()> {
         let Some(held) = self.held.take() else { return Ok(()) };
         (self.documents, self.bytes) = (held.documents, held.bytes);

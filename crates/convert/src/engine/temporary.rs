@@ -64,7 +64,7 @@ pub fn to_temporary_file(stream: &mut dyn Read) -> io::Result<File> {
     Ok(file)
 }
 
-/// A file that is gone when it is closed, however the process ends.
+/// Creates a file without a name, which disappears when it is closed or the process ends.
 fn nameless(folder: &Path) -> io::Result<File> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);

@@ -28,9 +28,9 @@ const CHARACTERS: Code = quayline_edi::EdiError::Characters.code();
 
 /// Writes lots and knows how far the run is.
 pub(crate) struct Writer<'r> {
-    /// The output; of a map with several, all of them in its order.
+    /// The outputs; for a map with several, all in its order.
     pub(crate) outputs: Vec<OutputWriter>,
-    /// Where temporary files stand.
+    /// Folder for temporary files.
     pub(crate) spool_folder: SpoolFolder,
     pub(crate) rejects: Option<RejectFiles>,
     /// Most rejects; `Some(0)` where the first ends the run.
@@ -46,14 +46,14 @@ pub(crate) struct Writer<'r> {
     pub(crate) unsettled: Unsettled,
 }
 
-/// How far the run is.
+/// Position of the run.
 #[derive(Clone, Debug)]
 pub(crate) struct Written {
     pub(crate) position: Position,
     pub(crate) tally: Tally,
     pub(crate) documents: u64,
     pub(crate) errors: u64,
-    /// The last interchange of which bytes beyond its character set were told.
+    /// The last interchange for which bytes beyond its character set were reported.
     pub(crate) told: String,
     pub(crate) findings: Vec<Finding>,
     pub(crate) counts: CodeCounts,
@@ -66,15 +66,15 @@ pub(crate) struct Written {
 pub(crate) struct RejectFiles {
     pub(crate) records: PartialFile,
     pub(crate) findings: FindingsFile,
-    /// What precedes the first rejected record, if it is only written with one.
+    /// Bytes before the first rejected record, written only if there is one.
     pub(crate) prologue: Vec<u8>,
-    /// What stands behind the last rejected record.
+    /// Bytes after the last rejected record.
     pub(crate) epilogue: Vec<u8>,
     /// Puts envelopes around rejected parts of interchanges.
     pub(crate) excerpt: ExcerptWriter,
 }
 
-/// Where and when checkpoints are written.
+/// Writer of checkpoints: their path and their times.
 #[derive(Debug)]
 pub(crate) struct CheckpointWriter {
     pub(crate) file: CheckpointFile,
@@ -126,7 +126,7 @@ impl RejectFiles {
         self.records.write_all(bytes).map_err(ConvertError::io("write", path))
     }
 
-    /// Writes a rejected transaction that reached over blocks; what stands before it is in `rejects`, which is written too.
+    /// Writes a rejected transaction that spans blocks. The bytes before it are in `rejects`, which is written too.
     pub(crate) fn write_long(
         &mut self,
         around: &Surroundings,
@@ -157,7 +157,7 @@ impl RejectFiles {
 }
 
 impl Writer<'_> {
-    /// Lanes tell of bytes beyond the character set once a block; people want it once an interchange.
+    /// Keeps one finding about bytes beyond the character set for each interchange; lanes report one for each block.
     fn tell_characters_once(&mut self, lot: &mut Lot) {
         let told = &mut self.state.told;
         let mut again = 0;
@@ -262,7 +262,7 @@ impl Writer<'_> {
         })
     }
 
-    /// Makes everything so far durable and says so in the checkpoint.
+    /// Makes everything so far durable and writes the checkpoint.
     pub(crate) fn checkpoint(&mut self) -> Result<(), ConvertError> {
         // Behind a page of a large transaction nobody can go on; the checkpoint before it stays.
         if self.checkpoints.is_none() || !self.state.position.can_resume() || !self.unsettled.is_empty() {
@@ -321,7 +321,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The end of a complete run: everything durable, then everything takes its name.
+    /// Completes a run: makes all outputs durable, and renames them.
     pub(crate) fn commit(&mut self, clock: &mut Clock) -> Result<(), ConvertError> {
         clock.enter(Phase::Write);
         self.settle_end()?;
@@ -340,7 +340,7 @@ impl Writer<'_> {
         self.take_names()
     }
 
-    /// The last document, where nobody knew whether a page of its transaction would follow.
+    /// Writes the last document, which waited because another page of its transaction could have followed.
     fn settle_end(&mut self) -> Result<(), ConvertError> {
         let mut lot = Lot::new();
         lot.after = self.state.position.clone();
@@ -409,7 +409,7 @@ impl Writer<'_> {
     }
 }
 
-/// One step that makes something durable, behind the hook.
+/// Performs one sync step, after calling the hook.
 pub(crate) fn sync_step<T>(
     hook: Option<&dyn SyncHook>,
     point: SyncPoint,

@@ -11,7 +11,7 @@ use crate::engine::partial::PartialFile;
 use crate::engine::temporary::TemporaryFolder;
 use crate::error::ConvertError;
 
-/// Where acknowledgments are written.
+/// Destination of acknowledgments.
 pub enum AcknowledgmentTarget {
     /// A file, under its `.partial` name until all is written.
     File(PathBuf),
@@ -19,9 +19,9 @@ pub enum AcknowledgmentTarget {
     Stream(Box<dyn Write + Send>),
 }
 
-/// Acknowledgments of one source or several, on their way to a file.
+/// Acknowledgments of one source or several, written to a file.
 ///
-/// What is said of an interchange is held until its end tells whether it is rejected: in memory up to 1 MiB, beyond in a file that has no name.
+/// The acknowledgment of an interchange waits until its end shows whether it is rejected: in memory up to 1 MiB, beyond that in a file without a name.
 pub struct AcknowledgmentFile {
     acknowledger: Acknowledger,
     output: Output,
@@ -31,11 +31,11 @@ struct Output {
     out: Out,
     /// Name for messages.
     path: PathBuf,
-    /// Where text that does not fit into memory is held: beside the file, or among temporary files.
+    /// Folder for text that does not fit in memory: that of the file, or the one for temporary files.
     folder: TemporaryFolder,
     group: Spool,
     interchange: Spool,
-    /// What went wrong first; nothing is written behind it.
+    /// First error; nothing is written after it.
     error: Option<io::Error>,
 }
 
@@ -48,10 +48,10 @@ enum Out {
 const STREAM: &str = "<output>";
 
 impl AcknowledgmentFile {
-    /// Opens it.
+    /// Opens the file.
     ///
     /// # Errors
-    /// Where the file cannot be made.
+    /// The file cannot be created.
     pub fn create(target: AcknowledgmentTarget, options: AcknowledgmentOptions) -> Result<Self, ConvertError> {
         let (out, path) = match target {
             AcknowledgmentTarget::File(path) => {
@@ -66,7 +66,7 @@ impl AcknowledgmentFile {
         Ok(AcknowledgmentFile { acknowledger: Acknowledger::new(options), output })
     }
 
-    /// What was acknowledged so far.
+    /// Returns the counts of acknowledged interchanges, groups and transactions so far.
     #[must_use]
     pub fn tally(&self) -> AcknowledgmentTally {
         self.acknowledger.tally()
@@ -77,7 +77,7 @@ impl AcknowledgmentFile {
         self.acknowledger.event(event, pass, faults, &mut self.output);
     }
 
-    /// What went wrong with the file, if something did.
+    /// Returns the first error of the file.
     pub(crate) fn check(&mut self) -> Result<(), ConvertError> {
         match self.output.error.take() {
             None => Ok(()),
@@ -85,10 +85,10 @@ impl AcknowledgmentFile {
         }
     }
 
-    /// Makes the file durable and gives it its name; behind the last source.
+    /// Makes the file durable and renames it, after the last source.
     ///
     /// # Errors
-    /// Where that, or an earlier write, did not work.
+    /// This, or an earlier write, failed.
     pub fn commit(mut self) -> Result<AcknowledgmentTally, ConvertError> {
         self.check()?;
         let done = match &mut self.output.out {
@@ -163,7 +163,7 @@ fn release(spool: &mut Spool, held: Held, put: &mut impl FnMut(&[u8]) -> io::Res
     spool.truncate(0)
 }
 
-/// The folder of a file, if there is one: output goes where the user has room for it.
+/// Returns the folder of a file, if there is one, since the user has room for output there.
 fn folder_of(path: &Path) -> PathBuf {
     match path.parent() {
         Some(folder) if folder.as_os_str().is_empty() && path != Path::new(STREAM) => PathBuf::from("."),

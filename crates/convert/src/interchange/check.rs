@@ -1,4 +1,4 @@
-//! Transactions checked by their guides, and who hears of what is found.
+//! Checks transactions by their guides and passes the findings to a listener.
 
 use std::sync::Arc;
 
@@ -15,16 +15,16 @@ pub(crate) struct Checker {
     faults: Vec<EdiFault>,
 }
 
-/// Hears each event behind which there may be something to tell.
+/// Receiver of each event that may have findings.
 pub(crate) trait Listener {
-    /// `faults` were found since the event before.
+    /// Receives the `faults` found since the previous event.
     fn hear(&mut self, event: Event, pass: &EnvelopePass<'_>, faults: &[EdiFault]) -> Result<(), ConvertError>;
 
-    /// The transaction that begins is checked by a guide: the user's or, of acknowledgments, ours.
+    /// Reports that a guide checks the transaction that begins: the user's, or the built-in one for acknowledgments.
     fn by_guide(&mut self, guide: &CompiledGuide);
 }
 
-/// Where a pass ended.
+/// End of a pass.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum PassEnd {
     NeedMore,
@@ -41,7 +41,7 @@ impl Checker {
         }
     }
 
-    /// A validator between transactions. What is told is bounded by who tells it.
+    /// Creates a validator. It does not limit the findings; the reporter does.
     pub(crate) fn validator(level: ValidationLevel, characters: CharacterRules) -> Validator {
         Validator::new(ValidatorOptions { level, findings_max: usize::MAX, characters, ..ValidatorOptions::default() })
     }
@@ -82,7 +82,7 @@ impl Checker {
         }
     }
 
-    /// A transaction begins: by which guide?
+    /// Begins a transaction and selects its guide.
     fn begin(&mut self, pass: &mut EnvelopePass<'_>, listener: &mut impl Listener) {
         if let Some(guide) = self.validator.begin_by(self.guides.as_deref(), pass) {
             listener.by_guide(&guide);

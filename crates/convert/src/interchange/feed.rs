@@ -10,7 +10,7 @@ const READ_BYTES: usize = 256 << 10;
 /// The buffer grows by this part of its size at least.
 const GROWTH: usize = 8;
 
-/// What is read and not done with. It grows only while nothing of it can be done with: one segment, which limits bound.
+/// Bytes that were read and are not processed yet. The buffer grows only while one segment is incomplete, and segments are limited.
 pub(crate) struct Feed {
     reader: Box<dyn Read + Send>,
     buffer: Vec<u8>,
@@ -23,7 +23,7 @@ impl Feed {
         Feed { reader, buffer: vec![0; READ_BYTES], filled: 0, is_drained: false }
     }
 
-    /// What there is, and whether that is the end.
+    /// Returns the bytes, and the flag that they are the last.
     pub(crate) fn input(&self) -> (&[u8], EndOfInput) {
         (&self.buffer[..self.filled], if self.is_drained { EndOfInput::Yes } else { EndOfInput::No })
     }

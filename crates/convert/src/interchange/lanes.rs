@@ -1,13 +1,13 @@
 //! Validation on several threads, with the order kept.
 //!
 //! ```text
-//! bytes ─ cutter: envelopes only ─▶ block of whole transactions ─ lane: checks ─▶ lot of faults ─ in order ─▶ teller, acknowledgments
+//! bytes ─ cutter: envelopes only ─▶ block of whole transactions ─ lane: checks ─▶ lot of faults ─ in order ─▶ reporter, acknowledgments
 //! ```
 //!
-//! The cutter runs ahead to find where transactions end; each block carries a copy of its reader, from which a lane goes on over the same
-//! bytes and so finds the same. A transaction too long for a block goes on in the next one: the lane that has that one waits for the
-//! validator of the one before. Acknowledgments are made by whoever writes: it goes over the envelopes of the block once more, with the
-//! faults that the lane found, since they depend on all that came before.
+//! The cutter runs ahead to find the ends of transactions. Each block has a copy of the cutter's reader, from which a lane continues over the same
+//! bytes and finds the same envelopes. A transaction that is too long for a block continues in the next one, whose lane waits for the
+//! validator of the previous block. The writing thread makes the acknowledgments: it passes over the envelopes of the block once more, with the
+//! faults that the lane found, because acknowledgments depend on everything before them.
 
 use core::any::Any;
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ use super::teller::{Counts, Teller};
 use crate::error::ConvertError;
 use crate::progress::{Advance, Progress};
 
-/// Bytes from which on a block ends behind the next transaction.
+/// Minimum size of a block in bytes, after which it ends with the next transaction.
 const BLOCK_BYTES_MIN: usize = 512 << 10;
 
 /// Bytes from which on a block ends anywhere. Transactions below that are checked side by side; longer ones in turns.
@@ -118,12 +118,12 @@ impl Cutter for TransactionCutter {
     }
 }
 
-/// What a lane found in a block.
+/// Result of checking a block.
 #[derive(Debug)]
 pub(crate) struct Checked {
     counts: Counts,
     faults: Vec<Noted>,
-    /// For acknowledgments: the block and the reader where it begins.
+    /// For acknowledgments: the block, and the reader at its beginning.
     again: Option<(Arc<EnvelopeReader>, Vec<u8>)>,
     is_last: bool,
     events: u64,
@@ -132,7 +132,7 @@ pub(crate) struct Checked {
 /// A fault and where it was found.
 #[derive(Debug)]
 struct Noted {
-    /// The event behind which it was told, from 1 in the block.
+    /// Event at which the fault was reported, from 1 in the block.
     event: u64,
     /// The transaction that was begun last, from 1 in the block; 0 is one that was begun before.
     transaction: u64,
@@ -218,7 +218,7 @@ impl Lane for CheckLane {
     }
 }
 
-/// Validators of transactions that go on in the next block.
+/// Validators of transactions that continue in the next block.
 #[derive(Debug, Default)]
 pub(super) struct Relay {
     waiting: Mutex<BTreeMap<u64, Validator>>,
@@ -233,7 +233,8 @@ impl Relay {
         self.changed.notify_all();
     }
 
-    /// Waits for the validator of the block before. Whoever has that block was given it before, and waits at most for those before it.
+    /// Waits for the validator of the previous block. The lane of that block got it earlier and waits at most for the blocks before it, so there is no
+    /// deadlock.
     fn take(&self, seq: u64) -> Option<Validator> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -248,10 +249,10 @@ impl Relay {
     }
 }
 
-/// How long a lane waits before it looks whether there is still something to wait for.
+/// Interval at which a waiting lane checks whether it must still wait.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// Tells the other lanes that this one panicked.
+/// Informs the other lanes that this one panicked.
 struct Alarm<'r>(&'r Relay);
 
 impl Drop for Alarm<'_> {
@@ -262,7 +263,7 @@ impl Drop for Alarm<'_> {
     }
 }
 
-/// Tells of blocks in order.
+/// Reports blocks in order.
 pub(super) struct Telling<'v> {
     pub(super) teller: Teller<'v>,
     /// Goes over envelopes again, for acknowledgments.

@@ -1,4 +1,4 @@
-//! What is in a file of interchanges: a count of everything, in memory that does not depend on its length.
+//! Survey of a file of interchanges: counts of everything, in memory that does not depend on its length.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -10,9 +10,9 @@ use quayline_edi::{Delimiters, EnvelopePass, EnvelopeReader, Event, Header, Line
 
 use super::feed::Feed;
 
-/// What is in a file of interchanges.
+/// Survey of a file of interchanges.
 ///
-/// Counts are of the whole file; lists are bounded, and say how much they leave out.
+/// Counts are of the whole file; lists are bounded and have a count of the omitted entries.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Survey {
@@ -28,22 +28,22 @@ pub struct Survey {
     pub segments: u64,
     /// The first interchanges, at most [`Survey::SHOWN_MAX`].
     pub first: Vec<InterchangeFacts>,
-    /// Who sends to whom, in the order of the file; at most [`Survey::KINDS_MAX`].
+    /// Pairs of sender and receiver in the order of the file; at most [`Survey::KINDS_MAX`].
     pub partners: Vec<Partners>,
-    /// Which transactions of which version, in the order of the file; at most [`Survey::KINDS_MAX`].
+    /// Types and versions of transactions in the order of the file; at most [`Survey::KINDS_MAX`].
     pub kinds: Vec<TransactionKind>,
     /// Interchanges of partners, and transactions of kinds, that the lists have no room for.
     pub unlisted: u64,
-    /// What acknowledgments in the file say of what was sent, in its order: the first [`Survey::KINDS_MAX`], and no more than
-    /// [`Survey::FAULTS_MAX`] segments told of in them.
+    /// Reports of the acknowledgments in the file, in order: the first [`Survey::KINDS_MAX`], with at most [`Survey::FAULTS_MAX`] reported segments in
+    /// all.
     pub answers: Vec<Report>,
-    /// How many more they say.
+    /// Number of further reports.
     pub answers_unlisted: u64,
     /// The first things that are wrong with envelopes, at most `Limits::findings_max`.
     pub findings: Vec<Finding>,
-    /// How many of each code.
+    /// Number of findings by code.
     pub findings_by_code: Vec<(Code, u64)>,
-    /// Of them errors.
+    /// Number of findings that are errors.
     pub errors: u64,
 }
 
@@ -54,23 +54,23 @@ pub struct InterchangeFacts {
     pub byte: u64,
     /// X12 or EDIFACT.
     pub standard: Standard,
-    /// Its delimiters.
+    /// Delimiters of the interchange.
     pub delimiters: Delimiters,
-    /// Whether it begins with UNA.
+    /// True if the interchange begins with UNA.
     pub una: bool,
-    /// What stands behind segment terminators.
+    /// Line break after segment terminators.
     pub line_break: LineBreak,
     /// ISA12, or the syntax version of UNB.
     pub version: String,
     /// The syntax identifier of UNB, which names the character set.
     pub character_set: Option<String>,
-    /// Who sends, with the qualifier.
+    /// Sender, with the qualifier.
     pub sender: (String, String),
-    /// Who receives, with the qualifier.
+    /// Receiver, with the qualifier.
     pub receiver: (String, String),
-    /// As it stands there.
+    /// Date, as written.
     pub date: String,
-    /// As it stands there.
+    /// Time, as written.
     pub time: String,
     /// ISA13, UNB 0020.
     pub control_number: String,
@@ -85,9 +85,9 @@ pub struct InterchangeFacts {
 /// Interchanges of one pair of partners.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Partners {
-    /// Who sends, with the qualifier.
+    /// Sender, with the qualifier.
     pub sender: (String, String),
-    /// Who receives, with the qualifier.
+    /// Receiver, with the qualifier.
     pub receiver: (String, String),
     /// Interchanges.
     pub interchanges: u64,
@@ -102,11 +102,11 @@ pub struct TransactionKind {
     pub standard: Standard,
     /// ST01, UNH 0065.
     pub transaction: String,
-    /// ST03 or else GS08; version, release, agency and association code of UNH.
+    /// ST03, otherwise GS08; for EDIFACT, version, release, agency and association code of UNH.
     pub version: String,
     /// GS01, UNG 0038.
     pub functional_group: Option<String>,
-    /// How many.
+    /// Number of transactions.
     pub count: u64,
     /// Segments in all of them, headers and trailers included.
     pub segments: u64,
@@ -117,9 +117,9 @@ pub struct TransactionKind {
 impl Survey {
     /// Interchanges that are described one by one.
     pub const SHOWN_MAX: usize = 100;
-    /// Partners and kinds of transactions that are told apart.
+    /// Maximum number of distinct partners and of distinct kinds of transactions.
     pub const KINDS_MAX: usize = 1_000;
-    /// Segments that acknowledgments tell of, kept in all.
+    /// Maximum number of segments kept from all acknowledgments.
     pub const FAULTS_MAX: usize = 10_000;
 
     /// Reads a source to its end.
@@ -154,7 +154,7 @@ struct Course<'n> {
     partners: BTreeMap<[(String, String); 2], usize>,
     kinds: BTreeMap<(bool, String, String, Option<String>), usize>,
     counts: BTreeMap<Code, u64>,
-    /// Of what is open, its place in the lists.
+    /// Indices in the lists for the open interchange, group and transaction.
     open_partners: Option<usize>,
     open_kind: Option<usize>,
     shown: bool,
@@ -181,7 +181,7 @@ impl<'n> Course<'n> {
         }
     }
 
-    /// Whether the source has ended.
+    /// Processes the events. Returns true at the end of the source.
     fn pass(&mut self, pass: &mut EnvelopePass<'_>) -> bool {
         loop {
             let event = pass.advance();
@@ -356,7 +356,7 @@ fn answered(report: Report, survey: &mut Survey, segments: &mut usize) {
     }
 }
 
-/// A header field as text; what is no ASCII is Latin-1.
+/// Returns a header field as text; bytes beyond ASCII are read as Latin-1.
 fn text(header: &Header, field: &str) -> String {
     header.field(field).iter().map(|byte| char::from(*byte)).collect()
 }

@@ -1,4 +1,4 @@
-//! What was found, on its way to people and acknowledgments, in the order of the file.
+//! Reporter: passes findings to people and acknowledgments in the order of the file.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::acknowledgment::AcknowledgmentFile;
 use super::check::Listener;
 use crate::error::ConvertError;
 
-/// Counts, tells and acknowledges.
+/// Counts, reports and acknowledges faults.
 pub(crate) struct Teller<'v> {
     name: Arc<str>,
     findings_max: usize,
@@ -20,7 +20,7 @@ pub(crate) struct Teller<'v> {
     pub(crate) counts: Counts,
 }
 
-/// What a validation counts.
+/// Counts of a validation.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) interchanges: u64,
@@ -75,12 +75,12 @@ impl<'v> Teller<'v> {
         Teller { name: Arc::clone(name), findings_max, acknowledgment, tell, counts: Counts::default() }
     }
 
-    /// What is found from here on is another transaction's.
+    /// Ends a transaction; later faults belong to the next one.
     pub(crate) fn next_transaction(&mut self) {
         self.counts.is_bad = false;
     }
 
-    /// Tells of a fault.
+    /// Reports a fault.
     pub(crate) fn found(&mut self, fault: &EdiFault) -> Result<(), ConvertError> {
         let counts = &mut self.counts;
         *counts.by_code.entry(fault.error.code()).or_default() += 1;

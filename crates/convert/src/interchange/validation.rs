@@ -1,4 +1,4 @@
-//! Interchanges checked, told of and acknowledged in one pass.
+//! Validation of interchanges: checks, findings and acknowledgments in one pass.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,33 +24,33 @@ use crate::progress::{Advance, Progress};
 
 /// One source to be validated.
 ///
-/// What is wrong is told while the source is read, in the order of the file, and acknowledged in the same pass. Memory does not depend on the
+/// Faults are reported while the source is read, in the order of the file, and acknowledged in the same pass. Memory does not depend on the
 /// length of the source or of its transactions.
 pub struct Validation {
     /// Name for messages.
     pub name: Arc<str>,
     /// The bytes.
     pub input: Input,
-    /// How departures from the standards are judged.
+    /// Treatment of departures from the standards.
     pub rules: Rules,
     /// Guides, of which the version of a transaction chooses one; a transaction that none fits is an error.
     pub guides: Option<Arc<GuideSet>>,
-    /// How much is checked.
+    /// Level of the checks.
     pub level: ValidationLevel,
-    /// How characters are checked.
+    /// Checks of characters.
     pub characters: CharacterRules,
-    /// Threads that check, at least 1. What is told and acknowledged is the same for any number. Each beyond the first takes up to twelve
-    /// megabytes: transactions are checked side by side, each whole.
+    /// Number of checking threads, at least 1. Findings and acknowledgments are the same for any number. Each additional thread needs up to twelve
+    /// megabytes, because transactions are checked in parallel, each as a whole.
     pub lanes: usize,
     /// Named bounds; findings beyond `findings_max` are counted.
     pub limits: Limits,
     /// Set it to stop.
     pub cancel: Arc<AtomicBool>,
-    /// Told after every read.
+    /// Receiver of progress, called after every read.
     pub progress: Option<Box<dyn Progress>>,
 }
 
-/// What a validation found.
+/// Result of a validation.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ValidationReport {
@@ -62,9 +62,9 @@ pub struct ValidationReport {
     pub groups: u64,
     /// Transaction sets and messages.
     pub transactions: u64,
-    /// Of them with errors.
+    /// Number of those transactions with errors.
     pub transactions_bad: u64,
-    /// Of them checked by a guide.
+    /// Number of those transactions that were checked by a guide.
     pub transactions_by_guide: u64,
     /// The guides that checked them, by name, with their transactions.
     pub guides: Vec<(String, u64)>,
@@ -72,16 +72,16 @@ pub struct ValidationReport {
     pub errors: u64,
     /// Findings that are warnings.
     pub warnings: u64,
-    /// Findings that were not told, beyond `Limits::findings_max`.
+    /// Number of findings that were not reported, beyond `Limits::findings_max`.
     pub untold: u64,
-    /// How often each code was found, by code.
+    /// Number of findings by code.
     pub findings_by_code: Vec<(Code, u64)>,
-    /// Where the time went.
+    /// Time by phase.
     pub cost: quayline_meter::Report,
 }
 
 impl ValidationReport {
-    /// Whether something is wrong.
+    /// Returns the verdict: errors, warnings or neither.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         match (self.errors, self.warnings) {
@@ -92,22 +92,22 @@ impl ValidationReport {
     }
 }
 
-/// What came of a validation.
+/// Verdict of a validation.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Verdict {
-    /// Nothing is wrong.
+    /// No findings.
     Good,
-    /// Nothing worse than warnings.
+    /// Warnings only.
     Warnings,
     /// Errors.
     Errors,
 }
 
 impl Validation {
-    /// Does it. `tell` gets each finding; what it cannot write ends the run.
+    /// Runs the validation. `tell` receives each finding; an error of `tell` ends the run.
     ///
     /// # Errors
-    /// Where the source cannot be read, or what is told or acknowledged cannot be written; a run that was stopped.
+    /// The source cannot be read, findings or acknowledgments cannot be written, or the run was stopped.
     pub fn run(
         mut self,
         acknowledgment: Option<&mut AcknowledgmentFile>,
@@ -159,7 +159,7 @@ impl Validation {
         Ok(report(bytes, teller.counts, meter.report(&clock.finish())))
     }
 
-    /// The same on several threads.
+    /// Runs the validation on several threads.
     fn run_lanes(
         mut self,
         acknowledgment: Option<&mut AcknowledgmentFile>,
@@ -208,7 +208,7 @@ impl Validation {
         }
     }
 
-    /// A reader of envelopes. What is told is bounded by who tells it.
+    /// Creates a reader of envelopes. It does not limit the findings; the reporter does.
     fn reader(&self) -> EnvelopeReader {
         EnvelopeReader::new(&Limits { findings_max: usize::MAX, ..self.limits.clone() }, self.rules)
     }
