@@ -14,7 +14,7 @@ pub struct OtherView {
     pub given: String,
     /// The selector.
     pub selector: String,
-    /// Its value, if the interface lists it.
+    /// Value of the field, if the interface lists it.
     pub value: Option<String>,
     /// The view that it selects.
     pub chosen: Option<String>,
@@ -121,7 +121,7 @@ pub enum FaultKind {
         /// Length in bytes by the layout.
         expected: usize,
     },
-    /// No case of a choice fits, and it has no default.
+    /// No case of a choice matches, and the choice has no default.
     #[error("no view is chosen for the selector's value")]
     NoView,
     /// Text is longer than its field.
@@ -129,9 +129,9 @@ pub enum FaultKind {
     TextTooLong {
         /// Characters or bytes found.
         found: usize,
-        /// How many fit.
+        /// Maximum number that fits.
         max: usize,
-        /// What is counted: characters, or bytes where a character may have several.
+        /// Unit of the length: characters, or bytes in a code page where a character may have several.
         unit: &'static str,
     },
     /// A character is not in the code page.
@@ -148,7 +148,7 @@ pub enum FaultKind {
     #[error("{}", if *max < 0 { format!("number has digits before decimal {}, the first of the field", 1 - max) }
         else { format!("number has {found} digits before the point, field holds {max}") })]
     TooManyDigits {
-        /// Significant digits found before the point; zero or negative where the number begins behind it.
+        /// Significant digits before the decimal point; zero or negative if the number begins after it.
         found: i64,
         /// Digits that fit before the point; negative for a field scaled by P.
         max: i64,
@@ -209,7 +209,7 @@ pub enum FaultKind {
     /// The document has another view of a storage than its selector chooses.
     #[error("{0}")]
     OtherView(Box<OtherView>),
-    /// Bytes as `0x…` where bytes that are no value of a field are not read either.
+    /// A `0x…` string, although the policy does not read bytes that are not a value of the field.
     #[error("bytes written as 0x… are not a value of this field")]
     RawBytes,
     /// Null, and no rule or policy defines its bytes.
@@ -227,7 +227,7 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
-    /// Stable code.
+    /// Returns the stable code.
     #[must_use]
     pub fn code(&self) -> Code {
         Code(match self {
@@ -358,7 +358,7 @@ impl RecordFaults {
     /// Faults kept for one record; later ones add nothing that helps.
     pub const MAX: usize = 20;
 
-    /// The faults as findings.
+    /// Converts the faults to findings.
     ///
     /// `record_start` is the byte of the file at which the record begins; `None` for a document to be encoded.
     #[must_use]

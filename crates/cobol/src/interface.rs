@@ -7,7 +7,7 @@ pub struct Interface {
     pub wrapper: Option<String>,
     /// Form of keys made from COBOL names.
     pub key_style: KeyStyle,
-    /// Whether fillers are shown.
+    /// Treatment of fillers.
     pub fillers: Fillers,
     /// The views of shared storage that are shown.
     pub redefines: RedefinesPolicy,
@@ -58,7 +58,7 @@ pub enum Fillers {
     /// Elementary fillers are dropped; the named children of a filler group move to its parent.
     #[default]
     Drop,
-    /// All fillers are shown, named `FILL_0`, `FILL_1`, … in the order of the copybook.
+    /// Show all fillers, named `FILL_0`, `FILL_1`, … in the order of the copybook.
     Keep,
 }
 
@@ -76,7 +76,7 @@ pub enum RedefinesPolicy {
 /// A rule for one field or group.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct FieldRule {
-    /// COBOL path or any unambiguous tail of it: `CUST-NAME`, `CUSTOMER.CUST-NAME`. `*` at the end of a name matches any rest.
+    /// COBOL path, or any unambiguous tail of the path: `CUST-NAME`, `CUSTOMER.CUST-NAME`. A `*` at the end of a name matches any suffix.
     pub field: String,
     /// Shown or not; a rule nearer to the field wins over one on a group above it.
     pub include: Option<bool>,
@@ -93,7 +93,7 @@ pub struct FieldRule {
 /// Form of a field's values in documents.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum FieldValues {
-    /// As PICTURE and USAGE say.
+    /// The value that PICTURE and USAGE define.
     #[default]
     Plain,
     /// The name of the level-88 condition that has exactly this one value. Other values are plain, as text.
@@ -133,7 +133,7 @@ pub enum Trim {
     Padding,
     /// Leading and trailing spaces.
     Both,
-    /// No blanks.
+    /// Keep all blanks.
     Keep,
     /// Trailing spaces and NULs, as C programs leave them.
     Nuls,
@@ -214,7 +214,7 @@ pub struct Policies {
     pub short: Option<ShortRecord>,
     /// A record longer than its layout.
     pub long: LengthMismatch,
-    /// Whether a member `_preserve` keeps the differences between the record and its canonical encoding.
+    /// Use of a member `_preserve`, which keeps the differences between the record and its canonical encoding.
     pub preserve: Preserve,
 }
 

@@ -77,7 +77,7 @@ impl NoteKind {
 /// A note on a record that was read.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct RecordNote {
-    /// Why.
+    /// Kind of the note.
     pub kind: NoteKind,
     /// The field, if the note is about one.
     pub field: Option<FieldIndex>,

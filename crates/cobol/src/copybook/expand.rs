@@ -42,7 +42,7 @@ impl<'a> Expander<'a> {
         Expander { sources, report, library, format, limits, stack: Vec::new(), bytes: 0, exhausted: false }
     }
 
-    /// The text words of the source text `file`, with every COPY expanded and every REPLACE applied.
+    /// Returns the text words of the source text `file`, with every COPY expanded and every REPLACE applied.
     pub(crate) fn expand(&mut self, file: u32) -> Vec<Token> {
         self.stack.push((Arc::clone(self.sources.name(file)), file));
         let tokens = self.text(file);
@@ -82,7 +82,7 @@ impl<'a> Expander<'a> {
         out
     }
 
-    /// `COPY member [OF|IN library] [SUPPRESS] [REPLACING …].`
+    /// Expands `COPY member [OF|IN library] [SUPPRESS] [REPLACING …].`
     fn copy(&mut self, start: Span, at: &mut Cursor<'_>, out: &mut Vec<Token>) {
         let Some(name) = at.next_if(|t| matches!(t.kind, Kind::Word | Kind::Literal(_))) else {
             self.syntax(start, "COPY names no member".to_owned());
@@ -130,7 +130,7 @@ impl<'a> Expander<'a> {
         }
     }
 
-    /// The expanded text of a member.
+    /// Returns the expanded text of a member.
     fn member(&mut self, name: &Token, library: Option<&Token>, at: Span) -> Option<Vec<Token>> {
         if self.exhausted {
             return None;
@@ -228,7 +228,7 @@ impl<'a> Expander<'a> {
         out.extend(replaced.tokens);
     }
 
-    /// `REPLACE ==a== BY ==b== ….` holds from there to the next REPLACE, or `REPLACE OFF.`
+    /// Applies `REPLACE ==a== BY ==b== ….` up to the next REPLACE, or `REPLACE OFF.`
     fn replace_statements(&mut self, tokens: Vec<Token>) -> Vec<Token> {
         if !tokens.iter().any(|t| t.is("REPLACE")) {
             return tokens;
@@ -294,7 +294,7 @@ impl<'a> Expander<'a> {
         list
     }
 
-    /// Pseudo-text without its delimiters, a literal, or an identifier with its qualifiers and subscripts.
+    /// Reads an operand: pseudo-text without its delimiters, a literal, or an identifier with its qualifiers and subscripts.
     fn operand(&mut self, at: &mut Cursor<'_>, old: bool) -> Option<(Vec<Token>, Span)> {
         let first = at.next_if(|t| !(t.kind == Kind::Period || old && t.is("BY")))?;
         if first.kind == Kind::PseudoDelimiter {

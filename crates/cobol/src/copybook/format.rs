@@ -57,9 +57,9 @@ const TAB: usize = 8;
 /// Vote of a line on its text's format.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Vote {
-    /// It has a sequence number or continues another line, and would be nonsense in free form.
+    /// The line has a sequence number or continues another line, and would be invalid in free form.
     NeverFree,
-    /// It is a comment in fixed form, and in free form too.
+    /// The line is a comment in fixed form, and in free form too.
     Fixed,
     None,
     Free,

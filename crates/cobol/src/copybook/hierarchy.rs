@@ -45,7 +45,7 @@ pub(crate) struct Item {
 }
 
 impl RecordDescription {
-    /// The record's name, upper case.
+    /// Returns the record's name in upper case.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.items[0].entry.name
@@ -63,7 +63,7 @@ impl RecordDescription {
         self.items[0].entry.section
     }
 
-    /// File (FD or SD) it belongs to, in a program.
+    /// Returns the file (FD or SD) of the record, in a program.
     #[must_use]
     pub fn file_name(&self) -> Option<&str> {
         self.items[0].entry.file_name.as_deref()

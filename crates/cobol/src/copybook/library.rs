@@ -13,22 +13,22 @@ pub trait CopyLibrary {
     fn member(&self, member: &str, library: Option<&str>) -> Result<SourceText, CopyError>;
 }
 
-/// Why COPY has no text.
+/// Error of reading a COPY member.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CopyError {
-    /// No such member.
+    /// The member does not exist.
     #[error("no such member")]
     NotFound {
         /// Names that were looked for, as the user would name them.
         tried: Vec<String>,
     },
-    /// It exists, but cannot be read.
+    /// The member exists and cannot be read.
     #[error("{name} cannot be read: {reason}")]
     Unreadable {
         /// The name it was found under.
         name: String,
-        /// Why, in words.
+        /// Reason for the failure.
         reason: String,
     },
 }

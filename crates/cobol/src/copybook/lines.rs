@@ -21,7 +21,7 @@ pub(crate) struct Ch {
     pub(crate) column: u32,
 }
 
-/// The text words of one source text. Reading stops in front of a PROCEDURE DIVISION.
+/// Reads the text words of one source text, up to a PROCEDURE DIVISION.
 pub(crate) fn read(sources: &Sources, file: u32, format: Format, report: &mut Report) -> Vec<Token> {
     let text = sources.text(file);
     let mut reader = Reader {
@@ -335,7 +335,7 @@ fn runs_on(line: &str, at: usize) -> bool {
     rest.starts_with(|c: char| c.is_alphabetic() || c == '-') && rest.contains(['.', ' ', '(', ')', '\'', '"'])
 }
 
-/// Librarian's and Panvalet's own inclusion.
+/// Recognizes the inclusion statements of Librarian and Panvalet.
 fn foreign_include(line: &str) -> Option<&'static str> {
     let upper: String = line.chars().take(10).collect::<String>().to_ascii_uppercase();
     ["-INC", "++INCLUDE"]

@@ -6,7 +6,7 @@ use super::source::Span;
 use super::token::{Kind, Prefix, Token};
 use crate::layout::{Figurative, Literal};
 
-/// One literal, figurative constant or `ALL literal`; literals joined by `&` are one.
+/// Reads one literal, figurative constant or `ALL literal`. Literals joined by `&` are one.
 pub(super) fn literal(p: &mut Parser<'_>, of: &str) -> Result<(Literal, Span), Failed> {
     let start = p.span();
     let mut all = false;
@@ -125,7 +125,7 @@ pub(super) fn figurative(word: &str) -> Option<Figurative> {
     })
 }
 
-/// A numeric literal with `.` as its point and without leading `+`; `1.5E-3` is one, too.
+/// Normalizes a numeric literal: `.` as the decimal point, no leading `+`. `1.5E-3` is a numeric literal, too.
 pub(super) fn number(word: &str, decimal_comma: bool) -> Option<String> {
     let point = if decimal_comma { ',' } else { '.' };
     let (mantissa, exponent) = match word.split_once('E') {

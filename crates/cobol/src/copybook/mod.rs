@@ -1,4 +1,4 @@
-//! Source text to record descriptions.
+//! Parser that turns source text into record descriptions.
 //!
 //! ```text
 //! SourceText ─lines─▶ logical lines ─token─▶ text words ─expand─▶ text words ─parser─▶ entries ─hierarchy─▶ RecordDescription
@@ -60,7 +60,7 @@ pub struct SourceText {
 }
 
 impl SourceText {
-    /// A text under a name.
+    /// Creates a source text with a name.
     #[must_use]
     pub fn new(name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
         SourceText { name: name.into(), text: text.into() }
@@ -180,7 +180,7 @@ pub fn parse(source: &SourceText, options: &ParseOptions<'_>) -> Result<Copybook
     Ok(Copybook { records, warnings: findings })
 }
 
-/// File name without folder and extension, as a COBOL name.
+/// Returns a file name without folder and extension, as a COBOL name.
 fn stem(name: &str) -> String {
     let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
     let stem = file.split('.').next().unwrap_or(file);

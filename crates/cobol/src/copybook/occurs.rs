@@ -74,7 +74,7 @@ fn unbounded(p: &mut Parser<'_>, at: Span) -> Failed {
     p.fail(codes::OCCURS_UNBOUNDED, at, "a table without a maximum is not supported", hint)
 }
 
-/// A whole number that fits 32 bits.
+/// Reads a whole number that fits 32 bits.
 pub(super) fn integer(p: &mut Parser<'_>, of: &str) -> Result<u32, Failed> {
     let at = p.span();
     let digits = p.peek().and_then(|t| t.word()).filter(|w| w.bytes().all(|b| b.is_ascii_digit()));
@@ -101,7 +101,7 @@ pub(super) fn integer(p: &mut Parser<'_>, of: &str) -> Result<u32, Failed> {
     }
 }
 
-/// One or more names, with qualifiers.
+/// Reads one or more names, with qualifiers.
 fn names(p: &mut Parser<'_>, of: &str) -> Result<(), Failed> {
     p.reference(of)?;
     while p.peek().is_some_and(|t| {

@@ -24,7 +24,7 @@ pub(crate) struct Parser<'a> {
     section: Option<Section>,
     file_name: Option<String>,
     pub(super) entries: Vec<Entry>,
-    /// In a section without records.
+    /// True in a section without records.
     skipping_section: bool,
 }
 
@@ -73,7 +73,7 @@ impl<'a> Parser<'a> {
         Parsed { entries: self.entries, data_start: start.and_then(|i| self.tokens.get(i)).map(|t| t.at) }
     }
 
-    /// One header, entry, or something that is neither.
+    /// Parses one header or entry, or skips a statement that is neither.
     fn statement(&mut self, token: &'a Token) {
         let second = self.peek_at(1);
         let header = |word: &str| second.is_some_and(|t| t.is(word));
@@ -127,7 +127,7 @@ impl<'a> Parser<'a> {
         };
     }
 
-    /// `EXEC … END-EXEC[.]`: DECLARE SECTION and DECLARE TABLE describe no storage.
+    /// Skips `EXEC … END-EXEC[.]`: DECLARE SECTION and DECLARE TABLE describe no storage.
     fn skip_exec(&mut self) {
         while let Some(token) = self.next() {
             if token.is("END-EXEC") {
@@ -137,7 +137,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Marks the last entry: a field of it was wrong, so its lack of fields needs no finding.
+    /// Marks the last entry as erroneous: one of its fields was wrong, so a lack of fields needs no finding.
     pub(super) fn excuse_group(&mut self) {
         if let Some(entry) = self.entries.last_mut() {
             entry.broken = true;
@@ -180,7 +180,7 @@ impl<'a> Parser<'a> {
         self.at = self.at.saturating_sub(1);
     }
 
-    /// The place of the last word read.
+    /// Returns the position of the last word read.
     pub(super) fn last_span(&self) -> Span {
         self.tokens.get(self.at.saturating_sub(1)).map_or(Span { file: 0, line: 1, column: 1, width: 1 }, |t| t.at)
     }
@@ -232,7 +232,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `name [OF|IN name]…`
+    /// Reads a reference: `name [OF|IN name]…`
     pub(super) fn reference(&mut self, of: &str) -> Result<Reference, Failed> {
         let Some(first) = self.peek().filter(|t| t.kind == Kind::Word && !clauses::is_clause_word(&t.text)) else {
             let message = format!("{of} needs a data name, found {}", self.found());
@@ -265,7 +265,7 @@ impl<'a> Parser<'a> {
         Failed
     }
 
-    /// The source text as COPY names it: its file's name without folder and extension.
+    /// Returns the name by which COPY refers to the source text: its file's name without folder and extension.
     pub(super) fn member(&self, at: Span) -> String {
         let name = self.sources.name(at.file);
         let file = name.rsplit(['/', '\u{5c}']).next().unwrap_or(name);

@@ -6,7 +6,7 @@ use super::source::Span;
 use super::token::{Kind, Token};
 use crate::picture::{Picture, PictureError};
 
-/// The picture at the cursor.
+/// Reads the picture at the cursor.
 pub(super) fn picture(p: &mut Parser<'_>, clause: Span) -> Result<Picture, Failed> {
     let mut text = String::new();
     let mut chars = 0;

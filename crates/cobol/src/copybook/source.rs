@@ -46,7 +46,7 @@ struct SourceFile {
     copied_at: Option<Span>,
 }
 
-/// All texts read for one copybook. The first is that of the caller.
+/// All texts read for one copybook. The first is the caller's text.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
     files: Vec<SourceFile>,
@@ -76,7 +76,7 @@ impl Sources {
         self.files[file as usize].copied_at
     }
 
-    /// The place in the caller's own text that brought this span in: the span itself, or the outermost COPY statement.
+    /// Returns the place in the caller's text from which this span came: the span itself, or the outermost COPY statement.
     pub(crate) fn root(&self, mut span: Span) -> Span {
         while let Some(at) = self.copied_at(span.file) {
             span = at;

@@ -124,7 +124,7 @@ impl Splitter<'_> {
         self.char(index).is_none_or(char::is_whitespace)
     }
 
-    /// Whether a separator may end here: at a blank, or at the `==` that ends pseudo-text.
+    /// Returns true if a separator may end here: at a blank, or at the `==` that ends pseudo-text.
     fn ends_at(&self, index: usize) -> bool {
         self.blank_at(index) || self.char(index) == Some('=') && self.char(index + 1) == Some('=')
     }
@@ -151,7 +151,7 @@ impl Splitter<'_> {
         false
     }
 
-    /// The token at `at`, and whether it is whole.
+    /// Returns the token at `at`, and true if it is complete.
     fn next(&mut self) -> (Token, bool) {
         let start = self.at;
         let c = self.chars[start].c;

@@ -42,7 +42,7 @@ pub(super) fn is_usage_word(word: &str) -> bool {
         )
 }
 
-/// `[USAGE [IS]] …` with the cursor at its first word.
+/// Reads `[USAGE [IS]] …` with the cursor at its first word.
 pub(super) fn usage(p: &mut Parser<'_>) -> Result<Usage, Failed> {
     if p.next_if(&["USAGE"]).is_some() {
         p.next_if(&["IS"]);
@@ -108,7 +108,7 @@ fn native(p: &mut Parser<'_>, bytes: u8) -> Usage {
     Usage::Native { bytes, signed }
 }
 
-/// `GROUP-USAGE [IS] NATIONAL|UTF-8`.
+/// Reads `GROUP-USAGE [IS] NATIONAL|UTF-8`.
 pub(super) fn group_usage(p: &mut Parser<'_>) -> Result<Usage, Failed> {
     match p.next_if(&["NATIONAL", "UTF-8"]) {
         Some(token) if token.is("NATIONAL") => Ok(Usage::National),

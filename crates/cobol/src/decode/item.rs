@@ -52,7 +52,7 @@ pub(crate) fn read<'a>(
     }
 }
 
-/// The value as an integer, if it is one.
+/// Returns the value as an integer, if it is one.
 pub(crate) fn integer(value: Value<'_>) -> Option<i128> {
     let (unscaled, scale) = match value {
         Value::Int(n, scale) => (i128::from(n), scale),
@@ -249,7 +249,7 @@ fn binary(raw: &[u8], scale: i16, signed: bool, order: ByteOrder) -> Value<'stat
     i64::try_from(unscaled).map_or(Value::Decimal(Decimal { unscaled, scale }), |n| Value::Int(n, scale))
 }
 
-/// Hexadecimal floating point: sign, 7-bit exponent of 16 in excess 64, fraction (z/Architecture Principles of Operation, chapter 18).
+/// Converts hexadecimal floating point: sign, 7-bit exponent of 16 in excess 64, fraction (z/Architecture Principles of Operation, chapter 18).
 fn hexadecimal(sign: bool, exponent: u8, fraction: u64, fraction_bits: i32) -> f64 {
     let power = 4 * (i32::from(exponent) - 64) - fraction_bits;
     // The fraction has at most 56 bits: the conversion rounds to nearest; both scale factors are powers of two and exact.

@@ -1,4 +1,4 @@
-//! Records to events.
+//! Decoder that turns records into events.
 //!
 //! A record is copied once into a padded buffer and translated as a whole (a few nanoseconds a kilobyte with SIMD), so that every
 //! field can be read in 16-byte blocks without checking for the end of the record. Bytes of binary fields are translated too and
@@ -100,7 +100,7 @@ impl RecordDecoder {
         if self.state.notes.is_empty() { &[] } else { &self.state.notes }
     }
 
-    /// Notes kept of one record: as many as a table of some size has elements, since every one is counted.
+    /// Maximum number of notes kept of one record, enough for a table of some size, since every element is counted.
     pub const NOTES_MAX: usize = 1 << 20;
 
     /// Decodes one record into one document.
@@ -117,7 +117,7 @@ impl RecordDecoder {
         self.decode_loaded(record.len(), sink)
     }
 
-    /// Decodes a record that has a buffer of its own, in place instead of copying it. The buffer is unchanged afterwards.
+    /// Decodes a record in its own buffer instead of copying it. The buffer is unchanged afterwards.
     ///
     /// # Errors
     /// See [`RecordDecoder::decode`].
@@ -226,11 +226,11 @@ struct State {
     /// An item that the record's end cuts, padded.
     padded: Loaded,
     notes: Vec<RecordNote>,
-    /// Nothing is noted, because the bytes are read once more or only tested.
+    /// True if notes are suppressed, because the bytes are read once more or only tested.
     quiet: bool,
 }
 
-/// All operations of a plan over one record.
+/// Runs all operations of a plan over one record.
 struct Whole<'a, S> {
     state: &'a mut State,
     plan: &'a Plan,
@@ -250,7 +250,7 @@ impl<S: Sink> quayline_charset::Hot for Whole<'_, S> {
 /// A table whose occurrences are being read.
 #[derive(Clone, Copy, Debug)]
 struct OpenLoop {
-    /// Its `Loop` operation.
+    /// Index of the `Loop` operation.
     head: usize,
     count: u32,
     /// Base before its first occurrence.
@@ -421,7 +421,7 @@ impl State {
         base
     }
 
-    /// Short texts that follow each other, at once: how many operations that was.
+    /// Sends consecutive short texts at once, and returns the number of operations done.
     #[inline(always)]
     fn texts<S: Sink>(&mut self, plan: &Plan, pc: usize, end: usize, base: usize, sink: &mut S) -> usize {
         let run = (plan.text_runs[pc] as usize).min(end - pc);
@@ -579,7 +579,7 @@ impl State {
         behind
     }
 
-    /// The view that a choice has for this record.
+    /// Returns the view that a choice selects for this record.
     fn chosen(&mut self, plan: &Plan, choice: &Choice) -> Option<usize> {
         let item = &plan.items[plan.captures[choice.slot as usize] as usize];
         let at = self.slots[choice.slot as usize];
@@ -732,7 +732,7 @@ impl State {
     }
 }
 
-/// Whether a hexadecimal COMP-2 has a fraction that a double does not hold.
+/// Returns true if a hexadecimal COMP-2 has a fraction that a double cannot represent.
 fn is_rounded(item: &Item, raw: &[u8]) -> bool {
     let Encoding::Float64(FloatFormat::Hexadecimal) = item.encoding else { return false };
     let Ok(word) = raw.try_into().map(u64::from_be_bytes) else { return false };
@@ -790,7 +790,7 @@ fn counter_value(
     read(plan, item, loaded, at, scratch).and_then(|value| integer(value).ok_or(FaultKind::NotANumber))
 }
 
-/// Path with the indices of the tables around the field.
+/// Returns the path with the indices of the tables around the field.
 pub(crate) fn path(plan: &Plan, field: FieldIndex, indices: &[u32]) -> String {
     let mut parts = Vec::new();
     let mut at = Some(field);
@@ -818,7 +818,7 @@ pub(crate) fn path(plan: &Plan, field: FieldIndex, indices: &[u32]) -> String {
     if path.is_empty() { plan.layout.field(field).name.clone() } else { path }
 }
 
-/// Length without trailing spaces if the field is printable ASCII throughout.
+/// Returns the length without trailing spaces if the field is all printable ASCII.
 #[inline(always)]
 fn plain_text(tail: &[u8], size: usize) -> Option<usize> {
     if size > 16 {

@@ -7,7 +7,7 @@ use quayline_core::{Run, Sink, Value};
 use super::RecordDecoder;
 use crate::plan::Plan;
 
-/// Where a record comes from.
+/// Origin of a record.
 #[derive(Clone, Debug)]
 pub(super) struct Origin {
     number: u64,

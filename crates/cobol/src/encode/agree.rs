@@ -2,7 +2,7 @@
 
 use quayline_core::Value;
 
-/// A value as it is compared; `None` for null.
+/// Returns a value in the form for comparisons; `None` for null.
 pub(super) fn owned(value: Value<'_>) -> Option<Vec<u8>> {
     let mut scratch = Vec::new();
     let text = text(value, &mut scratch)?.to_vec();

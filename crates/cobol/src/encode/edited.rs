@@ -2,7 +2,7 @@
 
 use crate::layout::{EditSymbol, EditedPicture};
 
-/// Writes the characters of `digits` (as many as the picture has digit positions) under `picture`; CR and DB give two.
+/// Writes the characters of `digits` (one for each digit position of the picture) under `picture`; CR and DB are two characters.
 ///
 /// Source: IBM Enterprise COBOL for z/OS, Language Reference, PICTURE clause editing.
 pub(super) fn edit(picture: &EditedPicture, digits: &[u8], negative: bool, out: &mut Vec<char>) {

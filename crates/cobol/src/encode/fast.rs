@@ -33,7 +33,7 @@ pub(super) enum Way {
     /// Big-endian, signed, 2, 4 or 8 bytes, at most 16 digits.
     BinarySigned,
     BinaryUnsigned,
-    /// With `encode_item`.
+    /// Encoded by `encode_item`.
     General,
 }
 
@@ -133,7 +133,7 @@ fn magnitude(digits: u128) -> u64 {
     eight(high) * 100_000_000 + eight(low)
 }
 
-/// Eight digits, the first in the lowest byte: pairs, then fours, then all, each step in all lanes at once.
+/// Converts eight digits, the first in the lowest byte: pairs, then fours, then all, each step in all lanes at once.
 #[inline(always)]
 fn eight(digits: u64) -> u64 {
     let pairs = (digits * 10 + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
@@ -243,7 +243,7 @@ fn put_packed(digits: u128, sign: u8, bytes: &mut [u8]) {
     put(u128::from(packed >> (8 * (8 - size))), bytes);
 }
 
-/// Eight bytes that hold a nibble each to four bytes, the first nibble highest.
+/// Packs eight bytes that hold a nibble each into four bytes, the first nibble highest.
 #[inline(always)]
 fn squeeze(nibbles: u64) -> u64 {
     let pairs = (nibbles << 4 | nibbles >> 8) & 0x00ff_00ff_00ff_00ff;

@@ -8,7 +8,7 @@ use crate::layout::{ByteOrder, Encoding, FloatFormat, ZonedSign};
 use crate::plan::{Item, Plan, initial};
 use crate::{BadValue, FaultKind, NullAs};
 
-/// Most digits that a value may bring and still be looked at.
+/// Maximum number of digits of a value; longer values are refused without being parsed.
 const DIGITS_MAX: usize = 64;
 
 /// A number aligned to nothing yet: digits, sign, scale.
@@ -53,7 +53,7 @@ pub(crate) fn encode_item(plan: &Plan, item: &Item, value: Value<'_>, bytes: &mu
     }
 }
 
-/// The record byte of a character, or the space if it has none.
+/// Returns the record byte of a character, or the space if it has none.
 pub(crate) fn char_byte(plan: &Plan, c: char) -> u8 {
     match plan.charset {
         Charset::SingleByte(page) => page.from_char(c).unwrap_or(plan.text.space),
@@ -125,7 +125,7 @@ fn trim_spaces(text: &[u8], max: usize) -> Result<&[u8], FaultKind> {
     if len > max { Err(FaultKind::TextTooLong { found: len, max, unit: "characters" }) } else { Ok(&text[..max]) }
 }
 
-/// A value as text.
+/// Returns a value as text.
 fn as_str<'a>(value: Value<'a>, scratch: &'a mut Vec<u8>) -> Result<&'a str, FaultKind> {
     let bytes = match value {
         Value::Text(run) | Value::Ascii(run) => run.bytes(),
@@ -179,7 +179,7 @@ fn fill(bytes: &mut [u8], unit: &[u8]) {
     bytes.iter_mut().zip(unit.iter().cycle()).for_each(|(to, from)| *to = *from);
 }
 
-/// Under a raw policy, a string that starts with `0x` is bytes.
+/// Returns the text if it is in raw form (`0x…`) and a policy uses that form.
 fn raw_form<'a>(plan: &Plan, text: &'a str) -> Option<&'a [u8]> {
     (keeps_raw(plan) && text.starts_with("0x")).then_some(text.as_bytes())
 }
@@ -190,7 +190,7 @@ fn is_raw_text(plan: &Plan, text: &[u8], size: usize) -> bool {
     text.len() == 2 + 2 * size && text.starts_with(b"0x") && keeps_raw(plan)
 }
 
-/// Whether documents show bytes that are no value of their field, and may give them.
+/// Returns true if documents show bytes that are not a value of their field, and may contain them.
 pub(super) fn keeps_raw(plan: &Plan) -> bool {
     [plan.policies.invalid, plan.policies.blank, plan.policies.low_values].contains(&BadValue::Raw)
 }
@@ -407,7 +407,7 @@ fn write_number(plan: &Plan, item: &Item, number: &Number<'_>, bytes: &mut [u8])
     }
 }
 
-/// The number's digits at `scale`, right-aligned in `digits` positions at the start of `out`.
+/// Aligns the number's digits at `scale`, right-aligned in `digits` positions at the start of `out`.
 #[inline]
 fn align<'a>(number: &Number<'_>, digits: u16, scale: i16, out: &'a mut [u8]) -> Result<&'a [u8], FaultKind> {
     let width = usize::from(digits);
@@ -595,7 +595,7 @@ fn hexadecimal(x: f64, bits: u32) -> Option<u64> {
     Some(sign | biased << bits | fraction)
 }
 
-/// Decimal digits of `n` at the end of `buffer`.
+/// Writes the decimal digits of `n` at the end of `buffer`.
 fn itoa(mut n: u128, buffer: &mut [u8; DIGITS_MAX]) -> &[u8] {
     let mut at = buffer.len();
     loop {
@@ -608,7 +608,7 @@ fn itoa(mut n: u128, buffer: &mut [u8; DIGITS_MAX]) -> &[u8] {
     }
 }
 
-/// `[+-]digits[.digits][e[+-]digits]`.
+/// Parses `[+-]digits[.digits][e[+-]digits]`.
 fn parse<'a>(text: &[u8], buffer: &'a mut [u8; DIGITS_MAX]) -> Option<Number<'a>> {
     let (negative, text) = match text {
         [b'-', rest @ ..] => (true, rest),

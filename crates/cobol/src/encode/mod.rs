@@ -51,7 +51,7 @@ struct State {
     base: usize,
     /// Depth of the current value beyond the end of a table: such values have no place.
     beyond: u32,
-    /// Whether each item is a counter.
+    /// For each item, true if it is a counter.
     counters: Vec<bool>,
     /// Places of the counters that the document contains.
     given: Vec<usize>,
@@ -59,15 +59,15 @@ struct State {
     counted: Vec<Counted>,
     /// Lists around the counted ones, each with the index it was at.
     around: Vec<(NodeId, u32)>,
-    /// For plans with unions: the bytes of the image that a view has written.
+    /// For plans with unions, the bytes of the image that a view has written.
     written: Vec<bool>,
     has_unions: bool,
-    /// For `Absent::Error`: the occurrence of the parent in which each node was last seen.
+    /// For `Absent::Error`, the occurrence of the parent in which each node was last seen.
     seen: Vec<u32>,
     groups: Vec<u32>,
     stamp: u32,
     preserved: Option<String>,
-    /// For plans that preserve: values without canonical bytes, until it is known whether the preserved bytes are theirs.
+    /// For plans that preserve: values without canonical bytes, which wait until the preserved bytes have been compared with them.
     deferred: Vec<Deferred>,
     /// The record is needed in spite of such values: to determine the bytes to preserve.
     lenient: bool,
@@ -84,18 +84,18 @@ struct State {
 struct Deferred {
     fault: RecordFault,
     item: ItemIndex,
-    /// In the image.
+    /// Offset in the image.
     at: usize,
     /// `None` for null.
     value: Option<Vec<u8>>,
 }
 
-/// Whether a record ends with the view that is chosen for its last storage.
+/// End of a record, if a view is chosen for its last storage.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum End {
-    /// It has the length of the longest view, as in a program's memory.
+    /// The record has the length of the longest view, as in a program's memory.
     Storage,
-    /// It ends with the view, as a record of a file.
+    /// The record ends with the view, as a record of a file.
     View,
 }
 
@@ -119,7 +119,7 @@ struct Counted {
 }
 
 impl RecordEncoder {
-    /// An encoder for `plan`.
+    /// Creates an encoder for `plan`.
     #[must_use]
     pub fn new(plan: &RecordPlan) -> Self {
         let inner = &plan.0;
@@ -193,10 +193,10 @@ impl RecordEncoder {
         encoder
     }
 
-    /// Returns the record of the document that was left last.
+    /// Returns the record of the most recent document.
     ///
     /// # Errors
-    /// All faults of the document; write nothing of it.
+    /// All faults of the document. Do not write any part of it.
     pub fn take(&mut self) -> Result<&[u8], RecordFaults> {
         let state = &mut self.state;
         if state.faults.is_empty() { Ok(&state.record) } else { Err(RecordFaults(core::mem::take(&mut state.faults))) }
@@ -254,7 +254,7 @@ impl State {
         }
     }
 
-    /// A value without canonical bytes is right if the preserved ones read as it.
+    /// Accepts a value without canonical bytes if the preserved bytes decode to it.
     #[cold]
     fn settle(&mut self, plan: &Plan) {
         for Deferred { fault, item, at, value } in core::mem::take(&mut self.deferred) {
@@ -338,7 +338,7 @@ impl State {
         }
     }
 
-    /// A fault of a list that was closed long ago: the lists around it are opened again for the path.
+    /// Adds a fault of a list that was closed earlier. The lists around it are restored for the path.
     #[cold]
     fn count_fault(&mut self, plan: &Plan, kind: FaultKind, node: NodeId, around: (usize, usize)) {
         let around = self.around[around.0..around.1].iter();
@@ -398,7 +398,7 @@ impl State {
         self.faults.push(RecordFault { kind, field, offset, path });
     }
 
-    /// `$.A.B[3].C`.
+    /// Returns a JSON path such as `$.A.B[3].C`.
     fn json_path(&self, plan: &Plan, node: NodeId) -> String {
         let shape = &plan.shape;
         let mut names = Vec::new();
@@ -439,7 +439,7 @@ impl State {
     }
 }
 
-/// A stretch of bytes as a record of its own.
+/// Loads a range of bytes as a separate record.
 pub(crate) fn loaded(plan: &Plan, bytes: &[u8]) -> Loaded {
     let text = bytes.iter().map(|b| plan.text.to_ascii[usize::from(*b)]).collect();
     Loaded { raw: bytes.to_vec(), text, len: bytes.len() }
@@ -630,7 +630,7 @@ impl State {
         }
     }
 
-    /// A value that has no bytes in its field.
+    /// Refuses a value that cannot be encoded in its field.
     #[cold]
     fn refuse(&mut self, plan: &Plan, kind: FaultKind, node: NodeId, item: ItemIndex, at: usize, value: Value<'_>) {
         let known = self.faults.len();

@@ -1,4 +1,4 @@
-//! Views of the same bytes: which of them a document has, and whether they are those that selectors choose.
+//! Views of the same bytes: the views that a document has, and the check that selectors choose them.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ pub(super) struct Given {
     view: u32,
     /// Place of the storage's tables, relative to its static offset.
     base: usize,
-    /// The same for the selector.
+    /// Base of the selector's tables.
     selector_base: usize,
     node: NodeId,
     /// First and last entry in `around`, for the path.
@@ -27,7 +27,7 @@ pub(super) struct Given {
 #[derive(Clone, Debug)]
 pub(super) struct NullView {
     item: ItemIndex,
-    /// In the image.
+    /// Offset in the image.
     at: usize,
     node: NodeId,
     /// The views around it, innermost first.
@@ -35,7 +35,7 @@ pub(super) struct NullView {
 }
 
 impl State {
-    /// The views that a node belongs to, innermost first.
+    /// Returns the views that a node belongs to, innermost first.
     #[cold]
     fn views_of(&mut self, plan: &Plan, node: NodeId) -> Vec<Given> {
         let mut views = Vec::new();
@@ -70,7 +70,7 @@ impl State {
         self.null_views.push(NullView { item, at, node, views });
     }
 
-    /// The view that the selector of a union chooses in the image; `None` without a selector, or if no case has its value.
+    /// Returns the view that the selector of a union chooses in the image; `None` without a selector, or if no case has its value.
     fn chosen_view(&self, plan: &Plan, given: &Given) -> Option<u32> {
         let choice = plan.unions[given.union as usize].choice.as_ref()?;
         choice.view(self.selector_text(plan, given).as_deref()).and_then(|view| u32::try_from(view).ok())
@@ -118,7 +118,7 @@ impl State {
         }
     }
 
-    /// Checks that the document has the views that the selectors choose: a record with another one would be read as something else.
+    /// Checks that the document has the views that the selectors choose. A record with another view would be decoded differently.
     pub(super) fn check_views(&mut self, plan: &Plan) {
         if self.views.is_empty() || self.lenient {
             return;

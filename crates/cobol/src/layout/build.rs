@@ -1,4 +1,4 @@
-//! From a record description to its layout.
+//! Conversion of a record description into its layout.
 
 use std::sync::Arc;
 
@@ -123,7 +123,7 @@ pub(super) fn field_index(index: usize) -> FieldIndex {
     FieldIndex(u32::try_from(index).expect("the limit fields_max keeps indices below 2^32"))
 }
 
-/// The entry of a field.
+/// Returns the entry of a field.
 pub(super) fn entry(record: &RecordDescription, index: FieldIndex) -> &Entry {
     &record.items[index.index()].entry
 }

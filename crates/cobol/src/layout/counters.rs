@@ -27,7 +27,7 @@ impl Names {
         self.by_name.get(name).map_or(&[][..], Vec::as_slice)
     }
 
-    /// The fields that the reference can mean, ten at most. The file of the record qualifies like a group.
+    /// Finds the fields that match the reference, ten at most. The file of the record qualifies like a group.
     pub(super) fn find(&self, layout: &Layout, record: &RecordDescription, reference: &Reference) -> Vec<FieldIndex> {
         let named = self.named(&reference.name).iter().copied();
         named.filter(|index| qualified(layout, record, *index, &reference.qualifiers)).take(10).collect()
@@ -160,7 +160,7 @@ fn counter(
     Some(index)
 }
 
-/// Storage that is shared has one length: neither view can hold a table of varying length.
+/// Reports a table of variable length in shared storage. Shared storage has one length, so no view can hold such a table.
 fn in_redefinition(
     layout: &Layout,
     record: &RecordDescription,

@@ -50,7 +50,7 @@ pub enum SyncRule {
     EightBytesAtFour,
     /// Items are aligned; a binary of 8 bytes or more to 8 (GnuCOBOL).
     EightBytesAtEight,
-    /// It is a comment (Micro Focus without IBMCOMP).
+    /// SYNC is a comment (Micro Focus without IBMCOMP).
     Ignored,
 }
 
@@ -65,7 +65,7 @@ pub struct Dialect {
     pub binary_order: ByteOrder,
     /// Byte order of COMP-5, INDEX and POINTER.
     pub native_order: ByteOrder,
-    /// Whether COMP holds only as many digits as its picture (`TRUNC(STD)`). Encoding checks it; decoding accepts the whole range.
+    /// True if COMP holds only the digits of its picture (`TRUNC(STD)`). Encoding checks it; decoding accepts the whole range.
     pub binary_truncate: bool,
     /// Most digits of a binary item: 18 in Enterprise COBOL and GnuCOBOL 3.1, 38 in Micro Focus COBOL. From 19 on it has 16 bytes, or
     /// with [`BinarySizes::OneToEight`] the fewest that hold the digits.
@@ -80,7 +80,7 @@ pub struct Dialect {
     pub float_format: FloatFormat,
     /// Sign overpunch in ASCII data.
     pub overpunch: OverpunchVariant,
-    /// Whether the fields after an OCCURS DEPENDING ON move with its count.
+    /// True if the fields after an OCCURS DEPENDING ON move with its count.
     pub odo_slide: bool,
     /// DECIMAL-POINT IS COMMA, for copybooks without SPECIAL-NAMES.
     pub decimal_comma: bool,
@@ -145,7 +145,7 @@ impl Dialect {
 }
 
 impl Dialect {
-    /// The settings of pictures, for [`crate::copybook::ParseOptions::picture`].
+    /// Returns the settings of pictures, for [`crate::copybook::ParseOptions::picture`].
     #[must_use]
     pub fn picture_settings(&self) -> PictureSettings {
         let currency = Currency { symbol: self.currency, sign: self.currency };

@@ -24,7 +24,7 @@ pub(super) struct Made {
     pub(super) description: String,
 }
 
-/// The entry's own clauses before those of its group.
+/// Combines the entry's own clauses with those of its group; its own take precedence.
 pub(super) fn inherit(entry: &Entry, outer: Inherited, group: bool, context: &mut Context<'_>) -> Inherited {
     let own = entry.usage.or(entry.group_usage);
     if let (Some((own, at)), Some((above, _))) = (own, outer.usage)
@@ -330,7 +330,7 @@ fn value_kind(entry: &Entry, encoding: &Encoding, context: &mut Context<'_>) {
     }
 }
 
-/// Picture, usage and the clauses that change bytes, as normalised text.
+/// Describes picture, usage and the clauses that change bytes, as normalised text.
 fn describe(entry: &Entry, usage: Usage, encoding: &Encoding, synchronized: bool) -> String {
     let mut parts: Vec<String> = Vec::new();
     parts.extend(entry.picture.as_ref().map(|(picture, _)| format!("PIC {}", picture.text)));

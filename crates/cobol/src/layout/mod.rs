@@ -80,7 +80,7 @@ impl Layout {
         })
     }
 
-    /// COBOL names from below the record down to the field, joined by `.`; the record's own name for the record.
+    /// Returns the COBOL names from below the record down to the field, joined by `.`; the record's own name for the record.
     #[must_use]
     pub fn path(&self, index: FieldIndex) -> String {
         let mut names = Vec::new();
@@ -102,7 +102,7 @@ impl Layout {
 pub struct Field {
     /// Name as in the copybook, upper case; `FILLER` if it has none.
     pub name: String,
-    /// No name, or `FILLER`.
+    /// True if the item has no name, or `FILLER`.
     pub filler: bool,
     /// Level number as written; 1 for a synthetic record.
     pub level: u8,
@@ -120,7 +120,7 @@ pub struct Field {
     pub slack_before: usize,
     /// OCCURS clause.
     pub occurs: Option<Occurs>,
-    /// The field whose storage it shares (the first of them, if a redefinition names another redefinition).
+    /// The field whose storage it shares (the first one, if a redefinition names another redefinition).
     pub redefines: Option<FieldIndex>,
     /// Group or elementary item.
     pub kind: FieldKind,
@@ -154,7 +154,7 @@ pub struct Occurs {
 pub enum FieldKind {
     /// A field with children.
     Group,
-    /// A field with bytes of its own.
+    /// An elementary item with its own bytes.
     Item(Encoding),
 }
 
@@ -203,7 +203,7 @@ pub enum Encoding {
     },
     /// COMP, COMP-4, COMP-5, COMP-X, BINARY, INDEX, POINTER, BINARY-LONG …: two's complement, 1 to 16 bytes (the field's size).
     Binary {
-        /// Digits of the picture; 0 if there is none, for the whole range of the bytes.
+        /// Digits of the picture; 0 without a picture, for the whole range of the bytes.
         digits: u16,
         /// Digits after the point.
         scale: i16,
@@ -211,7 +211,7 @@ pub enum Encoding {
         signed: bool,
         /// Byte order.
         order: ByteOrder,
-        /// Whether a value may use the whole range of the bytes (COMP-5, COMP-X, INDEX, or a dialect without truncation).
+        /// True if a value may use the whole range of the bytes (COMP-5, COMP-X, INDEX, or a dialect without truncation).
         full_range: bool,
     },
     /// COMP-1, FLOAT-SHORT: 4 bytes.
@@ -237,9 +237,9 @@ pub enum Encoding {
 /// Place of a zoned number's sign.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ZonedSign {
-    /// No S in the picture.
+    /// Unsigned: the picture has no S.
     Unsigned,
-    /// In the zone of the last byte: the default for S.
+    /// Sign in the zone of the last byte: the default for S.
     TrailingOverpunch,
     /// SIGN LEADING.
     LeadingOverpunch,

@@ -28,7 +28,7 @@ pub(super) fn place(
     placing.fits
 }
 
-/// The largest boundary that an item inside each field needs.
+/// Returns, for each field, the largest boundary that an item inside it needs.
 fn boundaries(layout: &Layout, alignments: &[usize]) -> Vec<usize> {
     let mut boundaries = alignments.to_vec();
     for index in (1..boundaries.len()).rev() {
@@ -111,7 +111,7 @@ impl Placing<'_, '_> {
         end - offset
     }
 
-    /// The boundary of the elementary item that a field begins with.
+    /// Returns the boundary of the elementary item at the start of a field.
     fn leading_boundary(&self, mut index: FieldIndex) -> usize {
         while self.layout.field(index).kind == FieldKind::Group {
             index = FieldIndex(index.0 + 1);

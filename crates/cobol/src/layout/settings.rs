@@ -13,23 +13,23 @@ pub struct DialectSetting {
     pub meaning: &'static str,
 }
 
-/// Why a setting is refused.
+/// Error of a dialect setting.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DialectSettingError {
-    /// No preset of that name.
+    /// The preset does not exist.
     #[error("no dialect is named `{found}`; there are ibm, gnucobol and microfocus")]
     Preset {
         /// Text found.
         found: String,
     },
-    /// No setting of that name.
+    /// The setting does not exist.
     #[error("no dialect setting is named `{found}`")]
     Name {
         /// Text found.
         found: String,
     },
-    /// Not a value of the setting.
+    /// The value is not one of the setting's.
     #[error("`{found}` is not a value of the dialect setting {setting}, which takes {}", .values.join(", "))]
     Value {
         /// The setting.
@@ -45,7 +45,7 @@ pub enum DialectSettingError {
 const CURRENCIES: [&str; 4] = ["$", "£", "€", "¥"];
 
 const YES_NO: &[&str] = &["yes", "no"];
-/// In the order of the values of the settings `binary-sizes` and `native-sizes`.
+/// Values of the settings `binary-sizes` and `native-sizes`, in their order.
 const SIZES: [BinarySizes; 3] = [BinarySizes::TwoFourEight, BinarySizes::OneTwoFourEight, BinarySizes::OneToEight];
 
 impl Dialect {
@@ -107,7 +107,7 @@ impl Dialect {
         DialectSetting { name: "currency", values: &CURRENCIES, meaning: "CURRENCY SIGN of pictures" },
     ];
 
-    /// The preset of this name: `ibm`, `gnucobol` or `microfocus`, in any case.
+    /// Returns the preset with this name: `ibm`, `gnucobol` or `microfocus`, in any case.
     ///
     /// # Errors
     /// [`DialectSettingError::Preset`] for another name.
@@ -155,7 +155,7 @@ impl Dialect {
         Ok(())
     }
 
-    /// The value of every setting, as users write it, in the order of [`Dialect::SETTINGS`].
+    /// Returns the value of every setting, as users write it, in the order of [`Dialect::SETTINGS`].
     #[must_use]
     pub fn settings(&self) -> [(&'static str, &'static str); 14] {
         let order = |order| if order == ByteOrder::Big { 0 } else { 1 };

@@ -204,7 +204,7 @@ pub(super) fn digits_and_scale(runs: &[Run], transparent: impl Fn(Symbol) -> boo
     Ok((u16::try_from(digits).expect(fits), i16::try_from(scale).expect(fits)))
 }
 
-/// The scale of a picture with P at index `at` of its row.
+/// Computes the scale of a picture with P at index `at` of its row.
 fn scaled(row: &[&Run], at: usize, strings: usize, digits: usize) -> Result<i64, PictureError> {
     let run = row[at];
     let ends = "put P left or right of all digit positions; only V may be outside it";

@@ -86,7 +86,7 @@ fn floating(symbols: &Symbols) -> Result<Option<Symbol>, PictureError> {
     Ok(Some(symbol))
 }
 
-/// One sign at most; fixed ones at an end, CR and DB at the right.
+/// Checks the signs: at most one; fixed ones at an end, CR and DB at the right.
 fn signs(symbols: &Symbols, floating: Option<Symbol>) -> Result<(), PictureError> {
     let is_sign = |s: Symbol| matches!(s, Symbol::Plus | Symbol::Minus | Symbol::Credit | Symbol::Debit);
     let is_currency = |s: Symbol| matches!(s, Symbol::Currency(_));

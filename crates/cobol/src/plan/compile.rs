@@ -117,7 +117,7 @@ pub(super) fn compile(
     }
 }
 
-/// The places of short texts by operation, and how many follow each other from each operation on.
+/// Returns the positions of short texts by operation, and the number of consecutive ones from each operation on.
 fn texts(ops: &[Op]) -> (Vec<TextPlace>, Vec<u32>) {
     let place = |op: &Op| match *op {
         Op::Text { offset, size, node } => TextPlace { node, offset, size },
@@ -135,7 +135,7 @@ fn texts(ops: &[Op]) -> (Vec<TextPlace>, Vec<u32>) {
     }
     (places, runs)
 }
-/// Digits of a record's number: as many as 64-bit integers of other programs hold.
+/// Digits of a record's number: those that fit in a 64-bit integer of other programs.
 const ORIGIN_DIGITS: u16 = 18;
 
 struct Compiler<'a> {
@@ -175,7 +175,7 @@ struct ChoiceSpec {
 }
 
 impl Compiler<'_> {
-    /// ODO counters and selectors get slots before anything is compiled.
+    /// Assigns slots to ODO counters and selectors before anything is compiled.
     fn find_captures(&mut self) {
         for (_, field) in self.layout.iter() {
             if let Some(counter) = field.occurs.and_then(|occurs| occurs.depending_on) {
@@ -237,7 +237,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A case as the selector's value is shown: `01` is `1` for a number.
+    /// Formats a case like the selector's value: `01` is `1` for a number.
     fn numeric_case(&mut self, by: FieldIndex, case: String) -> String {
         let field = self.layout.field(by);
         match plain_number(&case) {
@@ -287,7 +287,7 @@ impl Compiler<'_> {
         tables
     }
 
-    /// The original and its redefinitions.
+    /// Returns the original and its redefinitions.
     fn views(&self, storage: FieldIndex) -> Vec<FieldIndex> {
         let redefinitions = self.redefinitions.get(&storage).into_iter().flatten().copied();
         core::iter::once(storage).chain(redefinitions).collect()
@@ -311,7 +311,7 @@ impl Compiler<'_> {
         item
     }
 
-    /// Whether the values of a field have names: a rule asks for them, and a condition has exactly one value.
+    /// Returns true if the values of a field have names: a rule requests them, and a condition has exactly one value.
     fn has_names(&self, field: FieldIndex) -> bool {
         let ruled = core::iter::successors(Some(field), |at| self.layout.field(*at).parent)
             .find_map(|at| self.selection.values[at.index()]);
@@ -319,7 +319,7 @@ impl Compiler<'_> {
             && self.layout.field(field).conditions.iter().any(|c| template::single(c).is_some())
     }
 
-    /// The scalar of a field, which is a text where its values have names.
+    /// Returns the scalar of a field, which is a text if its values have names.
     fn scalar(&self, field: FieldIndex, encoding: &Encoding, size: usize) -> Scalar {
         if self.has_names(field) { Scalar::Text { chars_max: None } } else { scalar(encoding, size) }
     }
@@ -581,7 +581,7 @@ impl Compiler<'_> {
         self.push(op.unwrap_or(Op::Item(item)), item);
     }
 
-    /// RENAMES items in front of any sliding table: a second look at bytes already shown, so they are read and never written.
+    /// Compiles RENAMES items that precede every sliding table. They show bytes that other fields have too, so they are read and never written.
     fn renames(&mut self) {
         if self.interface.redefines == RedefinesPolicy::Original {
             return;
@@ -632,7 +632,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// The table that ends the record, in no other table and no redefinition.
+    /// Returns the table that ends the record and is in no other table and no redefinition.
     fn last_table(&self) -> Option<LastTable> {
         let layout = self.layout;
         if layout.dialect.odo_slide {
@@ -704,7 +704,7 @@ impl Compiler<'_> {
         names.settle(&mut self.shape, &mut self.findings);
     }
 
-    /// A member that is no field's.
+    /// Adds a member that belongs to no field.
     fn added(&mut self, name: String, scalar: Scalar) -> NodeId {
         let node = self.shape.scalar(name.clone(), scalar, Occurs::Optional);
         self.note_name(node, Name::derived(name));
@@ -781,7 +781,7 @@ fn redefinitions(layout: &Layout) -> HashMap<FieldIndex, Vec<FieldIndex>> {
     of
 }
 
-/// The shape's type of an encoding. A binary that is not truncated to its picture has the digits of its whole range.
+/// Returns the shape's type of an encoding. A binary that is not truncated to its picture has the digits of its whole range.
 fn scalar(encoding: &Encoding, size: usize) -> Scalar {
     let chars = |n: usize| Scalar::Text { chars_max: u32::try_from(n).ok() };
     match encoding {
@@ -837,7 +837,7 @@ fn offset(n: usize) -> u32 {
     u32::try_from(n).expect("a record is shorter than 4 GiB")
 }
 
-/// Whether an item holds a decimal number.
+/// Returns true if an item holds a decimal number.
 fn is_decimal(encoding: &Encoding) -> bool {
     match encoding {
         Encoding::Zoned { .. } | Encoding::Packed { .. } | Encoding::PackedUnsigned { .. } => true,
@@ -848,7 +848,7 @@ fn is_decimal(encoding: &Encoding) -> bool {
     }
 }
 
-/// A number without superfluous zeros, which is its form in comparisons; `None` for other text.
+/// Removes superfluous zeros from a number, for comparisons; `None` for other text.
 pub(crate) fn plain_number(text: &str) -> Option<String> {
     let (is_negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),

@@ -33,7 +33,7 @@ impl RecordPlan {
     }
 }
 
-/// The operations of a plan that a walk needs.
+/// Selects the operations of a plan that a walk needs.
 pub(super) fn operations(plan: &Plan) -> Vec<Op> {
     let mut kept = Vec::new();
     // Open loops: the end of their operations, and their index in `kept`.

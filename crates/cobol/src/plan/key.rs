@@ -24,7 +24,7 @@ pub(crate) fn styled(name: &str, style: KeyStyle) -> String {
 }
 
 impl KeyStyle {
-    /// The key for a COBOL name.
+    /// Returns the key for a COBOL name.
     #[must_use]
     pub fn key(self, name: &str) -> String {
         styled(name, self)

@@ -53,7 +53,7 @@ impl RecordPlan {
         &self.0.shape
     }
 
-    /// The layout the plan was compiled from.
+    /// Returns the layout from which the plan was compiled.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.0.layout
@@ -107,7 +107,7 @@ impl RecordPlan {
         &self.0.template
     }
 
-    /// The byte that pads a record to a fixed length: the code page's space.
+    /// Returns the byte that pads a record to a fixed length: the code page's space.
     #[must_use]
     pub fn pad_byte(&self) -> u8 {
         self.0.text.space
@@ -126,7 +126,7 @@ pub(crate) struct Plan {
     pub(crate) ops: Vec<Op>,
     /// Item of each operation, for places in faults.
     pub(crate) op_items: Vec<ItemIndex>,
-    /// For each text operation, its place; arbitrary for all others.
+    /// Position of each text operation; arbitrary for other operations.
     pub(crate) text_places: Vec<TextPlace>,
     /// Number of consecutive short texts from this operation on; for a table, its number in `rows` from 1, or 0.
     pub(crate) text_runs: Vec<u32>,
@@ -154,7 +154,7 @@ pub(crate) struct Plan {
     pub(crate) preserve_node: Option<NodeId>,
     /// Members that say where a record comes from.
     pub(crate) origin: OriginNodes,
-    /// Of items whose values have names: names and the bytes that they stand for.
+    /// For items whose values have names, the names and the bytes that they represent.
     pub(crate) names: HashMap<ItemIndex, Vec<(String, Vec<u8>)>>,
 }
 
@@ -181,7 +181,7 @@ pub(crate) struct TextCode {
     pub(crate) to_ascii: &'static [u8; 256],
     /// ASCII byte to record byte; only meaningful for `ascii_ok` bytes.
     pub(crate) from_ascii: [u8; 128],
-    /// Whether every printable ASCII character has a byte (false for a few national EBCDIC pages).
+    /// True if every printable ASCII character has a byte (false for a few national EBCDIC pages).
     pub(crate) ascii_whole: bool,
     /// Space.
     pub(crate) space: u8,
@@ -205,7 +205,7 @@ pub(crate) struct Item {
     pub(crate) encoding: Encoding,
     /// Bytes of null in it.
     pub(crate) null: NullAs,
-    /// Whether documents have names for some of its values: [`Plan::names`].
+    /// True if documents have names for some of its values: [`Plan::names`].
     pub(crate) named: bool,
 }
 
@@ -222,7 +222,7 @@ pub(crate) struct Tail {
 /// The view of a tail that a record has.
 #[derive(Debug)]
 pub(crate) enum TailView {
-    /// The same view in every record.
+    /// The same view for every record.
     Always(usize),
     /// The view that this union chooses.
     Chosen(u32),
@@ -248,7 +248,7 @@ impl Plan {
 }
 
 impl Choice {
-    /// The view for a selector's value.
+    /// Returns the view for a selector's value.
     pub(crate) fn view(&self, value: Option<&str>) -> Option<usize> {
         let number = value.filter(|_| self.is_number).and_then(compile::plain_number);
         let value = number.as_deref().or(value);
@@ -276,7 +276,7 @@ pub(crate) enum Op {
     Enter(NodeId),
     /// A group occurrence ends.
     Leave(NodeId),
-    /// A table's occurrences: the body is the next `len` operations, the last of them `Next`.
+    /// The occurrences of a table: the body is the next `len` operations, the last of them `Next`.
     Loop { table: u32, len: u32 },
     /// An occurrence of the innermost table ends.
     Next,
@@ -297,7 +297,7 @@ pub(crate) struct Table {
     pub(crate) stride: usize,
     /// Captured counter of an OCCURS DEPENDING ON.
     pub(crate) counter: Option<u32>,
-    /// Whether the fields after it move.
+    /// True if the fields after the table move.
     pub(crate) slides: bool,
 }
 
@@ -318,7 +318,7 @@ pub(crate) struct Union {
 pub(crate) struct View {
     pub(crate) field: FieldIndex,
     pub(crate) len: u32,
-    /// For an elementary view that occurs once: its node, which is null if the bytes do not fit.
+    /// For an elementary view that occurs once, its node, which is null if the bytes do not fit.
     pub(crate) scalar: Option<NodeId>,
 }
 
@@ -340,7 +340,7 @@ pub(crate) struct Choice {
     pub(crate) depth: u32,
     /// Trimmed text, or number in its plain form, and index of the view.
     pub(crate) cases: Vec<(String, usize)>,
-    /// Whether the selector is a number.
+    /// True if the selector is a number.
     pub(crate) is_number: bool,
     pub(crate) otherwise: Option<usize>,
 }

@@ -27,8 +27,8 @@ impl Names {
         self.0.push((node, name));
     }
 
-    /// Gives each member a name of its own. The first of several with one derived name keeps it, and the others get `_2`, `_3` …, but
-    /// never a name that a member has anyway. A name given by a rule is never changed: if another member has it, that is a finding.
+    /// Gives each member a unique name. The first of several with the same derived name keeps it, and the others get `_2`, `_3` …, but
+    /// never a name that another member has already. A name from a rule is never changed; if another member has it, that is a finding.
     pub(super) fn settle(self, shape: &mut ShapeBuilder, findings: &mut Vec<Finding>) {
         let mut own: HashSet<&str> = HashSet::new();
         let mut twice: HashSet<&str> = HashSet::new();

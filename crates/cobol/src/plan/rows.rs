@@ -12,7 +12,7 @@ pub(crate) struct TextTables {
     /// Bytes of a record that are translated before anything is read, if the rest is translated table by table; for sinks that take
     /// rows. `None` if all of the record is translated at once.
     pub(crate) eager: Option<usize>,
-    /// Whether printable ASCII is unchanged in records of this code page, and no other byte is printable ASCII.
+    /// True if printable ASCII is unchanged in records of this code page, and no other byte is printable ASCII.
     pub(crate) as_is: bool,
 }
 

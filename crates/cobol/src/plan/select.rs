@@ -54,7 +54,7 @@ impl Selection {
     }
 }
 
-/// Returns the one field that `name` means, and reports if there is none or more than one.
+/// Returns the only field that `name` matches, and reports if there is none or more than one.
 pub(crate) fn resolve_one(layout: &Layout, name: &str, what: &str, findings: &mut Vec<Finding>) -> Option<FieldIndex> {
     match resolve(layout, name, what, findings)[..] {
         [field] => Some(field),
@@ -142,7 +142,7 @@ fn nearest(layout: &Layout, name: &str) -> Option<String> {
     (best.0 <= name.len().div_ceil(2)).then(|| format!("did you mean `{}`?", best.1))
 }
 
-/// Levenshtein distance in characters.
+/// Computes the Levenshtein distance in characters.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use super::{Plan, Tail, TailView};
 use crate::layout::{FieldIndex, Layout};
 
-/// The tails of a plan, outer ones first.
+/// Returns the tails of a plan, outer ones first.
 pub(super) fn tails(plan: &Plan, always: &HashSet<FieldIndex>) -> Vec<Tail> {
     let layout = &plan.layout;
     // Storage whose view is chosen, in the order of the copybook: an outer one precedes the inner ones.
@@ -69,7 +69,7 @@ fn container(layout: &Layout, storage: FieldIndex, tails: &[Vec<FieldIndex>]) ->
     }
 }
 
-/// The original and its redefinitions.
+/// Returns the original and its redefinitions.
 fn views(layout: &Layout, storage: FieldIndex) -> Vec<FieldIndex> {
     let Some(parent) = layout.field(storage).parent else { return vec![storage] };
     layout

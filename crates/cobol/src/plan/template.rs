@@ -50,8 +50,8 @@ impl SignCode {
     pub(crate) const NEGATIVE: u8 = 0x80;
     pub(crate) const INVALID: u8 = 0xff;
 
-    /// EBCDIC: zones 0xB and 0xD are minus, 0xA, 0xC, 0xE and 0xF plus; 0xC and 0xD are written (z/Architecture Principles of
-    /// Operation, decimal codes). ASCII: by the dialect's overpunch variant; a plain digit is plus in both.
+    /// Creates the sign codes. EBCDIC: zones 0xB and 0xD are minus, 0xA, 0xC, 0xE and 0xF plus; 0xC and 0xD are written (z/Architecture
+    /// Principles of Operation, decimal codes). ASCII: by the dialect's overpunch variant; a plain digit is plus in both.
     pub(super) fn new(charset: Charset, overpunch: OverpunchVariant) -> Self {
         let mut code = SignCode { decode: [Self::INVALID; 256], plus: [0; 10], minus: [0; 10] };
         for digit in 0u8..10 {
@@ -222,7 +222,7 @@ fn initialise(plan: &Plan, item: &Item, bytes: &mut [u8]) {
     }
 }
 
-/// The value of a condition that has exactly one.
+/// Returns the value of a condition that has exactly one.
 pub(super) fn single(condition: &Condition) -> Option<&Literal> {
     match &condition.values[..] {
         [(value, None)] => Some(value),
@@ -230,7 +230,7 @@ pub(super) fn single(condition: &Condition) -> Option<&Literal> {
     }
 }
 
-/// Names of values, of the items that show them. Of two names of one value the first is shown, and both are read.
+/// Returns the names of values, for the items that show them. If two names have the same value, the first is written and both are accepted.
 pub(super) fn names(plan: &Plan) -> HashMap<ItemIndex, Vec<(String, Vec<u8>)>> {
     let mut names = HashMap::new();
     for (index, item) in plan.items.iter().enumerate().filter(|(_, item)| item.named) {
@@ -270,7 +270,7 @@ fn group_values(plan: &Plan, record: &mut [u8]) {
     }
 }
 
-/// Whether a group around a field has a VALUE clause.
+/// Returns true if a group around a field has a VALUE clause.
 fn in_value(plan: &Plan, index: FieldIndex) -> bool {
     let mut at = plan.layout.field(index).parent;
     while let Some(field) = at {
