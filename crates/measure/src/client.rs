@@ -12,7 +12,7 @@ pub(crate) struct Client {
     buffer: Vec<u8>,
 }
 
-/// What came back.
+/// Answer of the server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,

@@ -36,7 +36,7 @@ impl CpuClock {
         CpuClock::of(&self.ids)
     }
 
-    /// The same of those that the process has started: program workers.
+    /// Returns the CPU time of the child processes (program workers) so far.
     #[must_use]
     pub fn read_children(&self) -> Duration {
         CpuClock::of(self.ids.get(1..).unwrap_or_default())
@@ -53,7 +53,7 @@ impl CpuClock {
         Duration::from_nanos(total)
     }
 
-    /// Resident memory now, in bytes, of all of them.
+    /// Returns the resident memory of all processes, in bytes.
     #[must_use]
     pub fn resident_bytes(&self) -> u64 {
         let of = |id: &u32| {

@@ -9,7 +9,7 @@ use crate::PythonRandom;
 /// An X12 005010X222A1 interchange of claims.
 #[derive(Clone, Copy, Debug)]
 pub struct Claims {
-    /// How many; about 947 bytes and 40.6 segments each.
+    /// Number of claims; about 947 bytes and 40.6 segments each.
     pub claims: u64,
     /// Claims in a transaction set; the guide advises 5,000 at most.
     pub per_transaction: u64,
@@ -18,7 +18,7 @@ pub struct Claims {
 /// A UN/EDIFACT interchange of ORDERS D.96A, one order a message, with UNA and release characters.
 #[derive(Clone, Copy, Debug)]
 pub struct Orders {
-    /// How many; about 1,278 bytes and 57.9 segments each.
+    /// Number of orders; about 1,278 bytes and 57.9 segments each.
     pub orders: u64,
 }
 
@@ -105,7 +105,7 @@ macro_rules! put {
 }
 
 impl Claims {
-    /// In transaction sets of 5,000.
+    /// Creates claims in transaction sets of 5,000.
     #[must_use]
     pub fn new(claims: u64) -> Self {
         Claims { claims, per_transaction: 5_000 }
@@ -122,10 +122,10 @@ impl Claims {
         bytes
     }
 
-    /// Writes the file as it is made.
+    /// Generates the file directly into the output.
     ///
     /// # Errors
-    /// What the output answers.
+    /// The error of the output.
     pub fn write_to(self, out: &mut dyn Write) -> io::Result<()> {
         let (w, r) = (&mut Segments::new(out, b'~'), &mut PythonRandom::new(1));
         put!(
@@ -275,7 +275,7 @@ fn date(r: &mut PythonRandom, from: u64, to: u64) -> String {
     format!("{}{:02}{:02}", r.between(from, to), r.between(1, 12), r.between(1, 28))
 }
 
-/// Ten digits, the last of them a check digit over the nine and the prefix 80840.
+/// Generates a provider number: ten digits, the last of which is a check digit over the nine and the prefix 80840.
 fn provider_number(r: &mut PythonRandom) -> u64 {
     let digits: Vec<u64> = core::iter::once(1).chain((0..8).map(|_| r.below(10))).collect();
     let prefix = [8, 0, 8, 4, 0];
@@ -312,10 +312,10 @@ impl Orders {
         bytes
     }
 
-    /// Writes the file as it is made.
+    /// Generates the file directly into the output.
     ///
     /// # Errors
-    /// What the output answers.
+    /// The error of the output.
     pub fn write_to(self, out: &mut dyn Write) -> io::Result<()> {
         let (w, r) = (&mut Segments::new(out, b'\''), &mut PythonRandom::new(1));
         put!(w, "UNA:+.? ");

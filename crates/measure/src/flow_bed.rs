@@ -27,12 +27,12 @@ const REPLY_WAIT: Duration = Duration::from_secs(60);
 /// Room on each queue.
 const DEPTH_MAX: u64 = 2_000_000;
 
-/// What the store of a bed holds.
+/// Content of the bed's store.
 #[derive(Clone, Copy, Debug)]
 pub struct Holds {
     /// Records of each file.
     pub records: u32,
-    /// Files; each application reads one of them.
+    /// Number of files; each application reads one of them.
     pub files: u32,
     /// Bytes of memory for the applied store, without a cache of single records. Default that of the engine.
     pub cache_bytes: Option<usize>,
@@ -89,7 +89,7 @@ impl Applications {
     }
 }
 
-/// What a drive found.
+/// Result of a run of the applications.
 #[derive(Clone, Copy, Debug)]
 pub struct Drive {
     /// Requests that have their reply, or records.
@@ -137,7 +137,7 @@ pub(crate) fn record(number: u32) -> [u8; 32] {
     record
 }
 
-/// All records of the file of the report, one after another.
+/// Returns all records of the report's file, concatenated.
 #[must_use]
 pub fn sample_file() -> Vec<u8> {
     (0..FLOW_RECORDS).flat_map(record).collect()
@@ -216,18 +216,18 @@ pub fn bare_syncs(folder: &Path) -> Result<f64, String> {
 }
 
 impl FlowBed {
-    /// Makes a new store in `folder`, which is emptied, defines what the flow names, adds `records` records to the file of the report, and runs the flow.
+    /// Creates a store in `folder`, which is emptied, defines everything that the flow names, adds `records` records to the report's file, and runs the flow.
     ///
     /// # Errors
-    /// What stops it, in words.
+    /// A description of the failure.
     pub fn new(folder: &Path, flow: Flow, records: u32, options: EngineOptions) -> Result<FlowBed, String> {
         FlowBed::with(folder, flow, Holds::records(records), options)
     }
 
-    /// The same with more files, or with less memory for them.
+    /// Creates a bed with more files, or with less memory for them.
     ///
     /// # Errors
-    /// What stops it, in words.
+    /// A description of the failure.
     pub fn with(folder: &Path, flow: Flow, holds: Holds, options: EngineOptions) -> Result<FlowBed, String> {
         let _ = std::fs::remove_dir_all(folder);
         let medium = Folder::create(folder).map_err(shown)?;
@@ -283,7 +283,7 @@ impl FlowBed {
         Ok(flow)
     }
 
-    /// The same flow with a part of its text replaced; the new text is written to a folder.
+    /// Loads a flow with a part of its text replaced; the new text is written to a folder.
     pub(crate) fn changed(
         project: &Path,
         sample: &str,
@@ -327,10 +327,10 @@ impl FlowBed {
         format!("{error}\n{failures}")
     }
 
-    /// Sample 1: one request, one message for each record on a queue.
+    /// Runs sample 1: one request, one message for each record on a queue.
     ///
     /// # Errors
-    /// What fails, and a number of messages other than that of the records.
+    /// A failure, or a wrong number of messages.
     pub fn pass(&self, records: u32, persistence: Persistence) -> Result<Drive, String> {
         let (request, status) = (self.store.queue("SAMPLE1.REQUEST"), self.store.queue("SAMPLE1.STATUS"));
         let (request, status) = (request.map_err(shown)?, status.map_err(shown)?);
@@ -353,10 +353,10 @@ impl FlowBed {
         Ok(self.drive_of(u64::from(records), elapsed, 0.0, &before))
     }
 
-    /// Requests and replies for some time. Each application begins `at` its number and takes every request that many further, up to `limit`.
+    /// Sends requests and receives replies for some time. Each application starts at its own number and advances by the number of applications, up to `limit`.
     ///
     /// # Errors
-    /// What fails.
+    /// A description of the failure.
     pub fn requests(
         &self,
         sample: &str,
@@ -418,11 +418,11 @@ impl FlowBed {
         Ok(drive)
     }
 
-    /// Messages a second that the flow takes from a queue on which all of them wait, until it is empty and everything is committed. The flow must be
-    /// stopped; it is started.
+    /// Measures the messages a second that the flow takes from a filled queue until the queue is empty and everything is committed. The flow must be
+    /// stopped; this starts it.
     ///
     /// # Errors
-    /// What fails.
+    /// A description of the failure.
     pub fn drain(&self, queue: &str, messages: &[Message]) -> Result<Drive, String> {
         let name = self.engine.flows().first().map(|flow| flow.flow.name().to_owned()).unwrap_or_default();
         self.engine.stop(&name);
@@ -473,7 +473,7 @@ impl FlowBed {
     }
 }
 
-/// What all applications of a run share.
+/// State that all applications of a run share.
 struct Driver<'b> {
     bed: &'b FlowBed,
     sample: &'b str,

@@ -52,7 +52,7 @@ fn variants(name: &str) -> Option<Vec<Read>> {
     })
 }
 
-/// What to measure.
+/// Settings of the study.
 #[derive(Clone, Debug)]
 pub struct FlowStudyOptions {
     /// Folder of the sample flows.
@@ -127,9 +127,9 @@ impl FlowRun {
 /// The runs of all samples.
 #[derive(Clone, Debug, Default)]
 pub struct FlowStudy {
-    /// In the order of the report.
+    /// Runs in the order of the report.
     pub runs: Vec<FlowRun>,
-    /// What failed.
+    /// Failed runs, with the reasons.
     pub failures: Vec<String>,
 }
 
@@ -137,7 +137,7 @@ impl FlowStudy {
     /// Runs the samples.
     ///
     /// # Errors
-    /// What stops a run, in words.
+    /// A description of the failure.
     pub fn run(options: &FlowStudyOptions, progress: &dyn Fn(&str)) -> Result<FlowStudy, String> {
         let mut study = FlowStudy::default();
         for sample in &options.samples {

@@ -1,5 +1,4 @@
-//! Instructions of processes, counted by `perf stat` where that is installed and allowed: unlike time they do not depend on what else the
-//! machine does.
+//! Instructions of processes, counted by `perf stat` where it is installed and permitted. Unlike time, they do not depend on other work on the machine.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -12,14 +11,14 @@ use rustix::fs::{CWD, FileType, Mode, OFlags};
 /// Instructions in user space and in the kernel.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Instructions {
-    /// In user space.
+    /// Instructions in user space.
     pub user: u64,
-    /// In the kernel; 0 where they may not be counted.
+    /// Instructions in the kernel; 0 if counting them is not permitted.
     pub kernel: u64,
 }
 
 impl Instructions {
-    /// Both.
+    /// Returns the sum of both.
     #[must_use]
     pub fn all(self) -> u64 {
         self.user + self.kernel
@@ -34,7 +33,7 @@ pub(crate) struct Counter {
     folder: folder::Folder,
 }
 
-/// How long perf may take to begin or to answer.
+/// Maximum time for perf to start or to answer.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 impl Counter {
@@ -71,7 +70,7 @@ impl Counter {
         self.say("enable")
     }
 
-    /// What was counted since [`Counter::begin`].
+    /// Returns the instructions since [`Counter::begin`].
     pub(crate) fn end(mut self) -> Option<Instructions> {
         self.say("disable")?;
         // Asked to end, it writes what it has.

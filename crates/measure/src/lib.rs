@@ -1,20 +1,20 @@
-//! Workload drivers and what they found.
+//! Workload drivers and their results.
 //!
 //! * [`Load`] is a number of keep-alive clients with think time, open arrivals, or clients without a pause; [`Load::run`] drives a server
-//!   with it and gives a [`Run`]: throughput, response times, CPU time per transaction by the operating system's accounting.
-//! * [`OutsideLoad`] is one load against a server that already runs.
-//! * [`Mix`] is several classes of virtual users at once, each with weighted steps, against a server that already runs.
-//! * [`FlowBed`] is a store with one running flow and the applications that drive it, in process or over AMQP ([`AmqpApplications`]); [`FlowStudy`] runs the samples of IBM's report on VSAM nodes and prints its tables.
+//!   with it and returns a [`Run`]: throughput, response times, CPU time per transaction by the operating system's accounting.
+//! * [`OutsideLoad`] is one load on a running server.
+//! * [`Mix`] is several classes of concurrent virtual users, each with weighted steps, on a running server.
+//! * [`FlowBed`] is a store with one running flow and the applications that drive it, in process or over AMQP ([`AmqpApplications`]).
+//!   [`FlowStudy`] runs the samples of IBM's report on VSAM nodes and prints its tables.
 //! * [`translator_study`] measures the rows of a translator's study of 2005 over [`Claims`], by [`process`]. [`partner_study`] runs the case study of
 //!   that study over trading partners.
 //! * [`batch`] runs the job of IBM's paper on Liberty Batch and prints its experiments.
 //! * [`StoreStudy`] repeats messages and records by number of drivers, and kills a process with open units of work.
-//! * [`GatewayStudy`] runs the scenarios of IBM's report over the dealership and gives its tables as Markdown and a report.
+//! * [`GatewayStudy`] runs the scenarios of IBM's report over the dealership and writes its tables as Markdown and a report.
 //!
-//! Response times are safe against coordinated omission: with open arrivals they begin when a request was due, whether or not a
-//! connection was free, and what was due within the measured time counts although its answer comes later; with think time a client that
-//! waits for its answer sends nothing else by definition of the workload, and the report says how far throughput stayed behind what was
-//! asked for.
+//! Response times account for coordinated omission. With open arrivals, they begin when a request was due, whether or not a connection was
+//! free, and requests due within the measured time count even if their answers come later. With think time, a client that waits for its answer
+//! sends no further request, as the workload defines. The report shows by how much throughput was below the requested rate.
 
 pub mod batch;
 mod client;

@@ -14,14 +14,14 @@ use crate::CpuClock;
 use crate::client::Client;
 use crate::instructions::{Counter, Instructions};
 
-/// When requests are sent.
+/// Times at which requests are sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pace {
-    /// Each client waits so long behind an answer before it sends again.
+    /// Each client waits this long after an answer before it sends again.
     Think(Duration),
     /// Each client sends as soon as it has its answer: the server is saturated.
     NoPause,
-    /// Requests are due so many a second, at random times, whether or not earlier ones are answered.
+    /// This many requests are due each second, at random times, whether or not earlier ones are answered.
     Open(f64),
 }
 
@@ -30,24 +30,24 @@ pub enum Pace {
 pub struct Load {
     /// Keep-alive connections; with open arrivals, the most at once.
     pub clients: usize,
-    /// When they send.
+    /// Times at which the clients send.
     pub pace: Pace,
-    /// Before anything is measured.
+    /// Time before the measurement.
     pub warm_up: Duration,
-    /// What is measured.
+    /// Measured time.
     pub time: Duration,
-    /// Behind that, how long instructions are counted; zero for not at all.
+    /// Time after the measurement in which instructions are counted; zero for none.
     pub count: Duration,
     /// Path and query.
     pub target: String,
 }
 
-/// What one run came to.
+/// Result of a run.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// Answers with status 200 to 299 that came within the measured time.
     pub answers: u64,
-    /// All others, broken connections, and requests that were due and never answered.
+    /// All other answers, broken connections, and requests that were due and never answered.
     pub failures: u64,
     /// Seconds.
     pub seconds: f64,
@@ -60,7 +60,7 @@ pub struct Run {
     pub cpu: Duration,
     /// CPU time of the workers alone.
     pub cpu_workers: Duration,
-    /// Instructions of both for so many answers, where they can be counted.
+    /// Instructions of server and workers, and the number of answers counted, if counting is possible.
     pub instructions: Option<(Instructions, u64)>,
     /// Bytes of the last answer's body.
     pub body_bytes: usize,
@@ -127,7 +127,7 @@ impl Run {
 
 #[derive(Default)]
 struct Tally {
-    /// When the measured time began and ended.
+    /// Begin of the measured time; the field below has its end.
     from: Option<Instant>,
     to: Option<Instant>,
     /// Whether clients end.
@@ -296,7 +296,7 @@ impl Load {
 }
 
 impl Load {
-    /// Instructions, behind the measured time and not within it: a change between processes takes many times longer while perf counts in them.
+    /// Counts instructions after the measured time, because context switches take many times longer while perf counts.
     async fn count(&self, cpu: &CpuClock, tally: &RefCell<Tally>) -> Option<(Instructions, u64)> {
         if self.count.is_zero() {
             return None;
@@ -326,14 +326,14 @@ async fn until(at: Instant) {
 /// More than the runtime's timers are late.
 const TIMER: Duration = Duration::from_millis(3);
 
-/// How long answers are waited for behind the measured time.
+/// Maximum wait for answers after the measured time.
 const LATEST: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A server on a thread of its own that answers at once, and stands still for `pause` when it has run for `after`.
+    /// Starts a server on a separate thread that answers at once, and stops for `pause` after running for `after`.
     fn server(after: Duration, pause: Duration) -> SocketAddr {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

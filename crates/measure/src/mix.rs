@@ -15,7 +15,7 @@ use crate::client::Client;
 
 /// Most virtual users of all classes: each has a connection.
 pub const MIX_USERS_MAX: u32 = 10_000;
-/// How long answers are waited for after the measured time.
+/// Maximum wait for answers after the measured time.
 const LATEST: Duration = Duration::from_secs(10);
 /// Pause after a connection that broke.
 const BROKEN_PAUSE: Duration = Duration::from_millis(20);
@@ -23,7 +23,7 @@ const BROKEN_PAUSE: Duration = Duration::from_millis(20);
 /// A mix.
 #[derive(Clone, Debug)]
 pub struct Mix {
-    /// Where the server listens.
+    /// Address of the server.
     pub address: SocketAddr,
     /// Header lines of every request, each with its line end.
     pub headers: String,
@@ -40,7 +40,7 @@ pub struct Mix {
 /// A class of virtual users.
 #[derive(Clone, Debug)]
 pub struct MixClass {
-    /// Its name.
+    /// Name of the class.
     pub name: String,
     /// Users.
     pub users: u32,
@@ -55,9 +55,9 @@ pub struct MixClass {
 /// A request of a class.
 #[derive(Clone, Debug)]
 pub struct MixStep {
-    /// Its name.
+    /// Name of the step.
     pub name: String,
-    /// Its part, relative to the other steps of the class.
+    /// Weight relative to the other steps of the class.
     pub weight: f64,
     /// Method.
     pub method: String,
@@ -69,7 +69,7 @@ pub struct MixStep {
     pub body: Vec<u8>,
 }
 
-/// What one step came to.
+/// Result of one step.
 #[derive(Clone, Debug, Default)]
 pub struct MixTally {
     /// Answers with a status of 200 to 299.
@@ -80,13 +80,13 @@ pub struct MixTally {
     pub times_us: Histogram,
 }
 
-/// What a mix came to.
+/// Result of a mix.
 #[derive(Clone, Debug)]
 pub struct MixRun {
     mix: Mix,
     /// Measured seconds.
     pub seconds: f64,
-    /// By class and step.
+    /// Tallies by class and step.
     pub tallies: Vec<Vec<MixTally>>,
     /// CPU time of the server, if its process is known.
     pub cpu: Option<Duration>,

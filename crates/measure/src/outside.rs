@@ -1,4 +1,4 @@
-//! One load against a server that already runs, whatever it is: for comparisons and proofs.
+//! One load on any running server, for comparisons and proofs.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::load::{Load, Pace, Run};
 use crate::{CpuClock, server};
 
-/// What to send to a server that already runs.
+/// Load on a running server.
 #[derive(Clone, Debug)]
 pub struct OutsideLoad {
     address: SocketAddr,
@@ -18,11 +18,11 @@ pub struct OutsideLoad {
 }
 
 impl OutsideLoad {
-    /// `ADDRESS TARGET PROCESS-ID` and options: `--clients N` (100), `--seconds N` (5), `--warm-up N` (1), `--think-ms N` between an answer and
-    /// the next request or `--rate N` requests a second (else without a pause), `--core N` for this process.
+    /// Parses `ADDRESS TARGET PROCESS-ID` and options: `--clients N` (100), `--seconds N` (5), `--warm-up N` (1), `--core N` for this process; either
+    /// `--think-ms N` between an answer and the next request, or `--rate N` requests a second; without both, there is no pause.
     ///
     /// # Errors
-    /// What is wrong with the words.
+    /// A description of the error in the arguments.
     pub fn of_words(words: &[String]) -> Result<OutsideLoad, String> {
         let [address, target, process, options @ ..] = words else {
             return Err("load needs ADDRESS TARGET PROCESS-ID".to_owned());

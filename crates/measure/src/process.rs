@@ -1,4 +1,4 @@
-//! Another process, measured from outside.
+//! Measurement of another process from outside.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use wait4::Wait4 as _;
 
-/// What one process took.
+/// Resources that a process used.
 #[derive(Clone, Copy, Debug)]
 pub struct Usage {
-    /// From start to end.
+    /// Wall time from start to end.
     pub wall: Duration,
     /// CPU time in user and kernel mode, all threads.
     pub cpu: Duration,
@@ -23,10 +23,10 @@ pub struct Usage {
 /// Argument by which the bench starts itself as [`measure_here`].
 pub const MEASURE: &str = "--measure-process";
 
-/// Runs a command with its output discarded or written to a file, and returns what it took.
+/// Runs a command, discards its output or writes it to a file, and returns the resources that it used.
 ///
-/// The kernel counts the memory of whoever starts a process as the process's own until it has its own image, so a large parent falsifies
-/// the peak. Therefore `bench`, this program, is started again as a small parent that measures.
+/// Until a new process has its own image, the kernel counts the memory of its parent as its own, so a large parent falsifies the peak. Therefore
+/// `bench`, this program, is started again as a small parent that measures.
 ///
 /// # Errors
 /// The command cannot be started or does not end with 0; the text has its standard error.
@@ -44,7 +44,7 @@ pub fn run(bench: &Path, command: &[OsString], output: Option<&Path>) -> Result<
     }
 }
 
-/// What one process took, and how it ended.
+/// Resources that a process used, and its exit status.
 #[derive(Clone, Copy, Debug)]
 pub struct Ended {
     /// Exit status; absent where a signal ended it.
@@ -82,7 +82,7 @@ pub fn run_bounded(bench: &Path, command: &[OsString], cpu_seconds_max: u32) -> 
 /// Argument by which the bench starts itself as [`measure_any`].
 pub const MEASURE_ANY: &str = "--measure-any-process";
 
-/// As [`measure_here`], for a command that may end in any way: its status follows as a fourth number, -1 where a signal ended it.
+/// Measures like [`measure_here`], for a command with any exit status. The status is a fourth number, -1 for a signal.
 ///
 /// # Errors
 /// The command cannot be started.

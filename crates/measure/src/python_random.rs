@@ -57,10 +57,10 @@ impl PythonRandom {
         low + self.below(high - low + 1)
     }
 
-    /// `random.choice(items)`.
+    /// Returns a random element like `random.choice(items)`.
     ///
     /// # Panics
-    /// If there are none.
+    /// The slice is empty.
     pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[usize::try_from(self.below(items.len() as u64)).expect("below a length")]
     }

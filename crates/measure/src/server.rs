@@ -1,4 +1,4 @@
-//! The server under test, in a process of its own.
+//! The server under test, in a separate process.
 
 use std::ffi::OsString;
 use std::io::{self, BufRead as _, BufReader, Write as _};
@@ -20,15 +20,15 @@ pub const CHILD_ARGUMENT: &str = "measured-server";
 #[derive(Debug)]
 pub struct ServerProcess {
     process: Child,
-    /// Where it listens.
+    /// Address on which it listens.
     pub address: SocketAddr,
 }
 
 impl ServerProcess {
-    /// Serves a project with so many threads, on one core where that is asked for.
+    /// Serves a project with a number of threads, on one core if requested.
     ///
     /// # Errors
-    /// That it does not start, with what it said.
+    /// The server does not start; the error has its output.
     pub fn project(root: &Path, threads: usize, core: Option<usize>) -> io::Result<ServerProcess> {
         ServerProcess::start(&[OsString::from("project"), root.into(), threads.to_string().into(), core_argument(core)])
     }
@@ -94,7 +94,7 @@ pub(crate) fn pin(core: usize) {
     let _ = sched_setaffinity(None, &set);
 }
 
-/// Becomes the server: `arguments` are those behind [`CHILD_ARGUMENT`]. Prints its address as the one line of standard output.
+/// Runs as the server. `arguments` are those after [`CHILD_ARGUMENT`]. Prints its address as the only line of standard output.
 #[must_use]
 pub fn run_child(arguments: &[OsString]) -> i32 {
     let [kind, path, threads, core] = arguments else { return 2 };

@@ -23,14 +23,14 @@ const RECORDS: u64 = 50_000;
 const RECORD_BYTES: u32 = 200;
 /// Messages that are committed before the units of work open.
 const COMMITTED: u64 = 20_000;
-/// What the messages of open units of work say instead of a number.
+/// Content of the messages of open units of work, in place of a number.
 const NEVER: u64 = u64::MAX;
 /// Messages of a unit of work that fills or empties a queue.
 const CHUNK: u64 = 1_000;
 const QUEUE: &str = "MEASURED";
 const DEPTH_MAX: u64 = 10_000_000;
 
-/// How the study runs.
+/// Settings of the study.
 #[derive(Clone, Debug)]
 pub struct StoreStudyOptions {
     /// Folder whose folder `store` is emptied.
@@ -47,12 +47,12 @@ pub struct StoreStudyOptions {
     pub p95_ms: f64,
 }
 
-/// What a driver repeats.
+/// Operation that a driver repeats.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum StoreWork {
-    /// A put and a get, each in a unit of work of its own, on the disk when it ends.
+    /// A put and a get, each in a separate unit of work that is synced.
     Persistent,
-    /// The same; the system writes when it likes.
+    /// A put and a get, each in a separate unit of work, without sync.
     NotPersistent,
     /// A read by key.
     Read,
@@ -80,7 +80,7 @@ impl StoreWork {
 /// One run.
 #[derive(Clone, Debug)]
 pub struct StoreRow {
-    /// What was repeated.
+    /// Repeated operation.
     pub work: StoreWork,
     /// Drivers at once.
     pub drivers: usize,
@@ -92,7 +92,7 @@ pub struct StoreRow {
     pub times_ms: [f64; 3],
 }
 
-/// What was found after a kill.
+/// Result of recovery after a kill.
 #[derive(Clone, Copy, Debug)]
 pub struct RecoveryRow {
     /// Units of work that were open.
@@ -105,7 +105,7 @@ pub struct RecoveryRow {
     pub wrong: u64,
 }
 
-/// What was measured.
+/// Results of the study.
 #[derive(Clone, Debug)]
 pub struct StoreStudy {
     options: StoreStudyOptions,
@@ -135,10 +135,10 @@ fn define_queue(store: &Store) -> Result<Queue, StoreError> {
 }
 
 impl StoreStudy {
-    /// Runs the study. `executable` is the program that becomes the process to kill. `say` hears what runs.
+    /// Runs the study. `executable` is the program to start as the process to kill. `say` receives the name of each part.
     ///
     /// # Errors
-    /// What fails, in words.
+    /// A description of the failure.
     pub fn run(options: &StoreStudyOptions, executable: &Path, say: &dyn Fn(&str)) -> Result<StoreStudy, String> {
         let folder = options.scratch.join("store");
         let empty = || {
@@ -455,8 +455,8 @@ fn recovered(folder: &Path, units: u32, executable: &Path) -> Result<RecoveryRow
     Ok(RecoveryRow { open: units, seconds, lost, wrong })
 }
 
-/// Becomes the process with open units of work: `arguments` are those behind [`STORE_CHILD`]. Prints `open` and waits until it is killed, or until
-/// its input ends with the process that started it.
+/// Runs as the process with open units of work. `arguments` are those after [`STORE_CHILD`]. Prints `open` and waits until it is killed, or until its
+/// input ends with the process that started it.
 #[must_use]
 pub fn run_store_child(arguments: &[OsString]) -> i32 {
     let [folder, units] = arguments else { return 2 };

@@ -8,7 +8,7 @@ use crate::client::Client;
 use crate::load::{Load, Pace, Run};
 use crate::scratch::Scratch;
 
-/// How the study runs.
+/// Settings of the study.
 #[derive(Clone, Debug)]
 pub struct StudyOptions {
     /// The dealership.
@@ -19,15 +19,15 @@ pub struct StudyOptions {
     pub clients: Vec<usize>,
     /// Whether only the saturated comparison with static bytes is made.
     pub saturated_only: bool,
-    /// Whether it is only to be seen that everything runs: one round, few clients, half a second each. Figures of it say nothing.
+    /// True for a short run that only shows that everything works: one round, few clients, half a second each. Its figures are not measurements.
     pub short: bool,
 }
 
 impl StudyOptions {
-    /// From the words of a command line.
+    /// Parses command line arguments.
     ///
     /// # Errors
-    /// A word that is none of the options.
+    /// The argument that is not an option.
     pub fn of_words(words: &[String]) -> Result<StudyOptions, String> {
         let mut options = StudyOptions {
             project: "examples/dealership".into(),
@@ -111,7 +111,7 @@ const LINEAR_CARS: [u32; 11] = [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100];
 const TURNS: usize = 15;
 const TURN_S: f64 = 0.5;
 
-/// How long instructions are counted.
+/// Time in which instructions are counted.
 const COUNT: Duration = Duration::from_millis(300);
 
 /// A row of the think-time runs.
@@ -175,7 +175,7 @@ impl Twin {
     }
 }
 
-/// How far the cost of a transaction lies apart over the numbers of clients: largest by smallest.
+/// Spread of the cost of a transaction over the numbers of clients: largest by smallest.
 #[derive(Clone, Debug)]
 pub(crate) struct Spread {
     pub(crate) title: &'static str,
@@ -186,15 +186,15 @@ pub(crate) struct Spread {
 /// A straight line through points, by least squares.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fit {
-    /// At none.
+    /// Cost at zero.
     pub(crate) rest: f64,
-    /// For each.
+    /// Cost for each unit.
     pub(crate) slope: f64,
     /// The part of the variance that it explains.
     pub(crate) explained: f64,
 }
 
-/// Everything that was measured.
+/// Results of the study.
 #[derive(Clone, Debug, Default)]
 pub struct GatewayStudy {
     pub(crate) rows: Vec<Row>,
@@ -207,17 +207,17 @@ pub struct GatewayStudy {
     pub(crate) open: Option<(f64, Run)>,
     pub(crate) twins: Vec<Twin>,
     pub(crate) failures: u64,
-    /// Whether the figures are none to go by.
+    /// True if the figures are not measurements.
     pub(crate) short: bool,
     /// Processes that could run, by the kernel's count over the last minute, at the begin and at the end: a busy machine measures badly.
     pub(crate) busy: (f64, f64),
 }
 
 impl GatewayStudy {
-    /// Runs the study; it says on standard error where it is.
+    /// Runs the study, and reports its progress on standard error.
     ///
     /// # Errors
-    /// A server that does not start, or answers with something else than 200.
+    /// A server does not start, or answers with a status other than 200.
     pub fn run(options: &StudyOptions) -> Result<GatewayStudy, String> {
         let options = &options.resolved();
         let mut study = GatewayStudy { short: options.short, ..GatewayStudy::default() };
@@ -335,7 +335,7 @@ impl GatewayStudy {
         Ok(run)
     }
 
-    /// Whether the bars hold. Of a short study only that nothing failed.
+    /// Returns true if the bars hold; for a short study, if nothing failed.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.failures == 0 && (self.short || self.missed().is_empty())
@@ -357,8 +357,8 @@ impl GatewayStudy {
         missed
     }
 
-    /// Whether the machine gives static bytes the same time for any number of clients. Where it does not, time says more of the machine than
-    /// of the gateway, and instructions decide.
+    /// Returns true if static bytes take the same time for any number of clients. Otherwise time shows more about the machine than about
+    /// the gateway, and instructions decide.
     pub(crate) fn machine_is_constant(&self) -> bool {
         self.control_spread().is_some_and(|control| control.time <= SPREAD_MAX)
     }
@@ -376,7 +376,7 @@ impl GatewayStudy {
         fit(&self.linear.iter().map(point).collect::<Vec<_>>())
     }
 
-    /// The same for instructions, where they were counted.
+    /// Fits a line to the instructions, if they were counted.
     pub(crate) fn fit_instructions(&self) -> Option<Fit> {
         self.linear.iter().all(|(_, runs)| runs.kilo_instructions().is_some()).then_some(())?;
         self.fit(|runs| runs.kilo_instructions().unwrap_or(0.0))

@@ -21,7 +21,7 @@ struct Row {
     claims: u64,
     /// Claims in a transaction.
     per_transaction: u64,
-    /// What the study measured.
+    /// Figures of the study of 2005.
     then: &'static str,
 }
 

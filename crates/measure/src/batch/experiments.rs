@@ -11,7 +11,7 @@ use super::positions::{Moves, Positioned};
 use super::study::section;
 use super::{KeptEvents, Load, Rows, THREADS, Took, World, floor};
 
-/// What the paper has for an item-count and 10 million records, in milliseconds.
+/// The paper's figures for an item-count and 10 million records, in milliseconds.
 struct Paper {
     items: u64,
     elapsed: f64,
@@ -86,7 +86,7 @@ impl<'w> Experiments<'w> {
         Experiments { world, base }
     }
 
-    /// Runs all. `say` hears what runs.
+    /// Runs all experiments. `say` receives the name of each.
     pub(super) fn all(&self, say: &dyn Fn(&str)) -> Result<Vec<Section>, String> {
         say("item-counts");
         let mut sections = self.item_counts()?;
@@ -488,8 +488,8 @@ fn peak_bytes() -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kb| kb * 1_024)
 }
 
-/// What the runs of three item-counts predict of all. `None` if too few ran, or if larger item-counts were not faster: then checkpoints cost nothing
-/// that could be told from noise.
+/// Predicts all item-counts from the runs of three. `None` if too few ran, or if larger item-counts were not faster, because the cost of checkpoints
+/// cannot then be separated from noise.
 fn predicted(records: u64, runs: &[(u64, Seconds)]) -> Option<Section> {
     let fitted: Vec<(u64, Seconds)> = runs.iter().copied().filter(|(items, _)| FITTED.contains(items)).collect();
     let model = (fitted.len() == FITTED.len()).then(|| ChunkModel::fit(records, &fitted))?.ok()?.value;

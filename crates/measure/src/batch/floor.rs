@@ -49,10 +49,10 @@ fn array(element: u32, count: u64, value: impl Fn(u64, &mut Vec<u8>)) -> Vec<u8>
     bytes
 }
 
-/// Runs the floor of a load with partitions in so many threads at once.
+/// Runs the floor of a load with its partitions in a number of threads.
 ///
 /// # Errors
-/// Those of the database and of the data file.
+/// An error of the database or the data file.
 pub(super) fn floor(endpoint: &Endpoint, file: &Path, load: &Load, threads: usize) -> Result<Took, String> {
     let statements = Statements::new();
     let next = AtomicU64::new(0);

@@ -25,10 +25,10 @@ use quayline_store_embedded::{Durability, EmbeddedEngine, Folder, Settings};
 pub use positions::{Moves, Positioned};
 pub use study::{BatchStudy, BatchStudyOptions, Repositories};
 
-/// How rows are written.
+/// Way of writing rows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Rows {
-    /// No rows: what is left is the container.
+    /// No rows; only the container is measured.
     None,
     /// A statement for each row to delete, sent together.
     Pipelined,
@@ -47,13 +47,13 @@ pub struct Load {
     pub items: u64,
     /// Partitions; 1 is a step without partitions.
     pub partitions: u64,
-    /// How rows are written.
+    /// Way of writing rows.
     pub rows: Rows,
     /// Bytes of checkpoint data of reader and writer each.
     pub checkpoint_bytes: usize,
     /// Whether the listener of the paper writes the times of each chunk.
     pub listens: bool,
-    /// What is kept of the events.
+    /// Events to store.
     pub events: KeptEvents,
     /// Bytes of each item that is written; 0 writes it as it was read.
     pub object_bytes: usize,
@@ -61,14 +61,14 @@ pub struct Load {
     pub measures: bool,
 }
 
-/// What a run keeps of its events.
+/// Events that a run stores.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum KeptEvents {
     /// The engine has no settings for events.
     Off,
-    /// All but those of checkpoints.
+    /// All events except those of checkpoints.
     Filtered,
-    /// All, also each checkpoint's.
+    /// All events, including those of checkpoints.
     All,
 }
 
@@ -104,10 +104,10 @@ impl Load {
     }
 }
 
-/// What a run took.
+/// Times of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Took {
-    /// From start to end.
+    /// Wall time from start to end.
     pub wall: Duration,
     /// The step's own times; those of partitions are added.
     pub times: Times,
@@ -121,7 +121,7 @@ impl Took {
     }
 }
 
-/// Where the job repository is, and where rows go.
+/// Place of the job repository and of the rows.
 enum Place {
     Database(OwnServer),
     Embedded,
@@ -142,10 +142,10 @@ const LINES: usize = 10_000;
 pub const THREADS: usize = 32;
 
 impl World {
-    /// A database of its own on a disk, or in memory (`/dev/shm`), where a sync costs nothing. `None` if PostgreSQL is not installed.
+    /// Creates a separate database on a disk, or in memory (`/dev/shm`), where a sync costs nothing. `None` if PostgreSQL is not installed.
     ///
     /// # Errors
-    /// Those of the system.
+    /// An error of the system.
     pub fn database(in_memory: bool) -> Result<Option<World>, String> {
         let disk = std::env::temp_dir();
         let folder = fresh_folder(if in_memory { Path::new("/dev/shm") } else { &disk });
@@ -172,10 +172,10 @@ impl World {
         Ok(World { place: Place::Embedded, folder, syncs: Cell::new(true) })
     }
 
-    /// Nothing but memory.
+    /// Creates a repository in memory.
     ///
     /// # Errors
-    /// Those of the system.
+    /// An error of the system.
     pub fn memory() -> Result<World, String> {
         let folder = fresh_folder(&std::env::temp_dir());
         data_file(&folder)?;
@@ -294,7 +294,7 @@ impl Drop for World {
 /// Runs the floor of a load: its SQL over a bare connection, a chunk with its checkpoint and `COMMIT` in one round trip.
 ///
 /// # Errors
-/// There is no database; those of the database.
+/// There is no database, or the database returned an error.
 pub fn floor(world: &World, load: &Load) -> Result<Took, String> {
     let server = world.server().ok_or("the floor needs a database")?;
     world.fresh()?;

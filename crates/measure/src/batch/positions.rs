@@ -6,9 +6,9 @@ use quayline_batch::artifact::{Answer, Item, Reader};
 /// Changes of a position from one checkpoint to the next.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Moves {
-    /// None, which the reader reports, so that the engine does not ask for the position.
+    /// No position, which the reader states, so that the engine does not request it.
     Never,
-    /// None, but the reader returns a copy of the position at each checkpoint.
+    /// No position; the reader returns a copy of it at each checkpoint instead.
     Copies,
     /// The first eight bytes change at each checkpoint.
     Changes,

@@ -5,7 +5,7 @@ use quayline_report::{Cell, Column, Picture, Report, Section, Table, Verdict};
 use super::experiments::Experiments;
 use super::{KeptEvents, Load, Rows, World};
 
-/// Where the job repository and the rows are.
+/// Place of the job repository and the rows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Repositories {
     /// A PostgreSQL server that the study starts, with the floor beside each experiment.
@@ -14,18 +14,18 @@ pub enum Repositories {
     Store,
 }
 
-/// What a study runs.
+/// Settings of a study.
 #[derive(Clone, Debug)]
 pub struct BatchStudyOptions {
     /// Records of each run; the paper has 10 million.
     pub records: u64,
-    /// Where; with several, the later ones have names of their own in the report.
+    /// Places to measure. If there are several, the report names the second and further ones.
     pub places: Vec<Repositories>,
-    /// How rows are deleted, except where an experiment compares all ways.
+    /// Way of deleting rows, except where an experiment compares all ways.
     pub rows: Rows,
 }
 
-/// What was measured.
+/// Results of the study.
 #[derive(Debug)]
 pub struct BatchStudy {
     conditions: Vec<(String, String)>,
@@ -33,10 +33,10 @@ pub struct BatchStudy {
 }
 
 impl BatchStudy {
-    /// Runs the experiments. `say` hears what runs.
+    /// Runs the experiments. `say` receives the name of each.
     ///
     /// # Errors
-    /// PostgreSQL is not installed; those of the jobs.
+    /// PostgreSQL is not installed, or a job failed.
     pub fn run(options: &BatchStudyOptions, say: &dyn Fn(&str)) -> Result<BatchStudy, String> {
         let base = Load {
             records: options.records,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Claims;
 
-/// Partners of the case study: as many variants as the study of 2005 has.
+/// Partners of the case study: the number of variants in the study of 2005.
 pub const PARTNERS: usize = 20;
 
 const OWN: &str = r#"own = true
@@ -240,10 +240,10 @@ fn shown(error: &std::io::Error) -> String {
 }
 
 impl Project {
-    /// A new project with maps, guides and our own file; an older one in the folder is removed.
+    /// Creates a project with maps, guides and our own file. An older project in the folder is removed.
     ///
     /// # Errors
-    /// What the file system answers.
+    /// An error of the file system.
     pub fn new(folder: &Path) -> Result<Project, String> {
         // Left over from a run that was stopped.
         let _ = fs::remove_dir_all(folder);
@@ -268,7 +268,7 @@ impl Project {
         Ok(project)
     }
 
-    /// Its folder.
+    /// Returns the project's folder.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -283,7 +283,7 @@ impl Project {
     /// Writes a file.
     ///
     /// # Errors
-    /// What the file system answers.
+    /// An error of the file system.
     pub fn write(&self, name: &str, text: &str) -> Result<(), String> {
         let path = self.path(name);
         if let Some(folder) = path.parent() {
@@ -295,7 +295,7 @@ impl Project {
     /// Adds the partner that sends orders and claims, with these settings.
     ///
     /// # Errors
-    /// What the file system answers.
+    /// An error of the file system.
     pub fn sender(&self, settings: &str) -> Result<(), String> {
         let text = format!(
             "name = \"SENDER\"\n[[identity]]\nstandard = \"x12\"\nqualifier = \"ZZ\"\nid = \"{SENDER}\"\n[settings]\nsend-to = \"queue:OUT\"\n{settings}\n\
@@ -310,15 +310,15 @@ impl Project {
     /// Adds partners that only have an identity.
     ///
     /// # Errors
-    /// What the file system answers.
+    /// An error of the file system.
     pub fn receivers(&self, count: usize) -> Result<(), String> {
         (0..count).try_for_each(|number| self.write(&format!("partners/{}.toml", name(number)), &receiver(number)))
     }
 
-    /// Adds partners with so many rules each.
+    /// Adds partners with `rules` rules each.
     ///
     /// # Errors
-    /// What the file system answers.
+    /// An error of the file system.
     pub fn with_rules(&self, partners: usize, rules: usize) -> Result<(), String> {
         for number in 0..partners {
             let mut text = receiver(number);
@@ -335,7 +335,7 @@ impl Project {
     }
 }
 
-/// Who sends the claims of [`Claims`].
+/// Sender of the claims of [`Claims`].
 const SENDER: &str = "SYNTHSENDER";
 
 /// The name of a partner, which is its id too.
@@ -410,7 +410,7 @@ pub fn xml_order(number: usize) -> String {
     out
 }
 
-/// One short order for each of so many partners, as JSON lines.
+/// Generates one short order for each of the first `partners` partners, as JSON lines.
 #[must_use]
 pub fn short_orders(partners: usize) -> String {
     let mut out = String::new();
