@@ -11,7 +11,7 @@ pub struct Literal {
     pub before: String,
 }
 
-/// The string literals of a source, comments apart. Plain and raw literals count, bytes do not: nobody reads them.
+/// Returns the string literals of a source outside comments. Plain and raw literals count; byte strings do not, since nobody reads them.
 #[must_use]
 pub fn string_literals(source: &str) -> Vec<Literal> {
     let mut found = Vec::new();
@@ -46,7 +46,7 @@ pub fn string_literals(source: &str) -> Vec<Literal> {
     found
 }
 
-/// The length of a character literal, which may be a quote.
+/// Returns the length of a character literal, which may contain a quote.
 fn character(rest: &str) -> Option<usize> {
     let inner = rest.strip_prefix('\'')?;
     let length = match inner.strip_prefix('\\') {
@@ -56,7 +56,7 @@ fn character(rest: &str) -> Option<usize> {
     (length <= 10 && inner[length..].starts_with('\'')).then_some(length + 2)
 }
 
-/// The lengths of the opening, the text and the closing of a string literal.
+/// Returns the lengths of the opening, the text and the closing of a string literal.
 fn opening(rest: &str) -> Option<(usize, usize, usize)> {
     if let Some(inner) = rest.strip_prefix('"') {
         let mut escaped = false;

@@ -20,7 +20,7 @@ impl Table {
 /// A fenced code block.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct CodeBlock {
-    /// What stands behind the opening fence.
+    /// Text after the opening fence.
     pub language: String,
     /// Line of the opening fence, from 1.
     pub line: usize,
@@ -28,7 +28,7 @@ pub struct CodeBlock {
     pub text: String,
 }
 
-/// All pipe tables of a text, in order.
+/// Returns all pipe tables of a text, in order.
 #[must_use]
 pub fn tables(text: &str) -> Vec<Table> {
     let lines: Vec<&str> = text.lines().collect();
@@ -48,7 +48,7 @@ pub fn tables(text: &str) -> Vec<Table> {
     found
 }
 
-/// All fenced code blocks of a text, in order.
+/// Returns all fenced code blocks of a text, in order.
 #[must_use]
 pub fn code_blocks(text: &str) -> Vec<CodeBlock> {
     let mut found = Vec::new();
@@ -69,7 +69,7 @@ pub fn code_blocks(text: &str) -> Vec<CodeBlock> {
     found
 }
 
-/// The anchors of a text's headings, as GitHub makes them: lower case, dashes for blanks, no other punctuation.
+/// Returns the anchors of a text's headings, as GitHub makes them: lower case, dashes for blanks, no other punctuation.
 #[must_use]
 pub fn anchors(text: &str) -> Vec<String> {
     let mut fenced = false;

@@ -14,9 +14,9 @@ pub struct Package {
     pub version: String,
     /// Licence expression; empty where the manifest has none.
     pub licence: String,
-    /// Whether it is one of ours.
+    /// True for a package of this workspace.
     pub member: bool,
-    /// What its manifest names.
+    /// Dependencies in its manifest.
     pub edges: Vec<Edge>,
 }
 
@@ -25,16 +25,16 @@ pub struct Package {
 pub struct Edge {
     /// Package it points to.
     pub to: String,
-    /// Where it is used.
+    /// Use of the dependency.
     pub kind: EdgeKind,
 }
 
-/// Where a dependency is used.
+/// Use of a dependency.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum EdgeKind {
-    /// In the package itself or its build script.
+    /// The package itself or its build script.
     Normal,
-    /// In its tests only.
+    /// Tests only.
     Test,
 }
 
@@ -46,7 +46,7 @@ impl Packages {
     /// Reads `cargo metadata` of a manifest: the packages that this machine's platform builds, versions as locked.
     ///
     /// # Panics
-    /// Where cargo does not answer: then nothing can be checked.
+    /// Cargo does not answer, so nothing can be checked.
     #[must_use]
     pub fn read(manifest: &Path) -> Packages {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());

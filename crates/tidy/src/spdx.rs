@@ -5,7 +5,7 @@
 pub enum Licence {
     /// One licence, with its exception where it has one: `Apache-2.0 WITH LLVM-exception`.
     Name(String),
-    /// All of them hold.
+    /// All of these licences apply.
     All(Vec<Licence>),
     /// The user chooses.
     Any(Vec<Licence>),
@@ -15,7 +15,7 @@ impl Licence {
     /// Parses an expression; `/` between names is cargo's old spelling of OR.
     ///
     /// # Errors
-    /// The text from which on it is no expression.
+    /// The rest of the text, from the first syntax error.
     pub fn parse(text: &str) -> Result<Licence, String> {
         let spaced = text.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
         let words: Vec<&str> = spaced.split_whitespace().collect();
@@ -24,7 +24,7 @@ impl Licence {
         if rest.is_empty() { Ok(licence) } else { Err(rest.join(" ")) }
     }
 
-    /// Whether one can use the work under licences that `allowed` accepts alone.
+    /// Returns true if one can use the work under licences that `allowed` accepts.
     pub fn is_allowed(&self, allowed: &impl Fn(&str) -> bool) -> bool {
         match self {
             Licence::Name(name) => allowed(name),

@@ -8,24 +8,24 @@ use std::process::Command;
 pub struct TrackedFile {
     /// Path from the root of the repository, with `/`.
     pub path: String,
-    /// Its text.
+    /// Text of the file.
     pub text: String,
 }
 
-/// Root of the repository.
+/// Returns the root of the repository.
 ///
 /// # Panics
-/// Never: the manifest of this crate stands two folders below.
+/// Never: the manifest of this crate is two folders below the root.
 #[must_use]
 pub fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).expect("crates/tidy is two folders below the root").to_path_buf()
 }
 
-/// All text files that git tracks, and new ones it does not ignore. Files that are not UTF-8 are data and are left out.
+/// Returns all text files that git tracks, and new ones that it does not ignore. Files that are not UTF-8 are data and are left out.
 ///
 /// # Panics
-/// Where git does not answer: outside a clone nothing says which files belong to the project.
+/// Git does not answer. Outside a clone, nothing tells which files belong to the project.
 #[must_use]
 pub fn tracked_files() -> Vec<TrackedFile> {
     let root = root();

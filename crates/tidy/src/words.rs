@@ -3,9 +3,9 @@
 /// A word or phrase that documents do not use.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Refused {
-    /// In lower case, words separated by one blank.
+    /// The phrase in lower case, with single blanks between words.
     pub phrase: &'static str,
-    /// What to write instead.
+    /// Words to write instead.
     pub instead: &'static str,
     /// Longer phrases that contain it and are plain English.
     pub unless: &'static [&'static str],
@@ -71,15 +71,15 @@ pub const REFUSED: &[Refused] = &[
     },
 ];
 
-/// The refused phrases of a Markdown text, in order. Code is not prose: fenced blocks, code spans and targets of links are skipped.
+/// Finds the refused phrases of a Markdown text, in order. Code is not prose: fenced blocks, code spans and link targets are skipped.
 #[must_use]
 pub fn refused_words(markdown: &str) -> Vec<Occurrence> {
     let (prose, lines) = prose(markdown);
     refused_in(&prose, &lines, REFUSED)
 }
 
-/// The refused phrases of a message in the sources: a string literal as it is written. Code spans, place holders and single words (keywords, names) are
-/// not prose. `else` is a word of the languages whose faults messages explain.
+/// Finds the refused phrases of a message in the sources: a string literal as written. Code spans, placeholders and single words (keywords, names) are
+/// not prose. `else` is allowed, because it is a word of the languages whose faults the messages explain.
 #[must_use]
 pub fn refused_in_message(literal: &str) -> Vec<Occurrence> {
     if !literal.trim().contains(' ') {
@@ -122,8 +122,8 @@ fn is_word(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_' || letter == '-'
 }
 
-/// The text in lower case without code, each run of white space as one blank, and the line of each of its bytes. A phrase may
-/// so continue on the next line.
+/// Returns the text in lower case without code, with single blanks, and the line of each byte. A phrase can therefore continue on the next
+/// line.
 fn prose(markdown: &str) -> (String, Vec<usize>) {
     let mut text = String::new();
     let mut lines = Vec::new();
