@@ -28,12 +28,12 @@ pub(crate) trait AppliedStore: Send + Sync + Debug {
     fn view(&self) -> Result<Arc<dyn AppliedView>, StoreError>;
     /// Applies changes whose keys ascend and remembers the mark, all in one durable commit.
     fn apply(&self, changes: &[SortedChange<'_>], mark: Mark) -> Result<u64, StoreError>;
-    /// Adds ascending entries where no key is between the first and the last, all in one durable commit. The mark stays. Where a key is, nothing is
-    /// added and the answer is [`StoreError::NotEmpty`].
+    /// Adds ascending entries to a range without keys, all in one durable commit. The mark does not move. If the range has a key, nothing is
+    /// added and the result is [`StoreError::NotEmpty`].
     fn load(&self, entries: &LoadBatch) -> Result<(), StoreError>;
     /// Bytes on disk.
     fn bytes(&self) -> Result<u64, StoreError>;
-    /// Works on the store while no view of it exists: checks its structure, or makes it small.
+    /// Maintains the store while no view of it exists: checks its structure, or compacts it.
     fn maintain(&self, what: Maintenance) -> Result<bool, StoreError>;
 }
 
@@ -58,7 +58,7 @@ impl LoadBatch {
         self.ends.push((key_end, self.bytes.len()));
     }
 
-    /// The last key, without its space.
+    /// Returns the last key, without its space.
     pub(crate) fn last_key(&self) -> Option<&[u8]> {
         let begin = self.ends.iter().rev().nth(1).map_or(0, |(_, end)| *end);
         self.ends.last().map(|(key_end, _)| &self.bytes[begin + 4..*key_end])
@@ -72,7 +72,7 @@ impl LoadBatch {
         self.bytes.len()
     }
 
-    /// Full keys, and values with their checksums.
+    /// Iterates over full keys, and values with their checksums.
     fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         let begins = std::iter::once(0).chain(self.ends.iter().map(|(_, end)| *end));
         begins
@@ -84,7 +84,7 @@ impl LoadBatch {
 /// Work that needs the applied store alone.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Maintenance {
-    /// Whether the structure is intact.
+    /// Check that the structure is intact.
     Check,
     /// Gives unused space back; whether there was any.
     Compact,
@@ -106,11 +106,11 @@ pub(crate) trait AppliedView: Send + Sync + Debug {
     fn salvage(&self, range: (Bound<&[u8]>, Bound<&[u8]>), visit: &mut TryVisit<'_>) -> Result<(), StoreError>;
 }
 
-/// What a salvage finds, with full keys.
+/// Result of a salvage step, with full keys.
 #[derive(Debug)]
 pub(crate) enum Tried<'a> {
     Entry(&'a [u8], &'a [u8]),
-    /// With the key, if it can be read.
+    /// Damage, with the key if it can be read.
     Damage(Option<&'a [u8]>, StoreError),
 }
 
@@ -143,7 +143,7 @@ pub(crate) fn error<E: Into<redb::Error>>(action: &'static str) -> impl FnOnce(E
     }
 }
 
-/// A tree that is not what it must be.
+/// Creates the error for a damaged tree.
 pub(crate) fn damaged_by(what: &str, error: &dyn std::fmt::Display) -> StoreError {
     StoreError::Damaged { file: FILE.to_owned(), byte: 0, what: format!("{what}: {error}") }
 }
@@ -286,7 +286,7 @@ pub(crate) fn checksum(key: &[u8], value: &[u8]) -> [u8; 4] {
     [sum[0], sum[1], sum[2], sum[3]]
 }
 
-/// The value of a stored entry, if its checksum holds.
+/// Returns the value of a stored entry, if its checksum is right.
 fn value_of<'v>(key: &[u8], stored: &'v [u8]) -> Result<&'v [u8], StoreError> {
     let intact = stored.split_last_chunk::<4>().filter(|(value, sum)| checksum(key, value) == **sum);
     intact.map(|(value, _)| value).ok_or_else(|| damaged_entry(key))
@@ -394,7 +394,7 @@ impl AppliedView for RedbView {
 }
 
 impl RedbView {
-    /// A key after `after` from which the tree can be read again; the steps grow, since a damaged page holds many keys.
+    /// Returns a key after `after` from which the tree can be read again. The steps grow, since a damaged page holds many keys.
     fn after_damage(&self, after: &[u8], to: Bound<&[u8]>) -> Option<Vec<u8>> {
         for length in (1..=after.len()).rev() {
             for step in (0..8).map(|power| 1u8 << power) {
@@ -425,7 +425,7 @@ impl RedbView {
         None
     }
 
-    /// Where bytes are in the file; 0 if they are too few to find them, or not there.
+    /// Returns the offset of bytes in the file; 0 if they are too few to identify, or not found.
     fn place_of(&self, bytes: &[u8]) -> u64 {
         const WINDOW: usize = 1 << 20;
         let length = self.file.len().unwrap_or(0);
@@ -452,9 +452,9 @@ impl RedbView {
 #[derive(Debug)]
 struct Backend(Arc<dyn MediumFile>);
 
-/// Fills the last page of the file. Where power was lost while the file grew, it may end within a page, which redb refuses as the work of
+/// Completes the last page of the file. If power was lost while the file grew, it may end within a page, which redb refuses as the work of
 /// another program. No commit needs that page: a file grows before the commit that uses its end. A file that lost its end in
-/// another way is found as damaged, because redb checks every page of a file whose length changed.
+/// another way is reported as damaged, because redb checks every page of a file whose length changed.
 fn whole_pages(file: &dyn MediumFile) -> std::io::Result<()> {
     let length = file.len()?;
     let whole = length.next_multiple_of(PAGE_BYTES);

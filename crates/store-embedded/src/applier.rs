@@ -14,22 +14,22 @@ use crate::settings::Work;
 
 /// Longest pause between two batches. The pause leaves the disk to the log: it is as long as the batch took, up to this.
 const PAUSE_MAX: Duration = Duration::from_millis(50);
-/// How often those that wait for the applier look again, should a wake-up be missed.
+/// Interval at which threads that wait for the applier check again, in case a wake-up is missed.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// Times that a compaction tries to find the log without a group that is not applied.
 const EMPTY_TRIES: usize = 5;
 
-/// Whether an apply moves the mark.
+/// Rule for moving the mark.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Marking {
-    /// With changes, or if the log has grown much: a commit whose changes are gone again costs no write.
+    /// With changes, or if the log has grown much. A commit whose changes are superseded costs no write.
     WithChanges,
     /// Always.
     Always,
 }
 
-/// How the applier and committers wake each other.
+/// Signals between the applier and committers.
 #[derive(Debug, Default)]
 pub(crate) struct ApplierSignals {
     state: Mutex<State>,
@@ -129,7 +129,7 @@ impl Shared {
         outcome.map_err(|error| self.poison(error))
     }
 
-    /// The same, and moves the mark there, so that a replay repeats nothing of it.
+    /// Applies everything and moves the mark, so that a replay repeats nothing.
     pub(crate) fn apply_all(&self) -> Result<(), StoreError> {
         let running = self.applier.running.lock();
         self.healthy()?;
@@ -139,7 +139,7 @@ impl Shared {
         outcome.map_err(|error| self.poison(error))
     }
 
-    /// The same, and removes the files of the log but for an empty segment. While other units commit, the log keeps what they write.
+    /// Applies everything and removes the files of the log except an empty segment. If other units commit at the same time, the log keeps their writes.
     pub(crate) fn empty_log(&self) -> Result<(), StoreError> {
         for _ in 0..EMPTY_TRIES {
             self.apply_all()?;

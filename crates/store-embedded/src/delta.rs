@@ -1,9 +1,9 @@
-//! Committed changes that the applied store does not hold yet.
+//! Committed changes that the applied store does not have yet.
 //!
-//! Two generations: commits enter the active one; the applier freezes it, moves it into the applied store and drops it. A reader looks into the
-//! active generation, then the frozen one, then a snapshot of the applied store. All three change together under the locks of the shards, so a
-//! reader never finds a key in none of them. Shards are by the hash of the key and each has a snapshot of its own. A key that is in neither generation
-//! and in the [`RecordCache`] is read without any lock.
+//! There are two generations. Commits enter the active one; the applier freezes it, moves it into the applied store and drops it. A reader searches the
+//! active generation, the frozen one, and a snapshot of the applied store. All three change together under the locks of the shards, so a
+//! reader never misses a key. Shards are selected by the hash of the key, and each has its own snapshot. A key that is in neither generation
+//! and in the [`RecordCache`] is read without a lock.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -47,7 +47,7 @@ pub(crate) struct Delta {
     shards: Vec<RwLock<Shard>>,
     active_bytes: AtomicUsize,
     frozen_bytes: AtomicUsize,
-    /// Entries of both generations by hash of the key. Where it is zero, nothing of that hash is in memory, and a reader needs no lock to know.
+    /// Number of entries in both generations by hash of the key. If it is zero, no key with that hash is in memory, and a reader needs no lock to know it.
     entries: Box<[AtomicU32]>,
     cache: RecordCache,
 }
@@ -55,7 +55,7 @@ pub(crate) struct Delta {
 /// Counters of [`Delta::entries`].
 const COUNTERS: usize = 1 << 17;
 
-/// How changes enter.
+/// Way in which changes enter.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Entering {
     /// A commit of now.
@@ -222,7 +222,7 @@ impl Delta {
         done
     }
 
-    /// The snapshot that belongs to the changes of now.
+    /// Returns the snapshot that belongs to the present changes.
     pub(crate) fn view(&self) -> Arc<dyn AppliedView> {
         Arc::clone(&self.shards[0].read().view)
     }
@@ -327,7 +327,7 @@ impl Frozen {
         self.0.iter().map(|part| part.len()).sum()
     }
 
-    /// All changes in the order of their keys.
+    /// Iterates over all changes in key order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> {
         let mut parts: Vec<_> = self.0.iter().map(|part| part.iter()).collect();
         let mut heads: BinaryHeap<Reverse<Head<'_>>> = BinaryHeap::new();
@@ -369,7 +369,7 @@ impl PartialEq for Head<'_> {
 
 impl Eq for Head<'_> {}
 
-/// Stands in for a snapshot while maintenance runs. Every shard is locked then, so somebody reads it only if no snapshot followed.
+/// Placeholder for a snapshot while maintenance runs. Every shard is locked then, so it is read only if no snapshot followed.
 #[derive(Debug)]
 struct Nothing;
 

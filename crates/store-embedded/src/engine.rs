@@ -27,7 +27,7 @@ use crate::settings::{Durability, Settings, Work};
 const LOAD_BATCH: (usize, usize) = (500_000, 64 << 20);
 /// Bytes of the log from which closing applies them: below, replay at the next opening costs less.
 const APPLY_AT_CLOSE: u64 = 4 << 20;
-/// How long a check of the structure waits for readers that have a snapshot.
+/// Maximum time for which a check of the structure waits for readers with a snapshot.
 const READERS_END: Duration = Duration::from_secs(10);
 
 /// Parts that commits, readers and the applier share.
@@ -46,7 +46,7 @@ pub(crate) struct Shared {
     waits: Mutex<()>,
     moved: Condvar,
     waiting: AtomicUsize,
-    /// Whether a group became visible without a sync, now or earlier.
+    /// True after a group became visible without a sync.
     pub(crate) has_unsynced: AtomicBool,
     poisoned: AtomicBool,
     cause: Mutex<Option<String>>,
@@ -222,7 +222,7 @@ impl Shared {
         error
     }
 
-    /// A group is readable. Runs in the order of the log.
+    /// Records that a group is readable. Calls follow the order of the log.
     pub(crate) fn became_visible(&self, position: Position, units: u64) {
         self.visible.store(position.0, Ordering::SeqCst);
         self.units.fetch_add(units, Ordering::Relaxed);
@@ -266,7 +266,7 @@ impl Snapshot for AppliedSnapshot {
 struct Load<'l, 's> {
     space: Space,
     source: &'l mut LoadSource<'s>,
-    /// What stopped it; the entries before are stored first.
+    /// Error that stopped the load; the entries before it are stored first.
     stopped: Option<StoreError>,
     /// Last key of the batch before.
     last: Option<Vec<u8>>,
@@ -274,7 +274,7 @@ struct Load<'l, 's> {
 }
 
 impl Load<'_, '_> {
-    /// The next entries of one durable commit; `None` at the end.
+    /// Returns the next entries for one durable commit; `None` at the end.
     fn batch(&mut self) -> Result<Option<LoadBatch>, StoreError> {
         if let Some(error) = self.stopped.take() {
             return Err(error);

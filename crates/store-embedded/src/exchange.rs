@@ -6,7 +6,7 @@ use std::{fs, io};
 
 use crate::medium::{Folder, Medium as _};
 
-/// Whether the embedded engine makes files of this name.
+/// Returns true if the embedded engine creates files with this name.
 fn is_of_store(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else { return false };
     let number = name.strip_prefix("log-").and_then(|rest| rest.strip_suffix(".qls"));
@@ -14,10 +14,10 @@ fn is_of_store(name: &OsStr) -> bool {
         || number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Names in a folder that are not of a store, ascending. None if there is no such folder.
+/// Lists the names in a folder that do not belong to a store, ascending. The list is empty if the folder does not exist.
 ///
 /// # Errors
-/// Those of the system.
+/// An error of the system.
 pub fn foreign_files(folder: &Path) -> io::Result<Vec<OsString>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -66,20 +66,20 @@ const REPLACED: &str = ".replaced";
 /// Suffix of a folder of a store while it is removed.
 const REMOVED: &str = ".removed";
 
-/// The folder beside `folder` in which a restore builds its store.
+/// Returns the folder beside `folder` in which a restore builds its store.
 #[must_use]
 pub fn restoring_folder(folder: &Path) -> PathBuf {
     beside(folder, RESTORING)
 }
 
-/// The folder's path with more at its end, whatever slashes it ends with.
+/// Appends a suffix to the folder's path, ignoring trailing slashes.
 fn beside(folder: &Path, suffix: &str) -> PathBuf {
     let mut name = folder.components().collect::<PathBuf>().into_os_string();
     name.push(suffix);
     name.into()
 }
 
-/// Gives the folder that [`restoring_folder`] names the name `folder`. Other files of the old folder move into it, and the old store is removed.
+/// Renames the folder of [`restoring_folder`] to `folder`. Other files of the old folder move into it, and the old store is removed.
 ///
 /// ```text
 ///  1  folder            ─▶ folder.replaced     a crash after this step: recover_exchange takes it back
@@ -89,12 +89,12 @@ fn beside(folder: &Path, suffix: &str) -> PathBuf {
 /// ```
 ///
 /// # Errors
-/// A folder of the second name has files that are not of a store, or the system refuses. What is done by then is there for [`recover_exchange`].
+/// `folder.replaced` has files that do not belong to a store, or the system refuses. [`recover_exchange`] completes or undoes the steps done so far.
 pub fn exchange_stores(folder: &Path) -> io::Result<()> {
     exchange_until(folder, &mut |_| Ok(()))
 }
 
-/// `after` hears of each step; an error of it is where a test ends the process.
+/// `after` is called after each step; an error of it simulates the end of the process.
 fn exchange_until(folder: &Path, after: &mut dyn FnMut(u32) -> io::Result<()>) -> io::Result<()> {
     let (new, old) = (restoring_folder(folder), beside(folder, REPLACED));
     recover_exchange(folder)?;
@@ -111,7 +111,7 @@ fn exchange_until(folder: &Path, after: &mut dyn FnMut(u32) -> io::Result<()>) -
     sync_parent(folder)
 }
 
-/// Moves what is not of a store from the replaced folder. What has the name of a file that is there stays.
+/// Moves files that do not belong to a store from the replaced folder. A file whose name exists in the new folder stays.
 fn move_foreign(folder: &Path, old: &Path, after: &mut dyn FnMut(u32) -> io::Result<()>) -> io::Result<()> {
     let names = foreign_files(old)?;
     for name in &names {
@@ -124,10 +124,10 @@ fn move_foreign(folder: &Path, old: &Path, after: &mut dyn FnMut(u32) -> io::Res
     if names.is_empty() { Ok(()) } else { fs::File::open(folder)?.sync_all() }
 }
 
-/// What [`recover_exchange`] found.
+/// Result of [`recover_exchange`].
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Recovered {
-    /// Nothing to do.
+    /// No exchange was interrupted.
     Nothing,
     /// An exchange had ended between its steps, before the new store had its place: the old one is back.
     TakenBack,

@@ -1,4 +1,4 @@
-//! A disk in memory that loses, reorders and tears what was not synced, and fails when it is told to.
+//! A simulated disk in memory that loses, reorders and tears unsynced writes, and fails on demand.
 //!
 //! Model of the medium, also in `docs/reference/store-format.md`:
 //! - A sector of 512 bytes is written whole or not at all. Sectors of unsynced writes survive a power cut in any combination.
@@ -37,7 +37,7 @@ impl Chance {
     }
 }
 
-/// What goes wrong and when. A step is a write, a sync, a change of length or of a name.
+/// Failures to simulate, and their times. A step is a write, a sync, a change of length or of a name.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Trouble {
     /// Steps until the power is cut; `None` is never.
@@ -94,7 +94,7 @@ impl FakeDisk {
         self.disk.lock().trouble = trouble;
     }
 
-    /// Whether the power was cut.
+    /// Returns true if the power was cut.
     #[must_use]
     pub fn is_off(&self) -> bool {
         self.disk.lock().off
@@ -106,7 +106,7 @@ impl FakeDisk {
         self.disk.lock().steps
     }
 
-    /// The disk as the next start finds it after a power cut: synced bytes, and any part of the others.
+    /// Returns the disk after a power cut: synced bytes, and any part of the others.
     #[must_use]
     pub fn after_power_cut(&self) -> FakeDisk {
         let disk = self.disk.lock();
@@ -129,7 +129,7 @@ impl FakeDisk {
         fresh
     }
 
-    /// The disk as the next start finds it after only the process ended.
+    /// Returns the disk after only the process ended.
     #[must_use]
     pub fn after_process_end(&self) -> FakeDisk {
         let fresh = FakeDisk { disk: Arc::clone(&self.disk), locked: Arc::default(), chance: Arc::clone(&self.chance) };
@@ -150,7 +150,7 @@ impl FakeDisk {
         }
     }
 
-    /// A copy that shares nothing.
+    /// Returns a deep copy.
     #[must_use]
     pub fn deep_copy(&self) -> FakeDisk {
         let disk = self.disk.lock();

@@ -1,4 +1,4 @@
-//! Group commit: whoever comes first while another group is at the disk leads the next one.
+//! Group commit: the first thread that arrives while another group is being written leads the next group.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
@@ -24,8 +24,8 @@ struct Waiting {
     durability: Durability,
 }
 
-/// The outcome of a group, for those that wait for it. The standard library's condition variable wakes all of them at once; `parking_lot` would hand
-/// the lock from one to the next, a switch of threads each.
+/// Outcome of a group, for the threads that wait for it. The standard library's condition variable wakes all of them at once; `parking_lot` would pass
+/// the lock from one to the next, with a thread switch each.
 #[derive(Debug, Default)]
 struct Group {
     outcome: std::sync::Mutex<Option<Result<Position, StoreError>>>,
@@ -89,7 +89,7 @@ struct Queue {
 const REUSED_BYTES: usize = 64 << 10;
 
 thread_local! {
-    /// Whether this thread runs completions: it must not wait for room that only it can make.
+    /// True if this thread runs completions. It must not wait for room that only it can make.
     static COMPLETES: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -150,7 +150,7 @@ impl Shared {
         queue
     }
 
-    /// Leads what waits, if anything does and nobody else leads it.
+    /// Leads the waiting units, if there are any and no other thread leads them.
     pub(crate) fn flush_waiting(&self) -> Result<(), StoreError> {
         let mut queue = self.groups.queue.lock();
         if !queue.leaderless {
@@ -160,7 +160,7 @@ impl Shared {
         self.lead(queue).map(|_| ())
     }
 
-    /// Body of the engine's own leader: leads groups of submitted units until the engine stops.
+    /// Body of the engine's leader thread: leads groups of submitted units until the engine stops.
     pub(crate) fn lead_until_stopped(&self) {
         loop {
             let mut queue = self.groups.queue.lock();
@@ -182,7 +182,7 @@ impl Shared {
         self.groups.wanted.notify_all();
     }
 
-    /// Writes and syncs the waiting group, makes it visible and tells everyone.
+    /// Writes and syncs the waiting group, makes it visible and reports the outcome to all of its units.
     fn lead(&self, mut queue: MutexGuard<'_, Queue>) -> Result<Position, StoreError> {
         while queue.busy {
             self.groups.turn.wait(&mut queue);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// A data folder.
 pub trait Medium: Send + Sync + Debug {
-    /// The folder as people name it.
+    /// Returns the folder's name for messages.
     fn name(&self) -> String;
     /// Names of all files.
     ///
@@ -40,7 +40,7 @@ pub trait Medium: Send + Sync + Debug {
     /// # Errors
     /// Those of the system.
     fn lock(&self) -> io::Result<Option<Box<dyn Send + Sync>>>;
-    /// The same for a process that writes nothing: others may read at the same time, and nobody may write.
+    /// Locks the folder for a process that only reads: others may read at the same time, and nobody may write.
     ///
     /// # Errors
     /// Those of the system.
@@ -49,14 +49,14 @@ pub trait Medium: Send + Sync + Debug {
     }
 }
 
-/// How to open a file.
+/// Mode of opening a file.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum OpenMode {
     /// For reading; the file exists.
     Read,
     /// For reading and writing; the file exists.
     Write,
-    /// For reading and writing; created if missing, otherwise left as it is.
+    /// For reading and writing; created if missing, otherwise unchanged.
     Create,
 }
 
@@ -67,7 +67,7 @@ pub trait MediumFile: Send + Sync + Debug {
     /// # Errors
     /// Those of the system.
     fn len(&self) -> io::Result<u64>;
-    /// Whether the file holds no byte.
+    /// Returns true if the file is empty.
     ///
     /// # Errors
     /// Those of the system.

@@ -8,11 +8,11 @@ use parking_lot::Mutex;
 
 use crate::medium::{Medium, MediumFile, OpenMode};
 
-/// Bytes that are copied from the file below at the first write to one of them.
+/// Unit in bytes of copying from the underlying file at the first write.
 const BLOCK: usize = 4096;
 
-/// A folder whose changes are in memory. Nothing of the folder below is written, not even its lock file, so it may be on a medium that cannot be written.
-/// Memory holds what the log has and the applied store does not, once something asks for a snapshot.
+/// A folder whose changes are in memory. Nothing in the underlying folder is written, not even its lock file, so it may be on a read-only medium. When a
+/// snapshot is requested, memory holds the changes that are in the log and not in the applied store.
 #[derive(Debug)]
 pub struct Overlay {
     below: Arc<dyn Medium>,
@@ -123,7 +123,7 @@ impl OverlayFile {
     }
 }
 
-/// The blocks that a range touches: number, place in the block, bytes.
+/// Returns the blocks of a range: number, offset in the block, bytes.
 fn blocks(at: u64, length: usize) -> impl Iterator<Item = (u64, usize, usize)> {
     let mut done = 0;
     std::iter::from_fn(move || {

@@ -1,7 +1,7 @@
 //! Pages: entries of the applied store and changes in memory, merged.
 //!
-//! A page begins with the applied store, which says how far the page reaches; then only the changes up to there are looked at. In the other order, a page
-//! of a deep queue's head would copy what was put at its other end. Both belong together if the snapshot is still that of the changes.
+//! A page is read from the applied store first, which determines its end. Only the changes up to there are then merged. In the other order, a page
+//! at the head of a deep queue would copy the messages at its other end. The two parts belong together if the snapshot is still that of the changes.
 
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub(crate) fn read(
     read_changes_first(delta, range, direction, limit, page)
 }
 
-/// The same in the other order, which no change of the snapshot disturbs.
+/// Reads changes first, an order that a new snapshot does not invalidate.
 fn read_changes_first(
     delta: &Delta,
     range: &Range,
@@ -55,7 +55,7 @@ fn read_changes_first(
     Ok(())
 }
 
-/// Whether the page is right: not if the snapshot of the applied store was replaced meanwhile.
+/// Reads the applied store first. Returns false if the snapshot was replaced in the meantime.
 fn read_applied_first(
     delta: &Delta,
     range: &Range,
@@ -98,7 +98,7 @@ fn read_applied_first(
     Ok(true)
 }
 
-/// The first entries of the applied store. Returns the last one's key if there may be more.
+/// Reads the first entries of the applied store. Returns the last key if there may be more.
 fn read_applied(
     view: &dyn AppliedView,
     range: &Range,
@@ -227,7 +227,7 @@ mod tests {
         }
     }
 
-    /// All entries of a range by pages, and the greatest number of pages that had nothing.
+    /// Reads all entries of a range in pages, and returns the greatest number of empty pages.
     fn all(
         delta: &Delta,
         range: quayline_store::KeyRange<'_>,

@@ -1,14 +1,14 @@
-//! Small records of the applied store that were read lately, for readers that share no lock and no counter.
+//! Cache of recently read small records of the applied store, for readers that share no lock and no counter.
 //!
-//! The tree counts the users of its pages, so two readers of one tree write to the same lines of memory and are no quicker than one. A hit here
-//! writes nothing. Each slot is a sequence lock over atomic words: a writer makes the sequence odd, and a reader that sees it change looks elsewhere.
+//! The tree counts the users of its pages, so two readers of one tree write to the same cache lines and are no faster than one. A hit in this cache
+//! writes nothing. Each slot is a sequence lock over atomic words: a writer makes the sequence odd, and a reader that sees it change treats it as a miss.
 //!
 //! ```text
 //! slot (128 bytes): sequence (8)   tag: hash of the key, 0 is empty (8)   length of the key (4), of the value (4)   key and value (104)
 //! ```
 //!
-//! An entry is true as long as the applied store holds that value. [`RecordCache::begin_new_epoch`] and then [`RecordCache::forget`] for each applied
-//! key keep that: a reader that looked at the older tree can no longer enter what it found. Who asks makes sure first that no newer change is in memory.
+//! An entry is valid as long as the applied store has that value. [`RecordCache::begin_new_epoch`], followed by [`RecordCache::forget`] for each applied
+//! key, guarantees it: a reader of the older tree can no longer enter its result. The caller first makes sure that no newer change is in memory.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
@@ -41,7 +41,7 @@ pub(crate) struct RecordCache {
 }
 
 impl RecordCache {
-    /// A cache of at most this many bytes; half a megabyte is the least that is used at all.
+    /// Creates a cache of at most this many bytes. Below half a megabyte, it is not used.
     pub(crate) fn new(bytes: usize) -> Self {
         let chunks = bytes / (CHUNK * SLOT_BYTES);
         RecordCache { chunks: (0..chunks).map(|_| OnceLock::new()).collect(), epoch: AtomicU64::new(0) }
@@ -65,7 +65,7 @@ impl RecordCache {
         slots.get(first..first + WAYS)
     }
 
-    /// The value of a key, if the cache has it.
+    /// Returns the value of a key, if the cache has it.
     pub(crate) fn get(&self, hash: u64, key: &FullKey) -> Option<Value> {
         self.slots(hash, false)?
             .iter()
@@ -91,7 +91,7 @@ impl RecordCache {
         slot.sequence.store(before + 2, Ordering::Release);
     }
 
-    /// Nothing that was read before can be entered any more.
+    /// Prevents earlier reads from being entered.
     pub(crate) fn begin_new_epoch(&self) {
         self.epoch.fetch_add(1, Ordering::SeqCst);
     }

@@ -71,10 +71,10 @@ impl SaveSource {
         }
     }
 
-    /// Stores the save in an engine that holds nothing. Check it before.
+    /// Loads the save into an empty engine. Check the save first.
     ///
     /// # Errors
-    /// Those of [`Self::check`], the first of them; errors of the engine.
+    /// The first of the errors of [`Self::check`]; errors of the engine.
     pub fn store(&self, engine: &dyn Engine) -> Result<SaveFacts, StoreError> {
         match &self.folder {
             Some(folder) => restore_parts(engine, &SaveFolder(folder)),

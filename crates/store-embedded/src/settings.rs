@@ -1,17 +1,17 @@
 //! Settings of the embedded engine.
 
-/// When a commit is acknowledged.
+/// Point at which a commit is acknowledged.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Durability {
-    /// After its sync: no power cut loses it.
+    /// After its sync: a power failure loses no acknowledged commit.
     #[default]
     Sync,
-    /// After its write: the end of the process does not lose it, a power cut loses the last seconds. What remains is still whole units, in
-    /// order, without a gap.
+    /// After its write: the end of the process loses nothing, a power failure loses the last seconds. The remaining units are complete, in
+    /// order and without a gap.
     Buffered,
 }
 
-/// Who moves changes into the applied store and leads groups of commits that nobody waits for.
+/// Threads that move changes into the applied store and lead groups of commits for which nobody waits.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Work {
     /// Threads of the engine.
@@ -24,11 +24,11 @@ pub enum Work {
 /// Settings with units.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Settings {
-    /// When a commit is acknowledged.
+    /// Point at which a commit is acknowledged.
     pub durability: Durability,
-    /// Who works.
+    /// Threads that do the background work.
     pub work: Work,
-    /// Bytes of one segment of the log. A larger group has a segment of its own. Default 16 MB, so that an idle store with its spare segments stays
+    /// Size of a log segment in bytes. A larger group gets a separate segment. Default 16 MB, so that an idle store with its spare segments stays
     /// below 64 MB.
     pub segment_bytes: u64,
     /// Freed segments kept for reuse: writing into them needs no new space and no new length. Default 2.
@@ -45,7 +45,7 @@ pub struct Settings {
     pub apply_batch_changes_max: usize,
     /// Bytes of the cache of the applied store. Default 256 MB.
     pub cache_bytes: usize,
-    /// Bytes of the cache of small records, used as records are read. Default 32 MB: 262,144 records of up to 104 bytes with their keys. 0 is none.
+    /// Bytes of the cache of small records, filled as records are read. Default 32 MB: 262,144 records of up to 104 bytes including keys. 0 disables it.
     pub record_cache_bytes: usize,
     /// Bytes of commits on their way; beyond them [`quayline_store::Engine::submit`] waits. Default 64 MB.
     pub in_flight_bytes_max: usize,

@@ -1,9 +1,9 @@
-//! Applies ascending changes to the tree, runs of them at once.
+//! Applies ascending changes to the tree in runs.
 //!
-//! Messages that are put one after another are neighbours in the tree, and so are those that are got. A single insert descends the tree and splits
-//! pages in halves; a single removal descends and rewrites its page. A run goes through one cursor instead, which fills page after page, and a run of
-//! removals rewrites each page once. Where keys do not lie next to each other, finding that out must cost little: after a failed try the next changes
-//! go one by one.
+//! Consecutive messages are neighbours in the tree. A single insert descends the tree and splits
+//! pages in halves; a single removal descends and rewrites its page. A run uses one cursor, which fills page after page, and a run of
+//! removals rewrites each page once. If keys are not adjacent, detecting that must be cheap: after a failed attempt the next changes
+//! are applied one by one.
 
 use std::ops::Bound;
 
@@ -66,7 +66,7 @@ fn one(entries: &mut Entries<'_>, (key, value): SortedChange<'_>) -> Result<(), 
     Ok(())
 }
 
-/// Number of changes at the beginning that all set or all remove, in one space.
+/// Counts the changes at the beginning that all set or all remove, in one space.
 fn run_of_one_kind(changes: &[SortedChange<'_>]) -> usize {
     let (first, value) = changes[0];
     let same = |(key, other): &&SortedChange<'_>| other.is_some() == value.is_some() && key.get(..4) == first.get(..4);

@@ -17,7 +17,7 @@ use crate::log::segment::{DATA, Found, Head, Segment, name_of, number_of};
 use crate::medium::{Medium, OpenMode};
 use crate::settings::Settings;
 
-/// Where replay begins: what the applied store remembers.
+/// Position from which a replay starts, as the applied store records it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Mark {
     /// Everything before this position is applied.
@@ -131,7 +131,7 @@ impl Log {
         Ok(log)
     }
 
-    /// The record at the end is not whole. It is the torn end of the log unless a later record proves otherwise.
+    /// Handles an incomplete record at the end. It is the torn end of the log unless a later record proves otherwise.
     fn look_behind(&self, access: OpenMode) -> Result<(), StoreError> {
         let segment = self.segments.back().expect("a log has a segment");
         let mut later = segment.intact_after(self.position)?;
@@ -165,8 +165,8 @@ impl Log {
         Ok(())
     }
 
-    /// A failed sync may leave the last record in the system's cache alone, where a sync no longer finds it. Only the last record was ever
-    /// unsynced, so writing it once more makes everything durable that this opening shows.
+    /// Writes the last record again. After a failed sync it may be in the system's cache only, where a later sync no longer writes it. Only the last record
+    /// was ever unsynced, so this makes everything durable that this opening shows.
     fn make_end_durable(&mut self, last: Option<(usize, u64, Vec<u8>)>) -> Result<(), StoreError> {
         if let Some((index, position, body)) = last {
             let segment = &self.segments[index];
@@ -210,7 +210,7 @@ impl Log {
         Ok(())
     }
 
-    /// Whether the log is one segment in which nothing was ever written.
+    /// Returns true if the log is one segment in which nothing was ever written.
     pub(crate) fn is_empty_segment(&self) -> bool {
         self.segments.len() == 1 && self.segments[0].is_empty()
     }
@@ -229,12 +229,12 @@ impl Log {
         Ok(bytes)
     }
 
-    /// Last position.
+    /// Returns the last position.
     pub(crate) fn position(&self) -> u64 {
         self.position
     }
 
-    /// Position up to which everything is synced.
+    /// Returns the position up to which everything is synced.
     pub(crate) fn durable(&self) -> u64 {
         self.durable
     }
@@ -306,7 +306,7 @@ impl Log {
         Ok(())
     }
 
-    /// The mark of a position: where a replay from it begins.
+    /// Returns the mark of a position, from which a replay starts.
     pub(crate) fn mark_of(&self, position: u64) -> Mark {
         let holds = self.segments.iter().rev().find(|segment| segment.head.base <= position);
         let segment = holds.or(self.segments.front()).expect("a log has a segment");
@@ -351,7 +351,7 @@ impl Log {
     }
 }
 
-/// Whether a folder holds a log with at least one record, of whatever store.
+/// Returns a segment name if a folder holds a log with at least one record, of any store.
 pub(crate) fn any_record(medium: &dyn Medium) -> Result<Option<String>, StoreError> {
     let names = medium.list().map_err(|error| StoreError::io(&medium.name(), "listed", &error))?;
     for number in names.iter().filter_map(|name| number_of(name)) {

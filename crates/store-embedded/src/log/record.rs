@@ -63,12 +63,12 @@ impl Header {
         }
     }
 
-    /// Whether the checksum holds.
+    /// Returns true if the checksum is right.
     pub(crate) fn is_true(bytes: &[u8; HEADER], body: &[u8], salt: u64) -> bool {
         u64::from_le_bytes(part(bytes, 32)) == checksum(bytes, body, salt)
     }
 
-    /// Whether a record could begin with this header.
+    /// Returns true if a record could begin with this header.
     pub(crate) fn is_likely(&self, position: u64) -> bool {
         (self.kind == GROUP || self.kind == SEAL) && self.position == position && self.body_bytes.is_multiple_of(8)
     }

@@ -23,7 +23,7 @@ use crate::medium::{Medium, MediumFile, OpenMode};
 
 const MAGIC: [u8; 8] = *b"QLSEGMNT";
 pub(crate) const VERSION: u32 = 1;
-/// Where records begin.
+/// Offset of the first record.
 pub(crate) const DATA: u64 = 4096;
 const HEAD: usize = 56;
 /// Minimum and maximum number of zero bytes after the records of a segment: 32 KiB and 1 MiB. Quayline writes as many zeros as the segment has bytes,
@@ -40,7 +40,7 @@ pub(crate) fn number_of(name: &str) -> Option<u64> {
     name.strip_prefix("log-")?.strip_suffix(".qls")?.parse().ok()
 }
 
-/// What a segment's header says.
+/// Content of a segment header.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Head {
     pub(crate) number: u64,
@@ -62,7 +62,7 @@ impl Head {
         bytes
     }
 
-    /// `Ok(None)` is a header that is not whole: the file was being made, or it is damaged; the caller knows which.
+    /// Reads the header. `Ok(None)` is an incomplete header: the file was being created, or it is damaged; the caller knows which.
     fn read(name: &str, file: &dyn MediumFile) -> Result<Option<Self>, StoreError> {
         let length = file.len().map_err(|error| StoreError::io(name, "read", &error))?;
         if length < DATA {
@@ -101,7 +101,7 @@ pub(crate) struct Segment {
 pub(crate) enum Found {
     /// An intact record, its body and the position after it.
     Record { header: Header, body: Vec<u8>, end: u64 },
-    /// Something else.
+    /// Anything but an intact record.
     Nothing,
 }
 
@@ -120,7 +120,7 @@ impl Segment {
         Ok(Segment { name, file, head, written: length })
     }
 
-    /// Opens a segment; `None` if there is no such file or its header is not whole.
+    /// Opens a segment; `None` if the file does not exist or its header is incomplete.
     pub(crate) fn open(medium: &dyn Medium, number: u64, mode: OpenMode) -> Result<Option<Self>, StoreError> {
         let name = name_of(number);
         let file = match medium.open(&name, mode) {
@@ -133,7 +133,7 @@ impl Segment {
         Ok(Some(Segment { name, file, head, written }))
     }
 
-    /// Byte in the file where a position lies.
+    /// Returns the byte offset in the file of a position.
     pub(crate) fn byte_of(&self, position: u64) -> u64 {
         DATA + (position - self.head.base)
     }
@@ -157,7 +157,7 @@ impl Segment {
         self.file.sync().map_err(|error| StoreError::io(&self.name, "synced", &error))
     }
 
-    /// Whether no record was ever written into it.
+    /// Returns true if no record was ever written into it.
     pub(crate) fn is_empty(&self) -> bool {
         self.written <= DATA
     }
